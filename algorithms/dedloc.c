@@ -38,10 +38,11 @@ typedef struct peer {
     dsgd_vector *x, *g, *sum, *reduced, *mean;
     double round, samples; /* of the model; in the sum */
     size_t n_pieces;
-    double *parts, *weight; /* [n_pieces] contributions to reduced, NAN: no more; their samples */
+    double *parts,
+        *weight; /* [n_pieces] contributions to reduced, NAN: the mean is there; their samples */
     double *group; /* [P + n_pieces] the members of the round, and who averages each piece */
     int n, n_computing; /* of the group; 0: it is not known */
-    size_t missing; /* pieces without a mean */
+    size_t n_means; /* pieces with a mean, also before the group is known */
     int answer; /* of the server */
     int *asks, n_asks; /* [P] who is to get its model at the end of the step */
 } peer;
@@ -50,6 +51,7 @@ static void begin_round(peer *p, double round)
 {
     p->round = round;
     p->samples = p->n = 0;
+    p->n_means = 0;
     for (size_t k = 0; k < p->n_pieces; k++)
         p->parts[k] = p->weight[k] = 0;
 }
@@ -70,7 +72,7 @@ static void end_piece(dsgd_node *self, peer *p, size_t k)
         if (p->group[i] != self->rank)
             dsgd_send(self, (int)p->group[i], mean, (double[]){MEAN, p->round, (double)k}, 3);
     p->parts[k] = NAN;
-    p->missing--;
+    p->n_means++;
 }
 
 static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_vector *part)
@@ -103,7 +105,6 @@ static bool hear(dsgd_node *self, peer *p, double until_s)
         p->answer = word;
     } else if (word == START && now) {
         memcpy(p->group, m->numbers + 2, (m->n - 2) * sizeof *p->group);
-        p->missing = p->n_pieces;
         p->n = (int)(m->n - 2 - p->n_pieces);
         p->n_computing = 0;
         for (int i = 0; i < p->n; i++)
@@ -113,8 +114,10 @@ static bool hear(dsgd_node *self, peer *p, double until_s)
         dsgd_message_used(self, m, 0);
         add_part(self, p, (size_t)m->numbers[2], m->numbers[3], m->x);
     } else if (word == MEAN && now) {
-        dsgd_copy(self, piece(self, p->mean, (size_t)m->numbers[2]), m->x);
-        p->missing--;
+        const size_t k = (size_t)m->numbers[2];
+        dsgd_copy(self, piece(self, p->mean, k), m->x);
+        p->parts[k] = NAN;
+        p->n_means++;
     }
     return true;
 }
@@ -148,9 +151,10 @@ static void average(dsgd_node *self, peer *p)
     const dedloc_params *params = self->params;
     const double *const by = &p->group[p->n];
     dsgd_divide(self, p->sum, p->samples > 0 ? p->samples : 1);
-    dsgd_copy(self, p->mean, p->sum);
     for (size_t k = 0; k < p->n_pieces; k++) {
         dsgd_vector *const own = piece(self, p->sum, k);
+        if (!isnan(p->parts[k]))
+            dsgd_copy(self, piece(self, p->mean, k), own);
         const double numbers[] = {PART, p->round, (double)k, p->samples};
         if (computes(self, self->rank) && by[k] != self->rank)
             dsgd_send(self, (int)by[k], own, numbers, 4);
@@ -159,9 +163,9 @@ static void average(dsgd_node *self, peer *p)
         else if (by[k] == self->rank && p->parts[k] == p->n_computing)
             end_piece(self, p, k);
     }
-    for (int tries = 0; tries < 2 && p->missing > 0; tries++) {
+    for (int tries = 0; tries < 2 && p->n_means < p->n_pieces; tries++) {
         const double until_s = dsgd_time_s(self) + params->timeout;
-        while (p->missing > 0 && hear(self, p, until_s))
+        while (p->n_means < p->n_pieces && hear(self, p, until_s))
             continue;
         for (size_t k = 0; k < p->n_pieces; k++)
             if (by[k] == self->rank && !isnan(p->parts[k]))

@@ -160,6 +160,21 @@ double dsgd_workload_value_bytes(const dsgd_workload *workload)
     return workload->value_bytes > 0 ? workload->value_bytes : BYTES_PER_FLOAT;
 }
 
+static double derived_step_s(const dsgd_transformer *t)
+{
+    const double tokens = t->batch * t->sequence, gpus = (double)t->gpus;
+    const double of_token = 6 * t->parameters + 12 * (double)t->layers * t->width * t->sequence;
+    return tokens * of_token / (t->gpu_flops * t->utilisation * gpus);
+}
+
+bool dsgd_workload_counts_twice(const dsgd_workload *workload)
+{
+    const dsgd_transformer *const t = &workload->transformer;
+    return dsgd_workload_hosts(workload) > 1 && t->parameters > 0 &&
+           t->utilisation == dsgd_option_find(transformer_options, "utilisation")->init &&
+           workload->step_s == derived_step_s(t);
+}
+
 static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workload,
                                dsgd_error *error)
 {
@@ -173,15 +188,13 @@ static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workloa
                            "transformer.gpu_speed is %.4g flop/s, less than any GPU's: write "
                            "989Tf, not 989",
                            t->gpu_flops);
-    const double tokens = t->batch * t->sequence, gpus = (double)t->gpus;
-    const double of_token = 6 * t->parameters + 12 * (double)t->layers * t->width * t->sequence;
     if (workload->step_s < 0)
-        workload->step_s = tokens * of_token / (t->gpu_flops * t->utilisation * gpus);
+        workload->step_s = derived_step_s(t);
     if (workload->samples < 0)
-        workload->samples = tokens;
+        workload->samples = t->batch * t->sequence;
     if (workload->bytes > 0 || workload->tensors.n > 0)
         return DSGD_OK;
-    const double elements = t->parameters / (double)t->layers / gpus;
+    const double elements = t->parameters / (double)t->layers / (double)t->gpus;
     dsgd_tensors *const layers = dsgd_keep(1, sizeof *layers);
     *layers = (dsgd_tensors){
         .elements = (int64_t)fmax(1, round(elements)), .count = t->layers, .uses = 1};

@@ -99,6 +99,12 @@ double dsgd_workload_value_bytes(const dsgd_workload *workload);
  */
 dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error);
 
+/**
+ * Whether the step follows from the default utilisation, of whole jobs: what `inner` simulates is in that
+ * already.
+ */
+bool dsgd_workload_counts_twice(const dsgd_workload *workload);
+
 /** DSGD_EUSAGE where neither or both of bytes and tensors are given, or `inner` lacks what it needs. */
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error);
 

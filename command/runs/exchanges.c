@@ -87,9 +87,16 @@ static bool varies_network(const dsgd_experiment *experiment)
 
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment)
 {
-    bool is_left_out = false;
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        is_left_out = is_left_out || !experiment->runs[i].has_own_exchange;
+    bool is_left_out = false, counts_twice = false;
+    for (size_t i = 0; i < experiment->n_runs; i++) {
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        is_left_out = is_left_out || !run->has_own_exchange;
+        counts_twice = counts_twice || dsgd_workload_counts_twice(&run->workload);
+    }
+    if (counts_twice)
+        warn(stream,
+             "transformer.utilisation is left at 41 %, which is of whole jobs: their bubbles and "
+             "sums are in it, and inner adds them once more. Give that of kernels alone");
     if (!is_left_out || !varies_network(experiment) ||
         dsgd_entry_find(dsgd_config_root(experiment->config), "exchange") != NULL)
         return;

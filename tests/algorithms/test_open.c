@@ -276,6 +276,26 @@ TEST_RANGE(every_sample_counts_once, 0, 16) /* _i: workers, batch, auxiliary */
 }
 
 /**
+ * The tracker's link takes .2 s for each who is told to begin, the auxiliary peer last: the means of the other two are there
+ * before that. It has them all, as the others have them, and nobody waits for it longer than for its message.
+ */
+TEST(a_mean_may_come_before_the_round_begins)
+{
+    static dsgd_platform_entry slow[] = {
+        {3, 1, {0, NULL}, 1, 1e-6, 0}}; /* behind the workers: 1 kB/s */
+    support_case *const c = support_new("dedloc", 3);
+    c->platform = peers(3, slow, 1, 1e6)->platform;
+    c->config.exchange.pieces = 20;
+    support_option(c, "batch", 1);
+    support_option(c, "auxiliary", 1);
+    c->config.steps_each = 10;
+    const support_outcome *const got = support_ok(c);
+    const size_t n = got->n_params;
+    ck_assert_double_le(got->result.virtual_s, 10 * (1 + 3 * 8e-3 * (2 + 3 + 20) + 0.1));
+    ck_assert_double_eq(support_distance(got->x, got->x + 2 * n, n), 0);
+}
+
+/**
  * One of four takes 7.3 s: the first round waits 2 s for it, no other does. What it brings is dropped; the
  * model it gets as the round under way ends, so that it is back each 8 s.
  */

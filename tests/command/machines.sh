@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A sweep of 200 runs, killed twice at random and taken up again, has the bytes of an undisturbed one.
-#   machines.sh BUILD jobs|parallel|ssh|slurm|snakemake|jube [SEED]
+#   machines.sh BUILD jobs|parallel|ssh|slurm|snakemake|jube|libensemble [SEED]
 # by the processes of one `dsgd run`, by GNU parallel, here or at an sshd that is started here, by a Slurm that is started
-# here, in a folder of its own, or by the shipped examples for Snakemake and JUBE.
+# here, in a folder of its own, or by the shipped examples for Snakemake, JUBE and libEnsemble.
 # 77: skipped, with the reason.
 set -euo pipefail
 build=$(cd "$1" && pwd)
@@ -27,6 +27,7 @@ ssh)
     done
     ;;
 snakemake | jube) command -v "$by" >/dev/null || skip "there is no $by" ;;
+libensemble) python3 -c 'import libensemble' 2>/dev/null || skip "there is no libEnsemble for python3" ;;
 slurm)
     for program in slurmctld slurmd sbatch squeue scancel munged mungekey; do
         PATH=$PATH:/usr/sbin command -v $program >/dev/null || skip "there is no $program"
@@ -132,7 +133,7 @@ by_parallel() {
 # A shipped example, killed twice and done again, each time by the line with which it begins.
 by_example() { # its name
     local line
-    sed "s/delays\.yaml/e.yaml/; s,results/delays,$by-results,g; s/40/20/; s/-j 4/-j 2/; s/procs: 4/procs: 2/" \
+    sed "s/delays\.yaml/e.yaml/; s,results/delays,$by-results,g; s/40/20/; s/-j 4/-j 2/; s/procs: 4/procs: 2/; s/nworkers 4/nworkers 2/" \
         "$DSGD_DATA/packaging/examples/$1" >"$1"
     line=$(sed -n '1s/^# //p' "$1")
     echo "$line"
@@ -149,6 +150,8 @@ by_example() { # its name
 by_snakemake() { by_example Snakefile; }
 
 by_jube() { by_example jube.yaml; }
+
+by_libensemble() { by_example ensemble.py; }
 
 # An sshd for whoever runs this, and an ssh that knows it.
 start_sshd() {

@@ -190,6 +190,37 @@ TEST_ROWS(a_study_of_the_network_is_told_that_it_left_out_the_exchange, varied)
         sentence);
 }
 
+/** By a worker of two hosts; the default utilisation counts once where it is not used, or has nobody inside. */
+TEST(bubbles_that_count_twice_are_told)
+{
+    static const char sentence[] = "note: transformer.utilisation is left at 41 %";
+    static const struct {
+        const char *workload;
+        bool told;
+    } cases[] = {
+        {"{like: llm-7b, inner: {tensor: 2}}", true},
+        {"{like: llm-7b, inner: {pipeline: {stages: 2, micro_batches: 2}}}", true},
+        {"{like: llm-7b, inner: {tensor: 1}}", false},
+        {"llm-7b", false},
+        {"{like: llm-7b, transformer: {utilisation: 0.6}, inner: {tensor: 2}}", false},
+        {"{like: llm-7b, step: 2s, inner: {tensor: 2}}", false},
+        {"{bytes: 1M, step: 1s, samples: 1, inner: {pipeline: {stages: 2}, activations: 1k}}",
+         false},
+    };
+    write_file("e.yaml", mixed);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const char *const output = dsgd_ends(
+            0, "check e.yaml --set algorithms=allreduce --set workload='%s'", cases[k].workload);
+        ck_assert_msg((strstr(output, sentence) != NULL) == cases[k].told, "%s: %s",
+                      cases[k].workload, output);
+    }
+    ck_assert_has(dsgd_ends(0,
+                            "run e.yaml --set algorithms=allreduce --set until.steps=1 --set "
+                            "workload='%s'",
+                            cases[0].workload),
+                  sentence);
+}
+
 /** @p settings of algorithms and exchange; the sentence, NULL for none; whether check has it too. */
 static const struct {
     const char *settings, *sentence;

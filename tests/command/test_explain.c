@@ -532,6 +532,35 @@ TEST(what_failures_cost_is_told_by_cause_and_what_would_help_is_as_told)
     ck_assert_ptr_null(strstr(text, "known at once it would be")); /* it lies within the repair */
 }
 
+/** Half the bandwidth of a link now and then, and once none of another: as a run whose file has no links, to the digit. */
+TEST(link_failures_are_told_as_a_run_without_them)
+{
+    static const char *const links[] = {
+        "failures: {mtbf: 10min, detect: 1s, restart: 1s,\n"
+        "           links: [{which: 1, mtbf: 10s, for: 5s, factor: 0.1},"
+        " {which: 2, at: 3s, for: 2s}]}\n",
+        "failures: {mtbf: 10min, detect: 1s, restart: 1s}\n"};
+    double seconds[2];
+    char *output = NULL;
+    for (int k = 0; k < 2; k++) {
+        write_file("e.yaml", dsgd_xprintf("platform: {name: idle-switch, host_bandwidth: 1GB/s}\n"
+                                          "workload: {bytes: 200M, step: 100ms, samples: 8}\n"
+                                          "workers: 4\nalgorithms: [allreduce]\n"
+                                          "until: {steps: 300}\n%s",
+                                          links[k]));
+        seconds[k] = ran("", "virtual_s");
+        char *const told = explained("e.yaml");
+        output = k == 0 ? told : output;
+        ck_assert_int_eq(strstr(told, "without link failures") != NULL, k == 0);
+    }
+    ck_assert_double_ge(seconds[0], 1.05 * seconds[1]);
+    expect(output, "without link failures", seconds[0] / seconds[1]);
+    for (char *c = output; *c != '\0'; c++)
+        *c = *c == '\n' ? ' ' : *c;
+    expect_text(output,
+                dsgd_xprintf(", without link failures %.2f times", seconds[0] / seconds[1]));
+}
+
 /** What is as it would be, or what cannot be, has neither row nor clause. */
 TEST(what_makes_no_difference_to_failures_is_not_tried)
 {

@@ -44,12 +44,13 @@ static void expect(const char *command, int status, const char *sentence)
     free(output);
 }
 
-/** Builds mine/my_algorithm.c, as MANUAL.md says, with the compiler of this build. */
-#define BUILD                                                                                      \
-    DSGD_CMAKE " -G Ninja -S mine -B mine/build -D CMAKE_PREFIX_PATH=$PWD/usr"                     \
+/** Builds plug-ins, as MANUAL.md says, with the compiler of this build. */
+#define BUILD_OF(source, build)                                                                    \
+    DSGD_CMAKE " -G Ninja -S " source " -B " build " -D CMAKE_PREFIX_PATH=$PWD/usr"                \
                " -D CMAKE_C_COMPILER=" DSGD_C_COMPILER                                             \
                " -D CMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Werror' && " DSGD_CMAKE               \
-               " --build mine/build"
+               " --build " build
+#define BUILD BUILD_OF("mine", "mine/build") /* mine/my_algorithm.c */
 
 static void install_and_build(void)
 {
@@ -158,6 +159,39 @@ TEST(the_template_passes_its_checks)
     expect("tr -s ' \\n' ' ' < tested", 0,
            "left out traffic: doubling by default at P=3: it does not say what it sends ");
     expect("tail -n 1 tested", 0, " 0 failed, 1 left out");
+}
+
+/* --- the examples ----------------------------------------------------------------------------- */
+
+TEST(the_examples_are_short_and_pass_their_checks)
+{
+    expect("wc -l usr/share/dsgd/roles/*.c | awk '$1 > 110 && $2 != \"total\"'"
+           " | (! grep .)",
+           0, NULL);
+    expect(BUILD_OF("usr/share/dsgd/roles", "roles"), 0, NULL);
+    expect("$(dirname " DSGD_CMAKE ")/ctest --test-dir roles", 0,
+           "100% tests passed, 0 tests failed out of 3");
+}
+
+/**
+ * 800 steps are 160 rounds of a trainer, of 5 each. Federated: a model to and from it, half of the
+ * trainers at a time, and the invitations of the last round; of a tree so, too, and half as often of
+ * 4 aggregators for 20 rounds; of gossip a model, and nobody waits.
+ */
+TEST(the_examples_send_what_their_roles_say)
+{
+    static const char example[] =
+        "printf '%s\\n' 'platform: idle-switch' 'workload: {bytes: 1M, step: 100ms, samples: 8}'"
+        " 'workers: 8' 'algorithms: [{name: federated, period: 5}, {name: e_tree, period: 5},"
+        " {name: gossip_learning, period: 5}]' 'until: {steps: 100}' > x.yaml";
+    expect(BUILD_OF("usr/share/dsgd/roles", "roles"), 0, NULL);
+    expect(example, 0, NULL);
+    expect("usr/bin/dsgd run x.yaml -o x --plugin roles/federated.so --plugin "
+           "roles/e_tree.so --plugin roles/gossip_learning.so",
+           0, "3 of 3 runs");
+    expect(
+        "awk -F, 'NR > 1 {printf \"%s %d %d %.2f\\n\", $2, $19, $20 / 1e6, $12 / 640}' x/runs.csv",
+        0, "federated 324 324 0.50\ne_tree 400 400 1.00\ngossip_learning 160 160 1.00\n");
 }
 
 /** How faulty_plugin.c is compiled, and what is said of it. */

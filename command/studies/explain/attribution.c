@@ -123,6 +123,8 @@ static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
         f->mtbf_s = 0;
         f->events.n = 0;
         f->trace = NULL;
+    } else if (which == DSGD_WITHOUT_LINK_FAILURES) {
+        f->links.n = 0;
     } else if (which == DSGD_BY_DALY) {
         f->checkpoint.interval_s = 0;
         f->checkpoint.every = DSGD_EVERY_DALY;
@@ -170,6 +172,8 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     const bool is_of_network = which >= DSGD_WITHOUT_SLOW_LINKS && which <= DSGD_HALF_LATENCY;
     if (which >= DSGD_N_PLAIN_CAUSES)
         return has_failures(run, which);
+    if (which == DSGD_WITHOUT_LINK_FAILURES)
+        return run->config.failures.links.n > 0;
     if (is_of_network && p->library == DSGD_LIBRARY_NCCL && p->nccl.tables.n > 0)
         return false; /* a log says what collectives take, and not why */
     if (which == DSGD_WITHOUT_SLOW_LINKS)
@@ -255,7 +259,8 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
             run->unchanged = i;
             run->parameter = dsgd_counterfactual_names[which];
             change_platform(&run->platform, which);
-            if (which >= DSGD_N_PLAIN_CAUSES && which < DSGD_N_CAUSES)
+            if (which == DSGD_WITHOUT_LINK_FAILURES ||
+                (which >= DSGD_N_PLAIN_CAUSES && which < DSGD_N_CAUSES))
                 take_failures(run, which);
             if (which >= DSGD_N_CAUSES && which != DSGD_SAME_STEPS)
                 take_instead(experiment, run, which, options->instead);

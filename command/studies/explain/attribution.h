@@ -68,6 +68,7 @@ typedef enum dsgd_counterfactual {
     DSGD_WITHOUT_STRAGGLERS, /* every gradient takes the median of all */
     DSGD_WITHOUT_SLOWEST, /* the slowest worker's steps are shorter, by one factor: its mean is the median one's */
     DSGD_WITHOUT_SLOW_LINKS, /* no host has less bandwidth or more latency than the platform says of all */
+    DSGD_WITHOUT_LINK_FAILURES, /* links keep their bandwidth */
     DSGD_IDLE_NETWORK, /* no latency, no overheads, and bandwidth without limit */
     DSGD_TWICE_BANDWIDTH, /* of all links */
     DSGD_HALF_LATENCY, /* of all links */

@@ -11,6 +11,7 @@
 const char *const dsgd_counterfactual_names[] = {"without stragglers",
                                                  "without the slowest worker",
                                                  "without slow links",
+                                                 "without link failures",
                                                  "with an idle network",
                                                  "with twice the bandwidth",
                                                  "with half the latency",

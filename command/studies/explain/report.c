@@ -258,10 +258,12 @@ static void print_links(const dsgd_facts *f, double virtual_s)
 
 /* --- the sentence ----------------------------------------------------------------------------- */
 
-/** Some causes are alike, of workers, of the network or of copies: two that differ are of two kinds. */
+/** Some causes are alike, of workers, of the network or of copies: two that differ are of two kinds. Failing links are of a fourth. */
 static int kind_of(int which)
 {
-    return (which > DSGD_WITHOUT_SLOWEST) + (which > DSGD_HALF_LATENCY);
+    return which == DSGD_WITHOUT_LINK_FAILURES
+               ? 3
+               : (which > DSGD_WITHOUT_SLOWEST) + (which > DSGD_HALF_LATENCY);
 }
 
 static const double least = 1.005, equal = 1e-3; /* gains that are told, or that are alike */

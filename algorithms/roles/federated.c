@@ -1,0 +1,109 @@
+/**
+ * @file federated.c
+ * Federated learning, whose roles are: trainers; a coordinator, which has the model and chooses who
+ * trains next; an aggregator, which averages what these send. Both are functions of one server.
+ * B. McMahan et al., AISTATS 2017, as in an example of RoleML (Y. Tan et al., Middleware 2024).
+ * Sent per round: a model to each trainer that is chosen, and one back.
+ */
+#include "sim/algorithm.h"
+
+typedef struct federated_params {
+    int64_t period;
+    double ratio;
+} federated_params;
+
+/** A trainer. */
+static void federated_work(dsgd_node *self)
+{
+    const federated_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+
+    dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x); /* waits for its turn */
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if ((self->step + 1) % p->period == 0) {
+            dsgd_send(self, dsgd_server_address(self, 0), x, NULL, 0);
+            dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
+        }
+    }
+    dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0); /* it leaves: no model comes */
+}
+
+typedef struct clients {
+    bool *away; /* [P] who trains, or has left */
+    int n, chosen; /* who has not left; who trains */
+} clients;
+
+/** Coordinator: random ones, who get its model. */
+static void choose(dsgd_node *self, clients *c)
+{
+    const federated_params *p = self->params;
+    const uint64_t n = (uint64_t)self->n_workers;
+    const int wanted = (int)fmax(1, p->ratio * self->n_workers);
+    for (c->chosen = 0; c->chosen < c->n && c->chosen < wanted; c->chosen++) {
+        uint64_t client = dsgd_random_below(self, n);
+        for (; c->away[client]; client = dsgd_random_below(self, n))
+            continue;
+        c->away[client] = true;
+        dsgd_send(self, (int)client, dsgd_model(self), NULL, 0);
+    }
+}
+
+/** Aggregator: the mean of what they send. */
+static void aggregate(dsgd_node *self, clients *c, dsgd_vector *sum)
+{
+    int n = 0;
+    for (int i = 0; i < c->chosen; i++) {
+        const dsgd_message *m = dsgd_recv(self, INFINITY);
+        c->away[m->from] = m->x == NULL; /* for ever */
+        c->n -= m->x == NULL;
+        if (m->x != NULL) {
+            dsgd_message_used(self, m, 0);
+            dsgd_combine(self, sum, n++ > 0, 1, m->x);
+        }
+    }
+    if (n > 0) {
+        dsgd_divide(self, sum, n);
+        dsgd_copy(self, dsgd_model(self), sum);
+    }
+}
+
+static void federated_serve(dsgd_node *self)
+{
+    clients c = {dsgd_memory_new(self, (size_t)self->n_workers, 1), self->n_workers, 0};
+    dsgd_vector *sum = dsgd_vector_new(self);
+    while (c.n > 0) {
+        choose(self, &c);
+        aggregate(self, &c, sum);
+    }
+}
+
+static dsgd_traffic federated_traffic(const void *params, const dsgd_scale *scale)
+{
+    return dsgd_vector_traffic(scale, 2.0 / (double)((const federated_params *)params)->period);
+}
+
+static const dsgd_option federated_options[] = {
+    DSGD_OPTION_LONG(federated_params, period, 8, 1, 1e9, "steps", "local steps of a round"),
+    DSGD_OPTION_DOUBLE(federated_params, ratio, 0.5, 0, 1, NULL, "of trainers in a round"),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_algorithm federated = {
+    .about = {.name = "federated",
+              .summary = "FedAvg: a coordinator chooses who trains, an aggregator averages",
+              .reference = "McMahan et al. 2017; an example of RoleML",
+              DSGD_PARAMS(federated_params, federated_options)},
+    .work = federated_work,
+    .serve = federated_serve,
+    .output = DSGD_OUTPUT_SERVERS,
+    .draws = true,
+    .traffic = federated_traffic,
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
+                      {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1}, {"ratio", 1})}),
+};
+
+static const dsgd_algorithm *const list[] = {&federated, NULL};
+const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list};

@@ -1,0 +1,89 @@
+/**
+ * @file gossip_learning.c
+ * Gossip learning, whose roles are all at each worker: an aggregator adds up the models that come,
+ * and sends one to a random peer; a coordinator merges them with its own, and has the trainer train
+ * that. There is no server. RoleML's peer trains only when a model has come, so that those whom
+ * nobody chooses stand still: here their `patience` ends.
+ *
+ * R. Ormandi et al., 2013, as in an example of RoleML (Y. Tan et al., Middleware 2024).
+ * Sent per worker and `period`: one model.
+ */
+#include "sim/algorithm.h"
+
+typedef struct gossip_learning_params {
+    int64_t period;
+    double patience;
+} gossip_learning_params;
+
+/** Aggregator: sum <- the sum of the models that have come, waiting for the first. Gives their number. */
+static int collect(dsgd_node *self, dsgd_vector *sum, double until_s)
+{
+    int n = 0;
+    const dsgd_message *m = dsgd_recv(self, until_s);
+    for (; m != NULL; m = dsgd_recv(self, dsgd_time_s(self))) {
+        dsgd_message_used(self, m, -1);
+        dsgd_combine(self, sum, n++ > 0, 1, m->x);
+    }
+    return n;
+}
+
+/** Aggregator: x to a random peer. */
+static void propagate(dsgd_node *self, dsgd_vector *x)
+{
+    const int peer = (int)dsgd_random_below(self, (uint64_t)self->n_workers - 1);
+    dsgd_send(self, peer + (peer >= self->rank), x, NULL, 0);
+}
+
+/** Coordinator: x <- the mean of it and of what has come. */
+static void merge(dsgd_node *self, dsgd_vector *x, dsgd_vector *sum)
+{
+    const gossip_learning_params *p = self->params;
+    const int n = collect(self, sum, dsgd_time_s(self) + p->patience);
+    if (n > 0)
+        dsgd_combine(self, x, 1.0 / (n + 1), 1.0 / (n + 1), sum);
+}
+
+static void gossip_learning_work(dsgd_node *self)
+{
+    const gossip_learning_params *p = self->params;
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *sum = dsgd_vector_new(self); /* no model */
+
+    while (dsgd_next_step(self)) {
+        if (self->step > 0 && self->step % p->period == 0 && self->n_workers > 1)
+            merge(self, x, sum);
+        dsgd_gradient(self, g, x); /* trainer */
+        dsgd_local_step(self, x, g);
+        if ((self->step + 1) % p->period == 0 && self->n_workers > 1)
+            propagate(self, x);
+    }
+}
+
+static dsgd_traffic gossip_learning_traffic(const void *params, const dsgd_scale *scale)
+{
+    const double period = (double)((const gossip_learning_params *)params)->period;
+    return dsgd_vector_traffic(scale, scale->n_workers > 1 ? 1 / period : 0);
+}
+
+static const dsgd_option gossip_learning_options[] = {
+    DSGD_OPTION_LONG(gossip_learning_params, period, 8, 1, 1e9, "steps",
+                     "local steps from one model sent to the next"),
+    DSGD_OPTION_DOUBLE(gossip_learning_params, patience, 0, 0, 1e9, "s",
+                       "in which a peer waits for another's model before it trains its own on"),
+    DSGD_OPTION_END,
+};
+
+static const dsgd_algorithm gossip_learning = {
+    .about = {.name = "gossip_learning",
+              .summary = "each worker merges what has come, trains, and sends it to a random peer",
+              .reference = "Ormandi et al. 2013; an example of RoleML",
+              DSGD_PARAMS(gossip_learning_params, gossip_learning_options)},
+    .work = gossip_learning_work,
+    .draws = true,
+    .traffic = gossip_learning_traffic,
+    .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}),
+};
+
+static const dsgd_algorithm *const list[] = {&gossip_learning, NULL};
+const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list};
