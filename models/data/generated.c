@@ -22,14 +22,17 @@ static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column
     return gsl_cdf_ugaussian_Pinv(u);
 }
 
-/* --- hyperplane: y = w . x + noise, uniform x of unit variance, normal noise ------------------ */
+/* --- hyperplane: y = w . x + noise, w uniform of unit variance, normal noise ------------------- */
 
 typedef struct hyperplane_params {
     int64_t features, points;
-    double noise;
+    double noise, mean, variance, sparsity, diversity;
+    int test;
 } hyperplane_params;
 
 enum { PLANE, POINTS, TEST_POINTS }; /* keys of draws */
+
+static const char *const test_words[] = {"new", "trained", NULL};
 
 /** x[n] <- uniform with mean 0 and variance 1. */
 static void unit_uniforms(uint64_t seed, uint32_t what, uint32_t row, uint32_t n, double *x)
@@ -39,17 +42,29 @@ static void unit_uniforms(uint64_t seed, uint32_t what, uint32_t row, uint32_t n
         x[f] = sqrt(3) * (2 * x[f] - 1);
 }
 
+/** x[n] <- point @p i. One draw says whether a feature is 0, and what it is else. */
+static void draw_point(const hyperplane_params *p, uint64_t seed, uint32_t what, uint32_t i,
+                       uint32_t n, double *x)
+{
+    const double s = p->sparsity;
+    const double scale = sqrt(p->variance) * sqrt(3);
+    uniforms(seed, what, i, 0, n, x);
+    for (uint32_t f = 0; f < n; f++)
+        x[f] = x[f] < s ? 0 : p->mean + scale * (2 * ((x[f] - s) / (1 - s)) - 1);
+}
+
+/** Of @p n points the first @p n_distinct are drawn; the others repeat them in turn. */
 static dsgd_samples generate_points(const hyperplane_params *p, uint64_t seed, uint32_t what,
-                                    const double *plane, uint32_t n)
+                                    const double *plane, uint32_t n, uint32_t n_distinct)
 {
     const uint32_t d = (uint32_t)p->features;
     const dsgd_samples part = {.n = n,
                                .x_real = dsgd_xcalloc((size_t)n * d, sizeof(float)),
                                .targets = dsgd_xcalloc(n, sizeof(float))};
     double *const row = dsgd_xcalloc(d, sizeof *row);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n_distinct; i++) {
         double y = 0;
-        unit_uniforms(seed, what, i, d, row);
+        draw_point(p, seed, what, i, d, row);
         for (uint32_t f = 0; f < d; f++) {
             const float x = (float)row[f];
             part.x_real[(size_t)i * d + f] = x;
@@ -58,6 +73,11 @@ static dsgd_samples generate_points(const hyperplane_params *p, uint64_t seed, u
         part.targets[i] = (float)(y + p->noise * normal(seed, what, i, d));
     }
     free(row);
+    for (uint32_t i = n_distinct; i < n; i++) {
+        const size_t of = i - n_distinct;
+        memcpy(part.x_real + (size_t)i * d, part.x_real + of * d, d * sizeof(float));
+        part.targets[i] = part.targets[of];
+    }
     return part;
 }
 
@@ -67,6 +87,10 @@ static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data 
     (void)error;
     const hyperplane_params *p = params;
     const uint32_t d = (uint32_t)p->features;
+    const uint32_t n = (uint32_t)p->points;
+    const uint32_t n_distinct = (uint32_t)fmax(1, round(p->diversity * n));
+    const bool trained = p->test == 1;
+    const uint32_t n_test = trained ? n_distinct : n / 8 + 1;
     double *const plane = dsgd_keep(d, sizeof *plane);
     unit_uniforms(seed, PLANE, 0, d, plane);
     *data = dsgd_xcalloc(1, sizeof **data);
@@ -75,8 +99,8 @@ static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data 
         .n_columns = d,
         .width = 1,
         .n_features = d,
-        .train = generate_points(p, seed, POINTS, plane, (uint32_t)p->points),
-        .test = generate_points(p, seed, TEST_POINTS, plane, (uint32_t)(p->points / 8 + 1))};
+        .train = generate_points(p, seed, POINTS, plane, n, n_distinct),
+        .test = generate_points(p, seed, trained ? POINTS : TEST_POINTS, plane, n_test, n_test)};
     return DSGD_OK;
 }
 
@@ -87,6 +111,16 @@ static const dsgd_option hyperplane_options[] = {
                      "points to train on; an eighth as many more to test on"),
     DSGD_OPTION_DOUBLE(hyperplane_params, noise, 1, 0, 1e6, NULL,
                        "standard deviation of the noise"),
+    DSGD_OPTION_DOUBLE(hyperplane_params, mean, 0, -1e6, 1e6, NULL,
+                       "of the features that are not 0"),
+    DSGD_OPTION_DOUBLE(hyperplane_params, variance, 1, 0, 1e12, NULL,
+                       "of the features that are not 0, over points"),
+    DSGD_OPTION_DOUBLE(hyperplane_params, sparsity, 0, 0, 0.999999, NULL,
+                       "share of the features that are 0"),
+    DSGD_OPTION_DOUBLE(hyperplane_params, diversity, 1, 1e-9, 1, NULL,
+                       "share of the points to train on that are distinct; the others repeat them"),
+    DSGD_OPTION_CHOICE(hyperplane_params, test, test_words,
+                       "what is tested on: new points, or the distinct ones that are trained on"),
     DSGD_OPTION_END,
 };
 

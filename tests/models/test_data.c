@@ -145,6 +145,80 @@ TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
     dsgd_data_free(b);
 }
 
+/** Mean and variance of n numbers. */
+static void moments(const double *x, size_t n, double *mean, double *variance)
+{
+    *mean = *variance = 0;
+    for (size_t i = 0; i < n; i++)
+        *mean += x[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        *variance += (x[i] - *mean) * (x[i] - *mean) / (double)n;
+}
+
+static const struct {
+    double mean, variance, sparsity, diversity;
+} knobs[] = {
+    {0, 1, 0, 1},      {1, 0.01, 0, 1},   {-3, 4, 0.5, 1}, {1, 0.25, 0.9, 0.5},
+    {0, 9, 0.99, 0.1}, {2, 0, 0.25, 0.3}, {1, 1, 0, 1e-9},
+};
+
+static dsgd_data *knobbed(int i, double test)
+{
+    const setting with[] = {{"features", 40},
+                            {"points", 4000},
+                            {"mean", knobs[i].mean},
+                            {"variance", knobs[i].variance},
+                            {"sparsity", knobs[i].sparsity},
+                            {"diversity", knobs[i].diversity},
+                            {"test", test}};
+    dsgd_data *data = NULL;
+    ck_assert_int_eq(load("hyperplane", NULL, with, 7, 3, &data, NULL), DSGD_OK);
+    return data;
+}
+
+/** Of features that are uniform where they are not 0: to 5 standard errors. */
+TEST_ROWS(hyperplane_data_have_the_moments_zeros_and_copies_that_are_asked_for, knobs)
+{
+    enum { D = 40, N = 4000 };
+    const double m = knobs[_i].mean, v = knobs[_i].variance, s = knobs[_i].sparsity;
+    dsgd_data *const data = knobbed(_i, 0);
+    const float *const x = data->train.x_real;
+    const size_t n_distinct = (size_t)fmax(1, round(knobs[_i].diversity * N));
+    const double n_drawn = (double)(n_distinct * D);
+    double *const other = dsgd_keep(n_distinct * D, sizeof *other);
+    double *const all = dsgd_keep(n_distinct * D, sizeof *all);
+    size_t n = 0;
+    for (size_t i = 0; i < n_distinct * D; i++) {
+        all[i] = (double)x[i];
+        if (all[i] != 0)
+            other[n++] = all[i];
+    }
+    double mean = 0, variance = 0;
+    ck_assert_double_le(fabs(1 - (double)n / n_drawn - s), 5 * sqrt(s * (1 - s) / n_drawn));
+    moments(other, n, &mean, &variance);
+    ck_assert_double_le(fabs(mean - m), 5 * sqrt(v / (double)n) + 1e-6);
+    ck_assert_double_le(fabs(variance - v), 5 * v * sqrt(0.8 / (double)n) + 1e-6);
+    moments(all, n_distinct * D, &mean, &variance); /* zeros included: what MANUAL.md says */
+    const double total = (1 - s) * (v + s * m * m), range = fabs(m) + sqrt(3 * v);
+    ck_assert_double_le(fabs(variance - total), 5 * range * range / sqrt(n_drawn));
+    for (size_t i = 0; i < N; i++) { /* copies in turn, of the target too */
+        const size_t of = i % n_distinct;
+        ck_assert_mem_eq(x + i * D, x + of * D, D * sizeof *x);
+        ck_assert(data->train.targets[i] == data->train.targets[of]);
+        if (i > 0 && i < n_distinct)
+            ck_assert(data->train.targets[i] != data->train.targets[i - 1]);
+    }
+    /* Tested on new points, or on the distinct ones. */
+    dsgd_data *const same = knobbed(_i, 1);
+    ck_assert_uint_eq(data->test.n, N / 8 + 1);
+    ck_assert_float_ne(data->test.targets[0], data->train.targets[0]);
+    ck_assert_uint_eq(same->test.n, n_distinct);
+    ck_assert_mem_eq(same->test.x_real, x, n_distinct * D * sizeof *x);
+    ck_assert_mem_eq(same->test.targets, data->train.targets, n_distinct * sizeof(float));
+    dsgd_data_free(data);
+    dsgd_data_free(same);
+}
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 static char text_path[] = "/tmp/dsgd-text-XXXXXX";
