@@ -3,7 +3,7 @@
 
     best.py DIR LOSS [LOSS...]        a loss for each data set, in the order of the experiment; the last is of all others
 
-Prints a table, and writes DIR/best.csv: columns place (of the data, from 0), data, algorithm, workers, lr, steps, speedup; a cell is empty where a seed never reaches
+Prints a table, and writes DIR/best.csv: columns place (of the data set, from 0), algorithm, workers, lr, steps, speedup; a cell is empty where a seed never reaches
 LOSS at any rate. Steps are interpolated between evaluations, mean over seeds.
 """
 import csv
@@ -44,10 +44,10 @@ for cell, found in steps.items():
 places = sorted({cell[:3] for cell in n_seeds}, key=lambda c: (data.index(c[0]), c[1], c[2]))
 with open(f"{FOLDER}/best.csv", "w", newline="") as file:
     table = csv.writer(file, lineterminator="\n")
-    table.writerow(["place", "data", "algorithm", "workers", "lr", "steps", "speedup"])
+    table.writerow(["place", "algorithm", "workers", "lr", "steps", "speedup"])
     for d, algorithm, workers in places:
         mean, lr = best.get((d, algorithm, workers), (None, None))
         one = best.get((d, algorithm, 1), (None,))[0]
         row = [lr, mean, one / mean if mean and one else None]
-        table.writerow([data.index(d), d, algorithm, workers] + ["" if x is None else f"{x:.4g}" for x in row])
+        table.writerow([data.index(d), algorithm, workers] + ["" if x is None else f"{x:.4g}" for x in row])
         print(f"{data.index(d)} {algorithm:14} {workers:4} " + " ".join("      -" if x is None else f"{x:7.4g}" for x in row))

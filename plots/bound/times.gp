@@ -10,7 +10,7 @@ if (!asked) { W = 9.0 }
 frame_width = W / 3.01
 frame_height = 2.4
 note = 'dotted: as many times as there are workers; features of mean square 1, best rate of each'
-# Of each frame the place of its data in the experiment, whose name in best.csv is long.
+# Of each frame the place of its data set in the experiment.
 place_of = '0 1 2 3 4 5 6 7 2'
 titles = '"variance 0.5" "variance 0.9" "variance 1" "no zeros" "3/4 zeros" "31/32 zeros" "4 distinct points" "32 distinct" "1024 distinct"'
 algorithms = 'minibatch decentralised hogwild'
@@ -31,6 +31,7 @@ do for [k = 1:n_frames] {
     plot x with lines lc rgb pale dt 3 lw line_width notitle, \
          for [i = 1:3] file using (column('place') == int(word(place_of, k)) && strcol('algorithm') eq word(algorithms, i) ? column('workers') : NaN):'speedup' \
              with linespoints lc rgb word(value('look_'.word(looks, i)), 1) pt int(word(value('look_'.word(looks, i)), 2)) ps 0.6 * point_size title word(names, i)
+    eval legend_drawn
 }
 unset multiplot
 unset output
