@@ -54,13 +54,19 @@ const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1] = {
 static const dsgd_option pipeline_options[] = {
     PIPELINE(stages, 1, "hosts in a row, each with a part of the layers; 1: there is no pipeline",
              .min = 1, .max = 4096),
-    PIPELINE(micro_batches, 1, "of a step, that go through all stages", .min = 1, .max = 65536),
+    PIPELINE(micro_batches, 1, "of a step, that go through all stages; of jobs each has so many",
+             .min = 1, .max = 65536),
     DSGD_OPTION_AS(
         "schedule", CHOICE, dsgd_inner, pipeline.schedule,
         "in which order a stage takes them forward and backward (sim/inner/README.md has "
         "their bubbles)",
         .words = dsgd_pipeline_words, .init = DSGD_PIPELINE_1F1B),
     PIPELINE(chunks, 2, "parts of the model on each host, of `interleaved`", .min = 1, .max = 64),
+    PIPELINE(jobs, 1,
+             "that train independently, such as adapters of one frozen model: their micro-batches "
+             "follow each other through the pipeline without a flush (but by `gpipe`), and each "
+             "exchanges its part of the bytes as soon as it has its gradient",
+             .min = 1, .max = 4096),
     DSGD_OPTION_END,
 };
 
@@ -236,11 +242,12 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
                            "workload: inner: pipeline: %jd stages of %jd chunks, but the "
                            "transformer has %jd layers: give at most one chunk per layer",
                            inner->pipeline.stages, inner->pipeline.chunks, t->layers);
-    if (t->batch > 0 && (double)inner->pipeline.micro_batches > t->batch)
+    const int64_t jobs = at_least_one(inner->pipeline.jobs);
+    if (t->batch > 0 && (double)(inner->pipeline.micro_batches * jobs) > t->batch)
         return dsgd_refuse(error,
                            "workload: inner: pipeline: %jd micro_batches, but the transformer's "
                            "batch is %g: give at most that many",
-                           inner->pipeline.micro_batches, t->batch);
+                           inner->pipeline.micro_batches * jobs, t->batch);
     if (inner->activation_bytes < 0)
         return dsgd_refuse(error, "workload: inner: activations is missing; give it, or a "
                                   "transformer with its width");

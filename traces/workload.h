@@ -43,9 +43,10 @@ typedef enum dsgd_pipeline_kind {
  */
 typedef struct dsgd_inner {
     struct {
-        int64_t stages, micro_batches;
+        int64_t stages, micro_batches; /* micro_batches: of each job */
         int schedule; /* a dsgd_pipeline_kind */
         int64_t chunks; /* of each stage, of the schedule that interleaves */
+        int64_t jobs; /* that are independent, each with its part of the vector */
     } pipeline;
     int64_t
         tensor; /* hosts that divide each layer of a stage, and sum what passes between its halves */

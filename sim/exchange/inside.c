@@ -132,7 +132,8 @@ static void cost_stage(const inside *in, int d)
     const double micro_batch_bytes =
         g->inner->activation_bytes / (double)g->pipeline->shape.n_micro_batches;
     const double model_bytes = engine->bytes * g->share[d];
-    const double layer_bytes = model_bytes / g->layers[d] / g->n_tensor;
+    const double job_bytes = model_bytes / (double)g->pipeline->shape.n_jobs;
+    const double layer_bytes = job_bytes / g->layers[d] / g->n_tensor;
     const int next = (d + 1) % g->n_stages;
     costs->message_s[d] = next == d ? 0 : message_s(in, d, next, micro_batch_bytes, false);
     costs->sum_s[d] =
@@ -142,7 +143,7 @@ static void cost_stage(const inside *in, int d)
         collective_s(in, (collective){d, false, DSGD_REDUCE_SCATTER, layer_bytes});
     const int other = g->n_stages - 1 - d;
     if (g->pipeline->weights > 1 && other != d)
-        costs->merge_s[d] = message_s(in, d, other, model_bytes, true);
+        costs->merge_s[d] = message_s(in, d, other, job_bytes, true);
 }
 
 /* --- what passes in a step ----------------------------------------------------------------------- */
@@ -201,8 +202,9 @@ static void add_rings(const inside *in, int d)
     const dsgd_replica *const g = in->engine->replica;
     const double n = g->n_tensor, s = g->n_shards;
     const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
-    const double gathers = 3 * (double)g->pipeline->shape.n_micro_batches * (s - 1) / s *
-                           in->engine->bytes * g->share[d] / n;
+    const double passes = (double)(g->pipeline->shape.n_micro_batches /
+                                   g->pipeline->shape.n_jobs); /* of each layer */
+    const double gathers = 3 * passes * (s - 1) / s * in->engine->bytes * g->share[d] / n;
     for (int k = 0; k < g->n_shards; k++)
         add_ring(in, &(collective){.stage = d, .of_tensor = true, .bytes = sums}, k);
     for (int k = 0; k < g->n_tensor; k++)
@@ -218,7 +220,8 @@ static void add_streams(const inside *in, int d, int shard, int tensor)
     const int here = host_of(in, d, shard, tensor);
     const int next = host_of(in, (d + 1) % g->n_stages, shard, tensor);
     /* Parts that are followed by one on the next host. */
-    const size_t borders = (g->n_parts + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
+    const size_t borders =
+        (g->n_parts_each + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
     add_stream(in, here, next, all / g->n_beside * (double)borders);
     add_stream(in, next, here, all / g->n_beside * (double)borders);
     if (g->pipeline->weights > 1)

@@ -21,8 +21,11 @@ static void divide_model(dsgd_replica *replica, const dsgd_workload *workload)
     const dsgd_transformer *const t = &workload->transformer;
     const double layers = t->parameters > 0 ? (double)t->layers : 0;
     for (size_t p = 0; p <= replica->n_parts; p++) {
-        const double share = (double)p / (double)replica->n_parts;
-        replica->begin[p] = layers > 0 ? floor(share * layers + 1e-9) / layers : share;
+        const size_t each = replica->n_parts_each, job = p / each;
+        const double share = (double)(p % each) / (double)each;
+        replica->begin[p] =
+            ((double)job + (layers > 0 ? floor(share * layers + 1e-9) / layers : share)) *
+            (double)each / (double)replica->n_parts;
     }
     for (size_t p = 0; p < replica->n_parts; p++)
         replica->share[dsgd_replica_stage(replica, p)] += replica->begin[p + 1] - replica->begin[p];
@@ -37,9 +40,13 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     *replica = NULL;
     if (dsgd_workload_hosts(workload) == 1)
         return DSGD_OK;
-    const dsgd_pipeline_shape shape = {
-        (dsgd_pipeline_kind)inner->pipeline.schedule, at_least_one(inner->pipeline.stages),
-        at_least_one(inner->pipeline.micro_batches), at_least_one(inner->pipeline.chunks)};
+    const int64_t jobs = at_least_one(inner->pipeline.jobs);
+    const dsgd_pipeline_shape shape = {.kind = (dsgd_pipeline_kind)inner->pipeline.schedule,
+                                       .n_stages = at_least_one(inner->pipeline.stages),
+                                       .n_micro_batches =
+                                           jobs * at_least_one(inner->pipeline.micro_batches),
+                                       .n_chunks = at_least_one(inner->pipeline.chunks),
+                                       .n_jobs = jobs};
     dsgd_error why;
     if (dsgd_pipeline_check(&shape, &why) != DSGD_OK)
         return dsgd_refuse(error, "workload: inner: pipeline: %s", why.text);
@@ -54,13 +61,14 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     const double all_s = workload->step_s / (double)shape.n_micro_batches / g->n_beside;
     g->forward_s = all_s * (1 - workload->backward_share);
     g->backward_s = all_s * workload->backward_share;
-    g->n_parts = n * (size_t)(shape.kind == DSGD_PIPELINE_INTERLEAVED ? shape.n_chunks : 1);
+    g->n_parts_each = n * (size_t)(shape.kind == DSGD_PIPELINE_INTERLEAVED ? shape.n_chunks : 1);
+    g->n_parts = (size_t)jobs * g->n_parts_each;
     g->begin = dsgd_xcalloc(g->n_parts + 1, sizeof *g->begin);
     g->share = dsgd_xcalloc(2 * n, sizeof *g->share);
     g->layers = g->share + n;
     g->pipeline = dsgd_pipeline_new(&shape);
     g->end_s = dsgd_xcalloc((size_t)g->pipeline->n_tasks, sizeof *g->end_s);
-    g->gradient_s = dsgd_xcalloc(n * (size_t)g->pipeline->n_slots, sizeof *g->gradient_s);
+    g->gradient_s = dsgd_xcalloc(n * (size_t)(g->pipeline->n_slots * jobs), sizeof *g->gradient_s);
     g->seconds = dsgd_xcalloc(4 * n, sizeof *g->seconds);
     g->slowness = g->seconds + 3 * n;
     divide_model(g, workload);
@@ -169,17 +177,19 @@ static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const
 {
     const dsgd_pipeline *const pipeline = replica->pipeline;
     const bool two_way = replica->pipeline->weights > 1;
-    const double chunks = (double)replica->n_parts / replica->n_stages;
+    const double chunks = (double)replica->n_parts_each / replica->n_stages;
+    const int64_t jobs = pipeline->shape.n_jobs;
     const double last = pipeline->shape.kind == DSGD_PIPELINE_ZERO_BUBBLE ? weights_share : 1;
     for (size_t p = 0; p < replica->n_parts; p++) {
         m->ready_s[p] = 0;
         m->tail_s[p] = two_way ? 0 : last * backward_s[dsgd_replica_stage(replica, p)] / chunks;
     }
     for (int64_t d = 0; d < replica->n_stages; d++)
-        for (int64_t slot = 0; slot < pipeline->n_slots; slot++) {
-            const size_t p = (size_t)dsgd_pipeline_part(pipeline, d, slot);
-            const double merged_s = replica->gradient_s[d * pipeline->n_slots + slot] +
-                                    m->costs.merge_s[p % replica->n_stages];
+        for (int64_t i = 0; i < pipeline->n_slots * jobs; i++) {
+            const size_t first = (size_t)dsgd_pipeline_part(pipeline, d, i / jobs);
+            const size_t p = (size_t)(jobs - 1 - i % jobs) * replica->n_parts_each + first;
+            const double merged_s = replica->gradient_s[d * pipeline->n_slots * jobs + i] +
+                                    m->costs.merge_s[dsgd_replica_stage(replica, p)];
             m->ready_s[p] = fmax(m->ready_s[p], merged_s);
         }
     for (size_t p = 0; p < replica->n_parts; p++)

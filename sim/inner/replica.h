@@ -4,7 +4,8 @@
  * are ready. Knows of no engine and no network: what messages inside take, it is told.
  *
  * Host h of a worker is of stage h / (shards x tensor), where h % tensor is its place in its tensor group. The model has as many parts
- * as the pipeline has stages, or chunks of these; each has an even number of the transformer's layers, or of the bytes.
+ * as the pipeline has stages, or chunks of these; each has an even number of the transformer's layers, or of the bytes. Of several jobs
+ * each has such parts of its own, an even share of the vector, the first job's at its end: a backward order begins with them.
  */
 #pragma once
 
@@ -17,7 +18,8 @@ typedef struct dsgd_replica {
     int n_stages, n_tensor, n_shards;
     int n_beside; /* hosts of a stage */
     double forward_s, backward_s; /* of a host that has all layers, with a micro-batch */
-    size_t n_parts; /* of the model, in the order of the forward pass */
+    size_t n_parts; /* of the vector, in the order of the forward pass; ... */
+    size_t n_parts_each; /* ... and of each job's */
     double *begin; /* [n_parts + 1] share of the model before each; the last is 1 */
     double *layers; /* [n_stages] of the transformer, on each host of a stage; 1 without one */
     double *share; /* [n_stages] of the model, likewise */

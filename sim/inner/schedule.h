@@ -6,6 +6,9 @@
  * A pipeline has D hosts, and a model of D stages; each of N micro-batches goes forward through all stages, and backward. What a host
  * holds are its *slots*: one stage; or two (gems, chimera), stage d in slot 0, and in slot 1 stage D - 1 - d of a second pipeline, which
  * goes the other way; or v chunks (interleaved), chunk c of host d being part c D + d of the v D parts of the model.
+ *
+ * Micro-batches may be of J independent jobs, the first N / J of the first, and so on, which do not wait for each other (gpipe: for each
+ * other's flush).
  */
 #pragma once
 
@@ -15,8 +18,9 @@
 typedef struct dsgd_pipeline_shape {
     dsgd_pipeline_kind kind;
     int64_t n_stages; /* D, also the number of hosts; chimera: even */
-    int64_t n_micro_batches; /* N, of a step; interleaved: a multiple of D */
+    int64_t n_micro_batches; /* N, of a step, of all jobs; interleaved: a multiple of D */
     int64_t n_chunks; /* v, of interleaved; of all others it is not read */
+    int64_t n_jobs; /* J, which divides N; 0: 1 */
 } dsgd_pipeline_shape;
 
 /** Refuses what the kind does not allow, in one sentence without a place. */
@@ -36,7 +40,7 @@ typedef struct dsgd_pipeline_task {
 
 /** A schedule: made once, never written again, so that any number of pipelines and threads share it. */
 typedef struct dsgd_pipeline {
-    dsgd_pipeline_shape shape;
+    dsgd_pipeline_shape shape; /* with n_jobs of 1 or more */
     int64_t n_slots; /* of a host: 1, 2 or v */
     int64_t n_tasks; /* 2 N D, v times as many if interleaved, 3 N D of zero-bubble */
     dsgd_pipeline_task *
@@ -74,7 +78,8 @@ typedef struct dsgd_pipeline_times {
  * When all is done: a host does one task at a time, in its order, each as soon as what it needs has arrived; messages take no time of
  * either host. One pass over the tasks, which allocates nothing.
  * @param end_s [n_tasks] the end of each task (it began dsgd_pipeline_task_s() before).
- * @param gradient_s [D][n_slots] when the gradient of what a host has in a slot is complete; NULL: not asked.
+ * @param gradient_s [D][n_slots][J] when a job's gradient of what a host has in a slot is complete; 0: none of its micro-batches comes
+ * there; NULL: not asked.
  * @param busy_s [D] seconds in which a host computes; NULL: not asked.
  */
 dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,

@@ -96,6 +96,21 @@ TEST(a_slow_stage_delays_its_pipeline_by_what_the_schedule_says)
     }
 }
 
+/** J jobs of N micro-batches are J N of them: they fill the pipeline once. Where each is flushed, they fill it J times. */
+TEST(jobs_share_a_pipeline_s_bubble)
+{
+    const double d = 4, n = 4, jobs = 8;
+    for (int flushes = 0; flushes < 2; flushes++) {
+        support_case *c = pipelines("local_sgd", 1, (int64_t)d, (int64_t)n);
+        c->workload.inner.pipeline.jobs = (int64_t)jobs;
+        c->workload.inner.pipeline.schedule = schedule_of(flushes ? "gpipe" : "1f1b");
+        const double passes = flushes ? jobs * (n + d - 1) : jobs * n + d - 1;
+        const dsgd_run_result *const r = &support_ok(c)->result;
+        ck_assert_double_eq_tol(r->step_mean_s, 16 * passes / (jobs * n * d), 16 * rounding);
+        ck_assert_double_eq_tol(r->bubble_share, 1 - jobs * n / passes, rounding);
+    }
+}
+
 /** The message of a micro-batch goes D - 1 times forward and back, if a stage waits for nothing else. */
 TEST(messages_between_stages_take_time)
 {
@@ -281,6 +296,22 @@ TEST(pieces_are_ready_when_their_stage_is)
     c->platform.host_latency_s = 1e-12;
     c->workload.step_s = 32; /* of two hosts, who take half of it, and of the exchange */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
+}
+
+/** Of two jobs, passes of two seconds: the first one's halves are ready at 6 and 8 of 12 and take two seconds each, as the second's. */
+TEST(a_job_exchanges_its_part_while_the_next_computes)
+{
+    support_case *c = late_pair(2, 80e9);
+    c->config.exchange.overlap = true;
+    c->workload.inner.pipeline.micro_batches = 2;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
+    c->workload.inner.pipeline.micro_batches = 1;
+    c->workload.inner.pipeline.jobs = 2;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
+    ck_assert_double_eq_tol(support_ok(c)->result.step_mean_s, 12 + 2, 1e-4);
+    make_transformer(c, 3); /* an uneven one, of which each job has all layers */
+    c->platform.host_bandwidth_bytes_per_s = 1e30;
+    ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
 }
 
 /** One of very many hosts has pieces for all its channels: communicators are told apart still. */

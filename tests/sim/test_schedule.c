@@ -18,15 +18,22 @@ typedef struct trial {
     double *end_s, *gradient_s;
 } trial;
 
-static trial begin(dsgd_pipeline_kind kind, int64_t stages, int64_t micro_batches, int64_t chunks)
+static trial begin_of(dsgd_pipeline_shape shape)
 {
-    const dsgd_pipeline_shape shape = {kind, stages, micro_batches, chunks};
+    const int64_t stages = shape.n_stages;
     dsgd_error error = {""};
     ck_assert_msg(dsgd_pipeline_check(&shape, &error) == DSGD_OK, "%s", error.text);
     trial t = {.pipeline = dsgd_pipeline_new(&shape)};
     t.end_s = dsgd_xcalloc((size_t)t.pipeline->n_tasks, sizeof(double));
-    t.gradient_s = dsgd_xcalloc((size_t)(stages * t.pipeline->n_slots), sizeof(double));
+    const int64_t n_gradients = stages * t.pipeline->n_slots * t.pipeline->shape.n_jobs;
+    t.gradient_s = dsgd_xcalloc((size_t)n_gradients, sizeof(double));
     return t;
+}
+
+static trial begin(dsgd_pipeline_kind kind, int64_t stages, int64_t micro_batches, int64_t chunks)
+{
+    return begin_of(
+        (dsgd_pipeline_shape){kind, stages, micro_batches, .n_chunks = chunks, .n_jobs = 0});
 }
 
 static void run(trial *t)
@@ -89,7 +96,7 @@ TEST_RANGE(bubbles_are_those_of_the_closed_forms, 0, DSGD_PIPELINE_KINDS)
     for (int64_t d = 2; d <= 32; d++)
         for (int64_t n = d; n <= 8 * d; n++)
             for (int64_t v = 1; v <= (_i == DSGD_PIPELINE_INTERLEAVED ? 4 : 1); v++) {
-                const dsgd_pipeline_shape shape = {(dsgd_pipeline_kind)_i, d, n, v};
+                const dsgd_pipeline_shape shape = {(dsgd_pipeline_kind)_i, d, n, v, 1};
                 if (dsgd_pipeline_check(&shape, NULL) != DSGD_OK ||
                     isnan(closed_s(&shape, 1, 1, 0.5)))
                     continue;
@@ -101,6 +108,43 @@ TEST_RANGE(bubbles_are_those_of_the_closed_forms, 0, DSGD_PIPELINE_KINDS)
                     ck_assert_double_eq_tol(t.times.makespan_s, makespan_s, 1e-9 * makespan_s);
                     ck_assert_double_eq_tol(t.times.bubble_share,
                                             1 - (double)n * (f + b) / makespan_s, 1e-9);
+                    n_checked++;
+                }
+                end(&t);
+            }
+    ck_assert_int_gt(n_checked, 100);
+}
+
+/* Of jobs of N micro-batches each: those of one of J N, as the pipeline fills and drains once; but gpipe's do so each. By 1f1b job j's
+ * gradient is complete in the last stage when that has done all up to it, and in each stage before one backward later. */
+TEST_RANGE(jobs_fill_and_drain_a_pipeline_once, 0, DSGD_PIPELINE_KINDS)
+{
+    static const int64_t many[] = {2, 3, 5};
+    int n_checked = 0;
+    for (int64_t d = 2; d <= 32; d++)
+        for (int64_t n = d; n <= 8 * d; n += d <= 8 ? 1 : d)
+            for (size_t i = 0; i < 3; i++) {
+                const int64_t jobs = many[i];
+                const dsgd_pipeline_shape all = {(dsgd_pipeline_kind)_i, d, jobs * n, 2, jobs};
+                const bool flushes = all.kind == DSGD_PIPELINE_GPIPE;
+                if (dsgd_pipeline_check(&all, NULL) != DSGD_OK || isnan(closed_s(&all, 1, 1, 0.5)))
+                    continue;
+                trial t = begin_of(all);
+                for (size_t k = 0; k < 3; k++) {
+                    const double f = evens[k].f, b = evens[k].b, w = evens[k].w;
+                    const double flush_s = (double)((jobs - 1) * (d - 1)) * (f + b);
+                    const double makespan_s = closed_s(&all, f, b, w) + (flushes ? flush_s : 0);
+                    run_even(&t, f, b, w);
+                    ck_assert_double_eq_tol(t.times.makespan_s, makespan_s, 1e-9 * makespan_s);
+                    ck_assert_double_eq_tol(t.times.bubble_share,
+                                            1 - (double)(jobs * n) * (f + b) / t.times.makespan_s,
+                                            1e-9);
+                    for (int64_t g = 0; all.kind == DSGD_PIPELINE_1F1B && g < d * jobs; g++)
+                        ck_assert_double_eq_tol(t.gradient_s[g],
+                                                (double)(d - 1) * f +
+                                                    (double)((g % jobs + 1) * n) * (f + b) +
+                                                    (double)(d - 1 - g / jobs) * b,
+                                                1e-9 * makespan_s);
                     n_checked++;
                 }
                 end(&t);
@@ -236,7 +280,7 @@ TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_KINDS)
                                         {10, 10, 4}, {6, 7, 1}, {8, 3, 1}, {1, 3, 2}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         const dsgd_pipeline_shape shape = {(dsgd_pipeline_kind)_i, shapes[i][0], shapes[i][1],
-                                           shapes[i][2]};
+                                           shapes[i][2], 1};
         if (dsgd_pipeline_check(&shape, NULL) != DSGD_OK)
             continue;
         trial t = begin(shape.kind, shape.n_stages, shape.n_micro_batches, shape.n_chunks);
@@ -287,13 +331,14 @@ TEST(what_a_kind_does_not_allow_is_refused)
         dsgd_pipeline_shape shape;
         const char *says;
     } refused[] = {
-        {{DSGD_PIPELINE_GPIPE, 0, 4, 1}, "at least 1 stage and 1 micro-batch, not 0 and 4"},
-        {{DSGD_PIPELINE_GEMS, 4, 1, 1}, "2 micro-batches or more, not 4 and 1"},
-        {{DSGD_PIPELINE_CHIMERA, 5, 10, 1},
+        {{DSGD_PIPELINE_GPIPE, 0, 4, 1, 1}, "at least 1 stage and 1 micro-batch, not 0 and 4"},
+        {{DSGD_PIPELINE_GEMS, 4, 1, 1, 1}, "2 micro-batches or more, not 4 and 1"},
+        {{DSGD_PIPELINE_CHIMERA, 5, 10, 1, 1},
          "an even number) and 2 micro-batches or more, not 5 and 10"},
-        {{DSGD_PIPELINE_INTERLEAVED, 4, 6, 2},
+        {{DSGD_PIPELINE_INTERLEAVED, 4, 6, 2, 1},
          "a multiple of its 4 stages as micro-batches, not 2 and 6"},
-        {{DSGD_PIPELINE_1F1B, 100000, 100000, 1}, "more than 10000000 tasks"},
+        {{DSGD_PIPELINE_1F1B, 4, 9, 1, 2}, "2 jobs do not divide 9 micro-batches"},
+        {{DSGD_PIPELINE_1F1B, 100000, 100000, 1, 1}, "more than 10000000 tasks"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         dsgd_error error = {""};
