@@ -17,10 +17,11 @@ double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at)
     const dsgd_replica *const replica = engine->replica;
     const double each_s = engine->config->workload->step_s / replica->n_hosts;
     at.n_workers *= replica->n_hosts;
-    for (int d = 0; d < replica->n_stages; d++)
-        replica->slowness[d] = 0;
+    const int of_group = replica->n_hosts / replica->n_groups;
+    for (int i = 0; i < replica->n_groups; i++)
+        replica->slowness[i] = 0;
     for (int lane = 0; lane < replica->n_hosts; lane++) {
-        double *const slowness = &replica->slowness[lane / replica->n_beside];
+        double *const slowness = &replica->slowness[lane / of_group];
         at.worker = w->node.rank * replica->n_hosts + lane;
         const double of_lane = dsgd_imbalance_seconds(engine->imbalance, each_s, at) / each_s *
                                engine->carriers[dsgd_cluster_host(w->host, lane)].slowness;
@@ -72,7 +73,7 @@ void dsgd_stages_end(dsgd_worker *w)
     dsgd_replica_state *const m = w->inside;
     const double pass = c->forward > 0 && c->compute_s > 0 ? c->pass_s / c->compute_s : 1;
     for (int d = 0; d < engine->replica->n_stages; d++)
-        m->slow[d] += pass * m->slowness[d];
+        m->slow[d] += pass * dsgd_replica_slowness(engine->replica, m, d);
     for (size_t i = 0; engine->result->virtual_s <= 0 && i < m->n_streams; i++) {
         const double bytes = pass * c->share * m->streams[i].bytes;
         engine->result->inner_bytes += bytes;

@@ -111,6 +111,69 @@ TEST(jobs_share_a_pipeline_s_bubble)
     }
 }
 
+static support_case *swarm_of(const char *algorithm, int workers, int64_t stages, int64_t peers,
+                              int64_t micro_batches)
+{
+    support_case *c = pipelines(algorithm, workers, stages, micro_batches);
+    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    c->workload.inner.pipeline.peers = peers;
+    return c;
+}
+
+/** Sixteen hosts, of which one is slow, as four pipelines and as one that is wired anew: N / 16 = 4 micro-batches for each. */
+TEST(a_slow_peer_slows_a_swarm_by_its_part)
+{
+    const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d; /* in a stage, both ways */
+    support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
+    c->platform.host_bandwidth_bytes_per_s = 1e30; /* they sum their gradients, too */
+    c->platform.host_latency_s = 0;
+    ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
+    ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
+    support_imbalance_number(c, "slow", "worker", 4 + 2); /* of stage 1 */
+    support_set(c->imbalance[0].about, c->imbalance[0].params, "factor", slow);
+    const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
+    ck_assert_double_ge(swarm_s, least_s);
+    ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
+    c = pipelines("allreduce", 4, (int64_t)d, 16);
+    c->workload.step_s = 4; /* of a fourth of the samples */
+    c->workload.bytes = 8;
+    support_imbalance_number(c, "slow", "worker", 1);
+    support_set(c->imbalance[0].about, c->imbalance[0].params, "factor", slow);
+    ck_assert_double_gt(step_s(c), 2 * swarm_s);
+}
+
+/** What explain names: of a stage of peers what they get done together. */
+TEST(a_stage_is_as_slow_as_its_peers_together)
+{
+    dsgd_replica *replica = NULL;
+    const support_case *const c = swarm_of("local_sgd", 1, 2, 2, 2);
+    ck_assert_int_eq(dsgd_replica_open(&c->workload, &replica, NULL), DSGD_OK);
+    dsgd_replica_state *const state = dsgd_replica_state_new(replica);
+    dsgd_replica_step(replica, state, (double[]){1, 1, 1, 3});
+    ck_assert_double_eq_tol(dsgd_replica_slowness(replica, state, 0), 1, rounding);
+    ck_assert_double_eq_tol(dsgd_replica_slowness(replica, state, 1), 2 / (1 + 1 / 3.0), rounding);
+    dsgd_replica_state_free(state);
+    dsgd_replica_close(replica);
+}
+
+/** The only stage: two halves of the samples, then a sum over both hosts; and each job by itself. */
+TEST(peers_sum_the_gradients_of_their_stage)
+{
+    support_case *c = swarm_of("local_sgd", 1, 1, 2, 2);
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->workload.bytes = 40e9;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 20e9 / bandwidth), 1e-6);
+    ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * 40e9, 100);
+    c->workload.inner.pipeline.jobs = 2;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 10e9 / bandwidth), 1e-6);
+    c = swarm_of("local_sgd", 1, 2, 2, 2); /* whole micro-batches, of a half each */
+    const double bytes = 5e9;
+    c->workload.bytes = 8;
+    c->workload.inner.activation_bytes = bytes;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (bytes / 2 / bandwidth + latency_s), 1e-4);
+    ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * bytes, 1e3);
+}
+
 /** The message of a micro-batch goes D - 1 times forward and back, if a stage waits for nothing else. */
 TEST(messages_between_stages_take_time)
 {
@@ -498,22 +561,29 @@ TEST(what_does_not_fit_is_refused)
         "step: 0 s, but inner divides it",
         "4 workers of 2147483647 hosts, but at most",
         "4 stages of 3 chunks, but the transformer has 11 layers: give at most one chunk per layer",
-        "4 micro_batches, but the transformer's batch is 3: give at most that many"};
+        "4 micro_batches, but the transformer's batch is 3: give at most that many",
+        "8 micro_batches, but the transformer's batch is 7: give at most that many",
+        "peers are of `schedule: swarm`: leave them out, or give that",
+        "a peer of `swarm` is one host: leave out tensor and shards"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;
         inner->pipeline.schedule = i == 0 ? schedule_of("chimera") : 1;
         inner->pipeline.stages = i == 0 ? 3 : i == 3 ? 5 : 4;
-        inner->tensor = i == 1 ? 2 : i == 9 ? 4096 : 1;
+        inner->pipeline.jobs = i == 12 ? 2 : 1;
+        inner->pipeline.peers = i == 13 ? 2 : 1;
+        inner->tensor = i == 1 || i == 14 ? 2 : i == 9 ? 4096 : 1;
         inner->shards = i == 9 ? 1 << 18 : 1;
-        if (i == 2 || i == 3 || i == 9)
+        if (i == 14)
+            inner->pipeline.schedule = schedule_of("swarm");
+        if (i == 2 || i == 3 || i == 9 || i == 14)
             make_transformer(c, 4);
         if (i == 10) {
             make_transformer(c, 11);
             inner->pipeline.schedule = schedule_of("interleaved");
             inner->pipeline.chunks = 3;
         }
-        c->workload.transformer.batch = i == 11 ? 3 : 0;
+        c->workload.transformer.batch = i == 11 ? 3 : i == 12 ? 7 : 0;
         c->workload.transformer.gpus = i == 2 ? 8 : 1;
         inner->activation_bytes = i == 4 ? -1 : 0;
         c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;
