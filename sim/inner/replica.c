@@ -202,34 +202,51 @@ static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const
         m->step_s = fmax(m->step_s, m->ready_s[p]);
 }
 
-void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *m, const double *slowness)
+/** Of its slowness. backward_s [n_stages] is in replica->seconds then, behind as many forward. */
+static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_replica_state *m,
+                                    void (*done)(void *, const dsgd_pipeline_pass *),
+                                    void *listener)
 {
-    const size_t n = (size_t)replica->n_stages;
-    const size_t groups_bytes = (size_t)replica->n_groups * sizeof *slowness;
-    if (memcmp(m->slowness, slowness, groups_bytes) == 0)
-        return;
-    memcpy(m->slowness, slowness, groups_bytes);
-    double *const forward_s = replica->seconds, *const backward_s = forward_s + n;
+    double *const forward_s = replica->seconds, *const backward_s = forward_s + replica->n_stages;
     double *const factor =
-        backward_s + n; /* of a host that has two stages, or is not the only one of its stage */
+        backward_s + replica->n_stages; /* of a host that has two stages, or is one of several */
     const bool is_apart = replica->pipeline->weights > 1 || replica->n_peers > 1;
     for (int i = 0; i < replica->n_groups; i++) {
         const int d = i / replica->n_peers;
+        const double slowness = m->slowness[i];
         double slow_forward_s = 0, slow_backward_s = 0;
-        stage_s(replica, &m->costs, d, slowness[i], &slow_forward_s, &slow_backward_s);
-        stage_s(replica, &m->costs, d, is_apart ? 1 : slowness[i], &forward_s[d], &backward_s[d]);
+        stage_s(replica, &m->costs, d, slowness, &slow_forward_s, &slow_backward_s);
+        stage_s(replica, &m->costs, d, is_apart ? 1 : slowness, &forward_s[d], &backward_s[d]);
         factor[i] = (slow_forward_s + slow_backward_s) / (forward_s[d] + backward_s[d]);
     }
     const dsgd_pipeline_seconds seconds = {.forward_s = forward_s,
                                            .backward_s = backward_s,
                                            .weights_share = weights_share,
                                            .message_s = m->costs.message_s,
-                                           .slowness = is_apart ? factor : NULL};
-    const dsgd_pipeline_times times =
-        dsgd_pipeline_run(replica->pipeline, &seconds, replica->end_s, replica->gradient_s, NULL);
+                                           .slowness = is_apart ? factor : NULL,
+                                           .done = done,
+                                           .listener = listener};
+    return dsgd_pipeline_run(replica->pipeline, &seconds, replica->end_s, replica->gradient_s,
+                             NULL);
+}
+
+void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *m, const double *slowness)
+{
+    const size_t groups_bytes = (size_t)replica->n_groups * sizeof *slowness;
+    if (memcmp(m->slowness, slowness, groups_bytes) == 0)
+        return;
+    memcpy(m->slowness, slowness, groups_bytes);
+    const dsgd_pipeline_times times = run_step(replica, m, NULL, NULL);
     m->step_s = times.makespan_s;
-    find_ready(replica, m, backward_s);
+    find_ready(replica, m, replica->seconds + replica->n_stages);
     m->bubble_share = 1 - (1 - times.bubble_share) * times.makespan_s / m->step_s;
+}
+
+void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *member,
+                        void (*done)(void *listener, const dsgd_pipeline_pass *pass),
+                        void *listener)
+{
+    run_step(replica, member, done, listener);
 }
 
 double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,

@@ -89,6 +89,11 @@ static inline int dsgd_replica_stage(const dsgd_replica *replica, size_t part)
 void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *member,
                        const double *slowness);
 
+/** Tells of each pass of the last step, whose host is one of n_groups, in seconds from the step's begin. */
+void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *member,
+                        void (*done)(void *listener, const dsgd_pipeline_pass *pass),
+                        void *listener);
+
 /** Of a stage in the last step: the slowness of its hosts; of peers, of what they get done together. */
 double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,
                              int stage);

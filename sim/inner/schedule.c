@@ -320,6 +320,9 @@ dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
         const double task_s = dsgd_pipeline_task_s(pipeline, seconds, task);
         end_s[i] = at_s + task_s;
         makespan_s = fmax(makespan_s, end_s[i]);
+        if (seconds->done != NULL)
+            seconds->done(seconds->listener, &(dsgd_pipeline_pass){task->host, task->micro_batch,
+                                                                   task->phase, at_s, end_s[i]});
         all_busy_s += task_s;
         if (busy_s != NULL)
             busy_s[task->host] += task_s;

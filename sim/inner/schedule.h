@@ -62,6 +62,14 @@ void dsgd_pipeline_free(dsgd_pipeline *pipeline);
 /** Which of the v D (interleaved) or D parts of the model a host has in a slot, in the order of the forward. */
 int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot);
 
+/** A task that is done. */
+typedef struct dsgd_pipeline_pass {
+    int64_t host; /* of swarm d K + p */
+    int64_t micro_batch;
+    dsgd_pipeline_phase phase;
+    double since_s, end_s;
+} dsgd_pipeline_pass;
+
 /** What may change with every step. All arrays are the caller's. */
 typedef struct dsgd_pipeline_seconds {
     const double *forward_s,
@@ -71,6 +79,9 @@ typedef struct dsgd_pipeline_seconds {
         message_s; /* [D] of one message, either way, between hosts d and d + 1, and [D - 1] of D - 1 and 0; NULL: 0 */
     const double *slowness; /* [D] (swarm: [D][K]) factor of all that host d does; NULL: 1 */
     const double *begin_s; /* likewise: when host d can begin; NULL: 0 */
+    void (*done)(void *listener,
+                 const dsgd_pipeline_pass *pass); /* is told of each task; NULL: nobody is */
+    void *listener;
 } dsgd_pipeline_seconds;
 
 typedef struct dsgd_pipeline_times {

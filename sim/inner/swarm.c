@@ -105,6 +105,11 @@ dsgd_pipeline_times dsgd_swarm_run(const dsgd_pipeline *pipeline,
         double *const end = &end_s[k * n + m];
         *end = s.free_s[host];
         makespan_s = fmax(makespan_s, *end);
+        if (seconds->done != NULL)
+            seconds->done(seconds->listener,
+                          &(dsgd_pipeline_pass){host, m,
+                                                k < s.n_stages ? DSGD_FORWARD : DSGD_BACKWARD,
+                                                *end - task_s, *end});
         all_busy_s += task_s;
         if (busy_s != NULL)
             busy_s[host] += task_s;

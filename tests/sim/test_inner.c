@@ -56,16 +56,20 @@ static const struct {
     int64_t stages, micro_batches;
 } shapes[] = {{2, 1}, {2, 2}, {4, 4}, {4, 16}, {8, 32}, {16, 16}};
 
-/** N + D - 1 forward and backward passes, each of a D N-th of the step. */
+/** N + D - 1 forward and backward passes, each of a D N-th of the step; of J jobs J N + D - 1, but J times as many where each is flushed. */
 TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 {
     const double d = (double)shapes[_i].stages, n = (double)shapes[_i].micro_batches;
-    for (int kind = 0; kind < 2; kind++) {
+    for (int i = 0; i < 4; i++) {
+        const double jobs = i < 2 ? 1 : 8,
+                     passes = i % 2 == 0 ? jobs * (n + d - 1) : jobs * n + d - 1;
         support_case *c = pipelines("local_sgd", 1, shapes[_i].stages, shapes[_i].micro_batches);
-        c->workload.inner.pipeline.schedule = schedule_of(kind == 0 ? "gpipe" : "1f1b");
+        c->workload.inner.pipeline.schedule = schedule_of(i % 2 == 0 ? "gpipe" : "1f1b");
+        c->workload.inner.pipeline.jobs = (int64_t)jobs;
         const support_outcome *const got = support_ok(c);
-        ck_assert_double_eq_tol(got->result.step_mean_s, 16 * (n + d - 1) / (n * d), 16 * rounding);
-        ck_assert_double_eq_tol(got->result.bubble_share, (d - 1) / (n + d - 1), rounding);
+        ck_assert_double_eq_tol(got->result.step_mean_s, 16 * passes / (jobs * n * d),
+                                16 * rounding);
+        ck_assert_double_eq_tol(got->result.bubble_share, 1 - jobs * n / passes, rounding);
     }
 }
 
@@ -96,21 +100,6 @@ TEST(a_slow_stage_delays_its_pipeline_by_what_the_schedule_says)
     }
 }
 
-/** J jobs of N micro-batches are J N of them: they fill the pipeline once. Where each is flushed, they fill it J times. */
-TEST(jobs_share_a_pipeline_s_bubble)
-{
-    const double d = 4, n = 4, jobs = 8;
-    for (int flushes = 0; flushes < 2; flushes++) {
-        support_case *c = pipelines("local_sgd", 1, (int64_t)d, (int64_t)n);
-        c->workload.inner.pipeline.jobs = (int64_t)jobs;
-        c->workload.inner.pipeline.schedule = schedule_of(flushes ? "gpipe" : "1f1b");
-        const double passes = flushes ? jobs * (n + d - 1) : jobs * n + d - 1;
-        const dsgd_run_result *const r = &support_ok(c)->result;
-        ck_assert_double_eq_tol(r->step_mean_s, 16 * passes / (jobs * n * d), 16 * rounding);
-        ck_assert_double_eq_tol(r->bubble_share, 1 - jobs * n / passes, rounding);
-    }
-}
-
 static support_case *swarm_of(const char *algorithm, int workers, int64_t stages, int64_t peers,
                               int64_t micro_batches)
 {
@@ -120,7 +109,7 @@ static support_case *swarm_of(const char *algorithm, int workers, int64_t stages
     return c;
 }
 
-/** Sixteen hosts, of which one is slow, as four pipelines and as one that is wired anew: N / 16 = 4 micro-batches for each. */
+/** Sixteen hosts, of which one is slow: 64 / 4 micro-batches for each of four equal peers. */
 TEST(a_slow_peer_slows_a_swarm_by_its_part)
 {
     const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d; /* in a stage, both ways */
@@ -134,12 +123,6 @@ TEST(a_slow_peer_slows_a_swarm_by_its_part)
     const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
     ck_assert_double_ge(swarm_s, least_s);
     ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
-    c = pipelines("allreduce", 4, (int64_t)d, 16);
-    c->workload.step_s = 4; /* of a fourth of the samples */
-    c->workload.bytes = 8;
-    support_imbalance_number(c, "slow", "worker", 1);
-    support_set(c->imbalance[0].about, c->imbalance[0].params, "factor", slow);
-    ck_assert_double_gt(step_s(c), 2 * swarm_s);
 }
 
 /** What explain names: of a stage of peers what they get done together. */
@@ -375,6 +358,18 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
     make_transformer(c, 3); /* an uneven one, of which each job has all layers */
     c->platform.host_bandwidth_bytes_per_s = 1e30;
     ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
+}
+
+/** What peers sum at the end of a step is ready there, all of it. */
+TEST(pieces_of_peers_are_ready_at_once)
+{
+    support_case *c = late_pair(1, 40e9);
+    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    c->workload.inner.pipeline.peers = c->workload.inner.pipeline.micro_batches = 2;
+    c->config.exchange.overlap = true;
+    const double one_s = support_ok(c)->result.exposed_mean_s;
+    c->config.exchange.pieces = 8;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one_s, 1e-4);
 }
 
 /** One of very many hosts has pieces for all its channels: communicators are told apart still. */
