@@ -19,6 +19,7 @@ typedef enum dsgd_span_kind {
     DSGD_SPAN_WAIT, /* in a verb, for others; communication included */
     DSGD_SPAN_EXCHANGE, /* a job of a channel: one piece */
     DSGD_SPAN_MESSAGE, /* from when both sides are ready until it is received */
+    DSGD_SPAN_PASS, /* of a micro-batch in a host of a worker of several (`track`); `verb`: "forward" */
     DSGD_SPAN_AWAY, /* of a worker that others go on without, `verb`: "failed", "comes back" */
     DSGD_SPAN_STOPPED, /* an instant, as all below: for what all have stood still there, in `verb` */
     DSGD_SPAN_ACTIVATED, /* a version of a partial collective starts */
@@ -34,9 +35,10 @@ typedef struct dsgd_span {
      * ignored); whose activation came first, or whose value is used. -1: nobody, or several. */
     int peer;
     int n_peers; /* for how many a wait was when it began */
-    int track; /* of an exchange its channel; of a wait 0: work(), 1: assist() */
+    int track; /* of an exchange its channel; of a wait 0: work(), 1: assist(); of a pass its host */
     int64_t step; /* of the host when it began */
-    int64_t piece, version; /* -1: none. Of a stale value the local steps, of a server its pushes */
+    int64_t piece,
+        version; /* piece: of a pass its micro-batch. -1: none. Of a stale value the local steps, of a server its pushes */
     int64_t made; /* the step in which what is contributed was published; -1: never */
     double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
     double alone_s; /* of a computation: what it takes where no exchange needs the GPU */

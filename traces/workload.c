@@ -46,6 +46,7 @@ const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1] = {
     [DSGD_PIPELINE_GEMS] = "gems",
     [DSGD_PIPELINE_CHIMERA] = "chimera",
     [DSGD_PIPELINE_ZERO_BUBBLE] = "zero-bubble",
+    [DSGD_PIPELINE_SWARM] = "swarm",
 };
 
 #define PIPELINE(field, init_, ...)                                                                \
@@ -54,13 +55,21 @@ const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1] = {
 static const dsgd_option pipeline_options[] = {
     PIPELINE(stages, 1, "hosts in a row, each with a part of the layers; 1: there is no pipeline",
              .min = 1, .max = 4096),
-    PIPELINE(micro_batches, 1, "of a step, that go through all stages", .min = 1, .max = 65536),
+    PIPELINE(micro_batches, 1, "of a step, that go through all stages; of jobs each has so many",
+             .min = 1, .max = 65536),
     DSGD_OPTION_AS(
         "schedule", CHOICE, dsgd_inner, pipeline.schedule,
         "in which order a stage takes them forward and backward (sim/inner/README.md has "
         "their bubbles)",
         .words = dsgd_pipeline_words, .init = DSGD_PIPELINE_1F1B),
     PIPELINE(chunks, 2, "parts of the model on each host, of `interleaved`", .min = 1, .max = 64),
+    PIPELINE(peers, 1, "hosts of each stage, of `swarm`: a micro-batch takes one of them", .min = 1,
+             .max = 4096),
+    PIPELINE(jobs, 1,
+             "that train independently, such as adapters of one frozen model: their micro-batches "
+             "follow each other through the pipeline without a flush (but by `gpipe`), and each "
+             "exchanges its part of the bytes as soon as it has its gradient",
+             .min = 1, .max = 4096),
     DSGD_OPTION_END,
 };
 
@@ -106,7 +115,7 @@ const dsgd_option dsgd_workload_options[] = {
                        .refines = true),
     DSGD_OPTION_RECORD(
         dsgd_workload, inner, inner_options,
-        "a worker is a group of hosts: stages x tensor x shards, among which the step "
+        "a worker is a group of hosts: stages x peers x tensor x shards, among which the step "
         "of one GPU is divided, and who exchange their parts with other workers",
         .refines = true),
     DSGD_OPTION_DOUBLE(dsgd_workload, bytes, 0, 0, 1e15, "bytes",
@@ -144,7 +153,7 @@ int dsgd_workload_hosts(const dsgd_workload *workload)
 {
     const dsgd_inner *const inner = &workload->inner;
     const int64_t hosts = at_least_one(inner->pipeline.stages) * at_least_one(inner->tensor) *
-                          at_least_one(inner->shards);
+                          at_least_one(inner->pipeline.peers) * at_least_one(inner->shards);
     return hosts < INT_MAX ? (int)hosts : INT_MAX;
 }
 
@@ -237,6 +246,12 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
     if (in_layers && (t->parameters <= 0 || t->layers < 1))
         return dsgd_refuse(error, "workload: inner: tensor and shards send layer by layer: give a "
                                   "transformer, which says how many there are");
+    const bool is_swarm = inner->pipeline.schedule == DSGD_PIPELINE_SWARM;
+    if (is_swarm ? in_layers : inner->pipeline.peers > 1)
+        return dsgd_refuse(error, "workload: inner: pipeline: %s",
+                           is_swarm
+                               ? "a peer of `swarm` is one host: leave out tensor and shards"
+                               : "peers are of `schedule: swarm`: leave them out, or give that");
     const bool in_chunks = inner->pipeline.schedule == DSGD_PIPELINE_INTERLEAVED;
     if (t->parameters > 0 && t->layers < inner->pipeline.stages)
         return dsgd_refuse(error,
@@ -249,11 +264,12 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
                            "workload: inner: pipeline: %jd stages of %jd chunks, but the "
                            "transformer has %jd layers: give at most one chunk per layer",
                            inner->pipeline.stages, inner->pipeline.chunks, t->layers);
-    if (t->batch > 0 && (double)inner->pipeline.micro_batches > t->batch)
+    const int64_t jobs = at_least_one(inner->pipeline.jobs);
+    if (t->batch > 0 && (double)(inner->pipeline.micro_batches * jobs) > t->batch)
         return dsgd_refuse(error,
                            "workload: inner: pipeline: %jd micro_batches, but the transformer's "
                            "batch is %g: give at most that many",
-                           inner->pipeline.micro_batches, t->batch);
+                           inner->pipeline.micro_batches * jobs, t->batch);
     if (inner->activation_bytes < 0)
         return dsgd_refuse(error, "workload: inner: activations is missing; give it, or a "
                                   "transformer with its width");

@@ -34,18 +34,22 @@ typedef enum dsgd_pipeline_kind {
     DSGD_PIPELINE_GEMS, /* two pipelines in opposite directions, one micro-batch at a time */
     DSGD_PIPELINE_CHIMERA, /* two pipelines in opposite directions at once */
     DSGD_PIPELINE_ZERO_BUBBLE, /* 1f1b; gradients of weights fill the bubbles: ZB-H1 */
-    DSGD_PIPELINE_KINDS
+    DSGD_PIPELINE_SWARM, /* several hosts for each stage, of which a micro-batch takes any: SWARM */
+    DSGD_PIPELINE_KINDS,
+    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM /* kinds before have an order for each host */
 } dsgd_pipeline_kind;
 
 /**
  * A worker that is a group of hosts: stages x shards x tensor of them, those of one tensor group next to
- * each other, then the shards of a stage. Counts of 0 are 1.
+ * each other, then the shards of a stage; or stages x peers. Counts of 0 are 1.
  */
 typedef struct dsgd_inner {
     struct {
-        int64_t stages, micro_batches;
+        int64_t stages, micro_batches; /* micro_batches: of each job */
         int schedule; /* a dsgd_pipeline_kind */
         int64_t chunks; /* of each stage, of the schedule that interleaves */
+        int64_t peers; /* hosts of each stage, of the schedule that chooses among them */
+        int64_t jobs; /* that are independent, each with its part of the vector */
     } pipeline;
     int64_t
         tensor; /* hosts that divide each layer of a stage, and sum what passes between its halves */

@@ -18,10 +18,11 @@ double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at)
     const dsgd_replica *const replica = engine->replica;
     const double each_s = engine->config->workload->step_s / replica->n_hosts;
     at.n_workers *= replica->n_hosts;
-    for (int d = 0; d < replica->n_stages; d++)
-        replica->slowness[d] = 0;
+    const int of_group = replica->n_hosts / replica->n_groups;
+    for (int i = 0; i < replica->n_groups; i++)
+        replica->slowness[i] = 0;
     for (int lane = 0; lane < replica->n_hosts; lane++) {
-        double *const slowness = &replica->slowness[lane / replica->n_beside];
+        double *const slowness = &replica->slowness[lane / of_group];
         at.worker = w->node.rank * replica->n_hosts + lane;
         const double of_lane = dsgd_imbalance_seconds(engine->imbalance, each_s, at) / each_s *
                                engine->carriers[dsgd_cluster_host(w->host, lane)].slowness;
@@ -66,14 +67,50 @@ void dsgd_stages_send(dsgd_worker *w, double seconds)
             dsgd_pass_bytes(m->streams[i].from, m->streams[i].to, share * m->streams[i].bytes);
 }
 
+/** Of a computation, what its passes' seconds are. */
+typedef struct watch {
+    const dsgd_worker *worker;
+    double virtual_s; /* for each of theirs */
+} watch;
+
+static void record_pass(void *listener, const dsgd_pipeline_pass *pass)
+{
+    static const char *const verbs[] = {
+        [DSGD_FORWARD] = "forward", [DSGD_BACKWARD] = "backward", [DSGD_WEIGHTS] = "weights"};
+    const watch *const of = listener;
+    const double since_s = of->worker->computation.since_s;
+    dsgd_timeline_record(of->worker->engine,
+                         (dsgd_span){.kind = DSGD_SPAN_PASS,
+                                     .host = of->worker->host,
+                                     .peer = -1,
+                                     .track = (int)pass->host,
+                                     .piece = pass->micro_batch,
+                                     .version = -1,
+                                     .since_s = since_s + of->virtual_s * pass->since_s,
+                                     .end_s = since_s + of->virtual_s * pass->end_s,
+                                     .turn_s = INFINITY,
+                                     .verb = verbs[pass->phase]});
+}
+
+/** For who shows them, of a step that was computed as a whole. */
+static void record_passes(const dsgd_worker *w)
+{
+    const dsgd_computation *const c = &w->computation;
+    const dsgd_timeline *const t = w->engine->timeline;
+    watch of = {.worker = w, .virtual_s = (c->end_s - c->since_s) / w->inside->step_s};
+    if (t != NULL && t->ended == NULL && c->forward == 0 && c->share >= 1)
+        dsgd_replica_watch(w->engine->replica, w->inside, record_pass, &of);
+}
+
 void dsgd_stages_end(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_computation *const c = &w->computation;
     dsgd_replica_state *const m = w->inside;
+    record_passes(w);
     const double pass = c->forward > 0 && c->compute_s > 0 ? c->pass_s / c->compute_s : 1;
     for (int d = 0; d < engine->replica->n_stages; d++)
-        m->slow[d] += pass * m->slowness[d];
+        m->slow[d] += pass * dsgd_replica_slowness(engine->replica, m, d);
     for (size_t i = 0; engine->result->virtual_s <= 0 && i < m->n_streams; i++) {
         const double bytes = pass * c->share * m->streams[i].bytes;
         engine->result->inner_bytes += bytes;

@@ -2,7 +2,8 @@
  * @file inside.c
  * Messages between the hosts of one worker, by closed forms of the platform: the hosts of a stage send at once, and nobody else. A
  * micro-batch's activations are divided among all hosts of a stage, on both sides (sequence parallelism); sums and gathers are
- * collectives of the run's library, of all groups of a stage at once.
+ * collectives of the run's library, of all groups of a stage at once. Of peers each sends whole micro-batches to all of the next stage,
+ * evenly, and they are taken to send to one each at once; a stage's gradient is summed over them at the end of a job.
  */
 #include "sim/exchange/closed.h"
 #include "sim/exchange/plan.h"
@@ -36,13 +37,13 @@ static int place_of(const inside *in, int stage, int beside)
 static double message_s(const inside *in, int from, int to, double bytes, bool both)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
-    const int n = in->engine->replica->n_beside;
+    const int n = in->engine->replica->n_beside, of_group = n / in->engine->replica->n_peers;
     size_t n_flows = 0;
     for (int i = 0; i < n * (both ? 2 : 1); i++, n_flows++) {
         in->flows[n_flows].from = place_of(in, i < n ? from : to, i % n);
         in->flows[n_flows].to = place_of(in, i < n ? to : from, i % n);
     }
-    bytes /= n;
+    bytes /= of_group;
     return bytes <= 0 ? 0
                       : dsgd_closed_form_flows_s(platform, n_flows, in->flows, bytes) +
                             dsgd_platform_message_s(platform, bytes);
@@ -132,17 +133,22 @@ static void cost_stage(const inside *in, int d)
     const double micro_batch_bytes =
         g->inner->activation_bytes / (double)g->pipeline->shape.n_micro_batches;
     const double model_bytes = engine->bytes * g->share[d];
-    const double layer_bytes = model_bytes / g->layers[d] / g->n_tensor;
+    const double job_bytes = model_bytes / (double)g->pipeline->shape.n_jobs;
+    const double layer_bytes = job_bytes / g->layers[d] / g->n_tensor;
     const int next = (d + 1) % g->n_stages;
     costs->message_s[d] = next == d ? 0 : message_s(in, d, next, micro_batch_bytes, false);
     costs->sum_s[d] =
         collective_s(in, (collective){d, true, DSGD_ALLREDUCE, micro_batch_bytes / g->n_shards});
+    if (g->n_peers > 1) {
+        costs->merge_s[d] = collective_s(in, (collective){d, false, DSGD_ALLREDUCE, job_bytes});
+        return;
+    }
     costs->gather_s[d] = collective_s(in, (collective){d, false, DSGD_ALLGATHER, layer_bytes});
     costs->scatter_s[d] =
         collective_s(in, (collective){d, false, DSGD_REDUCE_SCATTER, layer_bytes});
     const int other = g->n_stages - 1 - d;
     if (g->pipeline->weights > 1 && other != d)
-        costs->merge_s[d] = message_s(in, d, other, model_bytes, true);
+        costs->merge_s[d] = message_s(in, d, other, job_bytes, true);
 }
 
 /* --- what passes in a step ----------------------------------------------------------------------- */
@@ -195,14 +201,16 @@ static void add_ring(const inside *in, const collective *c, int group)
     }
 }
 
-/** For sums and gathers of a stage. */
+/** For sums and gathers of a stage; of peers for the one sum. */
 static void add_rings(const inside *in, int d)
 {
     const dsgd_replica *const g = in->engine->replica;
     const double n = g->n_tensor, s = g->n_shards;
     const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
-    const double gathers = 3 * (double)g->pipeline->shape.n_micro_batches * (s - 1) / s *
-                           in->engine->bytes * g->share[d] / n;
+    const double passes = (double)(g->pipeline->shape.n_micro_batches /
+                                   g->pipeline->shape.n_jobs); /* of each layer */
+    const double gathers =
+        (g->n_peers > 1 ? 2 : 3 * passes) * (s - 1) / s * in->engine->bytes * g->share[d] / n;
     for (int k = 0; k < g->n_shards; k++)
         add_ring(in, &(collective){.stage = d, .of_tensor = true, .bytes = sums}, k);
     for (int k = 0; k < g->n_tensor; k++)
@@ -216,11 +224,15 @@ static void add_streams(const inside *in, int d, int shard, int tensor)
     const double all = g->inner->activation_bytes;
     const double model_bytes = in->engine->bytes * g->share[d];
     const int here = host_of(in, d, shard, tensor);
-    const int next = host_of(in, (d + 1) % g->n_stages, shard, tensor);
     /* Parts that are followed by one on the next host. */
-    const size_t borders = (g->n_parts + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
-    add_stream(in, here, next, all / g->n_beside * (double)borders);
-    add_stream(in, next, here, all / g->n_beside * (double)borders);
+    const size_t borders =
+        (g->n_parts_each + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
+    for (int p = 0; p < g->n_peers; p++) { /* round about from its own place */
+        const int next = host_of(in, (d + 1) % g->n_stages, (shard + p) % g->n_shards, tensor);
+        const double bytes = all / g->n_beside / g->n_peers * (double)borders;
+        add_stream(in, here, next, bytes);
+        add_stream(in, next, here, bytes);
+    }
     if (g->pipeline->weights > 1)
         add_stream(in, here, host_of(in, g->n_stages - 1 - d, shard, tensor),
                    model_bytes / g->n_beside);

@@ -21,8 +21,11 @@ static void divide_model(dsgd_replica *replica, const dsgd_workload *workload)
     const dsgd_transformer *const t = &workload->transformer;
     const double layers = t->parameters > 0 ? (double)t->layers : 0;
     for (size_t p = 0; p <= replica->n_parts; p++) {
-        const double share = (double)p / (double)replica->n_parts;
-        replica->begin[p] = layers > 0 ? floor(share * layers + 1e-9) / layers : share;
+        const size_t each = replica->n_parts_each, job = p / each;
+        const double share = (double)(p % each) / (double)each;
+        replica->begin[p] =
+            ((double)job + (layers > 0 ? floor(share * layers + 1e-9) / layers : share)) *
+            (double)each / (double)replica->n_parts;
     }
     for (size_t p = 0; p < replica->n_parts; p++)
         replica->share[dsgd_replica_stage(replica, p)] += replica->begin[p + 1] - replica->begin[p];
@@ -37,9 +40,14 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     *replica = NULL;
     if (dsgd_workload_hosts(workload) == 1)
         return DSGD_OK;
-    const dsgd_pipeline_shape shape = {
-        (dsgd_pipeline_kind)inner->pipeline.schedule, at_least_one(inner->pipeline.stages),
-        at_least_one(inner->pipeline.micro_batches), at_least_one(inner->pipeline.chunks)};
+    const int64_t jobs = at_least_one(inner->pipeline.jobs);
+    const dsgd_pipeline_shape shape = {.kind = (dsgd_pipeline_kind)inner->pipeline.schedule,
+                                       .n_stages = at_least_one(inner->pipeline.stages),
+                                       .n_micro_batches =
+                                           jobs * at_least_one(inner->pipeline.micro_batches),
+                                       .n_chunks = at_least_one(inner->pipeline.chunks),
+                                       .n_jobs = jobs,
+                                       .n_peers = at_least_one(inner->pipeline.peers)};
     dsgd_error why;
     if (dsgd_pipeline_check(&shape, &why) != DSGD_OK)
         return dsgd_refuse(error, "workload: inner: pipeline: %s", why.text);
@@ -49,20 +57,24 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     g->n_hosts = dsgd_workload_hosts(workload);
     g->n_stages = (int)n;
     g->n_tensor = at_least_one(inner->tensor);
-    g->n_shards = at_least_one(inner->shards);
+    g->n_peers = (int)shape.n_peers;
+    g->n_shards = g->n_peers > 1 ? g->n_peers : at_least_one(inner->shards);
     g->n_beside = g->n_tensor * g->n_shards;
-    const double all_s = workload->step_s / (double)shape.n_micro_batches / g->n_beside;
+    g->n_groups = g->n_stages * g->n_peers;
+    const double all_s =
+        workload->step_s / (double)shape.n_micro_batches / (g->n_beside / g->n_peers);
     g->forward_s = all_s * (1 - workload->backward_share);
     g->backward_s = all_s * workload->backward_share;
-    g->n_parts = n * (size_t)(shape.kind == DSGD_PIPELINE_INTERLEAVED ? shape.n_chunks : 1);
+    g->n_parts_each = n * (size_t)(shape.kind == DSGD_PIPELINE_INTERLEAVED ? shape.n_chunks : 1);
+    g->n_parts = (size_t)jobs * g->n_parts_each;
     g->begin = dsgd_xcalloc(g->n_parts + 1, sizeof *g->begin);
     g->share = dsgd_xcalloc(2 * n, sizeof *g->share);
     g->layers = g->share + n;
     g->pipeline = dsgd_pipeline_new(&shape);
     g->end_s = dsgd_xcalloc((size_t)g->pipeline->n_tasks, sizeof *g->end_s);
-    g->gradient_s = dsgd_xcalloc(n * (size_t)g->pipeline->n_slots, sizeof *g->gradient_s);
-    g->seconds = dsgd_xcalloc(4 * n, sizeof *g->seconds);
-    g->slowness = g->seconds + 3 * n;
+    g->gradient_s = dsgd_xcalloc(n * (size_t)(g->pipeline->n_slots * jobs), sizeof *g->gradient_s);
+    g->seconds = dsgd_xcalloc(2 * (n + (size_t)g->n_groups), sizeof *g->seconds);
+    g->slowness = g->seconds + 2 * n + g->n_groups;
     divide_model(g, workload);
     return DSGD_OK;
 }
@@ -82,15 +94,17 @@ void dsgd_replica_close(dsgd_replica *replica)
 
 dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
 {
-    enum { ARRAYS = 7 }; /* of n_stages */
+    enum { ARRAYS = 6 }; /* of n_stages */
     const size_t n = (size_t)replica->n_stages;
     dsgd_replica_state *const m = dsgd_xcalloc(1, sizeof *m);
-    double *const all =
-        dsgd_xcalloc(ARRAYS * n + 2 * replica->n_parts + (size_t)replica->n_hosts, sizeof *all);
+    double *const all = dsgd_xcalloc((size_t)replica->n_groups + ARRAYS * n + 2 * replica->n_parts +
+                                         (size_t)replica->n_hosts,
+                                     sizeof *all);
     m->slowness = all; /* first: it is what is freed */
-    m->costs = (dsgd_replica_costs){all + n, all + 2 * n, all + 3 * n, all + 4 * n, all + 5 * n};
-    m->slow = all + 6 * n;
-    m->ready_s = all + ARRAYS * n;
+    double *const of = all + replica->n_groups;
+    m->costs = (dsgd_replica_costs){of, of + n, of + 2 * n, of + 3 * n, of + 4 * n};
+    m->slow = of + 5 * n;
+    m->ready_s = of + ARRAYS * n;
     m->tail_s = m->ready_s + replica->n_parts;
     m->lane_slow = m->tail_s + replica->n_parts;
     m->slowness[0] = -1;
@@ -168,47 +182,80 @@ static const double weights_share = 0.5; /* of a backward pass: the gradient of 
 static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const double *backward_s)
 {
     const dsgd_pipeline *const pipeline = replica->pipeline;
-    const bool two_way = replica->pipeline->weights > 1;
-    const double chunks = (double)replica->n_parts / replica->n_stages;
+    const bool merges = replica->pipeline->weights > 1 || replica->n_peers > 1;
+    const double chunks = (double)replica->n_parts_each / replica->n_stages;
+    const int64_t jobs = pipeline->shape.n_jobs;
     const double last = pipeline->shape.kind == DSGD_PIPELINE_ZERO_BUBBLE ? weights_share : 1;
     for (size_t p = 0; p < replica->n_parts; p++) {
         m->ready_s[p] = 0;
-        m->tail_s[p] = two_way ? 0 : last * backward_s[dsgd_replica_stage(replica, p)] / chunks;
+        m->tail_s[p] = merges ? 0 : last * backward_s[dsgd_replica_stage(replica, p)] / chunks;
     }
     for (int64_t d = 0; d < replica->n_stages; d++)
-        for (int64_t slot = 0; slot < pipeline->n_slots; slot++) {
-            const size_t p = (size_t)dsgd_pipeline_part(pipeline, d, slot);
-            const double merged_s = replica->gradient_s[d * pipeline->n_slots + slot] +
-                                    m->costs.merge_s[p % replica->n_stages];
+        for (int64_t i = 0; i < pipeline->n_slots * jobs; i++) {
+            const size_t first = (size_t)dsgd_pipeline_part(pipeline, d, i / jobs);
+            const size_t p = (size_t)(jobs - 1 - i % jobs) * replica->n_parts_each + first;
+            const double merged_s = replica->gradient_s[d * pipeline->n_slots * jobs + i] +
+                                    m->costs.merge_s[dsgd_replica_stage(replica, p)];
             m->ready_s[p] = fmax(m->ready_s[p], merged_s);
         }
     for (size_t p = 0; p < replica->n_parts; p++)
         m->step_s = fmax(m->step_s, m->ready_s[p]);
 }
 
-void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *m, const double *slowness)
+/** Of its slowness. backward_s [n_stages] is in replica->seconds then, behind as many forward. */
+static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_replica_state *m,
+                                    void (*done)(void *, const dsgd_pipeline_pass *),
+                                    void *listener)
 {
-    const size_t n = (size_t)replica->n_stages;
-    if (memcmp(m->slowness, slowness, n * sizeof *slowness) == 0)
-        return;
-    memcpy(m->slowness, slowness, n * sizeof *slowness);
-    double *const forward_s = replica->seconds, *const backward_s = forward_s + n;
-    double *const factor = backward_s + n; /* of a host that has two stages */
-    const bool two_way = replica->pipeline->weights > 1;
-    for (int d = 0; d < replica->n_stages; d++) {
+    double *const forward_s = replica->seconds, *const backward_s = forward_s + replica->n_stages;
+    double *const factor =
+        backward_s + replica->n_stages; /* of a host that has two stages, or is one of several */
+    const bool is_apart = replica->pipeline->weights > 1 || replica->n_peers > 1;
+    for (int i = 0; i < replica->n_groups; i++) {
+        const int d = i / replica->n_peers;
+        const double slowness = m->slowness[i];
         double slow_forward_s = 0, slow_backward_s = 0;
-        stage_s(replica, &m->costs, d, slowness[d], &slow_forward_s, &slow_backward_s);
-        stage_s(replica, &m->costs, d, two_way ? 1 : slowness[d], &forward_s[d], &backward_s[d]);
-        factor[d] = (slow_forward_s + slow_backward_s) / (forward_s[d] + backward_s[d]);
+        stage_s(replica, &m->costs, d, slowness, &slow_forward_s, &slow_backward_s);
+        stage_s(replica, &m->costs, d, is_apart ? 1 : slowness, &forward_s[d], &backward_s[d]);
+        factor[i] = (slow_forward_s + slow_backward_s) / (forward_s[d] + backward_s[d]);
     }
     const dsgd_pipeline_seconds seconds = {.forward_s = forward_s,
                                            .backward_s = backward_s,
                                            .weights_share = weights_share,
                                            .message_s = m->costs.message_s,
-                                           .slowness = two_way ? factor : NULL};
-    const dsgd_pipeline_times times =
-        dsgd_pipeline_run(replica->pipeline, &seconds, replica->end_s, replica->gradient_s, NULL);
+                                           .slowness = is_apart ? factor : NULL,
+                                           .done = done,
+                                           .listener = listener};
+    return dsgd_pipeline_run(replica->pipeline, &seconds, replica->end_s, replica->gradient_s,
+                             NULL);
+}
+
+void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *m, const double *slowness)
+{
+    const size_t groups_bytes = (size_t)replica->n_groups * sizeof *slowness;
+    if (memcmp(m->slowness, slowness, groups_bytes) == 0)
+        return;
+    memcpy(m->slowness, slowness, groups_bytes);
+    const dsgd_pipeline_times times = run_step(replica, m, NULL, NULL);
     m->step_s = times.makespan_s;
-    find_ready(replica, m, backward_s);
+    find_ready(replica, m, replica->seconds + replica->n_stages);
     m->bubble_share = 1 - (1 - times.bubble_share) * times.makespan_s / m->step_s;
+}
+
+void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *member,
+                        void (*done)(void *listener, const dsgd_pipeline_pass *pass),
+                        void *listener)
+{
+    run_step(replica, member, done, listener);
+}
+
+double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,
+                             int stage)
+{
+    const int n = replica->n_peers;
+    const double *const slowness = &member->slowness[stage * n];
+    double speeds = 0;
+    for (int p = 0; p < n; p++)
+        speeds += 1 / slowness[p];
+    return n == 1 ? slowness[0] : n / speeds;
 }

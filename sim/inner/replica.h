@@ -3,8 +3,9 @@
  * A worker that is a group of hosts (`workload: inner`): which of them has which part of the model, and when in a step its gradients
  * are ready. Knows of no engine and no network: what messages inside take, it is told.
  *
- * Host h of a worker is of stage h / (shards x tensor), where h % tensor is its place in its tensor group. The model has as many parts
- * as the pipeline has stages, or chunks of these; each has an even number of the transformer's layers, or of the bytes.
+ * Host h of a worker is of stage h / (shards x tensor), of peers h / peers; h % tensor is its place in its tensor group. The model has as
+ * many parts as the pipeline has stages, or chunks of these; each has an even number of the transformer's layers, or of the bytes. Of
+ * several jobs each has such parts of its own, an even share of the vector, the first job's at its end: a backward order begins with them.
  */
 #pragma once
 
@@ -14,16 +15,20 @@
 typedef struct dsgd_replica {
     const dsgd_inner *inner;
     int n_hosts; /* of a worker */
-    int n_stages, n_tensor, n_shards;
+    int n_stages, n_tensor;
+    int n_shards; /* of a stage; or its peers, who have all of it */
+    int n_peers; /* 1 but of swarm */
     int n_beside; /* hosts of a stage */
+    int n_groups; /* of hosts that compute a micro-batch: stages, or peers of them */
     double forward_s, backward_s; /* of a host that has all layers, with a micro-batch */
-    size_t n_parts; /* of the model, in the order of the forward pass */
+    size_t n_parts; /* of the vector, in the order of the forward pass; ... */
+    size_t n_parts_each; /* ... and of each job's */
     double *begin; /* [n_parts + 1] share of the model before each; the last is 1 */
     double *layers; /* [n_stages] of the transformer, on each host of a stage; 1 without one */
     double *share; /* [n_stages] of the model, likewise */
     dsgd_pipeline *pipeline;
     double *end_s, *gradient_s, *seconds; /* of an evaluation */
-    double *slowness; /* [n_stages] for who draws it */
+    double *slowness; /* [n_groups] for who draws it */
 } dsgd_replica;
 
 /** Seconds of messages inside a worker with nothing else on the wires, each [n_stages]. */
@@ -32,7 +37,7 @@ typedef struct dsgd_replica_costs {
     double *sum_s; /* of what a micro-batch has in a layer, over the tensor group */
     double *gather_s,
         *scatter_s; /* of a layer's parameters, and of its gradient, over the shards */
-    double *merge_s; /* of the two gradients of a stage that two hosts have */
+    double *merge_s; /* of a job's gradients of a stage that two hosts have, or all peers */
 } dsgd_replica_costs;
 
 /** What a host sends another of its worker in a step. */
@@ -49,7 +54,7 @@ typedef struct dsgd_replica_state {
     dsgd_inner_stream *streams; /* [n_streams] */
     double *slow; /* [n_stages] sum of slowness over its steps */
     double *lane_slow; /* [n_hosts] of each host, likewise */
-    double *slowness; /* [n_stages] of which the rest follows; the first -1: there is none yet */
+    double *slowness; /* [n_groups] of which the rest follows; the first -1: there is none yet */
     double step_s, bubble_share;
     double *
         ready_s; /* [n_parts] when the gradient of a part is complete, from the step's begin; ... */
@@ -79,7 +84,16 @@ static inline int dsgd_replica_stage(const dsgd_replica *replica, size_t part)
 
 /**
  * Sets step_s and what follows it, unless they are of such a step already.
- * @param slowness [n_stages] factors of all that the hosts of a stage compute
+ * @param slowness [n_groups] factors of all that the hosts of a group compute
  */
 void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *member,
                        const double *slowness);
+
+/** Tells of each pass of the last step, whose host is one of n_groups, in seconds from the step's begin. */
+void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *member,
+                        void (*done)(void *listener, const dsgd_pipeline_pass *pass),
+                        void *listener);
+
+/** Of a stage in the last step: the slowness of its hosts; of peers, of what they get done together. */
+double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,
+                             int stage);

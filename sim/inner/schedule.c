@@ -4,12 +4,18 @@
  * what comes later, so that times are one pass over it.
  */
 #include "sim/inner/schedule.h"
+#include "sim/inner/swarm.h"
 
 enum { MOST_TASKS = 10000000 };
 
 static bool is_two_way(dsgd_pipeline_kind kind)
 {
     return kind == DSGD_PIPELINE_GEMS || kind == DSGD_PIPELINE_CHIMERA;
+}
+
+static int64_t at_least_one(int64_t n)
+{
+    return n > 1 ? n : 1;
 }
 
 static int64_t slots_of(const dsgd_pipeline_shape *shape)
@@ -39,7 +45,11 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
                            "interleaved needs 1 chunk or more and a multiple of its %jd stages as "
                            "micro-batches, not %jd and %jd",
                            (intmax_t)stages, (intmax_t)shape->n_chunks, (intmax_t)micro_batches);
-    if (3.0 * (double)stages * (double)micro_batches * (double)slots_of(shape) > MOST_TASKS)
+    if (shape->n_jobs > 1 && micro_batches % shape->n_jobs != 0)
+        return dsgd_refuse(error, "%jd jobs do not divide %jd micro-batches",
+                           (intmax_t)shape->n_jobs, (intmax_t)micro_batches);
+    const int64_t each = at_least_one(shape->n_peers) * slots_of(shape);
+    if (3.0 * (double)stages * (double)micro_batches * (double)each > MOST_TASKS)
         return dsgd_refuse(error,
                            "%jd stages and %jd micro-batches make more than %d tasks of a step",
                            (intmax_t)stages, (intmax_t)micro_batches, MOST_TASKS);
@@ -71,11 +81,13 @@ static void add(order *o, dsgd_pipeline_phase phase, int64_t micro_batch, int64_
 
 static void order_gpipe(order *o)
 {
-    const int64_t n = o->shape->n_micro_batches;
-    for (int64_t m = 0; m < n; m++)
-        add(o, DSGD_FORWARD, m, 0);
-    for (int64_t m = n; m-- > 0;)
-        add(o, DSGD_BACKWARD, m, 0);
+    const int64_t jobs = o->shape->n_jobs, n = o->shape->n_micro_batches / jobs;
+    for (int64_t first = 0; first < jobs * n; first += n) {
+        for (int64_t m = 0; m < n; m++)
+            add(o, DSGD_FORWARD, first + m, 0);
+        for (int64_t m = n; m-- > 0;)
+            add(o, DSGD_BACKWARD, first + m, 0);
+    }
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -146,7 +158,7 @@ static void order_chimera(order *o)
         }
 }
 
-static void (*const order_of[DSGD_PIPELINE_KINDS])(order *) = {
+static void (*const order_of[DSGD_PIPELINE_ORDERED])(order *) = {
     [DSGD_PIPELINE_GPIPE] = order_gpipe,      [DSGD_PIPELINE_1F1B] = order_1f1b,
     [DSGD_PIPELINE_INTERLEAVED] = order_1f1b, [DSGD_PIPELINE_GEMS] = order_gems,
     [DSGD_PIPELINE_CHIMERA] = order_chimera,  [DSGD_PIPELINE_ZERO_BUBBLE] = order_1f1b,
@@ -232,19 +244,23 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
     const int64_t stages = shape->n_stages;
     dsgd_pipeline *const pipeline = dsgd_xcalloc(1, sizeof *pipeline);
     pipeline->shape = *shape;
+    pipeline->shape.n_jobs = at_least_one(shape->n_jobs);
+    pipeline->shape.n_peers = at_least_one(shape->n_peers);
     pipeline->n_slots = slots_of(shape);
     pipeline->weights = is_two_way(shape->kind) ? 2 : 1;
     const int64_t each = shape->n_micro_batches *
                          (shape->kind == DSGD_PIPELINE_ZERO_BUBBLE ? 3 : 2) *
                          (is_two_way(shape->kind) ? 1 : pipeline->n_slots);
     pipeline->n_tasks = each * stages;
+    if (shape->kind >= DSGD_PIPELINE_ORDERED)
+        return pipeline;
     pipeline->task = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *pipeline->task);
     pipeline->held = dsgd_xcalloc((size_t)stages, sizeof *pipeline->held);
 
     dsgd_pipeline_task *const row =
         dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *row); /* [D][each] */
     for (int64_t d = 0; d < stages; d++) {
-        order o = {.shape = shape, .host = (int32_t)d, .next = &row[d * each]};
+        order o = {.shape = &pipeline->shape, .host = (int32_t)d, .next = &row[d * each]};
         order_of[shape->kind](&o);
         DSGD_ASSERT(o.next == &row[(d + 1) * each], "host %jd of %s has not %jd tasks", (intmax_t)d,
                     dsgd_pipeline_words[shape->kind], (intmax_t)each);
@@ -282,10 +298,15 @@ dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
                                       const dsgd_pipeline_seconds *seconds, double *end_s,
                                       double *gradient_s, double *busy_s)
 {
-    const int64_t stages = pipeline->shape.n_stages;
+    const int64_t stages = pipeline->shape.n_stages, jobs = pipeline->shape.n_jobs;
+    const int64_t of_job = pipeline->shape.n_micro_batches / jobs;
     double makespan_s = 0, all_busy_s = 0;
     if (busy_s != NULL)
-        memset(busy_s, 0, (size_t)stages * sizeof *busy_s);
+        memset(busy_s, 0, (size_t)(stages * pipeline->shape.n_peers) * sizeof *busy_s);
+    if (gradient_s != NULL)
+        memset(gradient_s, 0, (size_t)(stages * pipeline->n_slots * jobs) * sizeof *gradient_s);
+    if (pipeline->shape.kind == DSGD_PIPELINE_SWARM)
+        return dsgd_swarm_run(pipeline, seconds, end_s, gradient_s, busy_s);
     for (int64_t i = 0; i < pipeline->n_tasks; i++) {
         const dsgd_pipeline_task *const task = &pipeline->task[i];
         double at_s = task->before >= 0          ? end_s[task->before]
@@ -299,11 +320,15 @@ dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
         const double task_s = dsgd_pipeline_task_s(pipeline, seconds, task);
         end_s[i] = at_s + task_s;
         makespan_s = fmax(makespan_s, end_s[i]);
+        if (seconds->done != NULL)
+            seconds->done(seconds->listener, &(dsgd_pipeline_pass){task->host, task->micro_batch,
+                                                                   task->phase, at_s, end_s[i]});
         all_busy_s += task_s;
         if (busy_s != NULL)
             busy_s[task->host] += task_s;
         if (gradient_s != NULL && task->phase != DSGD_FORWARD) /* the last one stays */
-            gradient_s[task->host * pipeline->n_slots + task->slot] = end_s[i];
+            gradient_s[(task->host * pipeline->n_slots + task->slot) * jobs +
+                       task->micro_batch / of_job] = end_s[i];
     }
     const double bubble_share = makespan_s > 0 ? 1 - all_busy_s / ((double)stages * makespan_s) : 0;
     return (dsgd_pipeline_times){.makespan_s = makespan_s, .bubble_share = bubble_share};

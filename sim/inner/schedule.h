@@ -3,9 +3,13 @@
  * Schedules of pipelines: the order in which each host of a pipeline does its tasks, and when it does them. Pure: knows of no engine,
  * no network. Bubbles and memory in closed form, with their derivation: README.md.
  *
- * A pipeline has D hosts, and a model of D stages; each of N micro-batches goes forward through all stages, and backward. What a host
- * holds are its *slots*: one stage; or two (gems, chimera), stage d in slot 0, and in slot 1 stage D - 1 - d of a second pipeline, which
- * goes the other way; or v chunks (interleaved), chunk c of host d being part c D + d of the v D parts of the model.
+ * A pipeline has D hosts (swarm: K for each stage), and a model of D stages; each of N micro-batches goes forward through all stages, and
+ * backward. What a host holds are its *slots*: one stage; or two (gems, chimera), stage d in slot 0, and in slot 1 stage D - 1 - d of a
+ * second pipeline, which goes the other way; or v chunks (interleaved), chunk c of host d being part c D + d of the v D parts of the
+ * model.
+ *
+ * Micro-batches may be of J independent jobs, the first N / J of the first, and so on, which do not wait for each other (gpipe: for each
+ * other's flush).
  */
 #pragma once
 
@@ -15,8 +19,11 @@
 typedef struct dsgd_pipeline_shape {
     dsgd_pipeline_kind kind;
     int64_t n_stages; /* D, also the number of hosts; chimera: even */
-    int64_t n_micro_batches; /* N, of a step; interleaved: a multiple of D */
+    int64_t n_micro_batches; /* N, of a step, of all jobs; interleaved: a multiple of D */
     int64_t n_chunks; /* v, of interleaved; of all others it is not read */
+    int64_t n_jobs; /* J, which divides N; 0: 1 */
+    int64_t
+        n_peers; /* K, of swarm: the hosts are D K, d K + p for stage d; 0: 1, as of all others */
 } dsgd_pipeline_shape;
 
 /** Refuses what the kind does not allow, in one sentence without a place. */
@@ -36,11 +43,12 @@ typedef struct dsgd_pipeline_task {
 
 /** A schedule: made once, never written again, so that any number of pipelines and threads share it. */
 typedef struct dsgd_pipeline {
-    dsgd_pipeline_shape shape;
+    dsgd_pipeline_shape shape; /* with n_jobs and n_peers of 1 or more */
     int64_t n_slots; /* of a host: 1, 2 or v */
     int64_t n_tasks; /* 2 N D, v times as many if interleaved, 3 N D of zero-bubble */
     dsgd_pipeline_task *
-        task; /* [n_tasks]; each stands behind those that it waits for, and each host's stand in its order */
+        task; /* [n_tasks]; each stands behind those that it waits for, and each host's stand in its order; swarm: NULL,
+    * as its order, and so what is held, is of each run (swarm.h) */
     double *
         held; /* [D] activations at the peak, in micro-batches of a whole stage, from the begin of a forward to the end of the
                    * backward (zero-bubble: of the gradient of weights) */
@@ -54,6 +62,14 @@ void dsgd_pipeline_free(dsgd_pipeline *pipeline);
 /** Which of the v D (interleaved) or D parts of the model a host has in a slot, in the order of the forward. */
 int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot);
 
+/** A task that is done. */
+typedef struct dsgd_pipeline_pass {
+    int64_t host; /* of swarm d K + p */
+    int64_t micro_batch;
+    dsgd_pipeline_phase phase;
+    double since_s, end_s;
+} dsgd_pipeline_pass;
+
 /** What may change with every step. All arrays are the caller's. */
 typedef struct dsgd_pipeline_seconds {
     const double *forward_s,
@@ -61,8 +77,11 @@ typedef struct dsgd_pipeline_seconds {
     double weights_share; /* of backward_s, which zero-bubble takes apart; 0 to 1 */
     const double *
         message_s; /* [D] of one message, either way, between hosts d and d + 1, and [D - 1] of D - 1 and 0; NULL: 0 */
-    const double *slowness; /* [D] factor of all that host d does; NULL: 1 */
-    const double *begin_s; /* [D] when host d can begin; NULL: 0 */
+    const double *slowness; /* [D] (swarm: [D][K]) factor of all that host d does; NULL: 1 */
+    const double *begin_s; /* likewise: when host d can begin; NULL: 0 */
+    void (*done)(void *listener,
+                 const dsgd_pipeline_pass *pass); /* is told of each task; NULL: nobody is */
+    void *listener;
 } dsgd_pipeline_seconds;
 
 typedef struct dsgd_pipeline_times {
@@ -72,10 +91,11 @@ typedef struct dsgd_pipeline_times {
 
 /**
  * When all is done: a host does one task at a time, in its order, each as soon as what it needs has arrived; messages take no time of
- * either host. One pass over the tasks, which allocates nothing.
+ * either host. One pass over the tasks, which allocates nothing (swarm: dsgd_swarm_run()).
  * @param end_s [n_tasks] the end of each task (it began dsgd_pipeline_task_s() before).
- * @param gradient_s [D][n_slots] when the gradient of what a host has in a slot is complete; NULL: not asked.
- * @param busy_s [D] seconds in which a host computes; NULL: not asked.
+ * @param gradient_s [D][n_slots][J] when a job's gradient of what a host has in a slot is complete; 0: none of its micro-batches comes
+ * there; NULL: not asked.
+ * @param busy_s [D] (swarm: [D][K]) seconds in which a host computes; NULL: not asked.
  */
 dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
                                       const dsgd_pipeline_seconds *seconds, double *end_s,

@@ -351,6 +351,23 @@ TEST_RANGE(a_chart_shows_who_waits_for_the_straggler_and_what_is_late, 0, 2)
     ck_assert_str_eq(output, charts[_i]);
 }
 
+/** A stage's line has its passes, and between them its bubble; so has its track. Backward is twice as long. */
+TEST(stages_are_shown_with_their_bubbles)
+{
+    write_file("e.yaml", "platform: idle-switch\nworkers: 2\nalgorithms: [allreduce]\n"
+                         "workload: {bytes: 1, step: 8s, samples: 8, inner: {activations: 0, "
+                         "pipeline: {stages: 2, micro_batches: 2}}}\nuntil: {steps: 2}\n");
+    ck_assert_has(dsgd_ends(0, "timeline e.yaml --format text --steps 0:1"),
+                  "   s0 =============............#############......#############\n"
+                  "   s1 ......=======############=======############.............\n");
+    dsgd_ends(0, "timeline e.yaml --steps 0:1 -o t.json");
+    read_trace("t.json");
+    int n = 0;
+    for (const char *at = read_file("t.json"); (at = strstr(at, ", micro-batch ")) != NULL; at++)
+        n++;
+    ck_assert_int_eq(n, 2 * 2 * 2 * 2);
+}
+
 TEST(a_description_has_the_chart_of_every_algorithm)
 {
     char *output = NULL;

@@ -56,16 +56,20 @@ static const struct {
     int64_t stages, micro_batches;
 } shapes[] = {{2, 1}, {2, 2}, {4, 4}, {4, 16}, {8, 32}, {16, 16}};
 
-/** N + D - 1 forward and backward passes, each of a D N-th of the step. */
+/** N + D - 1 forward and backward passes, each of a D N-th of the step; of J jobs J N + D - 1, but J times as many where each is flushed. */
 TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 {
     const double d = (double)shapes[_i].stages, n = (double)shapes[_i].micro_batches;
-    for (int kind = 0; kind < 2; kind++) {
+    for (int i = 0; i < 4; i++) {
+        const double jobs = i < 2 ? 1 : 8,
+                     passes = i % 2 == 0 ? jobs * (n + d - 1) : jobs * n + d - 1;
         support_case *c = pipelines("local_sgd", 1, shapes[_i].stages, shapes[_i].micro_batches);
-        c->workload.inner.pipeline.schedule = schedule_of(kind == 0 ? "gpipe" : "1f1b");
+        c->workload.inner.pipeline.schedule = schedule_of(i % 2 == 0 ? "gpipe" : "1f1b");
+        c->workload.inner.pipeline.jobs = (int64_t)jobs;
         const support_outcome *const got = support_ok(c);
-        ck_assert_double_eq_tol(got->result.step_mean_s, 16 * (n + d - 1) / (n * d), 16 * rounding);
-        ck_assert_double_eq_tol(got->result.bubble_share, (d - 1) / (n + d - 1), rounding);
+        ck_assert_double_eq_tol(got->result.step_mean_s, 16 * passes / (jobs * n * d),
+                                16 * rounding);
+        ck_assert_double_eq_tol(got->result.bubble_share, 1 - jobs * n / passes, rounding);
     }
 }
 
@@ -94,6 +98,63 @@ TEST(a_slow_stage_delays_its_pipeline_by_what_the_schedule_says)
         ck_assert_double_eq_tol(step_s(c), pass * (1.5 * n + stage + 0.5 * (d - 1 - stage)),
                                 16 * rounding);
     }
+}
+
+static support_case *swarm_of(const char *algorithm, int workers, int64_t stages, int64_t peers,
+                              int64_t micro_batches)
+{
+    support_case *c = pipelines(algorithm, workers, stages, micro_batches);
+    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    c->workload.inner.pipeline.peers = peers;
+    return c;
+}
+
+/** Sixteen hosts, of which one is slow: 64 / 4 micro-batches for each of four equal peers. */
+TEST(a_slow_peer_slows_a_swarm_by_its_part)
+{
+    const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d; /* in a stage, both ways */
+    support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
+    c->platform.host_bandwidth_bytes_per_s = 1e30; /* they sum their gradients, too */
+    c->platform.host_latency_s = 0;
+    ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
+    ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
+    support_imbalance_number(c, "slow", "worker", 4 + 2); /* of stage 1 */
+    support_set(c->imbalance[0].about, c->imbalance[0].params, "factor", slow);
+    const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
+    ck_assert_double_ge(swarm_s, least_s);
+    ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
+}
+
+/** What explain names: of a stage of peers what they get done together. */
+TEST(a_stage_is_as_slow_as_its_peers_together)
+{
+    dsgd_replica *replica = NULL;
+    const support_case *const c = swarm_of("local_sgd", 1, 2, 2, 2);
+    ck_assert_int_eq(dsgd_replica_open(&c->workload, &replica, NULL), DSGD_OK);
+    dsgd_replica_state *const state = dsgd_replica_state_new(replica);
+    dsgd_replica_step(replica, state, (double[]){1, 1, 1, 3});
+    ck_assert_double_eq_tol(dsgd_replica_slowness(replica, state, 0), 1, rounding);
+    ck_assert_double_eq_tol(dsgd_replica_slowness(replica, state, 1), 2 / (1 + 1 / 3.0), rounding);
+    dsgd_replica_state_free(state);
+    dsgd_replica_close(replica);
+}
+
+/** The only stage: two halves of the samples, then a sum over both hosts; and each job by itself. */
+TEST(peers_sum_the_gradients_of_their_stage)
+{
+    support_case *c = swarm_of("local_sgd", 1, 1, 2, 2);
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->workload.bytes = 40e9;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 20e9 / bandwidth), 1e-6);
+    ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * 40e9, 100);
+    c->workload.inner.pipeline.jobs = 2;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 10e9 / bandwidth), 1e-6);
+    c = swarm_of("local_sgd", 1, 2, 2, 2); /* whole micro-batches, of a half each */
+    const double bytes = 5e9;
+    c->workload.bytes = 8;
+    c->workload.inner.activation_bytes = bytes;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (bytes / 2 / bandwidth + latency_s), 1e-4);
+    ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * bytes, 1e3);
 }
 
 /** The message of a micro-batch goes D - 1 times forward and back, if a stage waits for nothing else. */
@@ -283,6 +344,34 @@ TEST(pieces_are_ready_when_their_stage_is)
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
 }
 
+/** Of two jobs, passes of two seconds: the first one's halves are ready at 6 and 8 of 12 and take two seconds each, as the second's. */
+TEST(a_job_exchanges_its_part_while_the_next_computes)
+{
+    support_case *c = late_pair(2, 80e9);
+    c->config.exchange.overlap = true;
+    c->workload.inner.pipeline.micro_batches = 2;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
+    c->workload.inner.pipeline.micro_batches = 1;
+    c->workload.inner.pipeline.jobs = 2;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
+    ck_assert_double_eq_tol(support_ok(c)->result.step_mean_s, 12 + 2, 1e-4);
+    make_transformer(c, 3); /* an uneven one, of which each job has all layers */
+    c->platform.host_bandwidth_bytes_per_s = 1e30;
+    ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
+}
+
+/** What peers sum at the end of a step is ready there, all of it. */
+TEST(pieces_of_peers_are_ready_at_once)
+{
+    support_case *c = late_pair(1, 40e9);
+    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    c->workload.inner.pipeline.peers = c->workload.inner.pipeline.micro_batches = 2;
+    c->config.exchange.overlap = true;
+    const double one_s = support_ok(c)->result.exposed_mean_s;
+    c->config.exchange.pieces = 8;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one_s, 1e-4);
+}
+
 /** One of very many hosts has pieces for all its channels: communicators are told apart still. */
 TEST(many_hosts_have_fewer_channels)
 {
@@ -467,22 +556,29 @@ TEST(what_does_not_fit_is_refused)
         "step: 0 s, but inner divides it",
         "4 workers of 2147483647 hosts, but at most",
         "4 stages of 3 chunks, but the transformer has 11 layers: give at most one chunk per layer",
-        "4 micro_batches, but the transformer's batch is 3: give at most that many"};
+        "4 micro_batches, but the transformer's batch is 3: give at most that many",
+        "8 micro_batches, but the transformer's batch is 7: give at most that many",
+        "peers are of `schedule: swarm`: leave them out, or give that",
+        "a peer of `swarm` is one host: leave out tensor and shards"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;
         inner->pipeline.schedule = i == 0 ? schedule_of("chimera") : 1;
         inner->pipeline.stages = i == 0 ? 3 : i == 3 ? 5 : 4;
-        inner->tensor = i == 1 ? 2 : i == 9 ? 4096 : 1;
+        inner->pipeline.jobs = i == 12 ? 2 : 1;
+        inner->pipeline.peers = i == 13 ? 2 : 1;
+        inner->tensor = i == 1 || i == 14 ? 2 : i == 9 ? 4096 : 1;
         inner->shards = i == 9 ? 1 << 18 : 1;
-        if (i == 2 || i == 3 || i == 9)
+        if (i == 14)
+            inner->pipeline.schedule = schedule_of("swarm");
+        if (i == 2 || i == 3 || i == 9 || i == 14)
             make_transformer(c, 4);
         if (i == 10) {
             make_transformer(c, 11);
             inner->pipeline.schedule = schedule_of("interleaved");
             inner->pipeline.chunks = 3;
         }
-        c->workload.transformer.batch = i == 11 ? 3 : 0;
+        c->workload.transformer.batch = i == 11 ? 3 : i == 12 ? 7 : 0;
         c->workload.transformer.gpus = i == 2 ? 8 : 1;
         inner->activation_bytes = i == 4 ? -1 : 0;
         c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;

@@ -6,27 +6,34 @@
 #include "sim/inner/schedule.h"
 #include "tests/support/suite.h"
 
-enum { MOST = 32 }; /* stages */
+enum { MOST = 32, MOST_HOSTS = 4 * MOST };
 
 /* A pipeline with the times of its last run. */
 typedef struct trial {
     dsgd_pipeline *pipeline;
-    double forward_s[MOST], backward_s[MOST], message_s[MOST], slowness[MOST], begin_s[MOST],
-        busy_s[MOST];
+    double forward_s[MOST], backward_s[MOST], message_s[MOST], slowness[MOST_HOSTS],
+        begin_s[MOST_HOSTS], busy_s[MOST_HOSTS];
     dsgd_pipeline_seconds seconds;
     dsgd_pipeline_times times;
     double *end_s, *gradient_s;
 } trial;
 
-static trial begin(dsgd_pipeline_kind kind, int64_t stages, int64_t micro_batches, int64_t chunks)
+static trial begin_of(dsgd_pipeline_shape shape)
 {
-    const dsgd_pipeline_shape shape = {kind, stages, micro_batches, chunks};
+    const int64_t stages = shape.n_stages;
     dsgd_error error = {""};
     ck_assert_msg(dsgd_pipeline_check(&shape, &error) == DSGD_OK, "%s", error.text);
     trial t = {.pipeline = dsgd_pipeline_new(&shape)};
     t.end_s = dsgd_xcalloc((size_t)t.pipeline->n_tasks, sizeof(double));
-    t.gradient_s = dsgd_xcalloc((size_t)(stages * t.pipeline->n_slots), sizeof(double));
+    const int64_t n_gradients = stages * t.pipeline->n_slots * t.pipeline->shape.n_jobs;
+    t.gradient_s = dsgd_xcalloc((size_t)n_gradients, sizeof(double));
     return t;
+}
+
+static trial begin(dsgd_pipeline_kind kind, int64_t stages, int64_t micro_batches, int64_t chunks)
+{
+    return begin_of(
+        (dsgd_pipeline_shape){kind, stages, micro_batches, .n_chunks = chunks, .n_jobs = 0});
 }
 
 static void run(trial *t)
@@ -63,6 +70,8 @@ static double closed_s(const dsgd_pipeline_shape *p, double f, double b, double 
     case DSGD_PIPELINE_GPIPE:
     case DSGD_PIPELINE_1F1B:
         return (n + d - 1) * both;
+    case DSGD_PIPELINE_SWARM:
+        return (n / fmax((double)p->n_peers, 1) + d - 1) * both;
     case DSGD_PIPELINE_INTERLEAVED:
         return (n + (d - 1) / v) * both;
     case DSGD_PIPELINE_GEMS:
@@ -89,7 +98,7 @@ TEST_RANGE(bubbles_are_those_of_the_closed_forms, 0, DSGD_PIPELINE_KINDS)
     for (int64_t d = 2; d <= 32; d++)
         for (int64_t n = d; n <= 8 * d; n++)
             for (int64_t v = 1; v <= (_i == DSGD_PIPELINE_INTERLEAVED ? 4 : 1); v++) {
-                const dsgd_pipeline_shape shape = {(dsgd_pipeline_kind)_i, d, n, v};
+                const dsgd_pipeline_shape shape = {(dsgd_pipeline_kind)_i, d, n, v, 1};
                 if (dsgd_pipeline_check(&shape, NULL) != DSGD_OK ||
                     isnan(closed_s(&shape, 1, 1, 0.5)))
                     continue;
@@ -101,6 +110,43 @@ TEST_RANGE(bubbles_are_those_of_the_closed_forms, 0, DSGD_PIPELINE_KINDS)
                     ck_assert_double_eq_tol(t.times.makespan_s, makespan_s, 1e-9 * makespan_s);
                     ck_assert_double_eq_tol(t.times.bubble_share,
                                             1 - (double)n * (f + b) / makespan_s, 1e-9);
+                    n_checked++;
+                }
+                end(&t);
+            }
+    ck_assert_int_gt(n_checked, 100);
+}
+
+/* Of jobs of N micro-batches each: those of one of J N, as the pipeline fills and drains once; but gpipe's do so each. By 1f1b job j's
+ * gradient is complete in the last stage when that has done all up to it, and in each stage before one backward later. */
+TEST_RANGE(jobs_fill_and_drain_a_pipeline_once, 0, DSGD_PIPELINE_KINDS)
+{
+    static const int64_t many[] = {2, 3, 5};
+    int n_checked = 0;
+    for (int64_t d = 2; d <= 32; d++)
+        for (int64_t n = d; n <= 8 * d; n += d <= 8 ? 1 : d)
+            for (size_t i = 0; i < 3; i++) {
+                const int64_t jobs = many[i];
+                const dsgd_pipeline_shape all = {(dsgd_pipeline_kind)_i, d, jobs * n, 2, jobs};
+                const bool flushes = all.kind == DSGD_PIPELINE_GPIPE;
+                if (dsgd_pipeline_check(&all, NULL) != DSGD_OK || isnan(closed_s(&all, 1, 1, 0.5)))
+                    continue;
+                trial t = begin_of(all);
+                for (size_t k = 0; k < 3; k++) {
+                    const double f = evens[k].f, b = evens[k].b, w = evens[k].w;
+                    const double flush_s = (double)((jobs - 1) * (d - 1)) * (f + b);
+                    const double makespan_s = closed_s(&all, f, b, w) + (flushes ? flush_s : 0);
+                    run_even(&t, f, b, w);
+                    ck_assert_double_eq_tol(t.times.makespan_s, makespan_s, 1e-9 * makespan_s);
+                    ck_assert_double_eq_tol(t.times.bubble_share,
+                                            1 - (double)(jobs * n) * (f + b) / t.times.makespan_s,
+                                            1e-9);
+                    for (int64_t g = 0; all.kind == DSGD_PIPELINE_1F1B && g < d * jobs; g++)
+                        ck_assert_double_eq_tol(t.gradient_s[g],
+                                                (double)(d - 1) * f +
+                                                    (double)((g % jobs + 1) * n) * (f + b) +
+                                                    (double)(d - 1 - g / jobs) * b,
+                                                1e-9 * makespan_s);
                     n_checked++;
                 }
                 end(&t);
@@ -133,7 +179,7 @@ TEST(activations_and_weights_are_those_of_the_closed_forms)
 {
     for (int64_t d = 2; d <= 32; d += 2)
         for (int64_t n = d; n <= 4 * d; n += d)
-            for (int kind = 0; kind < DSGD_PIPELINE_KINDS; kind++) {
+            for (int kind = 0; kind < DSGD_PIPELINE_ORDERED; kind++) {
                 const int64_t v = 3;
                 trial t = begin((dsgd_pipeline_kind)kind, d, n, v);
                 const bool two_way = kind == DSGD_PIPELINE_GEMS || kind == DSGD_PIPELINE_CHIMERA;
@@ -142,7 +188,7 @@ TEST(activations_and_weights_are_those_of_the_closed_forms)
                     const int64_t behind = d - 1 - host, from_end = host < behind ? host : behind;
                     const double passes =
                         fmin((double)(2 * behind + (v - 1) * d + 1), (double)(v * n));
-                    const double held[DSGD_PIPELINE_KINDS] = {
+                    const double held[DSGD_PIPELINE_ORDERED] = {
                         [DSGD_PIPELINE_GPIPE] = (double)n,
                         [DSGD_PIPELINE_1F1B] = (double)(d - host),
                         [DSGD_PIPELINE_INTERLEAVED] = passes / (double)v,
@@ -170,6 +216,8 @@ static void run_uneven(trial *t, uint64_t seed)
         t->forward_s[i] = some(&seed, 0.5, 2);
         t->backward_s[i] = some(&seed, 0.5, 4);
         t->message_s[i] = some(&seed, 0, 1);
+    }
+    for (int i = 0; i < MOST_HOSTS; i++) {
         t->slowness[i] = some(&seed, 1, 2);
         t->begin_s[i] = some(&seed, 0, 3);
     }
@@ -230,13 +278,13 @@ static void check_tasks(const trial *t)
             ck_assert_double_eq(t->gradient_s[host * p->n_slots + slot], last_s[host][slot]);
 }
 
-TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_KINDS)
+TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_ORDERED)
 {
     static const int64_t shapes[][3] = {{2, 2, 2},   {2, 6, 3}, {4, 4, 1}, {6, 12, 2}, {8, 24, 3},
                                         {10, 10, 4}, {6, 7, 1}, {8, 3, 1}, {1, 3, 2}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         const dsgd_pipeline_shape shape = {(dsgd_pipeline_kind)_i, shapes[i][0], shapes[i][1],
-                                           shapes[i][2]};
+                                           shapes[i][2], 1};
         if (dsgd_pipeline_check(&shape, NULL) != DSGD_OK)
             continue;
         trial t = begin(shape.kind, shape.n_stages, shape.n_micro_batches, shape.n_chunks);
@@ -281,19 +329,108 @@ TEST(chimera_on_a_p100_is_faster_than_1f1b_by_what_is_published)
     }
 }
 
+/* --- wired anew ------------------------------------------------------------------------------- */
+
+static trial begin_swarm(int64_t stages, int64_t peers, int64_t micro_batches)
+{
+    return begin_of((dsgd_pipeline_shape){.kind = DSGD_PIPELINE_SWARM,
+                                          .n_stages = stages,
+                                          .n_micro_batches = micro_batches,
+                                          .n_peers = peers});
+}
+
+/* K pipelines of N / K micro-batches each, whoever takes which. */
+TEST_RANGE(equal_peers_take_what_parallel_pipelines_do, 1, 5)
+{
+    for (int64_t d = 1; d <= 32; d++)
+        for (int64_t n = d; n <= 8 * d; n += d <= 8 ? 1 : d) {
+            trial t = begin_swarm(d, _i, _i * n);
+            for (size_t k = 0; k < sizeof evens / sizeof evens[0]; k++) {
+                run_even(&t, evens[k].f, evens[k].b, evens[k].w);
+                const double makespan_s = closed_s(&t.pipeline->shape, evens[k].f, evens[k].b, 0);
+                ck_assert_double_eq_tol(t.times.makespan_s, makespan_s, 1e-9 * makespan_s);
+                ck_assert_double_eq_tol(t.times.bubble_share, (double)(d - 1) / (double)(n + d - 1),
+                                        1e-9);
+            }
+            end(&t);
+        }
+}
+
+/* Of K peers one that takes s times as long: its stage does K - 1 + 1 / s micro-batches while one of the others does one, which is what
+ * all take but for the way in and out, and one micro-batch of the slow one; by fixed wiring its pipeline of N / K takes s for each, and all wait for it. */
+TEST_RANGE(a_slow_peer_costs_its_stage_its_own_speed, 0, 4)
+{
+    const double f = 1, b = 2, slow[] = {1.5, 3, 10};
+    const int64_t d = 4, peers = 4;
+    for (int64_t n = 256; n <= 4096; n *= 4)
+        for (int k = 0; k < 3; k++) {
+            trial t = begin_swarm(d, peers, n), fixed = begin(DSGD_PIPELINE_1F1B, d, n / peers, 1);
+            for (int i = 0; i < MOST_HOSTS; i++)
+                t.slowness[i] = fixed.slowness[i] = 1;
+            t.slowness[_i * peers + 1] = fixed.slowness[_i] = slow[k];
+            t.seconds.slowness = t.slowness;
+            fixed.seconds.slowness = fixed.slowness;
+            run_even(&t, f, b, 0);
+            run_even(&fixed, f, b, 0);
+            const double alone_s = (double)n * (f + b) / ((double)peers - 1 + 1 / slow[k]);
+            const double done = t.busy_s[_i * peers + 1] / slow[k] / (f + b);
+            ck_assert_double_ge(t.times.makespan_s, alone_s);
+            ck_assert_double_le(t.times.makespan_s, alone_s + ((double)d + slow[k]) * (f + b));
+            ck_assert_double_eq_tol(done, alone_s / slow[k] / (f + b), 1);
+            ck_assert_double_ge(fixed.times.makespan_s,
+                                slow[k] * (double)(n / peers) * (f + b) * (1 - 1e-9));
+            ck_assert_double_lt(t.times.makespan_s, fixed.times.makespan_s);
+            end(&t);
+            end(&fixed);
+        }
+}
+
+/* Forward and backward by one peer, so that each is busy for whole micro-batches; in the order of the way, each message on it. */
+TEST_RANGE(a_micro_batch_comes_back_the_way_it_went, 1, 20)
+{
+    const int64_t d = 1 + _i % 7, peers = 1 + _i % 4, n = 6 + 2 * _i;
+    trial t = begin_of((dsgd_pipeline_shape){DSGD_PIPELINE_SWARM, d, n, 1, 2, peers});
+    run_uneven(&t, (uint64_t)_i);
+    double last_s[MOST][2] = {{0}}; /* of each of two jobs */
+    for (int64_t stage = 0; stage < d; stage++) {
+        double all = 0;
+        for (int64_t host = stage * peers; host < (stage + 1) * peers; host++) {
+            const double each_s = t.slowness[host] * (t.forward_s[stage] + t.backward_s[stage]);
+            const double done = t.busy_s[host] / each_s;
+            ck_assert_double_eq_tol(done, round(done), 1e-9);
+            all += done;
+        }
+        ck_assert_double_eq_tol(all, (double)n, 1e-9);
+    }
+    for (int64_t m = 0; m < n; m++)
+        for (int64_t k = 0; k < 2 * d; k++) {
+            const int64_t stage = k < d ? k : 2 * d - 1 - k;
+            const double least_s = (k < d ? t.forward_s : t.backward_s)[stage];
+            const double message_s = k == 0 || k == d ? 0 : t.message_s[k < d ? k - 1 : stage];
+            const double before_s = k == 0 ? 0 : t.end_s[(k - 1) * n + m];
+            ck_assert_double_ge(t.end_s[k * n + m], before_s + message_s + least_s - 1e-9);
+            if (k >= d)
+                last_s[stage][2 * m / n] = fmax(last_s[stage][2 * m / n], t.end_s[k * n + m]);
+        }
+    for (int64_t i = 0; i < 2 * d; i++)
+        ck_assert_double_eq(t.gradient_s[i], last_s[i / 2][i % 2]);
+    end(&t);
+}
+
 TEST(what_a_kind_does_not_allow_is_refused)
 {
     static const struct {
         dsgd_pipeline_shape shape;
         const char *says;
     } refused[] = {
-        {{DSGD_PIPELINE_GPIPE, 0, 4, 1}, "at least 1 stage and 1 micro-batch, not 0 and 4"},
-        {{DSGD_PIPELINE_GEMS, 4, 1, 1}, "2 micro-batches or more, not 4 and 1"},
-        {{DSGD_PIPELINE_CHIMERA, 5, 10, 1},
+        {{DSGD_PIPELINE_GPIPE, 0, 4, 1, 1}, "at least 1 stage and 1 micro-batch, not 0 and 4"},
+        {{DSGD_PIPELINE_GEMS, 4, 1, 1, 1}, "2 micro-batches or more, not 4 and 1"},
+        {{DSGD_PIPELINE_CHIMERA, 5, 10, 1, 1},
          "an even number) and 2 micro-batches or more, not 5 and 10"},
-        {{DSGD_PIPELINE_INTERLEAVED, 4, 6, 2},
+        {{DSGD_PIPELINE_INTERLEAVED, 4, 6, 2, 1},
          "a multiple of its 4 stages as micro-batches, not 2 and 6"},
-        {{DSGD_PIPELINE_1F1B, 100000, 100000, 1}, "more than 10000000 tasks"},
+        {{DSGD_PIPELINE_1F1B, 4, 9, 1, 2}, "2 jobs do not divide 9 micro-batches"},
+        {{DSGD_PIPELINE_1F1B, 100000, 100000, 1, 1}, "more than 10000000 tasks"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         dsgd_error error = {""};

@@ -14,8 +14,19 @@
 #include "base/json.h"
 #include "command/inside/timeline/view.h"
 
-/** Tracks of a host; behind OUT, as many as are needed, and behind those the ones of IN. */
-enum { STATE = 1, STEPS, WORK, ASSIST, MARKS, CHANNEL, OUT = 100, IN = 10000, OF_HOST = 20000 };
+/** Tracks of a host; behind OUT, as many as are needed, then those of a worker's hosts, and behind those the ones of IN. */
+enum {
+    STATE = 1,
+    STEPS,
+    WORK,
+    ASSIST,
+    MARKS,
+    CHANNEL,
+    OUT = 100,
+    PASSES = 5000,
+    IN = 10000,
+    OF_HOST = 20000
+};
 
 /** Nanoseconds from the begin of the run. */
 static long long ns_of(double s)
@@ -101,12 +112,10 @@ static void name_host(writer *w, const dsgd_row *row)
         for (int i = 0; i < (int)(sizeof tracks / sizeof *tracks); i++)
             name_it(w, row->host, STATE + i, tracks[i]);
     }
-    int last = -1;
-    for (size_t i = 0; i < row->n_spans; i++)
-        if (row->spans[i]->kind == DSGD_SPAN_EXCHANGE && row->spans[i]->track > last)
-            last = row->spans[i]->track;
-    for (int i = 0; i <= last; i++)
+    for (int i = 0; i <= dsgd_view_last_track(row, DSGD_SPAN_EXCHANGE); i++)
         name_it(w, row->host, CHANNEL + i, dsgd_xprintf("channel %d", i));
+    for (int i = 0; i <= dsgd_view_last_track(row, DSGD_SPAN_PASS); i++)
+        name_it(w, row->host, PASSES + i, dsgd_view_stage_name(w->view, "stage ", i));
 }
 
 /* --- what a host does ------------------------------------------------------------------------- */
@@ -151,10 +160,12 @@ static void write_mark(writer *w, const dsgd_span *span)
 /** A step, a wait in a verb, or a job of a channel. */
 static void write_span(writer *w, const dsgd_span *span)
 {
-    const bool is_wait = span->kind == DSGD_SPAN_WAIT, is_step = span->kind == DSGD_SPAN_STEP;
+    const bool is_wait = span->kind == DSGD_SPAN_WAIT, is_step = span->kind == DSGD_SPAN_STEP,
+               is_pass = span->kind == DSGD_SPAN_PASS;
     const double end_s = dsgd_view_end_s(w->view, span);
     interval(w, span->host,
              (is_step   ? STEPS
+              : is_pass ? PASSES + span->track
               : is_wait ? WORK + span->track
                         : CHANNEL + span->track),
              dsgd_view_since_s(w->view, span), end_s);
@@ -162,6 +173,8 @@ static void write_span(writer *w, const dsgd_span *span)
         is_wait && dsgd_is_held_up(w->view, span) ? dsgd_view_waits_for(w->view, span) : NULL;
     if (is_step)
         event_name(w, dsgd_xprintf("step %jd", span->step));
+    else if (is_pass)
+        event_name(w, dsgd_xprintf("%s, micro-batch %jd", span->verb, span->piece));
     else if (is_wait)
         event_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
                                    whom == NULL ? "" : whom));
@@ -184,7 +197,7 @@ static void write_row(writer *w, const dsgd_row *row)
     for (size_t i = 0; i < row->n_spans; i++) {
         const dsgd_span *const span = row->spans[i];
         const bool has_track = span->kind == DSGD_SPAN_STEP || span->kind == DSGD_SPAN_WAIT ||
-                               span->kind == DSGD_SPAN_EXCHANGE;
+                               span->kind == DSGD_SPAN_EXCHANGE || span->kind == DSGD_SPAN_PASS;
         if (has_track &&
             ns_of(dsgd_view_end_s(w->view, span)) > ns_of(dsgd_view_since_s(w->view, span)))
             write_span(w, span);

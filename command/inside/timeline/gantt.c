@@ -132,6 +132,35 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
     return n_late;
 }
 
+/** What each stage of a worker does, below it; between passes it waits: its bubble. */
+static void print_stages(line *l, const dsgd_row *row, FILE *stream)
+{
+    const dsgd_timeline *const t = l->view->timeline;
+    const int last = dsgd_view_last_track(row, DSGD_SPAN_PASS);
+    dsgd_row stage = {.tiles = dsgd_keep(2 * row->n_spans + 1, sizeof *stage.tiles)};
+    for (int track = 0; track <= last; track++) {
+        double at_s = t->since_s;
+        stage.n_tiles = 0;
+        for (size_t i = 0; i <= row->n_spans; i++) {
+            const dsgd_span *const s = i < row->n_spans ? row->spans[i] : NULL;
+            if (s != NULL && (s->kind != DSGD_SPAN_PASS || s->track != track))
+                continue;
+            const double since_s = s == NULL ? t->end_s : dsgd_view_since_s(l->view, s);
+            stage.tiles[stage.n_tiles++] = (dsgd_tile){DSGD_TILE_WAIT, at_s, since_s, NULL};
+            if (s == NULL)
+                break;
+            at_s = dsgd_view_end_s(l->view, s);
+            stage.tiles[stage.n_tiles++] = (dsgd_tile){
+                strcmp(s->verb, "forward") == 0 ? DSGD_TILE_FORWARD : DSGD_TILE_BACKWARD, since_s,
+                at_s, NULL};
+        }
+        memset(l->states, ' ', (size_t)l->n);
+        put_states(l, &stage);
+        fprintf(stream, "%*s %s\n", NAME_WIDTH - 1, dsgd_view_stage_name(l->view, "s", track),
+                l->states);
+    }
+}
+
 /** What all have stood still for, of the window's begin first: a `!` in the row of its span says where. */
 static void print_stops(const dsgd_view *view, FILE *stream)
 {
@@ -178,8 +207,10 @@ void dsgd_view_print(const dsgd_view *view, int width, FILE *stream)
     int n_late = 0;
     bool away = false;
     for (size_t i = 0; i < view->n_rows; i++) {
-        if (view->rows[i].host < view->n_workers)
+        if (view->rows[i].host < view->n_workers) {
             n_late += print_row(&l, &view->rows[i], stream);
+            print_stages(&l, &view->rows[i], stream);
+        }
         for (size_t k = 0; k < view->rows[i].n_tiles; k++)
             away = away || view->rows[i].tiles[k].state == DSGD_TILE_AWAY;
     }

@@ -6,6 +6,22 @@
 
 const char *const dsgd_tile_states[] = {"forward", "backward", "communicate", "wait", "away"};
 
+int dsgd_view_last_track(const dsgd_row *row, dsgd_span_kind kind)
+{
+    int last = -1;
+    for (size_t i = 0; i < row->n_spans; i++)
+        if (row->spans[i]->kind == kind && row->spans[i]->track > last)
+            last = row->spans[i]->track;
+    return last;
+}
+
+char *dsgd_view_stage_name(const dsgd_view *view, const char *before, int track)
+{
+    const int peers = (int)view->run->config.workload->inner.pipeline.peers;
+    return peers > 1 ? dsgd_xprintf("%s%d.%d", before, track / peers, track % peers)
+                     : dsgd_xprintf("%s%d", before, track);
+}
+
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span)
 {
     return fmax(view->timeline->since_s, span->since_s);

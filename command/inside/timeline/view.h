@@ -52,6 +52,12 @@ typedef struct dsgd_view {
 dsgd_status dsgd_view_open(const dsgd_planned_run *run, dsgd_run_config *config,
                            const dsgd_timeline *wanted, dsgd_view *view, dsgd_error *error);
 
+/** The last of a row's tracks that has such a span; -1: there is none. */
+int dsgd_view_last_track(const dsgd_row *row, dsgd_span_kind kind);
+
+/** Of a track of passes: "stage 2", or, of several peers, "stage 2.1". */
+char *dsgd_view_stage_name(const dsgd_view *view, const char *before, int track);
+
 /** Where a span begins and ends in the window. */
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span);
 double dsgd_view_end_s(const dsgd_view *view, const dsgd_span *span);
