@@ -3,8 +3,8 @@
 
     best.py DIR LOSS [LOSS...]        a loss for each data set, in the order of the experiment; the last is of all others
 
-Prints a table, and writes DIR/best.csv: columns place (of the data set, from 0), algorithm, workers, lr, steps, speedup; a cell is empty where a seed never reaches
-LOSS at any rate. Steps are interpolated between evaluations, mean over seeds.
+Prints a table, and writes DIR/best.csv: columns place (of the data set, from 0), algorithm, workers, lr, steps, speedup; a cell is
+empty where a seed never reaches LOSS at any rate. Steps are interpolated between evaluations, mean over seeds.
 """
 import csv
 import sys
