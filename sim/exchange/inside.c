@@ -207,10 +207,10 @@ static void add_rings(const inside *in, int d)
     const dsgd_replica *const g = in->engine->replica;
     const double n = g->n_tensor, s = g->n_shards;
     const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
-    const double passes = (double)(g->pipeline->shape.n_micro_batches /
-                                   g->pipeline->shape.n_jobs); /* of each layer */
+    const dsgd_pipeline_shape *const shape = &g->pipeline->shape;
+    const int64_t passes = 3 * shape->n_micro_batches / shape->n_jobs; /* of each layer */
     const double gathers =
-        (g->n_peers > 1 ? 2 : 3 * passes) * (s - 1) / s * in->engine->bytes * g->share[d] / n;
+        (g->n_peers > 1 ? 2 : (double)passes) * (s - 1) / s * in->engine->bytes * g->share[d] / n;
     for (int k = 0; k < g->n_shards; k++)
         add_ring(in, &(collective){.stage = d, .of_tensor = true, .bytes = sums}, k);
     for (int k = 0; k < g->n_tensor; k++)

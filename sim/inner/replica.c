@@ -61,8 +61,8 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     g->n_shards = g->n_peers > 1 ? g->n_peers : at_least_one(inner->shards);
     g->n_beside = g->n_tensor * g->n_shards;
     g->n_groups = g->n_stages * g->n_peers;
-    const double all_s =
-        workload->step_s / (double)shape.n_micro_batches / (g->n_beside / g->n_peers);
+    const int of_group = g->n_beside / g->n_peers;
+    const double all_s = workload->step_s / (double)shape.n_micro_batches / of_group;
     g->forward_s = all_s * (1 - workload->backward_share);
     g->backward_s = all_s * workload->backward_share;
     g->n_parts_each = n * (size_t)(shape.kind == DSGD_PIPELINE_INTERLEAVED ? shape.n_chunks : 1);
