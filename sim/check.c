@@ -503,6 +503,12 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
     return status;
 }
 
+/** Before what divides by its numbers. */
+static dsgd_status check_platform(const dsgd_run_config *config, dsgd_error *error)
+{
+    return config->machine_checked ? DSGD_OK : dsgd_platform_check(config->platform, error);
+}
+
 static dsgd_status check_machine(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_machine machine = dsgd_machine_of(config);
@@ -520,9 +526,9 @@ static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *er
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
     static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
-        check_until,    check_learning, check_algorithm, check_inner,  check_reads,
-        check_library,  check_exchange, check_pieces,    check_fusion, check_encoding,
-        check_failures, check_machine,  check_imbalance};
+        check_until,    check_learning, check_algorithm, check_inner,    check_reads,
+        check_platform, check_library,  check_exchange,  check_pieces,   check_fusion,
+        check_encoding, check_failures, check_machine,   check_imbalance};
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
         return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
                            1 << DSGD_MAX_BITS);

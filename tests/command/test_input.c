@@ -110,6 +110,10 @@ static const struct {
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
      "{steps: 1}\nimbalance: {kind: delay, workers: 5, seconds: 1s}\n",
      "check e.yaml", 2, "at most that many"},
+    {NULL,
+     "check e.yaml --set platform='{name: dgx1-v100-400g, island_hosts: 1}' "
+     "--set workload=llm-dp-bytedance",
+     2, "island_nics: 4, but 1 hosts have to share them evenly"},
     {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: ring}'", 2,
      "key `topology` is now called `graph`"},
     {NULL, "check e.yaml --set collective=ring", 2,
