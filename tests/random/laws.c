@@ -214,7 +214,9 @@ static part *part_under(part *of, const char *key, part_kind kind)
 /** Then a time that differs by rounding may change what a failure undoes. */
 static bool fails(const trial *t)
 {
-    return part_find(t->experiment, "failures") != NULL;
+    const part *const list = part_find(t->experiment, "algorithms");
+    return part_find(t->experiment, "failures") != NULL ||
+           (list->n > 0 && part_find(&list->parts[0], "failures") != NULL);
 }
 
 /**
@@ -283,14 +285,16 @@ static char *bandwidth_is_never_slower(const trial *t)
     return why;
 }
 
-/** Whether all workers are at places that nothing tells apart, and as many as all trees need. */
+/** Whether all workers, and their places, are told apart by nothing, and as many as all trees need. */
 static bool is_symmetric(const json_t *run)
 {
     const json_t *const platform = json_object_get(run, "platform");
     const int64_t workers = json_integer_value(json_object_get(run, "workers"));
     const int64_t group_hosts = json_integer_value(json_object_get(platform, "group_hosts"));
     const char *const topology = json_string_value(json_object_get(platform, "topology"));
-    return (strcmp(topology, "switch") == 0 ||
+    const json_t *const workload = json_object_get(run, "workload");
+    return json_array_size(json_object_get(workload, "inherent")) == 0 &&
+           (strcmp(topology, "switch") == 0 ||
             (strcmp(topology, "groups") == 0 && group_hosts >= workers)) &&
            (workers & (workers - 1)) == 0 &&
            json_array_size(json_object_get(platform, "hosts")) == 0 &&
