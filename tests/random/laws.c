@@ -495,6 +495,16 @@ static bool has_own_seconds(const json_t *run)
     return has;
 }
 
+/** An encoding says how many bits a value or its index takes, whatever numbers take. */
+static bool has_own_bits(const json_t *run)
+{
+    static const char *const parts[] = {"exchange", "algorithm"};
+    bool has = false;
+    for (size_t k = 0; k < 2; k++)
+        has = has || json_is_object(json_object_get(json_object_get(run, parts[k]), "encoding"));
+    return has;
+}
+
 /** The first run as its manifest has it, with all values, in other units: its virtual time. */
 static double regrown_s(const trial *t, const char *name, double time, double size, char **why)
 {
@@ -539,7 +549,8 @@ static char *no_unit_is_hidden(const trial *t)
     const double instants_s = server_s * (1 + value(&t->runs, 0, "messages"));
     if (t->diverged || has_own_seconds(run))
         return NULL;
-    for (size_t k = 0; k < (json_is_number(pieces) ? 2 : 1) && why == NULL; k++) {
+    const size_t n_worlds = json_is_number(pieces) && !has_own_bits(run) ? 2 : 1;
+    for (size_t k = 0; k < n_worlds && why == NULL; k++) {
         const double s = value(&t->runs, 0, "virtual_s") * worlds[k].time;
         const double there_s = regrown_s(t, worlds[k].law, worlds[k].time, worlds[k].size, &why);
         if (why != NULL && strstr(why, "has to be between") != NULL)
