@@ -142,5 +142,6 @@ TEST(what_cannot_be_slow_is_refused)
     event.per = DSGD_PER_GROUP;
     ck_assert_has(support_simulate(c)->error.text, "there are 0 of these");
     c->platform.library = DSGD_LIBRARY_NCCL;
+    c->platform.nccl.links_bytes_per_s = 1e11;
     ck_assert_has(support_simulate(c)->error.text, "collectives by NCCL or RCCL are formulas");
 }
