@@ -267,9 +267,10 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
     const int64_t jobs = at_least_one(inner->pipeline.jobs);
     if (t->batch > 0 && (double)(inner->pipeline.micro_batches * jobs) > t->batch)
         return dsgd_refuse(error,
-                           "workload: inner: pipeline: %jd micro_batches, but the transformer's "
+                           "workload: inner: pipeline: %jd micro_batches%s, but the transformer's "
                            "batch is %g: give at most that many",
-                           inner->pipeline.micro_batches * jobs, t->batch);
+                           inner->pipeline.micro_batches * jobs, jobs > 1 ? " of all jobs" : "",
+                           t->batch);
     if (inner->activation_bytes < 0)
         return dsgd_refuse(error, "workload: inner: activations is missing; give it, or a "
                                   "transformer with its width");

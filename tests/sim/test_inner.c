@@ -557,7 +557,7 @@ TEST(what_does_not_fit_is_refused)
         "4 workers of 2147483647 hosts, but at most",
         "4 stages of 3 chunks, but the transformer has 11 layers: give at most one chunk per layer",
         "4 micro_batches, but the transformer's batch is 3: give at most that many",
-        "8 micro_batches, but the transformer's batch is 7: give at most that many",
+        "8 micro_batches of all jobs, but the transformer's batch is 7: give at most that many",
         "peers are of `schedule: swarm`: leave them out, or give that",
         "a peer of `swarm` is one host: leave out tensor and shards"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
