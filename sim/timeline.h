@@ -37,8 +37,8 @@ typedef struct dsgd_span {
     int n_peers; /* for how many a wait was when it began */
     int track; /* of an exchange its channel; of a wait 0: work(), 1: assist(); of a pass its host */
     int64_t step; /* of the host when it began */
-    int64_t piece,
-        version; /* piece: of a pass its micro-batch. -1: none. Of a stale value the local steps, of a server its pushes */
+    /* The piece, of a pass the micro-batch. -1: none. Of a stale value the local steps, of a server its pushes. */
+    int64_t piece, version;
     int64_t made; /* the step in which what is contributed was published; -1: never */
     double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
     double alone_s; /* of a computation: what it takes where no exchange needs the GPU */

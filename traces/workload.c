@@ -144,16 +144,12 @@ const dsgd_option dsgd_workload_options[] = {
     DSGD_OPTION_END,
 };
 
-static int64_t at_least_one(int64_t n)
-{
-    return n > 1 ? n : 1;
-}
-
 int dsgd_workload_hosts(const dsgd_workload *workload)
 {
     const dsgd_inner *const inner = &workload->inner;
-    const int64_t hosts = at_least_one(inner->pipeline.stages) * at_least_one(inner->tensor) *
-                          at_least_one(inner->pipeline.peers) * at_least_one(inner->shards);
+    const int64_t hosts =
+        dsgd_at_least_one(inner->pipeline.stages) * dsgd_at_least_one(inner->tensor) *
+        dsgd_at_least_one(inner->pipeline.peers) * dsgd_at_least_one(inner->shards);
     return hosts < INT_MAX ? (int)hosts : INT_MAX;
 }
 
@@ -264,7 +260,7 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
                            "workload: inner: pipeline: %jd stages of %jd chunks, but the "
                            "transformer has %jd layers: give at most one chunk per layer",
                            inner->pipeline.stages, inner->pipeline.chunks, t->layers);
-    const int64_t jobs = at_least_one(inner->pipeline.jobs);
+    const int64_t jobs = dsgd_at_least_one(inner->pipeline.jobs);
     if (t->batch > 0 && (double)(inner->pipeline.micro_batches * jobs) > t->batch)
         return dsgd_refuse(error,
                            "workload: inner: pipeline: %jd micro_batches%s, but the transformer's "

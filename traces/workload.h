@@ -88,6 +88,12 @@ typedef struct dsgd_tensors {
 
 extern const dsgd_option dsgd_workload_options[];
 
+/** Of a part of `inner`: 0, not given, is 1. */
+static inline int64_t dsgd_at_least_one(int64_t n)
+{
+    return n > 1 ? n : 1;
+}
+
 /** Hosts of a worker, by `inner`. */
 int dsgd_workload_hosts(const dsgd_workload *workload);
 

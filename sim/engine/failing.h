@@ -2,8 +2,7 @@
  * @file failing.h
  * Workers that fail and come back.
  */
-#ifndef DSGD_SIM_ENGINE_FAILING_H
-#define DSGD_SIM_ENGINE_FAILING_H
+#pragma once
 
 #include "sim/engine/engine.h"
 
@@ -97,5 +96,3 @@ void dsgd_go_down(dsgd_engine *engine);
 void dsgd_presence_set(dsgd_worker *w, dsgd_presence to);
 /** The next worker by rank that is there; -1: none. */
 int dsgd_live_peer(const dsgd_worker *w);
-
-#endif

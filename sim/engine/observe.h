@@ -2,8 +2,7 @@
  * @file observe.h
  * What happens in a run, for its accounts, its timeline and its ledger.
  */
-#ifndef DSGD_SIM_ENGINE_OBSERVE_H
-#define DSGD_SIM_ENGINE_OBSERVE_H
+#pragma once
 
 #include "sim/engine/engine.h"
 
@@ -189,5 +188,3 @@ void dsgd_observe_gradient_used(const dsgd_worker *user, int from, double missed
 
 /** The send buffer is sampled for a version, by the job of that span. */
 void dsgd_observe_contributed(const dsgd_worker *w, size_t exchange, bool fresh, dsgd_span mark);
-
-#endif

@@ -2,8 +2,7 @@
  * @file vectors.h
  * Vectors of an algorithm, and what of them is sent.
  */
-#ifndef DSGD_SIM_ENGINE_VECTORS_H
-#define DSGD_SIM_ENGINE_VECTORS_H
+#pragma once
 
 #include "sim/engine/engine.h"
 
@@ -114,5 +113,3 @@ typedef struct dsgd_addends {
  */
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum);
-
-#endif

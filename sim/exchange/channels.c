@@ -3,8 +3,6 @@
  * Channels, the jobs on them, the loops over the pieces of an exchange, and messages.
  */
 #include "sim/exchange/channels.h"
-#include "sim/engine/observe.h"
-#include "sim/engine/vectors.h"
 
 #include "base/round.h"
 #include "sim/exchange/reductions.h"

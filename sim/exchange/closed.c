@@ -24,7 +24,6 @@
  * which for each of their members is the order in which it was in them.
  */
 #include "sim/exchange/closed.h"
-#include "sim/engine/observe.h"
 
 #include <float.h>
 #include <sys/queue.h>

@@ -2,8 +2,6 @@
  * @file collectives.c
  * Collectives of all workers or of a communicator: of vectors, and allgathers of control data.
  */
-#include "sim/engine/observe.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
 

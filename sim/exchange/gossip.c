@@ -9,8 +9,6 @@
  */
 #include "base/round.h"
 #include "sim/engine/failing.h"
-#include "sim/engine/observe.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 
 /** Of one worker. */

@@ -11,8 +11,6 @@
  * occupies its channel while its bytes leave.
  */
 #include "sim/engine/failing.h"
-#include "sim/engine/observe.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 
 enum { ALL_WORKERS = -1 };

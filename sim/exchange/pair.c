@@ -4,8 +4,6 @@
  * Algorithm 1, step 5), and plain fetching.
  */
 #include "sim/engine/failing.h"
-#include "sim/engine/observe.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 
 enum { AVERAGE, FETCH }; /* kinds of packets; a fetch has no piece */

@@ -13,8 +13,6 @@
  */
 #include "base/draw.h"
 #include "sim/engine/failing.h"
-#include "sim/engine/observe.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"

@@ -3,7 +3,6 @@
  * Reductions of contributions.
  */
 #include "sim/exchange/reductions.h"
-#include "sim/engine/observe.h"
 #include "sim/engine/vectors.h"
 
 enum { LISTS = 1024 };

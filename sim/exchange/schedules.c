@@ -3,7 +3,6 @@
  * A channel's part in a collective: computed where no message of it meets others (closed.c), else
  * as messages on the simulated network.
  */
-#include "sim/engine/observe.h"
 #include "sim/exchange/closed.h"
 
 /* --- as messages ------------------------------------------------------------------------------ */

@@ -11,8 +11,6 @@
  * workers at one time: parts that travelled together would share the worker's link, and all servers
  * would wait for it.
  */
-#include "sim/engine/observe.h"
-#include "sim/engine/vectors.h"
 #include "sim/exchange/channels.h"
 
 typedef enum server_request { PUSH, FETCH, PUSH_AND_FETCH } server_request;

@@ -10,11 +10,6 @@
  */
 #include "sim/inner/replica.h"
 
-static int at_least_one(int64_t n)
-{
-    return n > 1 ? (int)n : 1;
-}
-
 /** Evenly, by the transformer's layers where there are any. */
 static void divide_model(dsgd_replica *replica, const dsgd_workload *workload)
 {
@@ -40,14 +35,14 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     *replica = NULL;
     if (dsgd_workload_hosts(workload) == 1)
         return DSGD_OK;
-    const int64_t jobs = at_least_one(inner->pipeline.jobs);
+    const int64_t jobs = dsgd_at_least_one(inner->pipeline.jobs);
     const dsgd_pipeline_shape shape = {.kind = (dsgd_pipeline_kind)inner->pipeline.schedule,
-                                       .n_stages = at_least_one(inner->pipeline.stages),
+                                       .n_stages = dsgd_at_least_one(inner->pipeline.stages),
                                        .n_micro_batches =
-                                           jobs * at_least_one(inner->pipeline.micro_batches),
-                                       .n_chunks = at_least_one(inner->pipeline.chunks),
+                                           jobs * dsgd_at_least_one(inner->pipeline.micro_batches),
+                                       .n_chunks = dsgd_at_least_one(inner->pipeline.chunks),
                                        .n_jobs = jobs,
-                                       .n_peers = at_least_one(inner->pipeline.peers)};
+                                       .n_peers = dsgd_at_least_one(inner->pipeline.peers)};
     dsgd_error why;
     if (dsgd_pipeline_check(&shape, &why) != DSGD_OK)
         return dsgd_refuse(error, "workload: inner: pipeline: %s", why.text);
@@ -56,9 +51,9 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     g->inner = inner;
     g->n_hosts = dsgd_workload_hosts(workload);
     g->n_stages = (int)n;
-    g->n_tensor = at_least_one(inner->tensor);
+    g->n_tensor = (int)dsgd_at_least_one(inner->tensor);
     g->n_peers = (int)shape.n_peers;
-    g->n_shards = g->n_peers > 1 ? g->n_peers : at_least_one(inner->shards);
+    g->n_shards = g->n_peers > 1 ? g->n_peers : (int)dsgd_at_least_one(inner->shards);
     g->n_beside = g->n_tensor * g->n_shards;
     g->n_groups = g->n_stages * g->n_peers;
     const int of_group = g->n_beside / g->n_peers;

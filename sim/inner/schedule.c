@@ -13,11 +13,6 @@ static bool is_two_way(dsgd_pipeline_kind kind)
     return kind == DSGD_PIPELINE_GEMS || kind == DSGD_PIPELINE_CHIMERA;
 }
 
-static int64_t at_least_one(int64_t n)
-{
-    return n > 1 ? n : 1;
-}
-
 static int64_t slots_of(const dsgd_pipeline_shape *shape)
 {
     return is_two_way(shape->kind)                    ? 2
@@ -48,7 +43,7 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
     if (shape->n_jobs > 1 && micro_batches % shape->n_jobs != 0)
         return dsgd_refuse(error, "%jd jobs do not divide %jd micro-batches",
                            (intmax_t)shape->n_jobs, (intmax_t)micro_batches);
-    const int64_t each = at_least_one(shape->n_peers) * slots_of(shape);
+    const int64_t each = dsgd_at_least_one(shape->n_peers) * slots_of(shape);
     if (3.0 * (double)stages * (double)micro_batches * (double)each > MOST_TASKS)
         return dsgd_refuse(error,
                            "%jd stages and %jd micro-batches make more than %d tasks of a step",
@@ -244,8 +239,8 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
     const int64_t stages = shape->n_stages;
     dsgd_pipeline *const pipeline = dsgd_xcalloc(1, sizeof *pipeline);
     pipeline->shape = *shape;
-    pipeline->shape.n_jobs = at_least_one(shape->n_jobs);
-    pipeline->shape.n_peers = at_least_one(shape->n_peers);
+    pipeline->shape.n_jobs = dsgd_at_least_one(shape->n_jobs);
+    pipeline->shape.n_peers = dsgd_at_least_one(shape->n_peers);
     pipeline->n_slots = slots_of(shape);
     pipeline->weights = is_two_way(shape->kind) ? 2 : 1;
     const int64_t each = shape->n_micro_batches *
