@@ -5,6 +5,7 @@
 #include "traces/platform.h"
 
 const double dsgd_platform_nominal_flops = 1e9;
+static const double least_reference_flops = 1e6; /* below is a number whose unit was forgotten */
 
 static const char *const topologies[] = {"switch",       "groups", "fat_tree", "dragonfly", "torus",
                                          "hamming_mesh", "rails",  "xml",      NULL};
@@ -352,6 +353,12 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
                            "platform: collective_share, collective_launch and collective_copy "
                            "are of library nccl or rccl; mpi has message_overhead, reduction "
                            "and staging");
+    if (platform->topology != DSGD_TOPOLOGY_XML && platform->reference_flops > 0 &&
+        platform->reference_flops < least_reference_flops)
+        return dsgd_refuse(error,
+                           "platform: reference_speed of %g flop/s, where hosts have 1 Gf: steps "
+                           "would end at once; a speed has a unit, as 3Gf",
+                           platform->reference_flops);
     DSGD_TRY(dsgd_nccl_check(&platform->nccl, error));
     DSGD_TRY(check_extents(platform, error));
     DSGD_TRY(check_islands(platform, error));
