@@ -234,6 +234,23 @@ TEST(sweeps_make_groups_and_columns_are_found_by_name)
     ck_assert_has(csv, "2,ring,\"{a: 1, b: 2}\",wagma; group 2; collective ring,0,2,12,");
 }
 
+/** Places have names by what tells them apart, and by nothing else. */
+TEST(a_place_is_named_by_what_differs)
+{
+    char *const output = compare(
+        RUNS_HEADER "1,allreduce,4,1,daint,resnet,ok," NUMBERS(
+            "1", "0.5") "\n"
+                        "2,wagma,4,1,daint,resnet,ok," NUMBERS(
+                            "2", "0.5") "\n"
+                                        "3,allreduce,4,1,daint,lstm,ok," NUMBERS(
+                                            "1", "0.5") "\n"
+                                                        "4,wagma,4,1,daint,lstm,ok," NUMBERS(
+                                                            "2", "0.5") "\n",
+        "");
+    ck_assert_has(output, "\n4 workers, resnet:\n");
+    ck_assert_has(output, "\n4 workers, lstm:\n");
+}
+
 TEST(the_baseline_can_be_chosen)
 {
     static const char runs[] = RUNS_HEADER OK("wagma", "1", "10", "0.5")

@@ -156,7 +156,13 @@ TEST(runs_that_results_could_not_tell_apart_are_refused)
     char *output = NULL;
     for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
         output = dsgd_ends(2, "check e.yaml --set %s", sets[k]);
-        ck_assert_msg(strstr(output, "could not tell run ") != NULL, "%s: %s", sets[k], output);
+        const char *const told = strstr(output, "could not tell run ");
+        int later = 0, earlier = 0;
+        ck_assert_msg(told != NULL &&
+                          sscanf(told, "could not tell run %d from run %d", &later, &earlier) == 2,
+                      "%s: %s", sets[k], output);
+        ck_assert_int_gt(later, earlier);
+        ck_assert_int_gt(earlier, 0);
     }
     output = dsgd_ends(0, "check e.yaml --set algorithms='[{name: wagma, group: 2}, "
                           "{name: wagma, group: 4, label: four}]'");
