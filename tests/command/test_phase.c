@@ -195,3 +195,18 @@ TEST(uncertain_cells_are_said_to_be)
     ck_assert_msg(strstr(output, "warning") == NULL, "%s", output);
     ck_assert_has(read_file("r/figures/phase.svg"), "within 2 % or noise");
 }
+
+/** Values of many digits have no ticks of their own, but 1, 2 or 5 of a power of ten has them. */
+TEST(ticks_of_odd_values_are_round)
+{
+    write_file("e.yaml", experiment);
+    run("run e.yaml -o r --set until.steps=1 --set platform.host_bandwidth='{sweep: [80MB/s, "
+        "160MB/s]}' "
+        "--set imbalance.deviation=0.1 "
+        "--set workload.step='{sweep: [1.2345s, 6.1234s, 11.0123s, 15.9012s]}'",
+        0);
+    run("plot r phase --format svg", 0);
+    const char *const figure = read_file("r/figures/phase.svg");
+    ck_assert_has(figure, ">5s<");
+    ck_assert_has(figure, ">10s<");
+}

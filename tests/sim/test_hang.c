@@ -323,6 +323,7 @@ TEST_RANGE(who_waits_for_ever_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: 
     char says[640];
     snprintf(says, sizeof says, faults[_i / N_BOUNDS].says, got->result.virtual_s);
     ck_assert_has(got->result.why.text, says);
+    ck_assert_ptr_null(strstr(got->result.why.text, "; 0 more"));
 }
 
 /** Worker 2 leaves in step 3. */
