@@ -1,0 +1,204 @@
+/**
+ * @file bounds.c
+ * What arithmetic says of a run's results.
+ */
+#include "base/status.h"
+#include "sim/inner/schedule.h"
+#include "tests/random/trial.h"
+
+static double number_in(const json_t *of, const char *key)
+{
+    return json_number_value(json_object_get(of, key));
+}
+
+static double result(const trial *t, const char *column)
+{
+    return trial_value(&t->runs, 0, column);
+}
+
+static bool differ(double a, double b)
+{
+    return fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b)) + 1e-12;
+}
+
+/** Hosts of a worker. */
+static double hosts_of(const json_t *run)
+{
+    const json_t *const inner = json_object_get(json_object_get(run, "workload"), "inner");
+    const json_t *const pipeline = json_object_get(inner, "pipeline");
+    return number_in(pipeline, "stages") * number_in(pipeline, "peers") *
+           number_in(inner, "tensor") * number_in(inner, "shards");
+}
+
+/** The mean of a column over the workers of the first run. */
+static double mean_of_workers(const trial *t, const char *column)
+{
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < t->workers.n_rows; i++)
+        if (trial_value(&t->workers, i, "run") == 1) {
+            sum += trial_value(&t->workers, i, column);
+            n++;
+        }
+    return sum / n;
+}
+
+/** Columns that follow from others. An empty one, NAN, differs from nothing. */
+char *columns_agree(const trial *t)
+{
+    const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
+    const json_t *const until = json_object_get(run, "until");
+    const double s = result(t, "virtual_s"), busy = result(t, "compute_share");
+    const double workers = number_in(run, "workers"),
+                 of_gpu = number_in(
+                     json_object_get(json_object_get(run, "workload"), "transformer"), "gpus");
+    const double gpus =
+        workers * (hosts_of(run) > 1 ? hosts_of(run)
+                   : number_in(json_object_get(json_object_get(run, "workload"), "transformer"),
+                               "parameters") > 0
+                       ? of_gpu
+                       : 1);
+    const double stops_s = result(t, "lost_s") + result(t, "detect_s") + result(t, "repair_s") +
+                           result(t, "restart_s") + result(t, "checkpoint_s");
+    const bool cut = fails(t) || number_in(until, "seconds") > 0;
+    const char *const price = json_string_value(json_object_get(platform, "price"));
+    const struct {
+        const char *column;
+        double is, should;
+    } rows[] = {
+        {"compute_share", busy, mean_of_workers(t, "compute_share")},
+        {"wait_share", result(t, "wait_share"), mean_of_workers(t, "wait_share")},
+        {"comm_share", result(t, "comm_share"), mean_of_workers(t, "comm_share")},
+        {"steps", result(t, "steps"), mean_of_workers(t, "steps")},
+        {"throughput", result(t, "throughput_samples_per_s") * s, cut ? NAN : result(t, "samples")},
+        {"step_mean_s", result(t, "step_mean_s") * result(t, "steps"), cut ? NAN : s},
+        {"energy_j", result(t, "energy_j"),
+         s * gpus *
+             (number_in(platform, "busy_power") * busy +
+              number_in(platform, "idle_power") * (1 - busy))},
+        {"cost", result(t, "cost"),
+         price == NULL || json_array_size(json_object_get(platform, "regions")) > 0
+             ? NAN
+             : strtod(price, NULL) * s / 3600 * gpus},
+        {"samples_per_cost", result(t, "samples_per_cost") * result(t, "cost"),
+         result(t, "samples")},
+        {"goodput", result(t, "goodput"), 1 - stops_s / s},
+        {"sent_mean_bytes", result(t, "sent_mean_bytes") * workers,
+         is_synchronous(t->experiment) ? result(t, "bytes") : NAN},
+        {"sent_max_bytes", fmax(result(t, "sent_max_bytes"), result(t, "sent_mean_bytes")),
+         result(t, "sent_max_bytes")},
+        {"staleness_max", fmax(result(t, "staleness_max"), result(t, "staleness_mean")),
+         result(t, "staleness_max")},
+        {"lag_max", fmax(result(t, "lag_max"), result(t, "lag_mean")), result(t, "lag_max")},
+    };
+    for (size_t k = 0; !t->diverged && k < sizeof rows / sizeof rows[0]; k++)
+        if (differ(rows[k].is, rows[k].should))
+            return dsgd_xprintf("%s: %.17g is not %.17g", rows[k].column, rows[k].is,
+                                rows[k].should);
+    return t->diverged ? not_asked : NULL;
+}
+
+/** Whether nothing but the workload decides how long a step computes. */
+static bool is_even(const trial *t)
+{
+    const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
+    static const char *const beside[] = {"reference_speed", "collective_share", "collective_launch",
+                                         "collective_copy"};
+    bool even =
+        !t->diverged && !fails(t) && json_array_size(json_object_get(run, "imbalance")) == 0 &&
+        json_array_size(json_object_get(json_object_get(run, "workload"), "inherent")) == 0 &&
+        json_array_size(json_object_get(platform, "hosts")) == 0 &&
+        strcmp(json_string_value(json_object_get(platform, "topology")), "xml") != 0 &&
+        json_is_number(json_object_get(json_object_get(run, "workload"), "step"));
+    for (size_t k = 0; k < sizeof beside / sizeof beside[0]; k++)
+        even = even && !(number_in(platform, beside[k]) > 0);
+    return even;
+}
+
+/** Where nobody is slow, hosts compute what the workload says in a step, and at the end a part of one that is not over. */
+char *work_is_conserved(const trial *t)
+{
+    const json_t *const run = trial_first(t);
+    if (!is_even(t) || drops_samples(t->experiment) || part_find(t->experiment, "until")->n > 1)
+        return not_asked;
+    const bool exact =
+        ends_together(t->experiment) && is_plain_switch(json_object_get(run, "platform"));
+    const double bubbles = hosts_of(run) > 1 ? result(t, "bubble_share") : 0;
+    const double is_s =
+        result(t, "compute_share") * result(t, "virtual_s") * (1 - bubbles) * hosts_of(run);
+    const double step_s = number_in(json_object_get(run, "workload"), "step"),
+                 should_s = result(t, "steps") * step_s;
+    const double most_s = should_s + (exact ? 0 : step_s);
+    return differ(is_s, fmin(fmax(is_s, should_s), most_s))
+               ? dsgd_xprintf("computes %.17g s instead of %.17g s", is_s, should_s)
+               : NULL;
+}
+
+/** The published shares of pipelines whose messages take no time. */
+char *pipelines_have_their_bubbles(const trial *t)
+{
+    const json_t *const inner =
+        json_object_get(json_object_get(trial_first(t), "workload"), "inner");
+    const json_t *const pipeline = json_object_get(inner, "pipeline");
+    const double stages = number_in(pipeline, "stages"),
+                 each = number_in(pipeline, "micro_batches");
+    const char *const schedule = json_string_value(json_object_get(pipeline, "schedule"));
+    const bool in_chunks = strcmp(schedule, "interleaved") == 0,
+               flushes = strcmp(schedule, "gpipe") == 0;
+    const double layers = number_in(
+        json_object_get(json_object_get(trial_first(t), "workload"), "transformer"), "layers");
+    const double chunks = in_chunks ? number_in(pipeline, "chunks") : 1;
+    const double passes = chunks * each * (flushes ? 1 : number_in(pipeline, "jobs"));
+    if (!is_even(t) || stages < 2 || hosts_of(trial_first(t)) > stages ||
+        fmod(layers, stages * chunks) != 0 ||
+        !(in_chunks || flushes || strcmp(schedule, "1f1b") == 0) ||
+        (in_chunks && fmod(each, stages) != 0))
+        return not_asked;
+    const double should = (stages - 1) / (passes + stages - 1);
+    if (result(t, "bubble_share") < should * (1 - 1e-9))
+        return dsgd_xprintf("bubbles: %.17g, less than %.17g", result(t, "bubble_share"), should);
+    return NULL;
+}
+
+/** Nobody sends faster than a NIC carries. */
+char *no_nic_carries_more(const trial *t)
+{
+    const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
+    const char *const topology = json_string_value(json_object_get(platform, "topology"));
+    if (t->diverged || !is_synchronous(t->experiment) ||
+        json_array_size(json_object_get(platform, "hosts")) > 0 ||
+        (strcmp(topology, "switch") != 0 && strcmp(topology, "groups") != 0) ||
+        strcmp(json_string_value(json_object_get(platform, "library")), "mpi") != 0)
+        return not_asked;
+    const double sent = result(t, "sent_max_bytes") / hosts_of(run);
+    const double most =
+        fmax(number_in(platform, "host_bandwidth"), number_in(platform, "island_bandwidth")) *
+        result(t, "virtual_s");
+    return sent > most * (1 + 1e-9) ? dsgd_xprintf("%.17g bytes of at most %.17g", sent, most)
+                                    : NULL;
+}
+
+/** What a message costs is paid, by synchronous algorithms at least once: each cost of ten seconds takes ten or more. */
+char *each_second_counts(const trial *t)
+{
+    static const char *const costs[][2] = {
+        {"host_latency", "island_latency"}, {"message_overhead", NULL}, {"rendezvous", NULL}};
+    const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
+    char *why = NULL;
+    if (t->diverged || fails(t) || !is_synchronous(t->experiment) || !(result(t, "messages") > 0) ||
+        json_array_size(json_object_get(platform, "regions")) > 0 ||
+        number_in(json_object_get(run, "until"), "seconds") > 0)
+        return not_asked;
+    for (size_t k = 0; k < sizeof costs / sizeof costs[0] && why == NULL; k++) {
+        part changed = part_copy(t->experiment);
+        part *const there = platform_of(&changed);
+        part_set(there, "library", "mpi");
+        part_set(there, "eager_limit", "0");
+        for (size_t i = 0; i < 2 && costs[k][i] != NULL; i++)
+            if (i == 0 || number_in(platform, "island_hosts") > 0)
+                part_set(there, costs[k][i], "10");
+        const double s = trial_changed_s(t, "s", &changed, &why);
+        if (why == NULL && s < 10)
+            why = dsgd_xprintf("%s of 10 s: %.17g s", costs[k][0], s);
+    }
+    return why;
+}
