@@ -2,6 +2,7 @@
  * @file bounds.c
  * What arithmetic says of a run's results.
  */
+#include "base/option.h"
 #include "base/status.h"
 #include "sim/inner/schedule.h"
 #include "tests/random/trial.h"
@@ -114,11 +115,22 @@ static bool is_even(const trial *t)
     return even;
 }
 
+/** Whether GPUs compute for what is exchanged, too: encodings, and sums among the hosts of a stage. */
+static bool computes_beside(const trial *t)
+{
+    static const char *const encoding[] = {"ef21", "choco", "top_k", "ok_topk", "power_sgd", NULL};
+    const json_t *const run = trial_first(t);
+    const json_t *const inner = json_object_get(json_object_get(run, "workload"), "inner");
+    return dsgd_find_word(encoding, algorithm_of(t->experiment)) >= 0 || has_own_bits(run) ||
+           number_in(inner, "tensor") > 1 || number_in(inner, "shards") > 1;
+}
+
 /** Where nobody is slow, hosts compute what the workload says in a step, and at the end a part of one that is not over. */
 char *work_is_conserved(const trial *t)
 {
     const json_t *const run = trial_first(t);
-    if (!is_even(t) || drops_samples(t->experiment) || part_find(t->experiment, "until")->n > 1)
+    if (!is_even(t) || computes_beside(t) || drops_samples(t->experiment) ||
+        part_find(t->experiment, "until")->n > 1)
         return not_asked;
     const bool exact =
         ends_together(t->experiment) && is_plain_switch(json_object_get(run, "platform"));

@@ -56,6 +56,9 @@ const char *without_numerics(const part *experiment);
 /** Whether workers fail. */
 bool fails(const trial *t);
 
+/** Whether an encoding says how many bits a value or its index takes, whatever numbers take. */
+bool has_own_bits(const json_t *run);
+
 /** Of one switch: whether no other hosts are in it, and none nearer to each other. */
 bool is_plain_switch(const json_t *platform);
 

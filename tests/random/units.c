@@ -95,8 +95,7 @@ static bool has_own_seconds(const json_t *run)
     return has;
 }
 
-/** An encoding says how many bits a value or its index takes, whatever numbers take. */
-static bool has_own_bits(const json_t *run)
+bool has_own_bits(const json_t *run)
 {
     static const char *const parts[] = {"exchange", "algorithm"};
     bool has = false;
