@@ -4,13 +4,7 @@
  */
 #include "base/option.h"
 #include "base/status.h"
-#include "sim/inner/schedule.h"
 #include "tests/random/trial.h"
-
-static double number_in(const json_t *of, const char *key)
-{
-    return json_number_value(json_object_get(of, key));
-}
 
 static double result(const trial *t, const char *column)
 {
@@ -20,15 +14,6 @@ static double result(const trial *t, const char *column)
 static bool differ(double a, double b)
 {
     return fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b)) + 1e-12;
-}
-
-/** Hosts of a worker. */
-static double hosts_of(const json_t *run)
-{
-    const json_t *const inner = json_object_get(json_object_get(run, "workload"), "inner");
-    const json_t *const pipeline = json_object_get(inner, "pipeline");
-    return number_in(pipeline, "stages") * number_in(pipeline, "peers") *
-           number_in(inner, "tensor") * number_in(inner, "shards");
 }
 
 /** The mean of a column over the workers of the first run. */
@@ -189,25 +174,71 @@ char *no_nic_carries_more(const trial *t)
                                     : NULL;
 }
 
-/** What a message costs is paid, by synchronous algorithms at least once: each cost of ten seconds takes ten or more. */
+/** The experiment with its workers in plain allreduces, whose costs have closed forms, and nothing else in the way. */
+static part in_allreduces(const trial *t, const char *how)
+{
+    part changed = part_copy(t->experiment);
+    *part_under(&changed, "algorithms", LIST) = part_scalar("algorithms", "[{name: allreduce}]");
+    *part_under(&changed, "exchange", MAPPING) = part_scalar("exchange", how);
+    return changed;
+}
+
+/** Bytes of a gradient. */
+static double gradient_bytes(const json_t *workload)
+{
+    const json_t *const tensors = json_object_get(workload, "tensors");
+    double numbers = 0;
+    for (size_t i = 0; i < json_array_size(tensors); i++)
+        numbers += number_in(json_array_get(tensors, i), "elements") *
+                   number_in(json_array_get(tensors, i), "count");
+    return numbers > 0 ? numbers * number_in(workload, "value_bytes")
+                       : number_in(workload, "bytes");
+}
+
+/** An allreduce sends what its name says: 2 (P - 1) vectors, or each of P one to each of log2(P). */
+char *allreduces_send_their_bytes(const trial *t)
+{
+    static const char *const hows[] = {"ring", "bruck", "rabenseifner", "recursive_doubling"};
+    const json_t *const run = trial_first(t);
+    const double p = number_in(run, "workers"),
+                 bytes = gradient_bytes(json_object_get(run, "workload"));
+    const size_t k = (size_t)number_in(run, "seed") % (fmod(log2(p), 1) == 0 ? 4 : 2);
+    char *why = NULL;
+    if (t->diverged || fails(t) || part_find(t->experiment, "until")->n > 1)
+        return not_asked;
+    const part changed = in_allreduces(t, dsgd_xprintf("{collective: %s}", hows[k]));
+    const dsgd_csv runs = trial_changed(t, "t", &changed, &why);
+    if (why != NULL)
+        return why;
+    const double vectors = k == 3 ? p * log2(p) : 2 * (p - 1);
+    const double is = trial_value(&runs, 0, "bytes"),
+                 should = vectors * bytes * trial_value(&runs, 0, "steps");
+    return fabs(is - should) > 1e-6 * should
+               ? dsgd_xprintf("%s sends %.17g bytes instead of %.17g", hows[k], is, should)
+               : NULL;
+}
+
+/** What a message costs is paid at least once: where one of its costs is ten seconds, a run of allreduces takes ten or more. */
 char *each_second_counts(const trial *t)
 {
-    static const char *const costs[][2] = {
-        {"host_latency", "island_latency"}, {"message_overhead", NULL}, {"rendezvous", NULL}};
+    static const char *const costs[][2] = {{"host_latency", "island_latency"},
+                                           {"message_overhead", NULL},
+                                           {"rendezvous", NULL},
+                                           {"reduction", NULL}};
     const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
     char *why = NULL;
-    if (t->diverged || fails(t) || !is_synchronous(t->experiment) || !(result(t, "messages") > 0) ||
-        json_array_size(json_object_get(platform, "regions")) > 0 ||
-        number_in(json_object_get(run, "until"), "seconds") > 0)
+    if (t->diverged || fails(t) || number_in(run, "workers") < 2 ||
+        part_find(t->experiment, "until")->n > 1 ||
+        json_array_size(json_object_get(platform, "regions")) > 0)
         return not_asked;
     for (size_t k = 0; k < sizeof costs / sizeof costs[0] && why == NULL; k++) {
-        part changed = part_copy(t->experiment);
+        part changed = in_allreduces(t, "{collective: auto}");
         part *const there = platform_of(&changed);
         part_set(there, "library", "mpi");
         part_set(there, "eager_limit", "0");
         for (size_t i = 0; i < 2 && costs[k][i] != NULL; i++)
             if (i == 0 || number_in(platform, "island_hosts") > 0)
-                part_set(there, costs[k][i], "10");
+                part_set(there, costs[k][i], k < 3 ? "10" : "1");
         const double s = trial_changed_s(t, "s", &changed, &why);
         if (why == NULL && s < 10)
             why = dsgd_xprintf("%s of 10 s: %.17g s", costs[k][0], s);

@@ -180,7 +180,8 @@ static char *any_may_be_slow(const trial *t)
         return not_asked;
     part changed = part_copy(t->experiment);
     for (size_t k = 0; k < 2 && why == NULL; k++) {
-        const int64_t who = k == 0 ? 0 : workers - 1;
+        const int64_t who =
+            k == 0 ? 0 : (workers - 1) * (int64_t)hosts_of(run); /* its first host */
         part_set(&changed, "imbalance",
                  dsgd_xprintf("[{kind: slow, worker: %jd, factor: 1.5}]", who));
         slow_s[k] = trial_changed_s(t, k == 0 ? "l" : "m", &changed, &why);
@@ -395,6 +396,7 @@ static struct {
     {"networks", networks_agree},
     {"bandwidth", bandwidth_is_never_slower},
     {"capacity", no_nic_carries_more},
+    {"bytes", allreduces_send_their_bytes},
     {"seconds", each_second_counts},
     {"work", work_is_conserved},
     {"bubbles", pipelines_have_their_bubbles},

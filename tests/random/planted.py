@@ -2,9 +2,9 @@
 """Sabotage: which law of random experiments notices a wrong line of the product?
 
 Each line of planted.txt is a change of one line. Builds that file alone, as mutants.py does, links it into a copy of dsgd, and lets
-dsgd_random try experiments with it, until a law is broken.
+dsgd_random try experiments with it, of those that have certain words in them, until a law is broken.
 
-    tests/random/planted.py --first 70000 --count 60       # build/dev has to be built
+    tests/random/planted.py --first 70000 --count 30       # build/dev has to be built
 """
 import argparse
 import collections
@@ -18,11 +18,9 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "mutants"))
 import mutants  # noqa: E402
 
-STRIDE = 5  # experiments that are tried before a look
-
 
 def planted():
-    """(what, file, line, changed line) of each."""
+    """(what, file, words, line, changed line) of each."""
     for line in open(os.path.join(os.path.dirname(__file__), "planted.txt")):
         if line.strip() and not line.startswith("#"):
             yield [word.strip() for word in re.split(r"\t|  ->  ", line)]
@@ -30,7 +28,7 @@ def planted():
 
 def noticed_by(build, change, arguments, folder):
     """The first law that is broken, by which experiment; None: they hold."""
-    _, path, before, after = change
+    _, path, words, before, after = change
     lines = open(os.path.join(ROOT, path)).read().split("\n")
     places = [i for i, line in enumerate(lines) if line.strip() == before]
     if len(places) != 1:
@@ -39,9 +37,11 @@ def noticed_by(build, change, arguments, folder):
     if build.objects(path, lines, folder) is None:
         sys.exit("%s does not compile with %s" % (path, after))
     environment = dict(os.environ, DSGD_PROGRAM=build.program("dsgd", folder))
-    for first in range(arguments.first, arguments.first + arguments.count, STRIDE):
-        words = [os.path.join(build.folder, "dsgd_random"), str(first), str(STRIDE)]
-        said = subprocess.run(words, stdout=subprocess.PIPE, text=True, env=environment).stdout
+    program = os.path.join(build.folder, "dsgd_random")
+    subprocess.run([program, str(arguments.first), str(100 * arguments.count), folder], check=True)
+    seeds = sorted(int(name[:-5]) for name in os.listdir(folder) if name.endswith(".yaml") and re.search(words, open(os.path.join(folder, name)).read()))
+    for seed in seeds[:arguments.count]:
+        said = subprocess.run([program, str(seed), "1"], stdout=subprocess.PIPE, text=True, env=environment).stdout
         broken = re.search(r"^(\d+) broken: (.{,100})", said, re.M)
         if broken:
             return broken
@@ -52,7 +52,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default="build/dev")
     parser.add_argument("--first", type=int, default=70000)
-    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--only", default="", help="those whose description has this in it")
     arguments = parser.parse_args()
     build = mutants.Build(arguments.build)

@@ -40,7 +40,7 @@ int main(int count, char **words)
         if (v == REFUSED)
             printf("%llu refused: %s", (unsigned long long)seed, why);
         if (v == BROKEN) {
-            if (n == 1)
+            if (count < 3)
                 laws_shrink(folder, &experiment, &why);
             printf("%llu broken: %s\n", (unsigned long long)seed, why);
             part_write(&experiment, stdout);

@@ -136,6 +136,19 @@ const json_t *trial_first(const trial *t)
     return json_array_get(json_object_get(t->manifest, "runs"), 0);
 }
 
+double number_in(const json_t *of, const char *key)
+{
+    return json_number_value(json_object_get(of, key));
+}
+
+double hosts_of(const json_t *run)
+{
+    const json_t *const inner = json_object_get(json_object_get(run, "workload"), "inner");
+    const json_t *const pipeline = json_object_get(inner, "pipeline");
+    return number_in(pipeline, "stages") * number_in(pipeline, "peers") *
+           number_in(inner, "tensor") * number_in(inner, "shards");
+}
+
 part *part_under(part *of, const char *key, part_kind kind)
 {
     if (part_find(of, key) == NULL)

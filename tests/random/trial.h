@@ -40,6 +40,11 @@ const char *trial_text(const dsgd_csv *csv, size_t row, const char *column);
 /** The first run as its manifest has it. */
 const json_t *trial_first(const trial *t);
 
+double number_in(const json_t *of, const char *key);
+
+/** Hosts of a worker. */
+double hosts_of(const json_t *run);
+
 /** Of its first algorithm: whether no time decides who exchanges what with whom. */
 const char *algorithm_of(const part *experiment);
 bool is_synchronous(const part *experiment);
@@ -74,4 +79,5 @@ char *columns_agree(const trial *t);
 char *work_is_conserved(const trial *t);
 char *pipelines_have_their_bubbles(const trial *t);
 char *no_nic_carries_more(const trial *t);
+char *allreduces_send_their_bytes(const trial *t);
 char *each_second_counts(const trial *t);
