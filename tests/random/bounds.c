@@ -156,31 +156,47 @@ char *pipelines_have_their_bubbles(const trial *t)
     return NULL;
 }
 
-/** Nobody sends faster than a NIC carries. */
-char *no_nic_carries_more(const trial *t)
-{
-    const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
-    const char *const topology = json_string_value(json_object_get(platform, "topology"));
-    if (t->diverged || !is_synchronous(t->experiment) ||
-        json_array_size(json_object_get(platform, "hosts")) > 0 ||
-        (strcmp(topology, "switch") != 0 && strcmp(topology, "groups") != 0) ||
-        strcmp(json_string_value(json_object_get(platform, "library")), "mpi") != 0)
-        return not_asked;
-    const double sent = result(t, "sent_max_bytes") / hosts_of(run);
-    const double most =
-        fmax(number_in(platform, "host_bandwidth"), number_in(platform, "island_bandwidth")) *
-        result(t, "virtual_s");
-    return sent > most * (1 + 1e-9) ? dsgd_xprintf("%.17g bytes of at most %.17g", sent, most)
-                                    : NULL;
-}
-
-/** The experiment with its workers in plain allreduces, whose costs have closed forms, and nothing else in the way. */
-static part in_allreduces(const trial *t, const char *how)
+/** The experiment by an algorithm whose costs have closed forms, and nothing else in the way. */
+static part plainly(const trial *t, const char *algorithm, const char *how)
 {
     part changed = part_copy(t->experiment);
-    *part_under(&changed, "algorithms", LIST) = part_scalar("algorithms", "[{name: allreduce}]");
-    *part_under(&changed, "exchange", MAPPING) = part_scalar("exchange", how);
+    *part_under(&changed, "algorithms", LIST) =
+        part_scalar("algorithms", dsgd_xprintf("[{name: %s}]", algorithm));
+    *part_under(&changed, "exchange", MAPPING) =
+        part_scalar("exchange", dsgd_xprintf("{collective: %s}", how));
     return changed;
+}
+
+/** Whether there are others to send to, and each run ends with a step. */
+static bool exchanges(const trial *t)
+{
+    return !t->diverged && !fails(t) && number_in(trial_first(t), "workers") > 1 &&
+           part_find(t->experiment, "until")->n == 1;
+}
+
+/** Nobody sends faster than a NIC carries: of gossip, whose messages to two neighbours leave at once. */
+char *no_nic_carries_more(const trial *t)
+{
+    static const char *const topologies[] = {"switch", "groups", "rails", NULL};
+    const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
+    const char *const topology = json_string_value(json_object_get(platform, "topology"));
+    const double bandwidth = 1e6;
+    char *why = NULL;
+    if (!exchanges(t) || json_array_size(json_object_get(platform, "hosts")) > 0 ||
+        dsgd_find_word(topologies, topology) < 0)
+        return not_asked;
+    part changed = plainly(t, "d_psgd", "auto");
+    part *const there = platform_of(&changed);
+    part_set(there, "host_bandwidth", "1e6");
+    if (number_in(platform, "island_hosts") > 0)
+        part_set(there, "island_bandwidth", "1e6");
+    const dsgd_csv runs = trial_changed(t, "u", &changed, &why);
+    if (why != NULL)
+        return why;
+    const double sent = trial_value(&runs, 0, "sent_max_bytes") / hosts_of(run);
+    const double most = bandwidth * trial_value(&runs, 0, "virtual_s");
+    return sent > most * (1 + 1e-9) ? dsgd_xprintf("%.17g bytes of at most %.17g", sent, most)
+                                    : NULL;
 }
 
 /** Bytes of a gradient. */
@@ -204,9 +220,9 @@ char *allreduces_send_their_bytes(const trial *t)
                  bytes = gradient_bytes(json_object_get(run, "workload"));
     const size_t k = (size_t)number_in(run, "seed") % (fmod(log2(p), 1) == 0 ? 4 : 2);
     char *why = NULL;
-    if (t->diverged || fails(t) || part_find(t->experiment, "until")->n > 1)
+    if (!exchanges(t))
         return not_asked;
-    const part changed = in_allreduces(t, dsgd_xprintf("{collective: %s}", hows[k]));
+    const part changed = plainly(t, "allreduce", hows[k]);
     const dsgd_csv runs = trial_changed(t, "t", &changed, &why);
     if (why != NULL)
         return why;
@@ -218,7 +234,7 @@ char *allreduces_send_their_bytes(const trial *t)
                : NULL;
 }
 
-/** What a message costs is paid at least once: where one of its costs is ten seconds, a run of allreduces takes ten or more. */
+/** What a message costs is paid at least once: where one of its costs is ten seconds, a run of allreduces or gossip takes ten or more. */
 char *each_second_counts(const trial *t)
 {
     static const char *const costs[][2] = {{"host_latency", "island_latency"},
@@ -227,12 +243,11 @@ char *each_second_counts(const trial *t)
                                            {"reduction", NULL}};
     const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
     char *why = NULL;
-    if (t->diverged || fails(t) || number_in(run, "workers") < 2 ||
-        part_find(t->experiment, "until")->n > 1 ||
-        json_array_size(json_object_get(platform, "regions")) > 0)
+    const bool gossips = number_in(run, "seed") > 500;
+    if (!exchanges(t) || json_array_size(json_object_get(platform, "regions")) > 0)
         return not_asked;
     for (size_t k = 0; k < sizeof costs / sizeof costs[0] && why == NULL; k++) {
-        part changed = in_allreduces(t, "{collective: auto}");
+        part changed = plainly(t, gossips ? "d_psgd" : "allreduce", "auto");
         part *const there = platform_of(&changed);
         part_set(there, "library", "mpi");
         part_set(there, "eager_limit", "0");
