@@ -28,6 +28,19 @@ static double mean_of_workers(const trial *t, const char *column)
     return sum / n;
 }
 
+/** Of the first run, by the bins of its step times. */
+static double mean_step_s(const trial *t)
+{
+    dsgd_csv steps = {.n_rows = 0};
+    double sum = 0;
+    if (dsgd_csv_read(&steps, NULL, "%s/a/steps.csv", t->folder) != DSGD_OK)
+        return NAN;
+    for (size_t i = 0; i < steps.n_rows; i++)
+        if (trial_value(&steps, i, "run") == 1)
+            sum += trial_value(&steps, i, "step_s") * trial_value(&steps, i, "share");
+    return sum;
+}
+
 /** Columns that follow from others. An empty one, NAN, differs from nothing. */
 char *columns_agree(const trial *t)
 {
@@ -68,6 +81,10 @@ char *columns_agree(const trial *t)
         {"samples_per_cost", result(t, "samples_per_cost") * result(t, "cost"),
          result(t, "samples")},
         {"goodput", result(t, "goodput"), 1 - stops_s / s},
+        {"exposed_mean_s", fmin(result(t, "exposed_mean_s") * result(t, "steps"), (1 - busy) * s),
+         cut ? NAN : result(t, "exposed_mean_s") * result(t, "steps")},
+        {"step_s", fmin(mean_step_s(t) * (result(t, "steps") - 1), s),
+         cut ? NAN : mean_step_s(t) * (result(t, "steps") - 1)},
         {"sent_mean_bytes", result(t, "sent_mean_bytes") * workers,
          is_synchronous(t->experiment) ? result(t, "bytes") : NAN},
         {"sent_max_bytes", fmax(result(t, "sent_max_bytes"), result(t, "sent_mean_bytes")),
@@ -156,24 +173,6 @@ char *pipelines_have_their_bubbles(const trial *t)
     return NULL;
 }
 
-/** The experiment by an algorithm whose costs have closed forms, and nothing else in the way. */
-static part plainly(const trial *t, const char *algorithm, const char *how)
-{
-    part changed = part_copy(t->experiment);
-    *part_under(&changed, "algorithms", LIST) =
-        part_scalar("algorithms", dsgd_xprintf("[{name: %s}]", algorithm));
-    *part_under(&changed, "exchange", MAPPING) =
-        part_scalar("exchange", dsgd_xprintf("{collective: %s}", how));
-    return changed;
-}
-
-/** Whether there are others to send to, and each run ends with a step. */
-static bool exchanges(const trial *t)
-{
-    return !t->diverged && !fails(t) && number_in(trial_first(t), "workers") > 1 &&
-           part_find(t->experiment, "until")->n == 1;
-}
-
 /**
  * Nobody sends faster than a NIC carries, or what is left of one that fails: of gossip, whose messages to two neighbours leave at
  * once. Those of the last step may be under way at the end.
@@ -234,6 +233,9 @@ char *allreduces_send_their_bytes(const trial *t)
     const dsgd_csv runs = trial_changed(t, "t", &changed, &why);
     if (why != NULL)
         return why;
+    const double smallest = trial_value(&runs, 0, "piece_bytes") / (k == 0 ? p : 1);
+    if (trial_value(&runs, 0, "messages") * smallest < trial_value(&runs, 0, "bytes") * (1 - 1e-6))
+        return dsgd_xprintf("%s messages are too few", trial_text(&runs, 0, "messages"));
     const double vectors = k == 3 ? p * log2(p) : 2 * (p - 1);
     const double is = trial_value(&runs, 0, "bytes"),
                  should = vectors * bytes * trial_value(&runs, 0, "steps");

@@ -180,3 +180,19 @@ bool is_plain_switch(const json_t *platform)
            json_integer_value(json_object_get(platform, "island_hosts")) == 0 &&
            json_array_size(json_object_get(platform, "hosts")) == 0;
 }
+
+part plainly(const trial *t, const char *algorithm, const char *how)
+{
+    part changed = part_copy(t->experiment);
+    *part_under(&changed, "algorithms", LIST) =
+        part_scalar("algorithms", dsgd_xprintf("[{name: %s}]", algorithm));
+    *part_under(&changed, "exchange", MAPPING) =
+        part_scalar("exchange", dsgd_xprintf("{collective: %s}", how));
+    return changed;
+}
+
+bool exchanges(const trial *t)
+{
+    return !t->diverged && !fails(t) && number_in(trial_first(t), "workers") > 1 &&
+           part_find(t->experiment, "until")->n == 1;
+}

@@ -73,6 +73,12 @@ part *part_under(part *of, const char *key, part_kind kind);
 /** The platform as a mapping, of which keys can be set; NULL: it has none. */
 part *platform_of(part *experiment);
 
+/** The experiment by an algorithm whose costs have closed forms, and nothing else in the way. */
+part plainly(const trial *t, const char *algorithm, const char *how);
+
+/** Whether there are others to send to, nobody fails, and each run ends with a step. */
+bool exchanges(const trial *t);
+
 /** Laws of units.c and of bounds.c. */
 char *no_unit_is_hidden(const trial *t);
 char *columns_agree(const trial *t);
