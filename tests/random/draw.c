@@ -415,5 +415,8 @@ part random_experiment(uint64_t seed)
             part_add(&e, value_of(&s, option(others[i]), 1));
     if (chance(&s, 0.15))
         part_add(&e, failures(&s, (size_t)workers));
+    part *const machine = part_find(&e, "platform");
+    if (machine->kind == MAPPING && chance(&s, 0.5))
+        part_set(machine, "price", "2.5 USD/h");
     return e;
 }
