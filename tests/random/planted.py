@@ -39,7 +39,8 @@ def noticed_by(build, change, arguments, folder):
     environment = dict(os.environ, DSGD_PROGRAM=build.program("dsgd", folder))
     program = os.path.join(build.folder, "dsgd_random")
     subprocess.run([program, str(arguments.first), str(100 * arguments.count), folder], check=True)
-    seeds = sorted(int(name[:-5]) for name in os.listdir(folder) if name.endswith(".yaml") and re.search(words, open(os.path.join(folder, name)).read()))
+    texts = {name: open(os.path.join(folder, name)).read() for name in os.listdir(folder) if name.endswith(".yaml")}
+    seeds = sorted(int(name[:-5]) for name, text in texts.items() if re.search(words, text))
     for seed in seeds[:arguments.count]:
         said = subprocess.run([program, str(seed), "1"], stdout=subprocess.PIPE, text=True, env=environment).stdout
         broken = re.search(r"^(\d+) broken: (.{,100})", said, re.M)
