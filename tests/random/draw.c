@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/shipped.h"
+#include "sim/registry.h"
 
 /** How often an option that can be left out is given. */
 static const double given = 0.2;
@@ -49,10 +50,9 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/** One of the files traces/KIND/NAME.yaml. */
-static part shipped(source *s, const char *key, const char *kind)
+/** One of the files FOLDER/NAME.yaml, as the name, or as a path. */
+static part one_of(source *s, const char *key, const char *path, bool as_path)
 {
-    char *const path = dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind);
     DIR *const folder = opendir(path);
     DSGD_ASSERT(folder != NULL, "%s is not there", path);
     char **names = NULL;
@@ -62,12 +62,22 @@ static part shipped(source *s, const char *key, const char *kind)
         if (dot == NULL)
             continue;
         names = dsgd_keep_more(names, n + 1, sizeof *names);
-        names[n++] = dsgd_xprintf("%.*s", (int)(dot - e->d_name), e->d_name);
+        names[n++] = as_path ? dsgd_xprintf("%s/%s", path, e->d_name)
+                             : dsgd_xprintf("%.*s", (int)(dot - e->d_name), e->d_name);
     }
     closedir(folder);
     qsort(names, n, sizeof *names, by_name);
     const part p = part_scalar(key, names[below(s, n)]);
     return p;
+}
+
+/** Of those in traces/KIND; of platforms also what `dsgd import` has written into $DSGD_IMPORTED. */
+static part shipped(source *s, const char *key, const char *kind)
+{
+    const char *const imported = getenv("DSGD_IMPORTED");
+    if (imported != NULL && strcmp(kind, "platforms") == 0 && chance(s, given))
+        return one_of(s, key, imported, true);
+    return one_of(s, key, dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind), false);
 }
 
 /* --- by tables -------------------------------------------------------------------------------- */
@@ -221,7 +231,11 @@ static part platform(source *s)
 {
     if (chance(s, 0.6))
         return shipped(s, "platform", "platforms");
-    part p = mapping_of(s, "platform", option("platform")->fields, 2);
+    const bool mpi = chance(s, 0.4);
+    part p = mpi ? part_empty("platform", MAPPING)
+                 : mapping_of(s, "platform", option("platform")->fields, 2);
+    if (mpi)
+        part_set(&p, "library", "mpi");
     part_add(&p, shipped(s, option("platform")->key, "platforms"));
     return p;
 }
@@ -240,11 +254,46 @@ static part tensors_of(source *s)
     return tensors;
 }
 
+/** Groups of up to 16 hosts, whose schedules can be had. */
+static part inner(source *s)
+{
+    const dsgd_option *const fields = dsgd_option_find(option("workload")->fields, "inner")->fields;
+    const dsgd_option *const of_pipeline = dsgd_option_find(fields, "pipeline")->fields;
+    const char *const schedule = word_of(s, dsgd_option_find(of_pipeline, "schedule")->words);
+    const size_t stages = below(s, 4) == 0 ? 1 : 2 + 2 * below(s, 2);
+    const bool swarm = strcmp(schedule, "swarm") == 0;
+    part p = mapping_of(s, "inner", fields, 4);
+    part_set(&p, "activations", chance(s, 0.2) ? "0" : "1e6");
+    if (stages > 1)
+        part_set(
+            &p, "pipeline",
+            dsgd_xprintf("{stages: %zu, micro_batches: %zu, schedule: %s, peers: %d, jobs: %zu}",
+                         stages, stages * (1 + below(s, 4)), schedule, swarm ? 2 : 1,
+                         chance(s, given) ? 1 + below(s, 3) : 1));
+    if (!swarm && (stages == 1 || chance(s, given)))
+        part_set(&p, chance(s, 0.5) ? "tensor" : "shards", "2");
+    if (chance(s, given))
+        part_set(&p, "contention", "false");
+    return p;
+}
+
 static part workload(source *s)
 {
     if (chance(s, 0.5))
         return shipped(s, "workload", "workloads");
     part p = mapping_of(s, "workload", option("workload")->fields, 2);
+    if (chance(s, 0.4)) {
+        part in_groups = part_empty("workload", MAPPING);
+        part_add(&in_groups, inner(s));
+        part_set(&in_groups, "transformer",
+                 "{parameters: 2e7, layers: 8, width: 256, sequence: 128, batch: 32, "
+                 "gpu_speed: 1e14}");
+        return in_groups;
+    }
+    if (part_find(&p, "transformer") != NULL)
+        part_set(
+            &p, "transformer",
+            "{parameters: 1e8, layers: 8, width: 512, sequence: 512, batch: 4, gpu_speed: 1e14}");
     part_set(&p, "step", chance(s, 0.5) ? "0.1" : "1e-3");
     part_set(&p, "samples", "8");
     if (part_find(&p, "tensors") == NULL && chance(s, 0.5)) {
@@ -266,7 +315,7 @@ static part learn(source *s)
 {
     static const char *const pairs[][2] = {
         {"hyperplane", "{name: hyperplane, features: 16, points: 512}"},
-        {"{name: lstm, width: 8}", "{name: sequences}"},
+        {"{name: lstm, units: 8}", "{name: sequences}"},
         {"logreg", "{name: sequences}"},
         {"{name: policy}", "{name: navigation}"},
     };
@@ -281,6 +330,21 @@ static part learn(source *s)
     return p;
 }
 
+static const dsgd_algorithm *drawn_algorithm(const part *p)
+{
+    return (const dsgd_algorithm *)dsgd_about_find(dsgd_algorithms, part_find(p, "name")->text);
+}
+
+/** Half of them synchronous, of which there are most laws. */
+static part algorithm(source *s)
+{
+    const bool synchronous = chance(s, 0.4);
+    part p = pick(s, NULL, option("algorithms"), 1);
+    while (synchronous && drawn_algorithm(&p)->sends != DSGD_SENDS_ALLREDUCES)
+        p = pick(s, NULL, option("algorithms"), 1);
+    return p;
+}
+
 static part until(source *s, bool large)
 {
     part p = part_empty("until", MAPPING);
@@ -289,6 +353,37 @@ static part until(source *s, bool large)
         part_add(&p, number("seconds", uniform(s)));
     if (chance(s, 0.1))
         part_add(&p, number("samples", (double)(1 + below(s, 2000))));
+    return p;
+}
+
+/** At times that steps have, with what is paid for them. */
+static part failures(source *s, size_t workers)
+{
+    static const char *const whens[] = {
+        "[{worker: %zu, at: 0.05}]", "[{worker: %zu, at: 0.05, repair: 0.2}]",
+        "[{worker: %zu, at: 0.01, repair: 0.02}, {worker: 0, at: 0.02, repair: 1}]"};
+    const dsgd_option *const fields = option("failures")->fields;
+    if (chance(s, given))
+        return mapping_of(s, "failures", fields, 1); /* mostly refused, or long after the end */
+    part p = part_empty("failures", MAPPING);
+    part_set(&p, "policy", word_of(s, dsgd_option_find(fields, "policy")->words));
+    part_set(&p, "detect", chance(s, 0.5) ? "0.01" : "0");
+    if (chance(s, 0.3))
+        part_set(&p, "links",
+                 dsgd_xprintf("[{per: worker, which: %zu, at: %g, for: 0.1, factor: %g}]",
+                              below(s, workers), uniform(s), chance(s, 0.5) ? 0.1 : 0));
+    if (chance(s, 0.4))
+        part_set(&p, "mtbf", chance(s, 0.5) ? "1" : "20");
+    else
+        part_set(&p, "events", dsgd_xprintf(whens[below(s, 3)], below(s, workers)));
+    if (chance(s, 0.5))
+        part_set(&p, "repair", "0.1");
+    if (chance(s, 0.5))
+        part_set(&p, "restart", "0.02");
+    if (chance(s, 0.5))
+        part_set(&p, "checkpoint",
+                 chance(s, 0.5) ? "{every: 2, seconds: 0.01}"
+                                : "{interval: 0.05, bytes: 1e6, bandwidth: 1e9, blocking: false}");
     return p;
 }
 
@@ -303,21 +398,25 @@ part random_experiment(uint64_t seed)
     part_add(&e, platform(&s));
     part_add(&e, workload(&s));
     const double doublings = most * uniform(&s); /* many algorithms need a power of two */
-    part_add(&e,
-             number("workers", nearbyint(exp2(chance(&s, 0.6) ? floor(doublings) : doublings))));
+    const double workers = nearbyint(exp2(chance(&s, 0.8) ? floor(doublings) : doublings));
+    part_add(&e, number("workers", workers));
     part algorithms = part_empty("algorithms", LIST);
-    part_add(&algorithms, pick(&s, NULL, option("algorithms"), 1));
+    part_add(&algorithms, algorithm(&s));
     part_add(&e, algorithms);
     part_add(&e, number("seed", (double)below(&s, 1000)));
     part_add(&e, until(&s, large));
-    if (learns)
+    if (learns ||
+        drawn_algorithm(&part_find(&e, "algorithms")->parts[0])->reads == DSGD_READS_TO_DECIDE)
         part_add(&e, learn(&s));
     static const char *const others[] = {"imbalance", "inherent", "exchange", "network",
                                          "placement"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (chance(&s, 0.4))
             part_add(&e, value_of(&s, option(others[i]), 1));
-    if (chance(&s, 0.05))
-        part_add(&e, value_of(&s, option("failures"), 1));
+    if (chance(&s, 0.15))
+        part_add(&e, failures(&s, (size_t)workers));
+    part *const machine = part_find(&e, "platform");
+    if (machine->kind == MAPPING && chance(&s, 0.5))
+        part_set(machine, "price", "2.5 USD/h");
     return e;
 }

@@ -4,117 +4,12 @@
  */
 #include "tests/random/laws.h"
 
-#include <jansson.h>
-#include <sys/wait.h>
-
-#include "base/csv.h"
+#include "base/option.h"
 #include "base/status.h"
-#include "command/experiment/experiment.h"
-#include "sim/registry.h"
-#include "traces/platform.h"
+#include "tests/random/trial.h"
 
-/** Seconds of CPU time, by which each command has ended. */
-enum { PATIENCE_S = 120 };
-
-typedef struct trial {
-    const char *folder;
-    const part *experiment;
-    dsgd_csv runs, workers; /* of the plain run */
-    json_t *manifest;
-    bool diverged; /* some run */
-} trial;
-
-/* --- commands --------------------------------------------------------------------------------- */
-
-/** The exit status of a command of the shell in the folder, 128 and more for a signal. */
-static int shell(const trial *t, char **output, const char *words)
-{
-    char *const command =
-        dsgd_xprintf("cd %s && ulimit -t %d && { %s; } 2>&1", t->folder, PATIENCE_S, words);
-    FILE *const stream = popen(command, "r");
-    DSGD_ASSERT(stream != NULL, "no shell");
-    size_t room = 0;
-    char *text = NULL;
-    const bool is_empty = getdelim(&text, &room, '\0', stream) < 0;
-    dsgd_keep_for(free, text);
-    *output = is_empty ? dsgd_xstrdup("") : text;
-    const int state = pclose(stream);
-    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-}
-
-/** The same of `dsgd ARGUMENTS`. */
-static int run(const trial *t, char **output, const char *arguments)
-{
-    const char *const other = getenv("DSGD_PROGRAM");
-    char *const command = dsgd_xprintf("DSGD_DATA=%s %s %s", DSGD_SOURCE_DIR,
-                                       other == NULL ? DSGD_BINARY : other, arguments);
-    const int exit_status = shell(t, output, command);
-    return exit_status;
-}
-
-/** Writes an experiment as FOLDER/NAME.yaml. */
-static void write_experiment(const char *folder, const char *name, const part *experiment)
-{
-    char *const path = dsgd_xprintf("%s/%s.yaml", folder, name);
-    FILE *const stream = fopen(path, "w");
-    DSGD_ASSERT(stream != NULL, "%s: %m", path);
-    part_write(experiment, stream);
-    fclose(stream);
-}
-
-/** Runs NAME.yaml into the folder NAME; NULL, or what went wrong. The caller frees it. */
-static char *run_into(const trial *t, const char *name, const char *file, const char *options)
-{
-    char *output = NULL;
-    char *const arguments =
-        dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
-    const int exit_status = run(t, &output, arguments);
-    /* A worker that fails may leave others waiting for ever, which is a result. */
-    if (exit_status == 0 || (exit_status == 5 && part_find(t->experiment, "failures") != NULL)) {
-        return NULL;
-    }
-    char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);
-    return why;
-}
-
-/* --- numbers ---------------------------------------------------------------------------------- */
-
-static double value(const dsgd_csv *csv, size_t row, const char *column)
-{
-    return dsgd_csv_value(csv, row, dsgd_csv_column(csv, column));
-}
-
-static const char *text(const dsgd_csv *csv, size_t row, const char *column)
-{
-    return dsgd_csv_field(csv, row, dsgd_csv_column(csv, column));
-}
-
-/** SimGrid takes times as the same that are closer: messages one after another add up to so much each. */
+/** SimGrid takes times as the same that are closer: messages and steps one after another add up to so much each. */
 static const double simgrid_precision_s = 1e-12;
-
-static const char *algorithm_of(const part *experiment)
-{
-    const part *const list = part_find(experiment, "algorithms");
-    const part *const name =
-        list == NULL || list->n == 0 ? NULL : part_find(&list->parts[0], "name");
-    return name == NULL ? "" : name->text;
-}
-
-/** Whether no time decides who exchanges what with whom. */
-static bool is_synchronous(const part *experiment)
-{
-    const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, algorithm_of(experiment));
-    return about != NULL && ((const dsgd_algorithm *)about)->sends == DSGD_SENDS_ALLREDUCES;
-}
-
-/** What does not learn, where the algorithm can do without. */
-static const char *without_numerics(const part *experiment)
-{
-    const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, algorithm_of(experiment));
-    const bool decides =
-        about != NULL && ((const dsgd_algorithm *)about)->reads == DSGD_READS_TO_DECIDE;
-    return decides ? "" : "--numerics off";
-}
 
 /* --- laws: NULL, or what is wrong ------------------------------------------------------------- */
 
@@ -123,12 +18,13 @@ static char *shares_sum_to_one(const trial *t)
     const dsgd_csv *const tables[] = {&t->runs, &t->workers};
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < tables[k]->n_rows; i++) {
-            const double sum = value(tables[k], i, "compute_share") +
-                               value(tables[k], i, "wait_share") +
-                               value(tables[k], i, "comm_share");
-            if (fabs(sum - 1) > 1e-9)
-                return dsgd_xprintf("shares: row %zu of %s: they sum to %.17g", i + 1,
-                                    tables[k]->path, sum);
+            const double sum = trial_value(tables[k], i, "compute_share") +
+                               trial_value(tables[k], i, "wait_share") +
+                               trial_value(tables[k], i, "comm_share");
+            const double busy = trial_value(tables[k], i, "compute_share");
+            if (fabs(sum - 1) > 1e-9 || fabs(busy - 0.5) > 0.5 + 1e-9)
+                return dsgd_xprintf("row %zu of %s: they sum to %.17g", i + 1, tables[k]->path,
+                                    sum);
         }
     return NULL;
 }
@@ -136,40 +32,39 @@ static char *shares_sum_to_one(const trial *t)
 /** Of fewer, where parts of gradients or late ones are dropped. */
 static char *samples_are_steps_times_batch(const trial *t)
 {
-    static const char *const dropping[] = {"drop_compute", "dedloc",     "backup_workers",
-                                           "rennala",      "ringmaster", NULL};
     for (size_t i = 0; i < t->runs.n_rows; i++) {
         const json_t *const of_run = json_array_get(json_object_get(t->manifest, "runs"),
-                                                    (size_t)value(&t->runs, i, "run") - 1);
+                                                    (size_t)trial_value(&t->runs, i, "run") - 1);
         const double batch =
             json_number_value(json_object_get(json_object_get(of_run, "workload"), "samples"));
-        const double expected = value(&t->runs, i, "steps") * value(&t->runs, i, "workers") * batch;
-        const double samples = value(&t->runs, i, "samples");
-        const bool drops = dsgd_find_word(dropping, text(&t->runs, i, "algorithm")) >= 0;
+        const double expected =
+            trial_value(&t->runs, i, "steps") * trial_value(&t->runs, i, "workers") * batch;
+        const double samples = trial_value(&t->runs, i, "samples");
+        const bool drops = drops_samples(t->experiment);
         if (samples > expected * (1 + 1e-9) || (!drops && samples < expected * (1 - 1e-9)))
-            return dsgd_xprintf("samples: %.17g of %.17g", samples, expected);
+            return dsgd_xprintf("%.17g of %.17g", samples, expected);
     }
     return NULL;
 }
 
 /** Runs the experiment once more, with options; the bytes are the same. */
-static char *same_bytes(const trial *t, const char *law, const char *name, const char *options)
+static char *same_bytes(const trial *t, const char *name, const char *options)
 {
     char *output = NULL;
-    char *why = run_into(t, name, "a", options);
+    char *why = trial_run_into(t, name, "a", options);
     const char *const compare = dsgd_xprintf(
         "for d in a %s; do sed 's/,[^,]*$//' $d/runs.csv > $d/without_wall.csv; done; for f in "
         "without_wall workers curves staleness steps; do cmp a/$f.csv %s/$f.csv || exit; done",
         name, name);
-    if (why == NULL && shell(t, &output, compare) != 0)
-        why = dsgd_xprintf("%s: %s", law, output);
+    if (why == NULL && trial_shell(t, &output, compare) != 0)
+        why = output;
     return why;
 }
 
 /** However many processes and threads there are. */
 static char *threads_change_nothing(const trial *t)
 {
-    return same_bytes(t, "threads", "b", "-j 2 --threads 3");
+    return same_bytes(t, "b", "-j 2 --threads 3");
 }
 
 /** Times do not depend on values. */
@@ -177,89 +72,61 @@ static char *numerics_change_no_time(const trial *t)
 {
     static const char *const columns[] = {"virtual_s", "steps", "messages", "bytes", "comm_share"};
     dsgd_csv runs = {.n_rows = 0};
-    char *why = t->diverged ? NULL : run_into(t, "c", "a", without_numerics(t->experiment));
-    if (why != NULL || t->diverged)
+    char *why =
+        t->diverged ? not_asked : trial_run_into(t, "c", "a", without_numerics(t->experiment));
+    if (why != NULL)
         return why;
     if (dsgd_csv_read(&runs, NULL, "%s/c/runs.csv", t->folder) != DSGD_OK)
-        why = dsgd_xstrdup("numerics: no runs.csv");
+        why = dsgd_xstrdup("no runs.csv");
     for (size_t i = 0; why == NULL && i < runs.n_rows; i++)
         for (size_t k = 0; why == NULL && k < sizeof columns / sizeof columns[0]; k++)
-            if (strcmp(text(&runs, i, columns[k]), text(&t->runs, i, columns[k])) != 0)
-                why = dsgd_xprintf("numerics: %s is %s, without them %s", columns[k],
-                                   text(&t->runs, i, columns[k]), text(&runs, i, columns[k]));
+            if (strcmp(trial_text(&runs, i, columns[k]), trial_text(&t->runs, i, columns[k])) != 0)
+                why = dsgd_xprintf("%s is %s, without them %s", columns[k],
+                                   trial_text(&t->runs, i, columns[k]),
+                                   trial_text(&runs, i, columns[k]));
     return why;
 }
 
-/** The virtual time of a changed experiment's first run; NAN with *why where it does not run. */
-static double changed_s(const trial *t, const char *name, const part *experiment, char **why)
-{
-    dsgd_csv runs = {.n_rows = 0};
-    double virtual_s = NAN;
-    write_experiment(t->folder, name, experiment);
-    *why = run_into(t, name, name, without_numerics(experiment));
-    if (*why == NULL && dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) == DSGD_OK &&
-        runs.n_rows > 0)
-        virtual_s = value(&runs, 0, "virtual_s");
-    return virtual_s;
-}
-
-/** The mapping under a key; a new one where there is none. */
-static part *part_under(part *of, const char *key, part_kind kind)
-{
-    if (part_find(of, key) == NULL)
-        part_add(of, part_empty(key, kind));
-    return part_find(of, key);
-}
-
-/** Then a time that differs by rounding may change what a failure undoes. */
-static bool fails(const trial *t)
-{
-    const part *const list = part_find(t->experiment, "algorithms");
-    return part_find(t->experiment, "failures") != NULL ||
-           (list->n > 0 && part_find(&list->parts[0], "failures") != NULL);
-}
-
 /**
- * By how much the run's time differs where all NICs have the next number of twelve digits as their bandwidth: where
- * workers send on as messages arrive, by links that they share, differences grow from step to step, and in some
- * runs to a hundredth of the time.
+ * By how much the run's time differs where all NICs, or worker 1's steps, have the next number of twelve digits: where workers
+ * send on as messages arrive, by links that they share, differences grow from step to step, in some runs to a hundredth of the
+ * time; and of two events at one instant, such as a gradient and the message that cancels it, either may be the first.
  */
 static double amplified_s(const trial *t)
 {
-    const json_t *const run = json_array_get(json_object_get(t->manifest, "runs"), 0);
-    const json_t *const platform = json_object_get(run, "platform");
+    const json_t *const platform = json_object_get(trial_first(t), "platform");
     const double bandwidth = json_number_value(json_object_get(platform, "host_bandwidth"));
-    part changed = part_copy(t->experiment);
-    part *const given = part_find(&changed, "platform");
+    const double s = trial_value(&t->runs, 0, "virtual_s");
+    part changed = part_copy(t->experiment), late = part_copy(t->experiment);
+    part *const given = platform_of(&changed);
     char *why = NULL;
     if (given == NULL || !(bandwidth > 0))
         return 0;
-    if (given->kind == SCALAR) {
-        part with = part_empty("platform", MAPPING);
-        part_set(&with, "name", given->text);
-        *given = with;
-    }
     part_set(given, "host_bandwidth", dsgd_xprintf("%.17g", bandwidth * (1 + 1e-12)));
-    return fabs(changed_s(t, "n", &changed, &why) - value(&t->runs, 0, "virtual_s"));
+    part_add(part_under(&late, "imbalance", LIST),
+             part_scalar(NULL, "{kind: slow, worker: 1, factor: 1.000000000001}"));
+    return fmax(fabs(trial_changed_s(t, "n", &changed, &why) - s),
+                fabs(trial_changed_s(t, "n", &late, &why) - s));
 }
 
 /** What is computed, or solved, without SimGrid is what its messages would have given, ties included. */
 static char *every_message_gives_the_same(const trial *t)
 {
-    if (t->diverged || fails(t))
-        return NULL;
+    const bool at_once =
+        trial_value(&t->runs, 0, "compute_share") == 0 && !is_synchronous(t->experiment);
+    if (t->diverged || fails(t) || at_once)
+        return not_asked; /* at_once: steps that take no time all end at one instant, in any order */
     part changed = part_copy(t->experiment);
     char *why = NULL;
-    const double s = value(&t->runs, 0, "virtual_s");
+    const double s = trial_value(&t->runs, 0, "virtual_s");
     part_set(part_under(&changed, "exchange", MAPPING), "every_message", "true");
-    const double each_s = changed_s(t, "d", &changed, &why);
-    const double rounding_s = simgrid_precision_s * (1 + value(&t->runs, 0, "messages"));
+    const double each_s = trial_changed_s(t, "d", &changed, &why);
+    const double rounding_s = simgrid_precision_s * (1 + trial_value(&t->runs, 0, "messages") +
+                                                     trial_value(&t->runs, 0, "steps"));
     static const double most_amplified = 1000;
-    if (why != NULL && strstr(why, "SimGrid is told of every route") != NULL)
-        return NULL; /* of a large HammingMesh */
     if (why == NULL && !(fabs(s - each_s) <= 1e-9 * each_s + rounding_s) &&
         !(fabs(s - each_s) <= most_amplified * amplified_s(t)))
-        why = dsgd_xprintf("messages: %.17g s, with each message %.17g s", s, each_s);
+        why = dsgd_xprintf("%.17g s, with each message %.17g s", s, each_s);
     return why;
 }
 
@@ -267,21 +134,22 @@ static char *every_message_gives_the_same(const trial *t)
 static char *bandwidth_is_never_slower(const trial *t)
 {
     char *why = NULL;
-    const part *const given = part_find(t->experiment, "platform");
-    if (t->diverged || fails(t) || !is_synchronous(t->experiment) || given == NULL ||
-        given->kind != MAPPING)
-        return NULL;
     part changed = part_copy(t->experiment);
-    part *const platform = part_find(&changed, "platform");
+    part *const platform = platform_of(&changed);
+    if (t->diverged || fails(t) || !is_synchronous(t->experiment))
+        return not_asked;
     static const char *const all[] = {"host_bandwidth", "island_bandwidth", "group_bandwidth",
                                       "group_flow_bandwidth"};
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        if (k == 0 || part_find(platform, all[k]) != NULL)
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        const json_t *const was =
+            json_object_get(json_object_get(trial_first(t), "platform"), all[k]);
+        if (json_number_value(was) > 0)
             part_set(platform, all[k], "1e15");
-    const double s = changed_s(t, "e", &changed, &why);
-    if (why == NULL && s > value(&t->runs, 0, "virtual_s") * (1 + 1e-9))
-        why = dsgd_xprintf("bandwidth: %.17g s, with NICs of 1e15 B/s %.17g s",
-                           value(&t->runs, 0, "virtual_s"), s);
+    }
+    const double s = trial_changed_s(t, "e", &changed, &why);
+    if (why == NULL && s > trial_value(&t->runs, 0, "virtual_s") * (1 + 1e-9))
+        why = dsgd_xprintf("%.17g s, with NICs of 1e15 B/s %.17g s",
+                           trial_value(&t->runs, 0, "virtual_s"), s);
     return why;
 }
 
@@ -305,21 +173,22 @@ static bool is_symmetric(const json_t *run)
 /** Of synchronous algorithms among equals it does not matter who is slow. */
 static char *any_may_be_slow(const trial *t)
 {
-    const json_t *const run = json_array_get(json_object_get(t->manifest, "runs"), 0);
+    const json_t *const run = trial_first(t);
     const int64_t workers = json_integer_value(json_object_get(run, "workers"));
     double slow_s[2] = {NAN, NAN};
     char *why = NULL;
     if (t->diverged || fails(t) || !is_synchronous(t->experiment) || !is_symmetric(run))
-        return NULL;
+        return not_asked;
     part changed = part_copy(t->experiment);
     for (size_t k = 0; k < 2 && why == NULL; k++) {
-        const int64_t who = k == 0 ? 0 : workers - 1;
+        const int64_t who =
+            k == 0 ? 0 : (workers - 1) * (int64_t)hosts_of(run); /* its first host */
         part_set(&changed, "imbalance",
                  dsgd_xprintf("[{kind: slow, worker: %jd, factor: 1.5}]", who));
-        slow_s[k] = changed_s(t, k == 0 ? "l" : "m", &changed, &why);
+        slow_s[k] = trial_changed_s(t, k == 0 ? "l" : "m", &changed, &why);
     }
     if (why == NULL && !(fabs(slow_s[0] - slow_s[1]) <= 1e-9 * slow_s[0]))
-        why = dsgd_xprintf("slow: %.17g s where the first is, %.17g s where the last is", slow_s[0],
+        why = dsgd_xprintf("%.17g s where the first is, %.17g s where the last is", slow_s[0],
                            slow_s[1]);
     return why;
 }
@@ -333,25 +202,131 @@ static char *company_changes_nothing(const trial *t)
     part changed = part_copy(t->experiment);
     part *const list = part_find(&changed, "algorithms");
     if (t->diverged || seed == NULL || list->n == 0)
-        return NULL;
+        return not_asked;
     part both = part_empty("algorithms", LIST);
     part_add(&both, part_copy(&list->parts[0]));
     part_set(&both.parts[0], "label", "twin");
     part_add(&both, list->parts[0]);
     *list = both;
     part_set(&changed, "seed", dsgd_xprintf("{sweep: [1%s, %s]}", seed->text, seed->text));
-    write_experiment(t->folder, "h", &changed);
+    trial_write(t->folder, "h", &changed);
     dsgd_csv runs = {.n_rows = 0};
-    char *why = run_into(t, "h", "h", "");
+    char *why = trial_run_into(t, "h", "h", "");
     if (why == NULL && dsgd_csv_read(&runs, NULL, "%s/h/runs.csv", t->folder) != DSGD_OK)
-        why = dsgd_xstrdup("company: no runs.csv");
+        why = dsgd_xstrdup("no runs.csv");
     for (size_t i = 0; why == NULL && i < runs.n_rows; i++)
         for (size_t k = 0; why == NULL && k < sizeof columns / sizeof columns[0]; k++)
-            if (strcmp(text(&runs, i, "seed"), text(&t->runs, 0, "seed")) == 0 &&
-                strcmp(text(&runs, i, columns[k]), text(&t->runs, 0, columns[k])) != 0)
-                why = dsgd_xprintf("company: %s is %s, among others %s", columns[k],
-                                   text(&t->runs, 0, columns[k]), text(&runs, i, columns[k]));
+            if (strcmp(trial_text(&runs, i, "seed"), trial_text(&t->runs, 0, "seed")) == 0 &&
+                strcmp(trial_text(&runs, i, columns[k]), trial_text(&t->runs, 0, columns[k])) != 0)
+                why = dsgd_xprintf("%s is %s, among others %s", columns[k],
+                                   trial_text(&t->runs, 0, columns[k]),
+                                   trial_text(&runs, i, columns[k]));
     return why;
+}
+
+/** On one switch it does not matter who is where. */
+static char *places_are_alike(const trial *t)
+{
+    part changed = part_copy(t->experiment);
+    char *why = NULL;
+    const double s = trial_value(&t->runs, 0, "virtual_s");
+    if (t->diverged || fails(t) || !is_plain_switch(json_object_get(trial_first(t), "platform")))
+        return not_asked;
+    part_set(&changed, "placement", "random");
+    const double there_s = trial_changed_s(t, "p", &changed, &why);
+    if (why == NULL && !(fabs(s - there_s) <= 1e-9 * s))
+        why = dsgd_xprintf("%.17g s, in other places %.17g s", s, there_s);
+    return why;
+}
+
+/**
+ * On a plain switch both networks give the same, within 2 % as the manual says, but where times decide who meets whom; where more
+ * is shared than NICs, `nics` knows less of it and is no slower: of synchronous algorithms, as others may do with what they save
+ * what they like.
+ */
+static char *networks_agree(const trial *t)
+{
+    part changed = part_copy(t->experiment);
+    char *why = NULL;
+    const bool nics = strcmp(trial_text(&t->runs, 0, "network"), "nics") == 0;
+    const bool plain = is_plain_switch(json_object_get(trial_first(t), "platform"));
+    if (t->diverged || fails(t) || (!plain && !is_synchronous(t->experiment)))
+        return not_asked;
+    part_set(&changed, "network", nics ? "flows" : "nics");
+    const double s = trial_value(&t->runs, 0, "virtual_s");
+    const double there_s = trial_changed_s(t, "o", &changed, &why);
+    const double nics_s = nics ? s : there_s, flows_s = nics ? there_s : s;
+    if (why == NULL && (nics_s > flows_s * 1.02 || (plain && nics_s < flows_s * 0.98)))
+        why = dsgd_xprintf("flows %.17g s, nics %.17g s", flows_s, nics_s);
+    return why;
+}
+
+/** Failures that come after the end, and nothing that they need, cost nothing. */
+static char *what_never_comes_costs_nothing(const trial *t)
+{
+    part changed = part_copy(t->experiment);
+    char *why = NULL;
+    const double s = trial_value(&t->runs, 0, "virtual_s");
+    if (t->diverged || fails(t))
+        return not_asked;
+    part_set(&changed, "failures", "{policy: restart, events: [{worker: 0, at: 1e11}]}");
+    const double there_s = trial_changed_s(t, "q", &changed, &why);
+    if (why == NULL && !(fabs(s - there_s) <= 1e-9 * s))
+        why = dsgd_xprintf("%.17g s, with a failure after the end %.17g s", s, there_s);
+    return why;
+}
+
+/**
+ * A run is its first half, a checkpoint, and its second half: after a failure in the middle of that, it is the second half that is
+ * done again. Of allreduces, which end together.
+ */
+static char *runs_split_at_checkpoints(const trial *t)
+{
+    static const double detect_s = 0.02, repair_s = 0.04, start_s = 0.03,
+                        checkpoint_s = 0.01 + 0.01;
+    const double half = floor(trial_value(&t->runs, 0, "steps") / 2);
+    char *why = NULL;
+    dsgd_csv runs[3];
+    double s[3] = {0}, busy_s[3] = {0};
+    if (!exchanges(t) || half < 1)
+        return not_asked;
+    part changed = plainly(t, "allreduce", "auto");
+    for (int k = 0; k < 3 && why == NULL; k++) {
+        part_set(&changed, "until", dsgd_xprintf("{steps: %g}", k == 0 ? half : 2 * half));
+        if (k == 2)
+            part_set(
+                &changed, "failures",
+                dsgd_xprintf(
+                    "{policy: restart, detect: 0.02, repair: 0.04, restart: 0.03, checkpoint: "
+                    "{every: %g, "
+                    "seconds: 0.01, bytes: 1e6, bandwidth: 1e8}, events: [{worker: 0, at: %.17g}]}",
+                    half, (s[0] + s[1]) / 2 + checkpoint_s));
+        runs[k] = trial_changed(t, "r", &changed, &why);
+        if (why != NULL)
+            return why;
+        s[k] = trial_value(&runs[k], 0, "virtual_s");
+        busy_s[k] = s[k] * trial_value(&runs[k], 0, "compute_share");
+    }
+    const double lost_s = (s[1] - s[0]) / 2;
+    const struct {
+        const char *column;
+        double is, should;
+    } rows[] = {
+        {"virtual_s", s[2], s[1] + lost_s + repair_s + start_s + 2 * checkpoint_s},
+        {"failures", trial_value(&runs[2], 0, "failures"), 1},
+        {"lost_s", trial_value(&runs[2], 0, "lost_s"), lost_s},
+        {"detect_s", trial_value(&runs[2], 0, "detect_s"), detect_s},
+        {"repair_s", trial_value(&runs[2], 0, "repair_s"), repair_s - detect_s},
+        {"restart_s", trial_value(&runs[2], 0, "restart_s"), start_s + checkpoint_s},
+        {"checkpoint_s", trial_value(&runs[2], 0, "checkpoint_s"), checkpoint_s},
+        {"compute_share", busy_s[2], busy_s[1] * (1 + lost_s / s[1])},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
+        if (!(fabs(rows[k].is - rows[k].should) <= 1e-9 * s[2]))
+            return dsgd_xprintf("halves of %.17g s and %.17g s, with a failure in the second one: "
+                                "%s is %.17g instead of %.17g",
+                                s[0], s[1] - s[0], rows[k].column, rows[k].is, rows[k].should);
+    return NULL;
 }
 
 /** A record computes what the run did. */
@@ -359,12 +334,12 @@ static char *replay_gives_the_same(const trial *t)
 {
     char *replayed = NULL, *compared = NULL;
     if (part_find(t->experiment, "learn") == NULL || t->runs.n_rows == 0)
-        return NULL;
-    char *why = same_bytes(t, "replay", "f", "--record f.record");
-    if (why == NULL && run(t, &replayed, "replay -o g f.record") != 0)
-        why = dsgd_xprintf("replay: %s", replayed);
-    if (why == NULL && shell(t, &compared, "cmp f/curves.csv g/curves.csv") != 0)
-        why = dsgd_xprintf("replay: %s", compared);
+        return not_asked;
+    char *why = same_bytes(t, "f", "--record f.record");
+    if (why == NULL && trial_run(t, &replayed, "replay -o g f.record") != 0)
+        why = replayed;
+    if (why == NULL && trial_shell(t, &compared, "cmp f/curves.csv g/curves.csv") != 0)
+        why = compared;
     return why;
 }
 
@@ -376,10 +351,10 @@ static char *curves_of(const trial *t, const char *name, double half, double ste
     part *const learn = part_find(&changed, "learn");
     part_set(learn, "evaluate", dsgd_xprintf("{every: %g}", half));
     part_set(&changed, "until", dsgd_xprintf("{steps: %g}", steps));
-    write_experiment(t->folder, name, &changed);
-    char *why = run_into(t, name, name, "");
+    trial_write(t->folder, name, &changed);
+    char *why = trial_run_into(t, name, name, "");
     if (why == NULL && dsgd_csv_read(curves, NULL, "%s/%s/curves.csv", t->folder, name) != DSGD_OK)
-        why = dsgd_xprintf("half: no curves of %s", name);
+        why = dsgd_xprintf("no curves of %s", name);
     return why;
 }
 
@@ -390,174 +365,18 @@ static char *half_is_half(const trial *t)
     const double half = steps == NULL ? 0 : floor(strtod(steps->text, NULL) / 2);
     dsgd_csv whole = {.n_rows = 0}, first = {.n_rows = 0};
     if (t->diverged || half < 1 || part_find(t->experiment, "learn") == NULL)
-        return NULL;
+        return not_asked;
     char *why = curves_of(t, "j", half, 2 * half, &whole);
     if (why == NULL)
         why = curves_of(t, "k", half, half, &first);
     for (size_t i = 0; why == NULL && i < first.n_rows && i < 2; i++)
-        if (value(&first, i, "steps") <= half &&
-            (strcmp(text(&first, i, "virtual_s"), text(&whole, i, "virtual_s")) != 0 ||
-             strcmp(text(&first, i, "loss"), text(&whole, i, "loss")) != 0))
-            why = dsgd_xprintf("half: after %s steps loss %s at %s s, of twice as many %s at %s s",
-                               text(&first, i, "steps"), text(&first, i, "loss"),
-                               text(&first, i, "virtual_s"), text(&whole, i, "loss"),
-                               text(&whole, i, "virtual_s"));
-    return why;
-}
-
-/* --- the same in other units ------------------------------------------------------------------- */
-
-/** By how much a number grows where each second, and each byte, of an experiment becomes so many. */
-static double growth(const char *unit, double time, double size)
-{
-    static const char *const units[] = {"s",   "bytes",     "bytes/s", "s/B",
-                                        "1/s", "samples/s", "flop/s",  NULL};
-    const double by[] = {time, size, size / time, time / size, 1 / time, 1 / time, 1 / time, 1};
-    const int i = dsgd_find_word(units, unit == NULL ? "" : unit);
-    return by[i < 0 ? sizeof by / sizeof by[0] - 1 : (size_t)i];
-}
-
-static void regrow(json_t *value, const dsgd_option *option, double time, double size);
-
-/** Whether what is drawn multiplies the time so far: no seconds. */
-static bool is_factor(const json_t *mapping)
-{
-    return json_is_true(json_object_get(mapping, "scale"));
-}
-
-/** The values of a mapping, of an option each. A manifest has tables as pairs, and names under `name`. */
-static void regrow_fields(json_t *mapping, const dsgd_option *fields, double time, double size)
-{
-    const double time_of = is_factor(mapping) ? 1 : time;
-    for (const dsgd_option *o = fields; o != NULL && o->name != NULL; o++) {
-        json_t *const value = json_object_get(mapping, o->name);
-        if (o->kind != DSGD_TABLE || value == NULL) {
-            regrow(value, o, time_of, size);
-            continue;
-        }
-        json_t *const table = json_object();
-        for (size_t i = 0; i < json_array_size(value); i++) {
-            double x = 0, y = 0;
-            json_unpack(json_array_get(value, i), "[FF]", &x, &y);
-            json_object_set_new(table, dsgd_xprintf("%.17g", x),
-                                json_real(y * growth(o->unit, time_of, size)));
-        }
-        json_object_set_new(mapping, o->name, table);
-    }
-}
-
-static void regrow(json_t *value, const dsgd_option *o, double time, double size)
-{
-    const double by = growth(o->unit, time, size);
-    for (size_t i = 0; i < json_array_size(value); i++)
-        regrow(json_array_get(value, i), o, time, size);
-    if (json_is_real(value))
-        json_real_set(value, json_real_value(value) * by);
-    if (json_is_integer(value))
-        json_integer_set(value, (json_int_t)((double)json_integer_value(value) * by));
-    const char *const name = json_string_value(json_object_get(value, "name"));
-    const dsgd_about *const about =
-        o->registry == NULL || name == NULL ? NULL : dsgd_about_find(o->registry, name);
-    regrow_fields(value, about == NULL ? NULL : about->options, time, size);
-    regrow_fields(value, o->fields, time, size);
-    if (about != NULL && strcmp(o->key, "name") != 0) {
-        json_object_set_new(value, o->key, json_string(about->name));
-        json_object_del(value, "name");
-    }
-}
-
-/** Takes away what is null, or a list of nothing: what would not be given. */
-static void drop_nothings(json_t *value)
-{
-    for (size_t i = 0; i < json_array_size(value); i++)
-        drop_nothings(json_array_get(value, i));
-    for (void *at = json_object_iter(value), *next; at != NULL; at = next) {
-        json_t *const of = json_object_iter_value(at);
-        const bool nothing = json_is_null(of) || (json_is_array(of) && json_array_size(of) == 0);
-        drop_nothings(of);
-        next = json_object_iter_next(value, at);
-        if (nothing)
-            json_object_del(value, json_object_iter_key(at));
-    }
-}
-
-/** Whether files or tables of machines, which have their own seconds, are in it; hosts have 1 Gf. */
-static bool has_own_seconds(const json_t *run)
-{
-    const json_t *const platform = json_object_get(run, "platform");
-    bool has = strcmp(json_string_value(json_object_get(platform, "library")), "mpi") != 0 ||
-               strcmp(json_string_value(json_object_get(platform, "topology")), "xml") == 0 ||
-               json_number_value(json_object_get(platform, "reference_speed")) > 0 ||
-               json_is_string(json_object_get(json_object_get(run, "failures"), "trace"));
-    const json_t *const imbalance = json_object_get(run, "imbalance");
-    for (size_t i = 0; i < json_array_size(imbalance); i++)
-        has = has || json_object_get(json_array_get(imbalance, i), "file") != NULL;
-    return has;
-}
-
-/** An encoding says how many bits a value or its index takes, whatever numbers take. */
-static bool has_own_bits(const json_t *run)
-{
-    static const char *const parts[] = {"exchange", "algorithm"};
-    bool has = false;
-    for (size_t k = 0; k < 2; k++)
-        has = has || json_is_object(json_object_get(json_object_get(run, parts[k]), "encoding"));
-    return has;
-}
-
-/** The first run as its manifest has it, with all values, in other units: its virtual time. */
-static double regrown_s(const trial *t, const char *name, double time, double size, char **why)
-{
-    static const dsgd_platform by_memory = {.encoding_s_per_byte = -1};
-    json_t *const run = json_deep_copy(json_array_get(json_object_get(t->manifest, "runs"), 0));
-    json_t *const platform = json_object_get(run, "platform");
-    dsgd_csv runs = {.n_rows = 0};
-    if (json_is_string(json_object_get(platform, "encoding")))
-        json_object_set_new(platform, "encoding",
-                            json_real(dsgd_platform_encoding_s_per_byte(&by_memory)));
-    json_object_set_new(run, "algorithms", json_pack("[O]", json_object_get(run, "algorithm")));
-    json_object_set_new(run, "name", json_string("regrown"));
-    json_object_del(run, "algorithm");
-    json_object_del(run, "label");
-    regrow_fields(run, dsgd_experiment_options, time, size);
-    drop_nothings(run);
-    const char *const path = dsgd_xprintf("%s/%s.yaml", t->folder, name);
-    DSGD_ASSERT(json_dump_file(run, path, JSON_REAL_PRECISION(17)) == 0, "%s: %m", path);
-    json_decref(run);
-    *why = run_into(t, name, name, without_numerics(t->experiment));
-    if (*why == NULL && dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) == DSGD_OK &&
-        runs.n_rows > 0)
-        return value(&runs, 0, "virtual_s");
-    return NAN;
-}
-
-/**
- * Where all takes twice as long, or everything has twice the bytes: no time and no size is hidden in
- * the program, but for the instant that messages at a server are apart, a few bytes of a message's
- * head, and DDP's buckets.
- */
-static char *no_unit_is_hidden(const trial *t)
-{
-    static const double server_s = 2e-9;
-    static const struct {
-        const char *law;
-        double time, size, precision;
-    } worlds[] = {{"time", 2, 1, 1e-9}, {"bytes", 1, 2, 1e-5}};
-    char *why = NULL;
-    const json_t *const run = json_array_get(json_object_get(t->manifest, "runs"), 0);
-    const json_t *const pieces = json_object_get(json_object_get(run, "exchange"), "pieces");
-    const double instants_s = server_s * (1 + value(&t->runs, 0, "messages"));
-    if (t->diverged || has_own_seconds(run))
-        return NULL;
-    const size_t n_worlds = json_is_number(pieces) && !has_own_bits(run) ? 2 : 1;
-    for (size_t k = 0; k < n_worlds && why == NULL; k++) {
-        const double s = value(&t->runs, 0, "virtual_s") * worlds[k].time;
-        const double there_s = regrown_s(t, worlds[k].law, worlds[k].time, worlds[k].size, &why);
-        if (why != NULL && strstr(why, "has to be between") != NULL)
-            return NULL; /* twice the most that is allowed */
-        if (why == NULL && !(fabs(s - there_s) <= worlds[k].precision * s + instants_s))
-            why = dsgd_xprintf("%s: %.17g s became %.17g s", worlds[k].law, s, there_s);
-    }
+        if (trial_value(&first, i, "steps") <= half &&
+            (strcmp(trial_text(&first, i, "virtual_s"), trial_text(&whole, i, "virtual_s")) != 0 ||
+             strcmp(trial_text(&first, i, "loss"), trial_text(&whole, i, "loss")) != 0))
+            why = dsgd_xprintf("after %s steps loss %s at %s s, of twice as many %s at %s s",
+                               trial_text(&first, i, "steps"), trial_text(&first, i, "loss"),
+                               trial_text(&first, i, "virtual_s"), trial_text(&whole, i, "loss"),
+                               trial_text(&whole, i, "virtual_s"));
     return why;
 }
 
@@ -573,7 +392,7 @@ static char *read_results(trial *t)
         dsgd_csv_read(&t->workers, &error, "%s/a/workers.csv", t->folder) != DSGD_OK)
         return dsgd_xprintf("results: %s", error.text);
     for (size_t i = 0; i < t->runs.n_rows; i++)
-        t->diverged = t->diverged || strcmp(text(&t->runs, i, "status"), "ok") != 0;
+        t->diverged = t->diverged || strcmp(trial_text(&t->runs, i, "status"), "ok") != 0;
     return NULL;
 }
 
@@ -585,33 +404,90 @@ static bool is_refusal(int exit_status, const char *output)
            strstr(first + 1, "\ndsgd: ") == NULL;
 }
 
+/** Arithmetic first, which runs nothing. */
+static struct {
+    const char *name;
+    char *(*is_broken)(const trial *);
+    size_t asked, broken;
+} laws[] = {
+    {"shares", shares_sum_to_one},
+    {"columns", columns_agree},
+    {"samples", samples_are_steps_times_batch},
+    {"work", work_is_conserved},
+    {"bubbles", pipelines_have_their_bubbles},
+    {"capacity", no_nic_carries_more},
+    {"bytes", allreduces_send_their_bytes},
+    {"seconds", each_second_counts},
+    {"checkpoint", runs_split_at_checkpoints},
+    {"never", what_never_comes_costs_nothing},
+    {"networks", networks_agree},
+    {"bandwidth", bandwidth_is_never_slower},
+    {"units", no_unit_is_hidden},
+    {"messages", every_message_gives_the_same},
+    {"places", places_are_alike},
+    {"slow", any_may_be_slow},
+    {"numerics", numerics_change_no_time},
+    {"half", half_is_half},
+    {"replay", replay_gives_the_same},
+    {"company", company_changes_nothing},
+    {"threads", threads_change_nothing},
+};
+
+void laws_tell(FILE *stream)
+{
+    for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++)
+        fprintf(stream, "%-10s asked of %zu, broken by %zu\n", laws[i].name, laws[i].asked,
+                laws[i].broken);
+}
+
+/** Whether the program takes it; if not, *why is its sentence. */
+static verdict is_taken(const trial *t, const part *experiment, char **why)
+{
+    trial_write(t->folder, "a", experiment);
+    const int exit_status = trial_run(t, why, "check a.yaml");
+    if (exit_status == 0 || is_refusal(exit_status, *why))
+        return exit_status == 0 ? HOLDS : REFUSED;
+    *why = dsgd_xprintf("check: exit status %d: %s", exit_status, *why);
+    return BROKEN;
+}
+
+void laws_mend(const char *folder, part *experiment)
+{
+    const trial t = {.folder = folder};
+    char *why = NULL;
+    part fewer = part_copy(experiment);
+    part_set(&fewer, "workers", "2");
+    if (is_taken(&t, experiment, &why) != REFUSED)
+        return;
+    for (size_t i = part_count(experiment); i > 0; i--) {
+        part smaller = part_copy(experiment);
+        part_remove(&smaller, i - 1);
+        if (is_taken(&t, &smaller, &why) == HOLDS) {
+            *experiment = smaller;
+            return;
+        }
+    }
+    if (is_taken(&t, &fewer, &why) == HOLDS)
+        *experiment = fewer;
+}
+
 verdict laws_check(const char *folder, const part *experiment, char **why)
 {
-    static char *(*const laws[])(const trial *) = {
-        shares_sum_to_one,         samples_are_steps_times_batch,
-        threads_change_nothing,    numerics_change_no_time,
-        replay_gives_the_same,     every_message_gives_the_same,
-        bandwidth_is_never_slower, company_changes_nothing,
-        no_unit_is_hidden,         half_is_half,
-        any_may_be_slow,
-    };
     trial t = {.folder = folder, .experiment = experiment};
-    char *output = NULL;
-    write_experiment(folder, "a", experiment);
-    *why = NULL;
-    const int exit_status = run(&t, &output, "check a.yaml");
-    if (exit_status != 0) {
-        *why = is_refusal(exit_status, output)
-                   ? dsgd_xstrdup(output)
-                   : dsgd_xprintf("check: exit status %d: %s", exit_status, output);
-        const verdict v = is_refusal(exit_status, output) ? REFUSED : BROKEN;
-        return v;
-    }
-    *why = run_into(&t, "a", "a", "-j 1 --threads 1");
+    const verdict taken = is_taken(&t, experiment, why);
+    if (taken != HOLDS)
+        return taken;
+    *why = trial_run_into(&t, "a", "a", "-j 1 --threads 1");
     if (*why == NULL)
         *why = read_results(&t);
-    for (size_t i = 0; *why == NULL && i < sizeof laws / sizeof laws[0]; i++)
-        *why = laws[i](&t);
+    for (size_t i = 0; *why == NULL && i < sizeof laws / sizeof laws[0]; i++) {
+        char *const wrong = laws[i].is_broken(&t);
+        laws[i].asked += wrong != not_asked;
+        if (wrong == NULL || wrong == not_asked)
+            continue;
+        laws[i].broken++;
+        *why = dsgd_xprintf("%s: %s", laws[i].name, wrong);
+    }
     return *why == NULL ? HOLDS : BROKEN;
 }
 

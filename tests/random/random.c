@@ -1,7 +1,8 @@
 /**
  * @file random.c
- * dsgd_random FIRST [COUNT]: tries that many random experiments, from that seed on, and shows those
- * of which a law does not hold, made small. dsgd_random FIRST COUNT FOLDER only writes them there.
+ * dsgd_random SEED: tries a random experiment, and makes it small if a law does not hold. dsgd_random FIRST COUNT: tries that many, from
+ * that seed on, shows those of which a law does not hold, and counts. dsgd_random FIRST COUNT FOLDER only writes them there. Two in
+ * three of those that would be refused are mended first.
  */
 #include "base/status.h"
 #include "tests/random/draw.h"
@@ -20,7 +21,7 @@ static void write_to(const char *folder, uint64_t seed)
 int main(int count, char **words)
 {
     const uint64_t first = count > 1 ? strtoull(words[1], NULL, 10) : 1;
-    const uint64_t n = count > 2 ? strtoull(words[2], NULL, 10) : 20;
+    const uint64_t n = count > 2 ? strtoull(words[2], NULL, 10) : 1;
     if (count > 3) {
         for (uint64_t seed = first; seed < first + n; seed++)
             write_to(words[3], seed);
@@ -32,17 +33,21 @@ int main(int count, char **words)
     for (uint64_t seed = first; seed < first + n; seed++) {
         part experiment = random_experiment(seed);
         char *why = NULL;
+        if (seed % 3 != 0)
+            laws_mend(folder, &experiment);
         const verdict v = laws_check(folder, &experiment, &why);
         n_of[v]++;
         if (v == REFUSED)
             printf("%llu refused: %s", (unsigned long long)seed, why);
         if (v == BROKEN) {
-            laws_shrink(folder, &experiment, &why);
+            if (count < 3)
+                laws_shrink(folder, &experiment, &why);
             printf("%llu broken: %s\n", (unsigned long long)seed, why);
             part_write(&experiment, stdout);
         }
         fflush(stdout);
     }
+    laws_tell(stdout);
     printf("%zu hold, %zu refused, %zu broken\n", n_of[HOLDS], n_of[REFUSED], n_of[BROKEN]);
     char *const command = dsgd_xprintf("rm -rf %s", folder);
     const int removed = system(command);

@@ -1,0 +1,161 @@
+/**
+ * @file units.c
+ * The same experiment in other units of time and size.
+ */
+#include "base/status.h"
+#include "command/experiment/experiment.h"
+#include "tests/random/trial.h"
+#include "traces/platform.h"
+
+/** By how much a number grows where each second, and each byte, of an experiment becomes so many. */
+static double growth(const char *unit, double time, double size)
+{
+    static const char *const units[] = {"s",   "bytes",     "bytes/s", "s/B",
+                                        "1/s", "samples/s", "flop/s",  NULL};
+    const double by[] = {time, size, size / time, time / size, 1 / time, 1 / time, 1 / time, 1};
+    const int i = dsgd_find_word(units, unit == NULL ? "" : unit);
+    return by[i < 0 ? sizeof by / sizeof by[0] - 1 : (size_t)i];
+}
+
+static void regrow(json_t *value, const dsgd_option *option, double time, double size);
+
+/** Whether what is drawn multiplies the time so far: no seconds. */
+static bool is_factor(const json_t *mapping)
+{
+    return json_is_true(json_object_get(mapping, "scale"));
+}
+
+/** The values of a mapping, of an option each. A manifest has tables as pairs, and names under `name`. */
+static void regrow_fields(json_t *mapping, const dsgd_option *fields, double time, double size)
+{
+    const double time_of = is_factor(mapping) ? 1 : time;
+    for (const dsgd_option *o = fields; o != NULL && o->name != NULL; o++) {
+        json_t *const value = json_object_get(mapping, o->name);
+        if (o->kind != DSGD_TABLE || value == NULL) {
+            regrow(value, o, time_of, size);
+            continue;
+        }
+        json_t *const table = json_object();
+        for (size_t i = 0; i < json_array_size(value); i++) {
+            double x = 0, y = 0;
+            json_unpack(json_array_get(value, i), "[FF]", &x, &y);
+            json_object_set_new(table, dsgd_xprintf("%.17g", x),
+                                json_real(y * growth(o->unit, time_of, size)));
+        }
+        json_object_set_new(mapping, o->name, table);
+    }
+}
+
+static void regrow(json_t *value, const dsgd_option *o, double time, double size)
+{
+    const double by = growth(o->unit, time, size);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        regrow(json_array_get(value, i), o, time, size);
+    if (json_is_real(value))
+        json_real_set(value, json_real_value(value) * by);
+    if (json_is_integer(value))
+        json_integer_set(value, (json_int_t)((double)json_integer_value(value) * by));
+    const char *const name = json_string_value(json_object_get(value, "name"));
+    const dsgd_about *const about =
+        o->registry == NULL || name == NULL ? NULL : dsgd_about_find(o->registry, name);
+    regrow_fields(value, about == NULL ? NULL : about->options, time, size);
+    regrow_fields(value, o->fields, time, size);
+    if (about != NULL && strcmp(o->key, "name") != 0) {
+        json_object_set_new(value, o->key, json_string(about->name));
+        json_object_del(value, "name");
+    }
+}
+
+/** Takes away what is null, or a list of nothing: what would not be given. */
+static void drop_nothings(json_t *value)
+{
+    for (size_t i = 0; i < json_array_size(value); i++)
+        drop_nothings(json_array_get(value, i));
+    for (void *at = json_object_iter(value), *next; at != NULL; at = next) {
+        json_t *const of = json_object_iter_value(at);
+        const bool nothing = json_is_null(of) || (json_is_array(of) && json_array_size(of) == 0);
+        drop_nothings(of);
+        next = json_object_iter_next(value, at);
+        if (nothing)
+            json_object_del(value, json_object_iter_key(at));
+    }
+}
+
+/** Whether files or tables of machines, which have their own seconds, are in it; hosts have 1 Gf. */
+static bool has_own_seconds(const json_t *run)
+{
+    const json_t *const platform = json_object_get(run, "platform");
+    bool has = strcmp(json_string_value(json_object_get(platform, "library")), "mpi") != 0 ||
+               strcmp(json_string_value(json_object_get(platform, "topology")), "xml") == 0 ||
+               json_number_value(json_object_get(platform, "reference_speed")) > 0 ||
+               json_is_string(json_object_get(json_object_get(run, "failures"), "trace"));
+    const json_t *const imbalance = json_object_get(run, "imbalance");
+    for (size_t i = 0; i < json_array_size(imbalance); i++)
+        has = has || json_object_get(json_array_get(imbalance, i), "file") != NULL;
+    return has;
+}
+
+bool has_own_bits(const json_t *run)
+{
+    static const char *const parts[] = {"exchange", "algorithm"};
+    bool has = false;
+    for (size_t k = 0; k < 2; k++)
+        has = has || json_is_object(json_object_get(json_object_get(run, parts[k]), "encoding"));
+    return has;
+}
+
+/** The first run as its manifest has it, with all values, in other units: its virtual time. */
+static double regrown_s(const trial *t, const char *name, double time, double size, char **why)
+{
+    static const dsgd_platform by_memory = {.encoding_s_per_byte = -1};
+    json_t *const run = json_deep_copy(trial_first(t));
+    json_t *const platform = json_object_get(run, "platform");
+    dsgd_csv runs = {.n_rows = 0};
+    if (json_is_string(json_object_get(platform, "encoding")))
+        json_object_set_new(platform, "encoding",
+                            json_real(dsgd_platform_encoding_s_per_byte(&by_memory)));
+    json_object_set_new(run, "algorithms", json_pack("[O]", json_object_get(run, "algorithm")));
+    json_object_set_new(run, "name", json_string("regrown"));
+    json_object_del(run, "algorithm");
+    json_object_del(run, "label");
+    regrow_fields(run, dsgd_experiment_options, time, size);
+    drop_nothings(run);
+    const char *const path = dsgd_xprintf("%s/%s.yaml", t->folder, name);
+    DSGD_ASSERT(json_dump_file(run, path, JSON_REAL_PRECISION(17)) == 0, "%s: %m", path);
+    json_decref(run);
+    *why = trial_run_into(t, name, name, without_numerics(t->experiment));
+    if (*why == NULL && dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) == DSGD_OK &&
+        runs.n_rows > 0)
+        return trial_value(&runs, 0, "virtual_s");
+    return NAN;
+}
+
+/**
+ * Where all takes twice as long, or everything has twice the bytes: no time and no size is hidden in
+ * the program, but for the instant that messages at a server are apart, a few bytes of a message's
+ * head, and DDP's buckets.
+ */
+char *no_unit_is_hidden(const trial *t)
+{
+    static const double server_s = 2e-9;
+    static const struct {
+        const char *law;
+        double time, size, precision;
+    } worlds[] = {{"time", 2, 1, 1e-9}, {"bytes", 1, 2, 1e-5}};
+    char *why = NULL;
+    const json_t *const run = trial_first(t);
+    const json_t *const pieces = json_object_get(json_object_get(run, "exchange"), "pieces");
+    const double instants_s = server_s * (1 + trial_value(&t->runs, 0, "messages"));
+    if (t->diverged || has_own_seconds(run))
+        return not_asked;
+    const size_t n_worlds = json_is_number(pieces) && !has_own_bits(run) ? 2 : 1;
+    for (size_t k = 0; k < n_worlds && why == NULL; k++) {
+        const double s = trial_value(&t->runs, 0, "virtual_s") * worlds[k].time;
+        const double there_s = regrown_s(t, worlds[k].law, worlds[k].time, worlds[k].size, &why);
+        if (why != NULL && strstr(why, "has to be between") != NULL)
+            return not_asked; /* twice the most that is allowed */
+        if (why == NULL && !(fabs(s - there_s) <= worlds[k].precision * s + instants_s))
+            why = dsgd_xprintf("%s: %.17g s became %.17g s", worlds[k].law, s, there_s);
+    }
+    return why;
+}
