@@ -36,7 +36,7 @@ static dsgd_split *made(const dsgd_data *data, const char *kind, const char *opt
     const dsgd_pick pick = picked(dsgd_split_kinds, kind, option, value);
     dsgd_split *split = NULL;
     dsgd_error error = {""};
-    ck_assert_msg(dsgd_split_new(&pick, data, 1, n_workers, &split, &error) == DSGD_OK, "%s",
+    ck_assert_msg(dsgd_split_new(&pick, data, 1, n_workers, false, &split, &error) == DSGD_OK, "%s",
                   error.text);
     return kept(split);
 }
@@ -243,12 +243,12 @@ TEST_ROWS(what_cannot_be_divided_is_refused, refusals)
         picked(dsgd_split_kinds, refusals[_i].kind, refusals[_i].option, refusals[_i].value);
     dsgd_split *split = NULL;
     dsgd_error error = {""};
-    ck_assert_int_eq(dsgd_split_new(&pick, data, 1, refusals[_i].workers, &split, &error),
+    ck_assert_int_eq(dsgd_split_new(&pick, data, 1, refusals[_i].workers, false, &split, &error),
                      DSGD_EUSAGE);
     ck_assert_ptr_null(split);
     ck_assert_has(error.text, refusals[_i].sentence);
     const dsgd_pick iid = picked(dsgd_split_kinds, "iid", NULL, 0);
-    ck_assert_int_eq(dsgd_split_new(&iid, data, 1, 1 << 20, &split, NULL), DSGD_OK);
+    ck_assert_int_eq(dsgd_split_new(&iid, data, 1, 1 << 20, false, &split, NULL), DSGD_OK);
     ck_assert_ptr_null(split);
 }
 
