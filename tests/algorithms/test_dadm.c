@@ -4,6 +4,8 @@
  * constant rate where SGD does not: only if x stays the sum of the duals, as a sum that had lost a part
  * would pin another model.
  */
+#include "sim/engine/engine.h"
+#include "sim/engine/vectors.h"
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -12,11 +14,25 @@ enum { N = 33, POINTS = 120, BATCH = 4, ROUNDS_OF_DATA = 6 };
 
 static const double lambda = 0.3;
 
+/** All begin at 0.5, because a first model of 0 would need no duals. */
+static void begin(dsgd_engine *engine, void *argument)
+{
+    (void)argument;
+    double x[N];
+    for (int i = 0; i < N; i++)
+        x[i] = 0.5;
+    for (int w = 0; w < engine->n_workers; w++)
+        for (size_t k = 0; k < engine->n_pieces; k++)
+            dsgd_piece_set(engine, &engine->workers[w].model->piece[k],
+                           dsgd_values_constant(engine->values, k, x), 0);
+}
+
 static support_case *dadm(int workers, int64_t period, bool adding, double lr)
 {
     support_case *const c = support_new("dadm", workers);
     support_set(c->learning.data.about, c->learning.data.params, "points", POINTS);
     c->learning.optimizer = (dsgd_optimizer){.lr = adding ? lr / workers : lr};
+    c->config.prepare = begin;
     support_option(c, "period", (double)period);
     support_option(c, "combine", adding);
     support_option(c, "lambda", lambda);
@@ -44,7 +60,8 @@ static void emulate(const support_case *c, int64_t period, bool adding, long ste
     double(*const alpha)[N] = support_alloc(POINTS, sizeof *alpha);
     double(*const w)[N] = support_alloc((size_t)workers, sizeof *w);
     double start[N];
-    dsgd_network_initial(&problem->network, c->config.seed, start);
+    for (int i = 0; i < N; i++)
+        start[i] = 0.5;
     for (size_t i = 0; i < POINTS * N; i++)
         alpha[i / N][i % N] = lambda * start[i % N];
     for (size_t i = 0; i < (size_t)workers * N; i++)
