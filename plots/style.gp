@@ -43,6 +43,7 @@ title_moshpit = 'Moshpit SGD';               look_moshpit = '#FD8835 11 5 0'
 title_decoupled_diloco = 'Decoupled DiLoCo'; look_decoupled_diloco = '#7BD1F8 13 5 0'
 title_dedloc = 'DeDLOC';                     look_dedloc = '#A40A0F 14 5 0'
 title_cluster_based = 'cluster-based SGD';   look_cluster_based = '#1B7A63 12 5 0'
+title_dadm = 'DADM';                         look_dadm = '#0600BE 1 5 0'
 title_horovod = 'Horovod'
 array spare_look[16] = ['#2F0552 3 5 6', '#7BD1F8 5 5 7', '#1B7A63 9 5 7', '#A40A0F 10 5 7', '#6188D7 5 5 6', '#FD8835 7 5 7', \
                         '#0600BE 15 5 6', '#000000 1 5 6', '#6188D7 8 5 7', '#2F0552 7 5 7', '#000000 8 5 7', '#0600BE 6 5 7', \

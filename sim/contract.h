@@ -162,6 +162,8 @@ typedef struct dsgd_algorithm {
     /* It encodes what it sends, whatever its options (an option that picks an encoding says it itself):
      * the platform's `encoding` decides its times. */
     bool encodes;
+    /* Each worker has mini-batches of its own, the same in every epoch: dsgd_own_batch() says which. */
+    bool own_batches;
     /* work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end. */
     bool cancels;
     /** Which scalars it may read. */

@@ -26,8 +26,8 @@ dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error);
  * the runs of this process and of its children. *split, NULL where nothing is split, is for
  * free(). (engine/learning.c)
  */
-dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, int n_workers,
-                                dsgd_split **split, dsgd_error *error);
+dsgd_status dsgd_learning_check(const dsgd_run_config *config, dsgd_split **split,
+                                dsgd_error *error);
 
 /**
  * Bytes of a GPU that a run can use: its data and, of every worker, the model, its next value or a

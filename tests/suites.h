@@ -75,6 +75,7 @@
     X(memory)                                                                                      \
     X(drop_compute)                                                                                \
     X(zero)                                                                                        \
+    X(dadm)                                                                                        \
     X(differing_data)                                                                              \
     X(oracle)                                                                                      \
     X(against_oracle)                                                                              \

@@ -40,18 +40,19 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         const dsgd_run_config *const config = &experiment->runs[i].config;
         dsgd_split *split = NULL;
+        const bool own = config->algorithm->own_batches;
         const bool splits_anew =
-            is_split(experiment, i) &&
-            (i == 0 || config->workers != experiment->runs[i - 1].config.workers);
+            own || (is_split(experiment, i) &&
+                    (i == 0 || config->workers != experiment->runs[i - 1].config.workers));
         if (config->learning == NULL || !(i < n || splits_anew))
             continue;
         const char *const name =
-            dsgd_xprintf("%s, %s, %s, %d, %" PRIu64, all_of(&config->learning->data),
+            dsgd_xprintf("%s, %s, %s, %d, %" PRIu64 ", %s %jd", all_of(&config->learning->data),
                          all_of(&config->learning->model), all_of(&config->learning->split),
-                         config->workers, config->seed);
+                         config->workers, config->seed, own ? config->algorithm->about.name : "",
+                         own ? (intmax_t)config->learning->batch : 0);
         if (json_object_get(seen, name) == NULL)
-            DSGD_TRY(dsgd_learning_check(config->learning, config->seed, config->workers, &split,
-                                         error));
+            DSGD_TRY(dsgd_learning_check(config, &split, error));
         json_object_set_new(seen, name, json_null());
         free(split);
     }
@@ -142,8 +143,7 @@ static void print_one(const named_split *named)
 {
     const dsgd_planned_run *const run = named->run;
     dsgd_split *split = NULL;
-    if (dsgd_learning_check(&run->learning, run->config.seed, run->config.workers, &split, NULL) !=
-        DSGD_OK)
+    if (dsgd_learning_check(&run->config, &split, NULL) != DSGD_OK)
         return;
     const dsgd_split_summary s = dsgd_split_summarise(split);
     const char *const samples =
@@ -170,8 +170,7 @@ static dsgd_status write_one(FILE *stream, const named_split *named, dsgd_error 
 {
     const dsgd_planned_run *const run = named->run;
     dsgd_split *split = NULL;
-    DSGD_TRY(
-        dsgd_learning_check(&run->learning, run->config.seed, run->config.workers, &split, error));
+    DSGD_TRY(dsgd_learning_check(&run->config, &split, error));
     for (uint32_t w = 0; w < split->n_workers; w++) {
         uint32_t counts[DSGD_MOST_CLASSES];
         dsgd_split_count(split, w, counts);

@@ -26,11 +26,34 @@ static dsgd_draw draw_of(const dsgd_stream *stream, uint32_t worker, uint64_t ep
     return (dsgd_draw){stream->seed, DSGD_DRAW_SAMPLES, worker, (uint32_t)epoch, 0};
 }
 
+static uint32_t own_samples(const dsgd_stream *stream, uint32_t w)
+{
+    return stream->split->begin[w + 1] - stream->split->begin[w];
+}
+
+uint32_t dsgd_stream_batches(const dsgd_stream *stream, uint32_t w)
+{
+    const uint32_t n = own_samples(stream, w);
+    return n < stream->batch ? 1 : n / stream->batch;
+}
+
+uint32_t dsgd_stream_batch(const dsgd_stream *stream, uint32_t w, uint64_t t)
+{
+    const uint32_t n = dsgd_stream_batches(stream, w);
+    return dsgd_draw_permuted(draw_of(stream, w, t / n), n, (uint32_t)(t % n));
+}
+
+static const uint64_t no_epoch = UINT32_MAX; /* in its order samples are dealt to mini-batches */
+
 /** Of a split. One worker alone has all samples, in the order of data that is not split. */
 static uint32_t own_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
     const uint32_t *const own = stream->split->samples + stream->split->begin[w];
-    const uint32_t n = stream->split->begin[w + 1] - stream->split->begin[w];
+    const uint32_t n = own_samples(stream, w);
+    if (stream->split->own_batches) {
+        const uint64_t at = (uint64_t)dsgd_stream_batch(stream, w, t) * stream->batch + j;
+        return own[dsgd_draw_permuted(draw_of(stream, w, no_epoch), n, (uint32_t)(at % n))];
+    }
     const uint64_t position = t * stream->batch + j;
     return own[dsgd_draw_permuted(draw_of(stream, w, position / n), n, (uint32_t)(position % n))];
 }

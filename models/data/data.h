@@ -92,6 +92,13 @@ typedef struct dsgd_stream {
     const dsgd_split *split; /* whose the samples are (split.h); NULL: everybody's */
 } dsgd_stream;
 
+/**
+ * Mini-batches of worker @p w, 1 or more, where each has its own (split.h); the number of that of step
+ * @p t. All come in each epoch, in a random order.
+ */
+uint32_t dsgd_stream_batches(const dsgd_stream *stream, uint32_t w);
+uint32_t dsgd_stream_batch(const dsgd_stream *stream, uint32_t w, uint64_t t);
+
 /** Draws mini-batches of a stream: indices into the training set. For one thread. */
 typedef struct dsgd_sampler dsgd_sampler;
 

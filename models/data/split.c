@@ -241,6 +241,20 @@ static const dsgd_option labels_options[] = {
     DSGD_OPTION_END,
 };
 
+/* --- iid -------------------------------------------------------------------------------------- */
+
+/** Equal parts of all samples at random, where workers have mini-batches of their own. */
+static dsgd_status even_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
+                             uint32_t n_workers, uint32_t *owner, dsgd_error *error)
+{
+    (void)params, (void)error;
+    const uint32_t n = classes->n_samples;
+    for (uint32_t w = 0, i = 0; w < n_workers; w++)
+        for (; i < part_begin(n, n_workers, w + 1ull); i++)
+            owner[permuted(seed, OF_MEMBERS, n, i)] = w;
+    return DSGD_OK;
+}
+
 static const dsgd_split_kind iid = {
     .about = {.name = "iid",
               .summary = "all workers draw from all samples, in one order; every epoch another"}};
@@ -263,13 +277,20 @@ static const dsgd_split_kind labels = {
 const dsgd_about *const dsgd_split_kinds[] = {&iid.about, &dirichlet.about, &labels.about, NULL};
 
 dsgd_status dsgd_split_new(const dsgd_pick *pick, const dsgd_data *data, uint64_t seed,
-                           uint32_t n_workers, dsgd_split **split, dsgd_error *error)
+                           uint32_t n_workers, bool own_batches, dsgd_split **split,
+                           dsgd_error *error)
 {
     const dsgd_split_kind *const kind = (const dsgd_split_kind *)pick->about;
+    const bool divides = kind != NULL && kind->deal != NULL;
     *split = NULL;
-    if (kind == NULL || kind->deal == NULL)
+    if (!divides && !own_batches)
         return DSGD_OK;
     const uint32_t n = data->train.n;
+    if (data->kind == DSGD_DATA_STEPS && !divides)
+        return dsgd_refuse(error,
+                           "data: what is kept for each mini-batch until it comes again needs "
+                           "samples, but this data is made anew in every step; data with "
+                           "samples would do");
     if (data->kind == DSGD_DATA_STEPS)
         return dsgd_refuse(error,
                            "split: `%s` divides samples, but this data is made anew in every step "
@@ -278,20 +299,24 @@ dsgd_status dsgd_split_new(const dsgd_pick *pick, const dsgd_data *data, uint64_
     if (n_workers > n)
         return dsgd_refuse(error,
                            "split: %u workers, but %u samples to train on: every worker needs one "
-                           "of its own; iid takes any number",
-                           n_workers, n);
+                           "of its own; %s",
+                           n_workers, n,
+                           own_batches ? "as many workers as samples would do"
+                                       : "iid takes any number");
     dsgd_split *const made =
         dsgd_xcalloc(1, sizeof *made + (n_workers + 2 + 2 * (size_t)n) * sizeof *made->begin);
     uint32_t *const begin = (uint32_t *)(made + 1);
     uint32_t *const samples = begin + n_workers + 2;
     uint32_t *const class_of = samples + n;
-    *made = (dsgd_split){n_workers, find_classes(data, class_of), begin, samples, class_of};
+    *made = (dsgd_split){n_workers,  find_classes(data, class_of), begin, samples, class_of,
+                         own_batches};
     dsgd_classes classes = {.n_samples = n,
                             .n = made->n_classes,
                             .members = dsgd_xcalloc(n, 2 * sizeof *classes.members)};
     uint32_t *const owner = classes.members + n;
     list_groups(n, classes.n, class_of, classes.begin, classes.members);
-    const dsgd_status status = kind->deal(pick->params, &classes, seed, n_workers, owner, error);
+    const dsgd_status status =
+        (divides ? kind->deal : even_deal)(pick->params, &classes, seed, n_workers, owner, error);
     if (status == DSGD_OK) {
         list_groups(n, n_workers, owner, begin, samples);
         *split = made;

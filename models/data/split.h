@@ -15,6 +15,9 @@ struct dsgd_split {
     uint32_t *begin; /* [n_workers + 1] */
     uint32_t *samples; /* [n]; worker w's are samples[begin[w]] to [begin[w + 1] - 1], ascending */
     uint32_t *class_of; /* [n]; see dsgd_split_new() */
+    /* A worker's mini-batches are the same samples in every epoch, what does not fill one left out;
+     * else drawn anew. */
+    bool own_batches;
 };
 
 /** Classes and their members, for the dealing of samples. */
@@ -35,13 +38,15 @@ typedef struct dsgd_split_kind {
 extern const dsgd_about *const dsgd_split_kinds[]; /* NULL-terminated */
 
 /**
- * Splits the training samples. *split is NULL for "iid", or where @p kind names none. By class: the
+ * Splits the training samples. *split is NULL for "iid", or where @p kind names none; with
+ * @p own_batches these are equal parts at random. By class: the
  * label of images and sequences; of regression, which tenth of the targets; of tokens, which tenth
  * of the text. One allocation, for free(). Errors, as a sentence: data without samples, more
  * workers than samples, and what the kind refuses.
  */
 dsgd_status dsgd_split_new(const dsgd_pick *kind, const dsgd_data *data, uint64_t seed,
-                           uint32_t n_workers, dsgd_split **split, dsgd_error *error);
+                           uint32_t n_workers, bool own_batches, dsgd_split **split,
+                           dsgd_error *error);
 
 /** counts[n_classes] <- worker @p w's samples of each class. */
 void dsgd_split_count(const dsgd_split *split, uint32_t w, uint32_t *counts);

@@ -172,6 +172,7 @@ const dsgd_option record_problem_options[] = {
     DSGD_OPTION_PICK(record_problem, data, dsgd_data_sources, NULL, NULL, .required = true),
     DSGD_OPTION_PICK(record_problem, split, dsgd_split_kinds, NULL, NULL, .init_text = "iid"),
     DSGD_OPTION_LONG(record_problem, split_checksum, 0, 0, UINT32_MAX, NULL, NULL),
+    DSGD_OPTION_BOOL(record_problem, own_batches, false, NULL),
     DSGD_OPTION_CHOICE(record_problem, precision, precisions, NULL, .required = true),
     DSGD_OPTION_LONG(record_problem, seed, 0, 0, MOST_EXACT, NULL, NULL, .required = true),
     DSGD_OPTION_LONG(record_problem, workers, 0, 1, 1 << 20, NULL, NULL, .required = true),

@@ -164,8 +164,8 @@ static dsgd_status build(replay *r, dsgd_error *error)
                          "%s: the model `%s` does not begin with the numbers of the run; another "
                          "version of dsgd, or of the mathematical library, recorded it",
                          r->file.path, model->about.name);
-    if (dsgd_split_new(&p->split, r->data, (uint64_t)p->seed, (uint32_t)p->workers, &r->split,
-                       &why) != DSGD_OK)
+    if (dsgd_split_new(&p->split, r->data, (uint64_t)p->seed, (uint32_t)p->workers, p->own_batches,
+                       &r->split, &why) != DSGD_OK)
         return dsgd_fail(error, DSGD_EIO, "%s: %s", r->file.path, why.text);
     if (dsgd_split_checksum(r->split) != (uint32_t)p->split_checksum)
         return dsgd_fail(error, DSGD_EIO,

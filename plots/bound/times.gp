@@ -13,9 +13,9 @@ note = 'dotted: as many times as there are workers; features of mean square 1, b
 # Of each frame the place of its data set in the experiment.
 place_of = '0 1 2 3 4 5 6 7 2'
 titles = '"variance 0.5" "variance 0.9" "variance 1" "no zeros" "3/4 zeros" "31/32 zeros" "4 distinct points" "32 distinct" "1024 distinct"'
-algorithms = 'minibatch decentralised hogwild'
-names = 'minibatch decentralised "Hogwild!"'
-looks = 'allreduce d_psgd a_psgd'
+algorithms = 'minibatch decentralised hogwild dadm'
+names = 'minibatch decentralised "Hogwild!" DADM'
+looks = 'allreduce d_psgd a_psgd dadm'
 load open_canvas
 set logscale xy 2
 set xrange [0.9:72]
@@ -29,7 +29,7 @@ do for [k = 1:n_frames] {
     set title word(titles, k) offset 0, -0.6
     if (k == 1) { set key inside left top samplen 2 } else { unset key }
     plot x with lines lc rgb pale dt 3 lw line_width notitle, \
-         for [i = 1:3] file using (column('place') == int(word(place_of, k)) && strcol('algorithm') eq word(algorithms, i) ? column('workers') : NaN):'speedup' \
+         for [i = 1:4] file using (column('place') == int(word(place_of, k)) && strcol('algorithm') eq word(algorithms, i) ? column('workers') : NaN):'speedup' \
              with linespoints lc rgb word(value('look_'.word(looks, i)), 1) pt int(word(value('look_'.word(looks, i)), 2)) ps 0.6 * point_size title word(names, i)
     eval legend_drawn
 }

@@ -20,8 +20,6 @@ static void allreduce_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm allreduce = {.about = {.name = "allreduce"}, .work = allreduce_work};
-
 /** What is off by more than rounding. */
 typedef struct difference {
     int worker; /* the first; of a mean 0; -1: nothing is off */
@@ -52,6 +50,9 @@ static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, diffe
 {
     dsgd_trial_outcome got;
     dsgd_trial_outcome want;
+    const dsgd_algorithm allreduce = {.about = {.name = "allreduce"},
+                                      .work = allreduce_work,
+                                      .own_batches = trial->config.algorithm->own_batches};
     dsgd_trial baseline = *trial;
     baseline.config.algorithm = &allreduce;
     baseline.config.params = NULL;

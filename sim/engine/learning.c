@@ -3,6 +3,7 @@
  * Data, network and values of a run, the models at time 0, and evaluations: of the algorithm's
  * output during the run, of each worker's own model at its end.
  */
+#include "base/program.h"
 #include "base/round.h"
 #include "models/record/record.h"
 #include "sim/engine/engine.h"
@@ -11,14 +12,37 @@
 #include "sim/result.h"
 #include "sim/run.h"
 
-static dsgd_stream stream_of(const dsgd_engine *engine)
+static dsgd_stream stream_by(const dsgd_run_config *config, const dsgd_data *data,
+                             const dsgd_split *split)
 {
-    const dsgd_run_config *const config = engine->config;
     return (dsgd_stream){.seed = config->seed,
-                         .n_samples = engine->data->train.n,
+                         .n_samples = data->train.n,
                          .n_workers = (uint32_t)config->workers,
                          .batch = (uint32_t)config->learning->batch,
-                         .split = engine->split};
+                         .split = split};
+}
+
+static dsgd_stream stream_of(const dsgd_engine *engine)
+{
+    return stream_by(engine->config, engine->data, engine->split);
+}
+
+int64_t dsgd_own_batch(dsgd_node *self)
+{
+    const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    if (engine->split == NULL)
+        return 0;
+    const dsgd_stream stream = stream_of(engine);
+    return dsgd_stream_batch(&stream, (uint32_t)self->rank, (uint64_t)self->step);
+}
+
+int64_t dsgd_own_batches(dsgd_node *self)
+{
+    const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    if (engine->split == NULL)
+        return 1;
+    const dsgd_stream stream = stream_of(engine);
+    return dsgd_stream_batches(&stream, (uint32_t)self->rank);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -65,15 +89,49 @@ static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, b
     return dsgd_model_build(model, learning->model.params, *data, network, error);
 }
 
-dsgd_status dsgd_learning_check(const dsgd_learning *learning, uint64_t seed, int n_workers,
-                                dsgd_split **split, dsgd_error *error)
+/** A vector for each mini-batch that comes has to fit. */
+static dsgd_status check_own_batches(const dsgd_run_config *config, const dsgd_data *data,
+                                     const dsgd_network *network, const dsgd_split *split,
+                                     dsgd_error *error)
+{
+    const dsgd_stream stream = stream_by(config, data, split);
+    const double most = (double)dsgd_physical_bytes() / 2;
+    const double steps = config->until.steps > 0 ? config->until.steps : INFINITY;
+    double n = 0;
+    for (uint32_t w = 0; w < stream.n_workers; w++)
+        n += fmin(dsgd_stream_batches(&stream, w), steps);
+    const bool in_double = config->learning->precision == DSGD_PRECISION_DOUBLE;
+    const double bytes =
+        n * (double)network->n_params * (in_double ? sizeof(double) : sizeof(float));
+    if (bytes <= most)
+        return DSGD_OK;
+    return dsgd_refuse(
+        error,
+        "%s keeps a vector for each of %.0f mini-batches, which takes %.3g GB, but half "
+        "of this machine's memory is %.3g GB; a larger learn: batch, less data or a "
+        "smaller model would do",
+        config->algorithm->about.name, n, 1e-9 * bytes, 1e-9 * most);
+}
+
+static dsgd_status split_samples(const dsgd_run_config *config, const dsgd_data *data,
+                                 const dsgd_network *network, dsgd_split **split, dsgd_error *error)
+{
+    const bool own = config->algorithm->own_batches;
+    DSGD_TRY(dsgd_split_new(&config->learning->split, data, config->seed, (uint32_t)config->workers,
+                            own, split, error));
+    return own ? check_own_batches(config, data, network, *split, error) : DSGD_OK;
+}
+
+dsgd_status dsgd_learning_check(const dsgd_run_config *config, dsgd_split **split,
+                                dsgd_error *error)
 {
     dsgd_data *data = NULL;
     dsgd_network network;
     *split = NULL;
-    dsgd_status status = load_learning(learning, seed, true, &data, &network, error);
+    dsgd_status status =
+        load_learning(config->learning, config->seed, true, &data, &network, error);
     if (status == DSGD_OK)
-        status = dsgd_split_new(&learning->split, data, seed, (uint32_t)n_workers, split, error);
+        status = split_samples(config, data, &network, split, error);
     dsgd_data_close(data);
     return status;
 }
@@ -109,8 +167,7 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
         return DSGD_OK;
     DSGD_TRY(load_learning(config->learning, config->seed, false, &engine->data, &engine->network,
                            error));
-    DSGD_TRY(dsgd_split_new(&config->learning->split, engine->data, config->seed,
-                            (uint32_t)config->workers, &engine->split, error));
+    DSGD_TRY(split_samples(config, engine->data, &engine->network, &engine->split, error));
     if (dsgd_imbalance_reads_samples(engine->imbalance)) {
         const dsgd_stream stream = stream_of(engine);
         engine->sampler = dsgd_sampler_new(&stream);

@@ -58,6 +58,8 @@ TEST_RANGE(more_steps_hold_no_more, 0,
         if (about == NULL)
             c->config.algorithm = &collective;
         c->workload.bytes = 50e6;
+        /* as few mini-batches as the first 60 steps have: what is kept of each is there */
+        support_set(c->learning.data.about, c->learning.data.params, "points", 960);
         c->platform.message_overhead_s = 1e-5;
         support_imbalance_number(c, "delay", "seconds", 0.7);
         support_imbalance_number(c, "ramp", "seconds", 0.01);

@@ -36,7 +36,7 @@ static dsgd_split *made(const dsgd_data *data, const char *kind, const char *opt
     const dsgd_pick pick = picked(dsgd_split_kinds, kind, option, value);
     dsgd_split *split = NULL;
     dsgd_error error = {""};
-    ck_assert_msg(dsgd_split_new(&pick, data, 1, n_workers, &split, &error) == DSGD_OK, "%s",
+    ck_assert_msg(dsgd_split_new(&pick, data, 1, n_workers, false, &split, &error) == DSGD_OK, "%s",
                   error.text);
     return kept(split);
 }
@@ -220,6 +220,43 @@ TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
     dsgd_sampler_free(sampler);
 }
 
+/** Sets of samples, apart from each other, each once in an epoch; a worker with less than one repeats its own. */
+TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
+           4) /* _i: split, whether batches are filled */
+{
+    enum { N = 100, WORKERS = 7, EPOCHS = 3, MOST = 8 };
+    const uint32_t batch = _i % 2 == 0 ? 3 : MOST;
+    const uint32_t n_points = _i % 2 == 0 ? N : WORKERS * 5;
+    dsgd_data *const data = loaded("hyperplane", "points", n_points);
+    const dsgd_pick kind = picked(dsgd_split_kinds, _i / 2 == 0 ? "iid" : "dirichlet", NULL, 0);
+    dsgd_split *split = NULL;
+    ck_assert_int_eq(dsgd_split_new(&kind, data, 1, WORKERS, true, &split, NULL), DSGD_OK);
+    kept(split);
+    const dsgd_stream stream = {5, n_points, WORKERS, batch, split};
+    dsgd_sampler *const sampler = dsgd_sampler_new(&stream);
+    uint32_t whose[N] = {0}; /* number of its mini-batch, from 1, over all workers */
+    for (uint32_t w = 0, before = 1; w < WORKERS; before += dsgd_stream_batches(&stream, w++)) {
+        const uint32_t n = dsgd_stream_batches(&stream, w);
+        ck_assert_uint_eq(n, _i % 2 == 0 ? (split->begin[w + 1] - split->begin[w]) / batch : 1);
+        uint32_t order[2] = {0}, times[N] = {0};
+        for (uint32_t t = 0; t < EPOCHS * n; t++) {
+            uint32_t indices[MOST];
+            const uint32_t b = dsgd_stream_batch(&stream, w, t);
+            ck_assert_uint_eq(times[b]++, t / n);
+            order[t / n > 0] = order[t / n > 0] * 31 + b;
+            dsgd_sampler_draw(sampler, w, t, batch, indices);
+            for (uint32_t j = 0; j < batch; j++) {
+                ck_assert_uint_eq(indices[j], stream_sample(&stream, w, t, j));
+                ck_assert(t >= n || whose[indices[j]] == 0 || n == 1);
+                ck_assert(t < n || whose[indices[j]] == before + b);
+                whose[indices[j]] = before + b;
+            }
+        }
+        ck_assert(n == 1 || order[0] != order[1]);
+    }
+    dsgd_sampler_free(sampler);
+}
+
 /** What cannot be divided, and what is said. */
 static const struct {
     const char *data, *size;
@@ -243,12 +280,12 @@ TEST_ROWS(what_cannot_be_divided_is_refused, refusals)
         picked(dsgd_split_kinds, refusals[_i].kind, refusals[_i].option, refusals[_i].value);
     dsgd_split *split = NULL;
     dsgd_error error = {""};
-    ck_assert_int_eq(dsgd_split_new(&pick, data, 1, refusals[_i].workers, &split, &error),
+    ck_assert_int_eq(dsgd_split_new(&pick, data, 1, refusals[_i].workers, false, &split, &error),
                      DSGD_EUSAGE);
     ck_assert_ptr_null(split);
     ck_assert_has(error.text, refusals[_i].sentence);
     const dsgd_pick iid = picked(dsgd_split_kinds, "iid", NULL, 0);
-    ck_assert_int_eq(dsgd_split_new(&iid, data, 1, 1 << 20, &split, NULL), DSGD_OK);
+    ck_assert_int_eq(dsgd_split_new(&iid, data, 1, 1 << 20, false, &split, NULL), DSGD_OK);
     ck_assert_ptr_null(split);
 }
 

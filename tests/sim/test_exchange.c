@@ -309,9 +309,9 @@ TEST(a_cycle_takes_what_is_ready_during_the_backward_pass)
     ck_assert_uint_eq(got->result.messages, 2 * (2 * 3 + 4 * 2));
 }
 
-static const char *const fusing[] = {"allreduce", "local_sgd",    "slowmo",           "diloco",
-                                     "dasgd",     "drop_compute", "streaming_diloco", "adacomm",
-                                     "scaffold",  "co2"};
+static const char *const fusing[] = {
+    "allreduce",        "local_sgd", "slowmo",   "diloco", "dasgd", "drop_compute",
+    "streaming_diloco", "adacomm",   "scaffold", "co2",    "dadm"};
 static const int fusing_workers[] = {1, 2, 3, 7};
 
 TEST_ROWS(fused_or_not_the_same_is_learned, fusing)

@@ -12,6 +12,15 @@ static inline uint32_t stream_sample(const dsgd_stream *stream, uint32_t w, uint
 {
     const dsgd_split *const split = stream->split;
     const uint32_t n = split == NULL ? stream->n_samples : split->begin[w + 1] - split->begin[w];
+    if (split != NULL && split->own_batches) { /* a mini-batch of the epoch, then its sample */
+        const uint32_t n_batches = n < stream->batch ? 1 : n / stream->batch;
+        const dsgd_draw of_epoch = {stream->seed, DSGD_DRAW_SAMPLES, w, (uint32_t)(t / n_batches),
+                                    0};
+        const dsgd_draw of_none = {stream->seed, DSGD_DRAW_SAMPLES, w, UINT32_MAX, 0};
+        const uint64_t b = dsgd_draw_permuted(of_epoch, n_batches, (uint32_t)(t % n_batches));
+        const uint32_t of_own = (uint32_t)((b * stream->batch + j) % n);
+        return split->samples[split->begin[w] + dsgd_draw_permuted(of_none, n, of_own)];
+    }
     const uint64_t position = (split == NULL ? t * stream->n_workers + w : t) * stream->batch + j;
     const dsgd_draw at = {stream->seed, DSGD_DRAW_SAMPLES, split == NULL ? 0 : w,
                           (uint32_t)(position / n), 0};
