@@ -132,7 +132,7 @@ struct dsgd_failures {
     const dsgd_failures_config *config;
     uint64_t seed;
     dsgd_failure_units units;
-    int n_units; /* that are drawn */
+    int n_all, n_units; /* that can be drawn; that are, here */
     dsgd_failure *drawn; /* [n_units] the next of each: a heap, the earliest first */
     uint32_t *n_drawn; /* [n_units] */
     size_t n_listed, n_taken;
@@ -188,9 +188,9 @@ static bool has(const dsgd_failures *f, bool of_hosts)
 
 static void open_drawn(dsgd_failures *f)
 {
-    const bool draws = f->config->mtbf_s > 0 && has(f, f->config->per != DSGD_PER_WORKER);
-    for (int i = 0; i < f->units.n_workers * f->units.n_each && draws; i++)
-        f->n_units = f->units.of[i] >= f->n_units ? f->units.of[i] + 1 : f->n_units;
+    for (int i = 0; i < f->units.n_workers * f->units.n_each && f->config->mtbf_s > 0; i++)
+        f->n_all = f->units.of[i] >= f->n_all ? f->units.of[i] + 1 : f->n_all;
+    f->n_units = has(f, f->config->per != DSGD_PER_WORKER) ? f->n_all : 0;
     f->drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->drawn);
     f->n_drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->n_drawn);
     for (int u = 0; u < f->n_units; u++) {
@@ -364,7 +364,7 @@ double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size
 
 double dsgd_failures_mtbf_s(const dsgd_failures *f)
 {
-    return f->n_units > 0 ? f->config->mtbf_s / f->n_units : NAN;
+    return f->n_all > 0 ? f->config->mtbf_s / f->n_all : NAN;
 }
 
 double dsgd_checkpoint_cost_s(const dsgd_checkpoint *c, double model_bytes)

@@ -45,6 +45,22 @@ dsgd_failure dsgd_next_failure(dsgd_engine *engine)
     return failure;
 }
 
+void dsgd_fail_worker(dsgd_worker *w, double down_s, double up_s)
+{
+    dsgd_engine *const engine = w->engine;
+    struct dsgd_failing *const f = engine->failing;
+    if (f->config.policy == DSGD_POLICY_NONE) {
+        w->dies_s = fmin(w->dies_s, down_s);
+        return;
+    }
+    dsgd_failures_add(
+        f->source, (dsgd_failure){fmax(down_s, dsgd_time_now_s(engine)), up_s, w->node.rank, -1});
+    if (f->next.down_s < INFINITY)
+        dsgd_failures_add(f->source, f->next);
+    f->next = dsgd_failures_next(f->source);
+    dsgd_semaphore_post(engine->end_semaphore); /* the clock waits for less now */
+}
+
 bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why)
 {
     dsgd_run_result *const result = engine->result;
@@ -66,8 +82,7 @@ static dsgd_failure_units units_of(const dsgd_engine *engine)
                           : per == DSGD_PER_GROUP ? platform->group_hosts
                                                   : 1;
     const int each = per == DSGD_PER_WORKER ? 1 : engine->n_lanes, n = engine->n_workers * each;
-    const dsgd_failure_units units = {engine->n_workers, each,
-                                      dsgd_xcalloc((size_t)n, sizeof *units.of)};
+    dsgd_failure_units units = {engine->n_workers, each, dsgd_xcalloc((size_t)n, sizeof *units.of)};
     int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
     for (int i = 0, n_units = 0; i < n; i++) {
         const int64_t at = dsgd_cluster_places()[dsgd_cluster_host(i / each, i % each)] / hosts;
@@ -103,14 +118,17 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
 {
     const dsgd_run_config *const config = engine->config;
     if (!dsgd_failures_any(&config->failures))
-        return DSGD_OK;
+        return dsgd_peers_open(engine, (dsgd_failure_units){0}, error);
     struct dsgd_failing *const f = dsgd_run_alloc(engine, sizeof *f);
     *f = (struct dsgd_failing){.config = config->failures, .written_s = INFINITY, .period = period};
     if (f->config.policy == DSGD_POLICY_NONE)
         f->config.repair_s = DSGD_REPAIR_NEVER;
     if (f->config.notice_s > 0)
         f->config.detect_s = 0;
-    DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units_of(engine), &f->source, error));
+    dsgd_failure_units units = units_of(engine);
+    if (dsgd_peers_fail(config))
+        units.which = DSGD_WORKERS_FAIL;
+    DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units, &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
     const int gpus = dsgd_workload_gpus(config->workload); /* of which each has its part */
@@ -127,7 +145,12 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
     engine->by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
     f->copy_bytes = c->bytes > 0 ? c->bytes / gpus : engine->bytes / engine->n_lanes;
     engine->failing = f;
-    return DSGD_OK;
+    if (units.which == DSGD_WORKERS_FAIL)
+        units = units_of(engine);
+    else
+        units.n_workers = 0;
+    units.which = DSGD_HOSTS_FAIL;
+    return dsgd_peers_open(engine, units, error);
 }
 
 void dsgd_failing_begin(dsgd_engine *engine)
@@ -142,4 +165,5 @@ void dsgd_failing_close(dsgd_engine *engine)
 {
     if (engine->failing != NULL)
         dsgd_failures_close(engine->failing->source);
+    dsgd_peers_close(engine);
 }

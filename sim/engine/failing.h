@@ -84,6 +84,8 @@ struct dsgd_failing {
 bool dsgd_all_restart(const dsgd_engine *engine);
 /** The first worker that fails. */
 int dsgd_failed_worker(const dsgd_engine *engine, const dsgd_failure *failure);
+/** A worker fails that nothing else says, from @p down_s of all time on. */
+void dsgd_fail_worker(dsgd_worker *w, double down_s, double up_s);
 /** Takes the next failure out of the list. */
 dsgd_failure dsgd_next_failure(dsgd_engine *engine);
 /** Ends the run as failed, at @p all_s of all time. Returns false. */

@@ -251,11 +251,12 @@ static void lose_all(swarm *s, const dsgd_absence *absence, double now_s)
         lose(s, m, absence, now_s);
 }
 
-static const dsgd_absence *next_absence(const swarm *s, const dsgd_absence *a, int64_t host)
+/** Of a host, from the i-th of all on; NULL: none. */
+static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
 {
-    while (a < s->seconds->away + s->seconds->n_away && a->host != host)
-        a++;
-    return a < s->seconds->away + s->seconds->n_away ? a : NULL;
+    while (i < s->seconds->n_away && s->seconds->away[i].host != host)
+        i++;
+    return i < s->seconds->n_away ? &s->seconds->away[i] : NULL;
 }
 
 /** With its state: it has been given as much as the other that has the least. */
@@ -271,7 +272,7 @@ static void come_back(swarm *s, const dsgd_absence *absence)
         peer->given = fmax(peer->given, least);
     peer->is_known = false;
     peer->free_s = fmax(peer->free_s, absence->end_s);
-    peer->absence = next_absence(s, absence + 1, absence->host);
+    peer->absence = next_absence(s, absence + 1 - s->seconds->away, absence->host);
 }
 
 /* --- a run -------------------------------------------------------------------------------------- */
@@ -297,7 +298,7 @@ static void plan_absences(swarm *s, passing *events)
 {
     const dsgd_pipeline_seconds *const seconds = s->seconds;
     for (int64_t host = 0; host < s->n_hosts && seconds->n_away > 0; host++)
-        s->peers[host].absence = next_absence(s, seconds->away, host);
+        s->peers[host].absence = next_absence(s, 0, host);
     for (int64_t i = 0; i < seconds->n_away; i++) {
         const dsgd_absence *const a = &seconds->away[i];
         events[2 * i] = (passing){.absence = a, .measures = -1};
@@ -359,8 +360,9 @@ static void close_swarm(swarm *s)
 static double present_s(const swarm *s)
 {
     double all_s = (double)s->n_hosts * s->times.makespan_s;
-    for (const dsgd_absence *a = s->seconds->away; a < s->seconds->away + s->seconds->n_away; a++)
-        all_s -= fmax(0, fmin(a->end_s, s->times.makespan_s) - fmax(a->since_s, 0));
+    for (int64_t i = 0; i < s->seconds->n_away; i++)
+        all_s -= fmax(0, fmin(s->seconds->away[i].end_s, s->times.makespan_s) -
+                             fmax(s->seconds->away[i].since_s, 0));
     return all_s;
 }
 

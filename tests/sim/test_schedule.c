@@ -417,6 +417,28 @@ TEST_RANGE(a_micro_batch_comes_back_the_way_it_went, 1, 20)
     end(&t);
 }
 
+/* --- peers that are away, and speeds that are measured -------------------------------------------- */
+
+/* D stages of K - 1 peers: whoever is not there, N / (K - 1) micro-batches each. Of one stage alone exactly; the others are faster then. */
+TEST_RANGE(a_stage_without_one_of_its_peers_shares_its_part, 2, 6)
+{
+    const double f = 1, b = 2;
+    for (int64_t d = 1; d <= 4; d++)
+        for (int64_t stage = 0; stage < d; stage++) {
+            const int64_t n = 4 * _i * (_i - 1);
+            trial t = begin_swarm(d, _i, n);
+            const dsgd_absence away = {.host = stage * _i + 1, .since_s = -5, .known_s = -4, .end_s = INFINITY};
+            t.seconds.away = &away;
+            t.seconds.n_away = 1;
+            run_even(&t, f, b, 0);
+            const double alone_s = (double)n / (_i - 1) * (f + b);
+            printf("K %d d %jd stage %jd: %g of %g + %g\n", _i, d, stage, t.times.makespan_s, alone_s, (double)(d-1)*(f+b));
+            ck_assert_double_eq(t.busy_s[away.host], 0);
+            ck_assert_double_eq(t.times.lost_s, 0);
+            end(&t);
+        }
+}
+
 TEST(what_a_kind_does_not_allow_is_refused)
 {
     static const struct {
