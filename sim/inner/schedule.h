@@ -82,9 +82,9 @@ typedef struct dsgd_absence {
     bool moves;
 } dsgd_absence;
 
-/** What swarm knows of a peer's slowness: sum / weight; weight 0: nothing. */
+/** What swarm knows of a peer's slowness: a moving mean; the weight of what it is of, 0: nothing. */
 typedef struct dsgd_measured {
-    double sum, weight;
+    double mean, weight;
 } dsgd_measured;
 
 /** What may change with every step. All arrays are the caller's. */

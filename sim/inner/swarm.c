@@ -53,7 +53,7 @@ static double slowness_of(const swarm *s, int64_t host)
 static double expected_slowness(const swarm *s, int64_t host)
 {
     const dsgd_measured *const m = s->seconds->measured;
-    return m == NULL ? slowness_of(s, host) : m[host].weight > 0 ? m[host].sum / m[host].weight : 1;
+    return m == NULL ? slowness_of(s, host) : m[host].weight > 0 ? m[host].mean : 1;
 }
 
 static void plan(swarm *s, passing *m, double at_s)
@@ -118,8 +118,8 @@ static void measure(const swarm *s, passing *m)
     dsgd_measured *const of = m->measures < 0 ? NULL : &s->seconds->measured[m->measures];
     if (of == NULL)
         return;
-    of->sum += newest * (m->slowness - of->sum);
     of->weight += newest * (1 - of->weight);
+    of->mean += newest / of->weight * (m->slowness - of->mean);
     m->measures = -1;
 }
 
