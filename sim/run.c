@@ -382,13 +382,14 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)
 {
     const double start_s = dsgd_wall_s();
-    *result = (dsgd_run_result){.device = "off",
-                                .failures = {.goodput = NAN, .daly_s = NAN},
-                                .bubble_share = NAN,
-                                .partial_active_mean = NAN,
-                                .local_loss = NAN,
-                                .local_accuracy = NAN,
-                                .local_accuracy_min = NAN};
+    *result = (dsgd_run_result){
+        .device = "off",
+        .failures = {.goodput = NAN, .daly_s = NAN, .outlived = NAN, .moves = NAN},
+        .bubble_share = NAN,
+        .partial_active_mean = NAN,
+        .local_loss = NAN,
+        .local_accuracy = NAN,
+        .local_accuracy_min = NAN};
     DSGD_TRY(dsgd_run_check(config, error));
     dsgd_engine engine;
     dsgd_replica *replica = NULL;

@@ -157,8 +157,7 @@ static void set_away(dsgd_worker *w, double now_s)
     while (of->n_over < of->n_met &&
            (of->outages[of->n_over].host < 0 || of->outages[of->n_over].back_s <= now_s))
         of->n_over++;
-    m->away = of->away =
-        dsgd_xrealloc(of->away, of->n_met - of->n_over + 1, sizeof *of->away);
+    m->away = of->away = dsgd_xrealloc(of->away, of->n_met - of->n_over + 1, sizeof *of->away);
     m->n_away = 0;
     for (size_t i = of->n_over; i < of->n_met; i++) {
         const outage *const o = &of->outages[i];
@@ -255,8 +254,8 @@ static void count_outage(dsgd_engine *engine, int worker, const outage *o)
     if (o->back_s <= result->virtual_s)
         result->inner_bytes +=
             dsgd_peers_state_bytes(engine, engine->workers[worker].inside->stage_of[o->host]);
-    times->n_moves += o->moves;
-    times->n_outlived += !o->moves;
+    times->moves += o->moves;
+    times->outlived += !o->moves;
     if (o->moves || times->n++ >= DSGD_MOST_LISTED)
         return;
     times->listed = dsgd_xrealloc(times->listed, (size_t)times->n, sizeof *times->listed);
@@ -266,14 +265,17 @@ static void count_outage(dsgd_engine *engine, int worker, const outage *o)
 void dsgd_peers_sum_up(dsgd_engine *engine)
 {
     dsgd_failing_times *const times = &engine->result->failures;
-    for (int w = 0; engine->peers != NULL && w < engine->n_workers; w++) {
+    if (engine->peers == NULL)
+        return;
+    times->outlived = times->moves = 0;
+    for (int w = 0; w < engine->n_workers; w++) {
         const struct peers_of *const of = &engine->peers->of[w];
         times->lost_s += of->lost_s / engine->n_workers / engine->replica->n_groups;
         for (size_t i = 0; i < of->n_met; i++)
             if (of->outages[i].host >= 0 && of->outages[i].down_s <= engine->result->virtual_s)
                 count_outage(engine, w, &of->outages[i]);
     }
-    if (times->n_outlived > 0)
+    if (times->outlived > 0)
         qsort(times->listed, (size_t)fmin((double)times->n, DSGD_MOST_LISTED),
               sizeof *times->listed, earlier_first);
 }
