@@ -569,10 +569,8 @@ void dsgd_stages_end(dsgd_worker *w);
 
 /* --- peers.c: hosts of such workers that fail, come back and move by themselves ------------------ */
 
-/** Whether single hosts fail: of peers, if any does. */
-bool dsgd_peers_fail(const dsgd_run_config *config);
-/** Once places are known; @p units of hosts, whose failures @p config has. Nothing where all stay. */
-dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_failure_units units, dsgd_error *error);
+/** Behind dsgd_failing_open(). Nothing where all are there, and stay. */
+dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_error *error);
 void dsgd_peers_close(dsgd_engine *engine);
 /** Plans a step that begins now: dsgd_replica_step() with who is away in it, behind a move, if one is due. */
 void dsgd_peers_step(dsgd_worker *w, const double *slowness);

@@ -16,6 +16,16 @@ bool dsgd_goes_on(const dsgd_run_config *config)
            (a->goes_on == NULL || a->goes_on(config->params));
 }
 
+bool dsgd_peers_fail(const dsgd_run_config *config)
+{
+    const dsgd_failures_config *const f = &config->failures;
+    const dsgd_failure_event *const events = f->events.v;
+    bool fail = f->mtbf_s > 0 && f->per != DSGD_PER_WORKER;
+    for (size_t i = 0; i < f->events.n && !fail; i++)
+        fail = events[i].host >= 0;
+    return fail && config->workload->inner.pipeline.peers > 1;
+}
+
 bool dsgd_all_restart(const dsgd_engine *engine)
 {
     return engine->failing != NULL && !engine->goes_on &&
@@ -73,8 +83,7 @@ bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-/** Workers by what fails together, in the order of ranks: with each island or group in which they have a host. */
-static dsgd_failure_units units_of(const dsgd_engine *engine)
+dsgd_failure_units dsgd_failing_units(const dsgd_engine *engine, int which)
 {
     const dsgd_platform *const platform = engine->config->platform;
     const int per = engine->config->failures.per;
@@ -82,7 +91,8 @@ static dsgd_failure_units units_of(const dsgd_engine *engine)
                           : per == DSGD_PER_GROUP ? platform->group_hosts
                                                   : 1;
     const int each = per == DSGD_PER_WORKER ? 1 : engine->n_lanes, n = engine->n_workers * each;
-    dsgd_failure_units units = {engine->n_workers, each, dsgd_xcalloc((size_t)n, sizeof *units.of)};
+    const dsgd_failure_units units = {engine->n_workers, each,
+                                      dsgd_xcalloc((size_t)n, sizeof *units.of), which};
     int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
     for (int i = 0, n_units = 0; i < n; i++) {
         const int64_t at = dsgd_cluster_places()[dsgd_cluster_host(i / each, i % each)] / hosts;
@@ -118,16 +128,15 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
 {
     const dsgd_run_config *const config = engine->config;
     if (!dsgd_failures_any(&config->failures))
-        return dsgd_peers_open(engine, (dsgd_failure_units){0}, error);
+        return DSGD_OK;
     struct dsgd_failing *const f = dsgd_run_alloc(engine, sizeof *f);
     *f = (struct dsgd_failing){.config = config->failures, .written_s = INFINITY, .period = period};
     if (f->config.policy == DSGD_POLICY_NONE)
         f->config.repair_s = DSGD_REPAIR_NEVER;
     if (f->config.notice_s > 0)
         f->config.detect_s = 0;
-    dsgd_failure_units units = units_of(engine);
-    if (dsgd_peers_fail(config))
-        units.which = DSGD_WORKERS_FAIL;
+    const dsgd_failure_units units =
+        dsgd_failing_units(engine, dsgd_peers_fail(config) ? DSGD_WORKERS_FAIL : DSGD_ALL_FAIL);
     DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units, &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
@@ -145,12 +154,7 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
     engine->by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
     f->copy_bytes = c->bytes > 0 ? c->bytes / gpus : engine->bytes / engine->n_lanes;
     engine->failing = f;
-    if (units.which == DSGD_WORKERS_FAIL)
-        units = units_of(engine);
-    else
-        units.n_workers = 0;
-    units.which = DSGD_HOSTS_FAIL;
-    return dsgd_peers_open(engine, units, error);
+    return DSGD_OK;
 }
 
 void dsgd_failing_begin(dsgd_engine *engine)
@@ -165,5 +169,4 @@ void dsgd_failing_close(dsgd_engine *engine)
 {
     if (engine->failing != NULL)
         dsgd_failures_close(engine->failing->source);
-    dsgd_peers_close(engine);
 }

@@ -32,20 +32,11 @@ struct dsgd_peers {
     } * of; /* [n_workers] */
 };
 
-bool dsgd_peers_fail(const dsgd_run_config *config)
-{
-    const dsgd_failures_config *const f = &config->failures;
-    const dsgd_failure_event *const events = f->events.v;
-    bool fail = f->mtbf_s > 0 && f->per != DSGD_PER_WORKER;
-    for (size_t i = 0; i < f->events.n && !fail; i++)
-        fail = events[i].host >= 0;
-    return fail && config->workload->inner.pipeline.peers > 1;
-}
-
-dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_failure_units units, dsgd_error *error)
+dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
-    if (units.n_workers == 0 && config->workload->inner.pipeline.migrate_s <= 0)
+    const bool fail = dsgd_peers_fail(config);
+    if (!fail && config->workload->inner.pipeline.migrate_s <= 0)
         return DSGD_OK;
     const size_t n = (size_t)engine->n_workers, groups = (size_t)engine->replica->n_groups;
     struct dsgd_peers *const peers = engine->peers = dsgd_run_alloc(engine, sizeof *peers);
@@ -55,8 +46,9 @@ dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_failure_units units, dsgd_
         peers->of[w].back_s = dsgd_run_alloc(engine, 2 * groups * sizeof(double));
         peers->of[w].slow = peers->of[w].back_s + groups;
     }
-    if (units.n_workers == 0)
+    if (!fail)
         return DSGD_OK;
+    const dsgd_failure_units units = dsgd_failing_units(engine, DSGD_HOSTS_FAIL);
     DSGD_TRY(
         dsgd_failures_open(&engine->failing->config, config->seed, units, &peers->source, error));
     peers->next = dsgd_failures_next(peers->source);

@@ -454,7 +454,8 @@ TEST(peers_change_times_and_no_values)
         ck_assert_double_eq(moved->x[i], still->x[i]);
 }
 
-/** Of three layers the second stage has two: three peers each take 2 N / 3 + 1 passes of one; with two and four N / 2, and up to two of the slow stage.
+/** Of three layers the second stage has two: three peers each take 2 N / 3 + 1 passes of one; with two and four N / 2,
+ * and up to two of the slow stage.
  * The peer that moves copies two thirds of the state first. */
 TEST(peers_move_to_the_stage_that_needs_them)
 {
