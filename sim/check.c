@@ -468,6 +468,11 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
             return dsgd_refuse(
                 error, "failures: events: worker: %jd, but with %d workers they are 0 to %d",
                 events[i].worker, config->workers, config->workers - 1);
+    for (size_t i = 0; i < f->events.n; i++)
+        if (events[i].host >= dsgd_workload_hosts(config->workload))
+            return dsgd_refuse(error,
+                               "failures: events: host: %jd, but those of a worker are 0 to %d",
+                               events[i].host, dsgd_workload_hosts(config->workload) - 1);
     const bool stays = f->policy == DSGD_POLICY_NONE || dsgd_goes_on(config);
     if (dsgd_failures_any(f) && stays && config->exchange.barrier)
         return dsgd_refuse(error, "failures: who has failed never comes to exchange: barrier; give "

@@ -72,6 +72,8 @@ typedef struct dsgd_failing_times {
     double goodput; /* share of the time that is none of these: */
     double lost_s; /* work that is done again */
     double detect_s, repair_s, restart_s, checkpoint_s;
+    /* Of n, of peers whose stage went on; and of peers to another stage; NAN: all stay. */
+    double outlived, moves;
     double daly_s; /* of work between two checkpoints, at which least is lost; NAN: there is none */
 } dsgd_failing_times;
 

@@ -382,13 +382,14 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)
 {
     const double start_s = dsgd_wall_s();
-    *result = (dsgd_run_result){.device = "off",
-                                .failures = {.goodput = NAN, .daly_s = NAN},
-                                .bubble_share = NAN,
-                                .partial_active_mean = NAN,
-                                .local_loss = NAN,
-                                .local_accuracy = NAN,
-                                .local_accuracy_min = NAN};
+    *result = (dsgd_run_result){
+        .device = "off",
+        .failures = {.goodput = NAN, .daly_s = NAN, .outlived = NAN, .moves = NAN},
+        .bubble_share = NAN,
+        .partial_active_mean = NAN,
+        .local_loss = NAN,
+        .local_accuracy = NAN,
+        .local_accuracy_min = NAN};
     DSGD_TRY(dsgd_run_check(config, error));
     dsgd_engine engine;
     dsgd_replica *replica = NULL;
@@ -409,6 +410,8 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     if (status == DSGD_OK)
         status = dsgd_failing_open(&engine, dsgd_period(config), error);
     if (status == DSGD_OK)
+        status = dsgd_peers_open(&engine, error);
+    if (status == DSGD_OK)
         simulate(&engine);
     dsgd_error why = {""};
     if (dsgd_recorder_close(engine.recorder, status == DSGD_OK, &why) != DSGD_OK)
@@ -416,6 +419,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     dsgd_learning_close(&engine);
     dsgd_imbalance_close(engine.imbalance);
     dsgd_failing_close(&engine);
+    dsgd_peers_close(&engine);
     free(engine.piece_work);
     for (int i = 0; engine.workers != NULL && i < engine.n_workers; i++)
         if (engine.workers[i].inside != NULL)

@@ -9,12 +9,16 @@
 
 static const char *const policies[] = {"own", "restart", "quorum", "none", NULL};
 const char *const dsgd_failures_pers[] = {"worker", "island", "group", NULL};
+static const char *const unit_pers[] = {"worker", "island", "group", "host", NULL};
+static const char *const all_hosts[] = {"all", NULL};
 static const char *const repairs[] = {"never", "as-all", NULL};
 static const char *const never[] = {"never", NULL};
 static const char *const every_words[] = {"daly", "young", "never", NULL};
 
 static const dsgd_option event_options[] = {
     DSGD_OPTION_LONG(dsgd_failure_event, worker, 0, 0, 1 << 20, NULL, "its rank", .required = true),
+    DSGD_OPTION_LONG(dsgd_failure_event, host, -1, 0, 1 << 20, NULL,
+                     "of a worker of several: which of them", .words = all_hosts),
     DSGD_OPTION_AS("at", DOUBLE, dsgd_failure_event, at_s, "virtual time at which it fails",
                    .max = 1e12, .unit = "s"),
     DSGD_OPTION_AS("repair", DOUBLE, dsgd_failure_event, repair_s,
@@ -76,8 +80,10 @@ const dsgd_option dsgd_failures_options[] = {
                        "of the Weibull distribution of these times; 1: exponential; less: more "
                        "failures soon after the begin and after a repair"),
     DSGD_OPTION_CHOICE(
-        dsgd_failures_config, per, dsgd_failures_pers,
-        "what fails together: a worker, or the platform's islands (nodes) or groups"),
+        dsgd_failures_config, per, unit_pers,
+        "what fails together: a worker, the platform's islands (nodes) or groups, or each host of "
+        "a "
+        "worker of several; where one is enough to fail it, but by `swarm`, whose peers go on"),
     DSGD_OPTION_AS("repair", DOUBLE, dsgd_failures_config, repair_s,
                    "from a failure until its workers are back; 0: others take over at once",
                    .max = 1e15, .unit = "s", .words = never),
@@ -126,7 +132,7 @@ struct dsgd_failures {
     const dsgd_failures_config *config;
     uint64_t seed;
     dsgd_failure_units units;
-    int n_units; /* that are drawn */
+    int n_all, n_units; /* that can be drawn; that are, here */
     dsgd_failure *drawn; /* [n_units] the next of each: a heap, the earliest first */
     uint32_t *n_drawn; /* [n_units] */
     size_t n_listed, n_taken;
@@ -174,10 +180,17 @@ static void sink(dsgd_failures *f, int i)
     f->drawn[i] = moved;
 }
 
+/** Whether it is for this list what concerns single hosts, or what concerns whole workers. */
+static bool has(const dsgd_failures *f, bool of_hosts)
+{
+    return f->units.which == DSGD_ALL_FAIL || of_hosts == (f->units.which == DSGD_HOSTS_FAIL);
+}
+
 static void open_drawn(dsgd_failures *f)
 {
     for (int i = 0; i < f->units.n_workers * f->units.n_each && f->config->mtbf_s > 0; i++)
-        f->n_units = f->units.of[i] >= f->n_units ? f->units.of[i] + 1 : f->n_units;
+        f->n_all = f->units.of[i] >= f->n_all ? f->units.of[i] + 1 : f->n_all;
+    f->n_units = has(f, f->config->per != DSGD_PER_WORKER) ? f->n_all : 0;
     f->drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->drawn);
     f->n_drawn = dsgd_xcalloc((size_t)f->n_units + 1, sizeof *f->n_drawn);
     for (int u = 0; u < f->n_units; u++) {
@@ -196,14 +209,26 @@ static void list(dsgd_failures *f, int64_t worker, double down_s, double up_s)
     f->listed[f->n_listed++] = (dsgd_failure){down_s, up_s, (int)worker, -1};
 }
 
+void dsgd_failures_add(dsgd_failures *f, dsgd_failure failure)
+{
+    size_t i = f->n_listed;
+    list(f, failure.worker, 0, 0);
+    for (; i > f->n_taken && f->listed[i - 1].down_s > failure.down_s; i--)
+        f->listed[i] = f->listed[i - 1];
+    f->listed[i] = failure;
+}
+
 static void list_events(dsgd_failures *f)
 {
     const dsgd_failure_event *const events = f->config->events.v;
     for (size_t i = 0; i < f->config->events.n; i++) {
         const bool as_all = events[i].repair_s == DSGD_REPAIR_AS_ALL;
         const double repair_s = as_all ? f->config->repair_s : events[i].repair_s;
+        if (!has(f, events[i].host >= 0))
+            continue;
         list(f, events[i].worker, events[i].at_s,
              repair_s < 0 ? INFINITY : events[i].at_s + repair_s);
+        f->listed[f->n_listed - 1].unit = (int)events[i].host;
     }
 }
 
@@ -258,7 +283,9 @@ static dsgd_status list_trace(dsgd_failures *f, dsgd_error *error)
 static int earliest_first(const void *a, const void *b)
 {
     const dsgd_failure *const x = a, *const y = b;
-    return x->down_s != y->down_s ? (x->down_s < y->down_s ? -1 : 1) : x->worker - y->worker;
+    return x->down_s != y->down_s   ? (x->down_s < y->down_s ? -1 : 1)
+           : x->worker != y->worker ? x->worker - y->worker
+                                    : x->unit - y->unit;
 }
 
 dsgd_status dsgd_failures_open(const dsgd_failures_config *config, uint64_t seed,
@@ -268,7 +295,8 @@ dsgd_status dsgd_failures_open(const dsgd_failures_config *config, uint64_t seed
     dsgd_failures *const f = dsgd_xcalloc(1, sizeof *f);
     *f = (dsgd_failures){.config = config, .seed = seed, .units = units};
     list_events(f);
-    const dsgd_status status = config->trace == NULL ? DSGD_OK : list_trace(f, error);
+    const bool reads = config->trace != NULL && has(f, false);
+    const dsgd_status status = reads ? list_trace(f, error) : DSGD_OK;
     if (f->n_listed > 0)
         qsort(f->listed, f->n_listed, sizeof *f->listed, earliest_first);
     open_drawn(f);
@@ -305,12 +333,19 @@ dsgd_failure dsgd_failures_next(dsgd_failures *f)
     return next;
 }
 
+bool dsgd_failure_is_of_host(const dsgd_failures *f, const dsgd_failure *failure, int worker,
+                             int host)
+{
+    return failure->worker < 0
+               ? f->units.of[worker * f->units.n_each + host] == failure->unit
+               : failure->worker == worker && (failure->unit < 0 || failure->unit == host);
+}
+
 bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int worker)
 {
-    const int first = worker * f->units.n_each;
     bool is = failure->worker == worker;
     for (int i = 0; failure->worker < 0 && i < f->units.n_each && !is; i++)
-        is = f->units.of[first + i] == failure->unit;
+        is = dsgd_failure_is_of_host(f, failure, worker, i);
     return is;
 }
 
@@ -329,7 +364,7 @@ double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size
 
 double dsgd_failures_mtbf_s(const dsgd_failures *f)
 {
-    return f->n_units > 0 ? f->config->mtbf_s / f->n_units : NAN;
+    return f->n_all > 0 ? f->config->mtbf_s / f->n_all : NAN;
 }
 
 double dsgd_checkpoint_cost_s(const dsgd_checkpoint *c, double model_bytes)

@@ -13,7 +13,7 @@
 enum { DSGD_POLICY_OWN, DSGD_POLICY_RESTART, DSGD_POLICY_QUORUM, DSGD_POLICY_NONE };
 
 /** What fails together: the words of `per`. */
-enum { DSGD_PER_WORKER, DSGD_PER_ISLAND, DSGD_PER_GROUP };
+enum { DSGD_PER_WORKER, DSGD_PER_ISLAND, DSGD_PER_GROUP, DSGD_PER_HOST /* not of links */ };
 extern const char *const dsgd_failures_pers[];
 
 /** Of a repair, as it is stored. */
@@ -22,10 +22,11 @@ enum { DSGD_REPAIR_NEVER = -1, DSGD_REPAIR_AS_ALL = -2 };
 /** Of `checkpoint: every`, as it is stored. */
 enum { DSGD_EVERY_DALY = -1, DSGD_EVERY_YOUNG = -2, DSGD_EVERY_NEVER = -3 };
 
-/** A worker that fails. */
+/** A worker that fails, or one of its hosts. */
 typedef struct dsgd_failure_event {
     int64_t worker;
     double at_s, repair_s;
+    int64_t host; /* below 0: all of them */
 } dsgd_failure_event;
 
 /** What carries less for a while: what leads to a worker, an island or a group from all else. */
@@ -68,7 +69,7 @@ typedef struct dsgd_failure {
     double down_s,
         up_s; /* virtual; down_s INFINITY: nothing fails any more; up_s: never repaired */
     int worker; /* -1: all of: */
-    int unit; /* in dsgd_failure_units.of[] */
+    int unit; /* in dsgd_failure_units.of[]; of a worker: its host, -1: all */
 } dsgd_failure;
 
 typedef struct dsgd_failures dsgd_failures;
@@ -81,6 +82,11 @@ double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size
 typedef struct dsgd_failure_units {
     int n_workers, n_each;
     int *of; /* [n_workers][n_each] from 0; owned by the failures once these are open */
+    enum {
+        DSGD_ALL_FAIL,
+        DSGD_WORKERS_FAIL,
+        DSGD_HOSTS_FAIL
+    } which; /* as a whole; by themselves */
 } dsgd_failure_units;
 
 /** Reads the trace, if any. Rows of workers that the run does not have do not count. */
@@ -92,8 +98,13 @@ void dsgd_failures_close(dsgd_failures *failures);
 /** The next, by time. What has failed may be listed as failing again before it is repaired. */
 dsgd_failure dsgd_failures_next(dsgd_failures *failures);
 
-/** Whether this worker is among those that have failed. */
+/** Puts one more into it. */
+void dsgd_failures_add(dsgd_failures *failures, dsgd_failure failure);
+
+/** Whether this worker is among those that have failed, or one of its hosts is; and whether this host is. */
 bool dsgd_failure_is_of(const dsgd_failures *failures, const dsgd_failure *failure, int worker);
+bool dsgd_failure_is_of_host(const dsgd_failures *failures, const dsgd_failure *failure, int worker,
+                             int host);
 
 /** Of any of the workers, in the long run; NAN: not drawn. */
 double dsgd_failures_mtbf_s(const dsgd_failures *failures);

@@ -49,6 +49,8 @@ const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1] = {
     [DSGD_PIPELINE_SWARM] = "swarm",
 };
 
+static const char *const speeds[] = {"known", "measured", NULL};
+
 #define PIPELINE(field, init_, ...)                                                                \
     DSGD_OPTION_AS(#field, LONG, dsgd_inner, pipeline.field, __VA_ARGS__, .init = init_)
 
@@ -65,6 +67,14 @@ static const dsgd_option pipeline_options[] = {
     PIPELINE(chunks, 2, "parts of the model on each host, of `interleaved`", .min = 1, .max = 64),
     PIPELINE(peers, 1, "hosts of each stage, of `swarm`: a micro-batch takes one of them", .min = 1,
              .max = 4096),
+    DSGD_OPTION_AS("speeds", CHOICE, dsgd_inner, pipeline.speeds,
+                   "of peers, by which `swarm` shares micro-batches out: known; or measured, by a "
+                   "moving average over passes, of which the newest counts a tenth",
+                   .words = speeds),
+    DSGD_OPTION_AS("migrate_every", DOUBLE, dsgd_inner, pipeline.migrate_s,
+                   "of `swarm`: so often a peer moves to another stage, if a step gets shorter by "
+                   "that; 0: they stay (the paper has 60 s and 300 s)",
+                   .max = 1e12, .unit = "s"),
     PIPELINE(jobs, 1,
              "that train independently, such as adapters of one frozen model: their micro-batches "
              "follow each other through the pipeline without a flush (but by `gpipe`), and each "
@@ -248,6 +258,15 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
                            is_swarm
                                ? "a peer of `swarm` is one host: leave out tensor and shards"
                                : "peers are of `schedule: swarm`: leave them out, or give that");
+    if ((inner->pipeline.speeds > 0 || inner->pipeline.migrate_s > 0) && inner->pipeline.peers < 2)
+        return dsgd_refuse(error,
+                           "workload: inner: pipeline: %s: there are no peers; give `schedule: "
+                           "swarm` and 2 peers or more, or leave it out",
+                           inner->pipeline.speeds > 0 ? "speeds" : "migrate_every");
+    if (inner->pipeline.migrate_s > 0 && inner->pipeline.stages < 2)
+        return dsgd_refuse(error,
+                           "workload: inner: pipeline: migrate_every: there is no other stage: "
+                           "give 2 or more, or leave it out");
     const bool in_chunks = inner->pipeline.schedule == DSGD_PIPELINE_INTERLEAVED;
     if (t->parameters > 0 && t->layers < inner->pipeline.stages)
         return dsgd_refuse(error,

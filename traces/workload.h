@@ -48,7 +48,9 @@ typedef struct dsgd_inner {
         int64_t stages, micro_batches; /* micro_batches: of each job */
         int schedule; /* a dsgd_pipeline_kind */
         int64_t chunks; /* of each stage, of the schedule that interleaves */
-        int64_t peers; /* hosts of each stage, of the schedule that chooses among them */
+        int64_t peers; /* hosts of each stage, of the schedule that chooses among them, like ... */
+        int speeds; /* ... 0: known, 1: measured */
+        double migrate_s; /* ... and between two moves of a peer to another stage; 0: they stay */
         int64_t jobs; /* that are independent, each with its part of the vector */
     } pipeline;
     int64_t

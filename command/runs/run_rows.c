@@ -135,6 +135,10 @@ static const dsgd_column run_columns[] = {
         run_row, r.failures.daly_s, "daly_s", "s",
         "work from one checkpoint to the next at which least is lost, by Daly: what `every: daly` "
         "means"),
+    TIMED(run_row, r.failures.outlived, "outlived", NULL,
+          "failures of peers (`swarm`) whose stage went on without them; and peers that moved to "
+          "another stage; empty: all are there, and stay"),
+    TIMED(run_row, r.failures.moves, "moves", NULL, NULL),
     TIMED(
         run_row, r.bubble_share, "bubble_share", "1",
         "of the computation of workers of several hosts (`inner`), that their pipelines wait; and "

@@ -18,6 +18,7 @@
 #include "sim/ledger.h"
 #include "sim/network/cluster.h"
 #include "sim/timeline.h"
+#include "traces/failures.h"
 #include "traces/imbalance.h"
 
 enum {
@@ -375,6 +376,7 @@ struct dsgd_engine {
     dsgd_encoded *all_encoded; /* encodings.c: all of the run */
     struct dsgd_step_count *step_counts; /* accounting.c */
     struct dsgd_failing *failing; /* failing.c; NULL: nothing fails */
+    struct dsgd_peers *peers; /* peers.c; NULL: all are there, and stay in their stages */
     struct dsgd_comms *comms; /* exchange/communicators.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
     struct dsgd_alarms *alarms; /* exchange/partial.c */
@@ -557,13 +559,27 @@ dsgd_await dsgd_gpu_next(void *worker);
 /* --- stages.c: workers that are groups of hosts ------------------------------------------------ */
 
 /** Of a step: each host draws, and a stage is as slow as its slowest. */
-double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at);
+double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at);
 /** Of the computation under way, until more pieces are ready: up to w->gpu_until, which it sets. */
 double dsgd_stages_todo_s(dsgd_worker *w);
 /** Sends what passes inside in so much of it. */
 void dsgd_stages_send(dsgd_worker *w, double seconds);
 /** It is over: counts it. */
 void dsgd_stages_end(dsgd_worker *w);
+
+/* --- peers.c: hosts of such workers that fail, come back and move by themselves ------------------ */
+
+/** Behind dsgd_failing_open(). Nothing where all are there, and stay. */
+dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_error *error);
+void dsgd_peers_close(dsgd_engine *engine);
+/** Plans a step that begins now: dsgd_replica_step() with who is away in it, behind a move, if one is due. */
+void dsgd_peers_step(dsgd_worker *w, const double *slowness);
+/** That step has taken @p virtual_s: counts it. */
+void dsgd_peers_step_end(const dsgd_worker *w, double virtual_s);
+/** When the result is summed up, virtual_s being of all time. */
+void dsgd_peers_sum_up(dsgd_engine *engine);
+/** Bytes that a peer of a stage copies from another. */
+double dsgd_peers_state_bytes(const dsgd_engine *engine, int stage);
 
 /* --- computation.c, further -------------------------------------------------------------------- */
 

@@ -16,6 +16,16 @@ bool dsgd_goes_on(const dsgd_run_config *config)
            (a->goes_on == NULL || a->goes_on(config->params));
 }
 
+bool dsgd_peers_fail(const dsgd_run_config *config)
+{
+    const dsgd_failures_config *const f = &config->failures;
+    const dsgd_failure_event *const events = f->events.v;
+    bool fail = f->mtbf_s > 0 && f->per != DSGD_PER_WORKER;
+    for (size_t i = 0; i < f->events.n && !fail; i++)
+        fail = events[i].host >= 0;
+    return fail && config->workload->inner.pipeline.peers > 1;
+}
+
 bool dsgd_all_restart(const dsgd_engine *engine)
 {
     return engine->failing != NULL && !engine->goes_on &&
@@ -45,6 +55,22 @@ dsgd_failure dsgd_next_failure(dsgd_engine *engine)
     return failure;
 }
 
+void dsgd_fail_worker(dsgd_worker *w, double down_s, double up_s)
+{
+    dsgd_engine *const engine = w->engine;
+    struct dsgd_failing *const f = engine->failing;
+    if (f->config.policy == DSGD_POLICY_NONE) {
+        w->dies_s = fmin(w->dies_s, down_s);
+        return;
+    }
+    dsgd_failures_add(
+        f->source, (dsgd_failure){fmax(down_s, dsgd_time_now_s(engine)), up_s, w->node.rank, -1});
+    if (f->next.down_s < INFINITY)
+        dsgd_failures_add(f->source, f->next);
+    f->next = dsgd_failures_next(f->source);
+    dsgd_semaphore_post(engine->end_semaphore); /* the clock waits for less now */
+}
+
 bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why)
 {
     dsgd_run_result *const result = engine->result;
@@ -57,8 +83,7 @@ bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why)
 
 /* --- opening ----------------------------------------------------------------------------------- */
 
-/** Workers by what fails together, in the order of ranks: with each island or group in which they have a host. */
-static dsgd_failure_units units_of(const dsgd_engine *engine)
+dsgd_failure_units dsgd_failing_units(const dsgd_engine *engine, int which)
 {
     const dsgd_platform *const platform = engine->config->platform;
     const int per = engine->config->failures.per;
@@ -67,7 +92,7 @@ static dsgd_failure_units units_of(const dsgd_engine *engine)
                                                   : 1;
     const int each = per == DSGD_PER_WORKER ? 1 : engine->n_lanes, n = engine->n_workers * each;
     const dsgd_failure_units units = {engine->n_workers, each,
-                                      dsgd_xcalloc((size_t)n, sizeof *units.of)};
+                                      dsgd_xcalloc((size_t)n, sizeof *units.of), which};
     int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
     for (int i = 0, n_units = 0; i < n; i++) {
         const int64_t at = dsgd_cluster_places()[dsgd_cluster_host(i / each, i % each)] / hosts;
@@ -110,7 +135,9 @@ dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *e
         f->config.repair_s = DSGD_REPAIR_NEVER;
     if (f->config.notice_s > 0)
         f->config.detect_s = 0;
-    DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units_of(engine), &f->source, error));
+    const dsgd_failure_units units =
+        dsgd_failing_units(engine, dsgd_peers_fail(config) ? DSGD_WORKERS_FAIL : DSGD_ALL_FAIL);
+    DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units, &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
     const int gpus = dsgd_workload_gpus(config->workload); /* of which each has its part */

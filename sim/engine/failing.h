@@ -80,10 +80,16 @@ struct dsgd_failing {
     double saved_s, begun_s, snapshot_s, written_s;
 };
 
+/** Workers by what fails together, in the order of ranks: with each island or group in which they have a host. @p which as there. */
+dsgd_failure_units dsgd_failing_units(const dsgd_engine *engine, int which);
+/** Whether single hosts fail: of peers, if any does. */
+bool dsgd_peers_fail(const dsgd_run_config *config);
 /** Whether all workers restart together. */
 bool dsgd_all_restart(const dsgd_engine *engine);
 /** The first worker that fails. */
 int dsgd_failed_worker(const dsgd_engine *engine, const dsgd_failure *failure);
+/** A worker fails that nothing else says, from @p down_s of all time on. */
+void dsgd_fail_worker(dsgd_worker *w, double down_s, double up_s);
 /** Takes the next failure out of the list. */
 dsgd_failure dsgd_next_failure(dsgd_engine *engine);
 /** Ends the run as failed, at @p all_s of all time. Returns false. */

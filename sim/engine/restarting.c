@@ -214,9 +214,11 @@ void dsgd_failing_sum_up(dsgd_engine *engine)
     if (!engine->goes_on && !dsgd_all_restart(engine)) {
         times->lost_s = times->detect_s = times->repair_s = times->restart_s = NAN;
         times->checkpoint_s = NAN;
+        dsgd_peers_sum_up(engine);
         return;
     }
     result->virtual_s += engine->away_s;
+    dsgd_peers_sum_up(engine);
     result->samples_per_s *= progress_s / result->virtual_s;
     result->step_mean_s *= result->virtual_s / progress_s;
     const double at_work =

@@ -12,7 +12,7 @@
 #include "sim/engine/observe.h"
 #include "sim/result.h"
 
-double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at)
+double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at)
 {
     const dsgd_engine *const engine = w->engine;
     const dsgd_replica *const replica = engine->replica;
@@ -29,7 +29,7 @@ double dsgd_stages_time_s(const dsgd_worker *w, dsgd_step_at at)
         *slowness = dsgd_greater(*slowness, of_lane);
         w->inside->lane_slow[lane] += of_lane;
     }
-    dsgd_replica_step(replica, w->inside, replica->slowness);
+    dsgd_peers_step(w, replica->slowness);
     return w->inside->step_s;
 }
 
@@ -73,11 +73,8 @@ typedef struct watch {
     double virtual_s; /* for each of theirs */
 } watch;
 
-static void record_pass(void *listener, const dsgd_pipeline_pass *pass)
+static void record(const watch *of, const dsgd_pipeline_pass *pass, const char *verb)
 {
-    static const char *const verbs[] = {
-        [DSGD_FORWARD] = "forward", [DSGD_BACKWARD] = "backward", [DSGD_WEIGHTS] = "weights"};
-    const watch *const of = listener;
     const double since_s = of->worker->computation.since_s;
     dsgd_timeline_record(of->worker->engine,
                          (dsgd_span){.kind = DSGD_SPAN_PASS,
@@ -89,7 +86,28 @@ static void record_pass(void *listener, const dsgd_pipeline_pass *pass)
                                      .since_s = since_s + of->virtual_s * pass->since_s,
                                      .end_s = since_s + of->virtual_s * pass->end_s,
                                      .turn_s = INFINITY,
-                                     .verb = verbs[pass->phase]});
+                                     .verb = verb});
+}
+
+static void record_pass(void *listener, const dsgd_pipeline_pass *pass)
+{
+    static const char *const verbs[] = {[DSGD_FORWARD] = "forward",
+                                        [DSGD_BACKWARD] = "backward",
+                                        [DSGD_WEIGHTS] = "weights",
+                                        [DSGD_LOST] = "lost"};
+    record(listener, pass, verbs[pass->phase]);
+}
+/** Passes, and who is away meanwhile. */
+static void record_all(watch *of)
+{
+    const dsgd_replica_state *const m = of->worker->inside;
+    dsgd_replica_watch(of->worker->engine->replica, m, record_pass, of);
+    for (int64_t i = 0; i < m->n_away; i++) {
+        const dsgd_absence *const a = &m->away[i];
+        const dsgd_pipeline_pass all = {a->host, -1, DSGD_LOST, fmax(0, a->since_s),
+                                        fmin(m->step_s, a->end_s)};
+        record(of, &all, a->moves ? "moves" : "away");
+    }
 }
 
 /** For who shows them, of a step that was computed as a whole. */
@@ -99,7 +117,7 @@ static void record_passes(const dsgd_worker *w)
     const dsgd_timeline *const t = w->engine->timeline;
     watch of = {.worker = w, .virtual_s = (c->end_s - c->since_s) / w->inside->step_s};
     if (t != NULL && t->ended == NULL && c->forward == 0 && c->share >= 1)
-        dsgd_replica_watch(w->engine->replica, w->inside, record_pass, &of);
+        record_all(&of);
 }
 
 void dsgd_stages_end(dsgd_worker *w)
@@ -116,4 +134,5 @@ void dsgd_stages_end(dsgd_worker *w)
         engine->result->inner_bytes += bytes;
         dsgd_count_carried(engine, m->streams[i].from, m->streams[i].to, bytes);
     }
+    dsgd_peers_step_end(w, c->end_s - c->since_s);
 }

@@ -125,6 +125,16 @@ static double collective_s(const inside *in, collective c)
     return seconds;
 }
 
+/** From the next of a stage's peers to its first, all of its state. */
+static double copy_s(const inside *in, int d)
+{
+    const dsgd_platform *const platform = in->engine->config->platform;
+    const double bytes = dsgd_peers_state_bytes(in->engine, d);
+    in->flows[0] = (dsgd_ends){place_of(in, d, 1), place_of(in, d, 0)};
+    return dsgd_closed_form_flows_s(platform, 1, in->flows, bytes) +
+           dsgd_platform_message_s(platform, bytes);
+}
+
 static void cost_stage(const inside *in, int d)
 {
     const dsgd_engine *const engine = in->engine;
@@ -141,6 +151,7 @@ static void cost_stage(const inside *in, int d)
         collective_s(in, (collective){d, true, DSGD_ALLREDUCE, micro_batch_bytes / g->n_shards});
     if (g->n_peers > 1) {
         costs->merge_s[d] = collective_s(in, (collective){d, false, DSGD_ALLREDUCE, job_bytes});
+        costs->copy_s[d] = copy_s(in, d);
         return;
     }
     costs->gather_s[d] = collective_s(in, (collective){d, false, DSGD_ALLGATHER, layer_bytes});

@@ -89,7 +89,7 @@ void dsgd_replica_close(dsgd_replica *replica)
 
 dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
 {
-    enum { ARRAYS = 6 }; /* of n_stages */
+    enum { ARRAYS = 7 }; /* of n_stages */
     const size_t n = (size_t)replica->n_stages;
     dsgd_replica_state *const m = dsgd_xcalloc(1, sizeof *m);
     double *const all = dsgd_xcalloc((size_t)replica->n_groups + ARRAYS * n + 2 * replica->n_parts +
@@ -97,18 +97,25 @@ dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
                                      sizeof *all);
     m->slowness = all; /* first: it is what is freed */
     double *const of = all + replica->n_groups;
-    m->costs = (dsgd_replica_costs){of, of + n, of + 2 * n, of + 3 * n, of + 4 * n};
-    m->slow = of + 5 * n;
+    m->costs = (dsgd_replica_costs){of, of + n, of + 2 * n, of + 3 * n, of + 4 * n, of + 5 * n};
+    m->slow = of + 6 * n;
     m->ready_s = of + ARRAYS * n;
     m->tail_s = m->ready_s + replica->n_parts;
     m->lane_slow = m->tail_s + replica->n_parts;
-    m->slowness[0] = -1;
+    const size_t groups = (size_t)replica->n_groups;
+    m->stage_of = dsgd_xcalloc(groups, sizeof *m->stage_of);
+    for (size_t i = 0; i < groups; i++)
+        m->stage_of[i] = (int32_t)i / replica->n_peers;
+    m->measured = dsgd_xcalloc(2 * groups, sizeof *m->measured);
+    m->measured_then = m->measured + groups;
     return m;
 }
 
 void dsgd_replica_state_free(dsgd_replica_state *member)
 {
     free(member->slowness);
+    free(member->stage_of);
+    free(member->measured);
     free(member->streams);
     free(member);
 }
@@ -171,6 +178,13 @@ static void stage_s(const dsgd_replica *replica, const dsgd_replica_costs *costs
                          costs->scatter_s[d]);
 }
 
+double dsgd_replica_work_s(const dsgd_replica *replica, const dsgd_replica_state *m, int stage)
+{
+    double forward_s = 0, backward_s = 0;
+    stage_s(replica, &m->costs, stage, 1, &forward_s, &backward_s);
+    return forward_s + backward_s;
+}
+
 static const double weights_share = 0.5; /* of a backward pass: the gradient of the weights */
 
 /** When each part is ready, by what the pipeline says of hosts and slots. */
@@ -207,18 +221,24 @@ static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_repl
         backward_s + replica->n_stages; /* of a host that has two stages, or is one of several */
     const bool is_apart = replica->pipeline->weights > 1 || replica->n_peers > 1;
     for (int i = 0; i < replica->n_groups; i++) {
-        const int d = i / replica->n_peers;
+        const int d = m->stage_of[i];
         const double slowness = m->slowness[i];
         double slow_forward_s = 0, slow_backward_s = 0;
         stage_s(replica, &m->costs, d, slowness, &slow_forward_s, &slow_backward_s);
         stage_s(replica, &m->costs, d, is_apart ? 1 : slowness, &forward_s[d], &backward_s[d]);
         factor[i] = (slow_forward_s + slow_backward_s) / (forward_s[d] + backward_s[d]);
     }
+    const bool measures = replica->inner->pipeline.speeds > 0;
+    memcpy(m->measured_then, m->measured, (size_t)replica->n_groups * sizeof *m->measured);
     const dsgd_pipeline_seconds seconds = {.forward_s = forward_s,
                                            .backward_s = backward_s,
                                            .weights_share = weights_share,
                                            .message_s = m->costs.message_s,
                                            .slowness = is_apart ? factor : NULL,
+                                           .stage_of = m->stage_of,
+                                           .measured = measures ? m->measured_then : NULL,
+                                           .away = m->away,
+                                           .n_away = m->n_away,
                                            .done = done,
                                            .listener = listener};
     return dsgd_pipeline_run(replica->pipeline, &seconds, replica->end_s, replica->gradient_s,
@@ -228,13 +248,20 @@ static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_repl
 void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *m, const double *slowness)
 {
     const size_t groups_bytes = (size_t)replica->n_groups * sizeof *slowness;
-    if (memcmp(m->slowness, slowness, groups_bytes) == 0)
+    if (m->is_current && m->n_away == 0 && memcmp(m->slowness, slowness, groups_bytes) == 0)
         return;
+    m->is_current = m->n_away == 0 && replica->inner->pipeline.speeds == 0;
     memcpy(m->slowness, slowness, groups_bytes);
     const dsgd_pipeline_times times = run_step(replica, m, NULL, NULL);
     m->step_s = times.makespan_s;
+    m->lost_s = times.lost_s;
     find_ready(replica, m, replica->seconds + replica->n_stages);
     m->bubble_share = 1 - (1 - times.bubble_share) * times.makespan_s / m->step_s;
+}
+
+void dsgd_replica_next(const dsgd_replica *replica, dsgd_replica_state *m)
+{
+    memcpy(m->measured, m->measured_then, (size_t)replica->n_groups * sizeof *m->measured);
 }
 
 void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *member,
@@ -248,9 +275,17 @@ double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_sta
                              int stage)
 {
     const int n = replica->n_peers;
-    const double *const slowness = &member->slowness[stage * n];
     double speeds = 0;
-    for (int p = 0; p < n; p++)
-        speeds += 1 / slowness[p];
-    return n == 1 ? slowness[0] : n / speeds;
+    if (n == 1)
+        return member->slowness[stage];
+    for (int i = 0; i < replica->n_groups; i++)
+        if (member->stage_of[i] == stage)
+            speeds += 1 / member->slowness[i];
+    for (int64_t i = 0; i < member->n_away; i++) {
+        const dsgd_absence *const a = &member->away[i];
+        const double away_s = fmin(a->end_s, member->step_s) - fmax(a->since_s, 0);
+        if (member->stage_of[a->host] == stage && away_s > 0)
+            speeds -= away_s / member->step_s / member->slowness[a->host];
+    }
+    return n / speeds;
 }

@@ -38,6 +38,7 @@ typedef struct dsgd_replica_costs {
     double *gather_s,
         *scatter_s; /* of a layer's parameters, and of its gradient, over the shards */
     double *merge_s; /* of a job's gradients of a stage that two hosts have, or all peers */
+    double *copy_s; /* of a stage's state from a peer to another */
 } dsgd_replica_costs;
 
 /** What a host sends another of its worker in a step. */
@@ -54,8 +55,15 @@ typedef struct dsgd_replica_state {
     dsgd_inner_stream *streams; /* [n_streams] */
     double *slow; /* [n_stages] sum of slowness over its steps */
     double *lane_slow; /* [n_hosts] of each host, likewise */
-    double *slowness; /* [n_groups] of which the rest follows; the first -1: there is none yet */
+    double *slowness; /* [n_groups] of which the rest follows, ... */
+    bool is_current; /* ... as of any next step of that slowness */
     double step_s, bubble_share;
+    double lost_s; /* of its hosts: what was done again */
+    /* Of peers: whose stage is which, who is away in the step, and what is known of them before and after it. */
+    int32_t *stage_of; /* [n_groups] */
+    int64_t n_away;
+    dsgd_absence *away; /* [n_away] the caller's */
+    dsgd_measured *measured, *measured_then; /* [n_groups] */
     double *
         ready_s; /* [n_parts] when the gradient of a part is complete, from the step's begin; ... */
     double
@@ -89,11 +97,18 @@ static inline int dsgd_replica_stage(const dsgd_replica *replica, size_t part)
 void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *member,
                        const double *slowness);
 
+/** Seconds of a micro-batch in a stage, both ways, of a host that is not slow. */
+double dsgd_replica_work_s(const dsgd_replica *replica, const dsgd_replica_state *member,
+                           int stage);
+
+/** The last step is made: the next one begins with what was measured in it. */
+void dsgd_replica_next(const dsgd_replica *replica, dsgd_replica_state *member);
+
 /** Tells of each pass of the last step, whose host is one of n_groups, in seconds from the step's begin. */
 void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *member,
                         void (*done)(void *listener, const dsgd_pipeline_pass *pass),
                         void *listener);
 
-/** Of a stage in the last step: the slowness of its hosts; of peers, of what they get done together. */
+/** Of a stage in the last step: the slowness of its hosts; of peers, of what those who are there get done together, by K of them. */
 double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,
                              int stage);

@@ -30,7 +30,12 @@ typedef struct dsgd_pipeline_shape {
 dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *error);
 
 /** What a task does with one micro-batch. In zero-bubble backward is the gradient of the inputs alone, and weights the rest. */
-typedef enum dsgd_pipeline_phase { DSGD_FORWARD, DSGD_BACKWARD, DSGD_WEIGHTS } dsgd_pipeline_phase;
+typedef enum dsgd_pipeline_phase {
+    DSGD_FORWARD,
+    DSGD_BACKWARD,
+    DSGD_WEIGHTS,
+    DSGD_LOST /* ended by a failure */
+} dsgd_pipeline_phase;
 
 typedef struct dsgd_pipeline_task {
     int32_t host, slot, part; /* that it is of; dsgd_pipeline_part() */
@@ -70,6 +75,18 @@ typedef struct dsgd_pipeline_pass {
     double since_s, end_s;
 } dsgd_pipeline_pass;
 
+/** A host of swarm that is not there, from a failure until it is known, and has its state again; or that moves. */
+typedef struct dsgd_absence {
+    int64_t host;
+    double since_s, known_s, end_s; /* of the step; since_s may be below 0 */
+    bool moves;
+} dsgd_absence;
+
+/** What swarm knows of a peer's slowness: a moving mean; the weight of what it is of, 0: nothing. */
+typedef struct dsgd_measured {
+    double mean, weight;
+} dsgd_measured;
+
 /** What may change with every step. All arrays are the caller's. */
 typedef struct dsgd_pipeline_seconds {
     const double *forward_s,
@@ -79,6 +96,12 @@ typedef struct dsgd_pipeline_seconds {
         message_s; /* [D] of one message, either way, between hosts d and d + 1, and [D - 1] of D - 1 and 0; NULL: 0 */
     const double *slowness; /* [D] (swarm: [D][K]) factor of all that host d does; NULL: 1 */
     const double *begin_s; /* likewise: when host d can begin; NULL: 0 */
+    /* Of swarm: whose stage is which, [D K], NULL: d of hosts d K to d K + K - 1; what is measured, likewise, also as it is at the end,
+     * NULL: slowness is known; and who is away, by since_s, a host's one after another: at any time a stage has a peer that is not. */
+    const int32_t *stage_of;
+    dsgd_measured *measured;
+    const dsgd_absence *away; /* [n_away] */
+    int64_t n_away;
     void (*done)(void *listener,
                  const dsgd_pipeline_pass *pass); /* is told of each task; NULL: nobody is */
     void *listener;
@@ -86,7 +109,9 @@ typedef struct dsgd_pipeline_seconds {
 
 typedef struct dsgd_pipeline_times {
     double makespan_s; /* the end of all */
-    double bubble_share; /* 1 - busy seconds of all hosts / (D makespan_s) */
+    double
+        bubble_share; /* 1 - busy seconds of all hosts / (D makespan_s), of swarm / those that they are there */
+    double lost_s; /* of busy seconds: what is done again */
 } dsgd_pipeline_times;
 
 /**

@@ -360,6 +360,125 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
     ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
 }
 
+/* --- peers that come and go ---------------------------------------------------------------------- */
+
+/** Two stages of so many peers, on links without limit: a micro-batch takes a second of each, both ways. */
+static support_case *two_stages(const char *algorithm, int workers, int64_t peers,
+                                int64_t micro_batches)
+{
+    support_case *c = swarm_of(algorithm, workers, 2, peers, micro_batches);
+    c->workload.step_s = 2 * (double)micro_batches;
+    c->platform.host_bandwidth_bytes_per_s = 1e30;
+    c->platform.host_latency_s = 0;
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    return c;
+}
+
+/** A peer of the last stage from one step to another: 24 / 3 + 1 s, then 24 / 2 + 1, then as before; it was away for that, and no
+ * other failure was. With a state of two seconds, and two of its start, it is back that much later. */
+TEST(a_stage_goes_on_without_a_peer)
+{
+    static dsgd_failure_event events[] = {
+        {0, 9, 26, 5}}; /* of hosts 3 to 5, from a step's begin on */
+    support_case *c = two_stages("local_sgd", 1, 3, 24);
+    c->config.failures.events = (dsgd_records){1, events};
+    c->config.failures.detect_s = 0;
+    const dsgd_run_result *r = &support_ok(c)->result;
+    ck_assert_double_eq_tol(r->virtual_s, 9 + 13 + 13 + 9, 44 * rounding);
+    ck_assert_double_eq_tol(r->failures.repair_s, 26 / 6.0, 1e-6);
+    ck_assert_double_eq_tol(r->failures.goodput, 1 - 26 / 6.0 / 44, 1e-9);
+    ck_assert_double_eq(r->failures.outlived + r->failures.moves, 1);
+    ck_assert_int_eq(r->failures.n, 1);
+    c->config.failures.restart_s = 2;
+    c->config.failures.checkpoint.bytes = 8e30; /* of both stages */
+    ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, 6 / 6.0, 1e-6);
+    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* the whole worker: a restart */
+    c->config.failures.checkpoint = (dsgd_checkpoint){.every = 1};
+    r = &support_ok(c)->result;
+    ck_assert_double_eq_tol(r->virtual_s, 4 * 9 + 0.5 + 26 + 2, 70 * rounding);
+    ck_assert_double_eq(r->failures.n, 1);
+    ck_assert(isnan(r->failures.outlived));
+}
+
+/** Amid a step of one stage of two peers: what it did is lost, and the other one does it; the next step is whole again. */
+TEST(a_peer_that_fails_amid_a_step_loses_its_part)
+{
+    static dsgd_failure_event events[] = {{0, 3, 20, 1}};
+    support_case *c = two_stages("local_sgd", 1, 2, 8);
+    c->workload.inner.pipeline.stages = 1;
+    c->config.failures.events = (dsgd_records){1, events};
+    c->config.failures.detect_s = 1;
+    const dsgd_run_result *const r = &support_ok(c)->result; /* 16 s of work in all */
+    ck_assert_double_eq_tol(r->virtual_s, 16 + 16 + 8 + 8, 48 * rounding);
+    ck_assert_double_eq_tol(r->failures.lost_s, 3 / 2.0, 1e-9);
+}
+
+/** Who is last does not leave its stage alone: its worker fails, all restart, and nothing is away then. */
+TEST(the_last_peer_of_a_stage_fails_its_worker)
+{
+    static dsgd_failure_event events[] = {{0, 5, 1000, 3}, {0, 14 + 2, 4, 2}};
+    support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s; then 8 + 1 */
+    c->config.failures.events = (dsgd_records){2, events};
+    c->config.failures.detect_s = 0;
+    c->config.failures.checkpoint.every = 1;
+    const dsgd_run_result *const r =
+        &support_ok(c)->result; /* at 16 s two seconds are lost, which take four */
+    ck_assert_double_eq_tol(r->virtual_s, 5 + 3 * 9 + 4 + 2, 40 * rounding);
+    ck_assert_double_eq(r->failures.outlived, 1);
+    ck_assert_int_eq(r->failures.n, 2);
+}
+
+/** Whoever fails, comes back or moves: the same losses at the same steps. */
+TEST(peers_change_times_and_no_values)
+{
+    support_case *c = support_new("allreduce", 4);
+    c->workload.inner.pipeline.stages = c->workload.inner.pipeline.peers = 2;
+    c->workload.inner.pipeline.micro_batches = 8;
+    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    const support_outcome *const still = support_ok(c);
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    c->config.failures.mtbf_s = 4 * still->result.step_mean_s;
+    c->config.failures.repair_s = still->result.step_mean_s;
+    c->config.failures.per = DSGD_PER_HOST;
+    c->config.failures.detect_s = 0;
+    c->config.failures.checkpoint.every = 1;
+    c->workload.inner.pipeline.speeds = 1;
+    c->workload.inner.pipeline.migrate_s = still->result.step_mean_s;
+    const support_outcome *const moved = support_ok(c);
+    ck_assert_double_gt(moved->result.failures.outlived, 10);
+    ck_assert_double_gt(moved->result.virtual_s, still->result.virtual_s);
+    ck_assert_uint_eq(moved->result.n_points, still->result.n_points);
+    for (size_t i = 0; i < still->result.n_points; i++)
+        ck_assert_double_eq(moved->points[i].at.loss, still->points[i].at.loss);
+    for (size_t i = 0; i < 4 * still->n_params; i++)
+        ck_assert_double_eq(moved->x[i], still->x[i]);
+}
+
+/** Of three layers the second stage has two: three peers each take 2 N / 3 + 1 passes of one; with two and four N / 2,
+ * and up to two of the slow stage.
+ * The peer that moves copies two thirds of the state first. */
+TEST(peers_move_to_the_stage_that_needs_them)
+{
+    const double n = 240;
+    support_case *c = two_stages("local_sgd", 1, 3, (int64_t)n);
+    make_transformer(c, 3);
+    c->workload.step_s = 3 * n; /* a second of each layer */
+    const double all_s = support_ok(c)->result.virtual_s;
+    ck_assert_double_eq_tol(all_s, 4 * (2 * n / 3 + 1), all_s * rounding);
+    c->workload.inner.pipeline.migrate_s = 10;
+    c->config.until.steps = 20;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.failures.moves, 1);
+    const double rest_s = (got->result.virtual_s - all_s / 4) / 19;
+    ck_assert_double_ge(rest_s, n / 2);
+    ck_assert_double_le(rest_s, n / 2 + 2 * 2);
+    c->workload.bytes = 3e9;
+    c->config.until.steps = 2;
+    const double moved_bytes = support_ok(c)->result.inner_bytes;
+    c->workload.inner.pipeline.migrate_s = 0;
+    ck_assert_double_eq_tol(moved_bytes - support_ok(c)->result.inner_bytes, 2e9, 10);
+}
+
 /** What peers sum at the end of a step is ready there, all of it. */
 TEST(pieces_of_peers_are_ready_at_once)
 {

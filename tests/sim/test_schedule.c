@@ -3,7 +3,8 @@
  * Schedules of pipelines: every micro-batch goes where it has to, when it can, and bubbles and memory are those of the closed forms
  * that sim/inner/README.md derives.
  */
-#include "sim/inner/schedule.h"
+#include "base/draw.h"
+#include "sim/inner/swarm.h"
 #include "tests/support/suite.h"
 
 enum { MOST = 32, MOST_HOSTS = 4 * MOST };
@@ -415,6 +416,169 @@ TEST_RANGE(a_micro_batch_comes_back_the_way_it_went, 1, 20)
     for (int64_t i = 0; i < 2 * d; i++)
         ck_assert_double_eq(t.gradient_s[i], last_s[i / 2][i % 2]);
     end(&t);
+}
+
+/* --- peers that are away, and speeds that are measured -------------------------------------------- */
+
+static void set_away(trial *t, const dsgd_absence *away, int64_t n)
+{
+    t->seconds.away = away;
+    t->seconds.n_away = n;
+}
+
+/* From the begin on: N / (K - 1) micro-batches each in the stage s, for which the first is there after s passes and behind whose last
+ * there are s to go; with more than one stage behind or before it, up to one pass more. */
+TEST_RANGE(a_stage_without_one_of_its_peers_shares_its_part, 2, 6)
+{
+    const double f = 1, b = 2;
+    for (int64_t d = 1; d <= 4; d++)
+        for (int64_t stage = 0; stage < d; stage++) {
+            const int64_t n = 4 * _i * (_i - 1);
+            trial t = begin_swarm(d, _i, n);
+            const dsgd_absence away = {stage * _i + 1, -5, -4, INFINITY, false};
+            set_away(&t, &away, 1);
+            run_even(&t, f, b, 0);
+            const double least_s = ((double)(n / (_i - 1)) + (double)stage) * (f + b);
+            ck_assert_double_ge(t.times.makespan_s, least_s * (1 - 1e-9));
+            ck_assert_double_le(t.times.makespan_s, least_s + (d <= 2 ? 1e-9 : f + b));
+            ck_assert_double_eq(t.busy_s[away.host] + t.times.lost_s, 0);
+            for (int64_t host = stage * _i; host < (stage + 1) * _i; host++)
+                if (host != away.host)
+                    ck_assert_double_eq_tol(t.busy_s[host], (double)n / (_i - 1) * (f + b), 1e-9);
+            end(&t);
+        }
+}
+
+/* One of two peers of the only stage: all that it did is done again, so that the other one does all. It is busy until the failure is
+ * known, unless that is after its own half: then the other half follows. Once all gradients are there nothing is lost. */
+TEST_RANGE(what_a_peer_had_done_is_done_again, 1, 40)
+{
+    const double f = 1, b = 2, half_s = 8 * (f + b), since_s = 0.7 * _i;
+    for (int known = 0; known < 3; known++) {
+        const double known_s = since_s + (double[]){0, 0.3, 20}[known];
+        trial t = begin_swarm(1, 2, 16);
+        set_away(&t, &(dsgd_absence){1, since_s, known_s, INFINITY, false}, 1);
+        run_even(&t, f, b, 0);
+        const bool is_over = since_s >= half_s;
+        ck_assert_double_eq_tol(t.times.makespan_s, half_s + (is_over ? 0 : fmax(half_s, known_s)),
+                                1e-9);
+        ck_assert_double_eq_tol(t.times.lost_s, is_over ? 0 : since_s, 1e-9);
+        ck_assert_double_eq_tol(t.busy_s[1], fmin(since_s, half_s), 1e-9);
+        end(&t);
+    }
+}
+
+/* Whoever fails and comes back when: what is done and not lost is every pass of every micro-batch once, and none is done while away. */
+TEST_RANGE(every_micro_batch_counts_once, 0, 60)
+{
+    enum { AWAY = 5 };
+    const int64_t d = 1 + _i % 5, peers = 2 + _i % 3, n = 8 + 2 * _i, jobs = 1 + _i % 2;
+    trial t = begin_of((dsgd_pipeline_shape){DSGD_PIPELINE_SWARM, d, n, 1, jobs, peers});
+    run_uneven(&t, (uint64_t)_i);
+    const double before_s = t.times.makespan_s;
+    dsgd_absence away[AWAY];
+    for (int64_t i = 0; i < AWAY; i++) { /* one at a time of each stage, and some fail twice */
+        const double since_s =
+            before_s *
+            (0.3 * (double)i +
+             0.1 * dsgd_draw_uniform((dsgd_draw){9, 0, (uint32_t)_i, (uint32_t)i, 0}) - 0.1);
+        away[i] = (dsgd_absence){i * 7 % d * peers + i % peers, since_s, since_s + 0.02 * before_s,
+                                 since_s + 0.1 * before_s, false};
+    }
+    t.seconds.slowness = NULL;
+    set_away(&t, away, AWAY);
+    run(&t);
+    double useful_s = -t.times.lost_s, all_s = 0;
+    for (int64_t host = 0; host < d * peers; host++)
+        useful_s += t.busy_s[host];
+    for (int64_t stage = 0; stage < d; stage++)
+        all_s += (double)n * (t.forward_s[stage] + t.backward_s[stage]);
+    ck_assert_double_eq_tol(useful_s, all_s, 1e-9 * all_s);
+    for (int64_t i = 0; i < d * jobs; i++)
+        ck_assert_double_le(t.gradient_s[i], t.times.makespan_s);
+    end(&t);
+}
+
+/* As many to a peer as before, until its passes have told; then as if speeds were known. A change is followed by 0.9 for each pass. */
+TEST(measured_speeds_become_the_known_ones)
+{
+    trial t = begin_swarm(1, 2, 40);
+    dsgd_measured measured[2] = {{0, 0}};
+    t.slowness[0] = 1;
+    t.slowness[1] = 2.7;
+    t.seconds.slowness = t.slowness;
+    run_even(&t, 1, 2, 0);
+    const double known_s = t.times.makespan_s;
+    t.seconds.measured = measured;
+    run_even(&t, 1, 2, 0);
+    ck_assert_double_eq_tol(t.times.makespan_s, 20 * 2.7 * 3, 1e-9);
+    run_even(&t, 1, 2, 0);
+    ck_assert_double_eq_tol(t.times.makespan_s, known_s, 1e-9);
+    const double weight = measured[1].weight, before = t.busy_s[1];
+    t.slowness[1] = 6;
+    run_even(&t, 1, 2, 0);
+    const double passes = 2 * t.busy_s[1] / 6 / 3, kept = weight * pow(0.9, passes);
+    ck_assert_double_eq_tol(
+        measured[1].mean, (kept * 2.7 + (1 - pow(0.9, passes)) * 6) / (kept + 1 - pow(0.9, passes)),
+        1e-9);
+    ck_assert_double_eq_tol(t.busy_s[1] / 6, before / 2.7, 1e-9); /* it is not known before */
+    for (int i = 0; i < 9; i++)
+        run_even(&t, 1, 2, 0);
+    t.seconds.measured = NULL;
+    const double then_s = t.times.makespan_s;
+    run_even(&t, 1, 2, 0);
+    ck_assert_double_eq_tol(then_s, t.times.makespan_s, 1e-9);
+    end(&t);
+}
+
+/* The least longest time of a stage: one peer each, and then one more wherever it is the longest. */
+static double best_split_s(int64_t stages, int64_t hosts, const double *work)
+{
+    double peers[MOST];
+    int64_t longest = 0;
+    for (int64_t d = 0; d < stages; d++)
+        peers[d] = 1;
+    for (int64_t i = stages; i <= hosts; i++) {
+        for (int64_t d = 0; d < stages; d++)
+            if (work[d] / peers[d] > work[longest] / peers[longest])
+                longest = d;
+        peers[longest] += i < hosts;
+    }
+    return work[longest] / peers[longest];
+}
+
+/* Whatever stages and peers take: the longest of all times never rises, no stage is left, and it comes to an end; of equal peers at the
+ * best split into whole numbers. One who is away stays. */
+TEST_RANGE(peers_migrate_until_no_move_helps, 0, 200)
+{
+    const int64_t stages = 2 + _i % 7, peers = 1 + _i % 6, hosts = stages * peers;
+    const bool equal = _i % 2 == 0;
+    double work[MOST], speed[MOST_HOSTS], longest_s = INFINITY;
+    int32_t stage_of[MOST_HOSTS];
+    int64_t moves = 0;
+    for (int64_t i = 0; i < hosts; i++) {
+        speed[i] = equal ? 1 : dsgd_draw_uniform((dsgd_draw){3, 0, (uint32_t)_i, (uint32_t)i, 0});
+        stage_of[i] = (int32_t)(i / peers);
+    }
+    for (int64_t d = 0; d < stages; d++)
+        work[d] = 0.1 + dsgd_draw_uniform((dsgd_draw){4, 0, (uint32_t)_i, (uint32_t)d, 0});
+    if (!equal && peers > 1)
+        speed[1] = 0;
+    do {
+        double speeds[MOST] = {0}, now_s = 0;
+        for (int64_t i = 0; i < hosts; i++)
+            speeds[stage_of[i]] += speed[i];
+        for (int64_t d = 0; d < stages; d++)
+            now_s = fmax(now_s, work[d] / speeds[d]);
+        ck_assert_double_le(now_s, longest_s);
+        longest_s = now_s;
+    } while (dsgd_swarm_migrate(stages, work, hosts, speed, stage_of) >= 0 && ++moves < 1000);
+    ck_assert_int_lt(moves, 100);
+    ck_assert_int_eq(dsgd_swarm_migrate(stages, work, hosts, speed, stage_of), -1);
+    if (equal)
+        ck_assert_double_eq_tol(longest_s, best_split_s(stages, hosts, work), 1e-9);
+    else
+        ck_assert_int_eq(stage_of[1], 1 / peers);
 }
 
 TEST(what_a_kind_does_not_allow_is_refused)

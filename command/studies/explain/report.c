@@ -396,6 +396,19 @@ static void append_inside(char **text, const explained *e, const point *p)
                     inside / 1e9);
 }
 
+/** Of peers that come and go by themselves. */
+static void append_peers(char **text, const explained *e, const point *p)
+{
+    const double outlived = mean_of(e, p, "outlived"), moves = mean_of(e, p, "moves");
+    if (outlived > 0)
+        dsgd_append(text,
+                    ". %.3g failures took a peer from its stage, which went on with the others",
+                    outlived);
+    if (moves > 0)
+        dsgd_append(text, "%s to the slowest stage peers moved %.3g times",
+                    outlived > 0 ? "," : ".", moves);
+}
+
 static void print_sentence(const explained *e, const point *p, const dsgd_facts *f)
 {
     const int best = best_of(p, -1);
@@ -419,6 +432,7 @@ static void print_sentence(const explained *e, const point *p, const dsgd_facts 
     if (best < 0 && strchr(text, ';') == NULL && !fails)
         dsgd_append(&text, "; nothing that was tried would make it faster");
     append_inside(&text, e, p);
+    append_peers(&text, e, p);
     append_failures(&text, e, p);
     append_instead(&text, p);
     putchar('\n');
