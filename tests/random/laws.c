@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/csv.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "command/experiment/experiment.h"
 #include "sim/registry.h"
@@ -567,6 +568,7 @@ static char *read_results(trial *t)
 {
     char *const manifest = dsgd_xprintf("%s/a/manifest.json", t->folder);
     t->manifest = json_load_file(manifest, 0, NULL);
+    dsgd_runs_unfold(json_object_get(t->manifest, "runs"));
     dsgd_error error = {""};
     if (t->manifest == NULL ||
         dsgd_csv_read(&t->runs, &error, "%s/a/runs.csv", t->folder) != DSGD_OK ||
