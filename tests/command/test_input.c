@@ -31,7 +31,7 @@ static const struct {
      "e.yaml:3:1: workers is an empty list"},
     {NULL, "run e.yaml --set wrokers=4", 2, "did you mean `workers`"},
     {NULL, "run e.yaml --set workers=four", 2, "--set workers=four"},
-    {NULL, "check e.yaml --set workers=1048576", 0, "1 run"},
+    {NULL, "check e.yaml --set workers=1048576", 0, "3 runs"},
     {NULL, "check e.yaml --set workers=1048577", 2,
      "is 1048577, but has to be between 1 and 1048576"},
     {NULL, "run e.yaml --set workers=0", 2, "between 1 and"},
