@@ -246,6 +246,13 @@ class Results:
         if self._manifest is None:
             with open(os.path.join(self.folder, "manifest.json"), encoding="utf-8") as file:
                 self._manifest = json.load(file)
+            runs = self._manifest.get("runs", [])
+            for before, run in zip(runs, runs[1:]):  # the file has what differs from the run before
+                for key, value in before.items():
+                    if key not in run:
+                        run[key] = value
+                    elif key != "algorithm" and isinstance(run[key], dict) and isinstance(value, dict):
+                        run[key] = {**value, **run[key]}
         return self._manifest
 
     def table(self, name):

@@ -14,14 +14,14 @@ typedef struct cursor {
     char separator[4]; /* and what else ends a field without quotes */
 } cursor;
 
-/** Removes the byte order mark of UTF-8 and the carriage returns at line ends. */
+/** Removes the byte order mark of UTF-8 and the carriage returns at line ends, the last one's too. */
 static void strip(char *text)
 {
     const char *from = text;
     if (strncmp(from, "\xef\xbb\xbf", 3) == 0)
         from += 3;
     for (; *from != '\0'; from++)
-        if (*from != '\r' || from[1] != '\n')
+        if (*from != '\r' || (from[1] != '\n' && from[1] != '\0'))
             *text++ = *from;
     *text = '\0';
 }
@@ -231,7 +231,7 @@ void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)
 
 void dsgd_csv_text(FILE *stream, const char *text)
 {
-    if (*text != '#' && strpbrk(text, ",\"\n") == NULL) { /* '#' begins a comment */
+    if (*text != '#' && strpbrk(text, ",\"\r\n") == NULL) { /* '#' begins a comment */
         fputs(text, stream);
         return;
     }

@@ -224,3 +224,63 @@ json_t *dsgd_json_file(const char *path)
         return NULL;
     return json_loadb(text, n, 0, NULL);
 }
+
+/** Whether a part of a run is folded too: its keys are those of any run, unlike an algorithm's. */
+static bool is_part(const char *member, const json_t *before, const json_t *value)
+{
+    return json_is_object(before) && json_is_object(value) && strcmp(member, "algorithm") != 0;
+}
+
+json_t *dsgd_runs_differ(const json_t *before, const json_t *run)
+{
+    json_t *const less = json_object(), *value = NULL;
+    const char *member = NULL, *key = NULL;
+    json_object_foreach((json_t *)run, member, value)
+    {
+        json_t *const old = json_object_get(before, member), *of_part = NULL;
+        if (json_equal(old, value) == 1)
+            continue;
+        if (!is_part(member, old, value)) {
+            json_object_set(less, member, value);
+            continue;
+        }
+        json_t *const part = json_object();
+        json_object_foreach(value, key, of_part)
+        {
+            if (json_equal(json_object_get(old, key), of_part) != 1)
+                json_object_set(part, key, of_part);
+        }
+        json_object_set_new(less, member, part);
+    }
+    return less;
+}
+
+void dsgd_runs_take(json_t *before, json_t *less)
+{
+    const char *member = NULL;
+    json_t *value = NULL;
+    json_object_foreach(less, member, value)
+    {
+        json_t *const old = json_object_get(before, member);
+        if (is_part(member, old, value))
+            json_object_update(old, value);
+        else
+            json_object_set_new(before, member, json_copy(value));
+    }
+}
+
+void dsgd_runs_unfold(json_t *runs)
+{
+    for (size_t i = 1; i < json_array_size(runs); i++) {
+        json_t *const run = json_array_get(runs, i), *before = json_array_get(runs, i - 1),
+                      *value = NULL;
+        const char *member = NULL;
+        json_object_foreach(run, member, value)
+        {
+            json_t *const old = json_object_get(before, member);
+            if (is_part(member, old, value))
+                json_object_update_missing(value, old);
+        }
+        json_object_update_missing(run, before);
+    }
+}

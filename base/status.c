@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #undef dsgd_fail /* what analyzers see */
@@ -74,11 +75,20 @@ typedef struct kept {
 
 static _Atomic(kept *) newest; /* threads of a run may make texts */
 
+/** fork() copies a page's entry, and the plans of 100,000 runs are 40,000 pages: of 2 MiB, 80. */
+static void have_large_pages(uintptr_t begin, size_t bytes)
+{
+    const uintptr_t large = 1 << 21, first = (begin + large - 1) / large * large;
+    if (bytes >= 4 * large)
+        (void)madvise((void *)first, (begin + bytes - first) / large * large, MADV_HUGEPAGE);
+}
+
 static kept *keep(size_t bytes)
 {
     kept *const k =
         dsgd_xcalloc(1, offsetof(kept, of) + (bytes < sizeof k->of ? sizeof k->of : bytes));
     k->bytes = bytes;
+    have_large_pages((uintptr_t)k->of.memory, bytes);
     k->before = newest;
     while (!atomic_compare_exchange_weak(&newest, &k->before, k)) {
     }

@@ -90,6 +90,20 @@ static dsgd_slurm_leaf *add_leaf(dsgd_slurm_topology *t, const char *name, const
     return &t->v[t->n++];
 }
 
+/** A leaf's, of a list; of all leaves together as many as of one list at most. */
+static dsgd_status add_nodes(dsgd_slurm_topology *t, dsgd_slurm_leaf *leaf, const char *list,
+                             size_t line, dsgd_error *error)
+{
+    const size_t before = leaf->nodes.n;
+    DSGD_TRY(at(leaf->file, line, dsgd_hostlist_expand(list, &leaf->nodes, error), error));
+    t->n_nodes += leaf->nodes.n - before;
+    return t->n_nodes <= DSGD_SLURM_MOST_HOSTS
+               ? DSGD_OK
+               : dsgd_refuse(error,
+                             "%s:%zu: \"%.60s\" makes more than %d nodes of all leaves together",
+                             leaf->file, line, list, DSGD_SLURM_MOST_HOSTS);
+}
+
 /** The value of a key on a line that begins at one, as Slurm reads: any case; NULL: none. */
 static const char *value_of(const char *line, const char *key)
 {
@@ -118,8 +132,7 @@ static dsgd_status read_line(const char *file, size_t number, const char *line,
     if (name == NULL)
         return dsgd_refuse(error, "%s:%zu: Nodes=%.40s without SwitchName= or BlockName=", file,
                            number, nodes);
-    return at(file, number,
-              dsgd_hostlist_expand(nodes, &add_leaf(t, name, file, number)->nodes, error), error);
+    return add_nodes(t, add_leaf(t, name, file, number), nodes, number, error);
 }
 
 dsgd_status dsgd_slurm_read(const char *file, const char *text, dsgd_slurm_topology *t,
@@ -172,7 +185,7 @@ static dsgd_status read_nodes(const char *file, struct fy_node *nodes, const cha
         const struct fy_mark *const mark = fy_token_start_mark(fy_node_get_scalar_token(e));
         const size_t line = mark == NULL ? 1 : (size_t)mark->line + 1;
         leaf = leaf != NULL ? leaf : add_leaf(t, name, file, line);
-        DSGD_TRY(at(file, line, dsgd_hostlist_expand(text, &leaf->nodes, error), error));
+        DSGD_TRY(add_nodes(t, leaf, text, line, error));
     }
     return DSGD_OK;
 }

@@ -27,6 +27,7 @@ typedef struct dsgd_slurm_leaf {
 typedef struct dsgd_slurm_topology {
     size_t n, n_inner; /* n_inner: switches of switches */
     dsgd_slurm_leaf *v;
+    size_t n_nodes; /* of all leaves */
     const char *speed; /* of the first LinkSpeed, whose unit Slurm leaves open; NULL: none */
     const char *include; /* the last line that names another file; NULL: none */
 } dsgd_slurm_topology;

@@ -7,9 +7,9 @@
 #include <jansson.h>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/option.h"
 #include "command/analysis/comparison.h"
+#include "command/analysis/run_table.h"
 #include "command/analysis/verdict.h"
 #include "command/console/data_folder.h"
 #include "command/runs/swept.h"
@@ -401,7 +401,7 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     data d = {.folder = folder};
     dsgd_whole_file file;
     DSGD_TRY(dsgd_figure_runs_open(folder, choice, &d.runs, error));
-    d.manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
+    d.manifest = dsgd_manifest_of(folder);
     d.experiment = json_string_value(json_object_get(d.manifest, "experiment"));
     find_measures(&d, choice->target);
     DSGD_TRY(read_points(&d, choice->points, error));

@@ -229,12 +229,19 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
     if (f->n_points > 0)
         DSGD_TRY(find_baseline(f, framing->baseline, error));
     /* The first that fits: where the baseline's own options are swept, it has their first values. */
+    size_t *const first = dsgd_keep(f->n[DSGD_PLACE] + 1, sizeof *first); /* by place; 0: none */
+    size_t *const next = dsgd_keep(f->n_points + 1, sizeof *next);
+    for (size_t i = f->n_points; i-- > 0;) {
+        const dsgd_frame_point *const p = &f->points[i];
+        if (strcmp(dsgd_frame_value(f, p, f->by), f->baseline) != 0)
+            continue;
+        next[i] = first[p->at[DSGD_PLACE]];
+        first[p->at[DSGD_PLACE]] = i + 1;
+    }
     for (dsgd_frame_point *p = f->points; p < f->points + f->n_points; p++)
-        for (size_t i = 0; p->baseline == NULL && i < f->n_points; i++)
-            if (f->points[i].at[DSGD_PLACE] == p->at[DSGD_PLACE] &&
-                f->points[i].at[DSGD_VARIATION] == p->at[DSGD_VARIATION] &&
-                strcmp(dsgd_frame_value(f, &f->points[i], f->by), f->baseline) == 0)
-                p->baseline = &f->points[i];
+        for (size_t i = first[p->at[DSGD_PLACE]]; p->baseline == NULL && i > 0; i = next[i - 1])
+            if (f->points[i - 1].at[DSGD_VARIATION] == p->at[DSGD_VARIATION])
+                p->baseline = &f->points[i - 1];
     return DSGD_OK;
 }
 

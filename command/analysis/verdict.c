@@ -254,6 +254,7 @@ dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
 {
     dsgd_framing all = *framing;
     dsgd_evidence of;
+    bool is_won = false;
     all.planned = true;
     *v = (dsgd_verdicts){.unvaried = ""};
     DSGD_TRY(dsgd_frame_open(runs, &all, &v->frame, error));
@@ -273,9 +274,10 @@ dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
         places[k].of = &of;
         if (places[k].n > 0)
             DSGD_TRY(judge(&places[k], target, v->out, &v->v[v->n++], error));
-        if (places[k].n > 1 && v->v[v->n - 1].winner != NULL)
-            v->unvaried = dsgd_unvaried(&v->frame, manifest);
+        is_won = is_won || (places[k].n > 1 && v->v[v->n - 1].winner != NULL);
     }
+    if (is_won)
+        v->unvaried = dsgd_unvaried(&v->frame, manifest);
     return DSGD_OK;
 }
 

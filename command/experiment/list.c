@@ -121,6 +121,7 @@ static int compare_names(const void *a, const void *b)
 static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *error)
 {
     const size_t n = experiment->n_runs;
+    void *const mark = dsgd_mark();
     name_of_run *const names = dsgd_keep(n + 1, sizeof *names);
     for (size_t i = 0; i < n; i++) {
         const dsgd_planned_run *const run = &experiment->runs[i];
@@ -141,6 +142,7 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
                                "differs in platforms or workloads as {sweep: [...]}",
                                experiment->path, names[i].run + 1, names[i - 1].run + 1,
                                names[i].text);
+    dsgd_drop(mark);
     return DSGD_OK;
 }
 

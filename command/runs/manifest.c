@@ -21,14 +21,28 @@
 #include "command/runs/swept.h"
 #include "models/record/replay.h"
 
-static json_t *run_json(const dsgd_planned_run *run)
+/** Whether an option, and those large ones alone, has the bytes that it has in the run before. */
+static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
+                         const dsgd_planned_run *before)
+{
+    if (o == &dsgd_experiment_options[DSGD_AXIS_PLATFORM])
+        return memcmp(&run->platform, &before->platform, sizeof run->platform) == 0;
+    return o == &dsgd_experiment_options[DSGD_AXIS_WORKLOAD] &&
+           memcmp(&run->workload, &before->workload, sizeof run->workload) == 0;
+}
+
+/** @p before: a run of which large members are left out where they are the same; NULL: none. */
+static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *before)
 {
     static const char *const members[] = {"algorithm", "label",    "workers",   "seed",
                                           "platform",  "workload", "inherent",  "imbalance",
                                           "until",     "learn",    "placement", "network",
                                           "exchange",  "failures", NULL};
-    json_t *const all = dsgd_json_options(dsgd_experiment_options, run), *const json =
-                                                                             json_object();
+    json_t *const all = json_object(), *const json = json_object();
+    for (const dsgd_option *o = dsgd_experiment_options; o->name != NULL; o++)
+        if (before == NULL || !is_as_before(o, run, before))
+            json_object_update_new(
+                all, dsgd_json_options((const dsgd_option[]){*o, DSGD_OPTION_END}, run));
     json_object_set(all, "algorithm", json_object_get(all, "algorithms"));
     json_object_set_new(all, "label", dsgd_json_text(run->label));
     if (run->config.learning == NULL)
@@ -79,25 +93,30 @@ static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t
     return text;
 }
 
-/** The runs first, first + 1, ..., end - 1 as they stand in a file: so numbers are compared. */
+/** As it stands in a file: so numbers are compared. */
+static json_t *as_read(const json_t *json)
+{
+    return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
+}
+
+/** The runs first, first + 1, ..., end - 1 as they stand in a file. */
 static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, size_t end)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *const stream = open_memstream(&text, &n);
-    DSGD_ASSERT(stream != NULL, "out of memory");
+    json_t *const runs = json_array(), *const before = json_object();
     for (size_t i = first; i < end; i++) {
         void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
-        fputc(i == first ? '[' : ',', stream);
-        json_t *const run = run_json(&experiment->runs[i]);
-        name_files(run, experiment);
-        json_dumpf(run, stream, JSON_COMPACT);
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        json_t *const now = run_json(run, i == first ? NULL : run - 1);
+        name_files(now, experiment);
+        const json_t *const read = as_read(now);
+        char *const text = strdup(json_dumps(dsgd_runs_differ(before, read), JSON_COMPACT));
+        DSGD_ASSERT(text != NULL, "out of memory");
         dsgd_drop(mark);
+        json_t *const differs = json_loads(text, 0, NULL);
+        free(text);
+        dsgd_runs_take(before, differs);
+        json_array_append_new(runs, differs);
     }
-    fputs(first == end ? "[]" : "]", stream);
-    DSGD_ASSERT(fclose(stream) == 0, "out of memory");
-    json_t *const runs = json_loadb(text, n, 0, NULL);
-    free(text);
     return runs;
 }
 
@@ -159,7 +178,7 @@ static void take_id(const json_t *json, char id[DSGD_RUN_ID])
 void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID])
 {
     void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
-    take_id(run_json(run), id);
+    take_id(run_json(run, NULL), id);
     dsgd_drop(mark);
 }
 
@@ -168,7 +187,7 @@ void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN
     static const char *const always[] = {"seed", "until", "label", "failures", NULL};
     static const char *const too[] = {"workload", "imbalance", "inherent", "placement", NULL};
     void *const mark = dsgd_mark();
-    json_t *const json = run_json(run);
+    json_t *const json = run_json(run, NULL);
     for (size_t k = 0; always[k] != NULL; k++)
         json_object_del(json, always[k]);
     json_object_del(json_object_get(json, "learn"), "optimizer");
@@ -192,12 +211,6 @@ static void replace_old_words(json_t *manifest)
         if (old != NULL)
             json_object_set_new(run, "network", json_string(dsgd_present_word(old)));
     }
-}
-
-/** As it stands in a file: so numbers are compared. */
-static json_t *as_read(const json_t *json)
-{
-    return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
 }
 
 /** Whether a manifest says of the run in this place of its list what run i of the experiment is. */
@@ -287,10 +300,22 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
     return DSGD_OK;
 }
 
+/** Earlier versions wrote all of each run. */
+static void fold(json_t *runs)
+{
+    json_t *const before = json_object();
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        json_t *const differs = dsgd_runs_differ(before, json_array_get(runs, i));
+        dsgd_runs_take(before, differs);
+        json_array_set_new(runs, i, differs);
+    }
+}
+
 json_t *dsgd_manifest_read(const char *folder)
 {
     json_t *const json = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
     replace_old_words(json);
+    fold(json_object_get(json, "runs"));
     return json;
 }
 
@@ -419,6 +444,7 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
     const bool is_folder = stat(source->path, &facts) == 0 && S_ISDIR(facts.st_mode);
     const json_t *const manifest = is_folder ? dsgd_manifest_read(source->path) : NULL;
     const char *const file = json_string_value(json_object_get(manifest, "file"));
+    dsgd_runs_unfold(json_object_get(manifest, "runs"));
     if (is_folder && file == NULL)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: there is no manifest of an experiment in this folder", source->path);

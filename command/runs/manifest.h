@@ -26,7 +26,7 @@ typedef struct dsgd_results_config {
 dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **manifest,
                               dsgd_error *error);
 
-/** Of a folder; NULL: it has none that is JSON. */
+/** Of a folder, its runs as dsgd_runs_differ() leaves them (base/json.h); NULL: it has none that is JSON. */
 json_t *dsgd_manifest_read(const char *folder);
 
 dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error);

@@ -15,7 +15,15 @@
 #include "command/runs/gpus.h"
 #include "command/runs/selection.h"
 
-/** A run of the pool. */
+/** What a process writes to stderr. */
+typedef struct heard {
+    int from; /* descriptor */
+    char sentence[512]; /* the last line of it */
+    size_t n_sentence; /* bytes of a line that has not ended */
+    char reason[512]; /* why SimGrid ended it; "": it did not */
+} heard;
+
+/** A run of the pool: there may be 100,000. */
 typedef struct task {
     const struct pool *of;
     size_t i; /* in the experiment */
@@ -26,10 +34,7 @@ typedef struct task {
     bool on_gpu; /* it has a place on one */
     size_t gpu_bytes; /* that it needs there; 0: not asked yet */
     dsgd_device_place place;
-    int said; /* descriptor: what the process writes to stderr */
-    char sentence[512]; /* the last line of it */
-    size_t n_sentence; /* bytes of a line that has not ended */
-    char reason[512]; /* why SimGrid ended it; "": it did not */
+    struct heard *heard; /* of its process; NULL: it has none */
     uint64_t moves; /* of its progress, when they last changed, ... */
     double moved_cpu_s; /* ... and its CPU time then */
 } task;
@@ -38,6 +43,9 @@ typedef struct pool {
     const dsgd_pool_config *config;
     task *tasks;
     size_t n_tasks, n_ended, n_failed;
+    size_t next; /* all tasks before have begun or ended */
+    task **running; /* [n_running], in any order: those with a process */
+    size_t n_running;
     dsgd_gpus gpus;
     dsgd_progress *progress; /* [n_runs], shared with the processes */
     dsgd_progress_view view;
@@ -150,14 +158,18 @@ static int run_here(const void *task_of_pool)
     return status;
 }
 
+static bool has_begun(const task *t)
+{
+    return t->start_wall_s > 0 || t->ended;
+}
+
 /** Whether a run that has yet to begin has the seed, and so perhaps the data, of this one. */
 static bool shares_seed(const pool *p, const task *t)
 {
     const dsgd_planned_run *const runs = p->config->experiment->runs;
-    for (size_t k = 0; k < p->n_tasks; k++) {
+    for (size_t k = p->next; k < p->n_tasks; k++) {
         const task *const other = &p->tasks[k];
-        if (other != t && other->start_wall_s == 0 && !other->ended &&
-            runs[other->i].config.seed == runs[t->i].config.seed)
+        if (other != t && !has_begun(other) && runs[other->i].config.seed == runs[t->i].config.seed)
             return true;
     }
     return false;
@@ -178,11 +190,15 @@ static void keep_data(const pool *p, const task *t)
 static bool start(pool *p, task *t)
 {
     keep_data(p, t);
-    const pid_t process = dsgd_child_start(run_here, t, &t->said);
-    if (process < 0)
+    t->heard = dsgd_xcalloc(1, sizeof *t->heard);
+    t->process = dsgd_child_start(run_here, t, &t->heard->from);
+    if (t->process < 0) {
+        free(t->heard);
+        t->process = 0;
         return false;
+    }
     t->start_wall_s = dsgd_wall_s();
-    t->process = process;
+    p->running[p->n_running++] = t;
     return true;
 }
 
@@ -192,31 +208,36 @@ static bool start(pool *p, task *t)
  */
 static void hear(const pool *p, task *t)
 {
+    heard *const h = t->heard;
     char bytes[4096];
-    for (ssize_t n = 0; (n = read(t->said, bytes, sizeof bytes)) > 0;)
+    for (ssize_t n = 0; (n = read(h->from, bytes, sizeof bytes)) > 0;)
         for (ssize_t k = 0; k < n; k++) {
-            const bool is_full = t->n_sentence + 1 == sizeof t->sentence;
+            const bool is_full = h->n_sentence + 1 == sizeof h->sentence;
             if (bytes[k] != '\n' && !is_full) {
-                t->sentence[t->n_sentence++] = bytes[k];
-                t->sentence[t->n_sentence] = '\0';
-            } else if (bytes[k] == '\n' && t->n_sentence > 0) {
-                const char *const reason = dsgd_cluster_reason(t->sentence);
-                if (reason != NULL && t->reason[0] == '\0')
-                    snprintf(t->reason, sizeof t->reason, "%s", reason);
-                dsgd_progress_say(&p->view, t->i, t->sentence);
-                t->n_sentence = 0;
+                h->sentence[h->n_sentence++] = bytes[k];
+                h->sentence[h->n_sentence] = '\0';
+            } else if (bytes[k] == '\n' && h->n_sentence > 0) {
+                const char *const reason = dsgd_cluster_reason(h->sentence);
+                if (reason != NULL && h->reason[0] == '\0')
+                    snprintf(h->reason, sizeof h->reason, "%s", reason);
+                dsgd_progress_say(&p->view, t->i, h->sentence);
+                h->n_sentence = 0;
             }
         }
 }
 
 /** Its process has ended: nothing that it left unfinished stays. */
-static void take_leave(const pool *p, task *t)
+static void take_leave(pool *p, task *t)
 {
     hear(p, t);
-    if (t->n_sentence > 0)
-        dsgd_progress_say(&p->view, t->i, t->sentence);
-    close(t->said);
+    if (t->heard->n_sentence > 0)
+        dsgd_progress_say(&p->view, t->i, t->heard->sentence);
+    close(t->heard->from);
+    free(t->heard);
     t->process = 0;
+    for (size_t k = 0; k < p->n_running; k++)
+        if (p->running[k] == t)
+            p->running[k] = p->running[--p->n_running];
     dsgd_part_remove_unfinished(p->config->results->folder, t->i);
     const char *const record = record_path(p->config, t->i);
     if (record != NULL)
@@ -303,10 +324,8 @@ static dsgd_status end_overdue(pool *p, dsgd_error *error)
 {
     const dsgd_run_limits limits = p->config->limits;
     const double most_stalled_s = limits.stall_s > 0 ? limits.stall_s : DSGD_STALL_S;
-    for (size_t k = 0; k < p->n_tasks; k++) {
-        task *const t = &p->tasks[k];
-        if (t->process == 0)
-            continue;
+    for (size_t k = p->n_running; k-- > 0;) {
+        task *const t = p->running[k];
         const char *what = NULL;
         dsgd_outcome outcome = DSGD_RUN_FAILED;
         if (stalled_s(p, t) >= most_stalled_s) {
@@ -359,20 +378,15 @@ static void show_progress(pool *p, bool last)
 /** If fork() fails, waits for a running process to end; without one the run has failed. */
 static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
-    int64_t under_way = 0;
-    for (size_t k = 0; k < p->n_tasks; k++)
-        under_way += p->tasks[k].process != 0;
-    for (size_t k = 0; k < p->n_tasks && under_way < p->config->jobs; k++) {
+    while (p->next < p->n_tasks && has_begun(&p->tasks[p->next]))
+        p->next++;
+    for (size_t k = p->next; k < p->n_tasks && (int64_t)p->n_running < p->config->jobs; k++) {
         task *const t = &p->tasks[k];
-        if (t->start_wall_s > 0 || t->ended || !find_place(p, t))
+        if (has_begun(t) || !find_place(p, t) || start(p, t))
             continue;
-        if (start(p, t)) {
-            under_way++;
-            continue;
-        }
         dsgd_error why;
         dsgd_fail(&why, DSGD_OK, "no process for the run: %m");
-        if (under_way > 0)
+        if (p->n_running > 0)
             return DSGD_OK;
         DSGD_TRY(end(p, t, DSGD_RUN_FAILED, &why, error));
     }
@@ -381,10 +395,8 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 
 static void kill_all(pool *p)
 {
-    for (size_t k = 0; k < p->n_tasks; k++) {
-        task *const t = &p->tasks[k];
-        if (t->process == 0)
-            continue;
+    while (p->n_running > 0) {
+        task *const t = p->running[0];
         kill(t->process, SIGKILL);
         dsgd_child_end(t->process);
         take_leave(p, t);
@@ -395,26 +407,27 @@ static void kill_all(pool *p)
 static dsgd_status wait_for_one(pool *p, dsgd_error *error)
 {
     int state = 0;
-    for (size_t k = 0; k < p->n_tasks; k++)
-        if (p->tasks[k].process != 0)
-            hear(p, &p->tasks[k]);
+    for (size_t k = 0; k < p->n_running; k++)
+        hear(p, p->running[k]);
     const pid_t process = dsgd_child_ended(&state);
-    task *t = p->tasks;
-    while (process > 0 && t < p->tasks + p->n_tasks && t->process != process)
-        t++;
-    if (process <= 0 || t == p->tasks + p->n_tasks)
+    size_t at = 0;
+    while (process > 0 && at < p->n_running && p->running[at]->process != process)
+        at++;
+    if (process <= 0 || at == p->n_running)
         return DSGD_OK;
+    task *const t = p->running[at];
     hear(p, t); /* the last that it said */
-    const bool has_reason = t->reason[0] != '\0';
+    const heard *const h = t->heard;
+    const bool has_reason = h->reason[0] != '\0';
     const bool cannot_write = WIFEXITED(state) && WEXITSTATUS(state) == DSGD_EIO;
     dsgd_error why;
     dsgd_fail(&why, DSGD_OK, "the process of the run %s %d%s%s",
               WIFEXITED(state) ? "left without results, with exit status" : "died of signal",
               WIFEXITED(state) ? WEXITSTATUS(state) : WTERMSIG(state),
               has_reason               ? "; SimGrid: "
-              : t->sentence[0] == '\0' ? ""
+              : h->sentence[0] == '\0' ? ""
                                        : "; the last that it said: ",
-              has_reason ? t->reason : t->sentence);
+              has_reason ? h->reason : h->sentence);
     return end(p, t, DSGD_RUN_FAILED, interrupted || cannot_write ? NULL : &why, error);
 }
 
@@ -467,6 +480,7 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
     }
     const dsgd_work *const runs = dsgd_runs_by_cost(config->experiment, has, &p->n_tasks);
     p->tasks = dsgd_keep(p->n_tasks, sizeof *p->tasks);
+    p->running = dsgd_keep(p->n_tasks, sizeof(task *));
     for (size_t k = 0; k < p->n_tasks; k++)
         p->tasks[k] = (task){.of = p, .i = runs[k].i, .cost = runs[k].cost};
     return DSGD_OK;

@@ -261,6 +261,8 @@ static const struct {
     {2, "Include more.conf\nSwitchName=s0 Switches=s1\n", "give the files that it includes, too"},
     {2, "- switch: s1\n  nodes: \"\"\n", "no line of it has nodes"},
     {3, "- switch: s1\n  nodes: [n1\n", "neither a topology.conf nor YAML"},
+    {2, "SwitchName=s Nodes=n[0-99999]\nSwitchName=t Nodes=m[0-99999]\n",
+     ":2: \"m[0-99999]\" makes more than 131072 nodes of all leaves together"},
 };
 
 TEST_ROWS(a_broken_topology_costs_a_sentence, bad_topologies)

@@ -31,6 +31,9 @@ static const struct {
      "e.yaml:3:1: workers is an empty list"},
     {NULL, "run e.yaml --set wrokers=4", 2, "did you mean `workers`"},
     {NULL, "run e.yaml --set workers=four", 2, "--set workers=four"},
+    {NULL, "check e.yaml --set workers=1048576", 0, "3 runs"},
+    {NULL, "check e.yaml --set workers=1048577", 2,
+     "is 1048577, but has to be between 1 and 1048576"},
     {NULL, "run e.yaml --set workers=0", 2, "between 1 and"},
     {NULL, "run e.yaml --set workers=2.5", 2, "whole number"},
     {NULL, "run e.yaml --set workers.count=2", 2, "--set workers.count=2: there is no such key"},
@@ -348,6 +351,30 @@ TEST_ROWS(little_of_anything_ends_with_a_sentence_and_never_hangs, limits)
                                strstr(output, _i == BLOCKS ? "File too large" : "dsgd: ")),
                           "%s, ulimit %s %ld: %d %s", all_commands[i], limits[_i].option, value,
                           status, output);
+        }
+}
+
+/** As a user of its own: the limit counts all that a user runs, and does not hold for root. */
+TEST(few_processes_end_with_a_sentence_and_never_hang)
+{
+    enum { MOST = 2 };
+    static const char user[] = "setpriv --reuid 54321 --regid 54321 --clear-groups";
+    char *output = NULL;
+    if (geteuid() != 0 ||
+        shell(dsgd_xprintf("%s %s --version 2>&1", user, DSGD_BINARY), &output) != 0)
+        return; /* only root may be another user; or this user may not read the program */
+    write_for_all_commands();
+    shell_ends(0, "chmod -R a+rwX %s", folder);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        for (int n = 1; n <= MOST; n++) {
+            const int status =
+                shell(dsgd_xprintf("cd %s && export DSGD_DATA=%s && exec 2>&1; ulimit -c 0; exec "
+                                   "timeout -k 1 20 %s "
+                                   "prlimit --nproc=%d %s %s",
+                                   folder, DSGD_SOURCE_DIR, user, n, DSGD_BINARY, all_commands[i]),
+                      &output);
+            ck_assert_msg(status == 0 || ((status == 3 || status == 5) && strstr(output, "dsgd: ")),
+                          "%s, ulimit -u %d: %d %s", all_commands[i], n, status, output);
         }
 }
 

@@ -380,6 +380,45 @@ TEST_ROWS(a_plug_in_of_other_headers_is_refused, headers)
            headers[_i].same ? "doubling" : "other.so was built for interface ");
 }
 
+/** What its constructor leaves shows that a plug-in was loaded. */
+TEST(nothing_but_the_command_line_loads_a_plug_in)
+{
+    static const char *const commands[] = {"check e.yaml",
+                                           "run e.yaml -o other",
+                                           "compare tp",
+                                           "report tp -o tp.html",
+                                           "plot tp throughput",
+                                           "merge tp -o merged",
+                                           "timeline tp --format text",
+                                           "explain tp",
+                                           "list algorithms",
+                                           "describe algorithm touching",
+                                           "tune e.yaml -o tuned",
+                                           "task e.yaml",
+                                           "replay tp.record -o replayed",
+                                           "import tp -o i.yaml",
+                                           "platform check touching.so",
+                                           "test algorithm touching",
+                                           "check e.yaml --set algorithms=./touching.so",
+                                           "check e.yaml --set platform=touching.so"};
+    expect("sed 's/= \"doubling\"/= \"touching\"/' template.c > mine/my_algorithm.c && printf "
+           "'#include "
+           "<stdio.h>\n"
+           "__attribute__((constructor)) static void touch(void) { fclose(fopen(\"loaded\", "
+           "\"w\")); }\n'"
+           " >> mine/my_algorithm.c && sed -i 's/-std=[^ ]*//' mine/CMakeLists.txt && " BUILD
+           " && cp mine/build/my_algorithm.so touching.so",
+           0, NULL);
+    expect(dsgd_xprintf("printf '%%s' '%s' | sed 's/doubling/touching/' > e.yaml", experiment), 0,
+           NULL);
+    expect("usr/bin/dsgd run e.yaml -o tp --plugin ./touching.so && rm loaded", 0, NULL);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        expect(dsgd_xprintf(
+                   "timeout 20 usr/bin/dsgd %s >said 2>&1; test $? -lt 100 && test ! -e loaded",
+                   commands[i]),
+               0, NULL);
+}
+
 TEST(the_same_plug_in_twice_is_refused)
 {
     expect("usr/bin/dsgd list algorithms --plugin my_algorithm.so --plugin my_algorithm.so", 2,

@@ -2,6 +2,8 @@
  * @file test_sweep.c
  * Sweeps: any value of an experiment, or its platform, by a list of alternatives.
  */
+#include <sys/resource.h>
+
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
@@ -204,3 +206,35 @@ TEST(a_sweep_in_a_file_that_is_named_is_refused)
     ck_assert_has(dsgd_ends(2, "check e.yaml --set platform=p.yaml"),
                   "p.yaml:1:16: host_latency is a sweep");
 }
+
+#if !defined(DSGD_ADDRESS_SANITIZER) &&                                                            \
+    !defined(DSGD_THREAD_SANITIZER) /* whose memory is not the program's */
+
+/** KB that the largest program so far has had. */
+static long most_memory(void)
+{
+    struct rusage usage;
+    ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/** Of 100,000 runs there is one plan and one manifest: 4 KB of each; with all parameters of each it was 160. */
+TEST_RANGE(a_run_more_takes_kilobytes, 0, 2) /* _i: of what is swept */
+{
+    static const char *const swept[] = {"exchange.fusion", "workload.step"};
+    enum { FEW = 1000, MANY = 5000, MOST_KB = 8 };
+    long before = 0;
+    for (int n = FEW; n <= MANY; n += MANY - FEW) {
+        write_experiment("");
+        const char *const command = dsgd_xprintf(
+            "run e.yaml -o r%d --only 1 --set algorithms=allreduce --set workers=4 --set "
+            "until.steps=1 --set '%s={sweep: {from: 1, to: %d, n: %d}}'",
+            n, swept[_i], n, n);
+        dsgd_ends(0, "%s", command);
+        dsgd_ends(0, "%s", command); /* with the manifest that is there */
+        ck_assert_int_lt(most_memory() - before, n == FEW ? 200000 : (MANY - FEW) * MOST_KB);
+        before = most_memory();
+    }
+    ck_assert_has(shell_ends(0, "cd %s && wc -c < r%d/manifest.json", folder, MANY), "\n");
+}
+#endif

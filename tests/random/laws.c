@@ -4,6 +4,7 @@
  */
 #include "tests/random/laws.h"
 
+#include "base/json.h"
 #include "base/option.h"
 #include "base/status.h"
 #include "tests/random/trial.h"
@@ -386,6 +387,7 @@ static char *read_results(trial *t)
 {
     char *const manifest = dsgd_xprintf("%s/a/manifest.json", t->folder);
     t->manifest = json_load_file(manifest, 0, NULL);
+    dsgd_runs_unfold(json_object_get(t->manifest, "runs"));
     dsgd_error error = {""};
     if (t->manifest == NULL ||
         dsgd_csv_read(&t->runs, &error, "%s/a/runs.csv", t->folder) != DSGD_OK ||

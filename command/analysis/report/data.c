@@ -4,8 +4,6 @@
  */
 #include "command/analysis/report/data.h"
 
-#include "base/json.h"
-
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *p)
 {
     return dsgd_frame_ratio(&report->frame, p, p->baseline == p ? NULL : p->baseline,
@@ -21,7 +19,7 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
         return dsgd_fail(error, DSGD_EIO, "%s/runs.csv: there is no run in it", folder);
     DSGD_TRY(dsgd_csv_need(&report->runs, "run", &column, error));
     DSGD_TRY(dsgd_csv_need(&report->runs, "workers", &column, error));
-    report->manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
+    report->manifest = dsgd_manifest_of(folder);
     if (report->manifest == NULL)
         return dsgd_fail(error, DSGD_EIO,
                          "%s/manifest.json is missing or no JSON: it says what the runs are. `dsgd "
