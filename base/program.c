@@ -13,6 +13,13 @@
 
 #include "base/file.h"
 
+/*
+ * Of jemalloc, where it is linked: a thread that finds no memory for an arena of its own (ulimit -d) ends
+ * the process by a signal, so that all have the first one, which is there before main().
+ */
+extern const char *malloc_conf;
+const char *malloc_conf = "narenas:1";
+
 char *dsgd_program_path(void)
 {
     char program[4096];

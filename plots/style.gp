@@ -1,6 +1,6 @@
 # The style of all figures. Copy this file, change it, and pass the copy by `dsgd plot DIR --style FILE`.
 
-# Names, and looks: colour, marker, dash, fill (3: solid; 0: empty; 1, 4 to 7: hatched). Eight colours in steps of lightness, CIELAB distances
+# Names, and looks: colour, marker, dash, fill (3: solid; 0: empty; 1, 2, 4 to 7: hatched). Eight colours in steps of lightness, CIELAB distances
 # of at least 38, 28 as seen with deuteranopia, 30 with protanopia, 16 with tritanopia, and 11 in grey. Who shares a colour has another marker
 # and another fill. Names that are not here (plug-ins, labels) take a spare look: first of a colour that the figure does not have.
 title_allreduce = 'Allreduce-SGD';           look_allreduce = '#000000 7 1 3'
@@ -43,7 +43,7 @@ title_moshpit = 'Moshpit SGD';               look_moshpit = '#FD8835 11 5 0'
 title_decoupled_diloco = 'Decoupled DiLoCo'; look_decoupled_diloco = '#7BD1F8 13 5 0'
 title_dedloc = 'DeDLOC';                     look_dedloc = '#A40A0F 14 5 0'
 title_cluster_based = 'cluster-based SGD';   look_cluster_based = '#1B7A63 12 5 0'
-title_dadm = 'DADM';                         look_dadm = '#0600BE 1 5 0'
+title_dadm = 'DADM';                         look_dadm = '#0600BE 1 5 2'
 title_horovod = 'Horovod'
 array spare_look[16] = ['#2F0552 3 5 6', '#7BD1F8 5 5 7', '#1B7A63 9 5 7', '#A40A0F 10 5 7', '#6188D7 5 5 6', '#FD8835 7 5 7', \
                         '#0600BE 15 5 6', '#000000 1 5 6', '#6188D7 8 5 7', '#2F0552 7 5 7', '#000000 8 5 7', '#0600BE 6 5 7', \

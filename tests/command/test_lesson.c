@@ -19,6 +19,7 @@ static const double rounding = 1e-12; /* of some operations in double on numbers
 
 static dsgd_experiment experiment;
 static dsgd_data *points;
+static dsgd_split *split; /* NULL: workers draw from all */
 static dsgd_timeline timeline;
 static dsgd_lesson_run run;
 static double models[MOST_HOSTS][2]; /* as the run itself has them in the end */
@@ -59,6 +60,9 @@ static void record(const char *algorithm, bool with_ledger)
     run.n_hosts = WORKERS + dsgd_n_servers(&config);
     ck_assert_int_eq(dsgd_data_open(&config.learning->data, config.seed, false, &points, NULL),
                      DSGD_OK);
+    ck_assert_int_eq(dsgd_split_new(&config.learning->split, points, config.seed, WORKERS,
+                                    config.algorithm->own_batches, &split, NULL),
+                     DSGD_OK);
     run.quadratic = dsgd_quadratic_of(&points->train);
     if (with_ledger)
         dsgd_lesson_apply(&run);
@@ -67,6 +71,8 @@ static void record(const char *algorithm, bool with_ledger)
 static void forget(void)
 {
     dsgd_data_close(points);
+    free(split);
+    split = NULL;
     run = (dsgd_lesson_run){.n_workers = 0};
     remove_folder();
 }
@@ -82,7 +88,8 @@ static void gradient(int worker, long step, int n, const double *x, double *g)
     const dsgd_stream stream = {.seed = experiment.runs[0].config.seed,
                                 .n_samples = points->train.n,
                                 .n_workers = WORKERS,
-                                .batch = BATCH};
+                                .batch = BATCH,
+                                .split = split};
     g[0] = g[1] = 0;
     for (int j = 0; j < n; j++) {
         const uint32_t i = stream_sample(&stream, (uint32_t)worker, (uint64_t)step, (uint32_t)j);

@@ -38,15 +38,15 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
               bounds[_i]);
     char *rows = read_file("r/runs.csv");
     const char *const header = strsep(&rows, "\n");
-    ck_assert_has(
-        header,
-        ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
-        "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,"
-        "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
-        "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
-        "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,"
-        "sent_max_bytes,energy_j,cost,currency,samples_per_cost,failures,goodput,lost_s,"
-        "detect_s,repair_s,restart_s,checkpoint_s,daly_s,bubble_share,inner_bytes,why,wall_s");
+    ck_assert_has(header,
+                  ",bytes,final_loss,final_accuracy,final_consensus,local_loss,"
+                  "local_accuracy,local_accuracy_min,exposed_mean_s,active_mean,"
+                  "lag_mean,lag_max,gradient_staleness_mean,gradient_staleness_max,"
+                  "partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
+                  "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,"
+                  "sent_max_bytes,energy_j,cost,currency,samples_per_cost,failures,goodput,lost_s,"
+                  "detect_s,repair_s,restart_s,checkpoint_s,daly_s,outlived,moves,bubble_share,"
+                  "inner_bytes,why,wall_s");
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 
@@ -81,7 +81,7 @@ TEST(ages_and_local_models_come_out)
         "gradient_staleness_max,partial_skipped,partial_duplicates,pieces,piece_bytes,collective,"
         "partial_collective,exchange_mode,network,timed_by,sent_mean_bytes,sent_max_bytes,"
         "energy_j,cost,currency,samples_per_cost,failures,goodput,lost_s,detect_s,repair_s,"
-        "restart_s,checkpoint_s,daly_s,bubble_share,inner_bytes,why,wall_s\n");
+        "restart_s,checkpoint_s,daly_s,outlived,moves,bubble_share,inner_bytes,why,wall_s\n");
 }
 
 TEST(whose_the_samples_are_is_said_where_they_are_split)

@@ -226,9 +226,11 @@ static void expect_varied(const dsgd_option *options, const char *above)
             expect_varied(o->fields, name);
         if (o->kind != DSGD_DOUBLE || strcmp(name, "workload.bytes") == 0)
             continue;
-        const double x = o->max <= 1 ? 0.25
-                         : strcmp(o->unit == NULL ? "" : o->unit, "s") ? 40
-                                                                       : 1e-6;
+        const char *const unit = o->unit == NULL ? "" : o->unit;
+        const double x = o->max <= 1                   ? 0.25
+                         : strcmp(unit, "s") == 0      ? 1e-6
+                         : strcmp(unit, "flop/s") == 0 ? 4e9
+                                                       : 40;
         const char *const output = dsgd_ends(0, "check e.yaml --sensitivity --set %s=%g", name,
                                              fmin(o->max, fmax(o->min, x)));
         ck_assert_msg((strstr(output, dsgd_xprintf("  %s  ", name)) != NULL) !=
