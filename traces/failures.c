@@ -82,8 +82,7 @@ const dsgd_option dsgd_failures_options[] = {
     DSGD_OPTION_CHOICE(
         dsgd_failures_config, per, unit_pers,
         "what fails together: a worker, the platform's islands (nodes) or groups, or each host of "
-        "a "
-        "worker of several; where one is enough to fail it, but by `swarm`, whose peers go on"),
+        "a worker of several; where one is enough to fail it, but by `swarm`, whose peers go on"),
     DSGD_OPTION_AS("repair", DOUBLE, dsgd_failures_config, repair_s,
                    "from a failure until its workers are back; 0: others take over at once",
                    .max = 1e15, .unit = "s", .words = never),

@@ -54,6 +54,8 @@ static const char *const speeds[] = {"known", "measured", NULL};
 #define PIPELINE(field, init_, ...)                                                                \
     DSGD_OPTION_AS(#field, LONG, dsgd_inner, pipeline.field, __VA_ARGS__, .init = init_)
 
+enum { N_CHUNKS = 2 }; /* where nobody says how many */
+
 static const dsgd_option pipeline_options[] = {
     PIPELINE(stages, 1, "hosts in a row, each with a part of the layers; 1: there is no pipeline",
              .min = 1, .max = 4096),
@@ -64,7 +66,8 @@ static const dsgd_option pipeline_options[] = {
         "in which order a stage takes them forward and backward (sim/inner/README.md has "
         "their bubbles)",
         .words = dsgd_pipeline_words, .init = DSGD_PIPELINE_1F1B),
-    PIPELINE(chunks, 2, "parts of the model on each host, of `interleaved`", .min = 1, .max = 64),
+    PIPELINE(chunks, N_CHUNKS, "parts of the model on each host, of `interleaved`", .min = 1,
+             .max = 64),
     PIPELINE(peers, 1, "hosts of each stage, of `swarm`: a micro-batch takes one of them", .min = 1,
              .max = 4096),
     DSGD_OPTION_AS("speeds", CHOICE, dsgd_inner, pipeline.speeds,
@@ -268,6 +271,11 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
                            "workload: inner: pipeline: migrate_every: there is no other stage: "
                            "give 2 or more, or leave it out");
     const bool in_chunks = inner->pipeline.schedule == DSGD_PIPELINE_INTERLEAVED;
+    if (!in_chunks && inner->pipeline.chunks > 0 && inner->pipeline.chunks != N_CHUNKS)
+        return dsgd_refuse(error,
+                           "workload: inner: pipeline: chunks (%jd) are of `schedule: "
+                           "interleaved`: leave them out, or give that",
+                           inner->pipeline.chunks);
     if (t->parameters > 0 && t->layers < inner->pipeline.stages)
         return dsgd_refuse(error,
                            "workload: inner: pipeline: %jd stages, but the transformer has "

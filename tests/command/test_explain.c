@@ -89,6 +89,26 @@ TEST(a_slow_stage_is_named)
     expect_text(strstr(output, "diloco"), "diloco: 0 % of a step is waiting");
 }
 
+/** Of two stages of three peers, whose first takes twice as long: one fails, and one moves to it. */
+TEST(peers_that_fail_and_move_are_told)
+{
+    write_file(
+        "e.yaml",
+        "platform: idle-switch\nworkload: {bytes: 6, step: 16s, samples: 1, inner: {pipeline: {"
+        "stages: 2, micro_batches: 12, schedule: swarm, peers: 3, migrate_every: 20s}, "
+        "activations: 0}}\n"
+        "workers: [2]\nimbalance: [{kind: slow, worker: 0, factor: 3}, {kind: slow, worker: 1, "
+        "factor: 3}, "
+        "{kind: slow, worker: 2, factor: 3}]\nuntil: {steps: 20}\nalgorithms: "
+        "[allreduce]\nnetwork: nics\n"
+        "failures: {per: host, policy: quorum, events: [{worker: 1, host: 3, at: 30s}]}\n");
+    char *const output = explained("e.yaml");
+    for (char *c = output; (c = strchr(c, '\n')) != NULL;)
+        *c = ' '; /* where lines are broken does not matter */
+    expect_text(output, ". 1 failure took a peer from its stage, which went on with the others. ");
+    expect_text(output, ". A peer moved to a slower stage. ");
+}
+
 /** Of two pipelines of two hosts; seconds of a message of 1 GB: 0.1, and of host 3 with a tenth of the bandwidth a second. */
 TEST(what_passes_inside_is_told_and_slow_hosts_of_it_are_named)
 {

@@ -678,7 +678,8 @@ TEST(what_does_not_fit_is_refused)
         "4 micro_batches, but the transformer's batch is 3: give at most that many",
         "8 micro_batches of all jobs, but the transformer's batch is 7: give at most that many",
         "peers are of `schedule: swarm`: leave them out, or give that",
-        "a peer of `swarm` is one host: leave out tensor and shards"};
+        "a peer of `swarm` is one host: leave out tensor and shards",
+        "chunks (4) are of `schedule: interleaved`: leave them out, or give that"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;
@@ -692,6 +693,8 @@ TEST(what_does_not_fit_is_refused)
             inner->pipeline.schedule = schedule_of("swarm");
         if (i == 2 || i == 3 || i == 9 || i == 14)
             make_transformer(c, 4);
+        if (i == 15)
+            inner->pipeline.chunks = 4;
         if (i == 10) {
             make_transformer(c, 11);
             inner->pipeline.schedule = schedule_of("interleaved");

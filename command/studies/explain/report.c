@@ -402,11 +402,11 @@ static void append_peers(char **text, const explained *e, const point *p)
     const double outlived = mean_of(e, p, "outlived"), moves = mean_of(e, p, "moves");
     if (outlived > 0)
         dsgd_append(text,
-                    ". %.3g failures took a peer from its stage, which went on with the others",
-                    outlived);
+                    ". %.3g failure%s took a peer from its stage, which went on with the others",
+                    outlived, outlived == 1 ? "" : "s");
     if (moves > 0)
-        dsgd_append(text, "%s to the slowest stage peers moved %.3g times",
-                    outlived > 0 ? "," : ".", moves);
+        dsgd_append(text, "%s moved to a slower stage",
+                    moves == 1 ? ". A peer" : dsgd_xprintf(". %.3g peers", moves));
 }
 
 static void print_sentence(const explained *e, const point *p, const dsgd_facts *f)
