@@ -76,7 +76,7 @@ static const dsgd_option pipeline_options[] = {
                    .words = speeds),
     DSGD_OPTION_AS("migrate_every", DOUBLE, dsgd_inner, pipeline.migrate_s,
                    "of `swarm`: so often a peer moves to another stage, if a step gets shorter by "
-                   "that; 0: they stay (the paper has 60 s and 300 s)",
+                   "that; 0: they stay",
                    .max = 1e12, .unit = "s"),
     PIPELINE(jobs, 1,
              "that train independently, such as adapters of one frozen model: their micro-batches "
