@@ -387,6 +387,14 @@ static double time_of_payload(void *payload)
     return -negative;
 }
 
+/** Waits for a transfer; a link of the user's file may be off, by its `state_file`. */
+static void await(sg_comm_t transfer)
+{
+    if (sg_comm_wait(transfer) != SG_OK)
+        dsgd_give_up("a link in the platform's file fails, by its profile, and a message is lost: "
+                     "leave out its state_file, or slow it by a bandwidth_file");
+}
+
 static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
 {
     const double sent_s = simgrid_get_clock();
@@ -396,19 +404,19 @@ static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
         put = sg_mailbox_put_async((sg_mailbox_t)out, payload_of_time(sent_s), (int64_t)out_bytes);
     if (in != NULL) {
         void *payload = NULL;
-        sg_comm_wait(sg_mailbox_get_async((sg_mailbox_t)in, &payload));
+        await(sg_mailbox_get_async((sg_mailbox_t)in, &payload));
         const double peer_s = time_of_payload(payload);
         if (peer_s > started_s)
             started_s = peer_s;
     }
     if (put != NULL)
-        sg_comm_wait(put);
+        await(put);
     return started_s;
 }
 
 static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
-    sg_mailbox_put((sg_mailbox_t)mailbox, payload, (int64_t)bytes);
+    await(sg_mailbox_put_async((sg_mailbox_t)mailbox, payload, (int64_t)bytes));
 }
 
 static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
@@ -423,7 +431,7 @@ static dsgd_transfer *isend(dsgd_mailbox *mailbox, void *payload, double bytes)
 
 static void transfer_wait(dsgd_transfer *transfer)
 {
-    sg_comm_wait((sg_comm_t)transfer);
+    await((sg_comm_t)transfer);
 }
 
 static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
@@ -433,7 +441,9 @@ static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 
 static void *receive(dsgd_mailbox *mailbox)
 {
-    return sg_mailbox_get((sg_mailbox_t)mailbox);
+    void *payload = NULL;
+    await(sg_mailbox_get_async((sg_mailbox_t)mailbox, &payload));
+    return payload;
 }
 
 const dsgd_simulator dsgd_simulator_simgrid = {

@@ -562,6 +562,27 @@ TEST(a_platform_of_simgrid_is_tried_once)
     ck_assert_has(output, "has 4 hosts, but 8 workers");
 }
 
+/** A message that is lost has not come: its run has failed. Before and after the link is off runs are ok. */
+TEST(a_link_of_simgrid_that_fails_fails_the_run)
+{
+    write_experiment("");
+    write_file(
+        "p.xml",
+        "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
+        "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><zone id=\"z\" "
+        "routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/><link "
+        "id=\"l\" bandwidth=\"1GBps\" latency=\"1us\" state_file=\"l.off\"/><route src=\"a\" "
+        "dst=\"b\"><link_ctn id=\"l\"/></route></zone></platform>\n");
+    static const char words[] =
+        "run e.yaml -o r --force --set workers=2 --set platform=p.xml --set "
+        "algorithms='[allreduce, ad_psgd]'";
+    write_file("l.off", "0.25 0\n0.75 1\n");
+    ck_assert_has(dsgd_ends(5, words), "a link in the platform's file fails, by its profile");
+    ck_assert_ptr_null(strstr(read_file("r/runs.csv"), ",ok,"));
+    write_file("l.off", "100 0\n");
+    dsgd_ends(0, words);
+}
+
 /** A process that dies when its rows are written has done its run. */
 TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
 {
