@@ -42,13 +42,14 @@ ROOMS = [
     ("studies", "command/*tune/*.c", "tune"),
     ("analysis", "command/*report/*.c", "report compare fuzz"),
     ("analysis", "command/*/published.c", "reproduce"),
+    ("analysis", "command/*/verdict.c command/*/sentences.c command/*/contest.c command/*/doubts.c", "verdict report compare tune"),
     ("analysis", "command/*/exchanges.c", "exchanges"),
     ("analysis", "command/*/figure*.c command/*/plot.c command/*/gnuplot.c command/*/summary.c",
-     "reproduce report phase compare plot"),
+     "reproduce report phase compare plot timeline"),
     ("analysis", "command/*/target.c command/*/crossing.c", "report compare tune plot"),
     ("analysis", "command/*/comparison.c command/*/compare.c", "report compare tune fuzz"),
     ("analysis", "command/analysis/*.c",
-     "report reproduce compare tune sensitivity plot"),
+     "report reproduce compare tune sensitivity verdict explain plot"),
     ("studies", "command/*/phase*.c", "phase"),
     ("studies", "command/*/sensitivity*.c", "sensitivity input"),
     ("studies", "command/*reproduce.c", "reproduce"),
@@ -65,7 +66,7 @@ ROOMS = [
     ("runs", "command/*replay*.c", "record_files"),
     ("runs", "command/*/estimate.c command/*/expand.c command/*check.c", "tables input shards"),
     ("runs", "command/*/prepare.c command/*merge.c command/*/selection.c", "sweep shards fuzz"),
-    ("runs", "command/run.c command/run/*.c command/runs/*.c", "sweep tables expenses reproduce run shards fuzz"),
+    ("runs", "command/run.c command/run/*.c command/runs/*.c", "sweep tables expenses reproduce run exchanges shards fuzz input"),
     ("commands", "command/*.c", "tables schema input describe"),
     ("models", "models/data/split.c", "split data"),
     ("models", "models/data/*.c", "data images stream split fuzz zoo"),
@@ -77,22 +78,34 @@ ROOMS = [
     ("devices", "models/devices/*.c", "devices encodings values networks matmul"),
     ("traces", "traces/platform.c", "traces platforms"),
     ("traces", "traces/expenses.c", "expenses"),
+    ("traces", "traces/failures.c", "failures failing open"),
+    ("traces", "traces/nccl*.c", "nccl cluster fuzz"),
+    ("traces", "traces/fabric.c", "fabrics traces"),
+    ("traces", "traces/regions.c traces/platform_xml.c", "platforms traces maxmin input"),
+    ("traces", "traces/chakra.c traces/kineto.c traces/slurm.c traces/step_*.c", "import cluster import_kineto imbalance_fit fuzz"),
     ("traces", "traces/fit.c", "imbalance_fit imbalance"),
-    ("traces", "traces/workload.c", "traces fuzz"),
+    ("traces", "traces/workload.c", "traces inner schema fuzz"),
     ("traces", "traces/closed_form.c", "traces collectives server messages platforms"),
     ("traces", "traces/*.c", "traces imbalance"),
     ("base", "base/draw.c", "draw traces data"),
     ("base", "base/csv.c base/file.c base/json.c", "fuzz sweep report expenses imbalance_fit compare run"),
     ("base", "base/*.c", "draw option round status schema tables input describe run"),
+    ("network", "sim/network/maxmin.c sim/network/paths.c sim/network/machine.c",
+     "platforms fabrics accounting nics exchange maxmin traces"),
+    ("network", "sim/network/placement.c", "platforms inner traces schema"),
     ("network", "sim/network/*.c",
      "spans staging pair messages server collectives accounting exchange alone platforms nics hang"),
     ("sim", "sim/graph.c", "graph gossip"),
-    ("sim", "sim/check.c sim/config.c", "schema input exchanges"),
+    ("sim", "sim/check.c sim/config.c", "schema exchanges failing slowing inner input"),
     ("sim", "sim/run.c", "memory spans accounting exchange algorithms@alone"),
     ("sim", "sim/conformance/*.c", "plugin conformance@alone"),
+    ("sim", "sim/inner/*.c sim/engine/stages.c sim/exchange/inside.c", "inner schedules explain timeline"),
+    ("sim", "sim/engine/failing.c sim/engine/coming_back.c sim/engine/restarting.c sim/exchange/quorum.c sim/exchange/shares.c",
+     "failing open failures explain run"),
+    ("sim", "sim/engine/slowing.c", "slowing failing explain"),
     ("sim", "sim/engine/timeline.c", "spans timeline lesson"),
     ("sim", "sim/engine/ledger.c", "memory spans accounting timeline lesson"),
-    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings algorithms@alone"),
+    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings record:replays algorithms@alone"),
     ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
     ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
     ("sim", "sim/exchange/pair*.c", "memory staging pair alone against_arrivals hang conformance=ad_psgd@alone"),
@@ -125,10 +138,15 @@ ROOMS = [
      "memory spans accounting staging cancel exchange staleness messages server fragments against_oracle drop_compute servers "
      "laws hang@alone partial@alone closed@alone conformance=allreduce,ad_psgd@alone"),
     ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*@alone"),
+    ("algorithms", "algorithms/roles/*.c algorithms/template/*.c", "plugin"),
     ("algorithms", "algorithms/*.c",
      "memory traffic outer staleness@alone encoded against_arrivals against_oracle conformance=*@alone "
-     "servers laws algorithms@alone"),
+     "servers laws failing algorithms@alone"),
 ]
+# What survivors are tried by, too, when they are tried again.
+REST = ("schema draw option round values encodings exchange accounting partial pair outer servers staleness zero differing_data oracle "
+        "inner slowing failures failing open nccl traces platforms fabrics describe sweep tables expenses compare reproduce report "
+        "explain lesson cluster import record:replays run exchanges plugin verdict tune sensitivity phase random timeline")
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")
 OPERATORS = [  # what, by what
     (r"(?<=\s)<=(?=\s)", ["<", ">="]), (r"(?<=\s)>=(?=\s)", [">", "<="]), (r"(?<=\s)<(?=\s)", ["<=", ">"]),
@@ -335,6 +353,8 @@ def killed_by(build, suite, path, folder, limits):
 def try_one(build, path, lines, mutant, arguments):
     number_of_line, before, after = mutant
     suites = row_of(path)[2].split()
+    if arguments.again:
+        suites += [s for s in REST.split() if s not in suites]
     with tempfile.TemporaryDirectory(prefix="dsgd-mutant-") as folder:
         changed = list(lines)
         changed[number_of_line] = after
@@ -396,7 +416,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="passes over so many of those drawn")
     parser.add_argument("--only", action="append", metavar="FILE:LINE", help="all mutants of a line, none drawn")
-    parser.add_argument("--again", action="store_true", help="tries those that have survived in the log without a reason")
+    parser.add_argument("--again", action="store_true", help="tries those that have survived in the log without a reason, by more suites")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="prints all mutants and runs nothing")
     parser.add_argument("--log", help="a file of one JSON object per mutant, appended to; what is in it is not tried again")
@@ -439,7 +459,11 @@ def main():
         tasks = {pool.submit(try_one, build, path, lines, m, arguments): (path, m) for path, lines, m in drawn}
         for task in concurrent.futures.as_completed(tasks):
             path, (number, before, after) = tasks[task]
-            verdict, why = task.result()
+            try:
+                verdict, why = task.result()
+            except (OSError, subprocess.CalledProcessError) as error:  # the others go on
+                print("not tried   %s:%d: %s" % (path, number + 1, error), flush=True)
+                continue
             verdicts[(path, number + 1, before, after)] = verdict
             print("%-11s %s:%d: %s  ->  %s   [%s]" % (verdict, path, number + 1, before.strip(), after.strip(), why), flush=True)
             if arguments.log:
