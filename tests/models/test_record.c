@@ -225,6 +225,10 @@ static const support_outcome *run_until_accuracy(support_case **c)
     (*c)->learning.evaluate.every = 2;
     const support_outcome *const run = support_ok(*c);
     ck_assert_double_lt(run->result.steps, 60);
+    const size_t last = run->result.n_points - 1;
+    ck_assert_uint_gt(last, 1);
+    for (size_t i = 0; i <= last; i++) /* the first that has it is the last */
+        ck_assert_int_eq(run->points[i].at.accuracy >= 0.4, i == last);
     return run;
 }
 
