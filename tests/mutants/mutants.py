@@ -112,7 +112,7 @@ ROOMS = [
     ("sim", "sim/exchange/server*.c",
      "memory server spans staging against_arrivals servers alone conformance=ssp@alone"),
     ("sim", "sim/exchange/messages*.c",
-     "memory messages spans against_arrivals servers conformance=ringmaster,dsgd_aau@alone"),
+     "memory messages spans against_arrivals servers conformance=ringmaster,dsgd_aau,cluster_based@alone"),
     ("sim", "sim/exchange/partial*.c",
      "memory partial@alone traffic against_oracle staleness laws fragments spans conformance=eager_majority,wagma@alone"),
     ("sim", "sim/exchange/closed*.c", "memory collectives exchange fragments closed conformance=allreduce@alone"),
