@@ -361,7 +361,8 @@ TEST(few_processes_end_with_a_sentence_and_never_hang)
     static const char user[] = "setpriv --reuid 54321 --regid 54321 --clear-groups";
     char *output = NULL;
     if (geteuid() != 0 ||
-        shell(dsgd_xprintf("%s %s --version 2>&1", user, DSGD_BINARY), &output) != 0)
+        shell(dsgd_xprintf("%s prlimit --nproc=1000 %s --version 2>&1", user, DSGD_BINARY),
+              &output) != 0)
         return; /* only root may be another user; or this user may not read the program */
     write_for_all_commands();
     shell_ends(0, "chmod -R a+rwX %s", folder);
