@@ -5,6 +5,7 @@
 #include "sim/run.h"
 #include "sim/engine/failing.h"
 #include "sim/engine/observe.h"
+#include "sim/engine/peers.h"
 
 #include <float.h>
 

@@ -5,8 +5,9 @@
  *
  * The last peer of a stage that is there does not leave it: when it fails the worker does, and comes back as others do, with that peer.
  */
-#include "sim/engine/failing.h"
+#include "sim/engine/peers.h"
 
+#include "sim/engine/failing.h"
 #include "sim/inner/swarm.h"
 #include "sim/result.h"
 

@@ -8,6 +8,7 @@
 #include "sim/engine/failing.h"
 
 #include "sim/engine/observe.h"
+#include "sim/engine/peers.h"
 #include "sim/result.h"
 #include "sim/run.h"
 

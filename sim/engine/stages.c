@@ -8,8 +8,8 @@
  * else on the wires.
  */
 #include "base/round.h"
-#include "sim/engine/engine.h"
 #include "sim/engine/observe.h"
+#include "sim/engine/peers.h"
 #include "sim/result.h"
 
 double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at)

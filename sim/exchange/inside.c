@@ -5,6 +5,7 @@
  * collectives of the run's library, of all groups of a stage at once. Of peers each sends whole micro-batches to all of the next stage,
  * evenly, and they are taken to send to one each at once; a stage's gradient is summed over them at the end of a job.
  */
+#include "sim/engine/peers.h"
 #include "sim/exchange/closed.h"
 #include "sim/exchange/plan.h"
 #include "sim/network/nodes.h"
