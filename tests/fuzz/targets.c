@@ -56,6 +56,8 @@ const fuzz_target fuzz_targets[] = {
     {"number", fuzz_number, NULL},
     {"cluster", fuzz_cluster, NULL},
     {"import", fuzz_import, "tests/fuzz/corpus/cluster/*|tests/fuzz/corpus/fit/*"},
+    {"task", fuzz_task, "course/*/task*.yaml"},
+    {"plugin", fuzz_plugin, NULL},
     {NULL, NULL, NULL},
 };
 
@@ -802,4 +804,115 @@ void fuzz_import(const uint8_t *bytes, size_t n)
     dsgd_experiment e;
     status = dsgd_experiment_open(in.output, NULL, 0, DSGD_NUMERICS_OFF, &e, &error);
     DSGD_ASSERT(status == DSGD_OK, "what was imported is no experiment: %s", error.text);
+}
+
+/* --- what whoever sets a task has written ----------------------------------------------------- */
+
+/** A task for an experiment of two workers and two steps: it is passed where no goal is missed. */
+void fuzz_task(const uint8_t *bytes, size_t n)
+{
+    static const char learnt[] =
+        "{workers: 2, algorithms: [allreduce, {name: local_sgd, label: l}], "
+        "workload: resnet50-a100, platform: cloud, until: {steps: 2}}";
+    static const char *const names[] = {"task.yaml", NULL};
+    const char *const mine = dsgd_xprintf("%s/mine.yaml", folder());
+    const char *const asked = dsgd_xprintf("%s/task.yaml", folder());
+    const char *const words[] = {"task", mine, "--task", asked, "--jobs", "1", NULL};
+    dsgd_error error = {""};
+    write_into_folder("mine.yaml", learnt, strlen(learnt));
+    write_parts_into_folder(&bytes, &n, names);
+    const dsgd_status status = run_command(&dsgd_command_task, words, "task.txt", &error);
+    const bool missed = strstr(read_from_folder("task.txt"), "\nnot yet: ") != NULL;
+    DSGD_ASSERT(status != DSGD_OK || !missed, "passed, but not yet");
+    DSGD_ASSERT(status == DSGD_OK || missed || error.text[0] != '\0', "status %d without a word",
+                status);
+}
+
+/* --- what a plug-in exports ------------------------------------------------------------------- */
+
+typedef struct inner {
+    int64_t steps;
+    double seconds;
+} inner;
+
+static const dsgd_option inner_options[] = {
+    DSGD_OPTION_LONG(inner, steps, 1, 0, 8, NULL, "steps"),
+    DSGD_OPTION_DOUBLE(inner, seconds, 0, 0, 1, "s", "seconds"),
+    DSGD_OPTION_END,
+};
+
+/**
+ * A row `name kind offset default min max word...`, whose offset is a multiple of 8, as a compiler
+ * gives it; of kinds that need a table, a registry or a size, those are there.
+ */
+static dsgd_option row_of(char *line)
+{
+    enum { MOST_WORDS = 4, FIRST_WORD = 6, MOST = FIRST_WORD + MOST_WORDS };
+    const char **const fields = dsgd_keep(MOST + 1, sizeof *fields);
+    double x[FIRST_WORD] = {0};
+    for (int i = 0; i < MOST && line != NULL; i++) {
+        fields[i] = strsep(&line, " ");
+        if (i < FIRST_WORD)
+            x[i] = strtod(fields[i], NULL);
+    }
+    return (dsgd_option){.name = fields[0],
+                         .kind = (dsgd_option_kind)(x[1] >= 0 && x[1] <= 99 ? x[1] : DSGD_END),
+                         .offset = x[2] >= 0 && x[2] < 1e9 ? 8 * (size_t)x[2] : SIZE_MAX - 7,
+                         .help = "a row",
+                         .init = x[3],
+                         .min = x[4],
+                         .max = x[5],
+                         .words = fields + FIRST_WORD,
+                         .init_text = fields[FIRST_WORD],
+                         .fields = inner_options,
+                         .record_size = sizeof(inner),
+                         .registry = dsgd_graph_kinds,
+                         .key = "name"};
+}
+
+/** Whether a field lies in another's bytes, as no struct has it. */
+static bool fields_overlap(const dsgd_option *rows)
+{
+    for (const dsgd_option *a = rows; a->name != NULL; a++)
+        for (const dsgd_option *b = rows; b != a; b++)
+            if (a->offset < b->offset + sizeof(dsgd_table) &&
+                b->offset < a->offset + sizeof(dsgd_table))
+                return true;
+    return false;
+}
+
+/** The bytes of a struct, a table's rows, and an entry: what is taken fills that struct alone. */
+void fuzz_plugin(const uint8_t *bytes, size_t n)
+{
+    enum { MOST_ROWS = 16, MOST_BYTES = 4096 };
+    const uint8_t *part = NULL;
+    const size_t n_part = next_part(&bytes, &n, &part);
+    char *rest = text_of(part, n_part);
+    dsgd_option rows[MOST_ROWS] = {{.name = NULL}};
+    const double size = strtod(strsep(&rest, "\n"), NULL);
+    size_t n_rows = 0;
+    while (rest != NULL && n_rows < MOST_ROWS)
+        rows[n_rows++] = row_of(strsep(&rest, "\n"));
+    if (n_rows < MOST_ROWS)
+        rows[n_rows++] = (dsgd_option)DSGD_OPTION_END;
+    const dsgd_about about = {.name = "x",
+                              .summary = "y",
+                              .params_size = size >= 0 && size <= MOST_BYTES ? (size_t)size : 0,
+                              .options = rows,
+                              .n_options = n_rows};
+    dsgd_error error = {""};
+    dsgd_status status = dsgd_about_check(&about, &error);
+    expect_sentence(status, &error);
+    if (status != DSGD_OK || fields_overlap(rows))
+        return;
+    dsgd_config *config = NULL;
+    void *const params = dsgd_xcalloc(1, about.params_size + 1);
+    dsgd_options_default(rows, params);
+    status = dsgd_config_open(fuzz_file(0, bytes, n), &config, &error);
+    if (status == DSGD_OK)
+        status = dsgd_config_read(config, dsgd_config_root(config), rows, NULL, params, &error);
+    expect_sentence(status, &error);
+    if (status == DSGD_OK)
+        expect_json(rows, params);
+    free(params);
 }

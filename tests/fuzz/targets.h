@@ -31,7 +31,9 @@
     X(placement)                                                                                   \
     X(number)                                                                                      \
     X(cluster)                                                                                     \
-    X(import)
+    X(import)                                                                                      \
+    X(task)                                                                                        \
+    X(plugin)
 
 #define X(name) void fuzz_##name(const uint8_t *bytes, size_t n);
 FUZZ_TARGETS(X)

@@ -455,21 +455,27 @@ def main():
         print("%s, unchanged, is %s by %s" % (path, verdict, why), flush=True)
         if verdict != "survived":
             return 2
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        tasks = {pool.submit(try_one, build, path, lines, m, arguments): (path, m) for path, lines, m in drawn}
-        for task in concurrent.futures.as_completed(tasks):
-            path, (number, before, after) = tasks[task]
-            try:
-                verdict, why = task.result()
-            except (OSError, subprocess.CalledProcessError) as error:  # the others go on
-                print("not tried   %s:%d: %s" % (path, number + 1, error), flush=True)
-                continue
+    said = threading.Lock()
+
+    def one(path, lines, mutant):
+        number, before, after = mutant
+        change = "%s:%d: %s  ->  %s" % (path, number + 1, before.strip(), after.strip())
+        try:
+            verdict, why = try_one(build, path, lines, mutant, arguments)
+        except (OSError, subprocess.CalledProcessError) as error:  # the others go on
+            print("not tried   %s: %s" % (change, error), flush=True)
+            return
+        with said:
             verdicts[(path, number + 1, before, after)] = verdict
-            print("%-11s %s:%d: %s  ->  %s   [%s]" % (verdict, path, number + 1, before.strip(), after.strip(), why), flush=True)
+            print("%-11s %s   [%s]" % (verdict, change, why), flush=True)
             if arguments.log:
                 with open(arguments.log, "a") as log:
                     log.write(json.dumps({"verdict": verdict, "file": path, "line": number + 1, "from": before, "to": after,
                                           "why": why}) + "\n")
+
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for task in [pool.submit(one, *mutant) for mutant in drawn]:
+            task.result()
     return report(verdicts)
 
 
