@@ -141,8 +141,9 @@ char *work_is_conserved(const trial *t)
         result(t, "compute_share") * result(t, "virtual_s") * (1 - bubbles) * hosts_of(run);
     const double step_s = number_in(json_object_get(run, "workload"), "step"),
                  should_s = result(t, "steps") * step_s;
-    const double most_s = should_s + (exact ? 0 : step_s);
-    return differ(is_s, fmin(fmax(is_s, should_s), most_s))
+    const double rounding_s = 1e-14 * result(t, "virtual_s"); /* of the share */
+    const double most_s = should_s + (exact ? 0 : step_s) + rounding_s;
+    return differ(is_s, fmin(fmax(is_s, should_s - rounding_s), most_s))
                ? dsgd_xprintf("computes %.17g s instead of %.17g s", is_s, should_s)
                : NULL;
 }
@@ -189,10 +190,10 @@ char *no_nic_carries_more(const trial *t)
         dsgd_find_word(topologies, topology) < 0)
         return not_asked;
     part changed = plainly(t, "d_psgd", "auto");
-    part *const there = platform_of(&changed);
-    part_set(there, "host_bandwidth", failing ? "1e9" : "1e6");
     if (failing)
         part_set(&changed, "failures", "{links: [{per: worker, which: 0, factor: 1e-3}]}");
+    part *const there = platform_of(&changed);
+    part_set(there, "host_bandwidth", failing ? "1e9" : "1e6");
     if (number_in(platform, "island_hosts") > 0)
         part_set(there, "island_bandwidth", "1e6");
     const dsgd_csv runs = trial_changed(t, "u", &changed, &why);

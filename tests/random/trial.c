@@ -51,6 +51,14 @@ void trial_write(const char *folder, const char *name, const part *experiment)
     fclose(stream);
 }
 
+/** Whether workers or links fail, of all algorithms or of the one. */
+static bool may_fail(const part *experiment)
+{
+    const part *const list = part_find(experiment, "algorithms");
+    return part_find(experiment, "failures") != NULL ||
+           (list != NULL && list->n > 0 && part_find(&list->parts[0], "failures") != NULL);
+}
+
 char *trial_run_into(const trial *t, const char *name, const char *file, const char *options)
 {
     char *output = NULL;
@@ -58,9 +66,8 @@ char *trial_run_into(const trial *t, const char *name, const char *file, const c
         dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
     const int exit_status = trial_run(t, &output, arguments);
     /* A worker that fails may leave others waiting for ever, which is a result. */
-    if (exit_status == 0 || (exit_status == 5 && part_find(t->experiment, "failures") != NULL)) {
+    if (exit_status == 0 || (exit_status == 5 && may_fail(t->experiment)))
         return NULL;
-    }
     char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);
     return why;
 }
