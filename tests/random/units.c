@@ -81,12 +81,17 @@ static void drop_nothings(json_t *value)
     }
 }
 
-/** Whether files or tables of machines, which have their own seconds, are in it; hosts have 1 Gf. */
+/**
+ * Whether files or tables of machines, which have their own seconds, are in it; hosts have 1 Gf. Where messages of some latency share
+ * a NIC with others of none, these have the share that SimGrid gives to a latency of 1 s.
+ */
 static bool has_own_seconds(const json_t *run)
 {
     const json_t *const platform = json_object_get(run, "platform");
     bool has = strcmp(json_string_value(json_object_get(platform, "library")), "mpi") != 0 ||
                strcmp(json_string_value(json_object_get(platform, "topology")), "xml") == 0 ||
+               (strcmp(json_string_value(json_object_get(platform, "topology")), "groups") == 0 &&
+                json_number_value(json_object_get(platform, "host_latency")) == 0) ||
                json_number_value(json_object_get(platform, "reference_speed")) > 0 ||
                json_is_string(json_object_get(json_object_get(run, "failures"), "trace"));
     const json_t *const imbalance = json_object_get(run, "imbalance");
