@@ -179,11 +179,13 @@ void dsgd_progress_ended(const dsgd_progress_view *view, size_t i)
     if (view->form == DSGD_PROGRESS_OFF ||
         (view->form == DSGD_PROGRESS_AUTO && dsgd_wall_s() - view->start_wall_s < AT_ONCE_S))
         return;
+    void *const mark = dsgd_mark();
     const char *const status = dsgd_results_field(view->results, i, "status");
     if (view->form == DSGD_PROGRESS_JSON)
         print_json(row_json(view, i, status));
     else
         print_row(view, i, status);
+    dsgd_drop(mark);
 }
 
 void dsgd_progress_say(const dsgd_progress_view *view, size_t i, const char *text)

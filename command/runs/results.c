@@ -62,15 +62,24 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     return dsgd_part_write(folder, i, text, n_bytes, error);
 }
 
-/* --- rows in memory --------------------------------------------------------------------------- */
+/* --- what is known of runs -------------------------------------------------------------------- */
 
-/** What is known of a run. */
-struct dsgd_result_row {
+struct dsgd_result_known {
     dsgd_run_state state;
     unsigned long checksum; /* of its part */
-    dsgd_csv cells; /* its row, as the header of a table without rows */
-    char *why, *figures; /* lines of its note; NULL without a row */
 };
+
+struct dsgd_result_row {
+    size_t i; /* the run; SIZE_MAX: none */
+    size_t n_fields;
+    /* texts, one behind the other: why it did not end well, figures that runs.csv lacks, the fields */
+    char *texts;
+};
+
+static void end_row(void *row)
+{
+    free(((struct dsgd_result_row *)row)->texts);
+}
 
 dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *const *columns,
                                size_t n_columns)
@@ -80,7 +89,10 @@ dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *co
                               .n_runs = n_runs,
                               .n_columns = n_columns,
                               .columns = columns,
-                              .rows = dsgd_keep(n_runs + 1, sizeof *results->rows)};
+                              .known = dsgd_keep(n_runs + 1, sizeof *results->known),
+                              .row = dsgd_keep(1, sizeof *results->row)};
+    results->row->i = SIZE_MAX;
+    dsgd_keep_for(end_row, results->row);
     return results;
 }
 
@@ -99,79 +111,57 @@ dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **
     return DSGD_OK;
 }
 
-/** A section as a text, which the caller frees. */
+/** A section of a part as a text. */
 static char *section(const dsgd_part *part, int k)
 {
-    return memcpy(dsgd_xcalloc(part->n_bytes[k] + 1, 1), part->sections[k], part->n_bytes[k]);
+    return memcpy(dsgd_keep(part->n_bytes[k] + 1, 1), part->sections[k], part->n_bytes[k]);
 }
 
-static const char *field_of(const dsgd_csv *cells, const char *column)
+/** The row of a part, as the header of a table without rows. */
+static dsgd_csv row_of(const dsgd_part *part)
+{
+    dsgd_csv cells;
+    dsgd_csv_parse(&cells, section(part, DSGD_PART_RUNS), NULL);
+    return cells;
+}
+
+static size_t place_of(const char *column)
 {
     size_t k = 0;
     DSGD_ASSERT(dsgd_column_find(column, &k) != NULL, "runs.csv has no column %s", column);
-    return k < cells->n_columns ? cells->fields[k] : NULL;
-}
-
-static dsgd_run_state state_of(const dsgd_csv *cells)
-{
-    const char *const status = field_of(cells, "status");
-    return status != NULL && dsgd_status_has_results(status) ? DSGD_RUN_DONE : DSGD_RUN_HAS_ROW;
-}
-
-/** Takes the text of a row. */
-static dsgd_csv parsed(char *text)
-{
-    dsgd_csv cells;
-    dsgd_csv_parse(&cells, text, NULL);
-    free(text);
-    return cells;
+    return k;
 }
 
 bool dsgd_part_fits(const dsgd_part *part, size_t n_swept)
 {
-    size_t last = 0;
-    dsgd_column_find("wall_s", &last);
-    return parsed(section(part, DSGD_PART_RUNS)).n_columns == last + 1 + n_swept;
+    return row_of(part).n_columns == place_of("wall_s") + 1 + n_swept;
 }
 
 dsgd_run_state dsgd_part_state(const dsgd_part *part)
 {
     if (part->text == NULL)
         return DSGD_RUN_ABSENT;
-    const dsgd_csv cells = parsed(section(part, DSGD_PART_RUNS));
-    return state_of(&cells);
+    const dsgd_csv cells = row_of(part);
+    const size_t k = place_of("status");
+    return k < cells.n_columns && dsgd_status_has_results(cells.fields[k]) ? DSGD_RUN_DONE
+                                                                           : DSGD_RUN_HAS_ROW;
 }
 
-/**
- * Reads a part, and keeps its row and its note, or that there is none. All else goes, and what is
- * known already: parts are large, and are read again and again. @p files: where its rows go, or NULL.
- */
+/** Reads a part, and keeps what there is of it. @p files: where its rows go, or NULL. */
 static dsgd_status read_part(dsgd_results *results, size_t i, const dsgd_whole_file *files,
                              dsgd_error *error)
 {
-    struct dsgd_result_row *const row = &results->rows[i];
+    struct dsgd_result_known *const known = &results->known[i];
     void *const mark = dsgd_mark();
     dsgd_part part;
     const dsgd_status status = dsgd_part_read(results->folder, i, &part, error);
     for (int k = 0; k < DSGD_PART_TABLES && files != NULL && part.text != NULL; k++)
         fwrite(part.sections[k], 1, part.n_bytes[k], files[k].stream);
-    const bool is_known =
-        part.text != NULL && row->state != DSGD_RUN_ABSENT && row->checksum == part.checksum;
-    if (!is_known)
-        *row = (struct dsgd_result_row){.checksum = part.checksum};
-    const bool is_new = !is_known && part.text != NULL;
-    char *const cells = is_new ? section(&part, DSGD_PART_RUNS) : NULL;
-    row->why = is_new ? section(&part, DSGD_PART_NOTE) : row->why;
+    if (part.text == NULL || known->state == DSGD_RUN_ABSENT || known->checksum != part.checksum) {
+        *known = (struct dsgd_result_known){dsgd_part_state(&part), part.checksum};
+        results->row->i = results->row->i == i ? SIZE_MAX : results->row->i;
+    }
     dsgd_drop(mark);
-    if (!is_new)
-        return status;
-    row->cells = parsed(cells);
-    row->state = state_of(&row->cells);
-    dsgd_keep_for(free, row->why);
-    row->figures = row->why;
-    strsep(&row->figures, "\n");
-    if (row->figures != NULL)
-        row->figures[strcspn(row->figures, "\n")] = '\0';
     return status;
 }
 
@@ -183,19 +173,62 @@ dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error
 
 void dsgd_results_forget(dsgd_results *results, size_t i)
 {
-    results->is_joined = results->is_joined && results->rows[i].state == DSGD_RUN_ABSENT;
+    results->is_joined = results->is_joined && results->known[i].state == DSGD_RUN_ABSENT;
     dsgd_part_remove(results->folder, i);
-    results->rows[i] = (struct dsgd_result_row){.state = DSGD_RUN_ABSENT};
+    results->known[i] = (struct dsgd_result_known){DSGD_RUN_ABSENT, 0};
 }
 
 dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i)
 {
-    return results->rows[i].state;
+    return results->known[i].state;
+}
+
+/** Reads the row of a run, and its note; a part that has gone since has neither. */
+static void read_row(const dsgd_results *results, size_t i)
+{
+    struct dsgd_result_row *const row = results->row;
+    void *const mark = dsgd_mark();
+    dsgd_part part;
+    dsgd_csv cells = {.n_columns = 0};
+    char *note = NULL;
+    dsgd_part_read(results->folder, i, &part, NULL);
+    if (part.text != NULL) {
+        cells = row_of(&part);
+        note = section(&part, DSGD_PART_NOTE);
+    }
+    const char *const why = note == NULL ? "" : strsep(&note, "\n");
+    const char *const figures = note == NULL ? "" : strsep(&note, "\n");
+    char *text = NULL;
+    size_t n = 0;
+    FILE *const stream = dsgd_text_open(&text, &n);
+    fprintf(stream, "%s%c%s%c", why, '\0', figures, '\0');
+    for (size_t k = 0; k < cells.n_columns; k++)
+        fprintf(stream, "%s%c", cells.fields[k], '\0');
+    dsgd_text_close(stream, &text);
+    row->texts = memcpy(dsgd_xrealloc(row->texts, n, 1), text, n);
+    dsgd_drop(mark);
+    row->i = i;
+    row->n_fields = cells.n_columns;
+}
+
+/** Text @p k of the row of a run; NULL without a row, "" behind its last. */
+static const char *text_of(const dsgd_results *results, size_t i, size_t k)
+{
+    if (results->known[i].state == DSGD_RUN_ABSENT)
+        return NULL;
+    if (results->row->i != i)
+        read_row(results, i);
+    if (k >= 2 + results->row->n_fields)
+        return "";
+    const char *text = results->row->texts;
+    for (; k > 0; k--)
+        text += strlen(text) + 1;
+    return text;
 }
 
 const char *dsgd_results_field(const dsgd_results *results, size_t i, const char *column)
 {
-    return field_of(&results->rows[i].cells, column);
+    return text_of(results, i, 2 + place_of(column));
 }
 
 double dsgd_results_value(const dsgd_results *results, size_t i, const char *column)
@@ -208,18 +241,18 @@ double dsgd_results_value(const dsgd_results *results, size_t i, const char *col
 double dsgd_results_throughput(const dsgd_results *results, size_t i)
 {
     const double throughput = dsgd_results_value(results, i, "throughput_samples_per_s");
-    return results->rows[i].state == DSGD_RUN_DONE && throughput > 0 ? throughput : NAN;
+    return results->known[i].state == DSGD_RUN_DONE && throughput > 0 ? throughput : NAN;
 }
 
 const char *dsgd_results_why(const dsgd_results *results, size_t i)
 {
-    const char *const why = results->rows[i].why;
+    const char *const why = text_of(results, i, 0);
     return why == NULL ? "" : why;
 }
 
 const char *dsgd_results_figures(const dsgd_results *results, size_t i)
 {
-    const char *const figures = results->rows[i].figures;
+    const char *const figures = text_of(results, i, 1);
     return figures == NULL ? "" : figures;
 }
 
@@ -259,9 +292,9 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
     size_t n_before = 0;
     results->n_rows = 0;
     for (size_t i = 0; i < results->n_runs && status == DSGD_OK; i++) {
-        n_before += results->rows[i].state != DSGD_RUN_ABSENT;
+        n_before += results->known[i].state != DSGD_RUN_ABSENT;
         status = read_part(results, i, files, error);
-        results->n_rows += results->rows[i].state != DSGD_RUN_ABSENT;
+        results->n_rows += results->known[i].state != DSGD_RUN_ABSENT;
     }
     for (size_t k = 0; k < n_open; k++)
         if (status != DSGD_OK)

@@ -5,8 +5,9 @@
  *
  * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum; the parts are
  * joined in the order of the list. Every file is written beside its place and renamed: a kill loses
- * at most the runs under way. A part is whole, or its run is done again. What a part's row says is
- * kept in memory until the part changes; its tables are read again by each join.
+ * at most the runs under way. A part is whole, or its run is done again. Of
+ * a part's row its state is kept in memory; the rest is read again when it is asked for, so that
+ * a sweep of 100,000 runs takes no more memory at its end than at its begin.
  */
 #pragma once
 
@@ -22,13 +23,14 @@ typedef enum dsgd_run_state {
     DSGD_RUN_DONE /* a row with status ok or diverged */
 } dsgd_run_state;
 
-/** The rows of runs.csv, by run (from 0), as they were when last read or joined. */
+/** What a folder has of each run (from 0), as it was when last read or joined. */
 typedef struct dsgd_results {
     const char *folder;
     size_t n_runs, n_columns, n_rows; /* n_rows: in the files */
     const char *const *columns; /* [n_columns] swept */
     bool is_joined; /* the files have what the parts have, as far as this process knows */
-    struct dsgd_result_row *rows; /* [n_runs] */
+    struct dsgd_result_known *known; /* [n_runs] */
+    struct dsgd_result_row *row; /* of the run that was asked for last */
 } dsgd_results;
 
 /** Of a folder that nothing is known of yet. @p columns live as long. */
@@ -63,7 +65,7 @@ bool dsgd_part_fits(const dsgd_part *part, size_t n_swept);
 /** What a part says of the run. */
 dsgd_run_state dsgd_part_state(const dsgd_part *part);
 
-/** Field @p column of the row of run @p i; NULL without a row. */
+/** Field @p column of the row of run @p i, until another run is asked for; NULL without a row. */
 const char *dsgd_results_field(const dsgd_results *results, size_t i, const char *column);
 
 /** The same as a number; NAN: it is empty, or there is no row. */
@@ -72,7 +74,7 @@ double dsgd_results_value(const dsgd_results *results, size_t i, const char *col
 /** Samples per second of run @p i; NAN: it is not done, or did nothing. */
 double dsgd_results_throughput(const dsgd_results *results, size_t i);
 
-/** Why run @p i failed or diverged; "" where it did not, or there is no row. */
+/** Why run @p i failed or diverged; "" where it did not, or there is no row. As long as a field. */
 const char *dsgd_results_why(const dsgd_results *results, size_t i);
 
 /** Figures on run @p i that runs.csv lacks; "" where it failed, or there is no row. */

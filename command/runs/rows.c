@@ -52,5 +52,5 @@ const char *dsgd_row_result(const dsgd_results *results, size_t i, const char *n
         return "-";
     if (strcmp(name, "wall_s") != 0 && dsgd_parse_number(field, NULL, &x))
         return dsgd_xprintf(fabs(x) >= 1000 && fabs(x) < 1e9 ? "%.0f" : "%#.4g", x);
-    return field;
+    return dsgd_xstrdup(field);
 }
