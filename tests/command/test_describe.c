@@ -137,6 +137,9 @@ TEST(imbalance_is_described_by_what_it_does_to_a_step)
     ck_assert_has(unwrapped(output),
                   " in 1 tensor, exchanged in 268 buckets, or merged to 48 where "
                   "that changes little ");
+    output = dsgd_ends(0, "describe workload resnet50-a100");
+    ck_assert_has(output, " 102.2 MB in 161 tensors, exchanged in 4 buckets by default\n");
+    ck_assert_has(output, "own imbalance       none\n");
     output = dsgd_ends(0, "list imbalance");
     const char *const sets = strstr(output, "data sets");
     ck_assert_ptr_nonnull(sets);

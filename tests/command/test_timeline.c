@@ -233,6 +233,7 @@ TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
     ck_assert_int_eq(dsgd_csv_read(&runs, NULL, "%s/r/runs.csv", folder), DSGD_OK);
     ck_assert_int_eq(dsgd_csv_read(&workers, NULL, "%s/r/workers.csv", folder), DSGD_OK);
     ck_assert_uint_ge(runs.n_rows, 16);
+    double bytes = 0; /* loads are of messages that are simulated */
     for (size_t i = 0; i < runs.n_rows; i++) {
         char *const command =
             dsgd_xprintf("timeline r --run %zu --steps : --workers all -o t.json", i + 1);
@@ -240,10 +241,12 @@ TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
         read_trace("t.json");
         /* What is sent comes in; of loads there are three digits. */
         ck_assert_double_le(fabs(t.out_bytes - t.in_bytes), 1e-3 * t.in_bytes);
+        bytes += t.in_bytes;
         compare(&runs, &workers, i);
         const bool partial = strncmp(dsgd_csv_field(&runs, i, 1), "eager_", 6) == 0;
         ck_assert(!partial || t.n_late > 0);
     }
+    ck_assert_double_gt(bytes, 0);
     close_trace();
 }
 
@@ -366,6 +369,12 @@ TEST(stages_are_shown_with_their_bubbles)
     for (const char *at = read_file("t.json"); (at = strstr(at, ", micro-batch ")) != NULL; at++)
         n++;
     ck_assert_int_eq(n, 2 * 2 * 2 * 2);
+    ck_assert_has(read_file("t.json"), "\"versions\"");
+    ck_assert_has(dsgd_ends(0, "timeline e.yaml --format text --steps 0:1 --set workers=1 --set "
+                               "'workload.inner.pipeline={stages: 2, micro_batches: 4, schedule: "
+                               "swarm, peers: 2}'"),
+                  " s0.1 =============...................#########################\n"
+                  " s1.0 ......=============#########################.............\n");
 }
 
 TEST(a_description_has_the_chart_of_every_algorithm)

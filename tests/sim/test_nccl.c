@@ -48,6 +48,15 @@ TEST(a_ring_of_two_nodes_by_hand)
                             2.0 * 15 / 16 / 8, 1e-12);
 }
 
+/** One GPU per node: nothing hides the network, and a hop of a ring is one of a tree. */
+TEST_RANGE(rings_of_single_gpus_by_hand, 2, 5)
+{
+    const dsgd_nccl_shape shape = {_i, 1, 1, 25e9, 3e-6};
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&a100, &shape, DSGD_NCCL_SHARES, 1);
+    ck_assert_str_eq(cost.protocol, "LL");
+    ck_assert_double_eq_tol(cost.latency_s * 1e6, 6.6 + (_i - 1) * (5 + 3), 1e-9);
+}
+
 /** Sums in the switch: 0.85 of seven of eight heads' links, twice; and an added latency twice in Simple. */
 TEST(sums_in_the_switch_by_hand)
 {
