@@ -325,6 +325,8 @@ TEST(groups_of_hsdp_are_one_job)
     ck_assert_has(said, "rank 6 is slow");
     ck_assert_double_eq_tol(number_behind(said, "ms in a step, ") / 200, 1, 0.1);
     ck_assert_has(read_file("mine.yaml"), "workers: 8 # job/rank0.json");
+    write_file("alone.yaml", "{name: dgx-a100, island_hosts: 0, island_nics: 1}");
+    dsgd_ends(0, "import job -p alone.yaml -o alone-mine.yaml");
     shell_ends(0, "cd %s/job && sed -i 's/\"allreduce\"/\"broadcast\"/' *.json", folder);
     ck_assert_has(dsgd_ends(2, "import job -p dgx-a100 -o mine.yaml --force"),
                   "rank0.json sums gradients in process group \"0\", job/rank4.json in \"1\"");

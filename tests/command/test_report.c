@@ -133,6 +133,17 @@ TEST(a_page_of_real_results_needs_nothing_else)
     dsgd_ends(3, "report r -o no/such.html");
 }
 
+TEST(who_is_first_has_a_row_of_each_place)
+{
+    write_experiment("");
+    dsgd_ends(0, "run e.yaml -o r --set workers=[2,4] --set exchange.pieces='{sweep: [1, 2]}'");
+    dsgd_ends(0, "report r");
+    const char *const page = strstr(read_file("r/report.html"), "Who is first where");
+    ck_assert_ptr_nonnull(page);
+    ck_assert_has(page, "<th scope=\"row\">workers 2</th>");
+    ck_assert_has(page, "<th scope=\"row\">workers 4</th>");
+}
+
 /** What the script hides where a reader chooses places; both frames of the headline are of one place. */
 TEST(figures_say_which_part_is_of_which_place)
 {
