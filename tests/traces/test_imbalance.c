@@ -708,6 +708,7 @@ static const struct {
      "gpu_speed: 1e6, utilisation: 1, gpus: 2}}",
      NULL, 2e6, 3, 1, "tokens"},
     {"{like: llm-7b, step: 2, tensors: [{elements: 8}]}", NULL, 16, 2, 0},
+    {"{like: llm-7b, step: 0.5, tensors: [{elements: 8}]}", NULL, 16, 0.5, 0},
     {"{transformer: {parameters: 1e9}}",
      "transformer needs parameters, layers, sequence, batch and gpu_speed", 0, 0, 0},
     {"{like: llm-7b, transformer: {gpu_speed: 989}}", "is 989 flop/s, less than any GPU's", 0, 0,
