@@ -136,10 +136,10 @@ static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
                   0}; /* of NICs below all rates */
     double most = 0;
     for (int i = 0; rates[i] > 0 && (most == 0 || rates[i] > 0.49 * best.rate); i++) {
-        int channels = one_node ? MOST_CHANNELS : shape->nics * (int)(nic / rates[i] + 1e-9);
-        if (shape->gpus > 1 && channels * rates[i] > links)
-            channels = (int)(links / rates[i] + 1e-9);
-        channels = channels < MOST_CHANNELS ? channels : MOST_CHANNELS;
+        double all = one_node ? MOST_CHANNELS : shape->nics * floor(nic / rates[i] + 1e-9);
+        if (shape->gpus > 1 && all * rates[i] > links)
+            all = floor(links / rates[i] + 1e-9);
+        const int channels = (int)fmin(all, MOST_CHANNELS);
         if (channels * rates[i] <= most + 1e-9)
             continue;
         most = channels * rates[i];

@@ -148,6 +148,15 @@ TEST(the_search_takes_high_rates_and_counts_slow_nics)
         4 * dsgd_nccl_cost_of(&a100, &slow, DSGD_NCCL_SHARES, 0x1p33).bytes_per_s, 1);
 }
 
+TEST(nics_may_be_of_any_width)
+{
+    const dsgd_nccl_shape wide = {2, 8, 8, 40e9, 0}, endless = {2, 8, 8, 25e18, 0};
+    const dsgd_nccl_cost of_wide = dsgd_nccl_cost_of(&a100, &wide, DSGD_NCCL_ALLREDUCE, 0x1p33);
+    const dsgd_nccl_cost is = dsgd_nccl_cost_of(&a100, &endless, DSGD_NCCL_ALLREDUCE, 0x1p33);
+    ck_assert_double_ge(is.bytes_per_s, of_wide.bytes_per_s);
+    ck_assert_str_eq(is.algorithm, of_wide.algorithm);
+}
+
 TEST(no_factor_makes_nics_faster)
 {
     dsgd_nccl fast = h100;
