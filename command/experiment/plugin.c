@@ -8,7 +8,16 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "sim/registry.h"
+
+/** In a child process: the loader trusts what a file's header says, and dies of one that is cut off. */
+static dsgd_status try_to_open(const void *path, void *report, dsgd_error *error)
+{
+    (void)report, (void)error;
+    dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    return DSGD_OK;
+}
 
 /**
  * @p path has a slash. What was loaded stays, even if it is refused: the registry may already have
@@ -18,6 +27,12 @@ static dsgd_status load(const char *path, dsgd_error *error)
 {
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the plug-in cannot be read: %m", path);
+    char nothing = '\0';
+    DSGD_TRY(dsgd_in_child(try_to_open, path, &nothing, 0,
+                           dsgd_xprintf("%s: loading the plug-in ends the process that does it; is "
+                                        "the file damaged or cut off?",
+                                        path),
+                           error));
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     dsgd_error unknown = {""}; /* such as a verb, which may be a matter of the interface */
     if (object == NULL) {

@@ -430,6 +430,8 @@ TEST(a_file_that_is_no_plug_in_is_refused)
     expect("usr/bin/dsgd list algorithms --plugin template.c", 3, "template.c: ");
     expect("usr/bin/dsgd list algorithms --plugin missing.so", 3,
            "missing.so: the plug-in cannot be read: No such file");
+    expect("head -c 9000 my_algorithm.so > cut.so && usr/bin/dsgd list algorithms --plugin cut.so",
+           3, "cut.so: ");
     /* The library search path would find this one. */
     expect("usr/bin/dsgd run e.yaml --plugin libc.so.6", 3,
            "libc.so.6: the plug-in cannot be read");
