@@ -448,6 +448,9 @@ TEST(curves_go_through_the_means_of_the_table)
         found = found || (fabs(value_at(false, d.points[k].x) - last_s) < 0.01 * last_s &&
                           fabs(value_at(true, d.points[k].y) - last_loss) < 0.02 * last_loss);
     ck_assert_msg(found, "no point at %g s, %g", last_s, last_loss);
+    dsgd_ends(0, "plot r speedup --format svg --legend off");
+    read_drawing("r/figures/speedup.svg");
+    ck_assert_uint_eq(d.n_bars, 2); /* the baseline has none */
 }
 
 /** The share of a run's steps that take no longer than @p step_s. */
