@@ -448,6 +448,14 @@ TEST(curves_go_through_the_means_of_the_table)
         found = found || (fabs(value_at(false, d.points[k].x) - last_s) < 0.01 * last_s &&
                           fabs(value_at(true, d.points[k].y) - last_loss) < 0.02 * last_loss);
     ck_assert_msg(found, "no point at %g s, %g", last_s, last_loss);
+    dsgd_ends(0, "plot r traffic --format svg --only wagma --legend off");
+    read_drawing("r/figures/traffic.svg");
+    const double last_mb = 1e-6 * mean_of(1, "sent_mean_bytes");
+    found = false;
+    for (size_t k = 0; k < d.n_points; k++)
+        found = found || (fabs(value_at(false, d.points[k].x) - last_mb) < 0.01 * last_mb &&
+                          fabs(value_at(true, d.points[k].y) - last_loss) < 0.02 * last_loss);
+    ck_assert_msg(found, "no point at %g MB, %g", last_mb, last_loss);
     dsgd_ends(0, "plot r speedup --format svg --legend off");
     read_drawing("r/figures/speedup.svg");
     ck_assert_uint_eq(d.n_bars, 2); /* the baseline has none */

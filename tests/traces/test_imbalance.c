@@ -715,6 +715,8 @@ static const struct {
      0},
     {"{bytes: 4, step: 1, samples: 1, transformer: {gpus: 8}}", "transformer needs parameters", 0,
      0, 0},
+    {"{transformer: {parameters: 1e9, layers: 8, batch: 1, gpu_speed: 1Tf}}",
+     "transformer needs parameters", 0, 0, 0},
     {"{transformer: {layers: 8, sequence: 1, batch: 1, gpu_speed: 1Tf}}",
      "transformer needs parameters", 0, 0, 0},
     {"{bytes: 4, step: 1}", "samples is missing; give it, or a transformer", 0, 0, 0},
