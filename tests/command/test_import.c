@@ -102,6 +102,8 @@ TEST(logs_of_one_node_and_of_several_give_both_pairs_of_factors)
     const char *const text = read_file("mine.yaml");
     ck_assert_has(text, "# 1 KiB: two.log:19");
     ck_assert_has(text, "# one.log:11-33");
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        ck_assert_uint_le(strcspn(line, "\n"), 140);
     ck_assert_has(dsgd_ends(2, "import one.log -p dgx-a100 -o mine.yaml"), "--force replaces it");
     dsgd_ends(0, "import one.log -p dgx-a100 -o mine.yaml --force");
     ck_assert_double_eq(read_platform("mine.yaml").nccl.latency, 1.4); /* dgx-a100's */

@@ -443,6 +443,8 @@ TEST(each_goal_is_judged_at_its_worst_place)
         "\n\nnot yet: 1 of 2 goals are met\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_has(output, parts[i]);
+    write_task("0"); /* a limit, too */
+    ck_assert_int_eq(try("e.yaml", &output), 5);
     write_task("0.4");
     ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
     ck_assert_has(output, "\npassed: 2 of 2 goals are met\n");
