@@ -5,9 +5,9 @@
  *
  * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum; the parts are
  * joined in the order of the list. Every file is written beside its place and renamed: a kill loses
- * at most the runs under way. A part is whole, or its run is done again. Of
- * a part's row its state is kept in memory; the rest is read again when it is asked for, so that
- * a sweep of 100,000 runs takes no more memory at its end than at its begin.
+ * at most the runs under way. A part is whole, or its run is done again. In
+ * memory is the state of each run, and the row of the one that was asked for last: a sweep of 100,000
+ * runs takes no more at its end than at its begin.
  */
 #pragma once
 
