@@ -436,26 +436,26 @@ TEST(intervals_of_two_seeds_are_their_range)
     }
 }
 
+/** A point of the curve that is read. */
+static void expect_point(double x, double y)
+{
+    bool found = false;
+    for (size_t k = 0; k < d.n_points; k++)
+        found = found || (fabs(value_at(false, d.points[k].x) - x) < 0.01 * x &&
+                          fabs(value_at(true, d.points[k].y) - y) < 0.02 * y);
+    ck_assert_msg(found, "no point at %g, %g", x, y);
+}
+
 TEST(curves_go_through_the_means_of_the_table)
 {
     write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
     dsgd_ends(0, "run e.yaml -o r --numerics cpu");
     dsgd_ends(0, "plot r learning --format svg --only wagma --legend off");
     read_drawing("r/figures/learning.svg");
-    const double last_s = mean_of(1, "virtual_s"), last_loss = mean_of(1, "final_loss");
-    bool found = false;
-    for (size_t k = 0; k < d.n_points; k++)
-        found = found || (fabs(value_at(false, d.points[k].x) - last_s) < 0.01 * last_s &&
-                          fabs(value_at(true, d.points[k].y) - last_loss) < 0.02 * last_loss);
-    ck_assert_msg(found, "no point at %g s, %g", last_s, last_loss);
+    expect_point(mean_of(1, "virtual_s"), mean_of(1, "final_loss"));
     dsgd_ends(0, "plot r traffic --format svg --only wagma --legend off");
     read_drawing("r/figures/traffic.svg");
-    const double last_mb = 1e-6 * mean_of(1, "sent_mean_bytes");
-    found = false;
-    for (size_t k = 0; k < d.n_points; k++)
-        found = found || (fabs(value_at(false, d.points[k].x) - last_mb) < 0.01 * last_mb &&
-                          fabs(value_at(true, d.points[k].y) - last_loss) < 0.02 * last_loss);
-    ck_assert_msg(found, "no point at %g MB, %g", last_mb, last_loss);
+    expect_point(1e-6 * mean_of(1, "sent_mean_bytes"), mean_of(1, "final_loss"));
     dsgd_ends(0, "plot r speedup --format svg --legend off");
     read_drawing("r/figures/speedup.svg");
     ck_assert_uint_eq(d.n_bars, 2); /* the baseline has none */
