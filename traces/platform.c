@@ -351,8 +351,8 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
          platform->collective_copy_s_per_byte > 0))
         return dsgd_refuse(error,
                            "platform: collective_share, collective_launch and collective_copy "
-                           "are of library nccl or rccl; mpi has message_overhead, reduction "
-                           "and staging");
+                           "are of library nccl or rccl; give 0 of each where mpi is in their "
+                           "place, which has message_overhead, reduction and staging");
     if (platform->topology != DSGD_TOPOLOGY_XML && platform->reference_flops > 0 &&
         platform->reference_flops < least_reference_flops)
         return dsgd_refuse(error,
