@@ -156,7 +156,6 @@ TEST(a_slow_worker_is_named_and_units_are_understood)
     ck_assert_ptr_null(strstr(output, "as long as the median"));
 }
 
-/** A step that compiles is no straggler's, and who is slow for a while is not slow for ever. */
 /** By the median of distances of the four means, 0.03, 0.01, 0.01 and 0.47 s, the last is no chance. */
 TEST(a_slow_one_of_four_is_named)
 {
@@ -169,6 +168,7 @@ TEST(a_slow_one_of_four_is_named)
                   "worker 3 takes 1.46 times as long as the median worker\n");
 }
 
+/** A step that compiles is no straggler's, and who is slow for a while is not slow for ever. */
 TEST(a_warm_up_is_left_out_and_a_slow_phase_is_told)
 {
     char *text = dsgd_xstrdup("rank;iteration;step_time_ms\n");

@@ -51,12 +51,18 @@ void trial_write(const char *folder, const char *name, const part *experiment)
     fclose(stream);
 }
 
+/** The one algorithm of an experiment, NULL without one. */
+static const part *algorithm_in(const part *experiment)
+{
+    const part *const list = part_find(experiment, "algorithms");
+    return list == NULL || list->n == 0 ? NULL : &list->parts[0];
+}
+
 /** Whether workers or links fail, of all algorithms or of the one. */
 static bool may_fail(const part *experiment)
 {
-    const part *const list = part_find(experiment, "algorithms");
     return part_find(experiment, "failures") != NULL ||
-           (list != NULL && list->n > 0 && part_find(&list->parts[0], "failures") != NULL);
+           part_find(algorithm_in(experiment), "failures") != NULL;
 }
 
 char *trial_run_into(const trial *t, const char *name, const char *file, const char *options)
@@ -86,9 +92,7 @@ const char *trial_text(const dsgd_csv *csv, size_t row, const char *column)
 
 const char *algorithm_of(const part *experiment)
 {
-    const part *const list = part_find(experiment, "algorithms");
-    const part *const name =
-        list == NULL || list->n == 0 ? NULL : part_find(&list->parts[0], "name");
+    const part *const name = part_find(algorithm_in(experiment), "name");
     return name == NULL ? "" : name->text;
 }
 
