@@ -7,8 +7,9 @@
  * loop follows the code released with EASGD, which posts push and fetch together. Staleness: the
  * others' pushes since the fetch, P - 1 at equal speeds.
  *
- * With one sample per step and plain SGD the values are those of Hogwild! (Niu et al., NeurIPS 2011), whose additions to a
- * weight are atomic: a sparse sample's gradient is zero where the sample is. Its messages are not sparse.
+ * With one sample per step and plain SGD the values are those of Hogwild! (Niu et al., NeurIPS
+ * 2011), whose additions to a weight are atomic: a sparse sample's gradient is zero where the
+ * sample is. Its messages are not sparse.
  */
 #include "sim/algorithm.h"
 

@@ -4,8 +4,8 @@
  * worker waits for a gradient.
  *
  * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient
- * descent", ICML 2018, Algorithm 1. Even ranks are passive, odd ones active. `variant` selects three
- * released codes that differ; two of them average in an endless loop beside the computation.
+ * descent", ICML 2018, Algorithm 1. Even ranks are passive, odd ones active. `variant` selects
+ * three released codes that differ; two of them average in an endless loop beside the computation.
  */
 #include "sim/algorithm.h"
 

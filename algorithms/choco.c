@@ -17,9 +17,10 @@ typedef struct choco_params {
 enum { BY_ENCODING = -1 };
 
 /**
- * Where what is sent is drawn, a share w of all, an element's copy is 1 / w steps old in the mean, and
- * a mode of I - W with eigenvalue l keeps 1 - 2 a + a^2 (2 - w) of its square between two sendings,
- * a = gamma l / w. That is least for l = 1 at this value, and below 1 for all l < 2, which I - W has.
+ * Where what is sent is drawn, a share w of all, an element's copy is 1 / w steps old in the mean,
+ * and a mode of I - W with eigenvalue l keeps 1 - 2 a + a^2 (2 - w) of its square between two
+ * sendings, a = gamma l / w. That is least for l = 1 at this value, and below 1 for all l < 2,
+ * which I - W has.
  */
 static double step_of(const choco_params *p)
 {

@@ -4,13 +4,13 @@
  * clusters exchange messages, and each step ends with rounds of approximate agreement among as many
  * clusters as have a majority of all processes. One live process speaks for its cluster.
  *
- * H. Attiya, N. Schiller, "Asynchronous fully-decentralized SGD in the cluster-based model", CIAC 2023.
- * By its abstract: two layers of communication, crashes, wait-free reads and writes within a cluster,
- * multidimensional approximate agreement in each step, clusters with a majority of all processes where
- * losses are arbitrary, and that strongly convex ones withstand partitions. Assumed: a register is a
- * copy at each reader, so that a write is a message over the links of the cluster and a read takes no
- * time; an agreement is a mean, of slow processes' values, too; who comes back takes what is in its
- * registers and messages.
+ * H. Attiya, N. Schiller, "Asynchronous fully-decentralized SGD in the cluster-based model", CIAC
+ * 2023. By its abstract: two layers of communication, crashes, wait-free reads and writes within a
+ * cluster, multidimensional approximate agreement in each step, clusters with a majority of all
+ * processes where losses are arbitrary, and that strongly convex ones withstand partitions.
+ * Assumed: a register is a copy at each reader, so that a write is a message over the links of the
+ * cluster and a read takes no time; an agreement is a mean, of slow processes' values, too; who
+ * comes back takes what is in its registers and messages.
  */
 #include "sim/algorithm.h"
 
@@ -77,7 +77,8 @@ static void begin_round(const dsgd_node *self, process *s)
         count(self, s, i);
 }
 
-/** x <- the mean of the values of this round, and of others that were told in the last round of any. */
+/** x <- the mean of the values of this round, and of others that were told in the last round of
+ * any. */
 static void take_mean(dsgd_node *self, process *s)
 {
     int n = 0;

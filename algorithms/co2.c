@@ -1,11 +1,11 @@
 /**
  * @file co2.c
- * CO2: local SGD in rounds; the mean change of a round is exchanged beside the next round, and feeds
- * an outer momentum.
+ * CO2: local SGD in rounds; the mean change of a round is exchanged beside the next round, and
+ * feeds an outer momentum.
  *
  * W. Sun et al., "CO2: efficient distributed training with full communication-computation overlap",
- * ICLR 2024. Written from descriptions of it: its two safeguards are there, but the staleness gap is
- * measured as in S. Barkai et al., "Gap-aware mitigation of gradient staleness", ICLR 2020, in
+ * ICLR 2024. Written from descriptions of it: its two safeguards are there, but the staleness gap
+ * is measured as in S. Barkai et al., "Gap-aware mitigation of gradient staleness", ICLR 2020, in
  * lengths of what is late, and defaults are ours. Without them it is DiLoCo with a delay of a round
  * and heavy-ball momentum; streaming_diloco delays by fewer steps and keeps what is done meanwhile.
  */

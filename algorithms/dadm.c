@@ -4,20 +4,21 @@
  * mini-batches, and the models that these make are averaged.
  *
  * S. Zheng, J. Wang, F. Xia, W. Xu, T. Zhang, "A general distributed dual coordinate optimization
- * framework for regularized loss minimization", JMLR 18, 2017, without a second regulariser: then it
- * is CoCoA+ with sigma' = P (C. Ma et al., ICML 2015). It minimises the mean loss + lambda/2 |x|^2.
+ * framework for regularized loss minimization", JMLR 18, 2017, without a second regulariser: then
+ * it is CoCoA+ with sigma' = P (C. Ma et al., ICML 2015). It minimises the mean loss + lambda/2
+ * |x|^2.
  *
- * Any local solver will do that raises the local dual. Here it is Prox-SDCA's step of a given length s,
- * a <- a + s (u - a) with u = - phi'(x . z), by which DADM's rate is proved. With A_B = a z, the dual
- * times its sample, it is A_B <- A_B - s (g + A_B): it needs no margin, and is SDCA without duality (S.
- * Shalev-Shwartz, ICML 2016), also where the model is not linear. A mini-batch has one A_B, a vector as
- * long as the model, which is a dual per sample where `batch` is 1.
- * Rejected: the exact maximum in a, because it is of linear models alone and needs margins, of which no
- * other algorithm knows.
+ * Any local solver will do that raises the local dual. Here it is Prox-SDCA's step of a given
+ * length s, a <- a + s (u - a) with u = - phi'(x . z), by which DADM's rate is proved. With A_B = a
+ * z, the dual times its sample, it is A_B <- A_B - s (g + A_B): it needs no margin, and is SDCA
+ * without duality (S. Shalev-Shwartz, ICML 2016), also where the model is not linear. A mini-batch
+ * has one A_B, a vector as long as the model, which is a dual per sample where `batch` is 1.
+ * Rejected: the exact maximum in a, because it is of linear models alone and needs margins, of
+ * which no other algorithm knows.
  *
- * As any optimizer U may make the step, A_B takes what the model took, in place of s (g + A_B), which it
- * is for plain SGD, s = lr lambda n_l. So x = (1/P) sum of (1 / (lambda n_l)) sum of A_B at the end of
- * each round, n_l a worker's mini-batches.
+ * As any optimizer U may make the step, A_B takes what the model took, in place of s (g + A_B),
+ * which it is for plain SGD, s = lr lambda n_l. So x = (1/P) sum of (1 / (lambda n_l)) sum of A_B
+ * at the end of each round, n_l a worker's mini-batches.
  */
 #include "sim/algorithm.h"
 

@@ -4,8 +4,8 @@
  *
  * S. Zheng et al., "Asynchronous stochastic gradient descent with delay compensation", ICML 2017,
  * Algorithms 1 and 2, with the optimizer at the server. The paper's constants are of CIFAR-10. Its
- * correction, which grows with the square of a gradient, has no bound: where delay and learning rate
- * are large it explodes.
+ * correction, which grows with the square of a gradient, has no bound: where delay and learning
+ * rate are large it explodes.
  */
 #include "sim/algorithm.h"
 

@@ -3,9 +3,10 @@
  * Decoupled DiLoCo: learners take local steps and send their changes to a server, which takes an
  * outer step once K of them have come and a grace period is over. Nobody waits for the others.
  *
- * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428, as its abstract
- * and summaries have it: a quorum, an adaptive grace window, weights by tokens. What they leave open
- * is this simulator's choice: whole models, K, the grace period, the delay, DiLoCo's outer optimizer.
+ * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428, as its
+ * abstract and summaries have it: a quorum, an adaptive grace window, weights by tokens. What they
+ * leave open is this simulator's choice: whole models, K, the grace period, the delay, DiLoCo's
+ * outer optimizer.
  */
 #include "sim/algorithm.h"
 
@@ -40,7 +41,9 @@ static void ask(dsgd_node *self, learner *l, dsgd_vector *change)
     dsgd_send(self, dsgd_server_address(self, 0), change, (double[]){l->asked, (double)l->n}, 2);
 }
 
-/** x <- the server's model and what was learned since it was asked, if the answer is there by then. */
+/**
+ * x <- the server's model and what was learned since it was asked, if the answer is there by then.
+ */
 static void hear(dsgd_node *self, learner *l, double until_s)
 {
     const dsgd_message *answer = dsgd_recv(self, until_s);

@@ -1,13 +1,13 @@
 /**
  * @file dedloc.c
- * DeDLOC: peers gather one big batch at one model, each at its own speed, average their gradients by
- * samples, and step. Who averages how much of the vector follows from bandwidths.
+ * DeDLOC: peers gather one big batch at one model, each at its own speed, average their gradients
+ * by samples, and step. Who averages how much of the vector follows from bandwidths.
  *
  * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021, and released
- * code: the batch in samples, deadlines, what is left out of a sum, and the time that shares minimise.
- * A server stands for the distributed hash table by which peers find each other. This simulator's: a
- * peer asks it after each gradient, where the code polls; who missed a round gets the model of another,
- * and its optimizer has missed it.
+ * code: the batch in samples, deadlines, what is left out of a sum, and the time that shares
+ * minimise. A server stands for the distributed hash table by which peers find each other. This
+ * simulator's: a peer asks it after each gradient, where the code polls; who missed a round gets
+ * the model of another, and its optimizer has missed it.
  */
 #include "sim/algorithm.h"
 
@@ -212,9 +212,10 @@ static void dedloc_work(dsgd_node *self)
     }
 }
 
-/* --- the server, which has no model ------------------------------------------------------------- */
+/* --- the server, which has no model ----------------------------------------------------------- */
 
-/** What it knows of a peer: was in the last round, or has reported in this one; waits for its begin. */
+/** What it knows of a peer: was in the last round, or has reported in this one; waits for its
+ * begin. */
 typedef struct known {
     bool expected, waits;
     double samples, bandwidth;

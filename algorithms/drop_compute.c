@@ -4,8 +4,8 @@
  * micro-batches.
  *
  * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via
- * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. An automatic
- * threshold costs everyone's compute times once, 8 P bytes per calibration step.
+ * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. An
+ * automatic threshold costs everyone's compute times once, 8 P bytes per calibration step.
  */
 #include "sim/algorithm.h"
 

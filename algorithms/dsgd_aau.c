@@ -4,7 +4,8 @@
  * with whoever has; how many that are adapts to who is slow.
  *
  * G. Xiong, G. Yan, S. Wang, J. Li, "Straggler-resilient decentralized learning via adaptive
- * asynchronous updates", MobiHoc 2024, arXiv 2306.06559: its abstract and a recollection of its body.
+ * asynchronous updates", MobiHoc 2024, arXiv 2306.06559: its abstract and a recollection of its
+ * body.
  */
 #include "sim/algorithm.h"
 
@@ -13,7 +14,9 @@ typedef struct dsgd_aau_params {
     double grace; /* s */
 } dsgd_aau_params;
 
-/** Mixes with those whom the server names, each with the larger of both ends' numbers of partners. */
+/**
+ * Mixes with those whom the server names, each with the larger of both ends' numbers of partners.
+ */
 static void dsgd_aau_work(dsgd_node *self)
 {
     const dsgd_aau_params *p = self->params;

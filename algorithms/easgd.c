@@ -18,7 +18,8 @@ typedef struct easgd_params {
 
 enum { AT_SERVER, AT_ALL };
 
-/** e: elastic force; centre, sum: of the synchronous variant, a replica at every worker, the output. */
+/** e: elastic force; centre, sum: of the synchronous variant, a replica at every worker, the
+ * output. */
 typedef struct elastic {
     double alpha;
     dsgd_vector *e, *centre, *sum;

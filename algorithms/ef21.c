@@ -1,7 +1,7 @@
 /**
  * @file ef21.c
- * EF21: allreduce SGD that sends how gradients have changed, encoded; everyone keeps the sum of what
- * was sent.
+ * EF21: allreduce SGD that sends how gradients have changed, encoded; everyone keeps the sum of
+ * what was sent.
  *
  * P. Richtarik, I. Sokolov, I. Fatkhullin, "EF21: a new, simpler, theoretically better, and
  * practically faster error feedback", NeurIPS 2021, Algorithm 2 with g_i = C(gradient) at first. It

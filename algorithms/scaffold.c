@@ -2,10 +2,10 @@
  * @file scaffold.c
  * SCAFFOLD: local SGD whose steps are corrected by how this worker's gradients differ from all.
  *
- * S. P. Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning", ICML
- * 2020, Algorithm 1 with all workers in every round. Option II, c_i+ = c_i - c + (x - y_i) / (K lr),
- * is for plain SGD the mean of the round's gradients; here it is that mean, which stays a gradient
- * under any optimizer. c is then the mean of all c_i.
+ * S. P. Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning",
+ * ICML 2020, Algorithm 1 with all workers in every round. Option II, c_i+ = c_i - c + (x - y_i) /
+ * (K lr), is for plain SGD the mean of the round's gradients; here it is that mean, which stays a
+ * gradient under any optimizer. c is then the mean of all c_i.
  */
 #include "sim/algorithm.h"
 

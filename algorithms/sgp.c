@@ -52,7 +52,8 @@ static void osgp_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self))
             dsgd_bias(self, x, z);
-        /* Shares are added before a forward pass, at the latest `delay` steps after their round began. */
+        /* Shares are added before a forward pass, at the latest `delay` steps after their round
+         * began. */
         if (round != NULL && (self->step - begun >= p->delay || dsgd_gossip_done(self, round))) {
             dsgd_gossip_end(self, round, x);
             round = NULL;

@@ -3,8 +3,8 @@
  * Top-k with error feedback: allreduce SGD that sends the largest elements only, and keeps the rest
  * for later.
  *
- * A. F. Aji, K. Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017; S. U.
- * Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. Momentum is the
+ * A. F. Aji, K. Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017; S.
+ * U. Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. Momentum is the
  * optimizer's, after the mean; with `correction` it is in front of the selection instead: Y. Lin et
  * al., "Deep gradient compression", ICLR 2018. Where that is less, 2 N (P - 1) / P bytes are sent.
  */

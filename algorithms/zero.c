@@ -1,7 +1,8 @@
 /**
  * @file zero.c
  * ZeRO: allreduce SGD in which each worker keeps a share of the optimizer's state (stage 1), of the
- * gradients, too (2), and of the model, too (3), where it gathers unit by unit what it computes with.
+ * gradients, too (2), and of the model, too (3), where it gathers unit by unit what it computes
+ * with.
  *
  * S. Rajbhandari, J. Rasley, O. Ruwase, Y. He, "ZeRO: memory optimizations toward training trillion
  * parameter models", SC 2020, sections 5 and 7. Stage 3 in the order of PyTorch's FSDP (Y. Zhao et

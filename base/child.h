@@ -18,7 +18,7 @@ pid_t dsgd_fork(void);
 /** The state of a child that has ended, as waitpid() has it: waits for its end. */
 int dsgd_child_end(pid_t process);
 
-/* --- children that work at the same time ------------------------------------------------------- */
+/* --- children that work at the same time ------------------------------------------------------ */
 
 /**
  * Calls work(argument) in a child process, whose exit status it returns. Becomes readable at *said,

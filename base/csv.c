@@ -14,7 +14,9 @@ typedef struct cursor {
     char separator[4]; /* and what else ends a field without quotes */
 } cursor;
 
-/** Removes the byte order mark of UTF-8 and the carriage returns at line ends, the last one's too. */
+/**
+ * Removes the byte order mark of UTF-8 and the carriage returns at line ends, the last one's too.
+ */
 static void strip(char *text)
 {
     const char *from = text;

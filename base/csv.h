@@ -7,8 +7,8 @@
 #include "base/status.h"
 
 /**
- * A CSV file in memory: a header, and rows with the same number of fields. Blank lines and lines that begin with #
- * are none. Fields are separated by what separates the first two of the header:
+ * A CSV file in memory: a header, and rows with the same number of fields. Blank lines and lines
+ * that begin with # are none. Fields are separated by what separates the first two of the header:
  * a comma, a tab or a semicolon; with a semicolon numbers may have a decimal comma.
  */
 typedef struct dsgd_csv {
@@ -55,5 +55,7 @@ char *dsgd_csv_number_text(double x);
 /** Writes the @p n numbers of @p x, a comma before each. */
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n);
 
-/** Writes a field, quoted where it has a comma, a quote or a line end, or begins as a comment does. */
+/**
+ * Writes a field, quoted where it has a comma, a quote or a line end, or begins as a comment does.
+ */
 void dsgd_csv_text(FILE *stream, const char *text);

@@ -42,7 +42,9 @@ typedef struct dsgd_draw {
 /** A number in the open interval (0, 1) with 53 random bits, for inverse distribution functions. */
 double dsgd_draw_uniform(dsgd_draw at);
 
-/** u[n] <- dsgd_draw_uniform() at n indices from that of @p at on, in less than half of the time. */
+/**
+ * u[n] <- dsgd_draw_uniform() at n indices from that of @p at on, in less than half of the time.
+ */
 void dsgd_draw_uniforms(dsgd_draw at, size_t n, double *u);
 
 /**

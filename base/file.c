@@ -176,7 +176,9 @@ static void remove_unfinished(void)
             nftw(unfinished[k].path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 }
 
-/** A file or folder that goes where memory runs out before it is finished; @p path stays as it is. */
+/**
+ * A file or folder that goes where memory runs out before it is finished; @p path stays as it is.
+ */
 static void note_unfinished(const char *path)
 {
     int k = 0;

@@ -1,7 +1,7 @@
 /**
  * @file file.h
- * Whole files in memory, files that appear under their name only when they are complete, and folders
- * that are there only for a while.
+ * Whole files in memory, files that appear under their name only when they are complete, and
+ * folders that are there only for a while.
  */
 #pragma once
 

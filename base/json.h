@@ -35,8 +35,9 @@ dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, voi
 json_t *dsgd_json_file(const char *path);
 
 /*
- * Runs of a manifest, each with what differs from the one before: a hundredth of 100,000 whole ones. What is left out are
- * members, and keys of members that are mappings, but for `algorithm`, which has other keys where it is another.
+ * Runs of a manifest, each with what differs from the one before: a hundredth of 100,000 whole
+ * ones. What is left out are members, and keys of members that are mappings, but for `algorithm`,
+ * which has other keys where it is another.
  */
 
 /** In which a run differs from all that those before had. */

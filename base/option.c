@@ -35,7 +35,7 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
     return NULL;
 }
 
-/* --- tables that are wrong --------------------------------------------------------------------- */
+/* --- tables that are wrong -------------------------------------------------------------------- */
 
 /* In the order of kinds; of a record 0, as its fields are checked. */
 static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(int64_t),
@@ -104,7 +104,7 @@ dsgd_status dsgd_about_check(const dsgd_about *about, dsgd_error *error)
     return check_rows(about->options, about->n_options, about->params_size, error);
 }
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 int dsgd_find_word(const char *const *words, const char *text)
 {

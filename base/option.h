@@ -96,8 +96,8 @@ typedef struct dsgd_option {
     const struct dsgd_option *fields;
     size_t record_size; /* for RECORDS */
     const struct dsgd_about *const *registry; /* for PICK and PICKS, NULL-terminated */
-    /* for PICK and PICKS: the key that holds the name, "name" or "kind"; of a RECORD that is shipped:
-       the key that names the one from which the values depart */
+    /* for PICK and PICKS: the key that holds the name, "name" or "kind"; of a RECORD that is
+       shipped: the key that names the one from which the values depart */
     const char *key;
     const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
 } dsgd_option;
@@ -107,12 +107,12 @@ typedef struct dsgd_option {
  * help, and after it any other member, such as `.required = true` or `.words = x`. A field of
  * another C type than the option's does not compile.
  */
-// clang-format off
 #ifdef __cplusplus
-#define DSGD_OPTION_AT(c_type, type, field)                                                                               \
+#define DSGD_OPTION_AT(c_type, type, field)                                                        \
     (offsetof(type, field) + 0 * sizeof(static_cast<c_type *>(&((type *)0)->field)))
 #else
-#define DSGD_OPTION_AT(c_type, type, field) _Generic(((type *)0)->field, c_type: offsetof(type, field))
+#define DSGD_OPTION_AT(c_type, type, field)                                                        \
+    _Generic(((type *)0)->field, c_type : offsetof(type, field))
 #endif
 #define DSGD_OPTION_AT_BOOL(type, field) DSGD_OPTION_AT(bool, type, field)
 #define DSGD_OPTION_AT_LONG(type, field) DSGD_OPTION_AT(int64_t, type, field)
@@ -126,40 +126,49 @@ typedef struct dsgd_option {
 #define DSGD_OPTION_AT_PICK(type, field) DSGD_OPTION_AT(dsgd_pick, type, field)
 #define DSGD_OPTION_AT_PICKS(type, field) DSGD_OPTION_AT(dsgd_picks, type, field)
 #define DSGD_OPTION_AT_RECORD(type, field) offsetof(type, field) /* of any struct */
-#define DSGD_OPTION_AT_CHOICE(type, field) /* of an enumeration, which is as wide as int */                               \
+#define DSGD_OPTION_AT_CHOICE(type, field) /* of an enumeration, which is as wide as int */        \
     (offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(int) ? 1 : -1]))
 
 /** A row whose key is not its field's name; @p kind is BOOL, LONG, ... */
-#define DSGD_OPTION_AS(key_, kind_, type, field, ...)                                                                     \
-    {.name = key_, .kind = DSGD_##kind_, .offset = DSGD_OPTION_AT_##kind_(type, field), .help = __VA_ARGS__}
-#define DSGD_OPTION_BOOL(type, field, init_, ...)                                                                         \
+#define DSGD_OPTION_AS(key_, kind_, type, field, ...)                                              \
+    {                                                                                              \
+        .name = key_, .kind = DSGD_##kind_, .offset = DSGD_OPTION_AT_##kind_(type, field),         \
+        .help = __VA_ARGS__                                                                        \
+    }
+#define DSGD_OPTION_BOOL(type, field, init_, ...)                                                  \
     DSGD_OPTION_AS(#field, BOOL, type, field, __VA_ARGS__, .init = init_)
-#define DSGD_OPTION_LONG(type, field, init_, min_, max_, unit_, ...)                                                      \
-    DSGD_OPTION_AS(#field, LONG, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
-#define DSGD_OPTION_DOUBLE_AS(key_, type, field, init_, min_, max_, unit_, ...)                                           \
-    DSGD_OPTION_AS(key_, DOUBLE, type, field, __VA_ARGS__, .init = init_, .min = min_, .max = max_, .unit = unit_)
+#define DSGD_OPTION_LONG(type, field, init_, min_, max_, unit_, ...)                               \
+    DSGD_OPTION_AS(#field, LONG, type, field, __VA_ARGS__, .init = init_, .min = min_,             \
+                   .max = max_, .unit = unit_)
+#define DSGD_OPTION_DOUBLE_AS(key_, type, field, init_, min_, max_, unit_, ...)                    \
+    DSGD_OPTION_AS(key_, DOUBLE, type, field, __VA_ARGS__, .init = init_, .min = min_,             \
+                   .max = max_, .unit = unit_)
 #define DSGD_OPTION_DOUBLE(type, field, ...) DSGD_OPTION_DOUBLE_AS(#field, type, field, __VA_ARGS__)
-#define DSGD_OPTION_CHOICE(type, field, words_, ...)                                                                      \
+#define DSGD_OPTION_CHOICE(type, field, words_, ...)                                               \
     DSGD_OPTION_AS(#field, CHOICE, type, field, __VA_ARGS__, .words = words_)
-#define DSGD_OPTION_STRING(type, field, ...) DSGD_OPTION_AS(#field, STRING, type, field, __VA_ARGS__)
-#define DSGD_OPTION_NUMBERS(type, field, min_, max_, ...)                                                                 \
+#define DSGD_OPTION_STRING(type, field, ...)                                                       \
+    DSGD_OPTION_AS(#field, STRING, type, field, __VA_ARGS__)
+#define DSGD_OPTION_NUMBERS(type, field, min_, max_, ...)                                          \
     DSGD_OPTION_AS(#field, NUMBERS, type, field, __VA_ARGS__, .min = min_, .max = max_)
-#define DSGD_OPTION_PAIRS(type, field, min_, max_, ...)                                                                   \
+#define DSGD_OPTION_PAIRS(type, field, min_, max_, ...)                                            \
     DSGD_OPTION_AS(#field, PAIRS, type, field, __VA_ARGS__, .min = min_, .max = max_)
-#define DSGD_OPTION_LINES(type, field, words_, ...)                                                                       \
+#define DSGD_OPTION_LINES(type, field, words_, ...)                                                \
     DSGD_OPTION_AS(#field, LINES, type, field, __VA_ARGS__, .words = words_)
-#define DSGD_OPTION_TABLE(type, field, min_, max_, unit_, ...)                                                            \
+#define DSGD_OPTION_TABLE(type, field, min_, max_, unit_, ...)                                     \
     DSGD_OPTION_AS(#field, TABLE, type, field, __VA_ARGS__, .min = min_, .max = max_, .unit = unit_)
-#define DSGD_OPTION_RECORD(type, field, fields_, ...)                                                                     \
+#define DSGD_OPTION_RECORD(type, field, fields_, ...)                                              \
     DSGD_OPTION_AS(#field, RECORD, type, field, __VA_ARGS__, .fields = fields_)
-#define DSGD_OPTION_RECORDS(type, field, record, fields_, ...)                                                            \
-    DSGD_OPTION_AS(#field, RECORDS, type, field, __VA_ARGS__, .fields = fields_, .record_size = sizeof(record))
-#define DSGD_OPTION_PICK(type, field, registry_, key_, ...)                                                               \
+#define DSGD_OPTION_RECORDS(type, field, record, fields_, ...)                                     \
+    DSGD_OPTION_AS(#field, RECORDS, type, field, __VA_ARGS__, .fields = fields_,                   \
+                   .record_size = sizeof(record))
+#define DSGD_OPTION_PICK(type, field, registry_, key_, ...)                                        \
     DSGD_OPTION_AS(#field, PICK, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
-#define DSGD_OPTION_PICKS(type, field, registry_, key_, ...)                                                              \
+#define DSGD_OPTION_PICKS(type, field, registry_, key_, ...)                                       \
     DSGD_OPTION_AS(#field, PICKS, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
-#define DSGD_OPTION_END {.name = NULL, .kind = DSGD_END}
-// clang-format on
+#define DSGD_OPTION_END                                                                            \
+    {                                                                                              \
+        .name = NULL, .kind = DSGD_END                                                             \
+    }
 
 /** The head of everything that a user can name; its first member, so that registries list heads. */
 typedef struct dsgd_about {
@@ -177,7 +186,8 @@ typedef struct dsgd_about {
 
 /**
  * Refuses a head without summary, and a table that is not ended, whose fields lie
- * outside the struct or that has no help, two options of one name, or a default that is not allowed.
+ * outside the struct or that has no help, two options of one name, or a default that is not
+ * allowed.
  */
 dsgd_status dsgd_about_check(const dsgd_about *about, dsgd_error *error);
 
@@ -195,7 +205,8 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
 /** Index of a word; -1 where it is none of @p words. Both may be NULL. */
 int dsgd_find_word(const char *const *words, const char *text);
 
-/** What @p text is called now, if it is a word of earlier versions that is still taken; else @p text. */
+/** What @p text is called now, if it is a word of earlier versions that is still taken; else @p
+ * text. */
 const char *dsgd_present_word(const char *text);
 
 /**
@@ -224,8 +235,8 @@ const char *dsgd_option_text(const dsgd_option *o, double value);
 
 /**
  * Reads a finite number with an optional suffix of @p unit: "s" (ns us ms s min h), "bytes" (k M G
- * T, Ki Mi Gi, each with or without B), "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf), "W" (W kW),
- * "s/B" (ps ns us, each with or without /B), "share" (%); perhaps a blank before it.
+ * T, Ki Mi Gi, each with or without B), "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf),
+ * "W" (W kW), "s/B" (ps ns us, each with or without /B), "share" (%); perhaps a blank before it.
  * False if @p text is no such number.
  */
 bool dsgd_parse_number(const char *text, const char *unit, double *number);

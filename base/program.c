@@ -14,8 +14,8 @@
 #include "base/file.h"
 
 /*
- * Of jemalloc, where it is linked: a thread that finds no memory for an arena of its own (ulimit -d) ends
- * the process by a signal, so that all have the first one, which is there before main().
+ * Of jemalloc, where it is linked: a thread that finds no memory for an arena of its own (ulimit
+ * -d) ends the process by a signal, so that all have the first one, which is there before main().
  */
 extern const char *malloc_conf;
 const char *malloc_conf = "narenas:1";
@@ -55,7 +55,9 @@ static void on_cpu_limit(int number)
     _exit(DSGD_ERUNS);
 }
 
-/** Limits that end a process by a signal: a second before, a sentence; what is too long, an error. */
+/**
+ * Limits that end a process by a signal: a second before, a sentence; what is too long, an error.
+ */
 static void speak_of_limits(void)
 {
     struct rlimit cpu;

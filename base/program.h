@@ -13,9 +13,9 @@ char *dsgd_program_folder(void);
 
 /**
  * For the beginning of main(): where standard input, output or error is closed, the next file that
- * is opened would take its place. Reading such an input gives nothing; writing such an output fails.
- * From now on jansson's values and texts are kept (dsgd_keep()): json_decref() and free() need not be
- * called, and free() may not.
+ * is opened would take its place. Reading such an input gives nothing; writing such an output
+ * fails. From now on jansson's values and texts are kept (dsgd_keep()): json_decref() and free()
+ * need not be called, and free() may not.
  */
 void dsgd_program_begin(void);
 

@@ -1,7 +1,7 @@
 /**
  * @file round.h
- * The greater of two numbers; rounding of products and quotients of decimal fractions: dsgd_ceil(0.07 * 100) is 7, where ceil()
- * gives 8.
+ * The greater of two numbers; rounding of products and quotients of decimal fractions:
+ * dsgd_ceil(0.07 * 100) is 7, where ceil() gives 8.
  */
 #pragma once
 
@@ -9,7 +9,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-/** As fmax() and fmin() of numbers that are no NaN, without a call: millions per second are asked. */
+/**
+ * As fmax() and fmin() of numbers that are no NaN, without a call: millions per second are asked.
+ */
 static inline double dsgd_greater(double a, double b)
 {
     return a > b ? a : b;

@@ -1,7 +1,7 @@
 /**
  * @file sanitizers.h
- * Which sanitizer this is compiled with: DSGD_ADDRESS_SANITIZER, DSGD_THREAD_SANITIZER, or neither. GCC and
- * clang say it in two ways.
+ * Which sanitizer this is compiled with: DSGD_ADDRESS_SANITIZER, DSGD_THREAD_SANITIZER, or neither.
+ * GCC and clang say it in two ways.
  */
 #pragma once
 

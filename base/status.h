@@ -3,8 +3,8 @@
  * The three kinds of errors.
  *
  * Bad input: a function returns a dsgd_status and one sentence in a dsgd_error; only command/main.c
- * prints it and exits. A bug: DSGD_ASSERT, or DSGD_REQUIRE where it is the author's of an algorithm;
- * never compiled out. An outcome of a run (divergence, deadlock): a row of the results.
+ * prints it and exits. A bug: DSGD_ASSERT, or DSGD_REQUIRE where it is the author's of an
+ * algorithm; never compiled out. An outcome of a run (divergence, deadlock): a row of the results.
  */
 #pragma once
 
@@ -87,8 +87,8 @@ void *dsgd_xcalloc(size_t count, size_t size);
 void *dsgd_xrealloc(void *memory, size_t count, size_t size);
 
 /**
- * Zeroed memory that the program keeps until dsgd_drop(): nobody frees it. All texts below are kept,
- * and whatever a command holds, which is much smaller than what its runs hold.
+ * Zeroed memory that the program keeps until dsgd_drop(): nobody frees it. All texts below are
+ * kept, and whatever a command holds, which is much smaller than what its runs hold.
  */
 void *dsgd_keep(size_t count, size_t size);
 /** Kept memory of at least @p count elements that begins as @p kept does. NULL: that is empty. */

@@ -18,8 +18,8 @@ enum { DSGD_MOST_COMMANDS = 64 };
 extern const dsgd_command *const dsgd_commands[DSGD_MOST_COMMANDS];
 
 /**
- * The i-th kind of thing that `dsgd list` takes; of devices, which have no description, *singular is
- * NULL. False: there are fewer.
+ * The i-th kind of thing that `dsgd list` takes; of devices, which have no description, *singular
+ * is NULL. False: there are fewer.
  */
 bool dsgd_kind_at(size_t i, const char **plural, const char **singular);
 

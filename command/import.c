@@ -20,7 +20,8 @@ typedef struct arguments {
     bool force;
 } arguments;
 
-/** A row for each; files are offered in this order, at last to what looks for its tables in any text. */
+/** A row for each; files are offered in this order, at last to what looks for its tables in any
+ * text. */
 const dsgd_import_reader *const dsgd_import_readers[DSGD_IMPORT_READERS] = {
     &dsgd_import_kineto,   &dsgd_import_step_times, &dsgd_import_topology, &dsgd_import_slurm,
     &dsgd_import_step_log, &dsgd_import_nccl_tests, &dsgd_import_matrix};

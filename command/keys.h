@@ -22,7 +22,8 @@ const dsgd_option *dsgd_keys_of(const char *path);
 /** Describes what dsgd_keys_of() found, on stdout. */
 void dsgd_keys_describe(const dsgd_option *keys);
 
-/** Prints it as a table of Markdown: key, default, meaning; keys below them have tables of their own. */
+/** Prints it as a table of Markdown: key, default, meaning; keys below them have tables of their
+ * own. */
 void dsgd_keys_markdown(const dsgd_option *keys);
 
 /** Prints the JSON Schema (draft 2020-12) of what dsgd_keys_of() found. */

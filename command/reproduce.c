@@ -33,7 +33,8 @@ typedef struct arguments {
     bool force, leave_one_out, markdown;
 } arguments;
 
-/* Lists of |error|: relative, in uncertainties, and with constants fitted to other figures; and counts. */
+/* Lists of |error|: relative, in uncertainties, and with constants fitted to other figures; and
+ * counts. */
 enum { POINTS, PREDICTED, UNITS, LEFT_OUT, N_LISTS };
 enum { BOUNDS = N_LISTS, KEPT, PAIRS, IN_ORDER, N_COUNTS };
 
@@ -139,8 +140,8 @@ static bool is_published(const dsgd_published *f, size_t run)
 }
 
 /**
- * Mean over the runs that differ from this one in nothing but what no published row says, such as the
- * seed; NAN where an earlier one is such a run.
+ * Mean over the runs that differ from this one in nothing but what no published row says, such as
+ * the seed; NAN where an earlier one is such a run.
  */
 static double mean_of_alike(const dsgd_published *f, size_t run, size_t quantity)
 {
@@ -231,7 +232,7 @@ static void compare_orders(const dsgd_published *f, score *of)
         }
 }
 
-/* --- scores ------------------------------------------------------------------------------------ */
+/* --- scores ----------------------------------------------------------------------------------- */
 
 static void print_errors(const char *lead, const char *what, double *errors, size_t n)
 {
@@ -386,7 +387,9 @@ static bool has_published(const char *name)
     return dsgd_can_read("%s/plots/%s/published.csv", dsgd_data_folder(), name);
 }
 
-/** The figures that are named, which have to have published numbers; all that have, where none is. */
+/**
+ * The figures that are named, which have to have published numbers; all that have, where none is.
+ */
 static dsgd_status reproduce_all(const arguments *a, const char *const *known, dsgd_error *error)
 {
     const char *const *const names = a->figures.n > 0 ? (const char *const *)a->figures.v : known;

@@ -1,6 +1,7 @@
 /**
  * @file tables.c
- * `dsgd --help=json`: what man pages and completions are made of, beside `dsgd COMMAND --help=json`.
+ * `dsgd --help=json`: what man pages and completions are made of, beside `dsgd COMMAND
+ * --help=json`.
  */
 #include <jansson.h>
 

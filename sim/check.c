@@ -92,7 +92,8 @@ static double bytes_of_step(const dsgd_run_config *config, double bytes)
            (n_servers > 0 ? dsgd_greater((double)config->workers / n_servers, 1) : 1);
 }
 
-/** Of the slowest way of a byte: by the NIC of whatever host, which others share, or between groups. */
+/** Of the slowest way of a byte: by the NIC of whatever host, which others share, or between
+ * groups. */
 static double carrying_s_per_byte(const dsgd_platform *p, int workers)
 {
     const int hosts = dsgd_platform_nic_hosts(p);
@@ -150,7 +151,8 @@ double dsgd_bucket_bytes(const dsgd_run_config *config)
                : DSGD_DEFAULT_BUCKET_BYTES;
 }
 
-/** Of a worker of several hosts: cut where another stage's begin, then evenly among the hosts of a stage. */
+/** Of a worker of several hosts: cut where another stage's begin, then evenly among the hosts of a
+ * stage. */
 static size_t divide_among_hosts(const dsgd_run_config *config, size_t n, double **bytes)
 {
     dsgd_replica *replica = NULL;

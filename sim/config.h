@@ -43,8 +43,8 @@ enum { DSGD_PARTIAL_AS_COLLECTIVE, DSGD_PARTIAL_COLLECTIVE };
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
 typedef struct dsgd_evaluate_config {
-    double
-        every; /* steps; 0: only at the start and the end; -1: never, and no step runs ahead of its values */
+    double every; /* steps; 0: only at the start and the end; -1: never, and no step runs ahead of
+                     its values */
     bool local; /* at the end each worker's own model too */
     double local_margin; /* of their mean accuracy: half of its 95 % interval, at most */
 } dsgd_evaluate_config;
@@ -66,7 +66,8 @@ enum {
     DSGD_PIECES_BUCKETS = -2 /* whole tensors until a bucket has reached its size */
 };
 
-/** `bucket: auto`: 25 MiB as PyTorch DDP's bucket_cap_mb, or a 48th of the vector: dsgd_bucket_bytes(). */
+/** `bucket: auto`: 25 MiB as PyTorch DDP's bucket_cap_mb, or a 48th of the vector:
+ * dsgd_bucket_bytes(). */
 enum { DSGD_BUCKET_AUTO = -1, DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BUCKETS = 48 };
 
 /** How vectors are cut for their exchanges, in backward order. */
@@ -157,7 +158,7 @@ typedef struct dsgd_run_config {
 } dsgd_run_config;
 
 /**
- * Of collectives, or of partial ones and all else that a worker with a partial collective sums, whose
- * library is another. AUTO is MPI's.
+ * Of collectives, or of partial ones and all else that a worker with a partial collective sums,
+ * whose library is another. AUTO is MPI's.
  */
 dsgd_way dsgd_way_of(const dsgd_run_config *config, bool partial);

@@ -1,7 +1,7 @@
 /**
  * @file contract.h
- * The contract of an algorithm: what a worker is to it, and what it says of itself, with what that is made
- * of: the traffic of verbs, checks of numbers of workers. Its verbs are in sim/verbs/.
+ * The contract of an algorithm: what a worker is to it, and what it says of itself, with what that
+ * is made of: the traffic of verbs, checks of numbers of workers. Its verbs are in sim/verbs/.
  */
 #pragma once
 
@@ -47,7 +47,8 @@ typedef struct dsgd_traffic {
     double messages, bytes;
 } dsgd_traffic;
 
-/** An algebraic law, or invariant, under some options. The conformance suite tests every declared law. */
+/** An algebraic law, or invariant, under some options. The conformance suite tests every declared
+ * law. */
 typedef enum dsgd_law_kind {
     DSGD_LAW_END,
     DSGD_LAW_PLAIN_SGD, /* with P = 1 it is its optimizer alone */
@@ -71,7 +72,8 @@ typedef enum dsgd_law_kind {
 
 /** An option that differs from its default. */
 typedef struct dsgd_law_option {
-    /* "period"; of an option that picks from a registry with the name, "graph=ring". NULL ends a list */
+    /* "period"; of an option that picks from a registry with the name, "graph=ring". NULL ends a
+     * list */
     const char *option;
     double value; /* a number, or the index of a word; of a pick 0 */
 } dsgd_law_option;
@@ -144,12 +146,13 @@ typedef struct dsgd_algorithm {
     /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
     int64_t (*least_pieces)(const void *params, int n_workers);
     /**
-     * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time, or on chance.
-     * `dsgd describe` prints it, and the conformance suite counts. Without it nothing is counted.
+     * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time, or
+     * on chance. `dsgd describe` prints it, and the conformance suite counts. Without it nothing is
+     * counted.
      */
     dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
-    /** Optional, pure. Steps after which what is sent repeats itself. NULL: what its option `period`
-     * has, or the rounds after which its option `graph` repeats itself, or 1. */
+    /** Optional, pure. Steps after which what is sent repeats itself. NULL: what its option
+     * `period` has, or the rounds after which its option `graph` repeats itself, or 1. */
     int64_t (*period)(const void *params, int n_workers);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
     /** What its messages are. The more is promised, the faster it is simulated. */
@@ -159,50 +162,53 @@ typedef struct dsgd_algorithm {
     /* Its collectives carry models, not gradients or differences: `exchange: encoding` refuses to
      * send a few numbers of them. */
     bool averages_models;
-    /* It encodes what it sends, whatever its options (an option that picks an encoding says it itself):
-     * the platform's `encoding` decides its times. */
+    /* It encodes what it sends, whatever its options (an option that picks an encoding says it
+     * itself): the platform's `encoding` decides its times. */
     bool encodes;
-    /* Each worker has mini-batches of its own, the same in every epoch: dsgd_own_batch() says which. */
+    /* Each worker has mini-batches of its own, the same in every epoch: dsgd_own_batch() says
+     * which. */
     bool own_batches;
-    /* work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end. */
+    /*
+     * work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end.
+     */
     bool cancels;
     /** Which scalars it may read. */
     dsgd_reads reads;
-    /* Whom it sends to, or when, is drawn: two seeds differ in their times though no step does. What an
-     * option `graph` draws is not meant. */
+    /* Whom it sends to, or when, is drawn: two seeds differ in their times though no step does.
+     * What an option `graph` draws is not meant. */
     bool draws;
     /**
      * Optional. What a worker does that comes back after a failure, before it begins its step anew;
-     * @p peer is one that is there, or -1. The others go on meanwhile: who asks one that has failed,
-     * by dsgd_pair_average() or dsgd_pair_fetch(), gives up when that is detected. Of other verbs it may
-     * use those of dsgd_server_push(). NULL: it waits for others, and all restart from the last
-     * checkpoint.
+     * @p peer is one that is there, or -1. The others go on meanwhile: who asks one that has
+     * failed, by dsgd_pair_average() or dsgd_pair_fetch(), gives up when that is detected. Of other
+     * verbs it may use those of dsgd_server_push(). NULL: it waits for others, and all restart from
+     * the last checkpoint.
      */
     void (*comes_back)(dsgd_node *self, int peer);
     /** Optional, pure. Whether it does so, or rejoins, with these options. NULL: with all. */
     bool (*goes_on)(const void *params);
     /*
-     * Instead of comes_back, of workers that talk to servers by messages: who fails sends nothing more,
-     * nor is a message seen of which pieces have left; where it would wait for an answer to that
-     * dsgd_recv() returns NULL. It comes back in a step that counts for nothing, in which
+     * Instead of comes_back, of workers that talk to servers by messages: who fails sends nothing
+     * more, nor is a message seen of which pieces have left; where it would wait for an answer to
+     * that dsgd_recv() returns NULL. It comes back in a step that counts for nothing, in which
      * dsgd_has_joined(), and asks for what it needs.
      */
     bool rejoins;
     /*
-     * Its one server is told of failures, when they are detected or the worker is repaired: as if it had
-     * sent an empty message, behind all else that it has sent.
+     * Its one server is told of failures, when they are detected or the worker is repaired: as if
+     * it had sent an empty message, behind all else that it has sent.
      */
     bool told;
     /*
      * Under `failures: policy: quorum` those who are there go on: its collectives, allreduces
      * alone, are of them, and a mean is theirs. Who comes back does so in a step in which the
-     * period begins and all that it needs is what all have alike, which it copies; what it has had alone
-     * is lost (dsgd_has_joined()).
+     * period begins and all that it needs is what all have alike, which it copies; what it has had
+     * alone is lost (dsgd_has_joined()).
      */
     bool quorum;
     /*
-     * Of `quorum`, where workers differ: who comes back does so in any step, whose model is then that of
-     * the one from which it has copied.
+     * Of `quorum`, where workers differ: who comes back does so in any step, whose model is then
+     * that of the one from which it has copied.
      */
     bool copies;
 } dsgd_algorithm;
@@ -211,7 +217,8 @@ typedef struct dsgd_algorithm {
 
 /* Each per worker, or, by dsgd_scale_of_comm(), per member. Without `exchange: fusion`. */
 
-/** One allreduce of a vector; one reduce; one broadcast; one reduce-scatter, or allgather of shares. */
+/** One allreduce of a vector; one reduce; one broadcast; one reduce-scatter, or allgather of
+ * shares. */
 dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale);
 dsgd_traffic dsgd_reduce_traffic(const dsgd_scale *scale);
 dsgd_traffic dsgd_broadcast_traffic(const dsgd_scale *scale);
@@ -322,7 +329,8 @@ static inline int dsgd_log2(int64_t n)
 /** Refuses P unless it is a power of two; the sentence names the two nearest. */
 dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error *error);
 
-/** Refuses P unless groups of @p size divide it; fewer than a group are one. Names two that would do. */
+/** Refuses P unless groups of @p size divide it; fewer than a group are one. Names two that would
+ * do. */
 dsgd_status dsgd_check_groups(const char *name, int64_t size, int n_workers, dsgd_error *error);
 
 /** Workers in a group of @p size where there are @p n_workers. */

@@ -415,7 +415,8 @@ double dsgd_graph_degree(const dsgd_pick *pick, int n_workers)
     return sum / (double)rounds / n_workers;
 }
 
-/** y <- (I - W) x / about; returns x (I - W) x / x x. @p to: the receivers of each rank, its @p n of them. */
+/** y <- (I - W) x / about; returns x (I - W) x / x x. @p to: the receivers of each rank, its @p n
+ * of them. */
 static double apply_laplacian(int n_workers, const int *n, int *const *to, double about,
                               const double *x, double *y)
 {

@@ -285,8 +285,8 @@ static void simulate(dsgd_engine *engine)
 /* --- the run ---------------------------------------------------------------------------------- */
 
 /**
- * Says which host of a worker has each piece, and over which channel it goes: the only one of its host, or one
- * for each piece that this has, up to DSGD_MAX_CHANNELS.
+ * Says which host of a worker has each piece, and over which channel it goes: the only one of its
+ * host, or one for each piece that this has, up to DSGD_MAX_CHANNELS.
  */
 static void divide_pieces(dsgd_engine *engine, size_t parts)
 {
@@ -331,7 +331,8 @@ static void divide_pieces(dsgd_engine *engine, size_t parts)
             (size_t)engine->piece_lane[k] * most + engine->piece_channel[k] % most;
 }
 
-/** Cuts the workload's bytes for their exchanges, and each of those evenly among servers that share it. */
+/** Cuts the workload's bytes for their exchanges, and each of those evenly among servers that share
+ * it. */
 static void cut_bytes(dsgd_engine *engine)
 {
     double *bytes = NULL;

@@ -60,11 +60,12 @@ int dsgd_server_parts(const dsgd_run_config *config);
 
 /**
  * By how much of a step's time at most it moves a step to merge neighbouring buckets into
- * DSGD_MANY_BUCKETS. A vector's exchange ends, of all pieces, at the latest sum of when a piece is ready and
- * of what it and those behind it take: merged ones are ready with their last, so that one of them more is
- * exposed, less one bucket; and latencies are saved, where the network is not done within the
- * backward pass, or takes them from the GPU. INFINITY: not known, as of gossip on a graph, where
- * a delay travels by one neighbour with each piece, and of who cancels gradients by their age.
+ * DSGD_MANY_BUCKETS. A vector's exchange ends, of all pieces, at the latest sum of when a piece is
+ * ready and of what it and those behind it take: merged ones are ready with their last, so that one
+ * of them more is exposed, less one bucket; and latencies are saved, where the network is not done
+ * within the backward pass, or takes them from the GPU. INFINITY: not known, as of gossip on a
+ * graph, where a delay travels by one neighbour with each piece, and of who cancels gradients by
+ * their age.
  */
 double dsgd_merging_error(const dsgd_run_config *config);
 

@@ -19,9 +19,11 @@ typedef enum dsgd_span_kind {
     DSGD_SPAN_WAIT, /* in a verb, for others; communication included */
     DSGD_SPAN_EXCHANGE, /* a job of a channel: one piece */
     DSGD_SPAN_MESSAGE, /* from when both sides are ready until it is received */
-    DSGD_SPAN_PASS, /* of a micro-batch in a host of a worker of several (`track`); `verb`: "forward" */
+    DSGD_SPAN_PASS, /* of a micro-batch in a host of a worker of several (`track`); `verb`:
+                       "forward" */
     DSGD_SPAN_AWAY, /* of a worker that others go on without, `verb`: "failed", "comes back" */
-    DSGD_SPAN_STOPPED, /* an instant, as all below: for what all have stood still there, in `verb` */
+    DSGD_SPAN_STOPPED, /* an instant, as all below: for what all have stood still there, in `verb`
+                        */
     DSGD_SPAN_ACTIVATED, /* a version of a partial collective starts */
     DSGD_SPAN_CONTRIBUTED, /* the send buffer is sampled for a version */
     DSGD_SPAN_USED, /* of a partial collective: a sum; else a stale value of another worker */
@@ -35,24 +37,28 @@ typedef struct dsgd_span {
      * ignored); whose activation came first, or whose value is used. -1: nobody, or several. */
     int peer;
     int n_peers; /* for how many a wait was when it began */
-    int track; /* of an exchange its channel; of a wait 0: work(), 1: assist(); of a pass its host */
+    int track; /* of an exchange its channel; of a wait 0: work(), 1: assist(); of a pass its host
+                */
     int64_t step; /* of the host when it began */
-    /* The piece, of a pass the micro-batch. -1: none. Of a stale value the local steps, of a server its pushes. */
+    /* The piece, of a pass the micro-batch. -1: none. Of a stale value the local steps, of a server
+     * its pushes. */
     int64_t piece, version;
     int64_t made; /* the step in which what is contributed was published; -1: never */
     double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
     double alone_s; /* of a computation: what it takes where no exchange needs the GPU */
-    /* A gradient's backward pass begins; of a wait: the last peer did his part; of an exchange: its piece
-     * was ready. */
+    /* A gradient's backward pass begins; of a wait: the last peer did his part; of an exchange: its
+     * piece was ready. */
     double turn_s;
     double bytes; /* of an exchange: of a collective's vector */
-    /* Of a wait or exchange, an absence or a stop; of a message "activation", or NULL; dsgd_cancelled of a gradient that was
-     * cancelled at its end; dsgd_pass of a pass of one that others follow. */
+    /* Of a wait or exchange, an absence or a stop; of a message "activation", or NULL;
+     * dsgd_cancelled of a gradient that was cancelled at its end; dsgd_pass of a pass of one that
+     * others follow. */
     const char *verb;
     const char *collective; /* of all workers, which an exchange is; NULL: none */
 } dsgd_span;
 
-/** The first members of a span that no other host and no piece has to do with; @p kind_ is STEP, ... */
+/** The first members of a span that no other host and no piece has to do with; @p kind_ is STEP,
+ * ... */
 #define DSGD_SPAN_OF_HOST(kind_) .kind = DSGD_SPAN_##kind_, .peer = -1, .piece = -1, .version = -1
 
 extern const char dsgd_cancelled[], dsgd_pass[];

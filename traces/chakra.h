@@ -1,8 +1,9 @@
 /**
  * @file chakra.h
- * Chakra's execution traces (S. Sridharan et al.: "Chakra: advancing performance benchmarking and co-design using
- * standardized execution traces", 2023), one of each rank: messages in Protocol Buffers' wire format behind their
- * lengths, first GlobalMetadata, then each Node. Numbers are those of mlcommons/chakra, schema/protobuf/et_def.proto, 0.0.4.
+ * Chakra's execution traces (S. Sridharan et al.: "Chakra: advancing performance benchmarking and
+ * co-design using standardized execution traces", 2023), one of each rank: messages in Protocol
+ * Buffers' wire format behind their lengths, first GlobalMetadata, then each Node. Numbers are
+ * those of mlcommons/chakra, schema/protobuf/et_def.proto, 0.0.4.
  */
 #pragma once
 
@@ -24,8 +25,8 @@ bool dsgd_chakra_is(const char *head, size_t n);
 struct gzFile_s; /* zlib's */
 
 /**
- * Reads what dsgd_kineto_read() has opened; false: it is none, and is at its begin again. Without an attribute "step" all
- * is one step; where no node has a start, they begin when what they wait for has ended, one after the other on the
- * host, the GPU and the network.
+ * Reads what dsgd_kineto_read() has opened; false: it is none, and is at its begin again. Without
+ * an attribute "step" all is one step; where no node has a start, they begin when what they wait
+ * for has ended, one after the other on the host, the GPU and the network.
  */
 bool dsgd_chakra_read(struct gzFile_s *file, dsgd_kineto *trace);

@@ -1,7 +1,8 @@
 /**
  * @file fabric.c
- * A HammingMesh has eight links for each host: out of its four ports, of which those to a neighbour are the neighbour's way in, and in from
- * the switches. Rails have two for each rail, its way to the spine and back, then four for each host: into its island and out, its NIC.
+ * A HammingMesh has eight links for each host: out of its four ports, of which those to a neighbour
+ * are the neighbour's way in, and in from the switches. Rails have two for each rail, its way to
+ * the spine and back, then four for each host: into its island and out, its NIC.
  */
 #include "traces/fabric.h"
 
@@ -39,7 +40,8 @@ static size_t into(const dsgd_platform *platform, int64_t host, int port)
     return out_of(host + dsgd_platform_most_hosts(platform), port);
 }
 
-/** Whether the board's edge ahead is the nearer one; from the middle of an odd board, the one towards the other. */
+/** Whether the board's edge ahead is the nearer one; from the middle of an odd board, the one
+ * towards the other. */
 static bool is_nearer_ahead(const dimension *d, int64_t place, int64_t other)
 {
     const int64_t behind = place % d->board, before = d->board - 1 - behind;
@@ -83,7 +85,8 @@ static size_t mesh_route(const dsgd_platform *platform, int from, int to, size_t
     return n;
 }
 
-/** To a neighbour as in a torus, as slow as the slower; to a switch and from it half of that, and of what a switch adds. */
+/** To a neighbour as in a torus, as slow as the slower; to a switch and from it half of that, and
+ * of what a switch adds. */
 static dsgd_fabric_link mesh_link(const dsgd_platform *platform, size_t number)
 {
     const int64_t n_hosts = dsgd_platform_most_hosts(platform),

@@ -74,7 +74,8 @@ typedef struct dsgd_failure {
 
 typedef struct dsgd_failures dsgd_failures;
 
-/** When entry @p i of `links` begins for the n-th time, from 0: never before @p since_s. INFINITY: not any more. */
+/** When entry @p i of `links` begins for the n-th time, from 0: never before @p since_s. INFINITY:
+ * not any more. */
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
                          double since_s);
 
@@ -101,7 +102,8 @@ dsgd_failure dsgd_failures_next(dsgd_failures *failures);
 /** Puts one more into it. */
 void dsgd_failures_add(dsgd_failures *failures, dsgd_failure failure);
 
-/** Whether this worker is among those that have failed, or one of its hosts is; and whether this host is. */
+/** Whether this worker is among those that have failed, or one of its hosts is; and whether this
+ * host is. */
 bool dsgd_failure_is_of(const dsgd_failures *failures, const dsgd_failure *failure, int worker);
 bool dsgd_failure_is_of_host(const dsgd_failures *failures, const dsgd_failure *failure, int worker,
                              int host);
@@ -109,7 +111,9 @@ bool dsgd_failure_is_of_host(const dsgd_failures *failures, const dsgd_failure *
 /** Of any of the workers, in the long run; NAN: not drawn. */
 double dsgd_failures_mtbf_s(const dsgd_failures *failures);
 
-/** What one checkpoint takes to write, and to read. @p model_bytes where the file gives no bytes. */
+/**
+ * What one checkpoint takes to write, and to read. @p model_bytes where the file gives no bytes.
+ */
 double dsgd_checkpoint_cost_s(const dsgd_checkpoint *checkpoint, double model_bytes);
 
 /**

@@ -11,7 +11,8 @@ typedef struct dsgd_natural {
     double scale; /* normal: deviation; lognormal: deviation of ln; gamma: scale */
 } dsgd_natural;
 
-/** One family; the values of all but normal are positive, with a mean > 0. `mean` and `deviation` are in the unit of the values. */
+/** One family; the values of all but normal are positive, with a mean > 0. `mean` and `deviation`
+ * are in the unit of the values. */
 typedef struct dsgd_family {
     const char *name; /* also of the kind of imbalance */
     dsgd_natural (*natural)(double mean, double deviation);

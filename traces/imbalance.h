@@ -44,7 +44,9 @@ typedef struct dsgd_imbalance_kind {
     bool is_fixed; /* the same for every seed, but where an option `resample` is true */
 } dsgd_imbalance_kind;
 
-/** Defines a kind by NAME_params, NAME_options, NAME_seconds(), its summary, and further members. */
+/**
+ * Defines a kind by NAME_params, NAME_options, NAME_seconds(), its summary, and further members.
+ */
 #define DSGD_IMBALANCE(name_, ...)                                                                 \
     const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
         .about = {.name = #name_, DSGD_PARAMS(name_##_params, name_##_options)},                   \

@@ -1,7 +1,7 @@
 /**
  * @file imbalance_replay.c
- * Seconds as they were measured: a CSV file as `dsgd imbalance fit` reads it, with workers, and with
- * steps or in their order. Or others like them, of more workers.
+ * Seconds as they were measured: a CSV file as `dsgd imbalance fit` reads it, with workers, and
+ * with steps or in their order. Or others like them, of more workers.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
@@ -17,8 +17,8 @@ typedef struct replay_params {
 } replay_params;
 
 /**
- * From here on up a sample is taken for one of a Weibull distribution: the slowest of many can be slower than
- * all that were measured.
+ * From here on up a sample is taken for one of a Weibull distribution: the slowest of many can be
+ * slower than all that were measured.
  */
 typedef struct tail {
     double from;
@@ -27,8 +27,8 @@ typedef struct tail {
 } tail;
 
 /**
- * The whole file as a table. To be resampled, seconds are exp(level + of_worker[w] + of_step[t] + rest),
- * and the table has the rests.
+ * The whole file as a table. To be resampled, seconds are exp(level + of_worker[w] + of_step[t] +
+ * rest), and the table has the rests.
  */
 typedef struct replay_state {
     int64_t n_workers, n_steps;
@@ -114,8 +114,8 @@ static tail tail_of(const double *x, size_t n, double share)
 }
 
 /**
- * Gives @p effect[n], estimated as means of @p of values each, the variance of what they estimate: that of
- * a value, @p noise, is in them, too.
+ * Gives @p effect[n], estimated as means of @p of values each, the variance of what they estimate:
+ * that of a value, @p noise, is in them, too.
  */
 static void shrink(double *effect, size_t n, double noise, double of)
 {
@@ -126,8 +126,8 @@ static void shrink(double *effect, size_t n, double noise, double of)
 }
 
 /**
- * Splits the table's logarithms into what is a worker's, what is a step's, and the rest. A mean that shrinks by chance
- * alone stays in the rests, whose ends so are those that were measured.
+ * Splits the table's logarithms into what is a worker's, what is a step's, and the rest. A mean
+ * that shrinks by chance alone stays in the rests, whose ends so are those that were measured.
  */
 static void decompose(replay_state *s)
 {
@@ -168,9 +168,9 @@ static double with_tail(double x, const tail *t, dsgd_draw place, dsgd_draw mean
 }
 
 /**
- * A worker is like a measured one in all steps, and a step like a measured one at all workers. How slow the
- * slow ones are, and which of the measured steps there are, differs from seed to seed: so do clusters, and
- * what is known of them.
+ * A worker is like a measured one in all steps, and a step like a measured one at all workers. How
+ * slow the slow ones are, and which of the measured steps there are, differs from seed to seed: so
+ * do clusters, and what is known of them.
  */
 static double resampled(const replay_state *s, dsgd_step_at at)
 {

@@ -1,7 +1,7 @@
 /**
  * @file imbalance_simple.c
- * Imbalance in closed form: a constant, one slow worker, injected delays, a ramp over the ranks, the
- * lengths of the samples; and of a worker rather than of a step: a GPU that is always faster or
+ * Imbalance in closed form: a constant, one slow worker, injected delays, a ramp over the ranks,
+ * the lengths of the samples; and of a worker rather than of a step: a GPU that is always faster or
  * slower than others (persistent), and one that is slow for a while (fail_slow).
  */
 #include <gsl/gsl_cdf.h>
@@ -102,8 +102,8 @@ static bool chosen_independently(const delay_params *p, dsgd_step_at at)
 enum { STREAM_STEPS = 1000 };
 
 /**
- * The same of ranks that all read from one stream, each from its own place on; who has found its own
- * reads no further in this step, and is behind the others from then on.
+ * The same of ranks that all read from one stream, each from its own place on; who has found its
+ * own reads no further in this step, and is behind the others from then on.
  */
 static bool chosen_from_stream(const delay_params *p, dsgd_step_at at)
 {

@@ -164,7 +164,8 @@ static void add_kernel(reader *r)
                                                 .event = t->n_events};
 }
 
-/** Timelines of ranks, such as of ByteDance's StragglerAnalysis; a step of a thread stands in one piece. */
+/** Timelines of ranks, such as of ByteDance's StragglerAnalysis; a step of a thread stands in one
+ * piece. */
 static void add_seconds(const reader *r)
 {
     dsgd_kineto *const t = r->trace;
@@ -420,7 +421,8 @@ static void follow_launches(reader *r)
     }
 }
 
-/** Which collectives hold up kernels; these are sorted by their begin, and last until those before have ended. */
+/** Which collectives hold up kernels; these are sorted by their begin, and last until those before
+ * have ended. */
 static void find_idle(reader *r)
 {
     dsgd_kineto *const t = r->trace;

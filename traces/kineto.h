@@ -1,7 +1,7 @@
 /**
  * @file kineto.h
- * Chrome traces that PyTorch's profiler (Kineto) writes, one of each rank, .json or .json.gz: read as a stream, of
- * which the collectives, the steps and the times that they need are kept.
+ * Chrome traces that PyTorch's profiler (Kineto) writes, one of each rank, .json or .json.gz: read
+ * as a stream, of which the collectives, the steps and the times that they need are kept.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 /** A collective on the GPU's timeline. All times are in microseconds of the rank's own clock. */
 typedef struct dsgd_kineto_call {
     double launched_us, begin_us, end_us;
-    double
-        ready_us; /* what it needs is there: kernels launched before it have ended, and it is launched */
-    double
-        idle_us; /* since when a kernel has waited for its end, and none has run; INFINITY: none waits */
+    double ready_us; /* what it needs is there: kernels launched before it have ended, and it is
+                        launched */
+    double idle_us; /* since when a kernel has waited for its end, and none has run; INFINITY: none
+                       waits */
     const char *what; /* PyTorch's or NCCL's word: "allreduce"; NULL: the trace does not say */
     const char *group; /* name of its process group; "": not said */
     double bytes; /* that each rank puts in; 0: not said */
@@ -29,7 +29,8 @@ typedef struct dsgd_kineto_step {
     double busy_us; /* in which kernels run */
 } dsgd_kineto_step;
 
-/** Of a Chrome trace whose processes are ranks, and their threads GPUs: what one computed in a step. */
+/** Of a Chrome trace whose processes are ranks, and their threads GPUs: what one computed in a
+ * step. */
 typedef struct dsgd_kineto_seconds {
     int64_t worker, thread, step;
     int64_t parts; /* micro-batches: forward passes */
@@ -46,5 +47,6 @@ typedef struct dsgd_kineto {
     const char *damage; /* why it ends early; NULL: it does not */
 } dsgd_kineto;
 
-/** Reads a file, also Chakra's; DSGD_EIO where it cannot be read. What is damaged is kept up to there. */
+/** Reads a file, also Chakra's; DSGD_EIO where it cannot be read. What is damaged is kept up to
+ * there. */
 dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *error);

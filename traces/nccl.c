@@ -1,7 +1,7 @@
 /**
  * @file nccl.c
- * NCCL's own model of its collectives: for each algorithm and protocol a latency and a rate, of which the
- * cheapest is taken. Rates are in GB/s and latencies in us, as NCCL has them.
+ * NCCL's own model of its collectives: for each algorithm and protocol a latency and a rate, of
+ * which the cheapest is taken. Rates are in GB/s and latencies in us, as NCCL has them.
  */
 #include "traces/nccl.h"
 
@@ -125,7 +125,8 @@ typedef struct graph {
     double tree_rate; /* within a node; of two nodes it may be larger than between them */
 } graph;
 
-/** Rings: as many channels of one rate as carry most; rates below a half of one that is found are not tried. */
+/** Rings: as many channels of one rate as carry most; rates below a half of one that is found are
+ * not tried. */
 static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
 {
     const bool one_node = shape->n_nodes == 1;
@@ -253,7 +254,9 @@ static double latency_us(const question *q, int algorithm, int protocol)
     const double gpus = q->shape->gpus;
     const int way = q->nccl->links_bytes_per_s > pci_bytes_per_s ? NVLINK : PCI;
     const double hop = hop_us[way][algorithm][protocol];
-    /* One GPU per node: nothing hides the network. Simple flushes, which takes the latency again. */
+    /*
+     * One GPU per node: nothing hides the network. Simple flushes, which takes the latency again.
+     */
     const double declared_s = q->nccl->network_latency_s, low_s = q->nccl->low_latency_s;
     const double network_s = protocol == SIMPLE || low_s <= 0 ? declared_s : low_s;
     const double between =

@@ -1,11 +1,13 @@
 /**
  * @file nccl.h
- * What a collective of NVIDIA's NCCL takes when it meets no other traffic, by the formulas by which NCCL
- * itself chooses an algorithm and a protocol (src/graph/tuning.cc of NCCL 2.30; its search for rings and
- * trees, src/graph/search.cc, shortened to what bandwidths decide). AMD's RCCL has the same structure.
+ * What a collective of NVIDIA's NCCL takes when it meets no other traffic, by the formulas by which
+ * NCCL itself chooses an algorithm and a protocol (src/graph/tuning.cc of NCCL 2.30; its search for
+ * rings and trees, src/graph/search.cc, shortened to what bandwidths decide). AMD's RCCL has the
+ * same structure.
  *
- * Measured machines differ from the formulas by a factor of rates and one of latencies, which a platform
- * states, between nodes and within one: NCCL takes every network for the InfiniBand of its makers.
+ * Measured machines differ from the formulas by a factor of rates and one of latencies, which a
+ * platform states, between nodes and within one: NCCL takes every network for the InfiniBand of its
+ * makers.
  */
 #pragma once
 
@@ -83,7 +85,7 @@ static inline double dsgd_nccl_s(const dsgd_nccl_cost *cost, double bytes)
     return cost->latency_s + bytes / cost->bytes_per_s;
 }
 
-/* --- by logs (nccl_fit.c) ---------------------------------------------------------------------- */
+/* --- by logs (nccl_fit.c) --------------------------------------------------------------------- */
 
 /** What was measured on a shape. */
 typedef struct dsgd_nccl_measured {
@@ -91,11 +93,12 @@ typedef struct dsgd_nccl_measured {
     dsgd_nccl_table table;
 } dsgd_nccl_measured;
 
-/** Mean |ln error|, each at most 0.3; what is below 8 MiB counts a quarter, below 64 KiB next to nothing. */
+/** Mean |ln error|, each at most 0.3; what is below 8 MiB counts a quarter, below 64 KiB next to
+ * nothing. */
 double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of);
 
 /**
- * Sets the factors within nodes, and those between nodes, for which the mean of that over logs[n] of one
- * node, or of several, is least; where there is none, they stay.
+ * Sets the factors within nodes, and those between nodes, for which the mean of that over logs[n]
+ * of one node, or of several, is least; where there is none, they stay.
  */
 void dsgd_nccl_fit(dsgd_nccl *nccl, const dsgd_nccl_measured *logs, size_t n);

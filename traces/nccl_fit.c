@@ -1,7 +1,7 @@
 /**
  * @file nccl_fit.c
- * A machine's factors by its logs: the least mean error over a grid around what the largest sizes say, and over finer ones
- * around the best.
+ * A machine's factors by its logs: the least mean error over a grid around what the largest sizes
+ * say, and over finer ones around the best.
  */
 #include "traces/nccl.h"
 
@@ -17,7 +17,8 @@ static double error_of(const dsgd_nccl *nccl, const dsgd_nccl_measured *of, size
 
 double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of)
 {
-    /* Of large messages, which decide steps; no formula has the steps below 64 KiB; an error is an error. */
+    /* Of large messages, which decide steps; no formula has the steps below 64 KiB; an error is an
+     * error. */
     static const double large_bytes = 8 * 0x1p20, least_bytes = 64 * 0x1p10, most = 0.3;
     double sum = 0, weights = 0;
     for (size_t i = 0; i < of->table.bytes.n; i++) {

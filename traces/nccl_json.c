@@ -1,7 +1,7 @@
 /**
  * @file nccl_json.c
- * JSON of nccl-tests, and of NCCL's Inspector (formats 4.0 to 4.3: an object per collective and rank, whose
- * communicator is told in it or in the last object that tells one).
+ * JSON of nccl-tests, and of NCCL's Inspector (formats 4.0 to 4.3: an object per collective and
+ * rank, whose communicator is told in it or in the last object that tells one).
  */
 #include <jansson.h>
 
@@ -220,7 +220,8 @@ static const char *name_last(dsgd_inspected *v, size_t n)
                : dsgd_xprintf("of %zu collectives %s", n_compared, worst);
 }
 
-/** The communicator of which three of four collectives take longest, once all have come, of three or more alike. */
+/** The communicator of which three of four collectives take longest, once all have come, of three
+ * or more alike. */
 static const char *name_slow(dsgd_inspected *v, size_t n)
 {
     double most = 1.2;

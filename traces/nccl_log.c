@@ -1,7 +1,7 @@
 /**
  * @file nccl_log.c
- * Output of nccl-tests, line by line. What is a row is seen from its bandwidths, which are its size by its
- * time: columns differ from version to version, and other processes write between.
+ * Output of nccl-tests, line by line. What is a row is seen from its bandwidths, which are its size
+ * by its time: columns differ from version to version, and other processes write between.
  */
 #include "traces/nccl_log.h"
 
@@ -194,7 +194,9 @@ static void add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *logs)
 
 /* --- other lines ------------------------------------------------------------------------------ */
 
-/** `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`; of earlier versions less. */
+/**
+ * `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`; of earlier versions less.
+ */
 static void note_rank(state *s, const char *rank)
 {
     const char *const host = strstr(rank, " on ");

@@ -1,7 +1,7 @@
 /**
  * @file nccl_log.h
- * What nccl-tests and rccl-tests print, as users have it: behind prefixes of mpirun and srun, among lines of
- * NCCL itself, in the text of a page.
+ * What nccl-tests and rccl-tests print, as users have it: behind prefixes of mpirun and srun, among
+ * lines of NCCL itself, in the text of a page.
  */
 #pragma once
 
@@ -35,20 +35,20 @@ void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line)
 /** Appends the tables of a text. */
 void dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs);
 
-/* --- as JSON (nccl_json.c) --------------------------------------------------------------------- */
+/* --- as JSON (nccl_json.c) -------------------------------------------------------------------- */
 
 /** Of the first object of a text: of nccl-tests (-J), or of NCCL's Inspector. */
 bool dsgd_nccl_json_is(const char *head);
 
 /**
- * Appends the tables of nccl-tests, or the records of the Inspector, which has a file for each process; @p file
- * stays. DSGD_EIO where it is no JSON, or ends early.
+ * Appends the tables of nccl-tests, or the records of the Inspector, which has a file for each
+ * process; @p file stays. DSGD_EIO where it is no JSON, or ends early.
  */
 dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                 dsgd_error *error);
 
 /**
- * Makes tables of the records: of a collective the least time of its ranks, which is that of the rank that came
- * last. logs->said: which rank comes last.
+ * Makes tables of the records: of a collective the least time of its ranks, which is that of the
+ * rank that came last. logs->said: which rank comes last.
  */
 void dsgd_nccl_logs_end(dsgd_nccl_logs *logs);

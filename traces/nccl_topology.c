@@ -1,7 +1,7 @@
 /**
  * @file nccl_topology.c
- * Elements by expat, each with the chain of those around it: a NIC is the nearer to a GPU, the longer the
- * beginning that their chains share.
+ * Elements by expat, each with the chain of those around it: a NIC is the nearer to a GPU, the
+ * longer the beginning that their chains share.
  */
 #include "traces/nccl_topology.h"
 

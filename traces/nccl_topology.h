@@ -1,7 +1,8 @@
 /**
  * @file nccl_topology.h
- * A node as NCCL or RCCL sees it: the XML that NCCL_TOPO_DUMP_FILE writes, or that a cloud ships for
- * NCCL_TOPO_FILE, without NVLinks and speeds of NICs. Links count as NCCL counts them (src/graph/topo.h).
+ * A node as NCCL or RCCL sees it: the XML that NCCL_TOPO_DUMP_FILE writes, or that a cloud ships
+ * for NCCL_TOPO_FILE, without NVLinks and speeds of NICs. Links count as NCCL counts them
+ * (src/graph/topo.h).
  */
 #pragma once
 
@@ -33,8 +34,9 @@ typedef struct dsgd_nccl_topology {
 const char *dsgd_nccl_topology_find(const char *text);
 
 /**
- * DSGD_EIO with file and line: it is broken, or deeper than a node. DSGD_EUSAGE: without GPUs, or another
- * program's. No entities but XML's own are expanded: what stands before the first element is not read.
+ * DSGD_EIO with file and line: it is broken, or deeper than a node. DSGD_EUSAGE: without GPUs, or
+ * another program's. No entities but XML's own are expanded: what stands before the first element
+ * is not read.
  */
 dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_nccl_topology *t,
                                     dsgd_error *error);

@@ -18,7 +18,8 @@ typedef enum dsgd_platform_topology {
     DSGD_TOPOLOGY_DRAGONFLY, /* SimGrid's, minimal routing: one gateway per pair of groups */
     DSGD_TOPOLOGY_TORUS, /* SimGrid's, routed dimension by dimension */
     DSGD_TOPOLOGY_HAMMING_MESH, /* boards of a mesh, rows and columns switched (fabric.h) */
-    DSGD_TOPOLOGY_RAILS, /* GPU r of each node on switch r (fabric.h); as many hosts as a run needs, or `size` */
+    DSGD_TOPOLOGY_RAILS, /* GPU r of each node on switch r (fabric.h); as many hosts as a run needs,
+                            or `size` */
     DSGD_TOPOLOGY_XML /* the user's own file */
 } dsgd_platform_topology;
 
@@ -138,7 +139,9 @@ extern const double dsgd_platform_nominal_flops;
 
 extern const dsgd_option dsgd_platform_options[];
 
-/** Finds the regions of routes. DSGD_EUSAGE where one is not there, or nothing says what two have. */
+/**
+ * Finds the regions of routes. DSGD_EUSAGE where one is not there, or nothing says what two have.
+ */
 dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error);
 
 /** Checks across options, such as groups without a size. DSGD_EUSAGE with a sentence. */
@@ -153,14 +156,17 @@ static inline bool dsgd_platform_is_fabric(const dsgd_platform *platform)
     return platform->topology == DSGD_TOPOLOGY_HAMMING_MESH ||
            platform->topology == DSGD_TOPOLOGY_RAILS;
 }
-/** Hosts of a HammingMesh's board in a row, or a column; hosts of a fabric of which SimGrid can be told. */
+/** Hosts of a HammingMesh's board in a row, or a column; hosts of a fabric of which SimGrid can be
+ * told. */
 enum { DSGD_MOST_BOARD = 64, DSGD_MOST_TOLD = 256 };
 
-/** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known to SimGrid only (XML). */
+/** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known
+ * to SimGrid only (XML). */
 enum { DSGD_PLATFORM_ANY = 1 << 20 };
 int dsgd_platform_most_hosts(const dsgd_platform *platform);
 
-/** Extents by which `collective: rings` goes, hosts next to each other first; 1 behind the last that there is. */
+/** Extents by which `collective: rings` goes, hosts next to each other first; 1 behind the last
+ * that there is. */
 enum { DSGD_MOST_DIMENSIONS = 4 };
 typedef struct dsgd_dimensions {
     int n[DSGD_MOST_DIMENSIONS];
@@ -243,12 +249,12 @@ bool dsgd_platform_has_links_to_change(const dsgd_platform *platform);
 bool dsgd_platform_link(const dsgd_platform *platform, const char *name,
                         dsgd_host_quality *quality);
 
-/* --- what its GPUs draw and cost while they run (expenses.c) ----------------------------------- */
+/* --- what its GPUs draw and cost while they run (expenses.c) ---------------------------------- */
 
 /**
- * Joules of @p n_gpus GPUs in @p virtual_s seconds; each computes the share @p compute_share of them:
- * busy_power while it computes, idle_power while it waits or communicates. NAN: the platform does
- * not say. Without processors, servers, network and cooling.
+ * Joules of @p n_gpus GPUs in @p virtual_s seconds; each computes the share @p compute_share of
+ * them: busy_power while it computes, idle_power while it waits or communicates. NAN: the platform
+ * does not say. Without processors, servers, network and cooling.
  */
 double dsgd_platform_energy_j(const dsgd_platform *platform, int n_gpus, double virtual_s,
                               double compute_share);

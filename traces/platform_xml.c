@@ -79,7 +79,8 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, int group, 
     fputs("</zone>\n", xml);
 }
 
-/** From region to region: the limit and latency of a flow, and what all flows share; links before routes. */
+/** From region to region: the limit and latency of a flow, and what all flows share; links before
+ * routes. */
 static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
 {
     const int n = (int)platform->regions.n;

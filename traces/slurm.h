@@ -1,7 +1,7 @@
 /**
  * @file slurm.h
- * Which nodes of a cluster share a switch: Slurm's topology.conf and topology.yaml, the models and output of
- * Topograph; and Slurm's lists of hosts, such as tux[0-3,07],login.
+ * Which nodes of a cluster share a switch: Slurm's topology.conf and topology.yaml, the models and
+ * output of Topograph; and Slurm's lists of hosts, such as tux[0-3,07],login.
  */
 #pragma once
 
@@ -35,7 +35,8 @@ typedef struct dsgd_slurm_topology {
 bool dsgd_slurm_is_conf(const char *head);
 bool dsgd_slurm_is_yaml(const char *head);
 
-/** Appends the leaves of a topology.conf; a line can go on behind a backslash. DSGD_EUSAGE with file and line. */
+/** Appends the leaves of a topology.conf; a line can go on behind a backslash. DSGD_EUSAGE with
+ * file and line. */
 dsgd_status dsgd_slurm_read(const char *file, const char *text, dsgd_slurm_topology *t,
                             dsgd_error *error);
 

@@ -36,7 +36,9 @@ static double number_behind(const char *line, const char *word, const char **end
     return stop == at + strlen(word) || !isfinite(x) || is_cut ? -1 : x;
 }
 
-/** Seconds since some midnight of `2025-11-25 19:45:01,441`; below 0: the line has no such clock. */
+/**
+ * Seconds since some midnight of `2025-11-25 19:45:01,441`; below 0: the line has no such clock.
+ */
 static double clock_of(const char *line)
 {
     for (const char *at = line; (at = strchr(at, ':')) != NULL; at++) {
@@ -72,7 +74,9 @@ static void add(dsgd_step_log *log, double seconds, size_t line)
     log->lines[log->n++] = (double)line;
 }
 
-/** Seconds of a step that a line tells; below 0: none. @p from: step and clock of the line before. */
+/**
+ * Seconds of a step that a line tells; below 0: none. @p from: step and clock of the line before.
+ */
 static double time_of(const tool *t, const char *line, double step, const double from[2])
 {
     const char *end = NULL;

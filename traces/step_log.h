@@ -1,7 +1,7 @@
 /**
  * @file step_log.h
- * Step times in what training programs print: Megatron-LM, torchtitan (by its clock), nanoGPT, timm, PyTorch's
- * ImageNet example, and Lightning (by its bars).
+ * Step times in what training programs print: Megatron-LM, torchtitan (by its clock), nanoGPT,
+ * timm, PyTorch's ImageNet example, and Lightning (by its bars).
  */
 #pragma once
 

@@ -86,7 +86,8 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     return DSGD_OK;
 }
 
-/** Numbers from @p least to @p most, and whole ones where that is a count; NULL: there is no such column. */
+/** Numbers from @p least to @p most, and whole ones where that is a count; NULL: there is no such
+ * column. */
 static dsgd_status read_column(const dsgd_csv *csv, size_t column, double least, double most,
                                double **numbers, dsgd_error *error)
 {

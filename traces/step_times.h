@@ -7,7 +7,8 @@
 #include "base/csv.h"
 #include "base/unit.h"
 
-/** Columns; that of the times is always there, others are csv->n_columns where they are not, or the same. */
+/** Columns; that of the times is always there, others are csv->n_columns where they are not, or the
+ * same. */
 typedef struct dsgd_step_times {
     size_t time, worker, step;
     const dsgd_suffix *unit; /* of the times */

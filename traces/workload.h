@@ -11,9 +11,10 @@
 typedef enum dsgd_workload_memory { DSGD_MEMORY_DEVICE, DSGD_MEMORY_HOST } dsgd_workload_memory;
 
 /**
- * A language model, of which the rest of a workload follows (dsgd_workload_derive()): a token takes 6
- * operations for each parameter and 12 width x sequence for the attention of each layer, forward and
- * backward (Chowdhery et al., "PaLM", 2022, appendix B). What is computed anew counts as less use.
+ * A language model, of which the rest of a workload follows (dsgd_workload_derive()): a token takes
+ * 6 operations for each parameter and 12 width x sequence for the attention of each layer, forward
+ * and backward (Chowdhery et al., "PaLM", 2022, appendix B). What is computed anew counts as less
+ * use.
  */
 typedef struct dsgd_transformer {
     double parameters; /* 0: the workload is none */
@@ -40,8 +41,8 @@ typedef enum dsgd_pipeline_kind {
 } dsgd_pipeline_kind;
 
 /**
- * A worker that is a group of hosts: stages x shards x tensor of them, those of one tensor group next to
- * each other, then the shards of a stage; or stages x peers. Counts of 0 are 1.
+ * A worker that is a group of hosts: stages x shards x tensor of them, those of one tensor group
+ * next to each other, then the shards of a stage; or stages x peers. Counts of 0 are 1.
  */
 typedef struct dsgd_inner {
     struct {
@@ -53,10 +54,10 @@ typedef struct dsgd_inner {
         double migrate_s; /* ... and between two moves of a peer to another stage; 0: they stay */
         int64_t jobs; /* that are independent, each with its part of the vector */
     } pipeline;
-    int64_t
-        tensor; /* hosts that divide each layer of a stage, and sum what passes between its halves */
-    int64_t
-        shards; /* that divide a stage's samples, and its layers' parameters but for their own turn */
+    int64_t tensor; /* hosts that divide each layer of a stage, and sum what passes between its
+                       halves */
+    int64_t shards; /* that divide a stage's samples, and its layers' parameters but for their own
+                       turn */
     bool contention; /* what passes among them meets other messages */
     double activation_bytes; /* of a step, from a layer to the next; -1: to derive, or not known */
 } dsgd_inner;
@@ -106,18 +107,19 @@ int dsgd_workload_gpus(const dsgd_workload *workload);
 double dsgd_workload_value_bytes(const dsgd_workload *workload);
 
 /**
- * Sets what is not given of tensors, step, samples and unit, by the transformer; without one, DSGD_EUSAGE
- * where step or samples are not given.
+ * Sets what is not given of tensors, step, samples and unit, by the transformer; without one,
+ * DSGD_EUSAGE where step or samples are not given.
  */
 dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error);
 
 /**
- * Whether the step follows from the default utilisation, of whole jobs: what `inner` simulates is in that
- * already.
+ * Whether the step follows from the default utilisation, of whole jobs: what `inner` simulates is
+ * in that already.
  */
 bool dsgd_workload_counts_twice(const dsgd_workload *workload);
 
-/** DSGD_EUSAGE where neither or both of bytes and tensors are given, or `inner` lacks what it needs. */
+/** DSGD_EUSAGE where neither or both of bytes and tensors are given, or `inner` lacks what it
+ * needs. */
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error);
 
 /** Bytes of one gradient. */
@@ -128,14 +130,16 @@ typedef struct dsgd_buckets {
 } dsgd_buckets;
 
 /**
- * Splits one gradient into pieces, in backward order: whole tensors until a bucket reaches its size; if
- * that is 0, @p n_pieces equal pieces; if that is 0 too, one per tensor. Returns the number of pieces;
- * *bytes has their sizes, the caller frees it.
+ * Splits one gradient into pieces, in backward order: whole tensors until a bucket reaches its
+ * size; if that is 0, @p n_pieces equal pieces; if that is 0 too, one per tensor. Returns the
+ * number of pieces; *bytes has their sizes, the caller frees it.
  */
 size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, dsgd_buckets buckets,
                             double **bytes);
 
-/** Bytes of the rows of tensor @p k, of all in order, that a step's gradient has; 0: it is dense. */
+/**
+ * Bytes of the rows of tensor @p k, of all in order, that a step's gradient has; 0: it is dense.
+ */
 double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k);
 
 /**

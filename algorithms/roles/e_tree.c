@@ -2,8 +2,9 @@
  * @file e_tree.c
  * Learning along a tree, whose roles are: trainers, its leaves; an aggregator, a server, for each
  * `group` of these, which averages them `rounds` times; a coordinator, a server, which averages the
- * aggregators then: E-Tree (L. Yang et al., arXiv 2008.01553) with given groups, an example of RoleML (Y. Tan et al., Middleware 2024).
- * Sent: a model up and one down, per trainer and `period`, and per aggregator each `rounds`-th time.
+ * aggregators then: E-Tree (L. Yang et al., arXiv 2008.01553) with given groups, an example of
+ * RoleML (Y. Tan et al., Middleware 2024). Sent: a model up and one down, per trainer and `period`,
+ * and per aggregator each `rounds`-th time.
  */
 #include "sim/algorithm.h"
 

@@ -15,7 +15,8 @@ typedef struct gossip_learning_params {
     double patience;
 } gossip_learning_params;
 
-/** Aggregator: sum <- the sum of the models that have come, waiting for the first. Gives their number. */
+/** Aggregator: sum <- the sum of the models that have come, waiting for the first. Gives their
+ * number. */
 static int collect(dsgd_node *self, dsgd_vector *sum, double until_s)
 {
     int n = 0;

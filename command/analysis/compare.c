@@ -1,7 +1,7 @@
 /**
  * @file compare.c
- * `dsgd compare`: means over seeds with confidence intervals, differences to a baseline, ratios, and
- * where these pass a level.
+ * `dsgd compare`: means over seeds with confidence intervals, differences to a baseline, ratios,
+ * and where these pass a level.
  */
 #include <sys/stat.h>
 
@@ -122,8 +122,8 @@ static const char *mean_of(const dsgd_comparison *c, const dsgd_frame_point *p, 
 }
 
 /**
- * Of what is taken until the target: the mean where all seeds reached it; else how many did, and the
- * median if it is known.
+ * Of what is taken until the target: the mean where all seeds reached it; else how many did, and
+ * the median if it is known.
  */
 static const char *to_target(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
                              double multiple)
@@ -280,7 +280,7 @@ static void print_table(const dsgd_comparison *c, const arguments *a)
                dsgd_frame_key(f, f->by), f->baseline);
 }
 
-/* --- expenses --- */
+/* --- expenses --------------------------------------------------------------------------------- */
 
 /** With a target, or where runs have a price: else compare.csv has it. */
 static void print_expenses(const dsgd_comparison *c)

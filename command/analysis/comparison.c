@@ -21,8 +21,8 @@ const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES] = {
 /* --- columns ---------------------------------------------------------------------------------- */
 
 /**
- * Whether the file has what a measure is made of. Where a column is not in every version of runs.csv,
- * an empty one is as good as none.
+ * Whether the file has what a measure is made of. Where a column is not in every version of
+ * runs.csv, an empty one is as good as none.
  */
 static bool is_there(const dsgd_comparison *c, size_t m)
 {
@@ -186,8 +186,8 @@ static double median_of(const dsgd_frame_point *p, const double *numbers)
 }
 
 /**
- * A mean of the seeds alone that reached a target would be one of the lucky: there is none unless all
- * did, and no difference or ratio unless both of every pair did.
+ * A mean of the seeds alone that reached a target would be one of the lucky: there is none unless
+ * all did, and no difference or ratio unless both of every pair did.
  */
 static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
 {

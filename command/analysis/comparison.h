@@ -12,12 +12,13 @@
 typedef struct dsgd_measure {
     const char *name;
     bool optional;
-    /* Of what is taken until a target is reached: a column of both tables, along which it grows evenly,
-       and the column of runs.csv that it is the share of; NULL: the first itself. */
+    /* Of what is taken until a target is reached: a column of both tables, along which it grows
+       evenly, and the column of runs.csv that it is the share of; NULL: the first itself. */
     const char *along, *total;
 } dsgd_measure;
 
-/** One list; the enum and the table follow from it. Times to a target are out of curves.csv, with --target. */
+/** One list; the enum and the table follow from it. Times to a target are out of curves.csv, with
+ * --target. */
 #define DSGD_MEASURE_LIST(X)                                                                       \
     X(THROUGHPUT, "throughput_samples_per_s", false)                                               \
     X(STEP, "step_mean_s", false)                                                                  \
@@ -57,9 +58,9 @@ typedef struct dsgd_measured {
 dsgd_measured dsgd_measured_columns(const dsgd_frame *frame, size_t m);
 
 /**
- * A measure of a row; to a target: the part of the run's total, such as its energy, that it has taken when
- * it reaches it (NAN: it never does, or what it learned does not count). DSGD_EUSAGE: the curves have a text that is
- * no number; with @p error NULL such a run does not reach it.
+ * A measure of a row; to a target: the part of the run's total, such as its energy, that it has
+ * taken when it reaches it (NAN: it never does, or what it learned does not count). DSGD_EUSAGE:
+ * the curves have a text that is no number; with @p error NULL such a run does not reach it.
  */
 dsgd_status dsgd_measure_row(const dsgd_frame *frame, const dsgd_measured *of,
                              const dsgd_target *target, const dsgd_run_table *curves, size_t row,
@@ -84,7 +85,8 @@ extern const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES];
 typedef struct dsgd_summary {
     dsgd_interval of, difference; /* to the baseline, over pairs of a seed */
     double median; /* of what it takes to a target, whatever seeds that never reach it would take */
-    /* How many times as fast, or for how much less, as the baseline: of throughput, and to a target. */
+    /* How many times as fast, or for how much less, as the baseline: of throughput, and to a
+     * target. */
     dsgd_ratio ratio;
 } dsgd_summary;
 
@@ -108,7 +110,7 @@ const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expe
 const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_frame_point *point,
                                        size_t m);
 
-/* --- `dsgd compare` ---------------------------------------------------------------------------- */
+/* --- `dsgd compare` --------------------------------------------------------------------------- */
 
 /** Writes FOLDER/compare.csv unless it is newer than runs.csv or no point has several seeds. */
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);
@@ -121,19 +123,21 @@ dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const 
                                   dsgd_error *error);
 
 /**
- * A sentence where algorithms at one place of runs.csv sum by different collectives. NULL: they do not.
+ * A sentence where algorithms at one place of runs.csv sum by different collectives. NULL: they do
+ * not.
  */
 const char *dsgd_mixed_collectives(const dsgd_csv *runs);
 
 /**
- * Whether another seed could give a run of a manifest another result: it learns, its steps, failures, places or whom it
- * sends to are drawn, or nothing is known of it (NULL).
+ * Whether another seed could give a run of a manifest another result: it learns, its steps,
+ * failures, places or whom it sends to are drawn, or nothing is known of it (NULL).
  */
 bool dsgd_is_by_chance(const json_t *manifest, const json_t *run);
 
 /**
- * A sentence on what decides differences, and no run varies: default pieces of exchanges, an encoder's
- * speed that nobody stated, collectives that differ. "": nothing, as far as the manifest (NULL: none) says.
+ * A sentence on what decides differences, and no run varies: default pieces of exchanges, an
+ * encoder's speed that nobody stated, collectives that differ. "": nothing, as far as the manifest
+ * (NULL: none) says.
  */
 const char *dsgd_unvaried(const dsgd_frame *frame, const json_t *manifest);
 

@@ -7,8 +7,8 @@
 #include "command/analysis/verdict.h"
 
 /**
- * Why a point cannot win; from FATE_SHORT on all reasons are of a target. FATE_SILENT: nothing was exchanged.
- * FATE_OPEN: its runs ended before the winner reached the target, so that nobody knows.
+ * Why a point cannot win; from FATE_SHORT on all reasons are of a target. FATE_SILENT: nothing was
+ * exchanged. FATE_OPEN: its runs ended before the winner reached the target, so that nobody knows.
  */
 typedef enum dsgd_fate {
     FATE_ABLE,
@@ -24,7 +24,8 @@ typedef enum dsgd_fate {
     N_FATES
 } dsgd_fate;
 
-/** A column of curves.csv at the first evaluation of a run, at its last, and the least and the most; NAN: none. */
+/** A column of curves.csv at the first evaluation of a run, at its last, and the least and the
+ * most; NAN: none. */
 typedef struct dsgd_ends {
     double first, last, least, most;
 } dsgd_ends;
@@ -67,10 +68,13 @@ double dsgd_contest_number(const dsgd_contest *at, const dsgd_contestant *c, siz
 /** The series: the algorithm, or what --by names, and its own swept options. */
 const char *dsgd_contest_name(const dsgd_contest *at, const dsgd_contestant *c);
 
-/** The best by a measure among those who can win; NULL: nobody can, or the table does not have it. */
+/**
+ * The best by a measure among those who can win; NULL: nobody can, or the table does not have it.
+ */
 const dsgd_contestant *dsgd_contest_best(const dsgd_contest *at, size_t m);
 
-/** How many times as much as @p other's a contestant's measure is, or its inverse: at least 1 for a winner. */
+/** How many times as much as @p other's a contestant's measure is, or its inverse: at least 1 for a
+ * winner. */
 dsgd_ratio dsgd_contest_lead(const dsgd_contest *at, const dsgd_contestant *c,
                              const dsgd_contestant *other, size_t m);
 

@@ -92,7 +92,8 @@ static void read_logs(line *l)
 
 /* --- crossings -------------------------------------------------------------------------------- */
 
-/** Where a straight line from point @p i of a seed to the next passes the level, on the scale; NAN: nowhere. */
+/** Where a straight line from point @p i of a seed to the next passes the level, on the scale; NAN:
+ * nowhere. */
 static double passes(const line *l, size_t seed, size_t i, bool rises)
 {
     const double *const logs = l->logs + seed * l->n + i, *const x = l->x + i;

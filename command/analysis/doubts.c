@@ -1,6 +1,7 @@
 /**
  * @file doubts.c
- * What differences may come from that nobody asked for: collectives, and defaults that were not varied.
+ * What differences may come from that nobody asked for: collectives, and defaults that were not
+ * varied.
  */
 #include "base/option.h"
 #include "command/analysis/comparison.h"
@@ -51,9 +52,11 @@ void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
         dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
 }
 
-/* --- what was not varied -------------------------------------------------------------------------- */
+/* --- what was not varied ---------------------------------------------------------------------- */
 
-/** Whether some run has another value of an option, as a sweep or as a parameter of --sensitivity. */
+/**
+ * Whether some run has another value of an option, as a sweep or as a parameter of --sensitivity.
+ */
 static bool is_varied(const dsgd_frame *f, const char *option)
 {
     for (size_t k = 0; k < f->n_keys; k++) {
@@ -75,7 +78,8 @@ static bool is_word(const json_t *run, const char *part, const char *key, const 
     return text != NULL && strcmp(text, word) == 0;
 }
 
-/** Whether a run encodes, by options of algorithms and exchanges that say how, at a speed that nobody stated. */
+/** Whether a run encodes, by options of algorithms and exchanges that say how, at a speed that
+ * nobody stated. */
 static bool guesses_encoder(const json_t *run)
 {
     const json_t *const algorithm = json_object_get(run, "algorithm");

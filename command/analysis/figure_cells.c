@@ -54,7 +54,8 @@ static bool is_odd(const char *text)
     return n > MOST_DIGITS;
 }
 
-/** What has a tick: the values, or where some are odd 1, 2 and 5 of each decade, or even steps within one. */
+/** What has a tick: the values, or where some are odd 1, 2 and 5 of each decade, or even steps
+ * within one. */
 static side ticks_of(const side *s, const char *column)
 {
     enum { MOST = 64 };

@@ -14,7 +14,9 @@
 #include "command/console/data_folder.h"
 #include "command/runs/swept.h"
 
-/** What is drawn of each point: a column of runs.csv, or made of some; and what its values reach. */
+/**
+ * What is drawn of each point: a column of runs.csv, or made of some; and what its values reach.
+ */
 typedef struct measure {
     const char *name;
     double *x; /* of each row; NAN: does not count */
@@ -68,7 +70,9 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     dsgd_gnuplot_texts(out, "label", titles, n);
 }
 
-/** ", without allreduce and wagma": who has no run that is drawn, because all failed. "": nobody. */
+/**
+ * ", without allreduce and wagma": who has no run that is drawn, because all failed. "": nobody.
+ */
 static const char *failed_of(const data *d)
 {
     enum { MOST_NAMES = 4 };
@@ -263,7 +267,8 @@ static void put_groups(FILE *out, data *d)
                           d->has_two_seeds ? "intervals of two seeds: their range" : "");
 }
 
-/** Who is first in each frame, of all series; "" where there is no run, or not all are drawn; and what frames are of. */
+/** Who is first in each frame, of all series; "" where there is no run, or not all are drawn; and
+ * what frames are of. */
 static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choice *choice,
                                 dsgd_error *error)
 {
@@ -326,7 +331,8 @@ static void put_places(FILE *out, const data *d)
     dsgd_gnuplot_numbers(out, "place_value", values, n);
 }
 
-/** What ratios are over: the series or the place that is left out, which numbers from 1 (0: none is), and its name. */
+/** What ratios are over: the series or the place that is left out, which numbers from 1 (0: none
+ * is), and its name. */
 static void put_baseline(FILE *out, const data *d)
 {
     const dsgd_frame *const f = &d->runs.ratios;
@@ -375,7 +381,8 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     dsgd_figure_cells(out, d->folder);
 }
 
-/** What was measured; or else published of the experiment: as `dsgd reproduce` leaves it, or else as shipped. */
+/** What was measured; or else published of the experiment: as `dsgd reproduce` leaves it, or else
+ * as shipped. */
 static dsgd_status read_points(data *d, const char *file, dsgd_error *error)
 {
     const char *const name = d->experiment;

@@ -3,10 +3,10 @@
  * What figures draw: means over seeds of a folder of results with their 95 % intervals, as a file
  * that gnuplot loads.
  *
- * A figure draws the series of a frame. Of their places it takes apart the value of `along` (the number
- * of workers, or else what is swept most finely), which is the place on an axis, and everything else that
- * varies, which is a panel. Nothing is averaged over a place or a panel, and variations of --sensitivity
- * are not drawn.
+ * A figure draws the series of a frame. Of their places it takes apart the value of `along` (the
+ * number of workers, or else what is swept most finely), which is the place on an axis, and
+ * everything else that varies, which is a panel. Nothing is averaged over a place or a panel, and
+ * variations of --sensitivity are not drawn.
  */
 #pragma once
 
@@ -54,9 +54,10 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
 const dsgd_frame_point *dsgd_figure_ratio(const dsgd_figure_runs *runs, const dsgd_frame_point *p);
 
 /**
- * Rows of $points out of a table: its columns are `algorithm`, others that runs differ in (also without path and
- * unit), `low` and `high`, and y, or x and y, of @p quantities; or those of published.csv. DSGD_EUSAGE with file,
- * line and value; of @p shipped ones, rows of no run are left out.
+ * Rows of $points out of a table: its columns are `algorithm`, others that runs differ in (also
+ * without path and unit), `low` and `high`, and y, or x and y, of @p quantities; or those of
+ * published.csv. DSGD_EUSAGE with file, line and value; of @p shipped ones, rows of no run are left
+ * out.
  */
 dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv,
                                const dsgd_names *quantities, bool shipped, char **text,
@@ -66,23 +67,25 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
 extern const char *const dsgd_figure_of_curves[];
 
 /**
- * $curves and $staleness: means over seeds out of FOLDER/curves.csv with their intervals, and what these
- * reach, and the shares of ages out of FOLDER/staleness.csv; blocks without a number where there is no
- * such table.
+ * $curves and $staleness: means over seeds out of FOLDER/curves.csv with their intervals, and what
+ * these reach, and the shares of ages out of FOLDER/staleness.csv; blocks without a number where
+ * there is no such table.
  */
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder);
 
 /**
- * $steps out of FOLDER/steps.csv, of each block the share of all its runs' steps that take no longer;
- * $step_marks, a few points of it; and shortest_step and longest_step, the shortest step above 0 s and
- * the longest of each frame (1 and 0: there is none). Without that file blocks have no numbers.
+ * $steps out of FOLDER/steps.csv, of each block the share of all its runs' steps that take no
+ * longer; $step_marks, a few points of it; and shortest_step and longest_step, the shortest step
+ * above 0 s and the longest of each frame (1 and 0: there is none). Without that file blocks have
+ * no numbers.
  */
 void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder);
 
 /**
  * What is in FOLDER/phase.csv: `racer`, the algorithms; of either side (x, y) its title, values
- * that have ticks, their texts for readers, whether it is logarithmic, and where its cells begin and end; and $cells, a
- * block for each y, as `columns_of_cells` says. Nothing where there is no such table.
+ * that have ticks, their texts for readers, whether it is logarithmic, and where its cells begin
+ * and end; and $cells, a block for each y, as `columns_of_cells` says. Nothing where there is no
+ * such table.
  */
 void dsgd_figure_cells(FILE *out, const char *folder);
 

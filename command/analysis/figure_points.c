@@ -8,7 +8,8 @@
 #include "command/analysis/run_table.h"
 #include "command/runs/swept.h"
 
-/** What a column of the table is: a key of the frame by its number, one of these, or nothing that is drawn. */
+/** What a column of the table is: a key of the frame by its number, one of these, or nothing that
+ * is drawn. */
 enum { X = -1, Y = -2, LOW = -3, HIGH = -4, N_NUMBERS = 4, OTHER = -5 };
 
 typedef struct table {
@@ -95,7 +96,9 @@ static bool has_runs(const table *t, size_t row)
     return c == t->csv->n_columns;
 }
 
-/** A line for each series and frame that a row is about; of no algorithm: series 0, once a frame. */
+/**
+ * A line for each series and frame that a row is about; of no algorithm: series 0, once a frame.
+ */
 static dsgd_status put_row(const table *t, size_t row, char **text, dsgd_error *error)
 {
     const dsgd_figure_runs *const d = t->runs;

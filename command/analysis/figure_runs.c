@@ -42,8 +42,8 @@ static void find_along(dsgd_figure_runs *d)
 }
 
 /**
- * "lr 0.1; period 8": what a coordinate of a point has beside the algorithm and `along`; as tables have
- * it, or shown to readers, where close values may be the same.
+ * "lr 0.1; period 8": what a coordinate of a point has beside the algorithm and `along`; as tables
+ * have it, or shown to readers, where close values may be the same.
  */
 static const char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p,
                               dsgd_coordinate part, bool shown)
@@ -110,7 +110,9 @@ static int compare_points(const void *a, const void *b, void *by)
     return strcmp(dsgd_frame_value(f, &f->points[i], k), first) == 0 ? -1 : 1;
 }
 
-/** The different names of places, or of panels, in their order, which the points are brought into. */
+/**
+ * The different names of places, or of panels, in their order, which the points are brought into.
+ */
 static dsgd_names sort(const dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n,
                        bool along)
 {
@@ -171,7 +173,8 @@ static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice,
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** Where the runs of each series at each place of each panel are; panels are for readers from here on. */
+/** Where the runs of each series at each place of each panel are; panels are for readers from here
+ * on. */
 static void place_points(dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n)
 {
     const dsgd_names panels = d->panels;

@@ -228,7 +228,9 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
         f->n_values[k] = values_of(f, k).n;
     if (f->n_points > 0)
         DSGD_TRY(find_baseline(f, framing->baseline, error));
-    /* The first that fits: where the baseline's own options are swept, it has their first values. */
+    /*
+     * The first that fits: where the baseline's own options are swept, it has their first values.
+     */
     size_t *const first = dsgd_keep(f->n[DSGD_PLACE] + 1, sizeof *first); /* by place; 0: none */
     size_t *const next = dsgd_keep(f->n_points + 1, sizeof *next);
     for (size_t i = f->n_points; i-- > 0;) {

@@ -1,15 +1,17 @@
 /**
  * @file frame.h
- * The runs of a table like runs.csv by four coordinates, and the one rule of what counts, what is averaged
- * and what is compared.
+ * The runs of a table like runs.csv by four coordinates, and the one rule of what counts, what is
+ * averaged and what is compared.
  *
- * *Series*: who is compared, by default the algorithm with its own swept options. *Place*: all else that is
- * the same for those who are compared: workers, platform, workload, swept values. *Seed*. *Variation*:
- * parameter and factor of --sensitivity; 0: none. Runs that differ in the seed alone are a point.
+ * *Series*: who is compared, by default the algorithm with its own swept options. *Place*: all else
+ * that is the same for those who are compared: workers, platform, workload, swept values. *Seed*.
+ * *Variation*: parameter and factor of --sensitivity; 0: none. Runs that differ in the seed alone
+ * are a point.
  *
- * Runs with the same seed have the same draws (common random numbers), so differences and ratios are taken
- * seed by seed: the variance between seeds cancels. The baseline is allreduce, or else the algorithm of the
- * first row, at the same place and variation; of its own swept options it has the first values.
+ * Runs with the same seed have the same draws (common random numbers), so differences and ratios
+ * are taken seed by seed: the variance between seeds cancels. The baseline is allreduce, or else
+ * the algorithm of the first row, at the same place and variation; of its own swept options it has
+ * the first values.
  */
 #pragma once
 
@@ -26,11 +28,12 @@ enum { DSGD_MOST_SEEDS = 1000 };
 /* --- statistics over seeds -------------------------------------------------------------------- */
 
 /**
- * Mean of @p n seeds, and half width of its 95 % interval (Student's t). NAN: ci for n < 2, mean for n = 0.
+ * Mean of @p n seeds, and half width of its 95 % interval (Student's t). NAN: ci for n < 2, mean
+ * for n = 0.
  *
- * What figures draw is that interval from three seeds on. Of two it is 12.7 times as long as from the mean to
- * either of them, because one degree of freedom says next to nothing of how far seeds scatter: then it is
- * their range, which figures say, and of one seed nothing.
+ * What figures draw is that interval from three seeds on. Of two it is 12.7 times as long as from
+ * the mean to either of them, because one degree of freedom says next to nothing of how far seeds
+ * scatter: then it is their range, which figures say, and of one seed nothing.
  */
 typedef struct dsgd_interval {
     double mean, ci;
@@ -124,20 +127,22 @@ dsgd_coordinate dsgd_frame_part(const dsgd_frame *frame, size_t k);
 const char *dsgd_frame_text(const dsgd_frame *frame, const dsgd_frame_point *point, size_t k);
 
 /**
- * What distinguishes the point beside its algorithm and key @p without: "group 4, workers 8"; of the coordinates
- * whose bits (1 << DSGD_PLACE) are in @p parts.
+ * What distinguishes the point beside its algorithm and key @p without: "group 4, workers 8"; of
+ * the coordinates whose bits (1 << DSGD_PLACE) are in @p parts.
  */
 char *dsgd_frame_settings(const dsgd_frame *frame, const dsgd_frame_point *point, int parts,
                           size_t without, const char *separator);
 
-/** The algorithm and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a comma). */
+/** The algorithm and what distinguishes the point: "wagma; group 4" (gnuplot ends a text at a
+ * comma). */
 char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 
 /** "16 workers, seconds 320ms": what the point's place is called. */
 const char *dsgd_frame_place(const dsgd_frame *frame, const dsgd_frame_point *point);
 
 /**
- * Writes the fields of all keys of a point (NULL: their names), a comma behind each; the field of key
+ * Writes the fields of all keys of a point (NULL: their names), a comma behind each; the field of
+ * key
  * @p without is empty (n_keys: none).
  */
 void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *frame, const dsgd_frame_point *point,
@@ -155,8 +160,8 @@ const char *dsgd_frame_currency(const dsgd_frame *frame);
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /**
- * Whether a column's value of a row counts, in whatever table it stands: of runs that are ok, and of those
- * that diverged what their timing gave, but not what they learned.
+ * Whether a column's value of a row counts, in whatever table it stands: of runs that are ok, and
+ * of those that diverged what their timing gave, but not what they learned.
  */
 bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, const char *column);
 
@@ -167,8 +172,8 @@ double *dsgd_frame_numbers(const dsgd_frame *frame, const char *column);
 dsgd_interval dsgd_frame_mean(const dsgd_frame_point *point, const double *x);
 
 /**
- * The pairs of numbers of a point and another, of each seed that has both, into own[n] and others[n], which
- * have room for point->n_rows. Gives n.
+ * The pairs of numbers of a point and another, of each seed that has both, into own[n] and
+ * others[n], which have room for point->n_rows. Gives n.
  */
 size_t dsgd_frame_pairs(const dsgd_frame *frame, const dsgd_frame_point *point,
                         const dsgd_frame_point *other, const double *x, double *own,

@@ -20,8 +20,8 @@
 #include "command/runs/columns.h"
 
 /**
- * Whether the CSV file has a row and, where @p name is file:column, that column. @p asked: answers by
- * name, as figures ask for the same tables, which may be large.
+ * Whether the CSV file has a row and, where @p name is file:column, that column. @p asked: answers
+ * by name, as figures ask for the same tables, which may be large.
  */
 static bool has_table(json_t *asked, const char *folder, const char *name)
 {
@@ -54,8 +54,8 @@ static bool is_column(const char *figure)
 }
 
 /**
- * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it says, so
- * none is found by looking.
+ * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it
+ * says, so none is found by looking.
  */
 static const char *script_of(const char *figure)
 {

@@ -13,7 +13,8 @@ extern const dsgd_command dsgd_command_plot;
 bool dsgd_figure_exists(const char *name);
 
 /**
- * What the first lines of the script of a figure, or at a path that ends in .gp, say of it, and that it needs,
+ * What the first lines of the script of a figure, or at a path that ends in .gp, say of it, and
+ * that it needs,
  * "# needs: a.csv b.csv:column --target"; NULL: it is no figure.
  */
 char *dsgd_figure_needs(const char *figure, char **caption);

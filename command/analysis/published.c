@@ -64,7 +64,8 @@ bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, co
     return true;
 }
 
-/** Whether two runs have the seed and all in common but what @p over replaces, and algorithms' options. */
+/** Whether two runs have the seed and all in common but what @p over replaces, and algorithms'
+ * options. */
 static bool are_pair(const dsgd_published *f, size_t run, size_t other, const char *over)
 {
     if (f->frame.seed_of[run] != f->frame.seed_of[other])

@@ -6,11 +6,11 @@
  * is about (an empty field: any), `quantity` which of their columns, averaged over seeds, is
  * compared with `published`. `use` is `fitted` where a parameter was fitted to the point, `known`
  * where it was seen while fitting, `predicted`, or `shape`. `relation` is ~ (a point, whose error
- * counts), < or > (a bound that the source states). `uncertainty` is how far a point may be off by what
- * its source shows, relative to `published`; `beyond` (the column, or a field, may be missing) a part of it that
- * is known by heart, such as the wait for a skew that the experiment makes: what counts is the rest. `class`
- * is what it is scored with. `over` names what to divide by, seed by seed: the
- * same runs but for key=value pairs, separated by spaces.
+ * counts), < or > (a bound that the source states). `uncertainty` is how far a point may be off by
+ * what its source shows, relative to `published`; `beyond` (the column, or a field, may be missing)
+ * a part of it that is known by heart, such as the wait for a skew that the experiment makes: what
+ * counts is the rest. `class` is what it is scored with. `over` names what to divide by, seed by
+ * seed: the same runs but for key=value pairs, separated by spaces.
  */
 #pragma once
 
@@ -39,13 +39,13 @@ typedef struct dsgd_published {
     size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
     double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
     struct dsgd_published *left_out; /* constants fitted to other figures; NULL: not done */
-    bool *
-        is_refitted; /* [published.n_rows]: with left_out, whether the point depends on one of them */
+    bool *is_refitted; /* [published.n_rows]: with left_out, whether the point depends on one of
+                          them */
 } dsgd_published;
 
 /**
- * Reads both tables of a figure whose name and folder are set; DSGD_EIO with file and line: a row that is about
- * no run, or another value than allowed.
+ * Reads both tables of a figure whose name and folder are set; DSGD_EIO with file and line: a row
+ * that is about no run, or another value than allowed.
  */
 dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error);
 
@@ -62,15 +62,17 @@ bool dsgd_published_is_kept(const dsgd_published *f, size_t row);
 /** The part of a point that does not count; 0: all of it does. */
 double dsgd_published_beyond(const dsgd_published *f, size_t row);
 
-/** How far a point may be off, in its unit, and how far the simulated one is, in units of that; NAN of a bound. */
+/** How far a point may be off, in its unit, and how far the simulated one is, in units of that; NAN
+ * of a bound. */
 double dsgd_published_off(const dsgd_published *f, size_t row);
 double dsgd_published_units(const dsgd_published *f, size_t row);
 
 /**
- * What was simulated over what was published, both beyond what does not count, less 1. NAN: a bound, or a point whose
- * rest is less than twice what it may be off, and so not told from nothing.
+ * What was simulated over what was published, both beyond what does not count, less 1. NAN: a
+ * bound, or a point whose rest is less than twice what it may be off, and so not told from nothing.
  */
 double dsgd_published_error(const dsgd_published *f, size_t row);
 
-/** The same with constants fitted to other figures; NAN: none were, or the point depends on none of them. */
+/** The same with constants fitted to other figures; NAN: none were, or the point depends on none of
+ * them. */
 double dsgd_published_left_out_error(const dsgd_published *f, size_t row);

@@ -8,8 +8,8 @@
 #include "command/console/table.h"
 
 /**
- * Who is as good as the best within DSGD_TIE, cannot be told from it, or has no seed in common with it; who is
- * the next; the baseline.
+ * Who is as good as the best within DSGD_TIE, cannot be told from it, or has no seed in common with
+ * it; who is the next; the baseline.
  */
 typedef struct ranking {
     dsgd_names tied, open, apart; /* open: with how many times as much they take */
@@ -116,7 +116,8 @@ void dsgd_say_expenses(const dsgd_contest *at, dsgd_verdict *verdict, const dsgd
     }
 }
 
-/** "; a: every worker waited at 2 s": what the first run that is not ok says, up to its first colon. */
+/** "; a: every worker waited at 2 s": what the first run that is not ok says, up to its first
+ * colon. */
 static const char *cause_of(const dsgd_contest *at, dsgd_fate of)
 {
     for (const dsgd_contestant *c = at->v; c < at->v + at->n; c++)
@@ -195,7 +196,8 @@ static double gap_of(const dsgd_contest *at, size_t row)
     return now - before;
 }
 
-/** Times to a target lie on lines between evaluations, which may be a third of them, or more than a lead. */
+/** Times to a target lie on lines between evaluations, which may be a third of them, or more than a
+ * lead. */
 static void doubt_lines(const dsgd_contest *at, dsgd_verdict *verdict, const dsgd_contestant *best)
 {
     const double best_s = dsgd_contest_number(at, best, DSGD_TO_TARGET);

@@ -6,7 +6,8 @@
 
 #include "command/analysis/contest.h"
 
-/** What was reached, or how fast, and by how much before whom. Sets winner, name, is_tied and brief. */
+/** What was reached, or how fast, and by how much before whom. Sets winner, name, is_tied and
+ * brief. */
 void dsgd_say_winner(const dsgd_contest *at, dsgd_verdict *verdict, const dsgd_contestant *best,
                      size_t m);
 

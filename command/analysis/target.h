@@ -31,8 +31,8 @@ double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsg
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error);
 
 /**
- * dsgd_target_place() of the run in row @p row of runs.csv along a column of a table that has been checked,
- * where the target is reached first; NAN: never, or it is not in the table.
+ * dsgd_target_place() of the run in row @p row of runs.csv along a column of a table that has been
+ * checked, where the target is reached first; NAN: never, or it is not in the table.
  */
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
                               const char *along, double *place, dsgd_error *error);

@@ -86,9 +86,9 @@ typedef struct dsgd_syntax {
 } dsgd_syntax;
 
 /**
- * Parses @p words, the first being the command, such as `dsgd run`, into a struct that begins with a
- * dsgd_operands. Exits on an unknown option, a bad value, and after --help; after `--help=json` alone, which
- * prints the table: packaging/pages.py makes man pages and completions of it.
+ * Parses @p words, the first being the command, such as `dsgd run`, into a struct that begins with
+ * a dsgd_operands. Exits on an unknown option, a bad value, and after --help; after `--help=json`
+ * alone, which prints the table: packaging/pages.py makes man pages and completions of it.
  */
 dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
                        dsgd_error *error);

@@ -129,7 +129,9 @@ static bool is_number(const char *text)
 
 /** How a column is printed. */
 typedef struct layout {
-    /* Characters: of the column, its widest cell, the longest word of its head, what is never cut. */
+    /*
+     * Characters: of the column, its widest cell, the longest word of its head, what is never cut.
+     */
     size_t width, cells, word, least;
     bool right; /* aligned */
     bool is_head; /* which is never cut, but wraps */
@@ -148,8 +150,8 @@ static size_t longest_word(const char *text)
 }
 
 /**
- * The widest column: of the wide ones, else of columns whose head can be wrapped between words, else of
- * columns whose head is wider than cells, else of all.
+ * The widest column: of the wide ones, else of columns whose head can be wrapped between words,
+ * else of columns whose head is wider than cells, else of all.
  */
 static layout *to_narrow(layout *columns, size_t n)
 {
@@ -169,8 +171,8 @@ static layout *to_narrow(layout *columns, size_t n)
 }
 
 /**
- * Natural widths, then columns are narrowed until a line holds the row. Numbers are never cut, their
- * heads wrap.
+ * Natural widths, then columns are narrowed until a line holds the row. Numbers are never cut,
+ * their heads wrap.
  */
 static layout *lay_out(const dsgd_columns *t)
 {
@@ -205,8 +207,8 @@ static layout *lay_out(const dsgd_columns *t)
 }
 
 /**
- * Takes off a cell's rest what goes into the next line; "..." stands for the rest, or for that of a word
- * which is wider than the column.
+ * Takes off a cell's rest what goes into the next line; "..." stands for the rest, or for that of a
+ * word which is wider than the column.
  */
 static char *take_line(const dsgd_columns *t, layout *c)
 {

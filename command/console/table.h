@@ -24,12 +24,13 @@ typedef struct dsgd_column_of_texts {
     const char *head, **cells; /* [n_rows] */
 } dsgd_column_of_texts;
 
-/** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {.n_rows = 0}. */
+/** A table of UTF-8 texts, its columns two blanks apart, filled row by row. Starts as {.n_rows =
+ * 0}. */
 typedef struct dsgd_columns {
     dsgd_column_of_texts *v; /* [n_columns] */
     size_t n_columns, n_rows, at; /* the column of the next cell */
-    bool
-        wraps; /* a cell that is too wide continues on the next line, as heads do; else it ends in "..." */
+    bool wraps; /* a cell that is too wide continues on the next line, as heads do; else it ends in
+                   "..." */
     bool is_markdown; /* prints one, of any width */
 } dsgd_columns;
 
@@ -59,8 +60,8 @@ const char *dsgd_readable(double x, int digits);
 
 /**
  * Prints @p heading, padded to @p indent columns, and @p text (NULL: none) behind it, wrapped at
- * blanks before @p width; further lines are indented by @p indent. A heading of @p indent columns or
- * more has a line of its own, unless it ends in a blank. A word that is longer than a line stays
+ * blanks before @p width; further lines are indented by @p indent. A heading of @p indent columns
+ * or more has a line of its own, unless it ends in a blank. A word that is longer than a line stays
  * whole.
  */
 void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width, const char *text);

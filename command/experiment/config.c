@@ -24,7 +24,8 @@ struct dsgd_config {
 
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
-/** libfyaml ends silently at a byte that is no UTF-8 and at a null byte, and never in a directive with one. */
+/** libfyaml ends silently at a byte that is no UTF-8 and at a null byte, and never in a directive
+ * with one. */
 static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd_error *error)
 {
     size_t line = 1, begin = 0; /* of the line */
@@ -107,7 +108,8 @@ static void close_document(void *document)
     fy_document_destroy(document);
 }
 
-/** The only document of a file, whose aliases are resolved (@p path NULL: they stay); NULL with an error. */
+/** The only document of a file, whose aliases are resolved (@p path NULL: they stay); NULL with an
+ * error. */
 static struct fy_document *parse(const char *path, const char *text, size_t n, dsgd_error *error)
 {
     struct fy_diag *diag = NULL;
@@ -117,7 +119,8 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
     size_t n_values = 0;
     if (document != NULL && path != NULL)
         count_values(fy_document_root(document), 0, &n_values);
-    /* What follows the first document is no part of it: libfyaml would find that out later, and leak. */
+    /* What follows the first document is no part of it: libfyaml would find that out later, and
+     * leak. */
     struct fy_document *const second = document == NULL ? NULL : fy_parse_load_document(parser);
     if (second != NULL) {
         const struct fy_mark *const mark =

@@ -64,7 +64,9 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
     return true;
 }
 
-/** The key by which a platform or a workload names what it departs from; NULL: a.b.c is in neither. */
+/**
+ * The key by which a platform or a workload names what it departs from; NULL: a.b.c is in neither.
+ */
 static const char *key_of_name(const char *path)
 {
     return strncmp(path, "platform.", strlen("platform.")) == 0   ? "name"
@@ -115,7 +117,7 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     return DSGD_OK;
 }
 
-/* --- a value put into the text ----------------------------------------------------------------- */
+/* --- a value put into the text ---------------------------------------------------------------- */
 
 /** A part of a text that is replaced. */
 typedef struct change {

@@ -102,7 +102,8 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_pl
     return dsgd_platform_read(config, entry, &run->platform, error);
 }
 
-/** An algorithm, its label in the results, and its options of the optimizer, exchanges and failures. */
+/** An algorithm, its label in the results, and its options of the optimizer, exchanges and
+ * failures. */
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
 {
@@ -183,8 +184,8 @@ static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t
 }
 
 /**
- * Reads a run with the sweeps chosen as they are. Where it has the platform, or workload, of the run
- * before it, that is not read again.
+ * Reads a run with the sweeps chosen as they are. Where it has the platform, or workload, of the
+ * run before it, that is not read again.
  */
 static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o,
                             dsgd_planned_run *run, dsgd_error *error)
@@ -250,7 +251,8 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
     return DSGD_OK;
 }
 
-/** Runs through the elements of the axes from the i-th on, and then the values of the sweeps that apply. */
+/** Runs through the elements of the axes from the i-th on, and then the values of the sweeps that
+ * apply. */
 static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t i, dsgd_error *error)
 {
     if (i == DSGD_N_AXES + experiment->n_columns)

@@ -63,7 +63,8 @@ typedef struct dsgd_experiment {
  *
  * A column is called as the path of what is swept, and the unit where it has one:
  * platform.host_bandwidth_bytes_per_s; swept.platform where that is the whole platform, whose own
- * column has its name. A run that its algorithm refuses (so many workers) is left out, if it has others.
+ * column has its name. A run that its algorithm refuses (so many workers) is left out, if it has
+ * others.
  */
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
                                  dsgd_numerics numerics, dsgd_experiment *experiment,
@@ -75,7 +76,9 @@ void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const 
 /** Leaves out the runs that are not in keep[n_runs]; to be settled then. */
 void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep);
 
-/** Points the configuration of a run at its parts, which move when runs are copied, and checks it. */
+/**
+ * Points the configuration of a run at its parts, which move when runs are copied, and checks it.
+ */
 dsgd_status dsgd_planned_run_check(dsgd_planned_run *run, dsgd_numerics numerics,
                                    dsgd_error *error);
 
@@ -89,5 +92,7 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
  */
 void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms);
 
-/** The same. Refuses runs that results could not tell apart, and prices that could not be compared. */
+/**
+ * The same. Refuses runs that results could not tell apart, and prices that could not be compared.
+ */
 dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error);

@@ -11,7 +11,8 @@
 #include "base/child.h"
 #include "sim/registry.h"
 
-/** In a child process: the loader trusts what a file's header says, and dies of one that is cut off. */
+/** In a child process: the loader trusts what a file's header says, and dies of one that is cut
+ * off. */
 static dsgd_status try_to_open(const void *path, void *report, dsgd_error *error)
 {
     (void)report, (void)error;

@@ -90,7 +90,7 @@ static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *numbe
     return DSGD_OK;
 }
 
-/* --- values, each into its field ---------------------------------------------------------------- */
+/* --- values, each into its field -------------------------------------------------------------- */
 
 typedef dsgd_status read_value(const reader *r, dsgd_entry *entry, void *field);
 
@@ -231,7 +231,8 @@ static dsgd_status check_required(dsgd_config *config, dsgd_entry *mapping,
     return DSGD_OK;
 }
 
-/** Keys that it lacks keep what they are: their defaults, or what the shipped platform has that is refined. */
+/** Keys that it lacks keep what they are: their defaults, or what the shipped platform has that is
+ * refined. */
 static dsgd_status read_record(const reader *r, dsgd_entry *entry, void *field)
 {
     DSGD_TRY(dsgd_config_refine(r->config, entry, r->o->fields, NULL, field, r->error));
@@ -278,7 +279,7 @@ static dsgd_status read_string(const reader *r, dsgd_entry *entry, void *field)
     return DSGD_OK;
 }
 
-/* --- lists, an element at a time ---------------------------------------------------------------- */
+/* --- lists, an element at a time -------------------------------------------------------------- */
 
 static dsgd_status take_number(const reader *r, dsgd_entry *element, void *field)
 {
@@ -374,7 +375,7 @@ dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_entry *entry, const
                             (char *)params + o->offset);
 }
 
-/* --- mappings ----------------------------------------------------------------------------------- */
+/* --- mappings --------------------------------------------------------------------------------- */
 
 static dsgd_status unknown_key(const reader *r, dsgd_entry *key, const dsgd_option *options,
                                const char *const *elsewhere)

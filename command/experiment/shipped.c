@@ -23,7 +23,8 @@ const char *dsgd_shipped_hint(const char *kind, const char *name, const char *co
     return dsgd_hint(name, dsgd_keep_more(names, n + 1, sizeof *names)); /* a NULL ends them */
 }
 
-/** Path of a shipped file, whose name has neither slashes nor dots, or else @p own. NULL: there is none. */
+/** Path of a shipped file, whose name has neither slashes nor dots, or else @p own. NULL: there is
+ * none. */
 static const char *path_of(const char *kind, const char *name, const char *own)
 {
     if (strpbrk(name, "/.") != NULL)

@@ -1,7 +1,8 @@
 /**
  * @file kineto.c
- * Traces of PyTorch's profiler, one of each rank: buckets of gradients and when they are ready make the workload;
- * what each rank computes until the last bucket is ready, without waiting for others, makes the imbalance.
+ * Traces of PyTorch's profiler, one of each rank: buckets of gradients and when they are ready make
+ * the workload; what each rank computes until the last bucket is ready, without waiting for others,
+ * makes the imbalance.
  */
 #include <gsl/gsl_statistics_double.h>
 
@@ -131,7 +132,8 @@ static double last_sum_s(const dsgd_import *in, const dsgd_ranks *w)
     return dsgd_nccl_s(&cost, bytes);
 }
 
-/** What of a step is neither computing nor the last sum: for somebody without a trace the others have waited. */
+/** What of a step is neither computing nor the last sum: for somebody without a trace the others
+ * have waited. */
 static void put_missing(dsgd_import *in, const dsgd_ranks *w, const size_t *used, size_t n,
                         double computed_s)
 {
@@ -271,8 +273,9 @@ static int by_step(const void *a, const void *b)
 }
 
 /**
- * How much longer steps take than if all GPUs computed as long as their mean: a pipeline of stages takes the
- * slowest for all micro-batches, and the others for one (Lin et al., OSDI 2025, define slowdown so).
+ * How much longer steps take than if all GPUs computed as long as their mean: a pipeline of stages
+ * takes the slowest for all micro-batches, and the others for one (Lin et al., OSDI 2025, define
+ * slowdown so).
  */
 static void tell_slowdown(const dsgd_kineto *t)
 {

@@ -1,6 +1,7 @@
 /**
  * @file nccl_tests.c
- * Logs of nccl-tests: a machine's factors of NCCL's formulas, and tables for the shapes that were measured.
+ * Logs of nccl-tests: a machine's factors of NCCL's formulas, and tables for the shapes that were
+ * measured.
  */
 #include <gsl/gsl_sort.h>
 
@@ -201,7 +202,8 @@ static bool has_others(const dsgd_import *in)
     return has;
 }
 
-/** Completes logs; leaves out those that cannot be. Where none is left, the last one's reason is the error. */
+/** Completes logs; leaves out those that cannot be. Where none is left, the last one's reason is
+ * the error. */
 static dsgd_status keep_complete(work *m, dsgd_error *error)
 {
     dsgd_nccl_log *const kept = dsgd_keep(m->logs.n, sizeof *kept);
@@ -329,7 +331,9 @@ static void fit(work *m)
 
 /* --- the experiment --------------------------------------------------------------------------- */
 
-/** Where the factors within nodes, or those between them, come from; NULL: there are no such logs. */
+/**
+ * Where the factors within nodes, or those between them, come from; NULL: there are no such logs.
+ */
 static const char *origin_of(const work *m, bool within)
 {
     char *text = dsgd_xstrdup("");

@@ -62,7 +62,8 @@ static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
-/** Makes a group and a kind of sums those of a trace, if none has carried more than their bytes, *most. */
+/** Makes a group and a kind of sums those of a trace, if none has carried more than their bytes,
+ * *most. */
 static void weigh_group(const dsgd_kineto *t, const char *group, bool sharded, double *most,
                         dsgd_sums *chosen)
 {
@@ -81,8 +82,8 @@ static void weigh_group(const dsgd_kineto *t, const char *group, bool sharded, d
 }
 
 /**
- * HSDP: the shards that reduce-scatters leave are summed by allreduces between groups. Both are one sum, which ends
- * with the second, and at all ranks together as one of plain DDP does.
+ * HSDP: the shards that reduce-scatters leave are summed by allreduces between groups. Both are one
+ * sum, which ends with the second, and at all ranks together as one of plain DDP does.
  */
 static void join_replicas(dsgd_kineto *t, dsgd_sums *of)
 {
@@ -142,7 +143,9 @@ static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The gradients' sums of step @p s of a trace, or all collectives but them, into found[n_calls]. */
+/**
+ * The gradients' sums of step @p s of a trace, or all collectives but them, into found[n_calls].
+ */
 static size_t calls_of(const dsgd_ranks *w, const dsgd_kineto *t, size_t s, bool buckets,
                        const dsgd_kineto_call **found)
 {
@@ -158,7 +161,8 @@ static size_t calls_of(const dsgd_ranks *w, const dsgd_kineto *t, size_t s, bool
     return n;
 }
 
-/** Whether the trace of rank @p r has step @p number with the sums of like[n_buckets], which go to found[]. */
+/** Whether the trace of rank @p r has step @p number with the sums of like[n_buckets], which go to
+ * found[]. */
 static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto_call *const *like,
                       const dsgd_kineto_call **found)
 {
@@ -173,7 +177,8 @@ static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto
     return is_alike;
 }
 
-/** Steps that all traces have, with the sums of the last whole one: DDP orders buckets anew after the first. */
+/** Steps that all traces have, with the sums of the last whole one: DDP orders buckets anew after
+ * the first. */
 static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
 {
     const dsgd_kineto *const t = &w->traces[0];
@@ -240,7 +245,8 @@ double dsgd_ranks_arrival_us(const dsgd_ranks *w, size_t k, size_t b)
     return last_us;
 }
 
-/** What rank @p r waits in a collective, of which others[n][room] has each rank's, as far as none of its kernels runs. */
+/** What rank @p r waits in a collective, of which others[n][room] has each rank's, as far as none
+ * of its kernels runs. */
 static double wait_us(const dsgd_ranks *w, const dsgd_kineto_call *const *others, size_t r)
 {
     const dsgd_kineto_call *const c = others[r * w->room];

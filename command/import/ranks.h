@@ -1,9 +1,10 @@
 /**
  * @file ranks.h
- * Profiles of a job's ranks, one each, joined: the steps that all have in whole, the sums of gradients in them,
- * one clock, and what each rank computes and waits.
+ * Profiles of a job's ranks, one each, joined: the steps that all have in whole, the sums of
+ * gradients in them, one clock, and what each rank computes and waits.
  *
- * All memory is kept until the program ends; seconds are on the clock of the rank with the lowest number.
+ * All memory is kept until the program ends; seconds are on the clock of the rank with the lowest
+ * number.
  */
 #pragma once
 
@@ -31,8 +32,9 @@ typedef struct dsgd_ranks {
 } dsgd_ranks;
 
 /**
- * Orders @p ranks->traces[n] by rank, finds the sums of gradients, and, where there are some, their common steps (n_steps
- * 0: none has sums). DSGD_EUSAGE with a sentence where the traces are of several jobs or groups.
+ * Orders @p ranks->traces[n] by rank, finds the sums of gradients, and, where there are some, their
+ * common steps (n_steps 0: none has sums). DSGD_EUSAGE with a sentence where the traces are of
+ * several jobs or groups.
  */
 dsgd_status dsgd_ranks_join(dsgd_ranks *ranks, dsgd_error *error);
 
@@ -45,7 +47,8 @@ const dsgd_kineto_call *dsgd_ranks_call(const dsgd_ranks *ranks, size_t k, size_
 /** When the last rank brings bucket @p b, on the clock of the first. */
 double dsgd_ranks_arrival_us(const dsgd_ranks *ranks, size_t k, size_t b);
 
-/** What rank @p r computes: until the last bucket is ready, from the last end; of a step alone by the host's. */
+/** What rank @p r computes: until the last bucket is ready, from the last end; of a step alone by
+ * the host's. */
 double dsgd_ranks_compute_s(const dsgd_ranks *ranks, size_t k, size_t r);
 
 /** Of the first rank: when a step begins, and how long it takes. */
@@ -55,5 +58,6 @@ double dsgd_ranks_step_s(const dsgd_ranks *ranks, size_t k);
 /** The steps that count, in used[n_steps]: those that follow one, if there are any. */
 size_t dsgd_ranks_used(const dsgd_ranks *ranks, size_t *used);
 
-/** Median over ranks and steps of what each bucket's computation takes, gaps[n_buckets]; NAN: not told. */
+/** Median over ranks and steps of what each bucket's computation takes, gaps[n_buckets]; NAN: not
+ * told. */
 double *dsgd_ranks_gaps(const dsgd_ranks *ranks, const size_t *used, size_t n);

@@ -211,7 +211,8 @@ static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Where a file tells GPUs but no NICs, and the platform's do not fit: as many for each GPU as @p there. */
+/** Where a file tells GPUs but no NICs, and the platform's do not fit: as many for each GPU as @p
+ * there. */
 static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_error *error)
 {
     const int64_t hosts = m->platform.island_hosts;

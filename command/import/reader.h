@@ -2,9 +2,10 @@
  * @file reader.h
  * What `dsgd import` has learnt of a cluster and a job, and the readers of files that add to it.
  *
- * A reader is a row in the table of command/import.c, a file here, and a function of traces/ that knows the
- * format. Files are offered to the readers in the order of the table; the first that finds something takes it.
- * When all are read, the platform is opened, and finish() is called of each reader that read something.
+ * A reader is a row in the table of command/import.c, a file here, and a function of traces/ that
+ * knows the format. Files are offered to the readers in the order of the table; the first that
+ * finds something takes it. When all are read, the platform is opened, and finish() is called of
+ * each reader that read something.
  */
 #pragma once
 
@@ -48,18 +49,22 @@ typedef struct dsgd_import {
     dsgd_profiled measured;
     size_t left_out; /* files, or tables in them, of a known kind of which nothing was taken */
     char *gave; /* of the file that is read: what it gave, in a line; NULL: nothing */
-    /* From finish() on: the platform with all numbers, and the name of that from which it departs. */
+    /*
+     * From finish() on: the platform with all numbers, and the name of that from which it departs.
+     */
     dsgd_platform platform;
     bool is_open;
 } dsgd_import;
 
 typedef struct dsgd_import_reader {
     const char *name, *gives; /* "log of nccl-tests", "platform: ..." */
-    /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's. NULL: any text. */
+    /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's.
+     * NULL: any text. */
     bool (*recognise)(const char *head, size_t n);
     /**
-     * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader. state[state_bytes]
-     * is the reader's own, zeros at first, and as before where a file is refused.
+     * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader.
+     * state[state_bytes] is the reader's own, zeros at first, and as before where a file is
+     * refused.
      */
     dsgd_status (*read)(dsgd_import *m, const char *path, void *state, dsgd_error *error);
     size_t state_bytes;
@@ -74,7 +79,8 @@ extern const dsgd_import_reader
 extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
     dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
 
-/** A file as text, inflated if it is gzip; control characters, which a terminal would obey, as blanks. */
+/** A file as text, inflated if it is gzip; control characters, which a terminal would obey, as
+ * blanks. */
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error);
 
 /** Says what the file that is read gives; several times: several sentences. */
@@ -85,8 +91,8 @@ void dsgd_import_gave(dsgd_import *m, const char *format, ...)
 void dsgd_import_gpu(dsgd_import *m, const char *name, const char *from);
 
 /**
- * A number of the platform, and where it stands ("FILE:LINE"). DSGD_EUSAGE with both places where another file
- * says another number; DSGD_EIO where the platform takes no such value.
+ * A number of the platform, and where it stands ("FILE:LINE"). DSGD_EUSAGE with both places where
+ * another file says another number; DSGD_EIO where the platform takes no such value.
  */
 dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value, const char *from,
                                   dsgd_error *error);
@@ -98,7 +104,8 @@ void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, c
 /** Whether a line of a part begins with a key. */
 bool dsgd_import_has(const dsgd_import *m, dsgd_import_part part, const char *key);
 
-/** The step of the workload, which no file has named; and how many workers there are. What is there stays. */
+/** The step of the workload, which no file has named; and how many workers there are. What is there
+ * stays. */
 void dsgd_import_step(dsgd_import *m, double step_s, const char *from);
 void dsgd_import_workers(dsgd_import *m, int64_t workers, const char *from);
 
@@ -114,5 +121,7 @@ dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, int64_t nodes, int64_t g
 /** Writes the experiment. */
 dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error);
 
-/** Simulates it, and prints how far that is from what was measured. Once per process. (validate.c) */
+/**
+ * Simulates it, and prints how far that is from what was measured. Once per process. (validate.c)
+ */
 dsgd_status dsgd_import_validate(const dsgd_import *m, dsgd_error *error);

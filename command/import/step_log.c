@@ -1,6 +1,7 @@
 /**
  * @file step_log.c
- * Step times of a training program's log: of whole steps, with what of their exchanges is not hidden.
+ * Step times of a training program's log: of whole steps, with what of their exchanges is not
+ * hidden.
  */
 #include "traces/step_log.h"
 

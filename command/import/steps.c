@@ -22,7 +22,8 @@ static const double most_factor = 1e5;
 /* What is this far, in standard errors of its mean, is no chance. */
 static const double most_errors = 4;
 
-/* An outlier is this far from the median worker, in standard deviations of the others and as a share. */
+/* An outlier is this far from the median worker, in standard deviations of the others and as a
+ * share. */
 static const double least_deviations = 4, least_share = 0.05;
 
 bool dsgd_steps_are_in(const dsgd_csv *csv)
@@ -116,7 +117,8 @@ static void find_outliers(dsgd_steps *m)
         m->seconds[i] /= means_s[(size_t)m->worker[i]];
 }
 
-/** A first step in which every worker takes several times as long, as kernels are compiled: it comes no more. */
+/** A first step in which every worker takes several times as long, as kernels are compiled: it
+ * comes no more. */
 static void drop_warm_up(dsgd_steps *m)
 {
     static const double least = 3; /* times the median */
@@ -165,7 +167,8 @@ static void print_phases(const dsgd_steps *m)
     }
 }
 
-/** What all workers of a step have in common holds nobody up: it is taken out, where it is no chance. */
+/** What all workers of a step have in common holds nobody up: it is taken out, where it is no
+ * chance. */
 static void level_steps(dsgd_steps *m)
 {
     enum { LEAST_WORKERS = 4 };

@@ -11,7 +11,9 @@
 #include "command/import/reader.h"
 #include "traces/fit.h"
 
-/** The steps in which a worker is slower than halfway between the median worker and its own mean. */
+/**
+ * The steps in which a worker is slower than halfway between the median worker and its own mean.
+ */
 typedef struct dsgd_slow_phase {
     int64_t n_steps, n_slow;
     double first, last; /* of these */
@@ -25,8 +27,8 @@ typedef struct dsgd_steps {
     double *seconds; /* [n]; from step to step alone, once the workers' own part is taken out */
     double *worker, *step; /* [n], NULL where the file does not say */
     bool is_whole; /* steps of a whole job, not of workers */
-    double
-        common; /* standard deviation of what all workers of a step have in common, as a share of the mean */
+    double common; /* standard deviation of what all workers of a step have in common, as a share of
+                      the mean */
     double all_mean_s, deviation_s, min_s, max_s; /* as measured */
     double mean_s; /* without what outliers take longer */
     dsgd_variance_components parts;
@@ -36,8 +38,8 @@ typedef struct dsgd_steps {
     double *outliers,
         *factors; /* [n_outliers] workers, and their means as multiples of the median */
     dsgd_slow_phase *phases; /* [n_outliers]; NULL: steps are not known */
-    double
-        warm_up; /* the first step, taken out, as a multiple of the median; 0: it is like the others */
+    double warm_up; /* the first step, taken out, as a multiple of the median; 0: it is like the
+                       others */
     bool can_replay; /* the file has the columns for it */
     dsgd_fit fits[DSGD_FITS];
 } dsgd_steps;
@@ -49,8 +51,8 @@ typedef struct dsgd_steps {
 enum { DSGD_LEAST_STEPS = 10 };
 
 /**
- * Fills m->seconds and m->worker from a CSV file; m->column and m->unit say which column it is, NULL: by the
- * header. DSGD_EIO with file and line.
+ * Fills m->seconds and m->worker from a CSV file; m->column and m->unit say which column it is,
+ * NULL: by the header. DSGD_EIO with file and line.
  */
 dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *error);
 
@@ -63,10 +65,12 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error);
 /** Prints what was found, and where the best fit misses the tail. */
 void dsgd_steps_print(const dsgd_steps *m);
 
-/** Lines of a list: the best fit, or the quantiles as measured; both with slow workers. Ends in a line break. */
+/** Lines of a list: the best fit, or the quantiles as measured; both with slow workers. Ends in a
+ * line break. */
 char *dsgd_steps_entries(const dsgd_steps *m, bool as_measured);
 
-/** Prints who is slow, and appends the entries to the imbalance; the mean without slow workers, NAN: too few values. */
+/** Prints who is slow, and appends the entries to the imbalance; the mean without slow workers,
+ * NAN: too few values. */
 double dsgd_import_steps(dsgd_import *in, dsgd_steps *m);
 
 /** "shifted gamma" */

@@ -20,7 +20,9 @@ static dsgd_status put(dsgd_import *m, const char *path, const char *key, dsgd_s
                                                   dsgd_xprintf("%s:%zu", path, said.line), error);
 }
 
-/** An island's hosts share its NICs evenly: the nearest number that divides them, of the same sum. */
+/**
+ * An island's hosts share its NICs evenly: the nearest number that divides them, of the same sum.
+ */
 static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_topology *t,
                             dsgd_error *error)
 {

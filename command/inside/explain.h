@@ -1,7 +1,7 @@
 /**
  * @file explain.h
- * `dsgd explain`: of an experiment or its results, where the time of its runs went; of an algorithm,
- * what it does step by step.
+ * `dsgd explain`: of an experiment or its results, where the time of its runs went; of an
+ * algorithm, what it does step by step.
  */
 #pragma once
 

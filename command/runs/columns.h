@@ -15,7 +15,8 @@ struct dsgd_planned_run; /* command/experiment/experiment.h */
 struct dsgd_run_result; /* sim/result.h */
 struct dsgd_point; /* models/values/values.h */
 
-/** Which statuses of a run a column's value counts for. What `failed` or `timeout` left counts nowhere. */
+/** Which statuses of a run a column's value counts for. What `failed` or `timeout` left counts
+ * nowhere. */
 typedef enum dsgd_counts {
     DSGD_COUNTS_TIMED, /* ok and diverged: times, traffic and costs never wait for numbers */
     DSGD_COUNTS_LEARNED /* ok alone: what was learned */

@@ -1,7 +1,7 @@
 /**
  * @file estimate.c
- * Short runs in processes of their own, each within a share of a few seconds, and straight lines through
- * what they took.
+ * Short runs in processes of their own, each within a share of a few seconds, and straight lines
+ * through what they took.
  */
 #include "command/runs/estimate.h"
 
@@ -28,7 +28,8 @@ enum {
 /* Of `dsgd run` alone, and of each process and its results: 40 runs of 4 steps took 0.28 s. */
 static const double program_s = 0.03, a_run_s = 0.005;
 
-/* CPU time of all short runs and what was before, and of one at least; of one, what it may take for a whole period. */
+/* CPU time of all short runs and what was before, and of one at least; of one, what it may take for
+ * a whole period. */
 static const double all_s = 4, least_s = 0.1, for_period = 2;
 
 /** How far a short run is. */
@@ -233,8 +234,8 @@ static double step_of(const request *r, probe *p)
 }
 
 /**
- * What an evaluation takes, from a run of one step with two. Where that is next to what a process takes to end,
- * from two runs that differ in evaluations alone.
+ * What an evaluation takes, from a run of one step with two. Where that is next to what a process
+ * takes to end, from two runs that differ in evaluations alone.
  */
 static dsgd_status probe_evaluation(request r, kind *of, dsgd_error *error)
 {
@@ -300,7 +301,9 @@ static dsgd_status probe_kind(const dsgd_experiment *experiment, int numerics, d
     return DSGD_OK;
 }
 
-/** Steps to the first bound of a run, as far as @p step_virtual_s says; NAN: nothing bounds them. */
+/**
+ * Steps to the first bound of a run, as far as @p step_virtual_s says; NAN: nothing bounds them.
+ */
 static double steps_of(const dsgd_run_config *config, double step_virtual_s)
 {
     const dsgd_until *const until = &config->until;
@@ -348,7 +351,8 @@ static size_t kinds_of(const dsgd_experiment *experiment, kind *kinds)
     return json_object_size(places);
 }
 
-/** Of the kinds that are known the one that is most like another: itself, of its family, of its algorithm. */
+/** Of the kinds that are known the one that is most like another: itself, of its family, of its
+ * algorithm. */
 static const kind *most_like(const dsgd_experiment *experiment, const kind *kinds, size_t n,
                              const kind *of)
 {

@@ -109,8 +109,9 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
 }
 
 /*
- * CPU time of a piece of one worker's exchange: 0.4 (local SGD), 0.8 (allreduce) and 2.2 us (WAGMA) of
- * 256 workers with llm-dp-bytedance on dgx-h100, in 268 pieces; more where SimGrid times messages.
+ * CPU time of a piece of one worker's exchange: 0.4 (local SGD), 0.8 (allreduce) and 2.2 us (WAGMA)
+ * of 256 workers with llm-dp-bytedance on dgx-h100, in 268 pieces; more where SimGrid times
+ * messages.
  */
 static const double piece_s = 1e-6;
 

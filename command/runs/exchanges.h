@@ -19,12 +19,13 @@ void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i);
 char *dsgd_exchanges_fold(dsgd_columns *t);
 
 /**
- * Prints a sentence where an experiment varies the network, and leaves out `exchange`, and one where bubbles and sums
- * inside workers count twice.
+ * Prints a sentence where an experiment varies the network, and leaves out `exchange`, and one
+ * where bubbles and sums inside workers count twice.
  */
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment);
 
-/** Prints a sentence where buckets are merged, and one where many pieces make it take over a minute. */
+/** Prints a sentence where buckets are merged, and one where many pieces make it take over a
+ * minute. */
 void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment);
 
 /**

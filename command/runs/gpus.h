@@ -21,8 +21,8 @@ dsgd_gpus dsgd_gpus_of(const dsgd_device_survey *survey, int64_t jobs);
 
 /**
  * A GPU for a run that needs @p bytes: the one with most memory left. It gets what it needs or, if
- * that is more, what is left for each of the jobs there; or a GPU for itself that has less. False: it
- * waits for another run to end, and *place is unchanged.
+ * that is more, what is left for each of the jobs there; or a GPU for itself that has less. False:
+ * it waits for another run to end, and *place is unchanged.
  */
 bool dsgd_gpus_take(dsgd_gpus *gpus, size_t bytes, dsgd_device_place *place);
 

@@ -53,8 +53,8 @@ static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *bef
 }
 
 /**
- * The name of a file from the folder of the experiment, as it names it itself: the same from any working
- * directory.
+ * The name of a file from the folder of the experiment, as it names it itself: the same from any
+ * working directory.
  */
 static const char *name_from(const dsgd_experiment *experiment, const char *file)
 {
@@ -146,8 +146,8 @@ char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char
 }
 
 /**
- * Where there are values, and not only times: runs with and without them, and of a CPU and of a GPU,
- * do not go into one table.
+ * Where there are values, and not only times: runs with and without them, and of a CPU and of a
+ * GPU, do not go into one table.
  */
 static const char *computed_on(const dsgd_experiment *experiment, int numerics)
 {
@@ -421,8 +421,8 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
 }
 
 /**
- * The experiment of a folder of results, as its manifest has it: from the working directory of then, which is
- * most often this one or above the folder.
+ * The experiment of a folder of results, as its manifest has it: from the working directory of
+ * then, which is most often this one or above the folder.
  */
 static const char *find_file(const char *folder, const char *file)
 {

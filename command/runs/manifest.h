@@ -26,7 +26,8 @@ typedef struct dsgd_results_config {
 dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **manifest,
                               dsgd_error *error);
 
-/** Of a folder, its runs as dsgd_runs_differ() leaves them (base/json.h); NULL: it has none that is JSON. */
+/** Of a folder, its runs as dsgd_runs_differ() leaves them (base/json.h); NULL: it has none that is
+ * JSON. */
 json_t *dsgd_manifest_read(const char *folder);
 
 dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error);
@@ -44,8 +45,8 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
 /**
  * Makes and locks the folder, until the last process that was started since ends, and writes the
  * manifest. DSGD_EUSAGE: another process has the lock, which the sentence names; or the folder has
- * results, and not @p force, of another experiment, other contents of the files that it names, other
- * libraries, or another build of the program or its plug-ins.
+ * results, and not @p force, of another experiment, other contents of the files that it names,
+ * other libraries, or another build of the program or its plug-ins.
  */
 dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
                               dsgd_error *error);

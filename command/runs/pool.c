@@ -175,7 +175,8 @@ static bool shares_seed(const pool *p, const task *t)
     return false;
 }
 
-/** Has this process keep what a later run learns from, too; what is wrong with it, the run will say. */
+/** Has this process keep what a later run learns from, too; what is wrong with it, the run will
+ * say. */
 static void keep_data(const pool *p, const task *t)
 {
     const dsgd_run_config *const config = &p->config->experiment->runs[t->i].config;
@@ -245,7 +246,9 @@ static void take_leave(pool *p, task *t)
     dsgd_results_read(p->config->results, t->i, NULL); /* it may have written it in time */
 }
 
-/** Writes the row of a run whose process could not write it: how far it came, and why no farther. */
+/**
+ * Writes the row of a run whose process could not write it: how far it came, and why no farther.
+ */
 static void write_unfinished(const pool *p, const task *t, dsgd_outcome outcome,
                              const dsgd_error *why)
 {

@@ -49,7 +49,8 @@ typedef struct dsgd_pool_counts {
 /** What chooses runs round by round, each from the results of those before. */
 typedef struct dsgd_rounds {
     void *state;
-    /** Marks the runs to do, in chosen[n_runs]; finished runs may be among them. NULL: one round of all. */
+    /** Marks the runs to do, in chosen[n_runs]; finished runs may be among them. NULL: one round of
+     * all. */
     void (*choose)(void *state, bool *chosen);
     /** Reads the results of chosen runs; *more: there are others to choose. */
     dsgd_status (*read)(void *state, bool *more, dsgd_error *error);
@@ -57,8 +58,8 @@ typedef struct dsgd_rounds {
 
 /**
  * Does the runs, shows progress on stderr, writes a row of each. A run beyond a limit is ended, and
- * its row and its sentence say how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP; finished
- * runs are kept. @p chosen [n_runs] becomes that of @p config where there are rounds.
+ * its row and its sentence say how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP;
+ * finished runs are kept. @p chosen [n_runs] becomes that of @p config where there are rounds.
  */
 dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
                           dsgd_pool_counts *done, dsgd_error *error);

@@ -23,7 +23,8 @@ dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains
 /** Sentences on what is left out of the list of runs, on stderr. */
 void dsgd_prepare_left_out(const dsgd_experiment *experiment);
 
-/** A paragraph on each split of samples: how many classes a worker has, and how far they are from all. */
+/** A paragraph on each split of samples: how many classes a worker has, and how far they are from
+ * all. */
 void dsgd_splits_print(const dsgd_experiment *experiment);
 
 /** Writes FOLDER/labels.csv, of each worker's classes; removes it where nothing is split. */

@@ -12,7 +12,8 @@
 
 /* --- in the process of a run ------------------------------------------------------------------ */
 
-/** Line 1: why it did not end well, or a note, or empty. Line 2, unless it failed: what runs.csv lacks. */
+/** Line 1: why it did not end well, or a note, or empty. Line 2, unless it failed: what runs.csv
+ * lacks. */
 static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
 {
     const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
@@ -72,7 +73,9 @@ struct dsgd_result_known {
 struct dsgd_result_row {
     size_t i; /* the run; SIZE_MAX: none */
     size_t n_fields;
-    /* texts, one behind the other: why it did not end well, figures that runs.csv lacks, the fields */
+    /*
+     * texts, one behind the other: why it did not end well, figures that runs.csv lacks, the fields
+     */
     char *texts;
 };
 

@@ -6,8 +6,8 @@
  * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum; the parts are
  * joined in the order of the list. Every file is written beside its place and renamed: a kill loses
  * at most the runs under way. A part is whole, or its run is done again. In
- * memory is the state of each run, and the row of the one that was asked for last: a sweep of 100,000
- * runs takes no more at its end than at its begin.
+ * memory is the state of each run, and the row of the one that was asked for last: a sweep of
+ * 100,000 runs takes no more at its end than at its begin.
  */
 #pragma once
 
@@ -38,8 +38,8 @@ dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *co
                                size_t n_columns);
 
 /**
- * Makes, locks and takes the folder of an experiment (dsgd_results_take()), and forgets nothing that
- * can be taken up. *results is NULL after an error.
+ * Makes, locks and takes the folder of an experiment (dsgd_results_take()), and forgets nothing
+ * that can be taken up. *results is NULL after an error.
  */
 dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **results,
                               dsgd_error *error);
@@ -59,7 +59,8 @@ void dsgd_results_forget(dsgd_results *results, size_t i);
 
 dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i);
 
-/** Whether a part's row has as many columns as this version's runs.csv: else another one has written it. */
+/** Whether a part's row has as many columns as this version's runs.csv: else another one has
+ * written it. */
 bool dsgd_part_fits(const dsgd_part *part, size_t n_swept);
 
 /** What a part says of the run. */

@@ -22,8 +22,8 @@ dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *t
 enum { DSGD_MOST_SHARDS = 10000 };
 
 /**
- * Marks in has[n_runs] the runs of --shard i/n. The n shards have every run once, and about the same
- * work each: the longest run goes first, to the shard that has least.
+ * Marks in has[n_runs] the runs of --shard i/n. The n shards have every run once, and about the
+ * same work each: the longest run goes first, to the shard that has least.
  */
 dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *text, bool *has,
                                  dsgd_error *error);

@@ -15,7 +15,8 @@ char *dsgd_swept_name(const char *column);
 /** The same with spaces for `_`, for readers: `host bandwidth`, `imbalance deviation`. */
 char *dsgd_swept_title(const char *column);
 
-/** A swept value for readers, such as 1.25GB/s for 1250000000 in a column of bytes_per_s, or 5h for 18000 in one of s. */
+/** A swept value for readers, such as 1.25GB/s for 1250000000 in a column of bytes_per_s, or 5h for
+ * 18000 in one of s. */
 char *dsgd_swept_value(const char *column, const char *value);
 
 /**

@@ -36,8 +36,8 @@ typedef struct problem {
 static const double moved = 0.1;
 
 /**
- * Deviation of a point that is known exactly: about what the program itself misses by. Without it the
- * fit would be that of the few points whose source shows a thousandth.
+ * Deviation of a point that is known exactly: about what the program itself misses by. Without it
+ * the fit would be that of the few points whose source shows a thousandth.
  */
 static const double least_deviation = 0.05;
 
@@ -150,8 +150,8 @@ static dsgd_status add_points(problem *p, size_t figure, dsgd_error *error)
 }
 
 /**
- * Fits logs[] of the constants to the points of all figures but one, a constant at a time until nothing
- * moves. Half a range counts as a deviation from the shipped value.
+ * Fits logs[] of the constants to the points of all figures but one, a constant at a time until
+ * nothing moves. Half a range counts as a deviation from the shipped value.
  */
 static void fit(const problem *p, size_t without, double *logs)
 {

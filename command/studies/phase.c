@@ -1,7 +1,7 @@
 /**
  * @file phase.c
- * The grid of an experiment: what is known of its places, blocks of them that are cut where the winner
- * changes, and phase.csv.
+ * The grid of an experiment: what is known of its places, blocks of them that are cut where the
+ * winner changes, and phase.csv.
  */
 #include "command/studies/phase.h"
 
@@ -231,8 +231,8 @@ static double mean_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a)
 }
 
 /**
- * Reads what is wanted of a place. Means are of the differences to the algorithm with most seeds, over
- * the seeds of both, so that numbers of seeds may differ.
+ * Reads what is wanted of a place. Means are of the differences to the algorithm with most seeds,
+ * over the seeds of both, so that numbers of seeds may differ.
  */
 static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -293,8 +293,8 @@ static bool want(dsgd_phase_place *c, size_t a, size_t n_seeds)
 }
 
 /**
- * Wants what would settle a place: an algorithm that was thought too slow and is not, or all seeds of
- * the algorithms that noise does not tell from the winner, unless it is a tie at any rate.
+ * Wants what would settle a place: an algorithm that was thought too slow and is not, or all seeds
+ * of the algorithms that noise does not tell from the winner, unless it is a tie at any rate.
  */
 static bool want_more(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -371,7 +371,9 @@ static void want_corners(const dsgd_phase *p, const dsgd_phase_block *b, size_t 
             want(corner_of(p, b, k), a, n_seeds);
 }
 
-/** Makes the grid blocks of so many steps along each side, and wants the places at their corners. */
+/**
+ * Makes the grid blocks of so many steps along each side, and wants the places at their corners.
+ */
 static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
 {
     const dsgd_phase_block whole = whole_grid(p);
@@ -397,7 +399,8 @@ void dsgd_phase_begin(dsgd_phase *phase)
     want_corners(phase, &whole, phase->n_seeds);
 }
 
-/** Whether the known places of a block, its edges included, have no winner in common, or tie with it. */
+/** Whether the known places of a block, its edges included, have no winner in common, or tie with
+ * it. */
 static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
 {
     for (size_t a = 0; a < p->n_algorithms; a++) {

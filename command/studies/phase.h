@@ -51,17 +51,17 @@ dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_result
                             dsgd_phase *phase, dsgd_error *error);
 
 /**
- * Begins with all places in one block for each coarse step. Of the places at their corners one seed is
- * wanted, of those at the corners of the grid all: their spread is the noise.
+ * Begins with all places in one block for each coarse step. Of the places at their corners one seed
+ * is wanted, of those at the corners of the grid all: their spread is the noise.
  */
 void dsgd_phase_begin(dsgd_phase *phase);
 
 /**
  * Reads the results of all that is wanted. Where a difference is within noise, and no tie, more
- * seeds are wanted. When that is settled, each block is cut in four whose known places have no winner
- * (or tie) in common; at the corners of the new ones the algorithms are wanted that can win there:
- * whose interpolated throughput is near the best, as far as throughputs change across the block.
- * False: nothing new is wanted.
+ * seeds are wanted. When that is settled, each block is cut in four whose known places have no
+ * winner (or tie) in common; at the corners of the new ones the algorithms are wanted that can win
+ * there: whose interpolated throughput is near the best, as far as throughputs change across the
+ * block. False: nothing new is wanted.
  */
 bool dsgd_phase_refine(dsgd_phase *phase);
 

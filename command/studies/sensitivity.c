@@ -50,8 +50,8 @@ typedef struct analysis {
     dsgd_frame frame;
     double *throughput; /* by row, samples/s; NAN: does not count */
     /*
-     * [variations][places][series]; NULL: there is none. Points are planned: their runs may have no results. A
-     * series that does not use what is varied is there unchanged.
+     * [variations][places][series]; NULL: there is none. Points are planned: their runs may have no
+     * results. A series that does not use what is varied is there unchanged.
      */
     const dsgd_frame_point **points;
     const dsgd_frame_point **of; /* [variations]: one of its points */
@@ -113,7 +113,9 @@ typedef struct effect {
     double speedup, unchanged_speedup, speedup_change; /* over the baseline; change: relative */
 } effect;
 
-/** Of the series at point @p k; n = 0: it is not varied, nor is its baseline, or nothing is known. */
+/**
+ * Of the series at point @p k; n = 0: it is not varied, nor is its baseline, or nothing is known.
+ */
 static effect effect_of(const analysis *a, size_t k)
 {
     const dsgd_frame *const f = &a->frame;

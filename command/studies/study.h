@@ -31,7 +31,9 @@ dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explai
 dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
                            const dsgd_texts *plugins, dsgd_error *error);
 
-/** Why each run cannot win, as verdicts have it, by its number less 1: [n_runs], NULL where it can. */
+/**
+ * Why each run cannot win, as verdicts have it, by its number less 1: [n_runs], NULL where it can.
+ */
 dsgd_status dsgd_study_fates(const char *folder, size_t n_runs, const char **why,
                              dsgd_error *error);
 

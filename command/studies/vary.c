@@ -1,7 +1,7 @@
 /**
  * @file vary.c
- * The runs of --sensitivity: each run again with every number of its platform, workload and encoding smaller
- * and larger, and with other choices of its exchange.
+ * The runs of --sensitivity: each run again with every number of its platform, workload and
+ * encoding smaller and larger, and with other choices of its exchange.
  */
 #include "command/studies/sensitivity.h"
 
@@ -43,7 +43,7 @@ static const dsgd_option parts[] = {
     DSGD_OPTION_END,
 };
 
-/* --- numbers ------------------------------------------------------------------------------------ */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 enum { MOST_PATH = 256 };
 
@@ -119,7 +119,7 @@ static void look(search *s, const dsgd_option *options, char *params, const char
     }
 }
 
-/* --- variations --------------------------------------------------------------------------------- */
+/* --- variations ------------------------------------------------------------------------------- */
 
 /** What decides only with something else, by the beginning of its path. */
 static bool is_used(const dsgd_planned_run *run, const char *path)
@@ -159,8 +159,8 @@ static void add_run(dsgd_experiment *experiment, size_t i, dsgd_planned_run *run
 }
 
 /**
- * Adds run @p i with the numbers at a path times @p factor (NAN: not), if that makes a difference. Where a word
- * stands for an encoder's speed nobody measured it, and it may be ten times as much.
+ * Adds run @p i with the numbers at a path times @p factor (NAN: not), if that makes a difference.
+ * Where a word stands for an encoder's speed nobody measured it, and it may be ten times as much.
  */
 static void vary_number(dsgd_experiment *experiment, size_t i, const char *path, int sign,
                         double factor)
@@ -198,8 +198,8 @@ static size_t count_pieces(const dsgd_planned_run *run)
 }
 
 /**
- * All other words of a choice of exchanges, and of whole numbers with words (pieces) the least. What follows
- * another choice is not varied by itself, nor how NCCL sums, which has no other way.
+ * All other words of a choice of exchanges, and of whole numbers with words (pieces) the least.
+ * What follows another choice is not varied by itself, nor how NCCL sums, which has no other way.
  */
 static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
 {

@@ -1,7 +1,7 @@
 /**
  * @file coroutine.c
- * sim/network/coroutine.c by Emscripten's fibers. Stacks have no guards: an overflow shows in a build
- * with -sSTACK_OVERFLOW_CHECK=2 alone.
+ * sim/network/coroutine.c by Emscripten's fibers. Stacks have no guards: an overflow shows in a
+ * build with -sSTACK_OVERFLOW_CHECK=2 alone.
  */
 #include "sim/network/coroutine.h"
 

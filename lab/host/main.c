@@ -1,6 +1,7 @@
 /**
  * @file main.c
- * Around the program's main(), whose status Emscripten loses where fibers have run. One instance runs many commands.
+ * Around the program's main(), whose status Emscripten loses where fibers have run. One instance
+ * runs many commands.
  */
 #include <emscripten.h>
 

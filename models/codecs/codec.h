@@ -1,7 +1,7 @@
 /**
  * @file codec.h
- * A codec: what a device computes of an encoding, y <- Q(x) of one piece, Q in numbers. A user names
- * encodings (models/encodings/encoding.h); each has its codecs.
+ * A codec: what a device computes of an encoding, y <- Q(x) of one piece, Q in numbers. A user
+ * names encodings (models/encodings/encoding.h); each has its codecs.
  *
  * Every Q is a pure function of its inputs and of its numbers (the numbers of its draws, too): the
  * same at all devices and threads. Q(0) = 0, but for START and ROOT. NaN passes.
@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /*
- * Of a low-rank codec the piece x is a matrix A of `rows` x `columns`, row by row, with zeros behind
- * the piece's end. A factor of `count` columns lies column by column at the beginning of a piece,
- * with zeros behind.
+ * Of a low-rank codec the piece x is a matrix A of `rows` x `columns`, row by row, with zeros
+ * behind the piece's end. A factor of `count` columns lies column by column at the beginning of a
+ * piece, with zeros behind.
  */
 typedef enum dsgd_codec_kind {
     DSGD_CODEC_TOP_K =

@@ -93,7 +93,8 @@ typedef struct dsgd_stream {
 } dsgd_stream;
 
 /**
- * Mini-batches of worker @p w, 1 or more, where each has its own (split.h); the number of that of step
+ * Mini-batches of worker @p w, 1 or more, where each has its own (split.h); the number of that of
+ * step
  * @p t. All come in each epoch, in a random order.
  */
 uint32_t dsgd_stream_batches(const dsgd_stream *stream, uint32_t w);
@@ -104,8 +105,8 @@ typedef struct dsgd_sampler dsgd_sampler;
 
 dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream);
 /**
- * indices[count] <- the first samples of worker @p w's step @p t. Where samples are not split, those
- * of the next workers follow them.
+ * indices[count] <- the first samples of worker @p w's step @p t. Where samples are not split,
+ * those of the next workers follow them.
  */
 void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t count,
                        uint32_t *indices);

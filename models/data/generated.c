@@ -22,7 +22,7 @@ static double normal(uint64_t seed, uint32_t what, uint32_t row, uint32_t column
     return gsl_cdf_ugaussian_Pinv(u);
 }
 
-/* --- hyperplane: y = w . x + noise, w uniform of unit variance, normal noise ------------------- */
+/* --- hyperplane: y = w . x + noise, w uniform of unit variance, normal noise ------------------ */
 
 typedef struct hyperplane_params {
     int64_t features, points;

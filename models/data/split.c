@@ -58,7 +58,9 @@ static void class_targets(const dsgd_samples *train, uint32_t *class_of)
     free(order);
 }
 
-/** members[n] <- 0 to n - 1, by their group; begin[n_groups + 2], zeros before: of each its first. */
+/**
+ * members[n] <- 0 to n - 1, by their group; begin[n_groups + 2], zeros before: of each its first.
+ */
 static void list_groups(uint32_t n, uint32_t n_groups, const uint32_t *group_of, uint32_t *begin,
                         uint32_t *members)
 {

@@ -14,7 +14,9 @@ namespace
 
 const uint32_t most_divided = (uint32_t)1 << 31;
 
-/** Division of numbers below most_divided by n: a product and a shift (Granlund, Montgomery, 1994). */
+/**
+ * Division of numbers below most_divided by n: a product and a shift (Granlund, Montgomery, 1994).
+ */
 struct divisor {
     uint32_t n, factor, shift;
 };

@@ -26,7 +26,9 @@ template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
     static constexpr uint32_t DEPTH = 4 * PARTS < 16 ? 16 : 4 * PARTS;
     static constexpr uint32_t A_WIDTH = ROWS + CELL; /* padded against bank conflicts */
     static constexpr uint32_t B_WIDTH = COLUMNS + CELL;
-    /* Blocks per multiprocessor: bounds a thread to 80 or 64 registers, so that none are spilled. */
+    /*
+     * Blocks per multiprocessor: bounds a thread to 80 or 64 registers, so that none are spilled.
+     */
     static constexpr uint32_t RESIDENT = (ROWS + COLUMNS) * DEPTH / THREADS < 10 ? 4 : 3;
     static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* sums of all parts */
     static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice fits the memory of the sums");

@@ -115,7 +115,7 @@ __device__ void load_batch(const replica &r, const dataset_view &data, real *x, 
         wide ? load_samples<CELL, false>(r, data, x, row) : load_samples<1, false>(r, data, x, row);
 }
 
-/* --- activations and their grads ---------------------------------------------------------------- */
+/* --- activations and their grads -------------------------------------------------------------- */
 
 /** C [n][n_columns] <- A B, then what store_tile() does to it; A and C in shared memory. */
 struct shared_product {

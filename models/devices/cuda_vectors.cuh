@@ -315,9 +315,9 @@ struct encoder {
 constexpr uint32_t DIGIT_BITS = 4, N_DIGITS = 1U << DIGIT_BITS;
 
 /**
- * Digit by digit, the `count`-th largest key and how many that equal it are selected; where more do,
- * by bisection the index behind the last of these. Counts are whole numbers: the order in which the
- * threads add to them does not matter.
+ * Digit by digit, the `count`-th largest key and how many that equal it are selected; where more
+ * do, by bisection the index behind the last of these. Counts are whole numbers: the order in which
+ * the threads add to them does not matter.
  */
 __device__ void encode_selection(const encoder &e)
 {

@@ -156,7 +156,7 @@ dsgd_numerics dsgd_numerics_resolved(dsgd_numerics wanted, bool has_cuda, bool i
     return has_cuda && !in_double ? DSGD_NUMERICS_CUDA : DSGD_NUMERICS_CPU;
 }
 
-/* --- computing nothing, to record a run without numerics ------------------------------------------ */
+/* --- computing nothing, to record a run without numerics -------------------------------------- */
 
 static dsgd_status none_open(const dsgd_problem *problem, const dsgd_device_place *place,
                              uint32_t n_threads, void **context, dsgd_error *error)

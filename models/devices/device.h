@@ -1,8 +1,8 @@
 /**
  * @file device.h
  * A device computes gradients, updates, linear combinations, encodings, evaluations and distances;
- * it is one table of functions. The CPU has two tables (float, double), CUDA is a module loaded at run time
- * (float).
+ * it is one table of functions. The CPU has two tables (float, double), CUDA is a module loaded at
+ * run time (float).
  *
  * Promises: an operation is a pure function of its buffers. Its result does not depend on the other
  * operations of the same call, on the thread, or on the number of threads. Non-finite values
@@ -116,8 +116,8 @@ typedef struct dsgd_device {
     bool threaded; /* operations may run on several threads at once; else on one at a time */
 
     /**
-     * A context for n_threads threads; @p place NULL: zeros. DSGD_EDEVICE where the device is missing, has no room for
-     * the data, or computes nothing.
+     * A context for n_threads threads; @p place NULL: zeros. DSGD_EDEVICE where the device is
+     * missing, has no room for the data, or computes nothing.
      */
     dsgd_status (*open)(const dsgd_problem *problem, const dsgd_device_place *place,
                         uint32_t n_threads, void **context, dsgd_error *error);

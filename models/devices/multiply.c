@@ -75,7 +75,9 @@ ALWAYS vector positive(vector x)
     return (vector)(~negative & (__typeof__(negative))x);
 }
 
-/** One tile of constant size: C <- @p start + A B. A line from @p ahead on is fetched for each k. */
+/**
+ * One tile of constant size: C <- @p start + A B. A line from @p ahead on is fetched for each k.
+ */
 ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, const real *start, real *c,
                  const char *ahead)
 {

@@ -88,8 +88,8 @@ static double selection_bytes(dsgd_codec_kind kind, const void *params, double n
 }
 
 /**
- * The share of the squares that the largest have, where what is not sent grows until it is: then each
- * element is sent in turn, and they are even parts of the largest.
+ * The share of the squares that the largest have, where what is not sent grows until it is: then
+ * each element is sent in turn, and they are even parts of the largest.
  */
 static double top_k_contraction(const void *params)
 {
@@ -97,7 +97,9 @@ static double top_k_contraction(const void *params)
     return 1 - rest * rest * rest;
 }
 
-/** Of what is divided by its share the error is 1 / share - 1; of a share of 0 one element is sent. */
+/**
+ * Of what is divided by its share the error is 1 / share - 1; of a share of 0 one element is sent.
+ */
 static double random_k_contraction(const void *params)
 {
     const dsgd_selection *const p = params;
@@ -193,14 +195,17 @@ static double sign_contraction(const void *params)
     return M_2_PI;
 }
 
-/** Of b bits above 2: errors of up to half a level in 2^(b-1) - 1, of numbers up to 4 deviations. */
+/**
+ * Of b bits above 2: errors of up to half a level in 2^(b-1) - 1, of numbers up to 4 deviations.
+ */
 static double uniform_contraction(const void *params)
 {
     const double levels = exp2((double)((const rounding_params *)params)->bits - 1) - 1;
     return levels > 1 ? 1 - 4 / (3 * levels * levels) : NAN;
 }
 
-/** Of each number its bits, for STOCHASTIC a sign and the levels 0 to `levels`; of each block a float32. */
+/** Of each number its bits, for STOCHASTIC a sign and the levels 0 to `levels`; of each block a
+ * float32. */
 static double rounding_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     const rounding_params *const p = params;

@@ -3,8 +3,8 @@
  * Encodings that a user can name: what is sent in place of a vector, and how many bytes that is.
  *
  * A piece of the workload has other elements than that of the reduced model: what an encoding keeps
- * of a piece is a share of its elements, and bytes are counted for the workload's piece, by the bytes
- * that one of its numbers takes otherwise. Numbers that an encoding keeps are float32.
+ * of a piece is a share of its elements, and bytes are counted for the workload's piece, by the
+ * bytes that one of its numbers takes otherwise. Numbers that an encoding keeps are float32.
  */
 #pragma once
 
@@ -38,7 +38,9 @@ typedef struct dsgd_encoding_at {
 typedef struct dsgd_encoding_kind {
     dsgd_about about;
     dsgd_codec_kind does; /* the `kind` of the functions below: several encodings share them */
-    /** Q of a piece of @p n elements, n >= 1, in numbers; its draws are set by the caller. NULL: x. */
+    /**
+     * Q of a piece of @p n elements, n >= 1, in numbers; its draws are set by the caller. NULL: x.
+     */
     dsgd_codec (*codec)(dsgd_codec_kind kind, const void *params, size_t n);
     /** Optional, instead of one codec: Q(x) by several. */
     dsgd_value (*apply)(const void *params, dsgd_values *values, const dsgd_encoding_at *at,

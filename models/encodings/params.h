@@ -41,8 +41,9 @@ typedef struct dsgd_selection {
 dsgd_pick dsgd_encoding_of(const char *name, const void *params);
 
 /**
- * w in E |Q(x) - x|^2 <= (1 - w) |x|^2, of long pieces: of sign the mean for normal numbers, of top_k
- * that for what is kept until it is sent, else a bound; at most 1, NAN where it depends on values.
+ * w in E |Q(x) - x|^2 <= (1 - w) |x|^2, of long pieces: of sign the mean for normal numbers, of
+ * top_k that for what is kept until it is sent, else a bound; at most 1, NAN where it depends on
+ * values.
  */
 double dsgd_encoding_contraction(const dsgd_pick *pick);
 

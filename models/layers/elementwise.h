@@ -331,7 +331,9 @@ KERNEL(max_pool, i)
     }
 }
 
-/** Line i of windows of the input: the first maximum takes the grad of its window, which is 0 then. */
+/**
+ * Line i of windows of the input: the first maximum takes the grad of its window, which is 0 then.
+ */
 KERNEL(max_pool_backward, i)
 {
     const uint32_t k = l->kernel_size;

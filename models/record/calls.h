@@ -2,8 +2,8 @@
  * @file calls.h
  * The operations of a record: calls to a store as bytes. One text writes and reads them (calls.c).
  *
- * The first byte is the call's kind (recorder.h), with flag 16 where a place follows that equals the
- * previous one. What follows, after the place (worker, step and piece) of a kind that has one:
+ * The first byte is the call's kind (recorder.h), with flag 16 where a place follows that equals
+ * the previous one. What follows, after the place (worker, step and piece) of a kind that has one:
  *
  *   constant   1   place, then 0 for the initial elements (a model state: in the order of the
  *                  workers), or 1 and the elements
@@ -27,9 +27,9 @@
  * model state; an update: x, then v). An operation that makes no new value is omitted, except
  * gradients, which count for the store's flushes. A name is coded as 0 for zeros, 1 to 8 for the
  * latest ones made by that worker in that piece, else 9 + the difference to the previous name. A
- * learning rate, weight or divisor is 1 + its slot in a table of earlier ones, or 0 and eight bytes.
- * Writer and reader keep the same state, so that what is predictable costs one byte, always the
- * same, which zlib compresses to almost nothing.
+ * learning rate, weight or divisor is 1 + its slot in a table of earlier ones, or 0 and eight
+ * bytes. Writer and reader keep the same state, so that what is predictable costs one byte, always
+ * the same, which zlib compresses to almost nothing.
  */
 #pragma once
 
@@ -92,8 +92,8 @@ void record_calls_open(record_calls *c, const dsgd_problem *problem, const dsgd_
 void record_calls_close(record_calls *c, dsgd_values *values);
 
 /**
- * Writes a call, before the values that it makes are named; or reads it, with c->wrong where it makes
- * no sense. Its arrays are then those of @p c, valid until the next one.
+ * Writes a call, before the values that it makes are named; or reads it, with c->wrong where it
+ * makes no sense. Its arrays are then those of @p c, valid until the next one.
  */
 void record_call(record_calls *c, dsgd_call *call);
 

@@ -42,8 +42,8 @@ typedef struct dsgd_replay_result {
 } dsgd_replay_result;
 
 /**
- * *result is kept (dsgd_keep()). DSGD_EIO if the file is no record, or damaged, or its data or model
- * is missing or another.
+ * *result is kept (dsgd_keep()). DSGD_EIO if the file is no record, or damaged, or its data or
+ * model is missing or another.
  */
 dsgd_status dsgd_replay(const dsgd_replay_config *config, dsgd_replay_result *result,
                         dsgd_error *error);

@@ -171,7 +171,9 @@ static dsgd_value_node *take_spare(spare_nodes *spare)
     return node;
 }
 
-/** A node whose arrays are placed anew, in what the kind, or any other, has left if it is enough. */
+/**
+ * A node whose arrays are placed anew, in what the kind, or any other, has left if it is enough.
+ */
 static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *header)
 {
     dsgd_value_node built = *header;
@@ -193,7 +195,8 @@ static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *h
 
 /**
  * The next spare one of this kind as a new node, unless its arrays have other lengths. Those of its
- * outputs hold zeros, by the counts of a node that is gone, and the others are set by who builds it.
+ * outputs hold zeros, by the counts of a node that is gone, and the others are set by who builds
+ * it.
  */
 static dsgd_value_node *build_again(dsgd_values *values, const dsgd_value_node *header)
 {

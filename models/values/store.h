@@ -83,8 +83,8 @@ struct dsgd_value_node {
     double divisor; /* COMBINE */
     dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
     uint32_t n_samples;
-    /* GRADIENT, LOSS: samples of each mini-batch, from its beginning; EVALUATE: inputs before the distinct
-     * pieces. */
+    /* GRADIENT, LOSS: samples of each mini-batch, from its beginning; EVALUATE: inputs before the
+     * distinct pieces. */
     uint32_t count;
     dsgd_evaluation *evaluation; /* EVALUATE, LOSS, TEST: where the result is stored */
     uint32_t place; /* in dsgd_values.all */
@@ -302,7 +302,9 @@ static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, 
 dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_call *call);
 /** Pending, but in no ring, because nothing refers to it. */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call);
-/** Likewise the LOSS of a gradient's call, or the TEST of part call->where.worker of .step parts. */
+/**
+ * Likewise the LOSS of a gradient's call, or the TEST of part call->where.worker of .step parts.
+ */
 dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_call *call);
 /** Submits a node and the pending ones that it needs. Under the lock. */
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
@@ -311,7 +313,9 @@ void dsgd_lazy_flush(dsgd_values *values, uint64_t last);
 
 /* --- nodes.c: on the caller's thread ---------------------------------------------------------- */
 
-/** A node of this kind and these numbers of inputs, outputs and samples; the caller sets them all. */
+/**
+ * A node of this kind and these numbers of inputs, outputs and samples; the caller sets them all.
+ */
 dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node *header);
 static inline void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value)
 {
@@ -375,7 +379,9 @@ void dsgd_executor_stop(dsgd_values *values);
 
 void dsgd_batch_open(dsgd_values *values, dsgd_batch *b);
 
-/** Has the device compute the nodes on its @p thread; it writes finite[] now, or as `ahead` says. */
+/**
+ * Has the device compute the nodes on its @p thread; it writes finite[] now, or as `ahead` says.
+ */
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
 
 /* --- buffers.c: under the lock ---------------------------------------------------------------- */

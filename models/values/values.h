@@ -151,9 +151,10 @@ static inline size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const d
 }
 
 /**
- * Evaluates the model x[n_pieces] with its state, without a consensus, on part @p part of @p n_parts
- * into which the seed deals the test set, as equal in size as can be; of one part in the order of
- * dsgd_values_evaluate(). Returns a ticket. Not recorded, so that no recorded call may follow.
+ * Evaluates the model x[n_pieces] with its state, without a consensus, on part @p part of @p
+ * n_parts into which the seed deals the test set, as equal in size as can be; of one part in the
+ * order of dsgd_values_evaluate(). Returns a ticket. Not recorded, so that no recorded call may
+ * follow.
  */
 size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_value state,
                                  uint32_t part, uint32_t n_parts);
@@ -179,5 +180,6 @@ void dsgd_values_flush(dsgd_values *values);
 dsgd_divergence dsgd_values_divergence(dsgd_values *values);
 dsgd_values_stats dsgd_values_stats_get(dsgd_values *values);
 
-/** Computes @p value, waits, and copies its elements to @p x: NAN where it comes after a divergence. */
+/** Computes @p value, waits, and copies its elements to @p x: NAN where it comes after a
+ * divergence. */
 void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, double *x);

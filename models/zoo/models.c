@@ -4,7 +4,9 @@
  */
 #include "models/zoo/network.h"
 
-/** NAME, with NAME_params, NAME_options and NAME_layers(); SUGGESTED is a source of what it WANTS. */
+/**
+ * NAME, with NAME_params, NAME_options and NAME_layers(); SUGGESTED is a source of what it WANTS.
+ */
 #define MODEL(NAME, LOSS, WANTS, SUGGESTED, ...)                                                   \
     static const dsgd_model_kind NAME = {                                                          \
         .about = {.name = #NAME, DSGD_PARAMS(NAME##_params, NAME##_options), __VA_ARGS__},         \
@@ -219,9 +221,9 @@ typedef struct policy_params {
 
 /**
  * REINFORCE with the mean return of the batch as baseline and an entropy bonus. A gradient plays
- * batch / environments steps in each environment of the worker. Episodes restart within a batch, and
- * the next gradient continues where this one ended: the environments are the model state. A reduced
- * form of DD-PPO.
+ * batch / environments steps in each environment of the worker. Episodes restart within a batch,
+ * and the next gradient continues where this one ended: the environments are the model state. A
+ * reduced form of DD-PPO.
  */
 static void policy_layers(const void *params, dsgd_builder *b)
 {

@@ -63,7 +63,9 @@ static uint32_t whole(dsgd_builder *b, double n, const char *what)
     return b->status == DSGD_OK ? (uint32_t)n : 1;
 }
 
-/** Appends a layer, with its output's shape, that reads the current tensor and saves so many reals. */
+/**
+ * Appends a layer, with its output's shape, that reads the current tensor and saves so many reals.
+ */
 static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
 {
     dsgd_network *const network = b->network;

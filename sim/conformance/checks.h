@@ -114,11 +114,11 @@ double dsgd_trial_distance(const double *a, const double *b, size_t n);
 /** Relative distance that is rounding. */
 double dsgd_trial_rounding(const dsgd_tester *t);
 
-/* --- what is checked --------------------------------------------------------------------------- */
+/* --- what is checked -------------------------------------------------------------------------- */
 
 /**
- * An answer at one P: DSGD_OK; else with a sentence in t->why DSGD_EUSAGE where the algorithm refuses
- * it, or t->undefined is set, as there is nothing to compare with; DSGD_ERUNS: no.
+ * An answer at one P: DSGD_OK; else with a sentence in t->why DSGD_EUSAGE where the algorithm
+ * refuses it, or t->undefined is set, as there is nothing to compare with; DSGD_ERUNS: no.
  */
 typedef dsgd_status dsgd_question(dsgd_tester *t, const dsgd_setting *setting, int workers);
 

@@ -67,7 +67,9 @@ dsgd_status dsgd_sends_what_it_declares(dsgd_tester *t, const dsgd_setting *sett
     return expect_traffic(t, dsgd_trial_new(t, setting, workers));
 }
 
-/** Ends of stretches of steps, before the first that is counted by the check above, and after it. */
+/**
+ * Ends of stretches of steps, before the first that is counted by the check above, and after it.
+ */
 static const int64_t ends[] = {1, 2, 3, 12, 24, 36, 48, WARM_UP, 480};
 
 /*

@@ -272,9 +272,9 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
 }
 
 /*
- * A histogram of bounded size whatever the steps and workers, and of the same bits on every machine,
- * because bins are found by the bits of a number and not by its logarithm. They are a sixty-fourth of
- * a power of two wide: 1.6 % of a time at most, from 0.2 ns to 136 years.
+ * A histogram of bounded size whatever the steps and workers, and of the same bits on every
+ * machine, because bins are found by the bits of a number and not by its logarithm. They are a
+ * sixty-fourth of a power of two wide: 1.6 % of a time at most, from 0.2 ns to 136 years.
  */
 enum { PER_POWER = 64, LEAST_POWER = -32, N_POWERS = DSGD_MOST_STEP_TIMES / PER_POWER };
 
@@ -420,7 +420,9 @@ static double bytes_per_s_of(const dsgd_platform *platform, carrier kind, int i)
     return kind.group ? platform->group_bytes_per_s : dsgd_platform_nic_bytes_per_s(platform, i);
 }
 
-/** Seconds of the busiest of a kind, in the direction that has more; lists what each has carried. */
+/**
+ * Seconds of the busiest of a kind, in the direction that has more; lists what each has carried.
+ */
 static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
 {
     double longest_s = 0;
@@ -492,9 +494,10 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
 }
 
 /**
- * What counts of a worker's step that is under way when a run's time is over: age / m - c, of steps of mean m and
- * squared coefficient of variation c. A renewal process has made T / m - (1 - c) / 2 steps by T on
- * average, and the age of the one under way is m (1 + c) / 2: together T / m. Constant steps: exact.
+ * What counts of a worker's step that is under way when a run's time is over: age / m - c, of steps
+ * of mean m and squared coefficient of variation c. A renewal process has made T / m - (1 - c) / 2
+ * steps by T on average, and the age of the one under way is m (1 + c) / 2: together T / m.
+ * Constant steps: exact.
  */
 static double begun_part(const dsgd_worker *w, double end_s)
 {
@@ -509,7 +512,8 @@ static double begun_part(const dsgd_worker *w, double end_s)
     return dsgd_less(1, part) - w->in_barrier;
 }
 
-/** Steps of all workers for one that counts as done: more than 1 where time ended the run amid steps. */
+/** Steps of all workers for one that counts as done: more than 1 where time ended the run amid
+ * steps. */
 static double steps_for_one(const dsgd_engine *engine)
 {
     const double end_s = engine->config->until.seconds - engine->away_s;

@@ -48,8 +48,8 @@ static double median_of(double *s, int n)
 }
 
 /**
- * When others give up a worker that fails now: as hivemind's users ask for (its issue 676), by the steps
- * that have been, median + k MAD.
+ * When others give up a worker that fails now: as hivemind's users ask for (its issue 676), by the
+ * steps that have been, median + k MAD.
  */
 static double deadline_s(const dsgd_engine *engine)
 {
@@ -170,7 +170,7 @@ bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer)
     return true;
 }
 
-/* --- by quorum ------------------------------------------------------------------------------------ */
+/* --- by quorum -------------------------------------------------------------------------------- */
 
 double dsgd_known_s(const dsgd_worker *w)
 {

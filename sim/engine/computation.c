@@ -84,7 +84,8 @@ static void remember_taken(dsgd_worker *w, const dsgd_piece *x, int64_t count)
     w->taken_step = w->node.step;
 }
 
-/** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as zeros. */
+/** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as
+ * zeros. */
 static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *x, int64_t count)
 {
     dsgd_engine *const engine = w->engine;
@@ -142,7 +143,8 @@ static void forget_undescribed(dsgd_worker *w)
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
-/** Seconds of a worker's host for one of the reference GPU; a group's steps are in its own hosts' seconds. */
+/** Seconds of a worker's host for one of the reference GPU; a group's steps are in its own hosts'
+ * seconds. */
 static double slowness(const dsgd_worker *w)
 {
     if (w->engine->replica != NULL)
@@ -151,9 +153,9 @@ static double slowness(const dsgd_worker *w)
 }
 
 /**
- * At full rate, or 1 - s of it while a collective runs, s the platform's share: whoever changes that
- * posts. What is asked for meanwhile comes behind. So T seconds beside a collective of C take T + s C if
- * that is over first, else T / (1 - s).
+ * At full rate, or 1 - s of it while a collective runs, s the platform's share: whoever changes
+ * that posts. What is asked for meanwhile comes behind. So T seconds beside a collective of C take
+ * T + s C if that is over first, else T / (1 - s).
  */
 static void compute_beside_others(void *worker)
 {
@@ -336,7 +338,7 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
     c->ready = c->forward = c->backward = 0;
 }
 
-/* --- beginning one -----------------------------------------------------------------------------*/
+/* --- beginning one ---------------------------------------------------------------------------- */
 
 /** Of a worker's step, on the reference GPU, by its draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
@@ -438,7 +440,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     return cut.done;
 }
 
-/* --- pass by pass ------------------------------------------------------------------------------- */
+/* --- pass by pass ----------------------------------------------------------------------------- */
 
 size_t dsgd_units(dsgd_node *self)
 {

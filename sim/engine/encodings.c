@@ -4,8 +4,8 @@
  * leaves.
  *
  * A worker's encoder is a part of its GPU that takes one piece at a time, first come, first served,
- * beside exchanges: an exchange of a piece waits until it is encoded, and what the GPU computes meanwhile
- * ends later by as much.
+ * beside exchanges: an exchange of a piece waits until it is encoded, and what the GPU computes
+ * meanwhile ends later by as much.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"

@@ -66,8 +66,8 @@ typedef struct dsgd_history {
     double age, age_max; /* mean and largest of several workers' gradients, in versions; -1: none */
 } dsgd_history;
 
-/** A vector as long as the model, or a view of one. vectors.c, computation.c and the exchanges write
- * it. */
+/** A vector as long as the model, or a view of one. vectors.c, computation.c and the exchanges
+ * write it. */
 struct dsgd_vector {
     dsgd_worker *owner;
     dsgd_vector *whole; /* of what it is a view, or itself. Only that one has: */
@@ -88,12 +88,16 @@ struct dsgd_vector {
     dsgd_piece own[]; /* of a whole */
 };
 
-/** Every loop over the pieces of a vector: a view has some of them, at their places in the whole. */
+/**
+ * Every loop over the pieces of a vector: a view has some of them, at their places in the whole.
+ */
 #define DSGD_FOR_PIECES(k, x) for (size_t k = (x)->first; k < (x)->end; k += (x)->stride)
 
 /** A verb that changes one vector, piece by piece. */
 typedef struct dsgd_update {
-    /** y[k] <- f(y[k], x); @p x is x[k] as it was when the verb was called, if it was ready then. */
+    /**
+     * y[k] <- f(y[k], x); @p x is x[k] as it was when the verb was called, if it was ready then.
+     */
     void (*apply)(dsgd_worker *w, const struct dsgd_update *update, size_t k, const dsgd_piece *x);
     dsgd_vector *y, *x;
     double a, b, divisor; /* of a linear combination */
@@ -143,7 +147,9 @@ typedef enum dsgd_presence {
 /** A verb in which a worker waits for others, as the report of a run that hangs names them. */
 typedef struct dsgd_waiting {
     const char *verb;
-    /** Whether a worker (from n_workers on: a server) has yet to do its part; @p job may be NULL. */
+    /**
+     * Whether a worker (from n_workers on: a server) has yet to do its part; @p job may be NULL.
+     */
     bool (*lacks)(const dsgd_worker *w, const struct dsgd_job *job, int host);
 } dsgd_waiting;
 
@@ -250,8 +256,8 @@ struct dsgd_worker {
     dsgd_vector *taken_at; /* NULL: none yet */
     int64_t taken_count, taken_step; /* samples; in which step */
 
-    /* Of each of its hosts (of a server's only one), when its copy engines of each direction are free
-     * (channels.c's), and when its encoder has done what it was given (encodings.c's). */
+    /* Of each of its hosts (of a server's only one), when its copy engines of each direction are
+     * free (channels.c's), and when its encoder has done what it was given (encodings.c's). */
     struct dsgd_copies {
         double out_s, in_s, encoded_s;
     } * copies; /* (S) [n_lanes] */
@@ -265,7 +271,9 @@ struct dsgd_worker {
     double polled_s; /* when it last asked for a request that was not done, ... */
     int64_t polls; /* ... and how often at that instant */
 
-    /* Defined in channels.h and in partial.c; channels.c, turns.c and partial.c alone write them. */
+    /*
+     * Defined in channels.h and in partial.c; channels.c, turns.c and partial.c alone write them.
+     */
     struct dsgd_channel *side_channels; /* [n_channels]; NULL before first use */
     struct dsgd_turns *inlet; /* of a server; NULL before first use */
     struct dsgd_door {
@@ -535,7 +543,8 @@ void dsgd_learning_begin(dsgd_engine *engine);
 /** Releases vectors and optimizer state: the evaluations left then need less memory. */
 void dsgd_learning_end(dsgd_engine *engine);
 
-/** Evaluates the algorithm's output; needs numerics. Returns the accuracy if `until` reads it, else NAN. */
+/** Evaluates the algorithm's output; needs numerics. Returns the accuracy if `until` reads it, else
+ * NAN. */
 double dsgd_evaluate_now(dsgd_engine *engine);
 
 /**
@@ -555,7 +564,7 @@ void dsgd_sum_up_learning(dsgd_engine *engine);
 /** The steps of the actor that computes a worker's gradients. */
 dsgd_await dsgd_gpu_next(void *worker);
 
-/* --- stages.c: workers that are groups of hosts ------------------------------------------------ */
+/* --- stages.c: workers that are groups of hosts ----------------------------------------------- */
 
 /** Of a step: each host draws, and a stage is as slow as its slowest. */
 double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at);
@@ -566,7 +575,7 @@ void dsgd_stages_send(dsgd_worker *w, double seconds);
 /** It is over: counts it. */
 void dsgd_stages_end(dsgd_worker *w);
 
-/* --- computation.c, further -------------------------------------------------------------------- */
+/* --- computation.c, further ------------------------------------------------------------------- */
 
 /** Has the GPU do something else first, if it computes. */
 void dsgd_gpu_ask(dsgd_worker *w, double seconds);

@@ -6,7 +6,7 @@
 
 #include "sim/engine/engine.h"
 
-/* --- for the engine --- */
+/* --- for the engine --------------------------------------------------------------------------- */
 
 /** Once places are known, @p period the algorithm's; and when there are workers. */
 dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *error);
@@ -27,8 +27,9 @@ void dsgd_failing_step(dsgd_engine *engine);
 /** Of a worker that is down: until it is back, and has its state. False: it stays away. */
 bool dsgd_come_back(dsgd_worker *w);
 
-/* By quorum: of a worker that is away, before its next step: until one that is there has begun that,
- * and, if it comes back in it, until it has a copy of the state. Of one that is there, behind it. */
+/* By quorum: of a worker that is away, before its next step: until one that is there has begun
+ * that, and, if it comes back in it, until it has a copy of the state. Of one that is there, behind
+ * it. */
 void dsgd_follow_others(dsgd_worker *w);
 void dsgd_lead_others(dsgd_worker *w);
 /** When the others know that this worker has failed, and are a communicator without it. */
@@ -53,7 +54,7 @@ static inline double dsgd_time_now_s(const dsgd_engine *engine)
     return dsgd_now_s() + engine->away_s;
 }
 
-/* --- among failing.c, restarting.c and coming_back.c --- */
+/* --- among failing.c, restarting.c and coming_back.c ------------------------------------------ */
 
 /** Failures without progress between them: so many are taken for an endless run. */
 enum { DSGD_MOST_IN_A_ROW = 100000 };
@@ -80,7 +81,8 @@ struct dsgd_failing {
     double saved_s, begun_s, snapshot_s, written_s;
 };
 
-/** Workers by what fails together, in the order of ranks: with each island or group in which they have a host. @p which as there. */
+/** Workers by what fails together, in the order of ranks: with each island or group in which they
+ * have a host. @p which as there. */
 dsgd_failure_units dsgd_failing_units(const dsgd_engine *engine, int which);
 /** Whether single hosts fail: of peers, if any does. */
 bool dsgd_peers_fail(const dsgd_run_config *config);

@@ -312,7 +312,9 @@ static bool same_values(const dsgd_value *a, const dsgd_value *b, size_t n)
     return n == 0;
 }
 
-/** Models that several workers have once: an allreduce leaves one, averages of pairs half as many. */
+/**
+ * Models that several workers have once: an allreduce leaves one, averages of pairs half as many.
+ */
 static void find_local(dsgd_engine *engine)
 {
     const size_t stride = engine->n_pieces + 1;
@@ -336,8 +338,8 @@ static void find_local(dsgd_engine *engine)
 enum { LEAST_ON_PART = 32 };
 
 /**
- * Parts of the test set of which one is enough per model. An accuracy of n samples has a variance of
- * at most 1 / (4 n), a mean of models with weights c that times the sum of c^2.
+ * Parts of the test set of which one is enough per model. An accuracy of n samples has a variance
+ * of at most 1 / (4 n), a mean of models with weights c that times the sum of c^2.
  */
 static uint32_t local_parts(const dsgd_engine *engine)
 {
@@ -395,8 +397,8 @@ static int lowest_first(const void *a, const void *b)
 }
 
 /**
- * The least accuracy of a model on the whole test set; at[n]: those on the parts, the least of which
- * would be that of its few samples. So the models lowest on their parts, the root of n, are
+ * The least accuracy of a model on the whole test set; at[n]: those on the parts, the least of
+ * which would be that of its few samples. So the models lowest on their parts, the root of n, are
  * evaluated on all.
  */
 static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)

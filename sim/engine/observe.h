@@ -68,7 +68,8 @@ void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes);
 /** Counts what a vector travels by, of all workers or of a group. */
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes);
 
-/** Counts bytes that arrive before the end of the run, for what links take alone; hosts of the cluster. */
+/** Counts bytes that arrive before the end of the run, for what links take alone; hosts of the
+ * cluster. */
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes);
 
 /** Counts the time of a step, unless the run has ended. */
@@ -79,7 +80,7 @@ void dsgd_sum_up(dsgd_engine *engine);
 /** Likewise, when the run ends and while its network is there, what links have carried. */
 void dsgd_sum_up_loads(dsgd_engine *engine);
 
-/* --- timeline.c: what happens, for who watches ------------------------------------------------- */
+/* --- timeline.c: what happens, for who watches ------------------------------------------------ */
 
 /* They do nothing where nobody watches. Of a dsgd_span host and step, and where it begins or is an
  * instant its times, are set there. A span's number is 0 where it is not recorded. */
@@ -119,7 +120,7 @@ void dsgd_timeline_cancel(const dsgd_engine *engine, size_t span);
 /** The worker begins its step. */
 void dsgd_timeline_step(dsgd_worker *w);
 
-/* --- ledger.c: which values there are ------------------------------------------------------------ */
+/* --- ledger.c: which values there are --------------------------------------------------------- */
 
 /** Before the models of time 0 are set; does nothing where no ledger is wanted. */
 void dsgd_ledger_open(dsgd_engine *engine);
@@ -138,16 +139,18 @@ static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry ent
         dsgd_ledger_add(w, entry, value);
 }
 
-/* --- observe.c: what happens, told once to accounts, timeline and ledger -------------------- */
+/* --- observe.c: what happens, told once to accounts, timeline and ledger ---------------------- */
 
-/* Hosts are as in engine->workers, or hosts of theirs by lanes. A message's number is for its arrival; 0: it is not recorded. */
+/* Hosts are as in engine->workers, or hosts of theirs by lanes. A message's number is for its
+ * arrival; 0: it is not recorded. */
 
 /** A message is sent now. Returns its number. */
 size_t dsgd_observe_sent(dsgd_engine *engine, int from, int to, double bytes);
 /** The same of an activation for a version, computed to arrive at @p end_s; INFINITY: simulated. */
 void dsgd_observe_activation(dsgd_engine *engine, int from, int to, int64_t position, double end_s);
 
-/** What is sent on a lane arrives, with @p content (NULL: none); it was on the network from @p since_s. */
+/** What is sent on a lane arrives, with @p content (NULL: none); it was on the network from @p
+ * since_s. */
 void dsgd_observe_arrived(const dsgd_worker *w, int from, int lane, double bytes, size_t message,
                           double since_s, const dsgd_piece *content);
 

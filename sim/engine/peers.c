@@ -1,9 +1,11 @@
 /**
  * @file peers.c
- * Peers of a worker's stages (sim/inner/swarm.h) that fail, come back and move by themselves. Who fails when does not depend on what a run
- * does, and so a step is planned at its begin with all that will fail in it; of what comes between two steps the next one knows.
+ * Peers of a worker's stages (sim/inner/swarm.h) that fail, come back and move by themselves. Who
+ * fails when does not depend on what a run does, and so a step is planned at its begin with all
+ * that will fail in it; of what comes between two steps the next one knows.
  *
- * The last peer of a stage that is there does not leave it: when it fails the worker does, and comes back as others do, with that peer.
+ * The last peer of a stage that is there does not leave it: when it fails the worker does, and
+ * comes back as others do, with that peer.
  */
 #include "sim/engine/peers.h"
 
@@ -86,7 +88,7 @@ static outage *add(struct peers_of *of, outage added)
     return &of->outages[of->n++];
 }
 
-/* --- in a step ---------------------------------------------------------------------------------- */
+/* --- in a step -------------------------------------------------------------------------------- */
 
 /** What fails until then, of all workers. */
 static void read_until(dsgd_engine *engine, double until_s)
@@ -226,7 +228,7 @@ void dsgd_peers_step_end(const dsgd_worker *w, double virtual_s)
         w->engine->peers->of[w->node.rank].lost_s += m->lost_s * virtual_s / m->step_s;
 }
 
-/* --- at the end --------------------------------------------------------------------------------- */
+/* --- at the end ------------------------------------------------------------------------------- */
 
 static int earlier_first(const void *a, const void *b)
 {

@@ -1,6 +1,7 @@
 /**
  * @file peers.h
- * Hosts of workers that are groups, which fail, come back and move by themselves (sim/inner/swarm.h).
+ * Hosts of workers that are groups, which fail, come back and move by themselves
+ * (sim/inner/swarm.h).
  */
 #pragma once
 
@@ -9,7 +10,8 @@
 /** Behind dsgd_failing_open(). Nothing where all are there, and stay. */
 dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_error *error);
 void dsgd_peers_close(dsgd_engine *engine);
-/** Plans a step that begins now: dsgd_replica_step() with who is away in it, behind a move, if one is due. */
+/** Plans a step that begins now: dsgd_replica_step() with who is away in it, behind a move, if one
+ * is due. */
 void dsgd_peers_step(dsgd_worker *w, const double *slowness);
 /** That step has taken @p virtual_s: counts it. */
 void dsgd_peers_step_end(const dsgd_worker *w, double virtual_s);

@@ -1,9 +1,10 @@
 /**
  * @file restarting.c
- * All workers restart from a checkpoint when one fails. Nothing of it is simulated but its time: steps
- * that are done again have the same draws, so they take as long and give the same values as the first
- * time. The simulation goes through each of them once, in seconds of progress; engine->away_s is what
- * has passed besides. What a failure does at its time, and what all have cost at the end.
+ * All workers restart from a checkpoint when one fails. Nothing of it is simulated but its time:
+ * steps that are done again have the same draws, so they take as long and give the same values as
+ * the first time. The simulation goes through each of them once, in seconds of progress;
+ * engine->away_s is what has passed besides. What a failure does at its time, and what all have
+ * cost at the end.
  */
 #include "sim/engine/failing.h"
 
@@ -13,8 +14,8 @@
 #include "sim/run.h"
 
 /**
- * Tells a timeline for what all have stood still: @p worker has failed (-1: a checkpoint), and what has
- * been added to @p before.
+ * Tells a timeline for what all have stood still: @p worker has failed (-1: a checkpoint), and what
+ * has been added to @p before.
  */
 static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failing_times *before)
 {
@@ -90,7 +91,8 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
     return true;
 }
 
-/** A failure at *all_s: until what was done since the last checkpoint is done again, or the next one. */
+/** A failure at *all_s: until what was done since the last checkpoint is done again, or the next
+ * one. */
 static bool restart(dsgd_engine *engine, double *all_s)
 {
     struct dsgd_failing *const f = engine->failing;
@@ -109,7 +111,8 @@ static bool restart(dsgd_engine *engine, double *all_s)
     return goes_on;
 }
 
-/** Whether the next failure is known, and leaves time for a checkpoint that has not been begun for it. */
+/** Whether the next failure is known, and leaves time for a checkpoint that has not been begun for
+ * it. */
 static bool has_notice(const dsgd_engine *engine)
 {
     const struct dsgd_failing *const f = engine->failing;
@@ -168,7 +171,7 @@ void dsgd_failing_step(dsgd_engine *engine)
         dsgd_semaphore_post(engine->end_semaphore); /* the clock waits for less progress now */
 }
 
-/* --- the clock, and the end ----------------------------------------------------------------------- */
+/* --- the clock, and the end ------------------------------------------------------------------- */
 
 double dsgd_failing_until_s(const dsgd_engine *engine)
 {

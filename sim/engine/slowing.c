@@ -1,7 +1,7 @@
 /**
  * @file slowing.c
- * Links that carry less for a while, or nothing: when, and by how much together. Messages under way go on at
- * what is left to them.
+ * Links that carry less for a while, or nothing: when, and by how much together. Messages under way
+ * go on at what is left to them.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/failing.h"

@@ -1,11 +1,11 @@
 /**
  * @file stages.c
- * Steps of workers that are groups of hosts (sim/inner/replica.h): what they take, when pieces are ready in them, and what passes
- * between their hosts meanwhile.
+ * Steps of workers that are groups of hosts (sim/inner/replica.h): what they take, when pieces are
+ * ready in them, and what passes between their hosts meanwhile.
  *
- * The last goes over the wires where a worker's hosts share no island: in each stretch of computation between two pieces as much as
- * the stretch is of the step. Other messages find it there. It is never late itself: the schedule has what it takes with nothing
- * else on the wires.
+ * The last goes over the wires where a worker's hosts share no island: in each stretch of
+ * computation between two pieces as much as the stretch is of the step. Other messages find it
+ * there. It is never late itself: the schedule has what it takes with nothing else on the wires.
  */
 #include "base/round.h"
 #include "sim/engine/observe.h"
@@ -33,7 +33,8 @@ double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at)
     return w->inside->step_s;
 }
 
-/** Of a group of hosts, when piece @p k is ready, from the computation's begin: none before another ahead of it. */
+/** Of a group of hosts, when piece @p k is ready, from the computation's begin: none before another
+ * ahead of it. */
 static double ready_s(const dsgd_worker *w, size_t k)
 {
     const dsgd_computation *const c = &w->computation;

@@ -328,7 +328,7 @@ void dsgd_require_whole(const dsgd_vector *x, const char *verb)
                  x->owner->node.rank, verb, x->owner->node.step);
 }
 
-/* --- of the run --------------------------------------------------------------------------------- */
+/* --- of the run ------------------------------------------------------------------------------- */
 
 void dsgd_vector_read(dsgd_vector *x, double *elements)
 {

@@ -15,7 +15,8 @@ void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char 
 /** Of another vector, which is whole, the pieces that x has. */
 dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
 
-/** For a verb: stops the program where a vector is none, another worker's, or of a forgotten message. */
+/** For a verb: stops the program where a vector is none, another worker's, or of a forgotten
+ * message. */
 #define DSGD_OWN(self, ...)                                                                        \
     do {                                                                                           \
         const dsgd_vector *const own[] = {__VA_ARGS__};                                            \

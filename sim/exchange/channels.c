@@ -142,7 +142,9 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job)
 enum { TAGS = 500, TAG_BITS = 16 };
 _Static_assert(DSGD_MAX_ALL_CHANNELS <= 1 << (TAG_BITS - 2), "one communicator at least");
 
-/** The first tag of a communicator: of fewer where a worker has more channels than one host would. */
+/**
+ * The first tag of a communicator: of fewer where a worker has more channels than one host would.
+ */
 static int tag_of(const dsgd_engine *engine, const dsgd_comm *comm)
 {
     const uint64_t n = engine->n_channels;

@@ -4,8 +4,9 @@
  * the one way in which every verb begins and ends its pieces.
  *
  * A channel is an actor that carries out jobs, first in, first out. A worker has one if its
- * exchanges block each other, else one per piece; of a group of hosts each has its own, for the pieces
- * that it has. Piece k of every exchange goes over channel k mod n_channels, or piece_channel[k], so that all workers carry out shared jobs in one order: collectives cannot
+ * exchanges block each other, else one per piece; of a group of hosts each has its own, for the
+ * pieces that it has. Piece k of every exchange goes over channel k mod n_channels, or
+ * piece_channel[k], so that all workers carry out shared jobs in one order: collectives cannot
  * deadlock.
  *
  * Non-blocking collectives of a communicator go over side channels, as many again: one that waits
@@ -29,14 +30,15 @@ typedef struct dsgd_channel dsgd_channel;
 /** One piece of an exchange; the first member of a family's own job. */
 typedef struct dsgd_job {
     struct dsgd_job *next; /* on its channel */
-    /* One of both carries it out, as the channel's actor, and sets `done` if a request has it: step()
-     * a step at a time (sim/network/cluster.h), until it awaits nothing; run() waits itself. */
+    /* One of both carries it out, as the channel's actor, and sets `done` if a request has it:
+     * step() a step at a time (sim/network/cluster.h), until it awaits nothing; run() waits itself.
+     */
     dsgd_await (*step)(dsgd_channel *channel, struct dsgd_job *job);
     void (*run)(dsgd_channel *channel, struct dsgd_job *job);
     size_t piece;
     bool aside; /* goes over a side channel: keeps no other job waiting */
-    bool
-        again; /* quorum.c's: its channel is to have it when the others have made the sum without it */
+    bool again; /* quorum.c's: its channel is to have it when the others have made the sum without
+                   it */
     double ready_s, not_before_s; /* when its piece is, and is in host memory */
     bool done;
     double done_s; /* when */
@@ -143,7 +145,9 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 /** Of all but allreduces of all workers: stops the program where `.sends` promises otherwise. */
 void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective);
 
-/** A blocking verb: at most n_channels pieces have begun and not ended, or all if they are fused. */
+/**
+ * A blocking verb: at most n_channels pieces have begun and not ended, or all if they are fused.
+ */
 void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                        dsgd_vector *out, const void *arguments);
 
@@ -193,8 +197,8 @@ double dsgd_stage_out(dsgd_worker *w, const dsgd_vector *x, size_t k, const dsgd
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s);
 
 /**
- * Has the GPU begin a collective of NCCL's of piece @p k of x, and copy what of it is reduced into a
- * bucket and back, which keeps it from computing. Returns when that is done.
+ * Has the GPU begin a collective of NCCL's of piece @p k of x, and copy what of it is reduced into
+ * a bucket and back, which keeps it from computing. Returns when that is done.
  */
 double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, double reduced_bytes,
                              double since_s);
@@ -293,8 +297,8 @@ void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message);
 /* --- schedules.c: of messages, carried out by a channel --------------------------------------- */
 
 /**
- * The next step of an allreduce of all workers or, where it @p gathers, of an allgather of so many bytes
- * in all, by `exchange: collective`, until it is over; @p meeting is as in closed.h.
+ * The next step of an allreduce of all workers or, where it @p gathers, of an allgather of so many
+ * bytes in all, by `exchange: collective`, until it is over; @p meeting is as in closed.h.
  */
 dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes,
                                struct dsgd_schedule **meeting);

@@ -14,8 +14,8 @@
  * Where 2^k workers in a row share a NIC, this holds for recursive doubling and for halving and
  * doubling among all of them: these begin and end with k rounds within the row, over links of equal
  * speed, behind which all of it are at the same instant. From the first to the last message that
- * leaves it, the row sends and receives as many equal ones at once, and each has an even share of the
- * NIC. No message of the row in another schedule comes between: before the first all of it have
+ * leaves it, the row sends and receives as many equal ones at once, and each has an even share of
+ * the NIC. No message of the row in another schedule comes between: before the first all of it have
  * begun this one, and at the last all of it are in it still. The same holds for reduce-scatter by
  * halving, and among some rows, if these are whole. What stays in an island passes no NIC.
  *
@@ -113,7 +113,9 @@ static bool is_even_at_nics(const struct dsgd_closed *state, const dsgd_plan *pl
     return is_whole;
 }
 
-/** Whether no message of the plan meets another on a link, or only so that each has an even share. */
+/**
+ * Whether no message of the plan meets another on a link, or only so that each has an even share.
+ */
 static bool is_apart(const struct dsgd_closed *state, const dsgd_plan *plan)
 {
     dsgd_comm *const comm = plan->members.comm;
@@ -262,7 +264,7 @@ static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
     return any;
 }
 
-/* --- NCCL's ------------------------------------------------------------------------------------- */
+/* --- NCCL's ----------------------------------------------------------------------------------- */
 
 /** Decoding of what came, which NCCL does not do: after the collective. */
 static double decoding_s(const dsgd_worker *w, const dsgd_plan *plan)
@@ -357,8 +359,8 @@ static void end_stream(dsgd_schedule *s, struct member *me)
 }
 
 /**
- * Counts the streams if they have passed by an instant: of each member one to the next, and what NICs have
- * carried.
+ * Counts the streams if they have passed by an instant: of each member one to the next, and what
+ * NICs have carried.
  */
 static void count_streams(turn *t, const dsgd_schedule *s)
 {

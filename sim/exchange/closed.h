@@ -9,7 +9,9 @@
 #include "sim/exchange/channels.h"
 #include "sim/exchange/plan.h"
 
-/** Seconds between the end of a phase's messages and its own. Who takes turns shakes hands in them. */
+/**
+ * Seconds between the end of a phase's messages and its own. Who takes turns shakes hands in them.
+ */
 static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *phase)
 {
     return dsgd_received_cost_s(w, phase->turn_s > 0 ? 0 : phase->bytes, phase->reduced,
@@ -27,8 +29,8 @@ double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, doubl
 
 /**
  * Whether a collective is computed: where messages share no link and every member's part depends on
- * all others', unless the run asks for every message. NCCL's always are, but for streams that others
- * may meet.
+ * all others', unless the run asks for every message. NCCL's always are, but for streams that
+ * others may meet.
  */
 bool dsgd_schedule_is_closed(dsgd_engine *engine, const dsgd_plan *plan);
 
@@ -42,7 +44,8 @@ dsgd_await dsgd_closed_schedule_begin(dsgd_channel *channel, const dsgd_plan *pl
 /** Its next step; it is over when it would be had all messages been sent. */
 dsgd_await dsgd_closed_schedule_next(dsgd_channel *channel);
 
-/** Sets what messages inside of workers that are groups of hosts take, once their places are known. (inside.c) */
+/** Sets what messages inside of workers that are groups of hosts take, once their places are known.
+ * (inside.c) */
 void dsgd_inside_cost(dsgd_engine *engine);
 
 /**

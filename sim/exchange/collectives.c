@@ -74,7 +74,9 @@ static bool lacks_call(const dsgd_worker *w, const dsgd_job *job, int host)
            dsgd_reduction_lacks(w->engine, ((const collective_job *)job)->reduction, host);
 }
 
-/** Stops the program where a worker is no member, or the run is said to have no such collectives. */
+/**
+ * Stops the program where a worker is no member, or the run is said to have no such collectives.
+ */
 static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const char *verb)
 {
     if (comm == DSGD_WORLD)
@@ -85,7 +87,7 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
     dsgd_exchanges_otherwise(w, true); /* fusion is of all workers */
 }
 
-/* --- of vectors --------------------------------------------------------------------------------- */
+/* --- of vectors ------------------------------------------------------------------------------- */
 
 /** Contributes in[k] as it is now, if there is one. */
 static void begin(dsgd_worker *w, size_t k, dsgd_request *request)

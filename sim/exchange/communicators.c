@@ -34,7 +34,7 @@ struct dsgd_comms {
     kept *of[]; /* [n_workers] */
 };
 
-/* --- making ------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 typedef struct coloured {
     int colour, rank;
@@ -91,7 +91,7 @@ static dsgd_partition *new_split(dsgd_engine *engine, const dsgd_colouring *at,
     return split;
 }
 
-/* --- keeping ------------------------------------------------------------------------------------ */
+/* --- keeping ---------------------------------------------------------------------------------- */
 
 void dsgd_comm_retain(dsgd_comm *comm)
 {
@@ -244,7 +244,7 @@ const dsgd_comm *dsgd_comm_of(dsgd_node *self, const int *ranks, int n)
     return keep(engine, mine, group->of);
 }
 
-/* --- asking -------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 int dsgd_comm_index(const dsgd_comm *comm, int rank)
 {

@@ -7,8 +7,8 @@
  * workers (MPI_Gatherv of the requests; the response by MPI_Bcast), fuses these, in the order in
  * which they became ready everywhere, up to `fusion` bytes, and all workers carry out one fused
  * allreduce after another. (A. Sergeev, M. Del Balso: "Horovod: fast and easy distributed deep
- * learning in TensorFlow", 2018; horovod/common/operations.cc, mpi/mpi_controller.cc. Later versions
- * replace the gather by an allreduce of bits for tensors that they have seen before.)
+ * learning in TensorFlow", 2018; horovod/common/operations.cc, mpi/mpi_controller.cc. Later
+ * versions replace the gather by an allreduce of bits for tensors that they have seen before.)
  *
  * Cycles in which no tensor is ready everywhere are not simulated: their messages are short.
  */
@@ -52,8 +52,8 @@ typedef struct cycle_job {
 } cycle_job;
 
 /**
- * One fused allreduce, of as many tensors as fit from @p first on, or the allgather of all workers' rows
- * of a sparse one: TensorFlow's IndexedSlices. Returns the next one.
+ * One fused allreduce, of as many tensors as fit from @p first on, or the allgather of all workers'
+ * rows of a sparse one: TensorFlow's IndexedSlices. Returns the next one.
  */
 static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused *first)
 {

@@ -18,7 +18,8 @@ typedef struct gossip_node {
     const dsgd_pick *graph;
     dsgd_shares shares;
     double *share; /* of `neighbours`; behind them its `to` and `from` */
-    /* [n_pieces] by quorum: shares that have come to who had failed, and are its own again; or NULL. */
+    /* [n_pieces] by quorum: shares that have come to who had failed, and are its own again; or
+     * NULL. */
     dsgd_piece *returned;
 } gossip_node;
 
@@ -153,9 +154,9 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
 /* --- by quorum -------------------------------------------------------------------------------- */
 
 /*
- * A share is sent from one that is there to one that is not known to have failed; else it is kept. Of one
- * that has failed the others wait for nothing once that is known. What it gets goes back to who has sent
- * it, so that no weight is lost; it keeps its own, with which it comes back.
+ * A share is sent from one that is there to one that is not known to have failed; else it is kept.
+ * Of one that has failed the others wait for nothing once that is known. What it gets goes back to
+ * who has sent it, so that no weight is lost; it keeps its own, with which it comes back.
  */
 
 /** Of one that is away, until the others know. */
@@ -244,8 +245,8 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /**
- * Like begin_gossip(); then in[k] <- keep in[k], as its push-sum weight, to which the end only adds: what
- * an encoding leaves out, too.
+ * Like begin_gossip(); then in[k] <- keep in[k], as its push-sum weight, to which the end only
+ * adds: what an encoding leaves out, too.
  */
 static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {

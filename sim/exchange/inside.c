@@ -1,9 +1,11 @@
 /**
  * @file inside.c
- * Messages between the hosts of one worker, by closed forms of the platform: the hosts of a stage send at once, and nobody else. A
- * micro-batch's activations are divided among all hosts of a stage, on both sides (sequence parallelism); sums and gathers are
- * collectives of the run's library, of all groups of a stage at once. Of peers each sends whole micro-batches to all of the next stage,
- * evenly, and they are taken to send to one each at once; a stage's gradient is summed over them at the end of a job.
+ * Messages between the hosts of one worker, by closed forms of the platform: the hosts of a stage
+ * send at once, and nobody else. A micro-batch's activations are divided among all hosts of a
+ * stage, on both sides (sequence parallelism); sums and gathers are collectives of the run's
+ * library, of all groups of a stage at once. Of peers each sends whole micro-batches to all of the
+ * next stage, evenly, and they are taken to send to one each at once; a stage's gradient is summed
+ * over them at the end of a job.
  */
 #include "sim/engine/peers.h"
 #include "sim/exchange/closed.h"
@@ -50,7 +52,8 @@ static double message_s(const inside *in, int from, int to, double bytes, bool b
                             dsgd_platform_message_s(platform, bytes);
 }
 
-/** A collective of a stage's tensor groups, or else of the hosts that have the same place in these, all at once. */
+/** A collective of a stage's tensor groups, or else of the hosts that have the same place in these,
+ * all at once. */
 typedef struct collective {
     int stage;
     bool of_tensor;
@@ -163,7 +166,7 @@ static void cost_stage(const inside *in, int d)
         costs->merge_s[d] = message_s(in, d, other, job_bytes, true);
 }
 
-/* --- what passes in a step ----------------------------------------------------------------------- */
+/* --- what passes in a step -------------------------------------------------------------------- */
 
 /** Of worker's host to another of its hosts; nothing if that is the same. */
 static void add_stream(const inside *in, int from, int to, double bytes)
@@ -193,8 +196,9 @@ static void add_within(const inside *in, int n, int i, double bytes)
 }
 
 /**
- * What a group's ring sends, so many bytes from each to the next. NCCL makes as many rings as a node has NICs: each has a part of the
- * bytes, enters and leaves every node by another NIC, and goes through all its GPUs meanwhile.
+ * What a group's ring sends, so many bytes from each to the next. NCCL makes as many rings as a
+ * node has NICs: each has a part of the bytes, enters and leaves every node by another NIC, and
+ * goes through all its GPUs meanwhile.
  */
 static void add_ring(const inside *in, const collective *c, int group)
 {

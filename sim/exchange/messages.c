@@ -4,11 +4,11 @@
  * complete; from one sender in the order in which it sent them.
  *
  * Each piece of a vector is a packet, sent by the sender's channel of that piece, as soon as it is
- * ready where pieces have channels of their own. A worker receives by one actor per sender, and lane,
- * so that no message waits behind a slower one; a server by one for all workers, and by one per other server.
- * A message between workers, or between servers, waits for no handshake, like gossip; one from a
- * worker to a server or back waits for its turn there (turns.c), like a push and its answer, and
- * occupies its channel while its bytes leave.
+ * ready where pieces have channels of their own. A worker receives by one actor per sender, and
+ * lane, so that no message waits behind a slower one; a server by one for all workers, and by one
+ * per other server. A message between workers, or between servers, waits for no handshake, like
+ * gossip; one from a worker to a server or back waits for its turn there (turns.c), like a push and
+ * its answer, and occupies its channel while its bytes leave.
  */
 #include "sim/engine/failing.h"
 #include "sim/exchange/channels.h"
@@ -48,8 +48,8 @@ typedef struct receiver {
     dsgd_packet *message; /* that has come; NULL: it waits for one */
     bool paid; /* its cost has been */
     double since_s; /* waits, then: both sides were ready */
-    stream streams
-        []; /* not complete, or behind one that is not; of its sender, or of each worker; on lane 0 */
+    stream streams[]; /* not complete, or behind one that is not; of its sender, or of each worker;
+                         on lane 0 */
 } receiver;
 
 /** Of each host. */
@@ -363,8 +363,8 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
 /* --- waiting ---------------------------------------------------------------------------------- */
 
 /**
- * Of what the server is to be told, the failure that is known first, and all of whose messages have come;
- * NULL: none.
+ * Of what the server is to be told, the failure that is known first, and all of whose messages have
+ * come; NULL: none.
  */
 static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
 {

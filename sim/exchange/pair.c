@@ -46,7 +46,7 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
     dsgd_vector_update(x, k, moved, dsgd_local_steps(w, k));
 }
 
-/* --- questions; the argument of an exchange is the peer ---------------------------------------- */
+/* --- questions; the argument of an exchange is the peer --------------------------------------- */
 
 /** Where a question waits: of its own asker, where the peer answers workers by name. */
 static dsgd_mailbox *questions_to(dsgd_worker *peer, int asker)

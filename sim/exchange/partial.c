@@ -8,8 +8,8 @@
  * implies all earlier ones; channels carry them out in order. The send buffer is sampled when the
  * schedule starts at that rank.
  *
- * By quorum (quorum.c) a version is that of those who are there. Who is away activates none, and has nothing
- * in its buffer; activations pass it as if it were there.
+ * By quorum (quorum.c) a version is that of those who are there. Who is away activates none, and
+ * has nothing in its buffer; activations pass it as if it were there.
  */
 #include "base/draw.h"
 #include "sim/engine/failing.h"
@@ -95,8 +95,8 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
 }
 
 /**
- * Who waited for the schedule that has just ended publishes the next piece at this instant; the send
- * buffer is sampled behind it. (SimGrid lets that actor run first anyway.)
+ * Who waited for the schedule that has just ended publishes the next piece at this instant; the
+ * send buffer is sampled behind it. (SimGrid lets that actor run first anyway.)
  */
 static bool lets_publish(const dsgd_partial *partial, partial_job *job)
 {
@@ -414,7 +414,9 @@ static bool is_known_away(const dsgd_worker *w)
                                     (w->presence == DSGD_DOWN && dsgd_known_s(w) <= dsgd_now_s()));
 }
 
-/** Who activates the version of this worker's step: of those who are away, the next by rank does. */
+/**
+ * Who activates the version of this worker's step: of those who are away, the next by rank does.
+ */
 static int initiator_of(const dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
@@ -437,7 +439,9 @@ static bool may_activate(const dsgd_worker *w, int rank)
     return w->partial->spec.initiator == DSGD_FIRST_ARRIVER || initiator_of(w) == rank;
 }
 
-/** Of one that is away, once that is known: whoever was to wait for it has come already, or will. */
+/**
+ * Of one that is away, once that is known: whoever was to wait for it has come already, or will.
+ */
 static void leave_to_others(dsgd_worker *w, size_t k)
 {
     if (w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
@@ -451,7 +455,9 @@ static void leave_to_others(dsgd_worker *w, size_t k)
         activate(next, w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k, -1);
 }
 
-/** Who activates this step's version has come already, and has not: it was away, or is it only now. */
+/**
+ * Who activates this step's version has come already, and has not: it was away, or is it only now.
+ */
 static bool is_left(const dsgd_worker *w, size_t k)
 {
     if (!w->engine->by_quorum || w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
@@ -493,7 +499,9 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
             dsgd_work_sleep(w);
         dsgd_wait_end(w, wait);
     }
-    /* A call is noticed when a turn ends, in the mean half of one later, whether it waits or not. */
+    /*
+     * A call is noticed when a turn ends, in the mean half of one later, whether it waits or not.
+     */
     dsgd_spend(w, w->engine->config->platform->partial_turn_s / 2);
     dsgd_run_result *const result = w->engine->result;
     for (int64_t missed = piece->used + 1; missed < piece->received_version; missed++)

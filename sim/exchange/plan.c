@@ -13,16 +13,18 @@
  * does, which sends whole vectors twice more. The ring and Bruck's algorithm need no fold: with k =
  * ceil(log2 P), Bruck's takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
  *
- * Rings go along the platform's dimensions, one after another, for P = X Y ... of hosts that are neighbours first: a
- * reduce-scatter along rows, the share of it along columns, and so on, and allgathers back: 2 (X - 1 + Y - 1 + ...) (o + L) +
- * (P-1)/P (2 n/B + c n), between neighbours alone. Where a dimension does not divide the members, one ring has the rest.
+ * Rings go along the platform's dimensions, one after another, for P = X Y ... of hosts that are
+ * neighbours first: a reduce-scatter along rows, the share of it along columns, and so on, and
+ * allgathers back: 2 (X - 1 + Y - 1 + ...) (o + L) + (P-1)/P (2 n/B + c n), between neighbours
+ * alone. Where a dimension does not divide the members, one ring has the rest.
  *
- * NCCL's collectives are no rounds (closed.c, traces/nccl.h): each member is said to send one stream, of
- * what a ring would have it send.
+ * NCCL's collectives are no rounds (closed.c, traces/nccl.h): each member is said to send one
+ * stream, of what a ring would have it send.
  *
- * Reduce-scatter and allgather of shares are the halves of an allreduce. A reduce is a reduce-scatter
- * and a gather up a binomial tree; a broadcast a scatter down the tree and an allgather (van de Geijn);
- * both, of short vectors, whole vectors along the tree: k (o + L + n/B), and k c n of a reduce.
+ * Reduce-scatter and allgather of shares are the halves of an allreduce. A reduce is a
+ * reduce-scatter and a gather up a binomial tree; a broadcast a scatter down the tree and an
+ * allgather (van de Geijn); both, of short vectors, whole vectors along the tree: k (o + L + n/B),
+ * and k c n of a reduce.
  */
 #include "sim/exchange/plan.h"
 
@@ -30,7 +32,9 @@
 
 /* Members beyond the largest power of two are folded into their right neighbours at first. */
 
-/** A phase in both directions, between members whose indices in the power of two differ in a bit. */
+/**
+ * A phase in both directions, between members whose indices in the power of two differ in a bit.
+ */
 static dsgd_phase exchange(const dsgd_plan *plan, int index, int bit, double bytes, double reduced)
 {
     const bool folds = index < 2 * plan->extra;
@@ -81,7 +85,8 @@ static bool goes_in_rings(dsgd_collective how)
     return how == DSGD_COLLECTIVE_RING || how == DSGD_COLLECTIVE_RINGS;
 }
 
-/** Rounds of the first dimension's rings first, then of the next; the allgather goes the same way backwards. */
+/** Rounds of the first dimension's rings first, then of the next; the allgather goes the same way
+ * backwards. */
 static dsgd_phase rings(const dsgd_plan *plan, int round, int index)
 {
     const bool reduces = round < plan->half;
@@ -122,7 +127,9 @@ static int tree_rounds(int n)
     return dsgd_log2(n) + !dsgd_is_power_of_two(n);
 }
 
-/** Shares that the subtree of a member has, at @p distance from its parent; it is at most so large. */
+/**
+ * Shares that the subtree of a member has, at @p distance from its parent; it is at most so large.
+ */
 static int shares_below(const dsgd_plan *plan, int distance, int from_root)
 {
     return distance < plan->n - from_root ? distance : plan->n - from_root;
@@ -248,8 +255,8 @@ dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_part part, int n, double bytes)
 
 /**
  * The same of a piece of encoded vectors, of @p one bytes that stand for @p whole. An allreduce of
- * what differs among workers is an allgather of all, unless the sum itself takes no more: 2 (n - 1) /
- * n of its bytes against n - 1 encoded ones.
+ * what differs among workers is an allgather of all, unless the sum itself takes no more: 2 (n - 1)
+ * / n of its bytes against n - 1 encoded ones.
  */
 static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_part part, int n, const dsgd_encoded *e,
                                  double one, double whole)

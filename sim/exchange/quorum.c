@@ -1,12 +1,12 @@
 /**
  * @file quorum.c
- * Collectives of those who are there, under `failures: policy: quorum`. Whose messages one is made of
- * is decided when the first of them begins: all but those who are known to have failed.
+ * Collectives of those who are there, under `failures: policy: quorum`. Whose messages one is made
+ * of is decided when the first of them begins: all but those who are known to have failed.
  *
  * A worker that is away follows the others step by step, computes and contributes nothing, and gets
  * the sums: so it has what it would copy from a live worker when it comes back. It is waited for
- * until its failure is known; then its part is carried out with nothing in it, which takes as long as
- * to begin the collective anew without it. Who fails once its part has begun has sent it.
+ * until its failure is known; then its part is carried out with nothing in it, which takes as long
+ * as to begin the collective anew without it. Who fails once its part has begun has sent it.
  */
 #include "sim/engine/failing.h"
 #include "sim/exchange/channels.h"

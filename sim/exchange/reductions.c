@@ -268,7 +268,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
            n * sizeof *mine);
 }
 
-/* --- ages: of contributions alike together, because P users of P contributions are many --------- */
+/* --- ages: of contributions alike together, because P users of P contributions are many ------- */
 
 /** The group of these contributions; makes it. */
 static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, int64_t stamp,

@@ -143,7 +143,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
 dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, size_t piece,
                                   int64_t ahead);
 
-/* --- quorum.c: of those who are there; these do nothing under other policies --------------------- */
+/* --- quorum.c: of those who are there; these do nothing under other policies ------------------ */
 
 /** Before the first part is carried out. */
 void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *reduction);

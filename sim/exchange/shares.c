@@ -26,9 +26,9 @@ static double cost(const dsgd_reducer *r, double share, int n, int n_contributin
 }
 
 /*
- * Piece by piece to whom it raises the maximum least, among equals to whom fewest are for the bandwidth.
- * A piece can be placed without passing the least maximum as long as some have room below it, so that
- * this is optimal.
+ * Piece by piece to whom it raises the maximum least, among equals to whom fewest are for the
+ * bandwidth. A piece can be placed without passing the least maximum as long as some have room
+ * below it, so that this is optimal.
  */
 void dsgd_share_out(dsgd_reducer *reducers, int n, int64_t n_pieces)
 {

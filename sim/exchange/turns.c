@@ -9,8 +9,8 @@
  * one time, and cost SimGrid a thousand times as much.)
  *
  * Where other flows make messages slower than that, they would pile up: none leaves while one is
- * on its way that should have passed by then, nor, out of a server, while any is, after one that was
- * late by more than a latency.
+ * on its way that should have passed by then, nor, out of a server, while any is, after one that
+ * was late by more than a latency.
  */
 #include "base/round.h"
 #include "sim/exchange/channels.h"

@@ -1,12 +1,14 @@
 /**
  * @file replica.c
- * Parts of the model on the hosts of a worker, and a step of it: a pipeline's schedule, whose tasks take what a stage's layers compute
- * and what they wait for in it.
+ * Parts of the model on the hosts of a worker, and a step of it: a pipeline's schedule, whose tasks
+ * take what a stage's layers compute and what they wait for in it.
  *
- * Tensor parallel, a layer sums over its group twice in each direction, and computes nothing meanwhile (Shoeybi et al., "Megatron-LM",
- * 2019). Of shards a layer's parameters are gathered while the one before computes, and its gradient is scattered while the next one
- * does: of l layers that take f with a gather of g and a scatter of s, g + f + (l - 1) max(f, g) forward, and g + f + (l - 1) max(f,
- * g + s) + s backward, for each micro-batch anew (Zhao et al., "PyTorch FSDP", 2023, without `reshard_after_forward: false`).
+ * Tensor parallel, a layer sums over its group twice in each direction, and computes nothing
+ * meanwhile (Shoeybi et al., "Megatron-LM", 2019). Of shards a layer's parameters are gathered
+ * while the one before computes, and its gradient is scattered while the next one does: of l layers
+ * that take f with a gather of g and a scatter of s, g + f + (l - 1) max(f, g) forward, and g + f +
+ * (l - 1) max(f, g + s) + s backward, for each micro-batch anew (Zhao et al., "PyTorch FSDP", 2023,
+ * without `reshard_after_forward: false`).
  */
 #include "sim/inner/replica.h"
 
@@ -120,7 +122,7 @@ void dsgd_replica_state_free(dsgd_replica_state *member)
     free(member);
 }
 
-/* --- parts of the model ------------------------------------------------------------------------- */
+/* --- parts of the model ----------------------------------------------------------------------- */
 
 size_t dsgd_replica_part(const dsgd_replica *replica, double share)
 {
@@ -157,9 +159,10 @@ size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes)
     return n_cut;
 }
 
-/* --- a step ------------------------------------------------------------------------------------- */
+/* --- a step ----------------------------------------------------------------------------------- */
 
-/** Of a micro-batch in a stage's layers, one of which takes @p layer_s; what it gathers and scatters is beside the next. */
+/** Of a micro-batch in a stage's layers, one of which takes @p layer_s; what it gathers and
+ * scatters is beside the next. */
 static double pass_s(const dsgd_replica *replica, int stage, double layer_s, double gather_s,
                      double scatter_s)
 {

@@ -1,11 +1,14 @@
 /**
  * @file replica.h
- * A worker that is a group of hosts (`workload: inner`): which of them has which part of the model, and when in a step its gradients
- * are ready. Knows of no engine and no network: what messages inside take, it is told.
+ * A worker that is a group of hosts (`workload: inner`): which of them has which part of the model,
+ * and when in a step its gradients are ready. Knows of no engine and no network: what messages
+ * inside take, it is told.
  *
- * Host h of a worker is of stage h / (shards x tensor), of peers h / peers; h % tensor is its place in its tensor group. The model has as
- * many parts as the pipeline has stages, or chunks of these; each has an even number of the transformer's layers, or of the bytes. Of
- * several jobs each has such parts of its own, an even share of the vector, the first job's at its end: a backward order begins with them.
+ * Host h of a worker is of stage h / (shards x tensor), of peers h / peers; h % tensor is its place
+ * in its tensor group. The model has as many parts as the pipeline has stages, or chunks of these;
+ * each has an even number of the transformer's layers, or of the bytes. Of several jobs each has
+ * such parts of its own, an even share of the vector, the first job's at its end: a backward order
+ * begins with them.
  */
 #pragma once
 
@@ -59,7 +62,8 @@ typedef struct dsgd_replica_state {
     bool is_current; /* ... as of any next step of that slowness */
     double step_s, bubble_share;
     double lost_s; /* of its hosts: what was done again */
-    /* Of peers: whose stage is which, who is away in the step, and what is known of them before and after it. */
+    /* Of peers: whose stage is which, who is away in the step, and what is known of them before and
+     * after it. */
     int32_t *stage_of; /* [n_groups] */
     int64_t n_away;
     dsgd_absence *away; /* [n_away] the caller's */
@@ -80,7 +84,8 @@ void dsgd_replica_close(dsgd_replica *replica);
 dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica);
 void dsgd_replica_state_free(dsgd_replica_state *member);
 
-/** Cuts pieces of a vector, in backward order, where another part begins; frees the old array. Returns how many there are then. */
+/** Cuts pieces of a vector, in backward order, where another part begins; frees the old array.
+ * Returns how many there are then. */
 size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes);
 
 /** The part at a share of the vector, in backward order; and the stage that exchanges it. */
@@ -104,11 +109,13 @@ double dsgd_replica_work_s(const dsgd_replica *replica, const dsgd_replica_state
 /** The last step is made: the next one begins with what was measured in it. */
 void dsgd_replica_next(const dsgd_replica *replica, dsgd_replica_state *member);
 
-/** Tells of each pass of the last step, whose host is one of n_groups, in seconds from the step's begin. */
+/** Tells of each pass of the last step, whose host is one of n_groups, in seconds from the step's
+ * begin. */
 void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *member,
                         void (*done)(void *listener, const dsgd_pipeline_pass *pass),
                         void *listener);
 
-/** Of a stage in the last step: the slowness of its hosts; of peers, of what those who are there get done together, by K of them. */
+/** Of a stage in the last step: the slowness of its hosts; of peers, of what those who are there
+ * get done together, by K of them. */
 double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,
                              int stage);

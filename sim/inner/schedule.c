@@ -1,7 +1,7 @@
 /**
  * @file schedule.c
- * Each kind says the order of each host's tasks; from these orders follows one order of all tasks in which nothing waits for
- * what comes later, so that times are one pass over it.
+ * Each kind says the order of each host's tasks; from these orders follows one order of all tasks
+ * in which nothing waits for what comes later, so that times are one pass over it.
  */
 #include "sim/inner/schedule.h"
 #include "sim/inner/swarm.h"
@@ -90,7 +90,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The k-th pass of a host: D micro-batches through its first chunk, the same through its second, and so on; then the next D. */
+/* The k-th pass of a host: D micro-batches through its first chunk, the same through its second,
+ * and so on; then the next D. */
 static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
 {
     const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
@@ -99,8 +100,9 @@ static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
         phase == DSGD_FORWARD ? chunk : chunks - 1 - chunk);
 }
 
-/* As many micro-batches are under way at host d as there are hosts from it to the end; of chunks so many passes that none is late. Where
- * gradients of weights are apart, those of d micro-batches are put off: who has the fewest to wait for has the most to fill. */
+/* As many micro-batches are under way at host d as there are hosts from it to the end; of chunks so
+ * many passes that none is late. Where gradients of weights are apart, those of d micro-batches are
+ * put off: who has the fewest to wait for has the most to fill. */
 static void order_1f1b(order *o)
 {
     const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
@@ -130,8 +132,9 @@ static void order_gems(order *o)
 }
 
 /**
- * Of one direction, where all tasks take as long: which micro-batch of it has slot @p t of time in what begins at slot 0; -1: none.
- * D / 2 have every other slot, and the next D / 2 come 2 D slots later (README.md).
+ * Of one direction, where all tasks take as long: which micro-batch of it has slot @p t of time in
+ * what begins at slot 0; -1: none. D / 2 have every other slot, and the next D / 2 come 2 D slots
+ * later (README.md).
  */
 static int64_t at_slot(int64_t t, int64_t stages)
 {
@@ -139,7 +142,8 @@ static int64_t at_slot(int64_t t, int64_t stages)
     return t < 0 || t % 2 != 0 || in_unit >= stages / 2 ? -1 : unit * (stages / 2) + in_unit;
 }
 
-/* Both directions by slots of time, of which no two tasks of a host have one; every second micro-batch goes the other way. */
+/* Both directions by slots of time, of which no two tasks of a host have one; every second
+ * micro-batch goes the other way. */
 static void order_chimera(order *o)
 {
     const int64_t stages = o->shape->n_stages, n = o->shape->n_micro_batches;
@@ -164,7 +168,8 @@ int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t 
     return part_of(&pipeline->shape, host, slot);
 }
 
-/* Where each task is in the order of all, while that is made: [3][n_parts][N] by phase, part, micro-batch; -1: not yet. */
+/* Where each task is in the order of all, while that is made: [3][n_parts][N] by phase, part,
+ * micro-batch; -1: not yet. */
 typedef struct places {
     const dsgd_pipeline *pipeline;
     int64_t n_parts;
@@ -177,7 +182,8 @@ static int32_t *place(const places *p, const dsgd_pipeline_task *task, int64_t p
     return &p->at[row * p->pipeline->shape.n_micro_batches + task->micro_batch];
 }
 
-/* Of a task in the order of its host: whose message it waits for; false: that one is not placed yet. */
+/* Of a task in the order of its host: whose message it waits for; false: that one is not placed
+ * yet. */
 static bool find_needed(const places *p, dsgd_pipeline_task *task)
 {
     const bool forward = task->phase == DSGD_FORWARD;

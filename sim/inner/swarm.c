@@ -1,7 +1,8 @@
 /**
  * @file swarm.c
- * Micro-batches by the time at which they come to a stage: who is first in time is first in a queue, so that all is known of a pass when
- * it comes; also whether its peer fails before its end, as it is known who fails when.
+ * Micro-batches by the time at which they come to a stage: who is first in time is first in a
+ * queue, so that all is known of a pass when it comes; also whether its peer fails before its end,
+ * as it is known who fails when.
  */
 #include "sim/inner/swarm.h"
 #include "sim/network/events.h"
@@ -9,7 +10,8 @@
 /** Of the newest pass, in what is measured. */
 static const double newest = 0.1;
 
-/** A micro-batch on its way; one of its backward passes that is done again; or an absence, that is known, or over. */
+/** A micro-batch on its way; one of its backward passes that is done again; or an absence, that is
+ * known, or over. */
 typedef struct passing {
     int64_t micro_batch, n_done; /* of the 2 D passes */
     int32_t *peer; /* [D] by which it goes; -1: by nobody, or nobody any more */
@@ -143,7 +145,8 @@ static void end_backward(swarm *s, const passing *m, int64_t stage, double end_s
     s->gradient_s[job] = fmax(s->gradient_s[job], end_s);
 }
 
-/** That has come to its stage: who does it, and until when; it comes to the next one, if there is one. */
+/** That has come to its stage: who does it, and until when; it comes to the next one, if there is
+ * one. */
 static void pass(swarm *s, passing *m, double at_s)
 {
     const dsgd_pipeline_seconds *const seconds = s->seconds;
@@ -188,9 +191,10 @@ static void pass(swarm *s, passing *m, double at_s)
         plan(s, m, end_s);
 }
 
-/* --- who is away -------------------------------------------------------------------------------- */
+/* --- who is away ------------------------------------------------------------------------------ */
 
-/** To the peer that does it instead: from the stage before, of what is to go backward also from the one behind. */
+/** To the peer that does it instead: from the stage before, of what is to go backward also from the
+ * one behind. */
 static void send_again(swarm *s, passing *m, double at_s)
 {
     const double *const message_s = s->seconds->message_s;
@@ -275,7 +279,7 @@ static void come_back(swarm *s, const dsgd_absence *absence)
     peer->absence = next_absence(s, absence + 1 - s->seconds->away, absence->host);
 }
 
-/* --- a run -------------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 static void open_stages(swarm *s, int64_t n_peers)
 {
@@ -392,7 +396,7 @@ dsgd_pipeline_times dsgd_swarm_run(const dsgd_pipeline *pipeline,
     return s.times;
 }
 
-/* --- between stages ----------------------------------------------------------------------------- */
+/* --- between stages --------------------------------------------------------------------------- */
 
 int64_t dsgd_swarm_migrate(int64_t n_stages, const double *work, int64_t n_hosts,
                            const double *speed, int32_t *stage_of)

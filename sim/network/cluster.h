@@ -47,9 +47,9 @@ bool dsgd_placement_is_given(const dsgd_lines *placement);
 /**
  * Fills places[machine->n_hosts] with indices of hosts in natural order, for the workers, then the
  * servers. A listed host is an index or a name; the list may be longer. An empty placement is the
- * natural order; it and a random one are of hosts that are there. Where a worker is a group of hosts, its
- * hosts follow each other, before the next worker's; "outer" has the first hosts of all workers before
- * their second ones. (placement.c)
+ * natural order; it and a random one are of hosts that are there. Where a worker is a group of
+ * hosts, its hosts follow each other, before the next worker's; "outer" has the first hosts of all
+ * workers before their second ones. (placement.c)
  *
  * @param names [n_hosts] of the hosts in natural order; NULL: n0, n1, ...
  */
@@ -78,19 +78,21 @@ dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const ch
                               dsgd_error *error);
 
 /**
- * Why SimGrid ends this process, in a line that it wrote to stderr: a place in the line; NULL where it
- * says something else.
+ * Why SimGrid ends this process, in a line that it wrote to stderr: a place in the line; NULL where
+ * it says something else.
  */
 const char *dsgd_cluster_reason(const char *line);
 
 /**
- * Workers of several hosts are one host each to all functions here, and servers behind them, but what a
- * worker sends on a lane goes from its host of that number to the receiver's: see dsgd_steps.lane. This is
- * the host's number; of lane 0, and of a server, it is the worker's or server's own. (placement.c)
+ * Workers of several hosts are one host each to all functions here, and servers behind them, but
+ * what a worker sends on a lane goes from its host of that number to the receiver's: see
+ * dsgd_steps.lane. This is the host's number; of lane 0, and of a server, it is the worker's or
+ * server's own. (placement.c)
  */
 int dsgd_cluster_host(int host, int lane);
 
-/** By such a number its index among the platform's hosts in natural order; until the cluster has run. */
+/** By such a number its index among the platform's hosts in natural order; until the cluster has
+ * run. */
 const int *dsgd_cluster_places(void);
 
 /** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
@@ -100,8 +102,8 @@ bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 void dsgd_cluster_carry(int from, int to, double bytes);
 
 /**
- * What every link of SimGrid's has carried by that; the caller frees *loads and its texts. 0: there are
- * none. (simgrid.c)
+ * What every link of SimGrid's has carried by that; the caller frees *loads and its texts. 0: there
+ * are none. (simgrid.c)
  */
 size_t dsgd_cluster_loads(dsgd_load **loads);
 
@@ -187,7 +189,9 @@ void dsgd_await_here(dsgd_await await);
 
 /* --- the simulators --------------------------------------------------------------------------- */
 
-/** One way to simulate a cluster; members without a comment do what the function of that name does. */
+/**
+ * One way to simulate a cluster; members without a comment do what the function of that name does.
+ */
 typedef struct dsgd_simulator {
     /** "SimGrid 3.32.0, CM02, ...": library and model, for the manifest. */
     const char *(*version)(void);
@@ -228,9 +232,9 @@ typedef struct dsgd_simulator {
     void (*send_detached)(dsgd_mailbox *mailbox, void *payload, double bytes);
     void *(*recv)(dsgd_mailbox *mailbox);
     /**
-     * Like MPI_Irecv; *payload is set when the transfer ends. The actor that calls it also waits for
-     * it: what others wait for SimGrid keeps to the end of the run, and goes through all of it at each
-     * message.
+     * Like MPI_Irecv; *payload is set when the transfer ends. The actor that calls it also waits
+     * for it: what others wait for SimGrid keeps to the end of the run, and goes through all of it
+     * at each message.
      */
     dsgd_transfer *(*irecv)(dsgd_mailbox *mailbox, void **payload);
     /** Like MPI_Isend, and awaited likewise. */

@@ -11,8 +11,8 @@
  *
  * Max-min fairly, as SimGrid's flows (maxmin.h), messages use all their links at one rate, the ways
  * out of groups, too, after the latency. So do they on trees, dragonflies, tori and XML, where
- * SimGrid says which links there are, and which of them a route has; and on a HammingMesh and rails,
- * of which traces/fabric.h says so.
+ * SimGrid says which links there are, and which of them a route has; and on a HammingMesh and
+ * rails, of which traces/fabric.h says so.
  */
 #pragma once
 
@@ -34,8 +34,9 @@ typedef struct dsgd_flight {
 } dsgd_flight;
 
 /**
- * Links of the hosts at places[n_hosts], by index; for any topology but XML. @p take: zeroed memory until
- * the end of the run, and the links are shared max-min fairly, of a switch and groups alone; or NULL.
+ * Links of the hosts at places[n_hosts], by index; for any topology but XML. @p take: zeroed memory
+ * until the end of the run, and the links are shared max-min fairly, of a switch and groups alone;
+ * or NULL.
  */
 void dsgd_links_open(const dsgd_machine *machine, const int *places, void *(*take)(size_t bytes));
 /** Instead, links that dsgd_simgrid_open() has made, shared max-min fairly. */
@@ -43,9 +44,9 @@ void dsgd_links_open_simgrids(void *(*take)(size_t bytes));
 void dsgd_links_close(void);
 
 /**
- * From now on a factor of their bandwidths: of what goes from a group (or region) to another, each flow and
- * all together; where both are the same, of its way out and in; where @p to is below 0, of the NIC at a place.
- * Groups: where links are shared max-min fairly.
+ * From now on a factor of their bandwidths: of what goes from a group (or region) to another, each
+ * flow and all together; where both are the same, of its way out and in; where @p to is below 0, of
+ * the NIC at a place. Groups: where links are shared max-min fairly.
  */
 void dsgd_links_slow(int from, int to, double factor);
 

@@ -68,7 +68,9 @@ static void wait_for_actors(void *argument)
     dsgd_semaphore_wait(((trial_run *)argument)->ended);
 }
 
-/** Up to so many hosts, paths from each to each, else to hosts at distances that are powers of two. */
+/**
+ * Up to so many hosts, paths from each to each, else to hosts at distances that are powers of two.
+ */
 enum { MOST_PAIRED_HOSTS = 32 };
 
 /** SimGrid ends the process where it misses gateways and the like. */
@@ -117,8 +119,8 @@ static char *reason_in(FILE *words)
 }
 
 /**
- * Whether a user's file has nothing but links that all their flows share, of bandwidths and latencies
- * that stay, as maxmin.c has; SimGrid itself times messages over others.
+ * Whether a user's file has nothing but links that all their flows share, of bandwidths and
+ * latencies that stay, as maxmin.c has; SimGrid itself times messages over others.
  */
 static bool is_plain(const char *path)
 {

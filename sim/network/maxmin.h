@@ -1,9 +1,9 @@
 /**
  * @file maxmin.h
- * Flows that share pipes max-min fairly, as in SimGrid's fluid model (Velho et al., "On the validity
- * of flow-level TCP network models for grid and cloud simulations", ACM TOMACS 2013; its CM02): no
- * pipe carries more than its bandwidth, and each flow is as fast as its limit, or as a full pipe in
- * which no other flow has more for its weight.
+ * Flows that share pipes max-min fairly, as in SimGrid's fluid model (Velho et al., "On the
+ * validity of flow-level TCP network models for grid and cloud simulations", ACM TOMACS 2013; its
+ * CM02): no pipe carries more than its bandwidth, and each flow is as fast as its limit, or as a
+ * full pipe in which no other flow has more for its weight.
  *
  * Rates change at the instants of events.h, after all else of an instant; only what an event
  * touches is solved again.

@@ -4,9 +4,10 @@
  * links.c, and all that happens later is an event.
  *
  * A fluid model with contention at NICs (and ways into islands) alone. It shares with LogGP
- * (Alexandrov et al., "LogGP: incorporating long messages into the LogP model", SPAA 1995) a latency
- * and a time per byte for each pair, and processors' overheads, which the exchanges spend by
- * dsgd_sleep(); but a message shares a busy NIC at once, where LogGP's waits for its turn and a gap.
+ * (Alexandrov et al., "LogGP: incorporating long messages into the LogP model", SPAA 1995) a
+ * latency and a time per byte for each pair, and processors' overheads, which the exchanges spend
+ * by dsgd_sleep(); but a message shares a busy NIC at once, where LogGP's waits for its turn and a
+ * gap.
  *
  * An actor that blocks looks for the next one itself: it lets events happen until an actor is
  * ready, and switches to it; if that is itself, it just goes on. Of an actor in steps it takes the
@@ -40,13 +41,16 @@ static struct block {
     char memory[];
 } * blocks;
 
-/** What is left of the newest blocks, of parts smaller than a line and of parts that begin at one. */
+/**
+ * What is left of the newest blocks, of parts smaller than a line and of parts that begin at one.
+ */
 static struct {
     char *memory;
     size_t n; /* bytes */
 } left[2];
 
-/** Zeroed memory until the end of the run, for a struct whose members are as wide as a pointer at most. */
+/** Zeroed memory until the end of the run, for a struct whose members are as wide as a pointer at
+ * most. */
 static void *take(size_t size)
 {
     const bool in_lines = size >= LINE_BYTES;

@@ -8,7 +8,8 @@
 typedef struct host {
     int node, nic, group;
     double nic_bytes_per_s, added_latency_s; /* of that */
-    int behind; /* of the first one of a collective behind its NIC: which of its node's NICs; else -1 */
+    int behind; /* of the first one of a collective behind its NIC: which of its node's NICs; else
+                   -1 */
 } host;
 
 typedef struct node {

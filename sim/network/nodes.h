@@ -1,6 +1,7 @@
 /**
  * @file nodes.h
- * The nodes of a cluster, as a collective of NCCL sees them: hosts that share an island, and their NICs.
+ * The nodes of a cluster, as a collective of NCCL sees them: hosts that share an island, and their
+ * NICs.
  */
 #pragma once
 
@@ -15,7 +16,7 @@ dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int
 dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n);
 
 /**
- * Of each NIC that all nodes have the first of these hosts sends to the one behind the same NIC of the
- * next node. -1 for others.
+ * Of each NIC that all nodes have the first of these hosts sends to the one behind the same NIC of
+ * the next node. -1 for others.
  */
 void dsgd_nodes_stream(const dsgd_nodes *nodes, int of, int *to, int *from);

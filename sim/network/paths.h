@@ -51,8 +51,8 @@ typedef struct dsgd_paths {
 
 /**
  * Paths between the cluster's hosts, kept; NULL: messages can share links. If each NIC is
- * shared by 2^k consecutive hosts of a switch, per_nic is 2^k; a message's time then assumes that all
- * 2^k hosts start one at the same instant.
+ * shared by 2^k consecutive hosts of a switch, per_nic is 2^k; a message's time then assumes that
+ * all 2^k hosts start one at the same instant.
  */
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);
 

@@ -72,7 +72,8 @@ int dsgd_cluster_host(int host, int lane)
     return lane == 0 || host >= n_workers ? host : n_servers + lane * n_workers + host;
 }
 
-/** From an order of hosts to the places of workers, of servers, and of the workers' other hosts, lane by lane. */
+/** From an order of hosts to the places of workers, of servers, and of the workers' other hosts,
+ * lane by lane. */
 static void group_hosts(const dsgd_machine *machine, int *places)
 {
     const int n = machine->n_hosts, p = machine->n_workers, each = machine->hosts_each;

@@ -6,8 +6,8 @@
  * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default
  * (LV08) multiplies latencies by 13, for the Internet, and would lengthen two-way exchanges by 5 %.
  *
- * There is one cluster of SimGrid per process: it is kept until the program ends. Where maxmin.c times
- * the messages, it only says which links there are and which a route has.
+ * There is one cluster of SimGrid per process: it is kept until the program ends. Where maxmin.c
+ * times the messages, it only says which links there are and which a route has.
  */
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
@@ -103,7 +103,8 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-/** Applies the hosts' qualities to the links that SimGrid has made; to a user's another speed, for what-if. */
+/** Applies the hosts' qualities to the links that SimGrid has made; to a user's another speed, for
+ * what-if. */
 static void change_links(const dsgd_platform *platform, bool is_users)
 {
     bool any = false;

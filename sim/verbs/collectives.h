@@ -27,17 +27,18 @@ typedef struct dsgd_colouring {
 typedef void dsgd_colours(const dsgd_colouring *at, int *colour);
 
 /**
- * This worker's group in a round of a colouring, like MPI_Comm_split(), but without a message: takes
- * no time, and need not be called by all. Valid until this worker has split by the same colours for
- * 8 other rounds. In a group of no one size and rank are 0 and -1, and it takes part in nothing.
+ * This worker's group in a round of a colouring, like MPI_Comm_split(), but without a message:
+ * takes no time, and need not be called by all. Valid until this worker has split by the same
+ * colours for 8 other rounds. In a group of no one size and rank are 0 and -1, and it takes part in
+ * nothing.
  */
 const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, int64_t round);
 
 /**
- * The communicator of these workers, in any order, this one among them: like MPI_Comm_create_group(),
- * but without a message, and numbered in the order of ranks as of every dsgd_comm. Takes no time; of
- * the same members it is the same at all of them. For groups that are found out at run time. Valid
- * until this worker has asked for 8 others.
+ * The communicator of these workers, in any order, this one among them: like
+ * MPI_Comm_create_group(), but without a message, and numbered in the order of ranks as of every
+ * dsgd_comm. Takes no time; of the same members it is the same at all of them. For groups that are
+ * found out at run time. Valid until this worker has asked for 8 others.
  */
 const dsgd_comm *dsgd_comm_of(dsgd_node *self, const int *ranks, int n);
 
@@ -52,12 +53,12 @@ int dsgd_shuffled(const dsgd_colouring *at, int rank);
 /* --- collectives ------------------------------------------------------------------------------ */
 
 /*
- * Of the members of @p comm; n is their number. As in MPI, all of them call the same collectives of a
- * communicator in the same order, at any steps of theirs. Stricter than in MPI: members that two
+ * Of the members of @p comm; n is their number. As in MPI, all of them call the same collectives of
+ * a communicator in the same order, at any steps of theirs. Stricter than in MPI: members that two
  * communicators have in common call the collectives of both in one order, non-blocking ones too.
  * Members of another order wait for ever, which the run reports. Non-blocking ones on a split-off
- * communicator go beside all others, unless `.sends` promises collectives alone. Members that get the same sum hold
- * one value, whose gradient is computed once.
+ * communicator go beside all others, unless `.sends` promises collectives alone. Members that get
+ * the same sum hold one value, whose gradient is computed once.
  */
 
 /** x_i <- (1/n) sum_j x_j. Like MPI_Allreduce: waits for all members, piece by piece. */

@@ -82,7 +82,8 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 
 /* --- servers ---------------------------------------------------------------------------------- */
 
-/* The servers hold one vector z together, each an even part of each exchange. Not for `whole_servers`. */
+/* The servers hold one vector z together, each an even part of each exchange. Not for
+ * `whole_servers`. */
 
 /** z <- z + u. Does not wait for the servers. */
 void dsgd_server_push(dsgd_node *self, dsgd_vector *u);
@@ -124,15 +125,16 @@ static inline int dsgd_server_address(const dsgd_node *self, int server)
 }
 
 /**
- * Sends x (NULL: none) and numbers[n]. Waits for nobody. Like MPI_Isend. Pieces of x leave as they get
- * ready; it waits for these, but not without `exchange: blocking`, unless the algorithm cancels.
+ * Sends x (NULL: none) and numbers[n]. Waits for nobody. Like MPI_Isend. Pieces of x leave as they
+ * get ready; it waits for these, but not without `exchange: blocking`, unless the algorithm
+ * cancels.
  */
 void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, size_t n);
 
 /**
  * The next message, which belongs to the run, with its vector, until this host's next call. Waits
- * until virtual time @p until_s (INFINITY: no limit), when it returns NULL; so it does for a worker that has
- * failed (dsgd_algorithm.rejoins). Like MPI_Recv of MPI_ANY_SOURCE.
+ * until virtual time @p until_s (INFINITY: no limit), when it returns NULL; so it does for a worker
+ * that has failed (dsgd_algorithm.rejoins). Like MPI_Recv of MPI_ANY_SOURCE.
  */
 const dsgd_message *dsgd_recv(dsgd_node *self, double until_s);
 
@@ -162,12 +164,14 @@ unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
 /* --- shares by bandwidth ---------------------------------------------------------------------- */
 
 /**
- * Bytes per second of the NIC of this worker's host, in each direction, as a speed test finds; of a file's
- * platform to the worker that it reaches best.
+ * Bytes per second of the NIC of this worker's host, in each direction, as a speed test finds; of a
+ * file's platform to the worker that it reaches best.
  */
 double dsgd_bandwidth(dsgd_node *self);
 
-/** One who averages a part of a vector: what others have of it comes in, its mean goes out to all. */
+/**
+ * One who averages a part of a vector: what others have of it comes in, its mean goes out to all.
+ */
 typedef struct dsgd_reducer {
     double bandwidth; /* of its link, in each direction; any unit */
     bool contributes; /* it has a vector, too, which it sends in parts to the others */
@@ -175,8 +179,9 @@ typedef struct dsgd_reducer {
 } dsgd_reducer;
 
 /**
- * Fills in the pieces of n reducers, one or more, n_pieces together, such that the link that is done last is done as
- * early as can be, if pieces are equal and both directions of all links are busy all the time. Pure.
+ * Fills in the pieces of n reducers, one or more, n_pieces together, such that the link that is
+ * done last is done as early as can be, if pieces are equal and both directions of all links are
+ * busy all the time. Pure.
  */
 void dsgd_share_out(dsgd_reducer *reducers, int n, int64_t n_pieces);
 

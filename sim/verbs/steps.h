@@ -19,15 +19,16 @@ bool dsgd_next_step(dsgd_node *self);
 
 /**
  * This worker's (or server's) model x_i. All begin with the same values. Evaluations read it at any
- * instant, also while a verb waits: sums, and what a worker keeps of a model in a gossip, belong in a
- * vector of their own until they are a model again. Laws compare those of workers.
+ * instant, also while a verb waits: sums, and what a worker keeps of a model in a gossip, belong in
+ * a vector of their own until they are a model again. Laws compare those of workers.
  */
 dsgd_vector *dsgd_model(dsgd_node *self);
 
 /** A new vector of zeros. */
 dsgd_vector *dsgd_vector_new(dsgd_node *self);
 
-/** How many pieces x has, PyTorch DDP's buckets: it is exchanged piece by piece (`exchange: pieces`). */
+/** How many pieces x has, PyTorch DDP's buckets: it is exchanged piece by piece (`exchange:
+ * pieces`). */
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x);
 
 /**
@@ -57,8 +58,8 @@ void dsgd_unlock(dsgd_node *self);
 bool dsgd_next_turn(dsgd_node *self, int64_t local_steps);
 
 /**
- * g <- gradient at x over this step's mini-batch. Does not wait: pieces become ready in turn. A second
- * one in a step is of the same mini-batch, and takes the step's time once more.
+ * g <- gradient at x over this step's mini-batch. Does not wait: pieces become ready in turn. A
+ * second one in a step is of the same mini-batch, and takes the step's time once more.
  */
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 
@@ -74,8 +75,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
  * A gradient pass by pass, for who gathers a model unit by unit, as FSDP does: forward passes from
  * the last unit of x to the first, then backward ones from the first to the last, which end with
  * that unit of g. Each call waits until the pass before is over, lets this one begin, and returns.
- * Together they take what dsgd_gradient() takes; g is as of x at the first backward pass. A unit is a
- * piece, dsgd_range(self, x, u, u + 1); the whole vector where pieces become ready together
+ * Together they take what dsgd_gradient() takes; g is as of x at the first backward pass. A unit is
+ * a piece, dsgd_range(self, x, u, u + 1); the whole vector where pieces become ready together
  * (`exchange: overlap: false`), when there is one. DSGD_ON_GRADIENT holds between two passes.
  */
 size_t dsgd_units(dsgd_node *self);
@@ -86,8 +87,8 @@ void dsgd_backward(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
  * Throws this step's gradient away, which is being computed or is ready and was not used: no update
  * may follow it. Next dsgd_next_step() returns at once for the same step, the same mini-batch and
  * another draw of its time. What was computed counts neither as a step nor as samples; its time is
- * lost. The algorithm says that it `cancels`. Typically behind dsgd_wait_any() of DSGD_ON_MESSAGE and
- * DSGD_ON_GRADIENT.
+ * lost. The algorithm says that it `cancels`. Typically behind dsgd_wait_any() of DSGD_ON_MESSAGE
+ * and DSGD_ON_GRADIENT.
  */
 void dsgd_cancel(dsgd_node *self);
 
@@ -107,20 +108,22 @@ double dsgd_compute_time_s(dsgd_node *self);
 double dsgd_step_samples(dsgd_node *self);
 
 /**
- * Which of this worker's mini-batches this step has, and how many there are, for an algorithm that has
- * `own_batches`: all come in each epoch, in a random order. 0 of 1 where nothing is learned.
+ * Which of this worker's mini-batches this step has, and how many there are, for an algorithm that
+ * has `own_batches`: all come in each epoch, in a random order. 0 of 1 where nothing is learned.
  */
 int64_t dsgd_own_batch(dsgd_node *self);
 int64_t dsgd_own_batches(dsgd_node *self);
 
 /**
  * Whether the worker comes back in this step after a failure, of an algorithm that `rejoins`, or by
- * `policy: quorum`: then its vectors are as if it had computed nothing meanwhile, and what others do not have
- * alike is to be set to 0.
+ * `policy: quorum`: then its vectors are as if it had computed nothing meanwhile, and what others
+ * do not have alike is to be set to 0.
  */
 bool dsgd_has_joined(dsgd_node *self);
 
-/** Virtual seconds since the run began, for an algorithm that measures its steps. Like MPI_Wtime. */
+/**
+ * Virtual seconds since the run began, for an algorithm that measures its steps. Like MPI_Wtime.
+ */
 double dsgd_time_s(dsgd_node *self);
 
 /** Each piece of x becomes ready when that piece of g does. For an x computed from g. */
@@ -146,7 +149,9 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g);
 /** y <- x. */
 void dsgd_copy(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
 
-/** y <- a y + b x, like BLAS's axpby. In a model an update, by which `gradient_staleness` counts. */
+/**
+ * y <- a y + b x, like BLAS's axpby. In a model an update, by which `gradient_staleness` counts.
+ */
 void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vector *x);
 
 /** x <- x / divisor. */
@@ -154,8 +159,8 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 
 /* --- elements --------------------------------------------------------------------------------- */
 
-/* Element by element; like linear combinations these do not wait. An infinite or undefined number is
- * a divergence. */
+/* Element by element; like linear combinations these do not wait. An infinite or undefined number
+ * is a divergence. */
 
 /** y <- y where x is not 0, else 0. */
 void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
@@ -201,15 +206,15 @@ double dsgd_loss(dsgd_node *self);
  * linear combinations these do not wait; an exchange waits until the worker's encoder is done. */
 
 /**
- * q <- Q(x); with `feedback`, q <- Q(x + e), e <- x + e - q, e kept by the run for x, zeros at first.
- * q and x may be the same.
+ * q <- Q(x); with `feedback`, q <- Q(x + e), e <- x + e - q, e kept by the run for x, zeros at
+ * first. q and x may be the same.
  */
 void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pick *encoding);
 
 /*
- * Low rank: each piece is a matrix A, as near to a square as it can be; a factor has `rank` columns,
- * and as many rows as A, or as A has columns (`of_columns`). Where factors would be no smaller than
- * the piece, a factor is the piece, and these verbs let it be.
+ * Low rank: each piece is a matrix A, as near to a square as it can be; a factor has `rank`
+ * columns, and as many rows as A, or as A has columns (`of_columns`). Where factors would be no
+ * smaller than the piece, a factor is the piece, and these verbs let it be.
  */
 
 /** A factor y, drawn alike at all workers. */
@@ -228,7 +233,9 @@ void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, int64_t r
 /** A random integer in [0, n): a function of seed, worker, step, and earlier calls in this step. */
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
 
-/** The same at all workers: a function of seed, step, and earlier calls of this verb in this step. */
+/**
+ * The same at all workers: a function of seed, step, and earlier calls of this verb in this step.
+ */
 uint64_t dsgd_shared_random_below(dsgd_node *self, uint64_t n);
 
 DSGD_END_C

@@ -27,7 +27,8 @@ static void expect_loss(const support_pair *t, const dsgd_point *point)
     ck_assert_double_eq_tol(point->at.loss / want, 1, 4e-14);
 }
 
-/** What came too late, what cancelled computations took of the workers' time, and how old what is applied was. */
+/** What came too late, what cancelled computations took of the workers' time, and how old what is
+ * applied was. */
 static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
 {
     const arrivals_result *const a = &t->arrived;

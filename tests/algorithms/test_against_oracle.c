@@ -1,7 +1,7 @@
 /**
  * @file test_against_oracle.c
- * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h and its neighbours),
- * with nobody late.
+ * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h and its
+ * neighbours), with nobody late.
  */
 #include "base/draw.h"
 #include "models/encodings/params.h"
@@ -468,7 +468,8 @@ static dsgd_pick encoding_of(size_t e, bool feedback, bool again)
     return pick;
 }
 
-/** What is added is what was sent, and with feedback the rest comes later. _i: form, workers, encoding */
+/** What is added is what was sent, and with feedback the rest comes later. _i: form, workers,
+ * encoding */
 TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
 {
     const size_t e = (size_t)_i / 4 / N_COUNTS;

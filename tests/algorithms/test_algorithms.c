@@ -251,9 +251,9 @@ TEST(local_evaluations_are_those_of_each_worker_alone)
 }
 
 /**
- * 64 workers that learn alone, each evaluated on all of the test set or a half. Half of the interval
- * is at most 0.00173, whatever the models are; what is the same for all models of a sample makes no
- * error, so that none is beyond.
+ * 64 workers that learn alone, each evaluated on all of the test set or a half. Half of the
+ * interval is at most 0.00173, whatever the models are; what is the same for all models of a sample
+ * makes no error, so that none is beyond.
  */
 TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is the seed */
 {

@@ -367,7 +367,8 @@ TEST(what_crashes_starves_or_hangs_fails)
     ck_assert_has(f.left_out, "they are not made after one that hangs");
 }
 
-/** EF21 must not have sums that are encoded again: what all keep leaves the mean of what each keeps. */
+/** EF21 must not have sums that are encoded again: what all keep leaves the mean of what each
+ * keeps. */
 TEST(errors_that_add_up_are_noticed)
 {
     dsgd_algorithm a = *(const dsgd_algorithm *)dsgd_about_find(dsgd_algorithms, "ef21");

@@ -1,8 +1,8 @@
 /**
  * @file test_dadm.c
- * DADM against SDCA without duality, written out here, and against the optimum, which it reaches at a
- * constant rate where SGD does not: only if x stays the sum of the duals, as a sum that had lost a part
- * would pin another model.
+ * DADM against SDCA without duality, written out here, and against the optimum, which it reaches at
+ * a constant rate where SGD does not: only if x stays the sum of the duals, as a sum that had lost
+ * a part would pin another model.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"
@@ -50,7 +50,8 @@ static uint32_t key_of(const support_problem *p, int w, long t)
     return least;
 }
 
-/** Shalev-Shwartz 2016, SDCA without duality, whose n is that of a worker's mini-batches; models are averaged or added. */
+/** Shalev-Shwartz 2016, SDCA without duality, whose n is that of a worker's mini-batches; models
+ * are averaged or added. */
 static void emulate(const support_case *c, int64_t period, bool adding, long steps, double *x)
 {
     support_problem *const problem = support_problem_new(c);

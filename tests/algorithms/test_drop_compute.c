@@ -51,7 +51,9 @@ static void slow_hosts(support_case *c, double speed)
     c->platform.hosts = (dsgd_records){1, &slow};
 }
 
-/** A micro-batch of 1 s takes 2 s: the second one's forward pass ends at 3 s, and no more begins. */
+/**
+ * A micro-batch of 1 s takes 2 s: the second one's forward pass ends at 3 s, and no more begins.
+ */
 TEST(a_threshold_is_in_seconds_of_the_host)
 {
     support_case *c = support_no_learning(support_new("drop_compute", 1));

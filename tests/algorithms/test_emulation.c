@@ -371,8 +371,8 @@ TEST_RANGE(released_loops_never_rest, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: va
 
 /**
  * Worker 1's link is four times slower. SGP's passive side awaits the peer of its schedule, so that
- * all keep the slow one's pace, 0.8 s for an averaging. WAGMA's answers anyone, one after the other:
- * others pass, but at times behind the slow one.
+ * all keep the slow one's pace, 0.8 s for an averaging. WAGMA's answers anyone, one after the
+ * other: others pass, but at times behind the slow one.
  */
 TEST_RANGE(a_scheduled_peer_is_awaited, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: variant */
 {
@@ -534,7 +534,8 @@ TEST(a_contribution_ages_by_versions)
     ck_assert_double_eq(r.end_s, 6 * 2.9);
 }
 
-/** Likewise; but what was sampled leaves nothing to sample, and gradients 0 to 2 go at 3, 6 and 9 s. */
+/** Likewise; but what was sampled leaves nothing to sample, and gradients 0 to 2 go at 3, 6 and 9
+ * s. */
 TEST(a_late_gradient_ages_by_versions)
 {
     static const double seconds[] = {1, 2.9};

@@ -152,7 +152,8 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
     }
 }
 
-/** What is sent meanwhile costs next to nothing; of four pieces the last is encoded when all is computed. */
+/** What is sent meanwhile costs next to nothing; of four pieces the last is encoded when all is
+ * computed. */
 TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
 {
     const double encoding_s_per_byte = 2e-7;
@@ -171,7 +172,9 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
 
 static dsgd_pick repeated; /* of repeating_work() */
 
-/** Sends its model ten times; at last in an encoding that leaves nothing out. x <- x + all of it. */
+/**
+ * Sends its model ten times; at last in an encoding that leaves nothing out. x <- x + all of it.
+ */
 static void repeating_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self);
@@ -233,7 +236,8 @@ TEST(osgp_keeps_what_is_not_sent_in_proportion_to_its_weight)
         ck_assert_double_eq_tol(got->points[i].at.loss, got->points[0].at.loss, 1e-12);
 }
 
-/** Losses of an emulation in which each share of the sum has a scale of its own; with one scale 38.6995. */
+/** Losses of an emulation in which each share of the sum has a scale of its own; with one
+ * scale 38.6995. */
 TEST(who_encodes_a_share_of_a_sum_knows_no_other)
 {
     static const double losses[] = {38.818275600273346, 38.6874702507265};

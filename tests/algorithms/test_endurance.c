@@ -26,8 +26,8 @@ static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
 }
 
 /**
- * Few workers have a noisy mean; servers that add what each worker sends make P steps for one; eamsgd's
- * momentum is 0.99.
+ * Few workers have a noisy mean; servers that add what each worker sends make P steps for one;
+ * eamsgd's momentum is 0.99.
  */
 static double share_of_rate(const support_case *c)
 {
@@ -70,10 +70,10 @@ static support_case *enduring(const char *algorithm, int i, double steps)
 }
 
 /**
- * Whether a run has kept what is promised; @p most: consensus where nobody mixes. A model that knows the
- * few points by heart has a loss on others that rises again; it is no divergence while accuracy is better.
- * Of DiLoCo, decoupled or not, 1,000 steps are a few rounds, of which the second overshoots: 1.16 times the
- * first loss was seen.
+ * Whether a run has kept what is promised; @p most: consensus where nobody mixes. A model that
+ * knows the few points by heart has a loss on others that rises again; it is no divergence while
+ * accuracy is better. Of DiLoCo, decoupled or not, 1,000 steps are a few rounds, of which the
+ * second overshoots: 1.16 times the first loss was seen.
  */
 static bool endured(const char *name, const support_outcome *got, double most)
 {

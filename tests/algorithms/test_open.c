@@ -1,7 +1,7 @@
 /**
  * @file test_open.c
- * DeDLOC and the cluster-based model: against emulations by the order of arrivals, closed forms of a
- * round, shares against brute force, and who goes on when others are gone.
+ * DeDLOC and the cluster-based model: against emulations by the order of arrivals, closed forms of
+ * a round, shares against brute force, and who goes on when others are gone.
  */
 #include <unistd.h>
 
@@ -109,7 +109,8 @@ TEST_RANGE(a_round_takes_twice_its_parts, 2, 7)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * round_s, 10 * 3e-5);
 }
 
-/** (1 + (n - 2) f_i) N each, 2 n - 2 together, and numbers with each piece; reports and who does what. */
+/** (1 + (n - 2) f_i) N each, 2 n - 2 together, and numbers with each piece; reports and who does
+ * what. */
 TEST_RANGE(a_round_carries_what_its_shares_say, 2, 6)
 {
     support_case *c = peers(_i, NULL, 0, 1e8);
@@ -206,7 +207,8 @@ static emulated *emulated_new(const emulation_problem *p)
     return w;
 }
 
-/** All step by the mean of all gradients, once there are so many and nobody computes; the last add none. */
+/** All step by the mean of all gradients, once there are so many and nobody computes; the last add
+ * none. */
 static emulated *dedloc_emulated(const emulation_problem *p, long batch, int auxiliary)
 {
     emulated *const w = emulated_new(p);
@@ -261,7 +263,8 @@ static void expect_models(support_pair *t, const emulated *want)
     ck_assert_double_gt(support_distance(got->x, t->initial, N), 0.01);
 }
 
-/** No gradient is lost, none counts twice, each counts by its samples, and auxiliary peers add none. */
+/** No gradient is lost, none counts twice, each counts by its samples, and auxiliary peers add
+ * none. */
 TEST_RANGE(every_sample_counts_once, 0, 16) /* _i: workers, batch, auxiliary */
 {
     static const long batches[] = {1, 3, 7, 20};
@@ -276,8 +279,9 @@ TEST_RANGE(every_sample_counts_once, 0, 16) /* _i: workers, batch, auxiliary */
 }
 
 /**
- * The tracker's link takes .2 s for each who is told to begin, the auxiliary peer last: the means of the other two are there
- * before that. It has them all, as the others have them, and nobody waits for it longer than for its message.
+ * The tracker's link takes .2 s for each who is told to begin, the auxiliary peer last: the means
+ * of the other two are there before that. It has them all, as the others have them, and nobody
+ * waits for it longer than for its message.
  */
 TEST(a_mean_may_come_before_the_round_begins)
 {
@@ -296,8 +300,8 @@ TEST(a_mean_may_come_before_the_round_begins)
 }
 
 /**
- * One of four takes 7.3 s: the first round waits 2 s for it, no other does. What it brings is dropped; the
- * model it gets as the round under way ends, so that it is back each 8 s.
+ * One of four takes 7.3 s: the first round waits 2 s for it, no other does. What it brings is
+ * dropped; the model it gets as the round under way ends, so that it is back each 8 s.
  */
 TEST(who_is_late_is_left_behind)
 {
@@ -311,8 +315,8 @@ TEST(who_is_late_is_left_behind)
 }
 
 /**
- * Rounds go on in three of four while one is away; it costs them the wait for it, once. Who is back gets the
- * model as a round ends, and is waited for in the next.
+ * Rounds go on in three of four while one is away; it costs them the wait for it, once. Who is back
+ * gets the model as a round ends, and is waited for in the next.
  */
 TEST(who_leaves_costs_a_round)
 {

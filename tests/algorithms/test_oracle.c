@@ -286,7 +286,9 @@ TEST(choco_by_hand) /* on a ring, from models that differ, without steps of thei
 
 /* --- outer steps ------------------------------------------------------------------------------ */
 
-/** torchft's: two fragments, one of which is exchanged after the steps 3, 6, 9, 12 and 15 in turn. */
+/**
+ * torchft's: two fragments, one of which is exchanged after the steps 3, 6, 9, 12 and 15 in turn.
+ */
 static const struct {
     long delay;
     double mixing;
@@ -295,7 +297,9 @@ static const struct {
                 {0, 1, {-5, -11, -17, -23, -29}},        {1, 0, {-7, -19, -27, -39, -47}},
                 {1, 0.5, {-6, -15, -21.5, -29, -35.75}}, {1, 1, {-5, -11, -17, -23, -29}}};
 
-/** Local steps of -2, outer plain SGD of rate 2; between exchanges a fragment moves by -2 a step. */
+/**
+ * Local steps of -2, outer plain SGD of rate 2; between exchanges a fragment moves by -2 a step.
+ */
 TEST_ROWS(streaming_diloco_has_the_values_of_its_fixtures, fixtures)
 {
     static const double ones[4] = {1, 1, 1, 1};

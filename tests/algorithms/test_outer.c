@@ -6,7 +6,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* --- Streaming DiLoCo ---------------------------------------------------------------------------- */
+/* --- Streaming DiLoCo ------------------------------------------------------------------------- */
 
 SUITE(outer, "outer", .seconds = 60);
 
@@ -50,7 +50,7 @@ TEST(a_delay_hides_the_exchange_of_a_fragment)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 16 + 8 * 0.8, 1e-3);
 }
 
-/* --- clusters -------------------------------------------------------------------------------------- */
+/* --- clusters --------------------------------------------------------------------------------- */
 
 static const support_outcome *clusters_of(double cluster, double inside, double between,
                                           const char *other)

@@ -23,7 +23,8 @@ static support_case *large(const char *algorithm, int workers)
     return c;
 }
 
-/** Whether each worker's vector goes to every other: a room for each of 17 million pairs is no test. */
+/** Whether each worker's vector goes to every other: a room for each of 17 million pairs is no
+ * test. */
 static bool tells_all(const support_case *c)
 {
     const dsgd_scale scale = {.n_workers = c->config.workers,

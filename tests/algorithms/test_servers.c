@@ -10,7 +10,9 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Messages take a nanosecond; worker i needs h[i] s per step, of which at most four others than 1. */
+/**
+ * Messages take a nanosecond; worker i needs h[i] s per step, of which at most four others than 1.
+ */
 static support_case *at_speeds(const char *algorithm, int workers, const double *h)
 {
     support_case *c = support_new(algorithm, workers);
@@ -228,7 +230,7 @@ TEST_RANGE(no_applied_delay_reaches_r, 1, 6) /* _i: R */
     }
 }
 
-/* --- local steps, and adaptive asynchronous updates ---------------------------------------------- */
+/* --- local steps, and adaptive asynchronous updates ------------------------------------------- */
 
 TEST(slow_workers_make_fewer_local_steps)
 {

@@ -8,7 +8,7 @@
 
 SUITE(zero, "zero", .seconds = 120);
 
-/* --- passes ------------------------------------------------------------------------------------- */
+/* --- passes ----------------------------------------------------------------------------------- */
 
 /** Like support_alone. */
 static void by_passes_work(dsgd_node *self)
@@ -66,7 +66,7 @@ TEST(passes_out_of_order_stop_the_program_with_a_sentence)
         c, "worker 0 calls dsgd_forward() of pieces 0 to 1 in step 0, which are not the next");
 }
 
-/* --- ZeRO --------------------------------------------------------------------------------------- */
+/* --- ZeRO ------------------------------------------------------------------------------------- */
 
 enum { P = 8, STEPS = 10 };
 
@@ -92,7 +92,8 @@ static const struct {
     double step_s;
     double vectors; /* of (P - 1) / P N, that each worker sends */
 } forms[] = {
-    /* a, of one of 4 units, takes 0.021875 s, less than a forward pass; two less than a backward one */
+    /* a, of one of 4 units, takes 0.021875 s, less than a forward pass; two less than a backward
+       one */
     {1, true, true, 0.3 + (1 + 4) * 0.021875, 2}, {2, true, true, 0.3 + (1 + 4) * 0.021875, 2},
     {3, true, true, 0.3 + 3 * 0.021875, 3}, /* the first of each pass, and the last sum */
     {3, false, true, 0.3 + 2 * 0.021875, 2},      {1, true, false, 0.3 + 2 * 0.0875, 2},

@@ -72,7 +72,7 @@ TEST(a_file_that_cannot_be_read_is_not_forgotten)
     ck_assert_str_eq(error.text, "/proc/self/mem: the file cannot be read: Input/output error");
 }
 
-/* --- what is kept ------------------------------------------------------------------------------ */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 static char ended[8]; /* names of what has ended, in order */
 

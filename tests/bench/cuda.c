@@ -2,8 +2,8 @@
  * @file cuda.c
  * The cost of a step of many workers on the CUDA device: all gradients, all momentum updates, and
  * all means with a neighbour, each in one call; and the bandwidth of averaging against a copy. The
- * result is checked against the CPU first. Arguments: cuda [workers] [reals per averaged vector] [runs].
- * Returns 77 where there is no device.
+ * result is checked against the CPU first. Arguments: cuda [workers] [reals per averaged vector]
+ * [runs]. Returns 77 where there is no device.
  */
 #include <gsl/gsl_sort.h>
 

@@ -13,7 +13,8 @@
 
 enum { REPLICAS = 1024, BATCH = 16, REPEATS = 7, SIDE = 1024, MODEL = 100000 };
 
-/** CPU seconds of this program: other programs take none of them, though they share its caches and memory. */
+/** CPU seconds of this program: other programs take none of them, though they share its caches and
+ * memory. */
 static double cpu_s(void)
 {
     return (double)clock() / CLOCKS_PER_SEC;
@@ -123,7 +124,8 @@ static void check(const dsgd_problem *p, const float *x, const float *g, const u
     device->close(context);
 }
 
-/** Of the matrix products of a gradient of BATCH samples. The first layer needs no derivative by its input. */
+/** Of the matrix products of a gradient of BATCH samples. The first layer needs no derivative by
+ * its input. */
 static double flops_of(const dsgd_network *network)
 {
     double flops = 0;
@@ -137,7 +139,8 @@ static double flops_of(const dsgd_network *network)
     return flops;
 }
 
-/** An MLP, or the cnn. Against a roofline: its products at the rate of sgemm, and x and g at that of a copy. */
+/** An MLP, or the cnn. Against a roofline: its products at the rate of sgemm, and x and g at that
+ * of a copy. */
 static void bench_gradients(const char *name, double hidden, bool cnn, double gemm, double copy)
 {
     const dsgd_data data = images();

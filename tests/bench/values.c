@@ -2,9 +2,9 @@
  * @file values.c
  * What the numerics of one worker's step cost: gradient, update and combination of many models of
  * one network. Checks an answer that can be known, then times: values [workers] [threads] [layout]
- * [hidden] [batch] [device], layout one of `pairs` (each worker averages with a neighbour), `groups`
- * (of sqrt(workers)) and `all` (gradients of one model, which are fused), device one of `cpu`,
- * `cuda`, and `null`: the CUDA module where the GPU takes no time, DSGD_CUDA_MODULE=.../
+ * [hidden] [batch] [device], layout one of `pairs` (each worker averages with a neighbour),
+ * `groups` (of sqrt(workers)) and `all` (gradients of one model, which are fused), device one of
+ * `cpu`, `cuda`, and `null`: the CUDA module where the GPU takes no time, DSGD_CUDA_MODULE=.../
  * dsgd_cuda_null.so, whose numbers are none. numpy_gossip.py compares it.
  */
 #include <gsl/gsl_sort.h>
@@ -130,7 +130,9 @@ static void check(bench *b, const double *x, size_t n)
     DSGD_ASSERT(loss[1] < loss[0], "the loss goes from %g to %g", loss[0], loss[1]);
 }
 
-/** Where nothing is computed: the samples drawn are the stream's, and each node is computed once. */
+/**
+ * Where nothing is computed: the samples drawn are the stream's, and each node is computed once.
+ */
 static void check_counts(bench *b, const dsgd_stream *stream)
 {
     dsgd_sampler *const sampler = dsgd_sampler_new(stream);

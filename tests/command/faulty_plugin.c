@@ -1,9 +1,9 @@
 /**
  * @file faulty_plugin.c
  * A plug-in for the tests of `dsgd test`: local SGD, right unless compiled with one of
- * -D BYTES_FACTOR=7, -D REFUSED_LAW, -D FALSE_LAW, -D CRASH, -D SKIPPED=39, or with a mistake in each step by
- * -D STEP=MISTAKE, or in its table by -D ROWS=MISTAKE, -D ABOUT=MISTAKE. As of an algorithm with parts, no period below
- * 5 is accepted.
+ * -D BYTES_FACTOR=7, -D REFUSED_LAW, -D FALSE_LAW, -D CRASH, -D SKIPPED=39, or with a mistake in
+ * each step by -D STEP=MISTAKE, or in its table by -D ROWS=MISTAKE, -D ABOUT=MISTAKE. As of an
+ * algorithm with parts, no period below 5 is accepted.
  */
 #include "sim/algorithm.h"
 

@@ -1,8 +1,9 @@
 /**
  * @file test_cluster.c
- * What `dsgd import` reads of a cluster and a job beside tables of nccl-tests and profiles: nodes as NCCL sees them,
- * Slurm's topologies and lists of hosts, JSON of nccl-tests and of NCCL's Inspector, logs of training. All files are
- * made here, as broken as public ones were found; public ones are tried where they are beside the project.
+ * What `dsgd import` reads of a cluster and a job beside tables of nccl-tests and profiles: nodes
+ * as NCCL sees them, Slurm's topologies and lists of hosts, JSON of nccl-tests and of NCCL's
+ * Inspector, logs of training. All files are made here, as broken as public ones were found; public
+ * ones are tried where they are beside the project.
  */
 #include "base/file.h"
 #include "tests/command/shell.h"
@@ -303,7 +304,8 @@ TEST(nccl_tests_say_the_same_in_JSON)
     ck_assert_has(error.text, "t.json:2: the JSON is broken, or ends early");
 }
 
-/** What a rank's Inspector writes; rank @p late of 4 begins 500 us late. @p marker: as from format 4.3 on. */
+/** What a rank's Inspector writes; rank @p late of 4 begins 500 us late. @p marker: as from
+ * format 4.3 on. */
 static void inspect_group(dsgd_nccl_logs *logs, int group, double slow, int rank, bool marker,
                           int late)
 {
@@ -328,7 +330,8 @@ static void inspect(dsgd_nccl_logs *logs, int rank, bool marker, int late)
     inspect_group(logs, 0, 1, rank, marker, late);
 }
 
-/** Of groups that do the same, one takes longer even once its last rank has come; which one rank alone cannot tell. */
+/** Of groups that do the same, one takes longer even once its last rank has come; which one rank
+ * alone cannot tell. */
 TEST(the_Inspector_names_the_group_with_a_slow_link)
 {
     static const struct {

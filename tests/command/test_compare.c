@@ -132,7 +132,8 @@ TEST(one_seed_has_no_interval)
     ck_assert_ptr_null(strcasestr(read_file("r/compare.csv"), "nan"));
 }
 
-/* A diverged run is timed to its end, but what it learned is no number of anybody; dasgd has none at all. */
+/* A diverged run is timed to its end, but what it learned is no number of anybody; dasgd has none
+ * at all. */
 TEST(what_failed_enters_no_mean_and_what_diverged_those_of_time)
 {
     const char *const output =

@@ -69,7 +69,8 @@ TEST(many_pieces_of_many_steps_are_said_before_a_run)
     ck_assert_ptr_null(strstr(output, "may take"));
 }
 
-/* What is merged moves less than the bound that is printed; gossip, slow networks and who asks keep all. */
+/* What is merged moves less than the bound that is printed; gossip, slow networks and who asks keep
+ * all. */
 TEST(many_buckets_are_merged_where_a_bound_allows_it)
 {
     static const char *const platforms[] = {"dgx-h100", "piz-daint", "dgx1-v100-100g"};
@@ -190,7 +191,8 @@ TEST_ROWS(a_study_of_the_network_is_told_that_it_left_out_the_exchange, varied)
         sentence);
 }
 
-/** By a worker of two hosts; the default utilisation counts once where it is not used, or has nobody inside. */
+/** By a worker of two hosts; the default utilisation counts once where it is not used, or has
+ * nobody inside. */
 TEST(bubbles_that_count_twice_are_told)
 {
     static const char sentence[] = "note: transformer.utilisation is left at 41 %";
@@ -221,7 +223,9 @@ TEST(bubbles_that_count_twice_are_told)
                   sentence);
 }
 
-/** @p settings of algorithms and exchange; the sentence, NULL for none; whether check has it too. */
+/**
+ * @p settings of algorithms and exchange; the sentence, NULL for none; whether check has it too.
+ */
 static const struct {
     const char *settings, *sentence;
     bool at_check;

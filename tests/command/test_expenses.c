@@ -77,8 +77,8 @@ TEST(what_a_platform_does_not_say_is_empty_and_never_0)
 }
 
 /**
- * Two regions of two hosts: an allreduce by halves sends 10 GB within and 10 GB between them from each host,
- * four times. Price of GPUs or not, all bytes that leave cost what their region says.
+ * Two regions of two hosts: an allreduce by halves sends 10 GB within and 10 GB between them from
+ * each host, four times. Price of GPUs or not, all bytes that leave cost what their region says.
  */
 TEST(what_leaves_a_region_costs_its_bytes_times_its_price)
 {
@@ -120,7 +120,8 @@ TEST(what_leaves_a_region_costs_the_same_from_one_gpu_and_from_four)
                   "one of a worker's gpus is simulated");
 }
 
-/** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16 bits. */
+/** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16
+ * bits. */
 TEST(all_gpus_of_a_language_model_draw_and_cost)
 {
     write_file(

@@ -11,7 +11,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/* --- what is printed ---------------------------------------------------------------------------- */
+/* --- what is printed -------------------------------------------------------------------------- */
 
 /** The last number of the line that begins with @p head; NAN: there is no such line. */
 static double last_of(const char *output, const char *head)
@@ -58,7 +58,7 @@ static double samples_per_s(const char *output)
     return strtod(at, NULL);
 }
 
-/* --- closed forms ------------------------------------------------------------------------------- */
+/* --- closed forms ----------------------------------------------------------------------------- */
 
 /** Allreduce by a ring of @p more: 2 (P - 1) / P of 100 MB go over every NIC, one after another. */
 static void write_ring(const char *more)
@@ -89,7 +89,9 @@ TEST(a_slow_stage_is_named)
     expect_text(strstr(output, "diloco"), "diloco: 0 % of a step is waiting");
 }
 
-/** Of two stages of three peers, whose first takes twice as long: one fails, and one moves to it. */
+/**
+ * Of two stages of three peers, whose first takes twice as long: one fails, and one moves to it.
+ */
 TEST(peers_that_fail_and_move_are_told)
 {
     write_file(
@@ -109,7 +111,8 @@ TEST(peers_that_fail_and_move_are_told)
     expect_text(output, ". A peer moved to a slower stage. ");
 }
 
-/** Of two pipelines of two hosts; seconds of a message of 1 GB: 0.1, and of host 3 with a tenth of the bandwidth a second. */
+/** Of two pipelines of two hosts; seconds of a message of 1 GB: 0.1, and of host 3 with a tenth of
+ * the bandwidth a second. */
 TEST(what_passes_inside_is_told_and_slow_hosts_of_it_are_named)
 {
     write_file("e.yaml",
@@ -237,7 +240,8 @@ TEST(a_slow_nic_is_the_busiest_link)
                         "NIC 2, in         60.0           1.5          1\n");
 }
 
-/** Two hosts of four: their own kind of gain, beside that of all links; and what costs no time is not told. */
+/** Two hosts of four: their own kind of gain, beside that of all links; and what costs no time is
+ * not told. */
 TEST(slow_links_are_named_with_what_they_cost)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0, hosts: [{first: 2, "
@@ -251,7 +255,8 @@ TEST(slow_links_are_named_with_what_they_cost)
     ck_assert_ptr_null(strstr(other, "; if "));
 }
 
-/** Two workers of one noise, one of them half as slow again: its own noise stays, and who is late by chance is nobody. */
+/** Two workers of one noise, one of them half as slow again: its own noise stays, and who is late
+ * by chance is nobody. */
 TEST(a_slow_worker_is_told_apart_from_noise)
 {
     write_ring("workers: 8\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0}\nimbalance:\n"
@@ -272,8 +277,8 @@ TEST(a_slow_worker_is_told_apart_from_noise)
 static const char *const slow_gpus[] = {"imbalance=[{kind: slow, worker: 5, factor: 1.4}]",
                                         "platform.hosts=[{first: 5, speed: 0.7}]"};
 
-/** While their collectives wait for it the others compute slower: what is gained is what the same run
- *  without it shows, and who is how slow is told without that. */
+/** While their collectives wait for it the others compute slower: what is gained is what the same
+ * run without it shows, and who is how slow is told without that. */
 TEST_ROWS(what_a_slow_gpu_costs_where_collectives_share_gpus, slow_gpus)
 {
     write_file("e.yaml", "workload: resnet50-a100\nplatform: dgx-a100\nworkers: 8\n"
@@ -322,7 +327,7 @@ TEST(a_slow_link_of_a_file_is_the_busiest)
     expect_text(output, "\ncopper");
 }
 
-/* --- what is not changed ------------------------------------------------------------------------- */
+/* --- what is not changed ---------------------------------------------------------------------- */
 
 static void listen(void *listener, const dsgd_span *span)
 {
@@ -350,7 +355,7 @@ static void expect_same(const support_outcome *a, const support_outcome *b, cons
                   "%s: another model", name);
 }
 
-/* --- instead ------------------------------------------------------------------------------------- */
+/* --- instead ---------------------------------------------------------------------------------- */
 
 /** A step of so long, of so many times the workers, over one of 250 ms, alike for all seeds. */
 static void expect_row(const char *output, const char *head, double step_s, double workers)
@@ -365,7 +370,8 @@ static void expect_row(const char *output, const char *head, double step_s, doub
         ck_assert_double_eq_tol(x[k], workers * 0.25 / step_s, 6e-4);
 }
 
-/** With P workers 100 ms of computation, and 2 (P - 1) / P of 100 MB over 1 GB/s; a model every eighth step. */
+/** With P workers 100 ms of computation, and 2 (P - 1) / P of 100 MB over 1 GB/s; a model every
+ * eighth step. */
 TEST(another_algorithm_and_more_workers_are_those_of_a_file_that_says_so)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\nseed: [1, 2, 3]\n");
@@ -436,7 +442,7 @@ TEST(a_folder_of_results_stays_as_it_is)
     expect_text(output, "r: run 1 of e.yaml is another than the folder has");
 }
 
-/* --- every algorithm ----------------------------------------------------------------------------- */
+/* --- every algorithm -------------------------------------------------------------------------- */
 
 TEST_RANGE(every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2)
 {
@@ -463,7 +469,7 @@ TEST_RANGE(every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2)
     ck_assert_ptr_null(strstr(read_file("said"), "nan"));
 }
 
-/* --- output and input ---------------------------------------------------------------------------- */
+/* --- output and input ------------------------------------------------------------------------- */
 
 TEST(a_map_says_how_many_workers_a_cell_has)
 {
@@ -499,7 +505,7 @@ TEST(a_map_keeps_its_rows_where_workers_are_ahead)
     ck_assert_double_eq_tol(8 * height, lowest - top, 0.1);
 }
 
-/* --- failures ----------------------------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------------------------- */
 
 static const char failing[] = "platform: idle-switch\n"
                               "workload: {bytes: 1k, step: 30s, samples: 8}\nworkers: 4\n"
@@ -552,7 +558,8 @@ TEST(what_failures_cost_is_told_by_cause_and_what_would_help_is_as_told)
     ck_assert_ptr_null(strstr(text, "known at once it would be")); /* it lies within the repair */
 }
 
-/** Half the bandwidth of a link now and then, and once none of another: as a run whose file has no links, to the digit. */
+/** Half the bandwidth of a link now and then, and once none of another: as a run whose file has no
+ * links, to the digit. */
 TEST(link_failures_are_told_as_a_run_without_them)
 {
     static const char *const links[] = {

@@ -156,7 +156,8 @@ TEST(a_slow_worker_is_named_and_units_are_understood)
     ck_assert_ptr_null(strstr(output, "as long as the median"));
 }
 
-/** By the median of distances of the four means, 0.03, 0.01, 0.01 and 0.47 s, the last is no chance. */
+/** By the median of distances of the four means, 0.03, 0.01, 0.01 and 0.47 s, the last is no
+ * chance. */
 TEST(a_slow_one_of_four_is_named)
 {
     char *rows = dsgd_xstrdup("worker,step,seconds\n");
@@ -192,7 +193,8 @@ TEST(a_warm_up_is_left_out_and_a_slow_phase_is_told)
     ck_assert_has(read_file("mine.yaml"), "{kind: slow, worker: 3, factor: 1.1");
 }
 
-/** Mean steps of workers 0 and 1 over two steps of 1, 3 and of 2, 4 s: waiting, a step takes 2, 4 s. */
+/** Mean steps of workers 0 and 1 over two steps of 1, 3 and of 2, 4 s: waiting, a step takes 2, 4
+ * s. */
 TEST_ROWS(what_is_fitted_is_replayed, replayed)
 {
     write_file("r.csv", replayed[_i]);

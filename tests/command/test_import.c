@@ -1,7 +1,7 @@
 /**
  * @file test_import.c
- * `dsgd import`: logs with planted factors, as users have them; what is refused; and, where public logs are beside
- * the project, how far what comes of them is from other logs.
+ * `dsgd import`: logs with planted factors, as users have them; what is refused; and, where public
+ * logs are beside the project, how far what comes of them is from other logs.
  */
 #include <unistd.h>
 
@@ -134,7 +134,8 @@ TEST_ROWS(a_log_is_read_in_any_dress, dresses)
     ck_assert_double_eq_tol(mine.nccl.bandwidth, a100.bandwidth, 0.01);
 }
 
-/** rccl-tests, an earlier version without roots, an allgather, a damaged row; sizes begin anew: two tables. */
+/** rccl-tests, an earlier version without roots, an allgather, a damaged row; sizes begin anew: two
+ * tables. */
 TEST(versions_and_collectives_are_told_by_their_bandwidths)
 {
     static const char text[] =
@@ -544,7 +545,8 @@ TEST(logs_as_tables_and_data_sheets_alone)
     ck_assert(n == 0 || median(alone, n) <= 15);
 }
 
-/** What is fitted to one log is held against another: of another machine of the kind, or other nodes. */
+/** What is fitted to one log is held against another: of another machine of the kind, or other
+ * nodes. */
 static const struct {
     const char *fitted, *other;
     size_t n; /* fitted: that one and those behind it */
@@ -587,7 +589,9 @@ TEST(what_is_fitted_to_one_log_holds_of_another)
     ck_assert(n == 0 || median(errors, n) <= 10);
 }
 
-/** From 64 MiB on; fitted to two nodes. NICs have 25 GB/s, of which no run has used more than 23.3. */
+/**
+ * From 64 MiB on; fitted to two nodes. NICs have 25 GB/s, of which no run has used more than 23.3.
+ */
 TEST(eight_nodes_on_slingshot_are_within_the_spread_of_their_runs)
 {
     if (!read_public())

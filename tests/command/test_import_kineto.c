@@ -1,7 +1,7 @@
 /**
  * @file test_import_kineto.c
- * Traces of PyTorch's profiler: of jobs that are made up here, whose every number is known, and, where they are
- * beside the project, of real ones.
+ * Traces of PyTorch's profiler: of jobs that are made up here, whose every number is known, and,
+ * where they are beside the project, of real ones.
  */
 #include <unistd.h>
 
@@ -100,7 +100,8 @@ static void add_sum(const job *j, int b, double ms, double end_ms)
                      j->words == OF_KERNEL ? args : ""));
 }
 
-/** HSDP: ranks of a node reduce and scatter, and their shards are summed with those of the other nodes. */
+/** HSDP: ranks of a node reduce and scatter, and their shards are summed with those of the other
+ * nodes. */
 static void add_sharded_sum(const job *j, int r, int b, double ms, double end_ms)
 {
     const double middle_ms = fmax(ms, end_ms - 0.5 * sum_ms(j, b));
@@ -115,7 +116,8 @@ static void add_sharded_sum(const job *j, int r, int b, double ms, double end_ms
                 i == 0 ? r / j->shards : MOST_RANKS + r % j->shards));
 }
 
-/** When rank @p r of a step that begins at @p ms ends its forward pass; an allgather ends 1 ms behind the last rank. */
+/** When rank @p r of a step that begins at @p ms ends its forward pass; an allgather ends 1 ms
+ * behind the last rank. */
 static double forward_end_ms(const job *j, int r, int k, double ms)
 {
     const bool is_late = j->gather == NEEDED || (j->gather == NONE && r == j->late_rank);
@@ -285,7 +287,9 @@ TEST_ROWS(buckets_ready_times_and_steps_are_what_was_planted, dresses)
     ck_assert_has(read_file("mine.yaml"), "workers: 8 # job/rank0.json");
 }
 
-/** 200 ms on one of eight, whatever the ranks' clocks say, also beside noise of ranks and of steps. */
+/**
+ * 200 ms on one of eight, whatever the ranks' clocks say, also beside noise of ranks and of steps.
+ */
 TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 16)
 {
     job j = plain;
@@ -306,12 +310,14 @@ TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 16)
     ck_assert_has(read_file("mine.yaml"),
                   dsgd_xprintf("{kind: slow, worker: %d, factor: 2.", j.late_rank));
     ck_assert_double_le(fabs(step_error(said)), 5);
-    /* Seven of eight wait for 200 of some 360 ms, and no loss to collectives, measured, comes on top. */
+    /* Seven of eight wait for 200 of some 360 ms, and no loss to collectives, measured, comes on
+     * top. */
     const char *const where = dsgd_ends(0, "explain mine.yaml");
     ck_assert_double_eq_tol(number_behind(where, "\n  wait ") / 0.175, 1, 0.1);
 }
 
-/** Reduce-scatters in groups whose names differ, and allreduces between them, are one sum of all ranks. */
+/** Reduce-scatters in groups whose names differ, and allreduces between them, are one sum of all
+ * ranks. */
 TEST(groups_of_hsdp_are_one_job)
 {
     job j = plain;
@@ -332,7 +338,8 @@ TEST(groups_of_hsdp_are_one_job)
                   "rank0.json sums gradients in process group \"0\", job/rank4.json in \"1\"");
 }
 
-/** Others wait for a rank in allgathers, too: that is no computing, where kernels need what is gathered. */
+/** Others wait for a rank in allgathers, too: that is no computing, where kernels need what is
+ * gathered. */
 TEST_RANGE(waiting_in_allgathers_of_fsdp_is_no_computing, NEEDED, HIDDEN + 1)
 {
     job j = plain;
@@ -424,7 +431,8 @@ TEST(the_deviation_of_steps_is_met)
     ck_assert_double_eq_tol(strtod(strstr(row + 22, "   ") + 12, NULL) / measured, 1, 0.35);
 }
 
-/** Of one rank alone: its kernels have waited for the others, so that a sum is bounded, and no link judged. */
+/** Of one rank alone: its kernels have waited for the others, so that a sum is bounded, and no link
+ * judged. */
 TEST(a_single_rank_bounds_its_sums)
 {
     job j = plain;

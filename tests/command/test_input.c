@@ -488,7 +488,8 @@ TEST(a_platform_is_checked_against_its_numbers)
     ck_assert_has(output, "r.yaml, 4 workers");
     ck_assert_has(output, "allreduce of 1 B, rec. doubling        1002 us        1002 us ");
     ck_assert_has(output, "\n0 of these differ");
-    /* Routes of four switches to three above collide (of rings, too), where the numbers spread them evenly. */
+    /* Routes of four switches to three above collide (of rings, too), where the numbers spread them
+     * evenly. */
     write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
                          "10GB/s, host_latency: 2us}\n");
     output = dsgd_ends(0, "platform check f.yaml");

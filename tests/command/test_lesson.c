@@ -15,7 +15,7 @@ enum { WORKERS = 4, BATCH = 4, STEPS = 4, MOST_HOSTS = WORKERS + 1 };
 
 static const double rounding = 1e-12; /* of some operations in double on numbers of order 1 */
 
-/* --- a recorded run ----------------------------------------------------------------------------- */
+/* --- a recorded run --------------------------------------------------------------------------- */
 
 static dsgd_experiment experiment;
 static dsgd_data *points;
@@ -177,7 +177,7 @@ TEST_RANGE(a_ledger_changes_nothing, 0, support_n_algorithms())
     }
 }
 
-/* --- closed forms ------------------------------------------------------------------------------- */
+/* --- closed forms ----------------------------------------------------------------------------- */
 
 TEST(an_allreduce_goes_down_the_gradient_of_the_loss)
 {
@@ -316,7 +316,7 @@ TEST(a_part_of_a_model_is_no_gradient_that_a_server_applies)
         ck_assert_int_lt(run.ledger.entries[run.applications[i].entry].host, WORKERS);
 }
 
-/* --- what is printed ---------------------------------------------------------------------------- */
+/* --- what is printed -------------------------------------------------------------------------- */
 
 /** Every `x = (a, b), F = f` in a line, against the loss. */
 static int check_losses(const char *text, const dsgd_quadratic *quadratic)

@@ -54,7 +54,8 @@ TEST(a_refined_border_is_that_of_the_full_grid)
     ck_assert_str_eq(output_of_diff, "");
 }
 
-/** Cells whose winner is another than that of the full grid, certain in both, and not of a cell beside. */
+/** Cells whose winner is another than that of the full grid, certain in both, and not of a cell
+ * beside. */
 static const char strangers[] =
     "FNR == 1 {f++; next} NF {k = f == 1 ? a++ : b++; w[f, k] = $5; u[f, k] = $4} "
     "END {n = sqrt(a); for (k = 0; k < a; k++) {"
@@ -132,7 +133,8 @@ TEST_ROWS(another_experiment_is_refused, refused)
     ck_assert_ptr_null(strstr(output, "runs were needed"));
 }
 
-/** local SGD ends before its first exchange, and would be the fastest everywhere; then allreduce fails, too. */
+/** local SGD ends before its first exchange, and would be the fastest everywhere; then allreduce
+ * fails, too. */
 TEST(who_cannot_win_wins_no_cell)
 {
     write_file("e.yaml", experiment);

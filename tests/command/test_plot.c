@@ -158,7 +158,8 @@ static void expect_different_ticks(const char *name)
         }
 }
 
-/** What is cut begins with a number, which a text or the note at the foot has too, where it is not cut. */
+/** What is cut begins with a number, which a text or the note at the foot has too, where it is not
+ * cut. */
 static void expect_names_told(const char *name)
 {
     for (size_t i = 0; i < d.n_labels; i++) {
@@ -392,7 +393,8 @@ TEST(a_column_is_drawn_by_its_name_and_daly_is_marked)
     ck_assert_has(output, "no number in runs.csv");
 }
 
-/** Crosses over a curve are as many as failures of its runs, and where they came; without failures there is none. */
+/** Crosses over a curve are as many as failures of its runs, and where they came; without failures
+ * there is none. */
 TEST(failures_are_marked_where_they_came)
 {
     write_file(
@@ -488,7 +490,9 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
     for (size_t k = 0; k < d.n_points; k++) {
         const double step_s = 1e-3 * value_at(false, d.points[k].x);
         const double share = value_at(true, d.points[k].y) / 100;
-        /* Both seeds of AD-PSGD, runs 5 and 6; a pixel is 0.4 % of the axes, a join 1 % of a time. */
+        /*
+         * Both seeds of AD-PSGD, runs 5 and 6; a pixel is 0.4 % of the axes, a join 1 % of a time.
+         */
         const double below =
             (share_of_steps(5, 0.985 * step_s) + share_of_steps(6, 0.985 * step_s)) / 2;
         const double above =
@@ -677,7 +681,8 @@ static const char accuracy[] = "learn:\n"
                                "  batch: 8\n  optimizer: {lr: 0.02, momentum: 0.5}\n"
                                "  evaluate: {every: 5, local: true}\n";
 
-/** Folders of all kinds: what is run, and how many groups have a throughput, and a place among what is learned. */
+/** Folders of all kinds: what is run, and how many groups have a throughput, and a place among what
+ * is learned. */
 static const struct {
     const char *head, *learn;
     int n_groups, n_learned;
@@ -839,7 +844,8 @@ TEST(a_narrow_axis_has_two_ticks)
     ck_assert_uint_ge(n, 2);
 }
 
-/** The best of all algorithms is everyone's ideal: the first's may wait for a slow worker and say less. */
+/** The best of all algorithms is everyone's ideal: the first's may wait for a slow worker and say
+ * less. */
 TEST(no_bar_is_above_the_ideal)
 {
     write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
@@ -906,7 +912,7 @@ TEST(a_bad_option_is_refused_with_a_sentence)
     }
 }
 
-/* --- measured points, baselines, looks --------------------------------------------------------- */
+/* --- measured points, baselines, looks -------------------------------------------------------- */
 
 TEST(measured_points_are_drawn_where_they_were_measured)
 {

@@ -175,8 +175,8 @@ TEST(the_examples_are_short_and_pass_their_checks)
 
 /**
  * 800 steps are 160 rounds of a trainer, of 5 each. Federated: a model to and from it, half of the
- * trainers at a time, and the invitations of the last round; of a tree so, too, and half as often of
- * 4 aggregators for 20 rounds; of gossip a model, and nobody waits.
+ * trainers at a time, and the invitations of the last round; of a tree so, too, and half as often
+ * of 4 aggregators for 20 rounds; of gossip a model, and nobody waits.
  */
 TEST(the_examples_send_what_their_roles_say)
 {

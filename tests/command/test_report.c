@@ -144,7 +144,8 @@ TEST(who_is_first_has_a_row_of_each_place)
     ck_assert_has(page, "<th scope=\"row\">workers 4</th>");
 }
 
-/** What the script hides where a reader chooses places; both frames of the headline are of one place. */
+/** What the script hides where a reader chooses places; both frames of the headline are of one
+ * place. */
 TEST(figures_say_which_part_is_of_which_place)
 {
     write_experiment(learn);
@@ -238,7 +239,7 @@ TEST(a_page_leaves_out_large_figures)
     expect_well_formed(html);
 }
 
-/* --- one rule for all -------------------------------------------------------------------------- */
+/* --- one rule for all ------------------------------------------------------------------------- */
 
 #define SPEED(run, algorithm, seed, speed)                                                         \
     run "," algorithm ",4," seed ",p,w,ok,5," speed ",1,0,,,1\n"
@@ -372,7 +373,8 @@ TEST(results_of_other_makers_are_no_danger)
     ck_assert_has(dsgd_ends(3, "report r"), "r/manifest.json is missing or no JSON");
 }
 
-/** Hand-made after the first version with a manifest: what is read is read right, what cannot be taken up says why. */
+/** Hand-made after the first version with a manifest: what is read is read right, what cannot be
+ * taken up says why. */
 TEST(results_of_the_first_versions_are_read_or_refused)
 {
     write_experiment("");

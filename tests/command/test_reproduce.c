@@ -86,8 +86,8 @@ TEST(what_was_not_published_is_predicted)
 }
 
 /**
- * A step takes 2 s. Published 2.5 +- 0.25 s, of which 1.5 are not what counts: 0.5 in place of 1. Of 1.9 +- 0.19 beyond
- * 1.6 the rest is not told from nothing.
+ * A step takes 2 s. Published 2.5 +- 0.25 s, of which 1.5 are not what counts: 0.5 in place of 1.
+ * Of 1.9 +- 0.19 beyond 1.6 the rest is not told from nothing.
  */
 TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
 {
@@ -113,7 +113,8 @@ TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
         ck_assert_has(output, expected[i]);
 }
 
-/** A figure of two workers who take a workload's step of 1 s: 20 samples/s; published is another number. */
+/** A figure of two workers who take a workload's step of 1 s: 20 samples/s; published is another
+ * number. */
 static void write_workload(const char *figure, const char *workload, double published)
 {
     shell_ends(0, "mkdir -p %s/plots/%s %s/traces/workloads", folder, figure, folder);

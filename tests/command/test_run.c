@@ -456,7 +456,9 @@ TEST(ten_thousand_runs_are_planned_with_256_descriptors)
     ck_assert_int_lt(usage.ru_maxrss, 1000000); /* KB; 94,000 without sanitizers */
 }
 
-/** Whatever the limit, there are all rows or a sentence, and then the same command does the rest. */
+/**
+ * Whatever the limit, there are all rows or a sentence, and then the same command does the rest.
+ */
 TEST_RANGE(a_low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
 {
     write_experiment(seeds(29));
@@ -563,7 +565,8 @@ TEST(a_platform_of_simgrid_is_tried_once)
     ck_assert_has(output, "has 4 hosts, but 8 workers");
 }
 
-/** A message that is lost has not come: its run has failed. Before and after the link is off runs are ok. */
+/** A message that is lost has not come: its run has failed. Before and after the link is off runs
+ * are ok. */
 TEST(a_link_of_simgrid_that_fails_fails_the_run)
 {
     write_experiment("");

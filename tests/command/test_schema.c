@@ -219,7 +219,9 @@ static char *said_of(const char *before, const char *assignment)
     return strcpy(said, error.text);
 }
 
-/** Whether the names in a sentence on an unknown key, but for one that is cut, are all in @p keys. */
+/**
+ * Whether the names in a sentence on an unknown key, but for one that is cut, are all in @p keys.
+ */
 static void expect_names_in(const json_t *keys, char *said, const char *where)
 {
     char *const list = strstr(said, "here is ");

@@ -278,7 +278,8 @@ TEST(a_guess_is_varied_by_a_factor_of_ten)
                      "");
 }
 
-/** dsgd_run_encodes() and what a report reads of a manifest name the algorithms whose time it changes. */
+/** dsgd_run_encodes() and what a report reads of a manifest name the algorithms whose time it
+ * changes. */
 TEST(who_encodes_says_so)
 {
     static const char *const words[] = {"encoding", "density", "rank"};

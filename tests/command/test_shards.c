@@ -184,7 +184,8 @@ TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
                   "another folder with -o, or --force");
 }
 
-/** Its manifest is as today, but its rows lack a cell: under today's header all cells behind would be wrong. */
+/** Its manifest is as today, but its rows lack a cell: under today's header all cells behind would
+ * be wrong. */
 TEST(rows_of_another_version_do_not_come_under_this_header)
 {
     write_sweep();
@@ -318,7 +319,9 @@ static double children_cpu_s(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/** 90 kinds of runs, of which a step takes seconds: what it takes itself is bounded all the same. */
+/**
+ * 90 kinds of runs, of which a step takes seconds: what it takes itself is bounded all the same.
+ */
 TEST(an_estimate_of_large_runs_takes_seconds_itself)
 {
     write_file("large.yaml", "platform: {name: dgx-h100, host_bandwidth: {sweep: {from: 1GB/s, to: "

@@ -218,7 +218,8 @@ static long most_memory(void)
     return usage.ru_maxrss;
 }
 
-/** Of 100,000 runs there is one plan and one manifest: 4 KB of each; with all parameters of each it was 160. */
+/** Of 100,000 runs there is one plan and one manifest: 4 KB of each; with all parameters of each it
+ * was 160. */
 TEST_RANGE(a_run_more_takes_kilobytes, 0, 2) /* _i: of what is swept */
 {
     static const char *const swept[] = {"exchange.fusion", "workload.step"};

@@ -11,7 +11,7 @@
 
 enum { WORKERS = 16, MOST_TRACKS = 4096, OF_HOST = 20000, FIRST_OUT = 100, FIRST_IN = 10000 };
 
-/* --- the trace event format --------------------------------------------------------------------- */
+/* --- the trace event format ------------------------------------------------------------------- */
 
 /** Where the last interval of a track begins and ends, in microseconds. */
 typedef struct track {
@@ -172,7 +172,7 @@ static double of_window(const char *key)
     return number_in(json_object_get(t.json, "otherData"), key);
 }
 
-/* --- against the results ------------------------------------------------------------------------ */
+/* --- against the results ---------------------------------------------------------------------- */
 
 /** Every algorithm, with workers who are late now and then, and one who always is. */
 static void write_all(const char *exchange)
@@ -250,7 +250,7 @@ TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
     close_trace();
 }
 
-/* --- windows ------------------------------------------------------------------------------------ */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 /** Seconds of a state of a worker within [since_s, end_s], of the trace in `t`. */
 static double within(size_t worker, const char *name, double since_s, double end_s)
@@ -317,7 +317,7 @@ TEST_RANGE(a_window_is_a_part_of_the_whole, 0, 3)
     close_trace();
 }
 
-/* --- charts ------------------------------------------------------------------------------------- */
+/* --- charts ----------------------------------------------------------------------------------- */
 
 static const char four[] = "name: four\nplatform: {topology: switch, host_bandwidth: 2GB/s}\n"
                            "network: nics\nworkload: {bytes: 100MB, step: 300ms, samples: 32}\n"
@@ -354,7 +354,8 @@ TEST_RANGE(a_chart_shows_who_waits_for_the_straggler_and_what_is_late, 0, 2)
     ck_assert_str_eq(output, charts[_i]);
 }
 
-/** A stage's line has its passes, and between them its bubble; so has its track. Backward is twice as long. */
+/** A stage's line has its passes, and between them its bubble; so has its track. Backward is twice
+ * as long. */
 TEST(stages_are_shown_with_their_bubbles)
 {
     write_file("e.yaml", "platform: idle-switch\nworkers: 2\nalgorithms: [allreduce]\n"
@@ -399,7 +400,8 @@ TEST(a_run_that_fails_is_shown_until_then)
     ck_assert_has(output, "<1");
 }
 
-/** Who has failed, under an algorithm that goes on; and for what all stand still, under one that restarts. */
+/** Who has failed, under an algorithm that goes on; and for what all stand still, under one that
+ * restarts. */
 TEST(failures_are_shown_with_what_they_cost)
 {
     write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1k, step: 1s, samples: 8}\n"
@@ -500,7 +502,7 @@ TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
     close_trace();
 }
 
-/* --- for other simulators ----------------------------------------------------------------------- */
+/* --- for other simulators --------------------------------------------------------------------- */
 
 /** Operations of GOAL, of all ranks; a message's two ends have its tag. */
 enum { MOST_OPERATIONS = 4096 };
@@ -512,7 +514,8 @@ static struct edge {
     int after, before;
 } edges[4 * MOST_OPERATIONS];
 
-/** When the last one ends, of messages that take latency and bytes, none of which waits for another's bytes. */
+/** When the last one ends, of messages that take latency and bytes, none of which waits for
+ * another's bytes. */
 static double evaluated_s(const char *goal, double latency_s, double bytes_per_s)
 {
     int n = 0, n_edges = 0, first = 0, id = 0, before = 0, peer = 0, tags[MOST_OPERATIONS] = {0};
@@ -628,7 +631,7 @@ TEST(all_ranks_of_a_chakra_trace_have_the_same_collectives)
     ck_assert_str_eq(read_file("n"), " 5 3 ");
 }
 
-/* --- bad input ---------------------------------------------------------------------------------- */
+/* --- bad input -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *arguments, *sentence;

@@ -1,6 +1,7 @@
 /**
  * @file test_tune.c
- * `dsgd tune`: the known best rate of a quadratic, what is tried with which seeds, and what is said.
+ * `dsgd tune`: the known best rate of a quadratic, what is tried with which seeds, and what is
+ * said.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
@@ -128,7 +129,8 @@ TEST(what_diverges_is_last_and_said)
     expect(tuned, "optimizer: {lr: 0.125}");
 }
 
-/** Where the rate rises with the steps, a large one is sooner at the target, and then grows without end. */
+/** Where the rate rises with the steps, a large one is sooner at the target, and then grows without
+ * end. */
 static const struct {
     const char *rates, *said, *best; /* of tune.csv */
 } traps[] = {
@@ -303,7 +305,8 @@ TEST(the_best_accuracy_at_the_end_is_the_highest)
     ck_assert_str_eq(awk("NR > 1 && $9 > last && NR > 2; {last = $9}", "r/tune.csv"), "");
 }
 
-/** From another folder, of an experiment that names a file beside it: the command that is printed runs. */
+/** From another folder, of an experiment that names a file beside it: the command that is printed
+ * runs. */
 TEST(the_last_line_is_a_command_that_runs)
 {
     const char *const rest = strstr(quadratic, "workload:");
@@ -361,7 +364,7 @@ TEST(of_what_learns_nothing_a_rate_or_a_target_is_refused)
     expect(tune("r", "--set workers=4 --target loss=1", 2), "so there is no loss to reach");
 }
 
-/* --- failures ----------------------------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------------------------- */
 
 /** A failure an hour, a checkpoint of 30 s. */
 static const char failing[] = "platform: idle-switch\n"
@@ -380,8 +383,8 @@ static double goodput_of(const char *file, const char *options, int run)
 }
 
 /**
- * The best of seven intervals by equal factors of two has the goodput of Daly's, to within 3 %, and four
- * times as long ones, or a quarter, do not.
+ * The best of seven intervals by equal factors of two has the goodput of Daly's, to within 3 %, and
+ * four times as long ones, or a quarter, do not.
  */
 TEST(the_interval_of_young_and_daly_is_found)
 {

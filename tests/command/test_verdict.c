@@ -324,7 +324,8 @@ TEST_ROWS(nobody_wins_by_a_trap, cases)
                       dsgd_xprintf("%s; %s", *target == '\0' ? "4 GPUs" : "", cases[_i].note));
 }
 
-/** Without drawn steps two seeds differ in times where an algorithm says that it draws, and nowhere else. */
+/** Without drawn steps two seeds differ in times where an algorithm says that it draws, and nowhere
+ * else. */
 TEST(who_draws_is_who_says_so)
 {
     char *names = dsgd_xstrdup("");
@@ -361,7 +362,8 @@ static const struct {
     {"--set placement=random", true},
 };
 
-/** A verdict speaks of seeds where another one could say something else; the note repeats what was given. */
+/** A verdict speaks of seeds where another one could say something else; the note repeats what was
+ * given. */
 TEST_ROWS(seeds_are_spoken_of_where_chance_is, chances)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 100M, step: 100ms, "
@@ -395,7 +397,8 @@ static const char *const imbalances[] = {
     "data, per_row: 1ms", /* of samples that are drawn */
 };
 
-/** Two seeds differ in times, and are spoken of, with the kinds of imbalance that say so, and no others. */
+/** Two seeds differ in times, and are spoken of, with the kinds of imbalance that say so, and no
+ * others. */
 TEST_ROWS(a_kind_of_imbalance_is_drawn_as_it_says, imbalances)
 {
     const char *const row = imbalances[_i];

@@ -503,7 +503,9 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
     }
 }
 
-/* Networks that one launch computes, and data of features that are or are not a multiple of four. */
+/*
+ * Networks that one launch computes, and data of features that are or are not a multiple of four.
+ */
 static const model_spec chained_specs[] = {
     {"logreg", {NULL, 0, {0}}},       {"hyperplane", {NULL, 0, {0}}},
     {"mlp", {NULL, 0, {0}}},          {"mlp", {"hidden", 2, {65, 34}}},

@@ -49,8 +49,8 @@ static const char *next_line(char **text)
     return *text == NULL || **text == '\0' ? NULL : strsep(text, "\n");
 }
 
-/** The output without wall times: blank below a head `wall (s)`, also one of two lines, down to the end
- * of the table. */
+/** The output without wall times: blank below a head `wall (s)`, also one of two lines, down to the
+ * end of the table. */
 static char *without_wall_times(const char *output)
 {
     enum { WIDTH = 8 };
@@ -378,7 +378,7 @@ TEST_RANGE(a_task_is_failed_by_its_start_and_passed_by_its_solution, 0, n_lesson
     ck_assert_has(output, "passed: ");
 }
 
-/* --- the harness itself, and what `dsgd task` refuses ------------------------------------------ */
+/* --- the harness itself, and what `dsgd task` refuses ----------------------------------------- */
 
 static const struct {
     const char *formula;

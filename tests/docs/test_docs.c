@@ -289,7 +289,9 @@ TEST(every_place_has_this_version)
     ck_assert_str_eq(printed, "dsgd " DSGD_VERSION "\ndsgd-replay " DSGD_VERSION "\n");
 }
 
-/** The records of a run on another machine, as MANUAL.md has it: the lines are run as they stand. */
+/**
+ * The records of a run on another machine, as MANUAL.md has it: the lines are run as they stand.
+ */
 TEST(records_travel_as_the_manual_says)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
@@ -382,7 +384,8 @@ TEST(the_quick_start_gives_the_table_of_the_readme)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-/** The rows `| question | `dsgd ...` | **number** ... |`, in their order: later ones read results of those before. */
+/** The rows `| question | `dsgd ...` | **number** ... |`, in their order: later ones read results
+ * of those before. */
 TEST(the_commands_of_the_readme_answer_as_it_says)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";

@@ -241,7 +241,9 @@ static pid_t process_of(pid_t thread)
     return process;
 }
 
-/** Reads or writes half of the bytes in the place of the other process. Their number; -1: cannot. */
+/**
+ * Reads or writes half of the bytes in the place of the other process. Their number; -1: cannot.
+ */
 static int64_t do_half(const struct seccomp_notif *asked)
 {
     enum { MOST = 1 << 16 };

@@ -26,8 +26,8 @@ typedef struct inject_call {
     const char *name;
     long numbers[4]; /* -1: none; the first is -1: the shim's, numbers[1] */
     int ways[INJECT_MOST_WAYS];
-    char
-        names; /* what the label says: 'd': the file of descriptor 0; '0', '1': path in argument 0, 1 */
+    char names; /* what the label says: 'd': the file of descriptor 0; '0', '1': path in argument 0,
+                   1 */
 } inject_call;
 
 extern const inject_call inject_calls[];

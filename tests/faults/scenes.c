@@ -55,7 +55,8 @@ static char *read_text(const char *folder, const char *name, size_t *n)
     return text;
 }
 
-/** How many separators are before the cell of wall times: commas before `wall_s`; -1: there is none. */
+/** How many separators are before the cell of wall times: commas before `wall_s`; -1: there is
+ * none. */
 static int wall_column(const char *text)
 {
     int n = 1;
@@ -67,7 +68,9 @@ static int wall_column(const char *text)
     return -1;
 }
 
-/** Overwrites times of the wall: a column of tables, and the last word of printed lines with ones. */
+/**
+ * Overwrites times of the wall: a column of tables, and the last word of printed lines with ones.
+ */
 static void blank_wall(char *text, size_t n, bool is_printed)
 {
     const int wall = wall_column(text);

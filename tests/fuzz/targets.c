@@ -480,7 +480,8 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
     }
 }
 
-/** All lines are comments, data, and variables or arrays of texts and numbers: nothing that gnuplot does. */
+/** All lines are comments, data, and variables or arrays of texts and numbers: nothing that gnuplot
+ * does. */
 static void expect_variables(char *script)
 {
 #define VALUE "('([^']|'')*'|[-+.0-9a-zA-Z]+)"

@@ -39,7 +39,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
     return status;
 }
 
-/* --- what is kept ------------------------------------------------------------------------------ */
+/* --- what is kept ----------------------------------------------------------------------------- */
 
 /** The data of seed @p seed, of a default source but for its number of points. */
 static dsgd_data *opened(const char *source, const char *option, double value, uint64_t seed,

@@ -218,7 +218,8 @@ TEST(encodings_that_say_so_and_no_others_have_the_vector_as_their_mean)
         }
 }
 
-/** Of 3,000 normal numbers, of top_k even ones; of qsgd and uniform it is a bound. NAN: it depends on values. */
+/** Of 3,000 normal numbers, of top_k even ones; of qsgd and uniform it is a bound. NAN: it depends
+ * on values. */
 TEST(a_contraction_is_what_an_encoding_keeps)
 {
     static const struct {

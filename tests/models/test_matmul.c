@@ -241,7 +241,9 @@ static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned
 
 SUITE(matmul, "products", .seconds = 120);
 
-/** _i: which operands are turned, whether C is added to, whether rows have gaps; a bias and a ReLU */
+/**
+ * _i: which operands are turned, whether C is added to, whether rows have gaps; a bias and a ReLU
+ */
 TEST_RANGE(products_are_sums_of_products, 0, 32)
 {
     static const size_t sizes[] = {0,  1,  2,  3,  4,  5,  7,  8,  9, 15,

@@ -313,7 +313,8 @@ TEST(a_block_that_unpacks_to_less_is_refused)
 }
 
 #if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER) /* which map terabytes */
-/** Though its packed bytes could make it, and its checksum is right: there is no memory for it here. */
+/** Though its packed bytes could make it, and its checksum is right: there is no memory for it
+ * here. */
 TEST(a_block_of_more_than_a_gibibyte_is_refused_before_it_is_allocated)
 {
     enum { N_PACKED = 1100000 };

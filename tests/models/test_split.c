@@ -220,7 +220,8 @@ TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
     dsgd_sampler_free(sampler);
 }
 
-/** Sets of samples, apart from each other, each once in an epoch; a worker with less than one repeats its own. */
+/** Sets of samples, apart from each other, each once in an epoch; a worker with less than one
+ * repeats its own. */
 TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
            4) /* _i: split, whether batches are filled */
 {

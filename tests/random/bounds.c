@@ -117,7 +117,9 @@ static bool is_even(const trial *t)
     return even;
 }
 
-/** Whether GPUs compute for what is exchanged, too: encodings, and sums among the hosts of a stage. */
+/**
+ * Whether GPUs compute for what is exchanged, too: encodings, and sums among the hosts of a stage.
+ */
 static bool computes_beside(const trial *t)
 {
     static const char *const encoding[] = {"ef21", "choco", "top_k", "ok_topk", "power_sgd", NULL};
@@ -127,7 +129,8 @@ static bool computes_beside(const trial *t)
            number_in(inner, "tensor") > 1 || number_in(inner, "shards") > 1;
 }
 
-/** Where nobody is slow, hosts compute what the workload says in a step, and at the end a part of one that is not over. */
+/** Where nobody is slow, hosts compute what the workload says in a step, and at the end a part of
+ * one that is not over. */
 char *work_is_conserved(const trial *t)
 {
     const json_t *const run = trial_first(t);
@@ -175,8 +178,9 @@ char *pipelines_have_their_bubbles(const trial *t)
 }
 
 /**
- * Nobody sends faster than a NIC carries, or what is left of one that fails: of gossip, whose messages to two neighbours leave at
- * once. Those of the last step may be under way at the end, and others be as many steps ahead of one that fails as they are away.
+ * Nobody sends faster than a NIC carries, or what is left of one that fails: of gossip, whose
+ * messages to two neighbours leave at once. Those of the last step may be under way at the end, and
+ * others be as many steps ahead of one that fails as they are away.
  */
 char *no_nic_carries_more(const trial *t)
 {
@@ -220,7 +224,8 @@ static double gradient_bytes(const json_t *workload)
                        : number_in(workload, "bytes");
 }
 
-/** An allreduce sends what its name says: 2 (P - 1) vectors, or each of P one to each of log2(P). Who is ahead has begun the next. */
+/** An allreduce sends what its name says: 2 (P - 1) vectors, or each of P one to each of log2(P).
+ * Who is ahead has begun the next. */
 char *allreduces_send_their_bytes(const trial *t)
 {
     static const char *const hows[] = {"ring", "bruck", "rabenseifner", "recursive_doubling"};
@@ -247,7 +252,8 @@ char *allreduces_send_their_bytes(const trial *t)
                : NULL;
 }
 
-/** What a message costs is paid at least once: where one of its costs is ten seconds, a run of allreduces or gossip takes ten or more. */
+/** What a message costs is paid at least once: where one of its costs is ten seconds, a run of
+ * allreduces or gossip takes ten or more. */
 char *each_second_counts(const trial *t)
 {
     static const char *const costs[][2] = {{"host_latency", "island_latency"},

@@ -71,7 +71,9 @@ static part one_of(source *s, const char *key, const char *path, bool as_path)
     return p;
 }
 
-/** Of those in traces/KIND; of platforms also what `dsgd import` has written into $DSGD_IMPORTED. */
+/**
+ * Of those in traces/KIND; of platforms also what `dsgd import` has written into $DSGD_IMPORTED.
+ */
 static part shipped(source *s, const char *key, const char *kind)
 {
     const char *const imported = getenv("DSGD_IMPORTED");

@@ -9,7 +9,8 @@
 #include "base/status.h"
 #include "tests/random/trial.h"
 
-/** SimGrid takes times as the same that are closer: messages and steps one after another add up to so much each. */
+/** SimGrid takes times as the same that are closer: messages and steps one after another add up to
+ * so much each. */
 static const double simgrid_precision_s = 1e-12;
 
 /* --- laws: NULL, or what is wrong ------------------------------------------------------------- */
@@ -89,9 +90,10 @@ static char *numerics_change_no_time(const trial *t)
 }
 
 /**
- * By how much the run's time differs where all NICs, or worker 1's steps, have the next number of twelve digits: where workers
- * send on as messages arrive, by links that they share, differences grow from step to step, in some runs to a hundredth of the
- * time; and of two events at one instant, such as a gradient and the message that cancels it, either may be the first.
+ * By how much the run's time differs where all NICs, or worker 1's steps, have the next number of
+ * twelve digits: where workers send on as messages arrive, by links that they share, differences
+ * grow from step to step, in some runs to a hundredth of the time; and of two events at one
+ * instant, such as a gradient and the message that cancels it, either may be the first.
  */
 static double amplified_s(const trial *t)
 {
@@ -110,13 +112,15 @@ static double amplified_s(const trial *t)
                 fabs(trial_changed_s(t, "n", &late, &why) - s));
 }
 
-/** What is computed, or solved, without SimGrid is what its messages would have given, ties included. */
+/** What is computed, or solved, without SimGrid is what its messages would have given, ties
+ * included. */
 static char *every_message_gives_the_same(const trial *t)
 {
     const bool at_once =
         trial_value(&t->runs, 0, "compute_share") == 0 && !is_synchronous(t->experiment);
     if (t->diverged || fails(t) || at_once)
-        return not_asked; /* at_once: steps that take no time all end at one instant, in any order */
+        return not_asked; /* at_once: steps that take no time all end at one instant, in any order
+                           */
     part changed = part_copy(t->experiment);
     char *why = NULL;
     const double s = trial_value(&t->runs, 0, "virtual_s");
@@ -154,7 +158,9 @@ static char *bandwidth_is_never_slower(const trial *t)
     return why;
 }
 
-/** Whether all workers, and their places, are told apart by nothing, and as many as all trees need. */
+/**
+ * Whether all workers, and their places, are told apart by nothing, and as many as all trees need.
+ */
 static bool is_symmetric(const json_t *run)
 {
     const json_t *const platform = json_object_get(run, "platform");
@@ -241,9 +247,9 @@ static char *places_are_alike(const trial *t)
 }
 
 /**
- * On a plain switch both networks give the same, within 2 % as the manual says, but where times decide who meets whom; where more
- * is shared than NICs, `nics` knows less of it and is no slower: of synchronous algorithms, as others may do with what they save
- * what they like.
+ * On a plain switch both networks give the same, within 2 % as the manual says, but where times
+ * decide who meets whom; where more is shared than NICs, `nics` knows less of it and is no slower:
+ * of synchronous algorithms, as others may do with what they save what they like.
  */
 static char *networks_agree(const trial *t)
 {
@@ -278,8 +284,8 @@ static char *what_never_comes_costs_nothing(const trial *t)
 }
 
 /**
- * A run is its first half, a checkpoint, and its second half: after a failure in the middle of that, it is the second half that is
- * done again. Of allreduces, which end together.
+ * A run is its first half, a checkpoint, and its second half: after a failure in the middle of
+ * that, it is the second half that is done again. Of allreduces, which end together.
  */
 static char *runs_split_at_checkpoints(const trial *t)
 {

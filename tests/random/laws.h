@@ -10,8 +10,8 @@ typedef enum verdict { HOLDS, REFUSED, BROKEN } verdict;
 
 /**
  * Runs an experiment in @p folder, which may have results of others, in all ways that are to agree.
- * BROKEN: *why, which the caller frees, begins with the law's name and a colon. REFUSED: *why is the
- * program's sentence.
+ * BROKEN: *why, which the caller frees, begins with the law's name and a colon. REFUSED: *why is
+ * the program's sentence.
  */
 verdict laws_check(const char *folder, const part *experiment, char **why);
 

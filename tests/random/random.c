@@ -1,8 +1,9 @@
 /**
  * @file random.c
- * dsgd_random SEED: tries a random experiment, and makes it small if a law does not hold. dsgd_random FIRST COUNT: tries that many, from
- * that seed on, shows those of which a law does not hold, and counts. dsgd_random FIRST COUNT FOLDER only writes them there. Two in
- * three of those that would be refused are mended first.
+ * dsgd_random SEED: tries a random experiment, and makes it small if a law does not hold.
+ * dsgd_random FIRST COUNT: tries that many, from that seed on, shows those of which a law does not
+ * hold, and counts. dsgd_random FIRST COUNT FOLDER only writes them there. Two in three of those
+ * that would be refused are mended first.
  */
 #include "base/status.h"
 #include "tests/random/draw.h"

@@ -20,7 +20,8 @@ typedef struct trial {
 /** What a law says of an experiment that it is not about; NULL: it holds; else what is wrong. */
 extern char not_asked[];
 
-/** The exit status of a command of the shell in the folder, or of `dsgd ARGUMENTS`; 128 and more for a signal. */
+/** The exit status of a command of the shell in the folder, or of `dsgd ARGUMENTS`; 128 and more
+ * for a signal. */
 int trial_shell(const trial *t, char **output, const char *words);
 int trial_run(const trial *t, char **output, const char *arguments);
 
@@ -30,7 +31,8 @@ void trial_write(const char *folder, const char *name, const part *experiment);
 /** Runs FILE.yaml into the folder NAME; NULL, or what went wrong. */
 char *trial_run_into(const trial *t, const char *name, const char *file, const char *options);
 
-/** A changed experiment's first run; *why where it does not run (refused: not_asked): its virtual time, NAN then, or all columns. */
+/** A changed experiment's first run; *why where it does not run (refused: not_asked): its virtual
+ * time, NAN then, or all columns. */
 double trial_changed_s(const trial *t, const char *name, const part *experiment, char **why);
 dsgd_csv trial_changed(const trial *t, const char *name, const part *experiment, char **why);
 
@@ -49,7 +51,8 @@ double hosts_of(const json_t *run);
 const char *algorithm_of(const part *experiment);
 bool is_synchronous(const part *experiment);
 
-/** Whether it is one of those whose exchanges end with the step, and none hides behind the next ones. */
+/** Whether it is one of those whose exchanges end with the step, and none hides behind the next
+ * ones. */
 bool ends_together(const part *experiment);
 
 /** Whether parts of gradients, or late ones, are dropped. */

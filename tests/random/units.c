@@ -7,7 +7,9 @@
 #include "tests/random/trial.h"
 #include "traces/platform.h"
 
-/** By how much a number grows where each second, and each byte, of an experiment becomes so many. */
+/**
+ * By how much a number grows where each second, and each byte, of an experiment becomes so many.
+ */
 static double growth(const char *unit, double time, double size)
 {
     static const char *const units[] = {"s",   "bytes",     "bytes/s", "s/B",
@@ -25,7 +27,8 @@ static bool is_factor(const json_t *mapping)
     return json_is_true(json_object_get(mapping, "scale"));
 }
 
-/** The values of a mapping, of an option each. A manifest has tables as pairs, and names under `name`. */
+/** The values of a mapping, of an option each. A manifest has tables as pairs, and names under
+ * `name`. */
 static void regrow_fields(json_t *mapping, const dsgd_option *fields, double time, double size)
 {
     const double time_of = is_factor(mapping) ? 1 : time;
@@ -82,8 +85,9 @@ static void drop_nothings(json_t *value)
 }
 
 /**
- * Whether files or tables of machines, which have their own seconds, are in it; hosts have 1 Gf. Where messages of some latency share
- * a NIC with others of none, these have the share that SimGrid gives to a latency of 1 s.
+ * Whether files or tables of machines, which have their own seconds, are in it; hosts have 1 Gf.
+ * Where messages of some latency share a NIC with others of none, these have the share that SimGrid
+ * gives to a latency of 1 s.
  */
 static bool has_own_seconds(const json_t *run)
 {
@@ -136,9 +140,9 @@ static double regrown_s(const trial *t, const char *name, double time, double si
 }
 
 /**
- * Where all takes twice as long, or everything has twice the bytes: no time and no size is hidden in
- * the program, but for the instant that messages at a server are apart, a few bytes of a message's
- * head, and DDP's buckets.
+ * Where all takes twice as long, or everything has twice the bytes: no time and no size is hidden
+ * in the program, but for the instant that messages at a server are apart, a few bytes of a
+ * message's head, and DDP's buckets.
  */
 char *no_unit_is_hidden(const trial *t)
 {

@@ -175,8 +175,9 @@ TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
 }
 
 /**
- * Steps under way at the end bias a rate by (1 - c) / 2 steps per worker if none counts, c the squared coefficient
- * of variation: of 5 steps by 10 % for constant ones, by 7.5 % of gamma's with c = 1/4. (c = 1: exponential.)
+ * Steps under way at the end bias a rate by (1 - c) / 2 steps per worker if none counts, c the
+ * squared coefficient of variation: of 5 steps by 10 % for constant ones, by 7.5 % of gamma's with
+ * c = 1/4. (c = 1: exponential.)
  */
 TEST_RANGE(a_rate_has_no_bias_by_steps_that_time_cuts_short, 0, 4)
 {
@@ -239,7 +240,8 @@ TEST_RANGE(a_ring_sends_what_its_closed_form_says, 0, 3)
     ck_assert_double_eq_tol(r->bytes, p * r->sent_mean_bytes, 1);
 }
 
-/** Short vectors, and long ones of a power of two and of another number of workers; and by another limit. */
+/** Short vectors, and long ones of a power of two and of another number of workers; and by another
+ * limit. */
 TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
 {
     static const struct {
@@ -316,7 +318,8 @@ TEST(loads_are_those_of_each_nic_and_island_link)
 
 /**
  * Each link is told once, whatever the network calls it: on a switch, and in a torus of SimGrid's,
- * whose links are in the order of their names, so that the first of equals is the same in every run.
+ * whose links are in the order of their names, so that the first of equals is the same in every
+ * run.
  */
 TEST_RANGE(loads_are_told_once_and_in_one_order, 0, 2)
 {

@@ -79,7 +79,9 @@ TEST(its_time_is_drawn_anew)
     c->config.until.steps = 2;
     support_imbalance_number(c, "ramp", "seconds", 0.5);
     support_set(dsgd_about_find(dsgd_imbalance_kinds, "ramp"), c->imbalance[0].params, "rotate", 1);
-    /* Worker 0: 1 s; 1.5 s given up after 0.25 s; the third draw is 1 s. Worker 1: the other way. */
+    /*
+     * Worker 0: 1 s; 1.5 s given up after 0.25 s; the third draw is 1 s. Worker 1: the other way.
+     */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.5 + 0.25 + 1.5, 1e-12);
 }
 

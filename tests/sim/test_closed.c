@@ -9,9 +9,9 @@
 #include "tests/support/support.h"
 
 /**
- * SimGrid does not tell apart events of one nanosecond: messages of some bytes, 16 of drop_compute's
- * allgathers in a ring, come that much early, round by round; as do the parts of workers whom
- * activations reach nanoseconds before something else.
+ * SimGrid does not tell apart events of one nanosecond: messages of some bytes, 16 of
+ * drop_compute's allgathers in a ring, come that much early, round by round; as do the parts of
+ * workers whom activations reach nanoseconds before something else.
  */
 static const double early_s = 1e-8;
 
@@ -190,7 +190,7 @@ TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0,
     }
 }
 
-/* --- partial collectives and groups ------------------------------------------------------------ */
+/* --- partial collectives and groups ----------------------------------------------------------- */
 
 /**
  * Everyone at another time: of workers who come at one instant, rounding decides whom another's

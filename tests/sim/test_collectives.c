@@ -17,7 +17,8 @@ TEST(recursive_doubling_takes_its_closed_form)
                  BITS * phase_s);
 }
 
-/** Each number is added n - 1 times, whoever does it; by a ring and by Bruck each member does as much. */
+/** Each number is added n - 1 times, whoever does it; by a ring and by Bruck each member does as
+ * much. */
 TEST_RANGE(an_allreduce_adds_each_number_once_per_other_member, 2, 25)
 {
     const double whole = 1e6;
@@ -112,7 +113,9 @@ TEST_RANGE(a_fold_costs_one_reduction_and_one_copy_more, 0, 5)
     expect_close(measured_s, dsgd_log2(p) * phase_s + phase_s + copy_s);
 }
 
-/** Seconds of a phase's overhead and latency, and of all bytes of a vector on the wire and added. */
+/**
+ * Seconds of a phase's overhead and latency, and of all bytes of a vector on the wire and added.
+ */
 static double without_a_fold_s(int p)
 {
     const int phases = 2 * (dsgd_log2(p) + ((p & (p - 1)) != 0));

@@ -7,7 +7,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* --- splits ------------------------------------------------------------------------------------- */
+/* --- splits ----------------------------------------------------------------------------------- */
 
 /* Set before the simulation forks. */
 static int size; /* of the groups that are tested */
@@ -91,7 +91,7 @@ TEST(a_split_has_the_members_of_each_colour_in_order)
         }
 }
 
-/* --- one collective per step -------------------------------------------------------------------- */
+/* --- one collective per step ------------------------------------------------------------------ */
 
 typedef void collective_verb(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
@@ -211,7 +211,7 @@ TEST_RANGE(a_group_of_some_takes_what_a_run_of_as_many_takes, 0, N_COLLECTIVES *
     }
 }
 
-/* --- closed forms ------------------------------------------------------------------------------- */
+/* --- closed forms ----------------------------------------------------------------------------- */
 
 static double step_of(collective_verb *verb, dsgd_collective how)
 {
@@ -220,7 +220,8 @@ static double step_of(collective_verb *verb, dsgd_collective how)
     return support_ok(case_of(verb, 24, how))->result.virtual_s / 10 - 1;
 }
 
-/** Groups of 8 = 2^3, of 1 MB: m messages' overheads and latencies, and bytes on the wire and added. */
+/** Groups of 8 = 2^3, of 1 MB: m messages' overheads and latencies, and bytes on the wire and
+ * added. */
 static void expect_form(double measured_s, double m, double sent, double added)
 {
     expect_close(measured_s, m * (overhead_s + latency_s) +
@@ -291,7 +292,7 @@ TEST_ROWS(traffic_is_what_is_sent, declared)
     }
 }
 
-/* --- computed or as messages -------------------------------------------------------------------- */
+/* --- computed or as messages ------------------------------------------------------------------ */
 
 static void free_switch(support_case *c)
 {
@@ -350,7 +351,7 @@ TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0, 3 * N_VERB
     }
 }
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void scatters_and_gathers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
@@ -490,7 +491,7 @@ TEST(a_reduce_changes_the_root_alone)
         }
 }
 
-/* --- order --------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 static void pairs(const dsgd_colouring *at, int *colour)
 {
@@ -637,7 +638,7 @@ TEST_ROWS(misused_communicators_stop_the_program_with_a_sentence, misuses)
     support_expect_abort(c, misuses[_i].says);
 }
 
-/* --- groups that are found at run time ----------------------------------------------------------- */
+/* --- groups that are found at run time -------------------------------------------------------- */
 
 enum { FOUND = 72, IN_GROUP = 4 }; /* workers: more than a long has bits */
 

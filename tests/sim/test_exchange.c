@@ -259,7 +259,8 @@ TEST(tensors_are_fused_in_order_up_to_the_size)
     }
 }
 
-/** Three tensors of 1 MB are summed in one; of the fourth, all workers' rows are gathered, by doubling. */
+/** Three tensors of 1 MB are summed in one; of the fourth, all workers' rows are gathered, by
+ * doubling. */
 TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
 {
     static dsgd_tensors tensors[] = {{.elements = 250000, .count = 3, .uses = 1},

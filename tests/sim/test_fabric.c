@@ -1,11 +1,14 @@
 /**
  * @file test_fabric.c
- * HammingMesh and rails: routes, bisection and collectives beside what follows by hand from boards, rows, columns and nodes.
+ * HammingMesh and rails: routes, bisection and collectives beside what follows by hand from boards,
+ * rows, columns and nodes.
  *
- * HammingMesh of boards of a x b hosts, x boards in a row, y in a column, ports of B bytes/s. A cut between the halves of all rows meets b y
- * rows of hosts; x / 2 boards of each have two ports to that row's switch: x b y B pass each way. Half of the a b x y hosts send
- * through it: 2 B / a each, 1 / (2 a) of the 4 B that four ports inject. A ring goes along a row, out by one port of each host and in by
- * another, so that rings by dimension sum with B: n bytes take 2 n / B, less the last share, and 2 (a x - 1 + b y - 1) messages.
+ * HammingMesh of boards of a x b hosts, x boards in a row, y in a column, ports of B bytes/s. A cut
+ * between the halves of all rows meets b y rows of hosts; x / 2 boards of each have two ports to
+ * that row's switch: x b y B pass each way. Half of the a b x y hosts send through it: 2 B / a
+ * each, 1 / (2 a) of the 4 B that four ports inject. A ring goes along a row, out by one port of
+ * each host and in by another, so that rings by dimension sum with B: n bytes take 2 n / B, less
+ * the last share, and 2 (a x - 1 + b y - 1) messages.
  */
 #include "sim/exchange/plan.h"
 #include "sim/network/machine.h"
@@ -26,7 +29,8 @@ static dsgd_platform mesh(double *size)
                            .island_nics = 1};
 }
 
-/* Nodes of eight GPUs, of which each has a NIC: on one crossbar, which is a full fat tree, or on rails. */
+/* Nodes of eight GPUs, of which each has a NIC: on one crossbar, which is a full fat tree, or on
+ * rails. */
 static dsgd_platform nodes(dsgd_platform_topology topology)
 {
     return (dsgd_platform){.topology = topology,
@@ -197,7 +201,8 @@ TEST(rings_by_dimension_take_their_closed_form)
 
 enum { GPUS = 32, RAILS = 8 };
 
-/* By rings first within nodes, by halving, and by a tree over powers of two no message crosses rails between nodes. */
+/* By rings first within nodes, by halving, and by a tree over powers of two no message crosses
+ * rails between nodes. */
 TEST(rails_alone_are_as_good_as_a_full_tree_for_collectives_that_stay_on_them)
 {
     static const struct {

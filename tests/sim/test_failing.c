@@ -40,7 +40,8 @@ static double all_causes_s(const dsgd_failing_times *t)
 
 SUITE(failing, "restart", .seconds = 120);
 
-/** A failure half a step behind each tenth: T is what detection, repair, restart and half a step take. */
+/** A failure half a step behind each tenth: T is what detection, repair, restart and half a step
+ * take. */
 TEST(goodput_is_that_of_a_constant_cost)
 {
     enum { N = 9 };
@@ -61,7 +62,8 @@ TEST(goodput_is_that_of_a_constant_cost)
     ck_assert_double_eq_tol(t.lost_s, N * 0.5, 1e-6);
 }
 
-/** Blocking ones of 2 s every 10 steps, and a failure 7 s behind one; beside the steps, 1.5 s behind. */
+/** Blocking ones of 2 s every 10 steps, and a failure 7 s behind one; beside the steps, 1.5 s
+ * behind. */
 TEST_RANGE(what_is_lost_is_since_the_last_whole_checkpoint, 0, 2)
 {
     const bool blocking = _i == 0;
@@ -76,8 +78,8 @@ TEST_RANGE(what_is_lost_is_since_the_last_whole_checkpoint, 0, 2)
 }
 
 /**
- * 10 s before a failure at 100.5 s it is known: a checkpoint of 2 s follows the step that ends at 91 s, and 7 steps
- * and a half of those behind it are lost. 1 s before, there is no time for it.
+ * 10 s before a failure at 100.5 s it is known: a checkpoint of 2 s follows the step that ends at
+ * 91 s, and 7 steps and a half of those behind it are lost. 1 s before, there is no time for it.
  */
 TEST_RANGE(a_notice_is_time_for_a_checkpoint, 0, 4)
 {
@@ -115,8 +117,8 @@ TEST(a_checkpoint_is_of_all_gpus_of_a_worker)
 }
 
 /**
- * By Daly's model of Poisson failures, M e^(R/M) (e^((tau + C)/M) - 1) for tau; and his interval and Young's
- * are the best, of a sixteenth to eight times as long.
+ * By Daly's model of Poisson failures, M e^(R/M) (e^((tau + C)/M) - 1) for tau; and his interval
+ * and Young's are the best, of a sixteenth to eight times as long.
  */
 TEST(the_interval_of_young_and_daly_is_the_best)
 {
@@ -194,7 +196,8 @@ TEST(one_failure_for_ever_is_one)
 
 CASE("going on", .seconds = 60);
 
-/** It fails amid its fifth step, is away for less than the rest, and copies 1 GB over a link of 10 GB/s. */
+/** It fails amid its fifth step, is away for less than the rest, and copies 1 GB over a link of 10
+ * GB/s. */
 TEST_RANGE(who_comes_back_copies_a_live_model_over_its_link, 0, 3)
 {
     static dsgd_failure_event event = {1, 4.5, 0.25};
@@ -248,7 +251,8 @@ TEST(shared_copies_come_from_who_answers)
     ck_assert_double_gt(support_ok(c)->result.steps, 60 - 10);
 }
 
-/** K of M: three of four do, so that nobody waits for worker 1, until it asks for a model, and 0 goes. */
+/** K of M: three of four do, so that nobody waits for worker 1, until it asks for a model, and 0
+ * goes. */
 TEST(the_first_gradients_of_a_step_are_enough)
 {
     static dsgd_failure_event events[] = {{1, 4.5, 20}, {0, 30.5, DSGD_REPAIR_NEVER}};
@@ -266,7 +270,8 @@ TEST(the_first_gradients_of_a_step_are_enough)
     ck_assert_double_eq(got.failures.detect_s, 0);
 }
 
-/** The last of the six who are left, of exponential times: by the harmonic number, 0.1 (1 + ... + 1/6) s. */
+/** The last of the six who are left, of exponential times: by the harmonic number, 0.1 (1 + ... +
+ * 1/6) s. */
 TEST(a_step_takes_as_long_as_the_last_of_those_it_needs)
 {
     static dsgd_failure_event events[] = {{2, 0, DSGD_REPAIR_NEVER}, {5, 0, DSGD_REPAIR_NEVER}};
@@ -284,7 +289,8 @@ TEST(a_step_takes_as_long_as_the_last_of_those_it_needs)
                             0.004);
 }
 
-/** Of 8 learners, by 1 / (1 + f T): the others lose nothing of it; T: half a step, repair, restart, a question. */
+/** Of 8 learners, by 1 / (1 + f T): the others lose nothing of it; T: half a step, repair, restart,
+ * a question. */
 TEST(a_learner_that_fails_costs_its_own_time_alone)
 {
     enum { N = 9, P = 8 };
@@ -332,7 +338,9 @@ TEST(who_fails_in_its_first_step_has_told_what_it_takes)
     ck_assert_double_ge(got.steps, 60 - 2 / 4.0 - 1);
 }
 
-/** It fails in the step whose change it would send, and waits for the answer to what it asks then. */
+/**
+ * It fails in the step whose change it would send, and waits for the answer to what it asks then.
+ */
 TEST(who_comes_back_waits_for_its_answer_and_no_other)
 {
     static dsgd_failure_event event = {1, 4.5, 1};
@@ -346,7 +354,8 @@ TEST(who_comes_back_waits_for_its_answer_and_no_other)
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
 }
 
-/** Worker 1 fails in its fifth step. The other is `slack` steps ahead of it at most, until that is known. */
+/** Worker 1 fails in its fifth step. The other is `slack` steps ahead of it at most, until that is
+ * known. */
 TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
 {
     static dsgd_failure_event event = {1, 4.5, 0};
@@ -360,7 +369,8 @@ TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
     dsgd_failures_config *f = fail_at(c, 1, &event);
     f->detect_s = 6;
     const dsgd_run_result got = support_ok(c)->result;
-    /* It may begin its step 5 + slack when the other has made its fifth, or is known to have failed. */
+    /* It may begin its step 5 + slack when the other has made its fifth, or is known to have
+     * failed. */
     const double free_s = back ? 7.5 + 1 : 10.5;
     const double begun_s = fmax(5 + slack, free_s);
     const double others = 4 + (back ? floor(30.25 - 7.5 - 1e-3) : 0);
@@ -368,8 +378,9 @@ TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
 }
 
 /**
- * It has pushed a step, waits to be let go for one that is down, and fails then: once it is repaired it is
- * told, makes that step again, as one of the slowest, and waits until the other has made one, at 9.5 s.
+ * It has pushed a step, waits to be let go for one that is down, and fails then: once it is
+ * repaired it is told, makes that step again, as one of the slowest, and waits until the other has
+ * made one, at 9.5 s.
  */
 TEST(ssp_lets_nobody_wait_for_a_model_that_is_not_sent)
 {
@@ -475,8 +486,9 @@ static support_case *quorum(int workers, double seconds)
 }
 
 /**
- * Worker 1 fails amid the fifth step, which the others end when they know and are a communicator: 2 + 3 s
- * later. It is back in the first step behind its repair and restart, in which they wait for its copy.
+ * Worker 1 fails amid the fifth step, which the others end when they know and are a communicator: 2
+ * + 3 s later. It is back in the first step behind its repair and restart, in which they wait for
+ * its copy.
  */
 TEST_RANGE(those_who_are_there_go_on_and_wait_for_a_copy, 0, 3)
 {
@@ -520,7 +532,8 @@ static void alternating_work(dsgd_node *self)
 static const dsgd_algorithm alternating = {
     .about = {.name = "alternating"}, .work = alternating_work, .quorum = true};
 
-/** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and ends at 18 s. */
+/** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and
+ * ends at 18 s. */
 TEST_RANGE(a_deadline_follows_the_steps_that_have_been, 0, 5)
 {
     static dsgd_failure_event event = {1, 16.25, DSGD_REPAIR_NEVER};
@@ -568,7 +581,8 @@ TEST(goodput_of_a_quorum_is_that_of_a_constant_cost)
     for (int k = 0; k < N; k++) /* a step that takes 4.5 s, and eight before the next */
         events[k] = (dsgd_failure_event){k % P, 13.5 * k + 9.5, 4};
     const dsgd_run_result got = support_ok(c)->result;
-    /* Who fails loses half a step, its repair and the step in which it copies; the others wait 3.5 s. */
+    /* Who fails loses half a step, its repair and the step in which it copies; the others wait 3.5
+     * s. */
     const double t_s = (0.5 + 4 + 1 + (P - 1) * 3.5) / P;
     const double f_per_s = N / got.steps; /* of useful time: steps of a second */
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
@@ -629,8 +643,9 @@ TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
 }
 
 /**
- * Of a rank at which nothing is left out PowerSGD is an allreduce, and so it is when a worker was away that
- * had not sent anything: by two products residuals are what each has more than the mean, 0 in all.
+ * Of a rank at which nothing is left out PowerSGD is an allreduce, and so it is when a worker was
+ * away that had not sent anything: by two products residuals are what each has more than the mean,
+ * 0 in all.
  */
 TEST_RANGE(residuals_are_of_what_was_not_sent, 0, 2)
 {
@@ -652,7 +667,9 @@ TEST_RANGE(residuals_are_of_what_was_not_sent, 0, 2)
         ck_assert_double_eq_tol(got[1]->x[i], got[0]->x[i], 1e-9);
 }
 
-/** It fails in the second step of four, and is back in that; what all have alike is there at 4 s. */
+/**
+ * It fails in the second step of four, and is back in that; what all have alike is there at 4 s.
+ */
 TEST(who_comes_back_does_so_where_all_are_alike)
 {
     static dsgd_failure_event event = {1, 1.5, 0.25};
@@ -667,7 +684,8 @@ TEST(who_comes_back_does_so_where_all_are_alike)
     ck_assert_double_eq(got.steps, (4 * 20 - 1 - 3) / 4.0);
 }
 
-/** Both members of a row of Moshpit's, for any seed's rows: their others are gone, and nobody hangs. */
+/** Both members of a row of Moshpit's, for any seed's rows: their others are gone, and nobody
+ * hangs. */
 TEST(a_row_without_anybody_is_left_out)
 {
     static dsgd_failure_event events[7];
@@ -683,7 +701,9 @@ TEST(a_row_without_anybody_is_left_out)
     ck_assert_double_gt(got.steps, (8 * 60 - 7 * (20 + 3 + 7 + 3) - 8 * 8) / 8.0);
 }
 
-/** Its last pieces wait in its channel as it fails again; they are carried out when that is known. */
+/**
+ * Its last pieces wait in its channel as it fails again; they are carried out when that is known.
+ */
 TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
 {
     static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
@@ -705,7 +725,9 @@ TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
 
 CASE("by quorum, where workers differ", .seconds = 120);
 
-/** Eight models that differ and are never changed by a gradient; worker @p rank fails at @p at_s. */
+/**
+ * Eight models that differ and are never changed by a gradient; worker @p rank fails at @p at_s.
+ */
 static support_case *differ(const char *algorithm, int rank, double at_s, double repair_s)
 {
     static dsgd_failure_event event;
@@ -735,8 +757,9 @@ TEST_RANGE(all_go_on_when_they_know, 0, 5 * 8 * 2)
 }
 
 /**
- * Push-sum: what was under way to the dead comes back, so that sums of x and of weights are what they were.
- * The others come to the mean of what it did not have: (S - w x_dead) / (P - w), by one w for all elements.
+ * Push-sum: what was under way to the dead comes back, so that sums of x and of weights are what
+ * they were. The others come to the mean of what it did not have: (S - w x_dead) / (P - w), by one
+ * w for all elements.
  */
 TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
 {
@@ -827,7 +850,8 @@ TEST_RANGE(what_the_dead_contribute_is_a_zero, 0, 2)
         ck_assert_double_eq_tol(got->x[i], three->x[i], 1e-12);
 }
 
-/** A part that has begun is carried out to its end, though the others have theirs: the next one begins anew. */
+/** A part that has begun is carried out to its end, though the others have theirs: the next one
+ * begins anew. */
 TEST_RANGE(what_has_begun_is_carried_out, 1, 21)
 {
     support_case *c = support_no_learning(support_new("wagma", 4));
@@ -862,7 +886,8 @@ TEST(that_nobody_is_left_is_told)
     ck_assert_has(got->result.why.text, "no worker is left that has the state");
 }
 
-/** Who is to activate a version is away when some come to it and back when others do: somebody does. */
+/** Who is to activate a version is away when some come to it and back when others do: somebody
+ * does. */
 TEST_RANGE(every_version_is_activated, 1, 41)
 {
     support_case *c = support_no_learning(support_new("eager_majority", 4));
@@ -898,9 +923,10 @@ static double goodput_of(const char *algorithm, int workers, int policy, dsgd_fa
 }
 
 /**
- * Decoupled DiLoCo (arXiv 2604.21428, as summarized): 27 % plainly, 58 % elastic, 88 % decoupled, of 1.2
- * million chips. Assumed, so that the three come out: 8 learners, one failure of any in 100 s, each back in
- * 95 s, known in 12 s, communicators made anew in 18 s, steps of 1 s, checkpoints of 1 s by Daly.
+ * Decoupled DiLoCo (arXiv 2604.21428, as summarized): 27 % plainly, 58 % elastic, 88 % decoupled,
+ * of 1.2 million chips. Assumed, so that the three come out: 8 learners, one failure of any in 100
+ * s, each back in 95 s, known in 12 s, communicators made anew in 18 s, steps of 1 s, checkpoints
+ * of 1 s by Daly.
  */
 TEST(three_families_have_their_published_goodput)
 {
@@ -913,9 +939,10 @@ TEST(three_families_have_their_published_goodput)
 }
 
 /**
- * torchft on 30 replicas of 10 GPUs: 81.2 % where one fails each 60 s (as summarized). Its settings: quorums
- * wait 10 s and look each 0.1 s for who does not come; 12 GB are copied in 3 s. Assumed: steps of 2 s,
- * communicators in 0.5 s, processes in 30 s. With steps of 1 to 8 s and 0 to 2 s it is 75 to 89 %.
+ * torchft on 30 replicas of 10 GPUs: 81.2 % where one fails each 60 s (as summarized). Its
+ * settings: quorums wait 10 s and look each 0.1 s for who does not come; 12 GB are copied in 3 s.
+ * Assumed: steps of 2 s, communicators in 0.5 s, processes in 30 s. With steps of 1 to 8 s and 0 to
+ * 2 s it is 75 to 89 %.
  */
 TEST(torchft_has_its_published_goodput)
 {
@@ -932,7 +959,8 @@ TEST(torchft_has_its_published_goodput)
     ck_assert_double_eq_tol(support_ok(c)->result.failures.goodput, 0.812, 0.03);
 }
 
-/** A run that time ends counts no steps of those who are away, though one that is goes along with the others. */
+/** A run that time ends counts no steps of those who are away, though one that is goes along with
+ * the others. */
 TEST(throughput_is_of_who_is_there)
 {
     static dsgd_failure_event event = {1, 100, 500};
@@ -950,7 +978,8 @@ CASE("all algorithms", .seconds = 240);
 
 enum { LAWS = 5, SEEDS = 2 };
 
-/** Exponential; many soon after a repair; listed; of islands; so many that some fail as they come back. */
+/** Exponential; many soon after a repair; listed; of islands; so many that some fail as they come
+ * back. */
 static void apply_law(support_case *c, int law)
 {
     static dsgd_failure_event events[] = {{3, 2.5, 4}, {4, 2.75, 1}, {15, 6, DSGD_REPAIR_AS_ALL}};

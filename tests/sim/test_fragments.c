@@ -8,7 +8,7 @@
 
 enum { MEMBERS = 4, PIECES = 7, FRAGMENTS = 3 };
 
-/* --- verbs, of a vector or of parts of it ------------------------------------------------------ */
+/* --- verbs, of a vector or of parts of it ----------------------------------------------------- */
 
 /** Two vectors of a worker: x that it changes, y that it reads or keeps. */
 typedef void part_verb(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
@@ -134,7 +134,7 @@ static const struct {
 
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
-/* --- the algorithm ------------------------------------------------------------------------------ */
+/* --- the algorithm ---------------------------------------------------------------------------- */
 
 static part_verb *tested; /* set before the simulation forks, like these */
 static enum { WHOLE, AS_FRAGMENTS, AS_RANGES, NESTED } way;
@@ -232,7 +232,7 @@ TEST_RANGE(every_verb_does_to_all_parts_what_it_does_to_the_whole, 0, 2 * N_VERB
     }
 }
 
-/* --- pieces and times ---------------------------------------------------------------------------- */
+/* --- pieces and times ------------------------------------------------------------------------- */
 
 static void reduce_one_fragment_work(dsgd_node *self)
 {
@@ -309,7 +309,7 @@ TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * (1.05 + 0.2), 1e-3);
 }
 
-/* --- what is refused ----------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 static void mixes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {

@@ -272,7 +272,9 @@ TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
     ck_assert_double_eq_tol(at_once_s, neighbours_s, 0.02);
 }
 
-/** More actors than the table of mailboxes has room for at first ask for their mailboxes at once. */
+/**
+ * More actors than the table of mailboxes has room for at first ask for their mailboxes at once.
+ */
 TEST(any_number_of_workers_gossips)
 {
     support_case *c = support_no_learning(support_new("d_psgd", 1100));

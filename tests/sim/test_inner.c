@@ -1,7 +1,8 @@
 /**
  * @file test_inner.c
- * Workers that are groups of hosts: what their steps take by closed forms, when which part of a vector goes over which NIC, and that
- * the algorithms between them are what they are between workers of one host.
+ * Workers that are groups of hosts: what their steps take by closed forms, when which part of a
+ * vector goes over which NIC, and that the algorithms between them are what they are between
+ * workers of one host.
  */
 #include "sim/inner/replica.h"
 #include "tests/support/suite.h"
@@ -10,7 +11,8 @@
 static const double bandwidth = 10e9, latency_s = 1e-6; /* of support_new() */
 static const double rounding = 1e-9;
 
-/** Two workers who average gradients late, of pipelines; a step of one GPU takes 16 s, half of it forward. */
+/** Two workers who average gradients late, of pipelines; a step of one GPU takes 16 s, half of it
+ * forward. */
 static support_case *pipelines(const char *algorithm, int workers, int64_t stages,
                                int64_t micro_batches)
 {
@@ -41,7 +43,7 @@ static double step_s(const support_case *c)
     return got->result.virtual_s / got->result.steps;
 }
 
-/* --- a step ------------------------------------------------------------------------------------- */
+/* --- a step ----------------------------------------------------------------------------------- */
 
 SUITE(inner, "step", .seconds = 120);
 
@@ -56,7 +58,8 @@ static const struct {
     int64_t stages, micro_batches;
 } shapes[] = {{2, 1}, {2, 2}, {4, 4}, {4, 16}, {8, 32}, {16, 16}};
 
-/** N + D - 1 forward and backward passes, each of a D N-th of the step; of J jobs J N + D - 1, but J times as many where each is flushed. */
+/** N + D - 1 forward and backward passes, each of a D N-th of the step; of J jobs J N + D - 1, but
+ * J times as many where each is flushed. */
 TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 {
     const double d = (double)shapes[_i].stages, n = (double)shapes[_i].micro_batches;
@@ -73,7 +76,8 @@ TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
     }
 }
 
-/** In two directions: (D - 2) / (2 N + D - 2) of the time where N is a multiple of D, backward twice as long. */
+/** In two directions: (D - 2) / (2 N + D - 2) of the time where N is a multiple of D, backward
+ * twice as long. */
 TEST(chimera_s_bubbles_are_about_half)
 {
     support_case *c = pipelines("local_sgd", 1, 8, 8);
@@ -85,8 +89,9 @@ TEST(chimera_s_bubbles_are_about_half)
 }
 
 /**
- * Passes behind a stage that takes f times as long: N f of its own, s until its first micro-batch comes and behind its last; and until
- * the first comes back D - 1 - s, at the end again, less what it does meanwhile: half a pass of each micro-batch that is there.
+ * Passes behind a stage that takes f times as long: N f of its own, s until its first micro-batch
+ * comes and behind its last; and until the first comes back D - 1 - s, at the end again, less what
+ * it does meanwhile: half a pass of each micro-batch that is there.
  */
 TEST(a_slow_stage_delays_its_pipeline_by_what_the_schedule_says)
 {
@@ -139,7 +144,9 @@ TEST(a_stage_is_as_slow_as_its_peers_together)
     dsgd_replica_close(replica);
 }
 
-/** The only stage: two halves of the samples, then a sum over both hosts; and each job by itself. */
+/**
+ * The only stage: two halves of the samples, then a sum over both hosts; and each job by itself.
+ */
 TEST(peers_sum_the_gradients_of_their_stage)
 {
     support_case *c = swarm_of("local_sgd", 1, 1, 2, 2);
@@ -157,7 +164,8 @@ TEST(peers_sum_the_gradients_of_their_stage)
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * bytes, 1e3);
 }
 
-/** The message of a micro-batch goes D - 1 times forward and back, if a stage waits for nothing else. */
+/** The message of a micro-batch goes D - 1 times forward and back, if a stage waits for nothing
+ * else. */
 TEST(messages_between_stages_take_time)
 {
     support_case *c = pipelines("local_sgd", 1, 4, 1);
@@ -230,7 +238,8 @@ TEST(imbalance_is_of_hosts)
     ck_assert_double_eq_tol(step_s(c), 4 * 8.0 / 2 + 8 / 2, 1e-6);
 }
 
-/** Pass by pass, cut short, or lost: bubbles are as much of it, and what is sent inside is of what was computed. */
+/** Pass by pass, cut short, or lost: bubbles are as much of it, and what is sent inside is of what
+ * was computed. */
 TEST(what_passes_inside_is_of_what_was_computed)
 {
     const char *const algorithms[] = {"allreduce", "zero", "drop_compute", "rennala"};
@@ -256,11 +265,12 @@ TEST(what_passes_inside_is_of_what_was_computed)
     ck_assert_double_eq_tol(bytes[2], bytes[0] * (3 + 0.5) / 4, 1e-6);
 }
 
-/* --- between workers ---------------------------------------------------------------------------- */
+/* --- between workers -------------------------------------------------------------------------- */
 
 CASE("exchange", .seconds = 300);
 
-/** Where messages take next to no time, workers of one host, whose steps take as long, make the same steps. */
+/** Where messages take next to no time, workers of one host, whose steps take as long, make the
+ * same steps. */
 TEST_RANGE(every_algorithm_runs_over_groups_of_hosts, 0, support_n_algorithms())
 {
     if (support_decides(_i))
@@ -344,7 +354,8 @@ TEST(pieces_are_ready_when_their_stage_is)
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
 }
 
-/** Of two jobs, passes of two seconds: the first one's halves are ready at 6 and 8 of 12 and take two seconds each, as the second's. */
+/** Of two jobs, passes of two seconds: the first one's halves are ready at 6 and 8 of 12 and take
+ * two seconds each, as the second's. */
 TEST(a_job_exchanges_its_part_while_the_next_computes)
 {
     support_case *c = late_pair(2, 80e9);
@@ -360,9 +371,10 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
     ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
 }
 
-/* --- peers that come and go ---------------------------------------------------------------------- */
+/* --- peers that come and go ------------------------------------------------------------------- */
 
-/** Two stages of so many peers, on links without limit: a micro-batch takes a second of each, both ways. */
+/** Two stages of so many peers, on links without limit: a micro-batch takes a second of each, both
+ * ways. */
 static support_case *two_stages(const char *algorithm, int workers, int64_t peers,
                                 int64_t micro_batches)
 {
@@ -374,8 +386,9 @@ static support_case *two_stages(const char *algorithm, int workers, int64_t peer
     return c;
 }
 
-/** A peer of the last stage from one step to another: 24 / 3 + 1 s, then 24 / 2 + 1, then as before; it was away for that, and no
- * other failure was. With a state of two seconds, and two of its start, it is back that much later. */
+/** A peer of the last stage from one step to another: 24 / 3 + 1 s, then 24 / 2 + 1, then as
+ * before; it was away for that, and no other failure was. With a state of two seconds, and two of
+ * its start, it is back that much later. */
 TEST(a_stage_goes_on_without_a_peer)
 {
     static dsgd_failure_event events[] = {
@@ -400,7 +413,8 @@ TEST(a_stage_goes_on_without_a_peer)
     ck_assert(isnan(r->failures.outlived));
 }
 
-/** Amid a step of one stage of two peers: what it did is lost, and the other one does it; the next step is whole again. */
+/** Amid a step of one stage of two peers: what it did is lost, and the other one does it; the next
+ * step is whole again. */
 TEST(a_peer_that_fails_amid_a_step_loses_its_part)
 {
     static dsgd_failure_event events[] = {{0, 3, 20, 1}};
@@ -413,7 +427,8 @@ TEST(a_peer_that_fails_amid_a_step_loses_its_part)
     ck_assert_double_eq_tol(r->failures.lost_s, 3 / 2.0, 1e-9);
 }
 
-/** Who is last does not leave its stage alone: its worker fails, all restart, and nothing is away then. */
+/** Who is last does not leave its stage alone: its worker fails, all restart, and nothing is away
+ * then. */
 TEST(the_last_peer_of_a_stage_fails_its_worker)
 {
     static dsgd_failure_event events[] = {{0, 5, 1000, 3}, {0, 14 + 2, 4, 2}};
@@ -454,9 +469,9 @@ TEST(peers_change_times_and_no_values)
         ck_assert_double_eq(moved->x[i], still->x[i]);
 }
 
-/** Of three layers the second stage has two: three peers each take 2 N / 3 + 1 passes of one; with two and four N / 2,
- * and up to two of the slow stage.
- * The peer that moves copies two thirds of the state first. */
+/** Of three layers the second stage has two: three peers each take 2 N / 3 + 1 passes of one; with
+ * two and four N / 2, and up to two of the slow stage. The peer that moves copies two thirds of the
+ * state first. */
 TEST(peers_move_to_the_stage_that_needs_them)
 {
     const double n = 240;
@@ -517,7 +532,7 @@ TEST(what_is_learned_is_the_same)
         ck_assert_double_eq(one->x[i], four->x[i]);
 }
 
-/* --- places and contention ---------------------------------------------------------------------- */
+/* --- places and contention -------------------------------------------------------------------- */
 
 CASE("places", .seconds = 60);
 
@@ -531,7 +546,8 @@ static support_case *in_islands(void)
     return c;
 }
 
-/** Six messages of a step: in an island, or between islands where the workers are next to each other. */
+/** Six messages of a step: in an island, or between islands where the workers are next to each
+ * other. */
 TEST(placement_decides_what_a_stage_waits_for)
 {
     support_case *c = in_islands();
@@ -546,7 +562,8 @@ TEST(placement_decides_what_a_stage_waits_for)
     ck_assert_double_eq_tol(step_s(c), 16 + 6 * 1.0, 1e-4);
 }
 
-/** An exchange that lasts a step finds what passes between the stages on its NICs, unless these share an island. */
+/** An exchange that lasts a step finds what passes between the stages on its NICs, unless these
+ * share an island. */
 TEST_RANGE(other_messages_meet_what_passes_inside, 0, 2) /* of two stages, or between two pairs */
 {
     double seconds[2];
@@ -623,7 +640,8 @@ static support_case *on_nodes(int64_t tensor, int64_t shards)
     return c;
 }
 
-/** Bytes of a step over each NIC, and of all: of groups of n hosts, n times what each sends, over as many NICs as a node has of it. */
+/** Bytes of a step over each NIC, and of all: of groups of n hosts, n times what each sends, over
+ * as many NICs as a node has of it. */
 static const struct {
     int64_t tensor, shards;
     double nic, all;
@@ -648,7 +666,8 @@ TEST_ROWS(rings_of_nccl_leave_a_node_by_all_its_nics, rings)
     ck_assert_int_eq(n_nics, 2 * 8);
 }
 
-/** Gathered forward and backward, and scattered: two groups at once over the only NIC of each node, each by half of it. */
+/** Gathered forward and backward, and scattered: two groups at once over the only NIC of each node,
+ * each by half of it. */
 TEST(groups_share_the_nics_of_their_nodes)
 {
     support_case *c = on_nodes(2, 4);
@@ -660,7 +679,7 @@ TEST(groups_share_the_nics_of_their_nodes)
     ck_assert_double_eq_tol(step_s(c), 16.0 / 8 + 3 * dsgd_nccl_s(&cost, 4e9), 1e-6);
 }
 
-/* --- what is refused ------------------------------------------------------------------------------ */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 CASE("refused");
 

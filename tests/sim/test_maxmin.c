@@ -54,8 +54,8 @@ static uint64_t draw(int experiment, int what, uint64_t below)
 }
 
 /**
- * Every host has a NIC or link of its own kind. A tree is tapered, a dragonfly has one cable between two of
- * anything. XML stands for islands.
+ * Every host has a NIC or link of its own kind. A tree is tapered, a dragonfly has one cable
+ * between two of anything. XML stands for islands.
  */
 static void make_platform(support_case *c, int experiment, dsgd_platform_topology topology)
 {

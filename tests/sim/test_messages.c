@@ -1,7 +1,7 @@
 /**
  * @file test_messages.c
- * Messages: what they cost, that they come whole and in the order of their arrival, waiting for some
- * of them or for a deadline, and what is dropped.
+ * Messages: what they cost, that they come whole and in the order of their arrival, waiting for
+ * some of them or for a deadline, and what is dropped.
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
@@ -96,8 +96,8 @@ TEST(a_message_without_a_vector_reduces_nothing)
 }
 
 /**
- * A receiver treats one piece after another; the answer leaves when all are there. Of the latencies of
- * four pieces one is seen, on both ways.
+ * A receiver treats one piece after another; the answer leaves when all are there. Of the latencies
+ * of four pieces one is seen, on both ways.
  */
 TEST(a_message_is_seen_whole)
 {
@@ -447,7 +447,7 @@ TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether the
     ck_assert_uint_eq(got->result.dropped, 5);
 }
 
-/* --- their order ------------------------------------------------------------------------------- */
+/* --- their order ------------------------------------------------------------------------------ */
 
 /** A vector of several pieces, part of it, and a number alone: sent in this order. */
 static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *part, double *number)
@@ -509,7 +509,9 @@ static void in_order_serve(dsgd_node *self)
     }
 }
 
-/** Of one pair, as MPI's messages do not overtake each other. Those of several pieces take longer. */
+/**
+ * Of one pair, as MPI's messages do not overtake each other. Those of several pieces take longer.
+ */
 TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way, pieces, channels */
 {
     static const dsgd_algorithm ordered[] = {
@@ -569,8 +571,8 @@ static void around_work(dsgd_node *self)
 static const dsgd_algorithm around = {.about = {.name = "around"}, .work = around_work};
 
 /**
- * With channels of their own pieces leave for all receivers as they get ready, as in gossip: of four,
- * in the last 0.2 s of a step, the last one is left, which takes 25 ms to each neighbour.
+ * With channels of their own pieces leave for all receivers as they get ready, as in gossip: of
+ * four, in the last 0.2 s of a step, the last one is left, which takes 25 ms to each neighbour.
  */
 TEST(pieces_leave_for_several_receivers_as_they_get_ready)
 {

@@ -1,13 +1,14 @@
 /**
  * @file test_nccl.c
- * NCCL's collectives: its formulas by hand, public logs of nccl-tests, and that the simulation takes what
- * they say, alone and beside others.
+ * NCCL's collectives: its formulas by hand, public logs of nccl-tests, and that the simulation
+ * takes what they say, alone and beside others.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/nccl.h"
 
-/* What data sheets and NCCL's src/graph/topo.h say; nothing is fitted but where a log below says so. */
+/* What data sheets and NCCL's src/graph/topo.h say; nothing is fitted but where a log below says
+ * so. */
 static const dsgd_nccl a100 = {DSGD_GPU_AMPERE, 240e9, true, true, 0, 0, 1, 1, 1, 1, {0, NULL}};
 static const dsgd_nccl h100 = {DSGD_GPU_HOPPER, 370.8e9, true, false, 0, 0, 1, 1, 1, 1, {0, NULL}};
 static const dsgd_nccl gh200 = {DSGD_GPU_HOPPER, 370.8e9, false, false, 0, 0, 1, 1, 1, 1,
@@ -29,8 +30,9 @@ static void expect_cost(dsgd_nccl_cost cost, const char *algorithm, const char *
 SUITE(nccl, "nccl", .seconds = 120);
 
 /**
- * Two nodes of eight A100 with eight NICs: eight channels of 24 GB/s, a ring of 30 hops, of which two
- * between nodes; Simple posts three times 2 us for a hop beside an AMD processor, and has a plateau of 1.4.
+ * Two nodes of eight A100 with eight NICs: eight channels of 24 GB/s, a ring of 30 hops, of which
+ * two between nodes; Simple posts three times 2 us for a hop beside an AMD processor, and has a
+ * plateau of 1.4.
  */
 TEST(a_ring_of_two_nodes_by_hand)
 {
@@ -57,7 +59,8 @@ TEST_RANGE(rings_of_single_gpus_by_hand, 2, 5)
     ck_assert_double_eq_tol(cost.latency_s * 1e6, 6.6 + (_i - 1) * (5 + 3), 1e-9);
 }
 
-/** Sums in the switch: 0.85 of seven of eight heads' links, twice; and an added latency twice in Simple. */
+/** Sums in the switch: 0.85 of seven of eight heads' links, twice; and an added latency twice in
+ * Simple. */
 TEST(sums_in_the_switch_by_hand)
 {
     const dsgd_nccl_shape one = {1, 8, 8, 50e9, 0}, two = {2, 8, 8, 50e9, 1e-6};
@@ -70,8 +73,9 @@ TEST(sums_in_the_switch_by_hand)
 }
 
 /**
- * Logs of nccl-tests and rccl-tests, means of both buffers, in microseconds: DGX A100 (two nodes; four of
- * NVIDIA's DeepLearningExamples), Sophia of ALCF, Azure's NDv2 and NDv4, GH200 of CSCS's Alps, an MI300X node, and AWS's p5.
+ * Logs of nccl-tests and rccl-tests, means of both buffers, in microseconds: DGX A100 (two nodes;
+ * four of NVIDIA's DeepLearningExamples), Sophia of ALCF, Azure's NDv2 and NDv4, GH200 of CSCS's
+ * Alps, an MI300X node, and AWS's p5.
  */
 static const struct {
     const dsgd_nccl *nccl;
@@ -135,7 +139,8 @@ TEST(low_latency_protocols_have_their_own_latency)
     ck_assert_double_eq_tol(most.latency_s * 1e6, 25 + 2 * (20.9 + 2 * 75), 1e-9);
 }
 
-/** Below a half of a rate that is found none is tried: not five channels of 5 GB/s in place of one of 24. */
+/** Below a half of a rate that is found none is tried: not five channels of 5 GB/s in place of one
+ * of 24. */
 TEST(the_search_takes_high_rates_and_counts_slow_nics)
 {
     const dsgd_nccl_shape hdr = {4, 4, 1, 25e9, 0};
@@ -350,9 +355,11 @@ TEST_ROWS(two_at_once_share_the_nics, networks)
     ck_assert_double_eq_tol(seconds_of(c), expected_s, 0.01 * expected_s);
 }
 
-/* --- what they take from those who compute -------------------------------------------------------- */
+/* --- what they take from those who compute ---------------------------------------------------- */
 
-/** Two halves of a vector, of which one is ready after 2/3 s of computation and one after a second. */
+/**
+ * Two halves of a vector, of which one is ready after 2/3 s of computation and one after a second.
+ */
 static support_case *beside_computation(double bytes, double share)
 {
     support_case *const c = nodes_of_eight(16);
@@ -381,8 +388,8 @@ static void expect_step(support_case *c, double step_s, double computed_s)
 }
 
 /**
- * A collective of C that is over first takes s C of computation, one that is not stretches all of it:
- * T / (1 - s). Computed, and as streams on both networks.
+ * A collective of C that is over first takes s C of computation, one that is not stretches all of
+ * it: T / (1 - s). Computed, and as streams on both networks.
  */
 TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 * 3)
 {
@@ -406,7 +413,8 @@ TEST(those_who_wait_in_a_collective_are_slowed)
     expect_step(c, 1.2 + loss_s + each_s, (1.2 + loss_s + 15 * others_s) / 16);
 }
 
-/** Both begin behind their launch, and the copies of a half; of a lone worker there is nothing else. */
+/** Both begin behind their launch, and the copies of a half; of a lone worker there is nothing
+ * else. */
 TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
 {
     support_case *const c = beside_computation(1e9, 0);

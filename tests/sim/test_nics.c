@@ -61,7 +61,8 @@ TEST_RANGE(every_algorithm_takes_the_time_of_flows_on_a_switch, 0,
     const double off = difference(c);
     printf("nics on a %sswitch, %s%s: %+.4f %%\n", busy ? "busy " : "",
            c->config.algorithm->about.name, blocking ? "" : ", pieces at once", 100 * off);
-    /* 1.3 % with pieces of two collectives at once; and who meets whom may follow from who is first. */
+    /* 1.3 % with pieces of two collectives at once; and who meets whom may follow from who is
+     * first. */
     ck_assert_double_le(fabs(off), !busy ? 0.002 : by_arrival(c) ? 0.1 : 0.015);
 }
 

@@ -1,7 +1,7 @@
 /**
  * @file test_schedule.c
- * Schedules of pipelines: every micro-batch goes where it has to, when it can, and bubbles and memory are those of the closed forms
- * that sim/inner/README.md derives.
+ * Schedules of pipelines: every micro-batch goes where it has to, when it can, and bubbles and
+ * memory are those of the closed forms that sim/inner/README.md derives.
  */
 #include "base/draw.h"
 #include "sim/inner/swarm.h"
@@ -118,8 +118,9 @@ TEST_RANGE(bubbles_are_those_of_the_closed_forms, 0, DSGD_PIPELINE_KINDS)
     ck_assert_int_gt(n_checked, 100);
 }
 
-/* Of jobs of N micro-batches each: those of one of J N, as the pipeline fills and drains once; but gpipe's do so each. By 1f1b job j's
- * gradient is complete in the last stage when that has done all up to it, and in each stage before one backward later. */
+/* Of jobs of N micro-batches each: those of one of J N, as the pipeline fills and drains once; but
+ * gpipe's do so each. By 1f1b job j's gradient is complete in the last stage when that has done all
+ * up to it, and in each stage before one backward later. */
 TEST_RANGE(jobs_fill_and_drain_a_pipeline_once, 0, DSGD_PIPELINE_KINDS)
 {
     static const int64_t many[] = {2, 3, 5};
@@ -239,7 +240,8 @@ static double message_between(const trial *t, int a, int b)
 
 enum { MOST_PARTS = 64, MOST_MICRO_BATCHES = 32 };
 
-/* Every pass once, at the first instant at which its host is free and what it needs is there; gradients end with the last pass. */
+/* Every pass once, at the first instant at which its host is free and what it needs is there;
+ * gradients end with the last pass. */
 static void check_tasks(const trial *t)
 {
     const dsgd_pipeline *const p = t->pipeline;
@@ -295,7 +297,8 @@ TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_ORDERED)
     }
 }
 
-/* A flow shop of N equal jobs: all stages once, and the slowest one N - 1 times more; forward, then backward. */
+/* A flow shop of N equal jobs: all stages once, and the slowest one N - 1 times more; forward, then
+ * backward. */
 TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
 {
     trial t = begin(DSGD_PIPELINE_GPIPE, 9, 20, 1);
@@ -314,9 +317,10 @@ TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
     end(&t);
 }
 
-/* Milliseconds of a block of BERT-Large in micro-batches of 8 on a P100, forward and backward, as the authors of Chimera measured
- * them (prof/bert-large_time_memory_p100.csv of Shigangli/Chimera). The paper's abstract says 1.16 to 2.34 times the throughput of
- * others, 1F1B among them; a figure for 1F1B alone was not to be had. */
+/* Milliseconds of a block of BERT-Large in micro-batches of 8 on a P100, forward and backward, as
+ * the authors of Chimera measured them (prof/bert-large_time_memory_p100.csv of Shigangli/Chimera).
+ * The paper's abstract says 1.16 to 2.34 times the throughput of others, 1F1B among them; a figure
+ * for 1F1B alone was not to be had. */
 TEST(chimera_on_a_p100_is_faster_than_1f1b_by_what_is_published)
 {
     for (int64_t d = 8; d <= 32; d *= 2) {
@@ -357,8 +361,9 @@ TEST_RANGE(equal_peers_take_what_parallel_pipelines_do, 1, 5)
         }
 }
 
-/* Of K peers one that takes s times as long: its stage does K - 1 + 1 / s micro-batches while one of the others does one, which is what
- * all take but for the way in and out, and one micro-batch of the slow one; by fixed wiring its pipeline of N / K takes s for each, and all wait for it. */
+/* Of K peers one that takes s times as long: its stage does K - 1 + 1 / s micro-batches while one
+ * of the others does one, which is what all take but for the way in and out, and one micro-batch of
+ * the slow one; by fixed wiring its pipeline of N / K takes s for each, and all wait for it. */
 TEST_RANGE(a_slow_peer_costs_its_stage_its_own_speed, 0, 4)
 {
     const double f = 1, b = 2, slow[] = {1.5, 3, 10};
@@ -386,7 +391,8 @@ TEST_RANGE(a_slow_peer_costs_its_stage_its_own_speed, 0, 4)
         }
 }
 
-/* Forward and backward by one peer, so that each is busy for whole micro-batches; in the order of the way, each message on it. */
+/* Forward and backward by one peer, so that each is busy for whole micro-batches; in the order of
+ * the way, each message on it. */
 TEST_RANGE(a_micro_batch_comes_back_the_way_it_went, 1, 20)
 {
     const int64_t d = 1 + _i % 7, peers = 1 + _i % 4, n = 6 + 2 * _i;
@@ -418,7 +424,7 @@ TEST_RANGE(a_micro_batch_comes_back_the_way_it_went, 1, 20)
     end(&t);
 }
 
-/* --- peers that are away, and speeds that are measured -------------------------------------------- */
+/* --- peers that are away, and speeds that are measured ---------------------------------------- */
 
 static void set_away(trial *t, const dsgd_absence *away, int64_t n)
 {
@@ -426,8 +432,9 @@ static void set_away(trial *t, const dsgd_absence *away, int64_t n)
     t->seconds.n_away = n;
 }
 
-/* From the begin on: N / (K - 1) micro-batches each in the stage s, for which the first is there after s passes and behind whose last
- * there are s to go; with more than one stage behind or before it, up to one pass more. */
+/* From the begin on: N / (K - 1) micro-batches each in the stage s, for which the first is there
+ * after s passes and behind whose last there are s to go; with more than one stage behind or before
+ * it, up to one pass more. */
 TEST_RANGE(a_stage_without_one_of_its_peers_shares_its_part, 2, 6)
 {
     const double f = 1, b = 2;
@@ -449,8 +456,9 @@ TEST_RANGE(a_stage_without_one_of_its_peers_shares_its_part, 2, 6)
         }
 }
 
-/* One of two peers of the only stage: all that it did is done again, so that the other one does all. It is busy until the failure is
- * known, unless that is after its own half: then the other half follows. Once all gradients are there nothing is lost. */
+/* One of two peers of the only stage: all that it did is done again, so that the other one does
+ * all. It is busy until the failure is known, unless that is after its own half: then the other
+ * half follows. Once all gradients are there nothing is lost. */
 TEST_RANGE(what_a_peer_had_done_is_done_again, 1, 40)
 {
     const double f = 1, b = 2, half_s = 8 * (f + b), since_s = 0.7 * _i;
@@ -468,7 +476,8 @@ TEST_RANGE(what_a_peer_had_done_is_done_again, 1, 40)
     }
 }
 
-/* Whoever fails and comes back when: what is done and not lost is every pass of every micro-batch once, and none is done while away. */
+/* Whoever fails and comes back when: what is done and not lost is every pass of every micro-batch
+ * once, and none is done while away. */
 TEST_RANGE(every_micro_batch_counts_once, 0, 60)
 {
     enum { AWAY = 5 };
@@ -499,7 +508,8 @@ TEST_RANGE(every_micro_batch_counts_once, 0, 60)
     end(&t);
 }
 
-/* As many to a peer as before, until its passes have told; then as if speeds were known. A change is followed by 0.9 for each pass. */
+/* As many to a peer as before, until its passes have told; then as if speeds were known. A change
+ * is followed by 0.9 for each pass. */
 TEST(measured_speeds_become_the_known_ones)
 {
     trial t = begin_swarm(1, 2, 40);
@@ -531,7 +541,9 @@ TEST(measured_speeds_become_the_known_ones)
     end(&t);
 }
 
-/* The least longest time of a stage: one peer each, and then one more wherever it is the longest. */
+/*
+ * The least longest time of a stage: one peer each, and then one more wherever it is the longest.
+ */
 static double best_split_s(int64_t stages, int64_t hosts, const double *work)
 {
     double peers[MOST];
@@ -547,8 +559,8 @@ static double best_split_s(int64_t stages, int64_t hosts, const double *work)
     return work[longest] / peers[longest];
 }
 
-/* Whatever stages and peers take: the longest of all times never rises, no stage is left, and it comes to an end; of equal peers at the
- * best split into whole numbers. One who is away stays. */
+/* Whatever stages and peers take: the longest of all times never rises, no stage is left, and it
+ * comes to an end; of equal peers at the best split into whole numbers. One who is away stays. */
 TEST_RANGE(peers_migrate_until_no_move_helps, 0, 200)
 {
     const int64_t stages = 2 + _i % 7, peers = 1 + _i % 6, hosts = stages * peers;

@@ -73,7 +73,8 @@ static support_case *far_away(const char *algorithm, int workers, bool flows)
     return c;
 }
 
-/** Who waits for nobody else: an answer after its own latencies; the last worker of P comes P - 1 messages later. */
+/** Who waits for nobody else: an answer after its own latencies; the last worker of P comes P - 1
+ * messages later. */
 static const struct {
     const char *algorithm;
     struct {
@@ -93,8 +94,8 @@ static const struct {
 enum { N_FAR = sizeof far_kinds / sizeof far_kinds[0] };
 
 /**
- * A question and its answer cross the network once each, however many workers ask: their bytes alone
- * follow each other. Who waits for all waits for all questions, and gets one of all answers.
+ * A question and its answer cross the network once each, however many workers ask: their bytes
+ * alone follow each other. Who waits for all waits for all questions, and gets one of all answers.
  */
 TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
 {
@@ -124,7 +125,8 @@ TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
     ck_assert_double_lt(step_s, 1 + 4.1 * far_s);
 }
 
-/** Worker 1, whose push crosses a notice on its way, asks for the newer model while that push travels. */
+/** Worker 1, whose push crosses a notice on its way, asks for the newer model while that push
+ * travels. */
 TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
 {
     support_case *const c = far_away("ringmaster", 2, _i == 0);
@@ -139,7 +141,8 @@ TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1 + 4 * far_s, bytes_s);
 }
 
-/** What queues is bytes, of a thousand workers too, where latencies are next to nothing beside them. */
+/** What queues is bytes, of a thousand workers too, where latencies are next to nothing beside
+ * them. */
 TEST(bytes_of_a_thousand_workers_queue_at_a_server)
 {
     support_case *const c = far_away("a_psgd", SUPPORT_SLOW ? 50 : 1000, !SUPPORT_SLOW);

@@ -1,6 +1,7 @@
 /**
  * @file test_slowing.c
- * Links that carry less for a while: a message across one takes what the integral of its bandwidth says.
+ * Links that carry less for a while: a message across one takes what the integral of its bandwidth
+ * says.
  */
 #include "sim/result.h"
 #include "tests/support/suite.h"
@@ -50,7 +51,8 @@ TEST_RANGE(a_message_waits_for_what_its_link_lacks, 0, 3 * 3 * 2)
     ck_assert_double_eq_tol(support_ok(c)->note[0], 10 + 4 * (1 - f) + latency_s, 1e-9);
 }
 
-/** Of workers of two hosts, which send a half each; the second one's link is half as fast, and so both take as long. */
+/** Of workers of two hosts, which send a half each; the second one's link is half as fast, and so
+ * both take as long. */
 TEST_RANGE(all_hosts_of_a_worker_are_meant, 0, 2 * 2)
 {
     const int of = _i / 2; /* by the worker; by the island of its second host */
@@ -79,7 +81,8 @@ TEST_RANGE(what_is_slow_at_once_is_slow_by_the_product, 0, 2)
                             1e-9);
 }
 
-/** Of groups of three this pair, all of the other one, another pair; by a flow's limit, or the groups'. */
+/** Of groups of three this pair, all of the other one, another pair; by a flow's limit, or the
+ * groups'. */
 TEST_RANGE(what_leaves_a_group_has_its_limits_by_the_factor, 0, 3 * 3 * 2)
 {
     const double f = factors[_i % 3];

@@ -104,7 +104,9 @@ static void broadcasting_work(dsgd_node *self)
 static const dsgd_algorithm broadcasting = {.about = {.name = "broadcasting"},
                                             .work = broadcasting_work};
 
-/** What is older than its user's steps is marked when it is used: by three who get it, ten times. */
+/**
+ * What is older than its user's steps is marked when it is used: by three who get it, ten times.
+ */
 TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
 {
     sent = (int)_i;
@@ -116,7 +118,9 @@ TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
         ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_USED], 3 * 45);
 }
 
-/** Two workers push in turn, as each step of theirs takes 1 and 1.1 s: all but the first miss one. */
+/**
+ * Two workers push in turn, as each step of theirs takes 1 and 1.1 s: all but the first miss one.
+ */
 TEST(what_a_server_adds_is_marked_where_it_misses_a_push)
 {
     support_case *c = support_new("a_psgd", 2);

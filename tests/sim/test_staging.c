@@ -83,8 +83,8 @@ static const dsgd_algorithm asking_each_other = {
     .about = {.name = "asking_each_other"}, .work = ask_each_other_work, .assist = ask_assist};
 
 /**
- * Each copies out what it asks with and, at the other's question, what it answers; what it was asked
- * with goes back before what it was answered.
+ * Each copies out what it asks with and, at the other's question, what it answers; what it was
+ * asked with goes back before what it was answered.
  */
 TEST(answers_and_questions_share_an_engine_in_each_direction)
 {
@@ -132,7 +132,9 @@ TEST(copies_begin_when_a_piece_is_ready)
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * copy_s / 4 + exchange_s);
 }
 
-/** From the first step on, which begins in the first of a second: two copies and an exchange each. */
+/**
+ * From the first step on, which begins in the first of a second: two copies and an exchange each.
+ */
 TEST(copies_are_communication)
 {
     support_case *c = costly("allreduce", 2);
@@ -146,7 +148,7 @@ TEST(copies_are_communication)
                  10 * (2 * copy_s + exchange_s));
 }
 
-/* --- when pieces become ready ------------------------------------------------------------------ */
+/* --- when pieces become ready ----------------------------------------------------------------- */
 
 TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
 {

@@ -128,7 +128,9 @@ TEST(a_version_is_a_small_allreduce_and_its_activations)
     ck_assert_double_eq_tol(t.bytes, 2 * 400 + 15 / 16. * DSGD_ACTIVATION_BYTES, 1e-9);
 }
 
-/** Short vectors go up or down a binomial tree of 8; of a long one, shares of an eighth do so too. */
+/**
+ * Short vectors go up or down a binomial tree of 8; of a long one, shares of an eighth do so too.
+ */
 TEST(a_tree_has_an_edge_less_than_members)
 {
     for (int k = 0; k < 2; k++) {
@@ -154,7 +156,8 @@ static dsgd_traffic traffic_of(const char *name, const char *option, double valu
     return c->config.algorithm->traffic(c->config.params, &scale);
 }
 
-/** A server that refuses gradients by their age sends as time wants; one that refuses none as rounds do. */
+/** A server that refuses gradients by their age sends as time wants; one that refuses none as
+ * rounds do. */
 TEST(ringmaster_s_traffic_is_known_without_a_bound_of_age)
 {
     const dsgd_traffic t = traffic_of("ringmaster", "delay", -2);

@@ -6,9 +6,9 @@
  *
  * Messages take no time. Of workers that are ready in one instant the lowest rank comes first. The
  * problem is one of tests/support/emulation.h with one piece; of a worker's computations, the
- * n-th has the n-th row of seconds; the gradient is that of the first step that it has not finished.
- * After its last step a worker may still fetch once. The
- * server's step is v <- momentum v + g + weight_decay W; W <- W - lr v.
+ * n-th has the n-th row of seconds; the gradient is that of the first step that it has not
+ * finished. After its last step a worker may still fetch once. The server's step is v <- momentum v
+ * + g + weight_decay W; W <- W - lr v.
  */
 #pragma once
 
@@ -36,10 +36,10 @@ void arrivals_ssp(const emulation_problem *p, long slack, arrivals_result *r);
 
 /**
  * Synchronous SGD with backup workers: the server takes the mean of the first P - backups gradients
- * of its step's number; one of an older step is dropped. A worker fetches when the server's number is
- * above that of its last gradient, at once if it was late. @param queues it releases P tokens of the
- * next number instead: a worker takes the oldest token after it has pushed, or waits for one, and
- * fetches; its next gradient has the token's number.
+ * of its step's number; one of an older step is dropped. A worker fetches when the server's number
+ * is above that of its last gradient, at once if it was late. @param queues it releases P tokens of
+ * the next number instead: a worker takes the oldest token after it has pushed, or waits for one,
+ * and fetches; its next gradient has the token's number.
  */
 void arrivals_backup_workers(const emulation_problem *p, int backups, bool queues,
                              arrivals_result *r);
@@ -54,8 +54,8 @@ void arrivals_rennala(const emulation_problem *p, long batch, arrivals_result *r
 void arrivals_ringmaster(const emulation_problem *p, long delay, bool cancels, arrivals_result *r);
 
 /**
- * DC-ASGD: likewise, by g + clip(lambda g (W - W_bak) / sqrt(s + 1e-7), 1) g, W_bak the model that g is
- * of, s <- m s + (1 - m) g g. @param m negative: lambda as it is
+ * DC-ASGD: likewise, by g + clip(lambda g (W - W_bak) / sqrt(s + 1e-7), 1) g, W_bak the model that
+ * g is of, s <- m s + (1 - m) g g. @param m negative: lambda as it is
  */
 void arrivals_dc_asgd(const emulation_problem *p, double lambda, double m, arrivals_result *r);
 
@@ -81,9 +81,9 @@ void arrivals_delayed_nesterov(const arrivals_local_options *o, size_t n, long t
 
 /**
  * DSGD-AAU. A worker waits after its local step. When two finished neighbours have an edge between
- * vertices that the epoch's edges do not connect, all finished workers that have a finished neighbour
- * mix, by Metropolis weights over the edges between finished ones, and go on. An epoch ends when its
- * edges connect all.
+ * vertices that the epoch's edges do not connect, all finished workers that have a finished
+ * neighbour mix, by Metropolis weights over the edges between finished ones, and go on. An epoch
+ * ends when its edges connect all.
  */
 void arrivals_dsgd_aau(const emulation_problem *p,
                        bool (*edge)(const emulation_problem *p, int i, int j), arrivals_result *r);

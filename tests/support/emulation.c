@@ -410,7 +410,9 @@ static void sample_shares(emulation *e, size_t piece, long version)
     e->latest[piece] = version;
 }
 
-/** Mean lag in the latest sum of a worker, over its group of version `grouped`; group 0: over all. */
+/**
+ * Mean lag in the latest sum of a worker, over its group of version `grouped`; group 0: over all.
+ */
 static void count_use(emulation *e, int worker, size_t piece, int group, long grouped)
 {
     double n = 0;

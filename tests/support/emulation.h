@@ -60,7 +60,8 @@ typedef struct emulation_result {
      * oldest; null gradients have no lag. A contribution in time has 0.
      */
     emulation_lag contribution_versions;
-    /** Of each use of a sum: the mean of these lags over its contributions; of a synchronisation: 0. */
+    /** Of each use of a sum: the mean of these lags over its contributions; of a synchronisation:
+     * 0. */
     emulation_lag use_versions;
     /** Of each sum that a worker uses in step t: the version it is of, minus t. */
     emulation_lag lead;

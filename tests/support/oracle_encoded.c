@@ -115,7 +115,9 @@ void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const doub
     }
 }
 
-/** q <- Q(v) of a worker's vector, piece by piece, or, of worker -1, of a sum, each worker's share. */
+/**
+ * q <- Q(v) of a worker's vector, piece by piece, or, of worker -1, of a sum, each worker's share.
+ */
 static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t pieces, int worker,
                        long step, const double *v, double *q)
 {

@@ -30,7 +30,9 @@ struct oracle_encoding {
     double (*draw)(oracle_place at, size_t index);
 };
 
-/** top_k: the k largest absolute values; among equals the lowest index. random_k: k largest draws. */
+/**
+ * top_k: the k largest absolute values; among equals the lowest index. random_k: k largest draws.
+ */
 oracle_encode oracle_identity, oracle_top_k, oracle_random_k, oracle_threshold;
 /** sign(v) ||v||_1 / n; the sign of 0 is that of plus. */
 oracle_encode oracle_sign;

@@ -18,7 +18,9 @@ typedef struct factors {
     double *own; /* a worker's product, as long as the longer of them */
 } factors;
 
-/** The columns of a [n][rank] one after the other: less what is along those before, over its norm. */
+/**
+ * The columns of a [n][rank] one after the other: less what is along those before, over its norm.
+ */
 static void orthogonalise(double *a, size_t n, size_t rank)
 {
     for (size_t c = 0; c < rank; c++) {

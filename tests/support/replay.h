@@ -15,7 +15,9 @@ void support_replay(support_case *c, const double *seconds, int rows, char file[
 
 enum { REPLAY_MOST_WORKERS = 16, REPLAY_ROWS = 40, REPLAY_N = 33 };
 
-/** A case on uneven step times, and the same for an emulation. Its file is the caller's to unlink. */
+/**
+ * A case on uneven step times, and the same for an emulation. Its file is the caller's to unlink.
+ */
 typedef struct support_pair {
     support_case *c;
     emulation_problem problem;

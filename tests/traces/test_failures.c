@@ -41,9 +41,9 @@ TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
 }
 
 /**
- * Meta's RSC-1 fails 6.50 times in 1,000 node-days (arXiv 2410.21680, as summarized): by that, in 1.8 h
- * of 16,384 GPUs and in 14 min of 131,072, as it says; of 1,024 in 28.8 h, where it has 7.9 h, which it
- * has measured.
+ * Meta's RSC-1 fails 6.50 times in 1,000 node-days (arXiv 2410.21680, as summarized): by that,
+ * in 1.8 h of 16,384 GPUs and in 14 min of 131,072, as it says; of 1,024 in 28.8 h, where it
+ * has 7.9 h, which it has measured.
  */
 TEST(published_rates_give_published_times)
 {

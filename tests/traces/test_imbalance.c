@@ -962,7 +962,7 @@ TEST(workers_that_are_alike_keep_nothing)
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
-/* --- others like the measured ones ------------------------------------------------------------- */
+/* --- others like the measured ones ------------------------------------------------------------ */
 
 static double at(const list *l, uint64_t seed, int worker, long step)
 {
@@ -1025,14 +1025,14 @@ TEST(what_is_resampled_keeps_workers_and_steps_apart)
 }
 
 /**
- * 16 workers are measured for 20 steps; how long do the next 20 take on 64? Of 100 clusters of each kind the
- * interval of ten seeds, of 95 %, holds the truth this often.
+ * 16 workers are measured for 20 steps; how long do the next 20 take on 64? Of 100 clusters of each
+ * kind the interval of ten seeds, of 95 %, holds the truth this often.
  */
 static const struct {
     const char *truth;
     int at_least, at_most;
-    double
-        outlier; /* where one of the measured workers is this slow, all intervals hold it; 0: not asked */
+    double outlier; /* where one of the measured workers is this slow, all intervals hold it; 0: not
+                       asked */
 } clusters[] = {
     {"[{kind: persistent, deviation: 0.04}, {kind: gamma, mean: 1, deviation: 0.02, scale: true}]",
      90, 100},
@@ -1043,7 +1043,8 @@ static const struct {
     {"[{kind: slow, worker: 5, factor: 1.13}, {kind: gamma, mean: 1, deviation: 0.04, scale: "
      "true}]",
      90, 100},
-    /* One worker in twenty is 1.2 to 1.5 times slower: 44 of 100 samples of 16 have none, and cannot know. */
+    /* One worker in twenty is 1.2 to 1.5 times slower: 44 of 100 samples of 16 have none, and
+       cannot know. */
     {"[{kind: persistent, deviation: 0.02, outliers: 0.05}]", 54, 62, 1.15},
     /* As published. */
     {"[bytedance-st]", 90, 100},

@@ -623,7 +623,8 @@ TEST(an_xml_file_that_no_message_crosses_is_refused)
     }
 }
 
-/** SimGrid lists all hosts to count them: 16,384 times took minutes, once takes a third of a second. */
+/** SimGrid lists all hosts to count them: 16,384 times took minutes, once takes a third of a
+ * second. */
 TEST(a_large_xml_file_is_read_in_little_time)
 {
     static const char xml[] =

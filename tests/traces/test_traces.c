@@ -89,9 +89,9 @@ TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 
 /**
  * _i: workers. What a worker reads it has not read before, so that its own steps are those of
- * independent draws; but who is late with whom is not. At least one is in most steps: of the released
- * code's numpy, over 100 to 1,000 steps, .90 to .93 of 4, .89 to .92 of 16, .91 to .95 of 64 and .94
- * to 1 of 256.
+ * independent draws; but who is late with whom is not. At least one is in most steps: of the
+ * released code's numpy, over 100 to 1,000 steps, .90 to .93 of 4, .89 to .92 of 16, .91 to .95 of
+ * 64 and .94 to 1 of 256.
  */
 TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draws, 0, 4)
 {
@@ -466,7 +466,8 @@ TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
 
 /*
  * Published rates on H100: of llm-foundry's benchmarks (scripts/train/benchmarking/README.md, its
- * table of 128 GPUs and more), with the utilisation that it states; and of NVIDIA NeMo 24.07, of 8 bits, with none.
+ * table of 128 GPUs and more), with the utilisation that it states; and of NVIDIA NeMo 24.07, of 8
+ * bits, with none.
  */
 static const struct {
     double parameters;

@@ -31,7 +31,7 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
     return DSGD_OK;
 }
 
-/* --- HTML --------------------------------------------------------------------------------------- */
+/* --- HTML ------------------------------------------------------------------------------------- */
 
 /** With what HTML keeps for itself escaped; control characters go. */
 static void put_text(FILE *html, const char *text)

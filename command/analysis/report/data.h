@@ -32,13 +32,14 @@ void dsgd_report_again(const dsgd_report *report, FILE *html);
 void dsgd_report_warnings(const dsgd_report *report, FILE *html);
 
 /**
- * Draws the figures unless they are newer than the results and of this target (NULL: none). Gives why they could
- * not be drawn; "": they could.
+ * Draws the figures unless they are newer than the results and of this target (NULL: none). Gives
+ * why they could not be drawn; "": they could.
  */
 const char *dsgd_report_draw(const dsgd_report *report, const char *target);
 
 /**
- * Writes figures in place, as SVG with a title and a description: the one alone that answers who wins
+ * Writes figures in place, as SVG with a title and a description: the one alone that answers who
+ * wins
  * (@p answer), or all others. Gives how many.
  */
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html);
@@ -53,21 +54,25 @@ const char *dsgd_report_aim(const dsgd_report *report);
 dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,
                                dsgd_error *error);
 
-/* --- HTML --------------------------------------------------------------------------------------- */
+/* --- HTML ------------------------------------------------------------------------------------- */
 
 /**
- * The page up to the first section, with %s where its title goes (page.html), and its script (report.js).
- * Nothing is loaded and no other script runs, whatever a folder of results brings along.
+ * The page up to the first section, with %s where its title goes (page.html), and its script
+ * (report.js). Nothing is loaded and no other script runs, whatever a folder of results brings
+ * along.
  */
 extern const char dsgd_report_page[], dsgd_report_script[];
 
-/** Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have. */
+/**
+ * Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have.
+ */
 void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf, 2, 3)));
 
 enum { DSGD_MOST_ROWS = 500 };
 
 /**
- * Writes the first DSGD_MOST_ROWS rows of a table: headings, then texts up to column @p n_texts, then numbers.
+ * Writes the first DSGD_MOST_ROWS rows of a table: headings, then texts up to column @p n_texts,
+ * then numbers.
  * @p label and @p caption are HTML.
  */
 void dsgd_html_table(FILE *html, const char *label, const char *caption, const dsgd_columns *table,

@@ -14,7 +14,8 @@
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
 
-/** Of which series the plots of a figure are, as plots/common.gp says at the end of its file: each in turn. */
+/** Of which series the plots of a figure are, as plots/common.gp says at the end of its file: each
+ * in turn. */
 typedef struct owners {
     size_t n, n_before,
         n_plots; /* series; plots of each frame that are of none, and behind them of one */
@@ -43,7 +44,8 @@ static owners owners_of(const char *after)
     return o;
 }
 
-/** What stands where, as plots/common.gp says at the end of its file: a line for each part and its places. "": it does not. */
+/** What stands where, as plots/common.gp says at the end of its file: a line for each part and its
+ * places. "": it does not. */
 static const char *cells_of(const char *after)
 {
     static const char mark[] = "<!-- cells\n";
@@ -54,7 +56,8 @@ static const char *cells_of(const char *after)
     return strpbrk(cells, "<>\"") == NULL ? cells : ""; /* which has to be HTML */
 }
 
-/** Where a plot begins, whose name would stand twice: writes whose it is instead, and gives the text behind. */
+/** Where a plot begins, whose name would stand twice: writes whose it is instead, and gives the
+ * text behind. */
 static const char *write_plot(FILE *html, const char *text, const owners *o)
 {
     static const char mark[] = "<g id=\"gnuplot_plot_", end[] = "</title>";

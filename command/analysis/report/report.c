@@ -108,8 +108,8 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
 }
 
 /**
- * Who is first, by the last swept value (columns) and all others (rows); "?" where that is open or a tie. False:
- * fewer than two values are swept.
+ * Who is first, by the last swept value (columns) and all others (rows); "?" where that is open or
+ * a tie. False: fewer than two values are swept.
  */
 static bool write_matrix(FILE *html, const dsgd_verdicts *v)
 {

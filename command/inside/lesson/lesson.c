@@ -60,7 +60,9 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_about *algo
     return DSGD_OK;
 }
 
-/** Steps of the mean worker for each that a lesson is to have: some cancel a slow one's for ever. */
+/**
+ * Steps of the mean worker for each that a lesson is to have: some cancel a slow one's for ever.
+ */
 enum { MOST_LEAD = 25 };
 
 /** The points, which have to be of one feature. */

@@ -41,8 +41,8 @@ typedef struct teller {
     dsgd_lesson_event *events; /* [n] */
     size_t *model, *updated; /* [n_hosts] models now; what its last local step has made */
     bool *is_model; /* [n_values] that are, or were, of any host */
-    /* [n_hosts][n_values]: how a host calls what has reached it since it last changed its model; NULL: it has
-     * not. */
+    /* [n_hosts][n_values]: how a host calls what has reached it since it last changed its model;
+     * NULL: it has not. */
     const char **names;
     bool *has_received; /* [n_hosts] anything since then */
     double *weights; /* [n_values] */
@@ -63,7 +63,9 @@ static char *x_of(const teller *t, size_t value)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/** Workers whose gradient of that step is in t->weights with that weight, which are then taken out. */
+/**
+ * Workers whose gradient of that step is in t->weights with that weight, which are then taken out.
+ */
 static uint32_t take_alike(teller *t, int64_t step, double weight)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
@@ -78,8 +80,8 @@ static uint32_t take_alike(teller *t, int64_t step, double weight)
 }
 
 /**
- * "gradient 3 of workers 0-2, gradient 2 of worker 3", of a sum of gradients; of the host's own alone
- * "gradient 3". NULL: it is something else.
+ * "gradient 3 of workers 0-2, gradient 2 of worker 3", of a sum of gradients; of the host's own
+ * alone "gradient 3". NULL: it is something else.
  */
 static char *gradients_text(teller *t, int host, size_t value)
 {
@@ -126,7 +128,7 @@ static void note_received(teller *t, int host, size_t value, const char *name)
     t->has_received[host] = true;
 }
 
-/* --- what a host computes, and waits for -------------------------------------------------------- */
+/* --- what a host computes, and waits for ------------------------------------------------------ */
 
 static void tell_gradient(teller *t, const dsgd_span *span)
 {
@@ -207,7 +209,7 @@ static void tell_spans(teller *t)
     }
 }
 
-/* --- what it sends and gets --------------------------------------------------------------------- */
+/* --- what it sends and gets ------------------------------------------------------------------- */
 
 static void tell_sent(teller *t, const dsgd_ledger_entry *e)
 {
@@ -299,7 +301,7 @@ static void tell_used(teller *t, const dsgd_ledger_entry *e)
     note_received(t, e->host, e->value, dsgd_xprintf("that %s", what));
 }
 
-/* --- what becomes of a model -------------------------------------------------------------------- */
+/* --- what becomes of a model ------------------------------------------------------------------ */
 
 static void tell_stale(teller *t, const dsgd_ledger_entry *e)
 {

@@ -48,8 +48,8 @@ static void write_path(const dsgd_lesson_run *run, int host, FILE *stream)
 }
 
 /**
- * Where a group's sum takes an older model of a member than the newest of the others': from that one to
- * the models of the others, where they take the sum.
+ * Where a group's sum takes an older model of a member than the newest of the others': from that
+ * one to the models of the others, where they take the sum.
  */
 static void write_late(const dsgd_lesson_run *run, const dsgd_ledger_entry *sampled, FILE *stream)
 {

@@ -63,7 +63,7 @@ void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, c
     }
 }
 
-/* --- which gradients were applied where --------------------------------------------------------- */
+/* --- which gradients were applied where ------------------------------------------------------- */
 
 typedef struct follower {
     dsgd_lesson_run *run;

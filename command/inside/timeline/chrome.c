@@ -14,7 +14,8 @@
 #include "base/json.h"
 #include "command/inside/timeline/view.h"
 
-/** Tracks of a host; behind OUT, as many as are needed, then those of a worker's hosts, and behind those the ones of IN. */
+/** Tracks of a host; behind OUT, as many as are needed, then those of a worker's hosts, and behind
+ * those the ones of IN. */
 enum {
     STATE = 1,
     STEPS,

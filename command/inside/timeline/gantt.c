@@ -161,7 +161,8 @@ static void print_stages(line *l, const dsgd_row *row, FILE *stream)
     }
 }
 
-/** What all have stood still for, of the window's begin first: a `!` in the row of its span says where. */
+/** What all have stood still for, of the window's begin first: a `!` in the row of its span says
+ * where. */
 static void print_stops(const dsgd_view *view, FILE *stream)
 {
     enum { MOST = 20 };

@@ -1,13 +1,13 @@
 /**
  * @file graph.c
- * A timeline for other simulators: each rank's computations, its part of each message, or, where all that is
- * exchanged are collectives of all workers and they are wanted, of each of these, and what of the same rank
- * comes before.
+ * A timeline for other simulators: each rank's computations, its part of each message, or, where
+ * all that is exchanged are collectives of all workers and they are wanted, of each of these, and
+ * what of the same rank comes before.
  *
- * An operation waits for those that had ended before it began, in this run; those that these wait for are left
- * out. A computation is cut where a piece of its gradient becomes ready, and its parts wait for nothing but
- * each other; an exchange waits for the part that made its piece ready. What lies between the last of what a
- * computation waits for and its begin is one, too: "other" work.
+ * An operation waits for those that had ended before it began, in this run; those that these wait
+ * for are left out. A computation is cut where a piece of its gradient becomes ready, and its parts
+ * wait for nothing but each other; an exchange waits for the part that made its piece ready. What
+ * lies between the last of what a computation waits for and its begin is one, too: "other" work.
  */
 #include <gsl/gsl_sort.h>
 
@@ -26,7 +26,9 @@ typedef struct rank {
     const dsgd_view *view;
     const dsgd_row *row;
     bool by_collectives;
-    /** Writes operation @p id, which waits for before[n_before], from @p since_s of the window on. */
+    /**
+     * Writes operation @p id, which waits for before[n_before], from @p since_s of the window on.
+     */
     void (*put)(const struct rank *r, const dsgd_span *span, const char *name, double since_s,
                 double end_s);
     FILE *stream;
@@ -39,7 +41,8 @@ typedef struct rank {
 
 static const double same_instant_s = 1e-10;
 
-/** Waits for what of the network has ended; who waits for this from @p covers_s on has. When the last has. */
+/** Waits for what of the network has ended; who waits for this from @p covers_s on has. When the
+ * last has. */
 static double wait_for_ended(rank *r, double at_s, double covers_s)
 {
     size_t left = 0;
@@ -110,8 +113,8 @@ static void put_exchange(rank *r, const dsgd_span *s)
 }
 
 /**
- * Whether a span ends in the window; of an exchange, is of its steps: of one of the step before, some ranks' may have
- * ended when the window opens.
+ * Whether a span ends in the window; of an exchange, is of its steps: of one of the step before,
+ * some ranks' may have ended when the window opens.
  */
 static bool is_in_window(const dsgd_timeline *t, const dsgd_span *s)
 {

@@ -46,8 +46,8 @@ typedef struct dsgd_view {
 } dsgd_view;
 
 /**
- * Simulates one run by @p config, and cuts what it records of what @p wanted says. Of a run that fails,
- * which it says on stderr, that is what happened before.
+ * Simulates one run by @p config, and cuts what it records of what @p wanted says. Of a run that
+ * fails, which it says on stderr, that is what happened before.
  */
 dsgd_status dsgd_view_open(const dsgd_planned_run *run, dsgd_run_config *config,
                            const dsgd_timeline *wanted, dsgd_view *view, dsgd_error *error);
@@ -69,7 +69,8 @@ bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span);
 char *dsgd_view_host_name(const dsgd_view *view, int host);
 
 /**
- * "16 of 64 workers; worker 40 is waited for", the one of the others for whom it is longest; "all": they are shown.
+ * "16 of 64 workers; worker 40 is waited for", the one of the others for whom it is longest; "all":
+ * they are shown.
  */
 const char *dsgd_view_shown(const dsgd_view *view);
 
@@ -80,15 +81,15 @@ char *dsgd_view_waits_for(const dsgd_view *view, const dsgd_span *wait);
 bool dsgd_is_late(const dsgd_span *span);
 
 /**
- * "v2:1": of a contribution that is late: to version 2, what was published in step 1; "v2:-": nothing.
- * NULL: it is none, or not of the first piece.
+ * "v2:1": of a contribution that is late: to version 2, what was published in step 1; "v2:-":
+ * nothing. NULL: it is none, or not of the first piece.
  */
 char *dsgd_view_late_text(const dsgd_span *span);
 
 /** Whether a wait is for others for more than a hundredth of it, and not for their messages. */
 bool dsgd_is_held_up(const dsgd_view *view, const dsgd_span *wait);
 
-/* --- what is written: to a stream, or to files, of which the first may be "-" ------------------- */
+/* --- what is written: to a stream, or to files, of which the first may be "-" ----------------- */
 
 /** Chrome's trace events, JSON. */
 void dsgd_view_write_json(const dsgd_view *view, FILE *stream);

@@ -1,7 +1,7 @@
 /**
  * @file attribution.c
- * What is different in the platform of a counterfactual, or in the computation of its workers. Runs the
- * experiment as it is, then its counterfactuals, in a folder that is there only meanwhile.
+ * What is different in the platform of a counterfactual, or in the computation of its workers. Runs
+ * the experiment as it is, then its counterfactuals, in a folder that is there only meanwhile.
  */
 #include "command/studies/explain/attribution.h"
 
@@ -234,8 +234,8 @@ static void take_instead(dsgd_experiment *experiment, dsgd_planned_run *run,
 /* --- the list of runs ------------------------------------------------------------------------- */
 
 /**
- * Appends the counterfactuals of every run, behind the runs as they are, and settles the list. Those
- * of a run i are n_unchanged + DSGD_N_COUNTERFACTUALS * i and on. Their column is `what_if`.
+ * Appends the counterfactuals of every run, behind the runs as they are, and settles the list.
+ * Those of a run i are n_unchanged + DSGD_N_COUNTERFACTUALS * i and on. Their column is `what_if`.
  */
 static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
                                        const dsgd_explain_options *options, dsgd_numerics numerics,
@@ -273,8 +273,8 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
 }
 
 /**
- * Completes a counterfactual of run @p i by what was recorded of it, of so many steps of all workers / P.
- * False: it would be the run as it is.
+ * Completes a counterfactual of run @p i by what was recorded of it, of so many steps of all
+ * workers / P. False: it would be the run as it is.
  */
 static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual which,
                    const dsgd_facts *facts, double steps)
@@ -316,8 +316,8 @@ typedef struct attribution {
     const dsgd_explain_options *options;
     dsgd_experiment *experiment;
     dsgd_pool_config config;
-    bool *
-        next; /* [n_runs]: of the next round, which are runs as they are, and then counterfactuals */
+    bool *next; /* [n_runs]: of the next round, which are runs as they are, and then counterfactuals
+                 */
     bool is_over; /* there are no more */
 } attribution;
 
@@ -339,8 +339,8 @@ static void choose(void *of, bool *chosen)
 }
 
 /**
- * After the first round there is another where it had results, but for a figure: of the counterfactuals that
- * are other than the run as it is.
+ * After the first round there is another where it had results, but for a figure: of the
+ * counterfactuals that are other than the run as it is.
  */
 static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 {

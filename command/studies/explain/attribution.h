@@ -16,7 +16,8 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
 typedef struct dsgd_worker_facts {
     int place; /* of its host among the platform's */
     int stage; /* of a pipeline, the slowest; -1: there is none, or all are alike */
-    int slow_place; /* of that stage's slowest host; else of one with slow links, or of the worker's first */
+    int slow_place; /* of that stage's slowest host; else of one with slow links, or of the worker's
+                       first */
     double stage_slowness; /* of that, times the median stage's */
     int64_t n_steps; /* whose computation has ended */
     double compute_s; /* of a step, mean, where no exchange needs the GPU */
@@ -32,8 +33,8 @@ typedef struct dsgd_link_facts {
 } dsgd_link_facts;
 
 /**
- * How long each worker computed in each step, who was waited for, and what links carried. Recorded in
- * the process of the run, read by its parent.
+ * How long each worker computed in each step, who was waited for, and what links carried. Recorded
+ * in the process of the run, read by its parent.
  */
 typedef struct dsgd_facts {
     int n_workers, n_lanes;
@@ -66,8 +67,10 @@ dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsg
 
 typedef enum dsgd_counterfactual {
     DSGD_WITHOUT_STRAGGLERS, /* every gradient takes the median of all */
-    DSGD_WITHOUT_SLOWEST, /* the slowest worker's steps are shorter, by one factor: its mean is the median one's */
-    DSGD_WITHOUT_SLOW_LINKS, /* no host has less bandwidth or more latency than the platform says of all */
+    DSGD_WITHOUT_SLOWEST, /* the slowest worker's steps are shorter, by one factor: its mean is the
+                             median one's */
+    DSGD_WITHOUT_SLOW_LINKS, /* no host has less bandwidth or more latency than the platform says of
+                                all */
     DSGD_WITHOUT_LINK_FAILURES, /* links keep their bandwidth */
     DSGD_IDLE_NETWORK, /* no latency, no overheads, and bandwidth without limit */
     DSGD_TWICE_BANDWIDTH, /* of all links */
@@ -88,7 +91,8 @@ typedef enum dsgd_counterfactual {
     DSGD_FOUR_TIMES_WORKERS,
     DSGD_16_TIMES_WORKERS,
     /* Nothing, of a run that ends by time or accuracy: what the others are compared with, which end
-     * after its steps, as it does. So all have the same draws, and no part of a step is left over. */
+     * after its steps, as it does. So all have the same draws, and no part of a step is left over.
+     */
     DSGD_SAME_STEPS,
     DSGD_N_COUNTERFACTUALS,
     DSGD_N_CAUSES = DSGD_BY_LOCAL_SGD, /* of lost time: the first ones, ... */
@@ -105,7 +109,7 @@ static inline size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, 
     return experiment->n_unchanged + i * DSGD_N_COUNTERFACTUALS + which;
 }
 
-/* --- report.c: what is shown ------------------------------------------------------------------- */
+/* --- report.c: what is shown ------------------------------------------------------------------ */
 
 /**
  * Prints a table, names and a sentence per algorithm, of the runs that have results, and of their

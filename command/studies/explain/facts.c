@@ -143,8 +143,8 @@ static void sum_up_steps(listener *l)
 }
 
 /**
- * Who ended the computation of a step last, of the steps that all have; of several at one instant all
- * count, unless all workers do. And who is slowest.
+ * Who ended the computation of a step last, of the steps that all have; of several at one instant
+ * all count, unless all workers do. And who is slowest.
  */
 static void sum_up_order(listener *l)
 {
@@ -217,7 +217,8 @@ static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size,
     return v;
 }
 
-/** The facts of run @p i, into their file or from it. False: they cannot be written, or there are none. */
+/** The facts of run @p i, into their file or from it. False: they cannot be written, or there are
+ * none. */
 static bool pass_facts(const char *folder, size_t i, bool writes, dsgd_facts *f)
 {
     FILE *const stream = fopen(dsgd_xprintf("%s/%zu.facts", folder, i + 1), writes ? "wb" : "rb");

@@ -86,7 +86,8 @@ static point point_of(const explained *e, const dsgd_frame *f, const dsgd_frame_
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** Where a run with another seed would be, by 95 %; of the mean the interval is narrower by the root of n + 1. */
+/** Where a run with another seed would be, by 95 %; of the mean the interval is narrower by the
+ * root of n + 1. */
 static const char *next_text(const dsgd_ratio *gain)
 {
     enum { LEAST_SEEDS = 3 };
@@ -168,7 +169,8 @@ static void print_title(const explained *e, const point *p)
 
 enum { MOST_NAMED = 3 };
 
-/** Indices of the largest of x[n] above @p least, largest first, of equals the first; gives how many. */
+/** Indices of the largest of x[n] above @p least, largest first, of equals the first; gives how
+ * many. */
 static size_t find_largest(const double *x, size_t n, double least, size_t largest[MOST_NAMED])
 {
     size_t n_found = 0;
@@ -258,7 +260,8 @@ static void print_links(const dsgd_facts *f, double virtual_s)
 
 /* --- the sentence ----------------------------------------------------------------------------- */
 
-/** Some causes are alike, of workers, of the network or of copies: two that differ are of two kinds. Failing links are of a fourth. */
+/** Some causes are alike, of workers, of the network or of copies: two that differ are of two
+ * kinds. Failing links are of a fourth. */
 static int kind_of(int which)
 {
     return which == DSGD_WITHOUT_LINK_FAILURES
@@ -271,8 +274,8 @@ static const int named[] = {DSGD_WITHOUT_SLOWEST, DSGD_WITHOUT_SLOW_LINKS}; /* o
 
 /**
  * The largest gain of a cause other than @p but; -1: none that is told. One that can be named has a
- * clause of its own, beside which others of its kind have to gain more. An idle network, which nobody
- * can buy, counts where nothing else of the network gains.
+ * clause of its own, beside which others of its kind have to gain more. An idle network, which
+ * nobody can buy, counts where nothing else of the network gains.
  */
 static int best_of(const point *p, int but)
 {

@@ -1,6 +1,7 @@
 /**
  * @file halving.c
- * What runs are worth: how soon they reach the target, else how near to it they come; and who goes on.
+ * What runs are worth: how soon they reach the target, else how near to it they come; and who goes
+ * on.
  */
 #include "base/csv.h"
 #include "base/option.h"

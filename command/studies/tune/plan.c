@@ -319,7 +319,8 @@ static size_t place_of(const dsgd_tune *t, const dsgd_planned_run *run)
     return (candidate * t->n_lengths + length) * t->n_seeds + seed;
 }
 
-/** One column for the same option of all algorithms, algorithms.optimizer.lr, in place of one each: which. */
+/** One column for the same option of all algorithms, algorithms.optimizer.lr, in place of one each:
+ * which. */
 static const size_t *join_columns(dsgd_experiment *e)
 {
     const size_t n = e->n_columns, n_prefix = strlen("algorithms.");
@@ -368,8 +369,8 @@ static void find_values(dsgd_tune *t)
 }
 
 /**
- * There are as many short rungs as leave three candidates; then one of full length with one seed, and
- * one with all seeds, of two, each with what is beside the best.
+ * There are as many short rungs as leave three candidates; then one of full length with one seed,
+ * and one with all seeds, of two, each with what is beside the best.
  */
 static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
 {

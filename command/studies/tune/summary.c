@@ -1,7 +1,7 @@
 /**
  * @file summary.c
- * All that was tried: tune.csv, and `tune` in the manifest; and for readers: what the rungs need, which
- * values are best, and how sure that is.
+ * All that was tried: tune.csv, and `tune` in the manifest; and for readers: what the rungs need,
+ * which values are best, and how sure that is.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -198,9 +198,9 @@ static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_pl
 }
 
 /**
- * How much better the best is than the runner-up, over common seeds: times, losses or throughputs by
- * ratios, of which logarithms are taken, else by differences. *settled: by more than a tie and the noise
- * (95 %), or in more seeds.
+ * How much better the best is than the runner-up, over common seeds: times, losses or throughputs
+ * by ratios, of which logarithms are taken, else by differences. *settled: by more than a tie and
+ * the noise (95 %), or in more seeds.
  */
 static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_place, bool *settled)
 {
@@ -324,7 +324,9 @@ static void say_all(notes *all, const dsgd_tune *t, const dsgd_tuned *a)
         say(all, a, lost);
 }
 
-/** Runs and steps that were needed, beside what every candidate with every seed to the end takes. */
+/**
+ * Runs and steps that were needed, beside what every candidate with every seed to the end takes.
+ */
 static void print_cost(const dsgd_tune *t)
 {
     size_t n = 0, n_full = 0;

@@ -64,8 +64,8 @@ typedef struct dsgd_tuned {
     bool is_over;
     dsgd_tune_trial *trials; /* [n_trials], rung by rung, best first */
     size_t n_trials;
-    const dsgd_tune_trial *
-        last; /* [n_last]: of the last rung; without those who are out, unless all are: then the first */
+    const dsgd_tune_trial *last; /* [n_last]: of the last rung; without those who are out, unless
+                                    all are: then the first */
     size_t n_last;
 } dsgd_tuned;
 
@@ -129,7 +129,7 @@ const char *dsgd_tune_text_of(const dsgd_tuned *a, size_t candidate, size_t k);
 size_t dsgd_tune_run(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, size_t length,
                      size_t seed);
 
-/* --- halving.c: what results are worth, and who goes on ----------------------------------------- */
+/* --- halving.c: what results are worth, and who goes on --------------------------------------- */
 
 /**
  * The result of a candidate at a length with a seed: of a shorter run, where that reached the
@@ -146,10 +146,12 @@ const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a,
 void dsgd_tune_choose(void *tune, bool *chosen);
 dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
 
-/** Whether a->last begins with a best candidate: not where nobody can win, by the rule of verdicts. */
+/**
+ * Whether a->last begins with a best candidate: not where nobody can win, by the rule of verdicts.
+ */
 bool dsgd_tune_has_best(const dsgd_tuned *a);
 
-/* --- summary.c: all that was tried, and what follows ------------------------------------------- */
+/* --- summary.c: all that was tried, and what follows ------------------------------------------ */
 
 /** Writes DIR/tune.csv, and `tune` into DIR/manifest.json. */
 dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error);
