@@ -11,7 +11,7 @@
 
 typedef struct ad_psgd_params {
     int variant;
-    dsgd_pick graph; /* empty: the variant's own */
+    dsgd_spec graph; /* empty: the variant's own */
     int64_t averagings;
 } ad_psgd_params;
 
@@ -253,7 +253,7 @@ static const dsgd_option ad_psgd_options[] = {
     DSGD_OPTION_CHOICE(ad_psgd_params, variant, variant_words,
                        "the paper, or what released codes do: gossip_process (SGP's), shared_copy "
                        "(WAGMA's), pull (KungFu's)"),
-    DSGD_OPTION_PICK(ad_psgd_params, graph, dsgd_graph_kinds, "kind",
+    DSGD_OPTION_SPEC(ad_psgd_params, graph, dsgd_graph_kinds, "kind",
                      "who averages with whom, even ranks with odd ones; a worker takes a random "
                      "one of its neighbours in a round. Without: paper, any passive worker, which "
                      "is this simulator's choice (the paper leaves the graph open); released "

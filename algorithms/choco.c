@@ -11,7 +11,7 @@
 
 typedef struct choco_params {
     double gamma;
-    dsgd_pick graph, encoding;
+    dsgd_spec graph, encoding;
 } choco_params;
 
 enum { BY_ENCODING = -1 };

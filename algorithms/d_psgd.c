@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 
 typedef struct d_psgd_params {
-    dsgd_pick graph;
+    dsgd_spec graph;
     int64_t rounds;
     int order;
 } d_psgd_params;

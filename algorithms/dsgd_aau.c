@@ -10,7 +10,7 @@
 #include "sim/algorithm.h"
 
 typedef struct dsgd_aau_params {
-    dsgd_pick graph;
+    dsgd_spec graph;
     double grace; /* s */
 } dsgd_aau_params;
 

@@ -11,7 +11,7 @@
 #include "sim/algorithm.h"
 
 typedef struct ef21_params {
-    dsgd_pick encoding;
+    dsgd_spec encoding;
 } ef21_params;
 
 static void ef21_work(dsgd_node *self)

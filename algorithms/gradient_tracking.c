@@ -11,7 +11,7 @@
 #include "sim/algorithm.h"
 
 typedef struct gradient_tracking_params {
-    dsgd_pick graph;
+    dsgd_spec graph;
     int form;
 } gradient_tracking_params;
 

@@ -17,7 +17,7 @@ typedef struct ok_topk_params {
 static void ok_topk_work(dsgd_node *self)
 {
     const ok_topk_params *p = self->params;
-    const dsgd_pick encoding = dsgd_encoding_of("top_k", &p->select);
+    const dsgd_spec encoding = dsgd_encoding_of("top_k", &p->select);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *e = dsgd_vector_new(self);
@@ -41,7 +41,7 @@ static void ok_topk_work(dsgd_node *self)
 static dsgd_traffic ok_topk_traffic(const void *params, const dsgd_scale *scale)
 {
     const ok_topk_params *p = params;
-    const dsgd_pick encoding = dsgd_encoding_of("top_k", &p->select);
+    const dsgd_spec encoding = dsgd_encoding_of("top_k", &p->select);
     return dsgd_encoded_allreduce_traffic(scale, &encoding);
 }
 

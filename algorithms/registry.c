@@ -27,7 +27,7 @@ DSGD_ALGORITHM_LIST(X)
 #undef X
 
 /* NULL always ends it. */
-const dsgd_about *dsgd_algorithms[N_BUILT_IN + MOST_ADDED + 1] = {
+const dsgd_entry *dsgd_algorithms[N_BUILT_IN + MOST_ADDED + 1] = {
 #define X(name) &dsgd_algorithm_##name.about,
     DSGD_ALGORITHM_LIST(X)
 #undef X
@@ -42,7 +42,7 @@ static bool is_name(const char *text)
 
 dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *error)
 {
-    const dsgd_about *const about = &algorithm->about;
+    const dsgd_entry *const about = &algorithm->about;
     if (!is_name(about->name))
         return dsgd_refuse(
             error, "an algorithm has %s%s; a name of letters, digits and _ is needed",
@@ -56,9 +56,9 @@ dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *erro
         return dsgd_refuse(error, "algorithm `%s` has no %s", about->name,
                            algorithm->work == NULL ? "work()" : "reference");
     dsgd_error why;
-    if (dsgd_about_check(about, &why) != DSGD_OK)
+    if (dsgd_entry_check(about, &why) != DSGD_OK)
         return dsgd_refuse(error, "algorithm `%s`: %s", about->name, why.text);
-    if (dsgd_about_find(dsgd_algorithms, about->name) != NULL)
+    if (dsgd_entry_find(dsgd_algorithms, about->name) != NULL)
         return dsgd_refuse(error, "algorithm `%s` is there already; give the new one another name",
                            about->name);
     size_t n = N_BUILT_IN;

@@ -15,7 +15,7 @@
 #include "sim/algorithm.h"
 
 typedef struct sgp_params {
-    dsgd_pick graph;
+    dsgd_spec graph;
     int64_t delay; /* of OSGP */
 } sgp_params;
 

@@ -18,7 +18,7 @@ typedef struct top_k_params {
 static void top_k_work(dsgd_node *self)
 {
     const top_k_params *p = self->params;
-    const dsgd_pick encoding = dsgd_encoding_of("top_k", &p->select);
+    const dsgd_spec encoding = dsgd_encoding_of("top_k", &p->select);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *m = dsgd_vector_new(self);
@@ -53,7 +53,7 @@ static void top_k_work(dsgd_node *self)
 static dsgd_traffic top_k_traffic(const void *params, const dsgd_scale *scale)
 {
     const top_k_params *p = params;
-    const dsgd_pick encoding = dsgd_encoding_of("top_k", &p->select);
+    const dsgd_spec encoding = dsgd_encoding_of("top_k", &p->select);
     return dsgd_encoded_allreduce_traffic(scale, &encoding);
 }
 

@@ -36,7 +36,7 @@ char *dsgd_yaml_word(const char *text)
                : json_dumps(dsgd_json_text(text), JSON_ENCODE_ANY);
 }
 
-json_t *dsgd_json_pick(const dsgd_pick *pick)
+json_t *dsgd_json_spec(const dsgd_spec *pick)
 {
     if (pick->about == NULL)
         return json_null();
@@ -60,12 +60,12 @@ static json_t *element_json(const dsgd_option *o, const void *field, size_t i)
     case DSGD_TABLE:
         return json_pack("[f, f]", ((const dsgd_table *)field)->x[i],
                          ((const dsgd_table *)field)->y[i]);
-    case DSGD_RECORDS: {
-        const char *const records = ((const dsgd_records *)field)->v;
-        return dsgd_json_options(o->fields, records + i * o->record_size);
+    case DSGD_STRUCTS: {
+        const char *const records = ((const dsgd_structs *)field)->v;
+        return dsgd_json_options(o->fields, records + i * o->struct_size);
     }
     default:
-        return dsgd_json_pick(&((const dsgd_picks *)field)->v[i]);
+        return dsgd_json_spec(&((const dsgd_specs *)field)->v[i]);
     }
 }
 
@@ -85,10 +85,10 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         return dsgd_json_text(o->words[*(const int *)field]);
     case DSGD_STRING:
         return dsgd_json_text(*(const char *const *)field);
-    case DSGD_RECORD:
+    case DSGD_STRUCT:
         return dsgd_json_options(o->fields, field);
-    case DSGD_PICK:
-        return dsgd_json_pick(field);
+    case DSGD_SPEC:
+        return dsgd_json_spec(field);
     default: {
         json_t *const list = json_array();
         for (size_t i = 0; i < *(const size_t *)field; i++) /* n, the first member of all lists */
@@ -131,13 +131,13 @@ static dsgd_status read_number(const json_t *value, const dsgd_option *o, double
     return DSGD_OK;
 }
 
-static dsgd_status read_pick(const json_t *value, const dsgd_option *o, dsgd_pick *pick,
+static dsgd_status read_pick(const json_t *value, const dsgd_option *o, dsgd_spec *pick,
                              dsgd_error *error)
 {
     const char *const name = json_string_value(json_object_get(value, "name"));
     if (name == NULL)
         return wrong(o->name, value, "something with a name", error);
-    pick->about = dsgd_about_find(o->registry, name);
+    pick->about = dsgd_entry_find(o->registry, name);
     if (pick->about == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: this program knows no `%.60s`", o->name, name);
     pick->params = dsgd_keep(1, pick->about->params_size);
@@ -179,9 +179,9 @@ static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *
         for (size_t i = 0; i < numbers->n; i++)
             DSGD_TRY(read_number(json_array_get(value, i), o, &numbers->v[i], error));
         return DSGD_OK;
-    case DSGD_RECORD:
+    case DSGD_STRUCT:
         return dsgd_json_read(value, o->fields, field, error);
-    case DSGD_PICK:
+    case DSGD_SPEC:
         return read_pick(value, o, field, error);
     default:
         DSGD_ASSERT(false, "option %s is not read from JSON", o->name);

@@ -19,7 +19,7 @@ char *dsgd_yaml_word(const char *text);
 json_t *dsgd_json_options(const dsgd_option *options, const void *params);
 
 /** The options of a pick, and its name under "name"; null for none. */
-json_t *dsgd_json_pick(const dsgd_pick *pick);
+json_t *dsgd_json_spec(const dsgd_spec *pick);
 
 /**
  * Fills @p params from an object as dsgd_json_options() writes it; missing options get their

@@ -8,7 +8,7 @@
 
 #include "base/unit.h"
 
-const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name)
+const dsgd_entry *dsgd_entry_find(const dsgd_entry *const *registry, const char *name)
 {
     for (; *registry != NULL; registry++)
         if (strcmp((*registry)->name, name) == 0)
@@ -16,7 +16,7 @@ const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char 
     return NULL;
 }
 
-const char *const *dsgd_about_names(const dsgd_about *const *registry)
+const char *const *dsgd_entry_names(const dsgd_entry *const *registry)
 {
     size_t n = 0;
     while (registry[n] != NULL)
@@ -43,8 +43,8 @@ static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(int64_
                                              sizeof(char *),       sizeof(dsgd_numbers),
                                              sizeof(dsgd_pairs),   sizeof(dsgd_lines),
                                              sizeof(dsgd_table),   0,
-                                             sizeof(dsgd_records), sizeof(dsgd_pick),
-                                             sizeof(dsgd_picks)};
+                                             sizeof(dsgd_structs), sizeof(dsgd_spec),
+                                             sizeof(dsgd_specs)};
 
 static dsgd_status check_default(const dsgd_option *o, dsgd_error *error)
 {
@@ -59,9 +59,9 @@ static dsgd_status check_default(const dsgd_option *o, dsgd_error *error)
     if (o->kind == DSGD_CHOICE && !(o->init >= 0 && o->init < n_words))
         return dsgd_refuse(error, "option `%s` is word %g by default, but there are %g", o->name,
                            o->init, n_words);
-    const bool picks = o->kind == DSGD_PICK || o->kind == DSGD_PICKS;
+    const bool picks = o->kind == DSGD_SPEC || o->kind == DSGD_SPECS;
     if (picks && (o->registry == NULL ||
-                  (o->init_text != NULL && dsgd_about_find(o->registry, o->init_text) == NULL)))
+                  (o->init_text != NULL && dsgd_entry_find(o->registry, o->init_text) == NULL)))
         return dsgd_refuse(error, "option `%s` is %s by default, which is unknown", o->name,
                            o->init_text);
     return DSGD_OK;
@@ -89,15 +89,15 @@ static dsgd_status check_rows(const dsgd_option *rows, size_t n, size_t bytes, d
         if (dsgd_option_find(rows, o->name) != o)
             return dsgd_refuse(error, "two options are called `%s`", o->name);
         DSGD_TRY(check_default(o, error));
-        if (o->kind == DSGD_RECORD)
+        if (o->kind == DSGD_STRUCT)
             DSGD_TRY(check_rows(o->fields, 0, bytes - o->offset, error));
-        if (o->kind == DSGD_RECORDS)
-            DSGD_TRY(check_rows(o->fields, 0, o->record_size, error));
+        if (o->kind == DSGD_STRUCTS)
+            DSGD_TRY(check_rows(o->fields, 0, o->struct_size, error));
     }
     return DSGD_OK;
 }
 
-dsgd_status dsgd_about_check(const dsgd_about *about, dsgd_error *error)
+dsgd_status dsgd_entry_check(const dsgd_entry *about, dsgd_error *error)
 {
     if (about->summary == NULL)
         return dsgd_refuse(error, "it has no summary");
@@ -187,20 +187,20 @@ char *dsgd_listed(const char *const *names, const char *last)
     return text;
 }
 
-dsgd_pick dsgd_pick_default(const dsgd_about *about)
+dsgd_spec dsgd_spec_default(const dsgd_entry *about)
 {
     void *const params = dsgd_keep(1, about->params_size);
     dsgd_options_default(about->options, params);
-    return (dsgd_pick){about, params};
+    return (dsgd_spec){about, params};
 }
 
-static dsgd_pick default_pick(const dsgd_option *option)
+static dsgd_spec default_pick(const dsgd_option *option)
 {
     if (option->init_text == NULL)
-        return (dsgd_pick){NULL, NULL};
-    const dsgd_about *const about = dsgd_about_find(option->registry, option->init_text);
+        return (dsgd_spec){NULL, NULL};
+    const dsgd_entry *const about = dsgd_entry_find(option->registry, option->init_text);
     DSGD_ASSERT(about != NULL, "the default of %s is unknown", option->name);
-    return dsgd_pick_default(about);
+    return dsgd_spec_default(about);
 }
 
 void dsgd_option_put(const dsgd_option *o, void *params, double value)
@@ -240,11 +240,11 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_STRING:
             *(const char **)field = o->init_text;
             break;
-        case DSGD_RECORD:
+        case DSGD_STRUCT:
             dsgd_options_default(o->fields, field);
             break;
-        case DSGD_PICK:
-            *(dsgd_pick *)field = default_pick(o);
+        case DSGD_SPEC:
+            *(dsgd_spec *)field = default_pick(o);
             break;
         case DSGD_TABLE:
             *(dsgd_table *)field = (dsgd_table){0, NULL, NULL};
@@ -252,9 +252,9 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_NUMBERS:
         case DSGD_PAIRS:
         case DSGD_LINES:
-        case DSGD_RECORDS:
-        case DSGD_PICKS:
-            memset(field, 0, sizeof(dsgd_records)); /* each is n and a pointer */
+        case DSGD_STRUCTS:
+        case DSGD_SPECS:
+            memset(field, 0, sizeof(dsgd_structs)); /* each is n and a pointer */
             break;
         case DSGD_END:
             break;

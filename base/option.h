@@ -22,10 +22,10 @@ typedef enum dsgd_option_kind {
     /* dsgd_lines: a list of texts; one of `words`; or the path of a file, a text per line */
     DSGD_LINES,
     DSGD_TABLE, /* dsgd_table: a mapping from number to number, keys strictly ascending */
-    DSGD_RECORD, /* a struct embedded at the offset, read by `fields` from a nested mapping */
-    DSGD_RECORDS, /* dsgd_records: a list of mappings, each read by `fields` */
-    DSGD_PICK, /* dsgd_pick: a name out of `registry`, or a mapping of that name and its options */
-    DSGD_PICKS, /* dsgd_picks: a list of such; a single pick stands for a list of one */
+    DSGD_STRUCT, /* a struct embedded at the offset, read by `fields` from a nested mapping */
+    DSGD_STRUCTS, /* dsgd_structs: a list of mappings, each read by `fields` */
+    DSGD_SPEC, /* dsgd_spec: a name out of `registry`, or a mapping of that name and its options */
+    DSGD_SPECS, /* dsgd_specs: a list of such; a single pick stands for a list of one */
     DSGD_END /* of the table: DSGD_OPTION_END */
 } dsgd_option_kind;
 
@@ -50,29 +50,29 @@ typedef struct dsgd_table {
     double *y; /* [n] */
 } dsgd_table;
 
-typedef struct dsgd_records {
+typedef struct dsgd_structs {
     size_t n;
-    void *v; /* [n] structs of the option's record_size */
-} dsgd_records;
+    void *v; /* [n] structs of the option's struct_size */
+} dsgd_structs;
 
-struct dsgd_about;
+struct dsgd_entry;
 
 /** An entry of a registry, with its options. */
-typedef struct dsgd_pick {
-    const struct dsgd_about *about; /* NULL where absent */
+typedef struct dsgd_spec {
+    const struct dsgd_entry *about; /* NULL where absent */
     void *params; /* about->params_size bytes */
-} dsgd_pick;
+} dsgd_spec;
 
-typedef struct dsgd_picks {
+typedef struct dsgd_specs {
     size_t n;
-    dsgd_pick *v; /* [n] */
-} dsgd_picks;
+    dsgd_spec *v; /* [n] */
+} dsgd_specs;
 
 /** A file of picks: what they are, where they come from. */
-typedef struct dsgd_pick_set {
+typedef struct dsgd_spec_set {
     const char *summary, *origin;
-    dsgd_picks entries;
-} dsgd_pick_set;
+    dsgd_specs entries;
+} dsgd_spec_set;
 
 /**
  * One row of an option table, which DSGD_OPTION_END ends. Unset fields mean: none. The macros below
@@ -85,18 +85,18 @@ typedef struct dsgd_option {
     const char *help; /* one line, no full stop */
     bool required; /* the file must give it */
     bool multiplies; /* a list of such values: each for runs of its own */
-    bool refines; /* RECORD: absent keys keep what an outer one has */
-    /* for PICKS and RECORD: folder of shipped ones that may be named instead; NULL for none */
+    bool refines; /* STRUCT: absent keys keep what an outer one has */
+    /* for SPECS and STRUCT: folder of shipped ones that may be named instead; NULL for none */
     const char *shipped;
     double init; /* default of BOOL, LONG, DOUBLE and CHOICE */
-    const char *init_text; /* default of STRING, and the name picked by default for PICK */
+    const char *init_text; /* default of STRING, and the name picked by default for SPEC */
     double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS, PAIRS and of TABLE's values */
     const char *const *words; /* NULL-terminated; for CHOICE, LONG and DOUBLE */
-    /* for RECORD and RECORDS; of PICK: what an entry has besides its own options */
+    /* for STRUCT and STRUCTS; of SPEC: what an entry has besides its own options */
     const struct dsgd_option *fields;
-    size_t record_size; /* for RECORDS */
-    const struct dsgd_about *const *registry; /* for PICK and PICKS, NULL-terminated */
-    /* for PICK and PICKS: the key that holds the name, "name" or "kind"; of a RECORD that is
+    size_t struct_size; /* for STRUCTS */
+    const struct dsgd_entry *const *registry; /* for SPEC and SPECS, NULL-terminated */
+    /* for SPEC and SPECS: the key that holds the name, "name" or "kind"; of a STRUCT that is
        shipped: the key that names the one from which the values depart */
     const char *key;
     const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
@@ -122,10 +122,10 @@ typedef struct dsgd_option {
 #define DSGD_OPTION_AT_PAIRS(type, field) DSGD_OPTION_AT(dsgd_pairs, type, field)
 #define DSGD_OPTION_AT_LINES(type, field) DSGD_OPTION_AT(dsgd_lines, type, field)
 #define DSGD_OPTION_AT_TABLE(type, field) DSGD_OPTION_AT(dsgd_table, type, field)
-#define DSGD_OPTION_AT_RECORDS(type, field) DSGD_OPTION_AT(dsgd_records, type, field)
-#define DSGD_OPTION_AT_PICK(type, field) DSGD_OPTION_AT(dsgd_pick, type, field)
-#define DSGD_OPTION_AT_PICKS(type, field) DSGD_OPTION_AT(dsgd_picks, type, field)
-#define DSGD_OPTION_AT_RECORD(type, field) offsetof(type, field) /* of any struct */
+#define DSGD_OPTION_AT_STRUCTS(type, field) DSGD_OPTION_AT(dsgd_structs, type, field)
+#define DSGD_OPTION_AT_SPEC(type, field) DSGD_OPTION_AT(dsgd_spec, type, field)
+#define DSGD_OPTION_AT_SPECS(type, field) DSGD_OPTION_AT(dsgd_specs, type, field)
+#define DSGD_OPTION_AT_STRUCT(type, field) offsetof(type, field) /* of any struct */
 #define DSGD_OPTION_AT_CHOICE(type, field) /* of an enumeration, which is as wide as int */        \
     (offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(int) ? 1 : -1]))
 
@@ -156,29 +156,29 @@ typedef struct dsgd_option {
     DSGD_OPTION_AS(#field, LINES, type, field, __VA_ARGS__, .words = words_)
 #define DSGD_OPTION_TABLE(type, field, min_, max_, unit_, ...)                                     \
     DSGD_OPTION_AS(#field, TABLE, type, field, __VA_ARGS__, .min = min_, .max = max_, .unit = unit_)
-#define DSGD_OPTION_RECORD(type, field, fields_, ...)                                              \
-    DSGD_OPTION_AS(#field, RECORD, type, field, __VA_ARGS__, .fields = fields_)
-#define DSGD_OPTION_RECORDS(type, field, record, fields_, ...)                                     \
-    DSGD_OPTION_AS(#field, RECORDS, type, field, __VA_ARGS__, .fields = fields_,                   \
-                   .record_size = sizeof(record))
-#define DSGD_OPTION_PICK(type, field, registry_, key_, ...)                                        \
-    DSGD_OPTION_AS(#field, PICK, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
-#define DSGD_OPTION_PICKS(type, field, registry_, key_, ...)                                       \
-    DSGD_OPTION_AS(#field, PICKS, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
+#define DSGD_OPTION_STRUCT(type, field, fields_, ...)                                              \
+    DSGD_OPTION_AS(#field, STRUCT, type, field, __VA_ARGS__, .fields = fields_)
+#define DSGD_OPTION_STRUCTS(type, field, record, fields_, ...)                                     \
+    DSGD_OPTION_AS(#field, STRUCTS, type, field, __VA_ARGS__, .fields = fields_,                   \
+                   .struct_size = sizeof(record))
+#define DSGD_OPTION_SPEC(type, field, registry_, key_, ...)                                        \
+    DSGD_OPTION_AS(#field, SPEC, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
+#define DSGD_OPTION_SPECS(type, field, registry_, key_, ...)                                       \
+    DSGD_OPTION_AS(#field, SPECS, type, field, __VA_ARGS__, .registry = registry_, .key = key_)
 #define DSGD_OPTION_END                                                                            \
     {                                                                                              \
         .name = NULL, .kind = DSGD_END                                                             \
     }
 
 /** The head of everything that a user can name; its first member, so that registries list heads. */
-typedef struct dsgd_about {
+typedef struct dsgd_entry {
     const char *name;
     const char *summary; /* one line: how it differs from its neighbours */
     const char *reference; /* paper and place in it; NULL: none */
     size_t params_size; /* bytes of the struct that `options` fills */
     const dsgd_option *options; /* NULL for none */
     size_t n_options; /* rows, the end included; 0: not known */
-} dsgd_about;
+} dsgd_entry;
 
 /** The last three members: the struct and the table, an array, that fills it. */
 #define DSGD_PARAMS(type, table)                                                                   \
@@ -189,15 +189,15 @@ typedef struct dsgd_about {
  * outside the struct or that has no help, two options of one name, or a default that is not
  * allowed.
  */
-dsgd_status dsgd_about_check(const dsgd_about *about, dsgd_error *error);
+dsgd_status dsgd_entry_check(const dsgd_entry *about, dsgd_error *error);
 
 /** The head called @p name, or NULL. @p registry ends with NULL. */
-const dsgd_about *dsgd_about_find(const dsgd_about *const *registry, const char *name);
+const dsgd_entry *dsgd_entry_find(const dsgd_entry *const *registry, const char *name);
 
 enum { DSGD_MOST_NAMES = 64 };
 
 /** The names in a registry, for dsgd_hint(), and then NULL. */
-const char *const *dsgd_about_names(const dsgd_about *const *registry);
+const char *const *dsgd_entry_names(const dsgd_entry *const *registry);
 
 /** The option called @p name, or NULL. @p options may be NULL. */
 const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name);
@@ -225,7 +225,7 @@ char *dsgd_listed(const char *const *names, const char *last);
 void dsgd_options_default(const dsgd_option *options, void *params);
 
 /** An entry of a registry with its defaults. */
-dsgd_pick dsgd_pick_default(const dsgd_about *about);
+dsgd_spec dsgd_spec_default(const dsgd_entry *about);
 
 /** Sets a BOOL, CHOICE, LONG or DOUBLE; a word as it is stored. */
 void dsgd_option_put(const dsgd_option *o, void *params, double value);

@@ -2,15 +2,15 @@
  * @file explain.c
  * `dsgd explain`: its command line.
  */
-#include "command/inside/explain.h"
+#include "command/trace/explain.h"
 
 #include <sys/stat.h>
 
 #include "command/analysis/plot.h"
 #include "command/console/command.h"
 #include "command/experiment/plugin.h"
-#include "command/inside/lesson/lesson.h"
 #include "command/studies/explain/attribution.h"
+#include "command/trace/lesson/lesson.h"
 #include "sim/registry.h"
 
 typedef dsgd_explain_options arguments;
@@ -52,7 +52,7 @@ static dsgd_status check_source(const char *source, dsgd_error *error)
     return dsgd_refuse(error,
                        "explain %s: this is no file, no folder and no algorithm%s; `dsgd list "
                        "algorithms` lists them",
-                       source, dsgd_hint(source, dsgd_about_names(dsgd_algorithms)));
+                       source, dsgd_hint(source, dsgd_entry_names(dsgd_algorithms)));
 }
 
 static dsgd_status check_options(const arguments *a, bool is_lesson, dsgd_error *error)
@@ -99,7 +99,7 @@ static dsgd_status explain(int count, char **words, dsgd_error *error)
     arguments a = {.numerics = -1};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
-    const dsgd_about *const algorithm = dsgd_about_find(dsgd_algorithms, a.source.v[0]);
+    const dsgd_entry *const algorithm = dsgd_entry_find(dsgd_algorithms, a.source.v[0]);
     DSGD_TRY(check_options(&a, algorithm != NULL, error));
     if (algorithm == NULL)
         DSGD_TRY(check_source(a.source.v[0], error));

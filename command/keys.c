@@ -17,26 +17,26 @@
 
 static bool has_keys(const dsgd_option *o)
 {
-    return o->kind == DSGD_RECORD || o->kind == DSGD_RECORDS;
+    return o->kind == DSGD_STRUCT || o->kind == DSGD_STRUCTS;
 }
 
 /** Files, each as a mapping. Only of an experiment values can be swept. */
 static const dsgd_option *files(void)
 {
     static const dsgd_option rows[] = {
-        {.name = "experiment", .kind = DSGD_RECORD, .fields = dsgd_experiment_options},
+        {.name = "experiment", .kind = DSGD_STRUCT, .fields = dsgd_experiment_options},
         {.name = "platform",
-         .kind = DSGD_RECORD,
+         .kind = DSGD_STRUCT,
          .fields = dsgd_platform_options,
          .key = "name",
          .shipped = "platforms"},
         {.name = "workload",
-         .kind = DSGD_RECORD,
+         .kind = DSGD_STRUCT,
          .fields = dsgd_workload_options,
          .key = "like",
          .shipped = "workloads"},
-        {.name = "imbalance", .kind = DSGD_RECORD, .fields = dsgd_imbalance_set_options},
-        {.name = "task", .kind = DSGD_RECORD, .fields = dsgd_task_options},
+        {.name = "imbalance", .kind = DSGD_STRUCT, .fields = dsgd_imbalance_set_options},
+        {.name = "task", .kind = DSGD_STRUCT, .fields = dsgd_task_options},
         DSGD_OPTION_END,
     };
     return rows;
@@ -83,14 +83,14 @@ static char *values_text(const dsgd_option *o)
         dsgd_append(&text, ", from %.10g to %.10g", o->min, o->max);
     if (o->kind == DSGD_NUMBERS)
         dsgd_append(&text, ", or a list");
-    if (o->kind == DSGD_RECORDS || o->kind == DSGD_PICKS)
+    if (o->kind == DSGD_STRUCTS || o->kind == DSGD_SPECS)
         dsgd_append(&text, "; a list, or one");
     if (o->words != NULL)
         dsgd_append(&text, "%s%s", o->kind == DSGD_CHOICE ? "; one of " : ", or ",
                     dsgd_listed(o->words, ", "));
     if (o->registry != NULL)
         dsgd_append(&text, "; %s; or {%s: one of these, ...}",
-                    dsgd_listed(dsgd_about_names(o->registry), ", "), o->key);
+                    dsgd_listed(dsgd_entry_names(o->registry), ", "), o->key);
     if (o->shipped != NULL)
         dsgd_append(&text, "; or a name (`dsgd list %s`) or the path of a file", o->shipped);
     if (o->multiplies)
@@ -284,7 +284,7 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
                                              "additionalProperties", or_swept(d, any_of(numbers))));
         break;
     }
-    default: /* RECORD, RECORDS, PICK, PICKS, CHOICE */
+    default: /* STRUCT, STRUCTS, SPEC, SPECS, CHOICE */
         if (o->shipped != NULL)
             json_array_append_new(any, json_pack("{s: s}", "type", "string"));
         if (o->kind != DSGD_CHOICE)
@@ -299,8 +299,8 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
 static json_t *value_schema(draft *d, const dsgd_option *o)
 {
     json_t *schema = or_swept(d, alternatives(d, o));
-    if (o->multiplies || o->kind == DSGD_NUMBERS || o->kind == DSGD_RECORDS ||
-        o->kind == DSGD_PICKS) {
+    if (o->multiplies || o->kind == DSGD_NUMBERS || o->kind == DSGD_STRUCTS ||
+        o->kind == DSGD_SPECS) {
         json_t *const list = list_schema(json_incref(schema));
         schema =
             json_pack("{s: [o, o]}", "anyOf", schema, o->multiplies ? list : or_swept(d, list));
@@ -362,7 +362,7 @@ static json_t *entry_schema(draft *d, const dsgd_option *o)
 {
     json_t *const any = json_array(), *const names = json_array();
     json_array_append_new(any, json_pack("{s: o}", "enum", names));
-    for (const dsgd_about *const *about = o->registry; *about != NULL; about++) {
+    for (const dsgd_entry *const *about = o->registry; *about != NULL; about++) {
         json_t *const properties = json_object();
         json_t *const required = json_pack("[s]", o->key);
         json_object_set_new(

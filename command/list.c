@@ -11,9 +11,9 @@
 #include "command/experiment/experiment.h"
 #include "command/experiment/plugin.h"
 #include "command/experiment/traces.h"
-#include "command/inside/timeline/view.h"
 #include "command/keys.h"
 #include "command/runs/columns.h"
+#include "command/trace/timeline/view.h"
 #include "models/data/split.h"
 #include "sim/registry.h"
 #include "sim/run.h"
@@ -22,7 +22,7 @@
 /** Things of one kind, in a registry or a folder of files. */
 typedef struct family {
     const char *plural, *singular;
-    const dsgd_about *const *registry; /* NULL: files alone */
+    const dsgd_entry *const *registry; /* NULL: files alone */
     const char *folder; /* of files, below the data folder; NULL: none */
 } family;
 
@@ -88,7 +88,7 @@ static void print_summary(const char *kind, const char *name, int width)
     dsgd_config *config = NULL;
     dsgd_workload workload = {0};
     dsgd_platform platform = {0};
-    dsgd_pick_set set = {0};
+    dsgd_spec_set set = {0};
     dsgd_error error = {""};
     const dsgd_status status =
         strcmp(kind, "workload") == 0   ? dsgd_workload_open(name, &config, &workload, &error)
@@ -250,7 +250,7 @@ enum { STATISTICS_DRAWS = 1 << 17 };
 /**
  * Statistics of a step of @p workers. False: the list refuses that number, or needs the samples.
  */
-static bool step_statistics(const dsgd_picks *entries, double base_s, int workers,
+static bool step_statistics(const dsgd_specs *entries, double base_s, int workers,
                             dsgd_step_statistics *statistics)
 {
     dsgd_imbalance *imbalance = NULL;
@@ -315,7 +315,7 @@ static void print_head(const char *name, const char *summary, const char *origin
 static dsgd_status describe_set(const family *f, const char *name, dsgd_error *error)
 {
     dsgd_config *config = NULL;
-    dsgd_pick_set set;
+    dsgd_spec_set set;
     DSGD_TRY(dsgd_imbalance_set_open(name, &config, &set, error));
     print_head(name, set.summary, set.origin);
     print_entries(f, name);
@@ -333,12 +333,12 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
 
 static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
 {
-    const dsgd_about *const about = dsgd_about_find(f->registry, name);
+    const dsgd_entry *const about = dsgd_entry_find(f->registry, name);
     if (about == NULL && f->folder != NULL &&
         dsgd_can_read("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name))
         return describe_set(f, name, error);
     if (about == NULL) {
-        const char *const *const names = dsgd_about_names(f->registry);
+        const char *const *const names = dsgd_entry_names(f->registry);
         return dsgd_refuse(
             error, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular, name,
             f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names),

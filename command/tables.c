@@ -26,12 +26,12 @@ static json_t *key_json(const dsgd_option *o, bool is_top)
         add(words, o->words[i]);
     for (size_t i = 0; o->registry != NULL && o->registry[i] != NULL; i++)
         add(words, o->registry[i]->name);
-    const bool is_section = is_top && o->kind == DSGD_RECORD && o->shipped == NULL;
+    const bool is_section = is_top && o->kind == DSGD_STRUCT && o->shipped == NULL;
     for (const dsgd_option *below = o->fields; is_section && below->name != NULL; below++)
         json_array_append_new(keys, key_json(below, false));
     return json_pack("{s:s, s:o, s:s?, s:o, s:b}", "name", o->name, "words", words, "shipped",
                      o->shipped, "keys", keys, "described",
-                     (int)(o->fields != NULL && o->kind != DSGD_PICK));
+                     (int)(o->fields != NULL && o->kind != DSGD_SPEC));
 }
 
 void dsgd_tables_print(void)

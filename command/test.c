@@ -43,12 +43,12 @@ static void print_check(const dsgd_check *check, void *argument)
 
 static const dsgd_algorithm *find(const char *name, dsgd_error *error)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, name);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_algorithms, name);
     if (about == NULL)
         dsgd_refuse(error,
                     "algorithm `%s` is unknown%s; `dsgd list algorithms` has them, --plugin FILE "
                     "adds others",
-                    name, dsgd_hint(name, dsgd_about_names(dsgd_algorithms)));
+                    name, dsgd_hint(name, dsgd_entry_names(dsgd_algorithms)));
     return (const dsgd_algorithm *)about;
 }
 

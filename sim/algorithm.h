@@ -11,5 +11,5 @@
 
 #include "models/encodings/params.h"
 #include "sim/verbs/collectives.h"
-#include "sim/verbs/peers.h"
+#include "sim/verbs/point_to_point.h"
 #include "sim/verbs/steps.h"

@@ -26,19 +26,19 @@ int dsgd_n_servers(const dsgd_run_config *config)
 }
 
 /** What an algorithm's option `graph` picks; NULL: it has no such option, or picks none. */
-static const dsgd_pick *graph_of(const dsgd_algorithm *algorithm, const void *params)
+static const dsgd_spec *graph_of(const dsgd_algorithm *algorithm, const void *params)
 {
     const dsgd_option *const graph = dsgd_option_find(algorithm->about.options, "graph");
-    if (graph == NULL || graph->kind != DSGD_PICK || graph->registry != dsgd_graph_kinds)
+    if (graph == NULL || graph->kind != DSGD_SPEC || graph->registry != dsgd_graph_kinds)
         return NULL;
-    const dsgd_pick *const pick = (const void *)((const char *)params + graph->offset);
+    const dsgd_spec *const pick = (const void *)((const char *)params + graph->offset);
     return pick->about == NULL ? NULL : pick;
 }
 
 int64_t dsgd_period(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const algorithm = config->algorithm;
-    const dsgd_pick *const graph = graph_of(algorithm, config->params);
+    const dsgd_spec *const graph = graph_of(algorithm, config->params);
     int64_t period = integer_of(config, "period");
     if (algorithm->period != NULL)
         period = algorithm->period(config->params, config->workers);
@@ -50,7 +50,7 @@ int64_t dsgd_period(const dsgd_run_config *config)
 bool dsgd_run_encodes(const dsgd_run_config *config)
 {
     const dsgd_option *const own = dsgd_option_find(config->algorithm->about.options, "encoding");
-    const dsgd_pick *const picks[] = {
+    const dsgd_spec *const picks[] = {
         &config->exchange.encoding,
         own == NULL ? NULL : (const void *)((const char *)config->params + own->offset)};
     for (size_t k = 0; k < 2; k++)
@@ -64,7 +64,7 @@ dsgd_status dsgd_algorithm_check(const dsgd_algorithm *algorithm, const void *pa
 {
     if (algorithm->check != NULL)
         return algorithm->check(params, n_workers, error);
-    const dsgd_pick *const graph = graph_of(algorithm, params);
+    const dsgd_spec *const graph = graph_of(algorithm, params);
     return graph == NULL ? DSGD_OK
                          : dsgd_graph_check(graph, n_workers, algorithm->about.name, error);
 }
@@ -199,7 +199,7 @@ dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
 dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **imbalance,
                                dsgd_error *error)
 {
-    dsgd_picks lists[2];
+    dsgd_specs lists[2];
     size_t n = 0;
     if (config->inherent)
         lists[n++] = config->workload->inherent;
@@ -327,7 +327,7 @@ static dsgd_status check_fusion(const dsgd_run_config *config, dsgd_error *error
 
 static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *error)
 {
-    const dsgd_pick *const encoding = &config->exchange.encoding;
+    const dsgd_spec *const encoding = &config->exchange.encoding;
     const dsgd_algorithm *const algorithm = config->algorithm;
     if (encoding->about == NULL || dsgd_encoding_is_none(encoding))
         return DSGD_OK;

@@ -37,17 +37,17 @@ static const dsgd_option evaluate_options[] = {
 static const char *const precisions[] = {"float", "double", NULL};
 
 const dsgd_option dsgd_learning_options[] = {
-    DSGD_OPTION_PICK(dsgd_learning, model, dsgd_model_kinds, "name", "the reduced model",
+    DSGD_OPTION_SPEC(dsgd_learning, model, dsgd_model_kinds, "name", "the reduced model",
                      .required = true),
-    DSGD_OPTION_PICK(dsgd_learning, data, dsgd_data_sources, "name", "what it learns from",
+    DSGD_OPTION_SPEC(dsgd_learning, data, dsgd_data_sources, "name", "what it learns from",
                      .required = true),
-    DSGD_OPTION_PICK(dsgd_learning, split, dsgd_split_kinds, "kind",
+    DSGD_OPTION_SPEC(dsgd_learning, split, dsgd_split_kinds, "kind",
                      "whose the samples to train on are; the same for all algorithms",
                      .init_text = "iid"),
     DSGD_OPTION_LONG(dsgd_learning, batch, 4, 1, 1 << 20, NULL, "samples per worker and gradient"),
-    DSGD_OPTION_RECORD(dsgd_learning, optimizer, dsgd_optimizer_options,
+    DSGD_OPTION_STRUCT(dsgd_learning, optimizer, dsgd_optimizer_options,
                        "what a local step does with a gradient", .required = true),
-    DSGD_OPTION_RECORD(dsgd_learning, evaluate, evaluate_options,
+    DSGD_OPTION_STRUCT(dsgd_learning, evaluate, evaluate_options,
                        "when the algorithm's output is evaluated"),
     DSGD_OPTION_CHOICE(dsgd_learning, precision, precisions, "of the elements"),
     DSGD_OPTION_END,
@@ -91,7 +91,7 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
                        "how algorithms with partial collectives sum (eager-SGD, WAGMA-SGD), groups "
                        "and all workers; the papers' library has recursive-doubling at any size"),
-    DSGD_OPTION_PICK(dsgd_exchange_config, encoding, dsgd_encoding_kinds, "kind",
+    DSGD_OPTION_SPEC(dsgd_exchange_config, encoding, dsgd_encoding_kinds, "kind",
                      "what is sent in place of every vector; absent: all its numbers"),
     DSGD_OPTION_AS(
         "fusion", DOUBLE, dsgd_exchange_config, fusion_bytes,

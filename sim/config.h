@@ -51,9 +51,9 @@ typedef struct dsgd_evaluate_config {
 
 /** What to learn. Read-only during the run. */
 typedef struct dsgd_learning {
-    dsgd_pick model; /* out of dsgd_model_kinds; about == NULL: timing only */
-    dsgd_pick data; /* out of dsgd_data_sources */
-    dsgd_pick split; /* out of dsgd_split_kinds; about == NULL: as iid */
+    dsgd_spec model; /* out of dsgd_model_kinds; about == NULL: timing only */
+    dsgd_spec data; /* out of dsgd_data_sources */
+    dsgd_spec split; /* out of dsgd_split_kinds; about == NULL: as iid */
     int64_t batch; /* samples per worker and gradient */
     dsgd_optimizer optimizer;
     dsgd_evaluate_config evaluate;
@@ -83,7 +83,7 @@ typedef struct dsgd_exchange_config {
     double cycle_s; /* of its background loop */
     bool every_message; /* they are simulated where they could be computed */
     int partial_collective; /* of partial collectives and groups: DSGD_PARTIAL_* */
-    dsgd_pick encoding; /* of what is sent; about NULL: vectors are sent as they are */
+    dsgd_spec encoding; /* of what is sent; about NULL: vectors are sent as they are */
 } dsgd_exchange_config;
 
 /** When a run ends: at the first bound; 0: no bound. At least one is set. */
@@ -121,7 +121,7 @@ typedef struct dsgd_run_config {
     const dsgd_platform *platform;
     int network; /* dsgd_network_kind (sim/network/cluster.h) */
     const dsgd_workload *workload;
-    dsgd_picks imbalance; /* on top of the workload's own */
+    dsgd_specs imbalance; /* on top of the workload's own */
     bool inherent; /* whether the workload's own imbalance applies */
     const struct dsgd_algorithm *algorithm;
     const void *params; /* of the algorithm */

@@ -125,7 +125,7 @@ typedef enum dsgd_output {
 } dsgd_output;
 
 typedef struct dsgd_algorithm {
-    dsgd_about about; /* name, summary, reference (required); params_size, options */
+    dsgd_entry about; /* name, summary, reference (required); params_size, options */
     dsgd_doc doc;
     /** Optional, pure. Refuses what no option table can; the message names a way out. NULL: an
      * option `graph` is checked, nothing else. */
@@ -231,8 +231,8 @@ static inline double dsgd_scale_piece(const dsgd_scale *scale, size_t k)
 }
 
 /** One dsgd_allreduce_*() of encoded vectors; @p times of these, sent piece by piece. */
-dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_pick *encoding);
-dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,
+dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_spec *encoding);
+dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_spec *encoding,
                                          double times);
 /** One allreduce of factors. */
 dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, int64_t rank, bool of_columns);

@@ -229,7 +229,7 @@ static const dsgd_graph_kind exponential = {
 
 static exponential_params pairs_params = {.peers = 1, .schedule = BIPARTITE};
 
-const dsgd_pick dsgd_graph_exponential_pairs = {&exponential.about, &pairs_params};
+const dsgd_spec dsgd_graph_exponential_pairs = {&exponential.about, &pairs_params};
 
 /* --- matching --------------------------------------------------------------------------------- */
 
@@ -353,24 +353,24 @@ static const dsgd_graph_kind edges_kind = {
 
 /* --- the registry ----------------------------------------------------------------------------- */
 
-const dsgd_about *const dsgd_graph_kinds[] = {
+const dsgd_entry *const dsgd_graph_kinds[] = {
     &ring.about,       &torus.about, &exponential.about, &matching.about, &complete.about,
     &edges_kind.about, NULL,
 };
 
-static const dsgd_graph_kind *kind_of(const dsgd_pick *pick)
+static const dsgd_graph_kind *kind_of(const dsgd_spec *pick)
 {
     return (const dsgd_graph_kind *)pick->about;
 }
 
-dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *who,
+dsgd_status dsgd_graph_check(const dsgd_spec *pick, int n_workers, const char *who,
                              dsgd_error *error)
 {
     const dsgd_graph graph = {pick->params, n_workers, 0};
     return kind_of(pick)->check == NULL ? DSGD_OK : kind_of(pick)->check(&graph, who, error);
 }
 
-dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, const char *who,
+dsgd_status dsgd_graph_check_bipartite(const dsgd_spec *pick, int n_workers, const char *who,
                                        dsgd_error *error)
 {
     DSGD_TRY(dsgd_graph_check(pick, n_workers, who, error));
@@ -394,14 +394,14 @@ dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, con
         who, pick->about->name, rank, other);
 }
 
-int64_t dsgd_graph_period(const dsgd_pick *pick, int n_workers)
+int64_t dsgd_graph_period(const dsgd_spec *pick, int n_workers)
 {
     const dsgd_graph_kind *const kind = kind_of(pick);
     const dsgd_graph graph = {pick->params, n_workers, 0};
     return kind->random ? 0 : kind->period == NULL ? 1 : kind->period(&graph);
 }
 
-double dsgd_graph_degree(const dsgd_pick *pick, int n_workers)
+double dsgd_graph_degree(const dsgd_spec *pick, int n_workers)
 {
     const dsgd_graph graph = {pick->params, n_workers, 0};
     const int64_t period = dsgd_graph_period(pick, n_workers);
@@ -434,7 +434,7 @@ static double apply_laplacian(int n_workers, const int *n, int *const *to, doubl
     return xx > 0 ? xy / xx : 0;
 }
 
-double dsgd_graph_least_eigenvalue(const dsgd_pick *pick, int n_workers)
+double dsgd_graph_least_eigenvalue(const dsgd_spec *pick, int n_workers)
 {
     enum { MOST_ROUNDS = 1000 };
     const size_t p = (size_t)n_workers;
@@ -468,7 +468,7 @@ double dsgd_graph_least_eigenvalue(const dsgd_pick *pick, int n_workers)
     return 1 - most;
 }
 
-dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
+dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint64_t seed, int rank,
                                       int64_t round, bool doubly_stochastic,
                                       const dsgd_neighbour_room *room)
 {

@@ -34,7 +34,7 @@ typedef struct dsgd_graph {
 
 /** A family of graphs that a user can name, as `d_psgd: graph: ring`. */
 typedef struct dsgd_graph_kind {
-    dsgd_about about;
+    dsgd_entry about;
     /** Optional: refuses a graph that is not connected or does not fit P; @p who: first word. */
     dsgd_status (*check)(const dsgd_graph *graph, const char *who, dsgd_error *error);
     /** Fills to[n_workers - 1] with the receivers of @p rank, ascending; returns how many. */
@@ -47,33 +47,33 @@ typedef struct dsgd_graph_kind {
 } dsgd_graph_kind;
 
 /** NULL-terminated; each is the head of a dsgd_graph_kind. */
-extern const dsgd_about *const dsgd_graph_kinds[];
+extern const dsgd_entry *const dsgd_graph_kinds[];
 
-/** A row of an option table: a field of type dsgd_pick. */
+/** A row of an option table: a field of type dsgd_spec. */
 #define DSGD_OPTION_GRAPH(type, field, init_, help_)                                               \
-    DSGD_OPTION_PICK(type, field, dsgd_graph_kinds, "kind", help_, .init_text = init_)
+    DSGD_OPTION_SPEC(type, field, dsgd_graph_kinds, "kind", help_, .init_text = init_)
 
-dsgd_status dsgd_graph_check(const dsgd_pick *pick, int n_workers, const char *who,
+dsgd_status dsgd_graph_check(const dsgd_spec *pick, int n_workers, const char *who,
                              dsgd_error *error);
 
 /** dsgd_graph_check(); and refuses a round that joins two even ranks, or two odd ones. */
-dsgd_status dsgd_graph_check_bipartite(const dsgd_pick *pick, int n_workers, const char *who,
+dsgd_status dsgd_graph_check_bipartite(const dsgd_spec *pick, int n_workers, const char *who,
                                        dsgd_error *error);
 
 /** {kind: exponential, schedule: bipartite} */
-extern const dsgd_pick dsgd_graph_exponential_pairs;
+extern const dsgd_spec dsgd_graph_exponential_pairs;
 
 /** Rounds after which the graphs repeat; 0: never. */
-int64_t dsgd_graph_period(const dsgd_pick *pick, int n_workers);
+int64_t dsgd_graph_period(const dsgd_spec *pick, int n_workers);
 
 /** Receivers: mean over workers and one period (one round of a random graph). */
-double dsgd_graph_degree(const dsgd_pick *pick, int n_workers);
+double dsgd_graph_degree(const dsgd_spec *pick, int n_workers);
 
 /**
  * Smallest eigenvalue of W, whose entries are the doubly stochastic shares, of a graph that neither
  * changes nor is directed. By power iteration: not below it, and above by less than 1 % of 1 - it.
  */
-double dsgd_graph_least_eigenvalue(const dsgd_pick *pick, int n_workers);
+double dsgd_graph_least_eigenvalue(const dsgd_spec *pick, int n_workers);
 
 /** Arrays that dsgd_graph_neighbours() fills. */
 typedef struct dsgd_neighbour_room {
@@ -82,7 +82,7 @@ typedef struct dsgd_neighbour_room {
 } dsgd_neighbour_room;
 
 /** Pure. share = 1 / (1 + d), d receivers of the rank; @p doubly_stochastic: most of both ends. */
-dsgd_neighbours dsgd_graph_neighbours(const dsgd_pick *pick, int n_workers, uint64_t seed, int rank,
+dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint64_t seed, int rank,
                                       int64_t round, bool doubly_stochastic,
                                       const dsgd_neighbour_room *room);
 

@@ -30,14 +30,14 @@ typedef struct dsgd_made {
     double *elements; /* [n_params], after the run */
 } dsgd_made;
 
-typedef enum dsgd_entry_kind {
+typedef enum dsgd_yaml_kind {
     DSGD_ENTRY_MODEL, /* from now on the host's model is `value` */
     DSGD_ENTRY_UPDATED, /* a local step has made it, of the model or of another vector */
     DSGD_ENTRY_SENT, /* a verb sends it */
     DSGD_ENTRY_RECEIVED, /* a message of `peer` has brought it */
     DSGD_ENTRY_SAMPLED, /* the host gives it to a sum */
     DSGD_ENTRY_USED /* the host uses that sum */
-} dsgd_entry_kind;
+} dsgd_yaml_kind;
 
 /** Scopes of sums from here on are of communicators; below are 0, all workers, and versions. */
 #define DSGD_SCOPE_COMM ((uint64_t)1 << 32)
@@ -48,7 +48,7 @@ static inline bool dsgd_scope_is_of_versions(uint64_t scope)
 }
 
 typedef struct dsgd_ledger_entry {
-    dsgd_entry_kind kind;
+    dsgd_yaml_kind kind;
     int host; /* workers by rank, then servers */
     int peer; /* of RECEIVED the sender */
     int64_t step; /* of the host */

@@ -3,9 +3,9 @@
  * One run: opens, simulates, sums up, closes.
  */
 #include "sim/run.h"
-#include "sim/engine/failing.h"
-#include "sim/engine/observe.h"
-#include "sim/engine/peers.h"
+#include "sim/failures/failures.h"
+#include "sim/hybrid/stage_hosts.h"
+#include "sim/observe/observe.h"
 
 #include <float.h>
 
@@ -13,8 +13,8 @@
 #include "base/round.h"
 #include "models/record/record.h"
 #include "sim/engine/engine.h"
+#include "sim/exchange/analytic.h"
 #include "sim/exchange/channels.h"
-#include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"
 
 /* --- workers and servers ---------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ static void clock_main(void *argument)
     else if (engine->n_working == 0 && !engine->finished)
         fail(engine, "every worker has stopped");
     engine->finished = true;
-    dsgd_closed_schedules_end(engine, dsgd_now_s());
+    dsgd_end_of_analytic_collectives_s(engine, dsgd_now_s());
     dsgd_timeline_close(engine);
     dsgd_sum_up_loads(engine);
     dsgd_ledger_end(engine);
@@ -260,7 +260,7 @@ static void simulate(dsgd_engine *engine)
     const double start_s = dsgd_wall_s();
     const bool ended = dsgd_cluster_run(clock_main, engine);
     if (!ended) {
-        result->virtual_s = fmax(dsgd_now_s(), dsgd_closed_schedules_end(engine, DBL_MAX));
+        result->virtual_s = fmax(dsgd_now_s(), dsgd_end_of_analytic_collectives_s(engine, DBL_MAX));
         dsgd_timeline_close(engine);
         dsgd_ledger_end(engine);
         dsgd_waits_watch(engine);

@@ -40,15 +40,15 @@
     X(collectives)                                                                                 \
     X(maxmin)                                                                                      \
     X(nccl)                                                                                        \
-    X(closed)                                                                                      \
+    X(analytic)                                                                                    \
     X(communicators)                                                                               \
     X(splits)                                                                                      \
     X(exchange)                                                                                    \
     X(outer)                                                                                       \
     X(fragments)                                                                                   \
     X(pair)                                                                                        \
-    X(failing)                                                                                     \
-    X(slowing)                                                                                     \
+    X(failures_in_runs)                                                                            \
+    X(slow_links)                                                                                  \
     X(hang)                                                                                        \
     X(partial)                                                                                     \
     X(staging)                                                                                     \
@@ -60,7 +60,7 @@
     X(traffic)                                                                                     \
     X(spans)                                                                                       \
     X(nics)                                                                                        \
-    X(inner)                                                                                       \
+    X(hybrid)                                                                                      \
     X(smpi)                                                                                        \
     X(microbenchmark)                                                                              \
     X(algorithms)                                                                                  \

@@ -1,5 +1,5 @@
 /**
- * @file closed_form.c
+ * @file analytic_form.c
  * Paths over numbered links, and how many flows share each.
  */
 #include "traces/closed_form.h"

@@ -1,5 +1,5 @@
 /**
- * @file closed_form.h
+ * @file analytic_form.h
  * Closed forms of message times on a platform: one phase, in which all hosts send at once, each
  * flow with an even share of the bandwidth of every link on its path. No simulation.
  */

@@ -50,9 +50,9 @@ typedef struct dsgd_failures_config {
     int per;
     double repair_s;
     bool repair_varies;
-    dsgd_records events; /* of dsgd_failure_event */
+    dsgd_structs events; /* of dsgd_failure_event */
     const char *trace;
-    dsgd_records links; /* of dsgd_link_event */
+    dsgd_structs links; /* of dsgd_link_event */
     int policy;
     double notice_s, detect_s, restart_s, remake_s;
     double detect_mads; /* by quorum: adaptive, see the options; below 0: not */

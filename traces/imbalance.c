@@ -27,7 +27,7 @@
 DSGD_IMBALANCE_LIST(X)
 #undef X
 
-const dsgd_about *const dsgd_imbalance_kinds[] = {
+const dsgd_entry *const dsgd_imbalance_kinds[] = {
 #define X(name) &dsgd_imbalance_##name.about,
     DSGD_IMBALANCE_LIST(X)
 #undef X
@@ -46,7 +46,7 @@ struct dsgd_imbalance {
     entry entries[];
 };
 
-dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n_workers,
+dsgd_status dsgd_imbalance_open(const dsgd_specs *entries, size_t n_lists, int n_workers,
                                 dsgd_imbalance **imbalance, dsgd_error *error)
 {
     size_t n = 0;
@@ -56,7 +56,7 @@ dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n
     dsgd_status status = DSGD_OK;
     for (size_t i = 0; i < n_lists; i++)
         for (size_t j = 0; status == DSGD_OK && j < entries[i].n; j++) {
-            const dsgd_pick *const pick = &entries[i].v[j];
+            const dsgd_spec *const pick = &entries[i].v[j];
             const dsgd_imbalance_kind *const kind = (const dsgd_imbalance_kind *)pick->about;
             entry *const e = &list->entries[list->n];
             *e = (entry){kind, pick->params, NULL, DSGD_DRAW_IMBALANCE + 256 * (uint32_t)list->n++};

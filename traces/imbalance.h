@@ -33,7 +33,7 @@ typedef struct dsgd_step_at {
 
 /** A kind of imbalance; the registry dsgd_imbalance_kinds points to their `about`. */
 typedef struct dsgd_imbalance_kind {
-    dsgd_about about; /* required */
+    dsgd_entry about; /* required */
     /** Optional, pure. Refuses what the option table cannot, such as too many delayed workers. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
     /** Optional: makes *state, such as of a CSV file; the caller releases it by free(). */
@@ -53,7 +53,7 @@ typedef struct dsgd_imbalance_kind {
         .seconds = name_##_seconds,                                                                \
         .about.summary = __VA_ARGS__}
 
-extern const dsgd_about *const dsgd_imbalance_kinds[]; /* NULL-terminated */
+extern const dsgd_entry *const dsgd_imbalance_kinds[]; /* NULL-terminated */
 
 /** A draw of the entry and step, for @p worker; @p index distinguishes its draws. */
 static inline dsgd_draw dsgd_imbalance_draw(dsgd_step_at at, uint32_t worker, uint32_t index)
@@ -80,7 +80,7 @@ static inline double dsgd_imbalance_scaled(bool scale, double so_far_s, double v
 typedef struct dsgd_imbalance dsgd_imbalance;
 
 /** Checks and loads entries[n_lists] (of dsgd_imbalance_kinds), which must outlive the list. */
-dsgd_status dsgd_imbalance_open(const dsgd_picks *entries, size_t n_lists, int n_workers,
+dsgd_status dsgd_imbalance_open(const dsgd_specs *entries, size_t n_lists, int n_workers,
                                 dsgd_imbalance **imbalance, dsgd_error *error);
 void dsgd_imbalance_close(dsgd_imbalance *imbalance);
 

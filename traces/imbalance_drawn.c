@@ -157,14 +157,14 @@ typedef struct component {
 } component;
 
 typedef struct mixture_params {
-    dsgd_records components;
+    dsgd_structs components;
     bool scale;
 } mixture_params;
 
 static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *error)
 {
     (void)n_workers;
-    const dsgd_records *const records = &((const mixture_params *)params)->components;
+    const dsgd_structs *const records = &((const mixture_params *)params)->components;
     const component *const c = records->v;
     double total = 0, always = 0;
     for (size_t i = 0; i < records->n; i++) {
@@ -240,7 +240,7 @@ static const dsgd_option component_options[] = {
 };
 
 static const dsgd_option mixture_options[] = {
-    DSGD_OPTION_RECORDS(mixture_params, components, component, component_options,
+    DSGD_OPTION_STRUCTS(mixture_params, components, component, component_options,
                         "truncated normals and their shares", .required = true),
     DSGD_OPTION_SCALE(mixture_params),
     DSGD_OPTION_END,

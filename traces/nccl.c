@@ -45,7 +45,7 @@ const dsgd_option dsgd_nccl_options[] = {
                        "measured latency between nodes, as a multiple of the formulas'"),
     DSGD_OPTION_DOUBLE(dsgd_nccl, node_bandwidth, 1, 0.01, 100, NULL, "likewise within a node"),
     DSGD_OPTION_DOUBLE(dsgd_nccl, node_latency, 1, 0.01, 1000, NULL, "likewise within a node"),
-    DSGD_OPTION_RECORDS(dsgd_nccl, tables, dsgd_nccl_table, table_options,
+    DSGD_OPTION_STRUCTS(dsgd_nccl, tables, dsgd_nccl_table, table_options,
                         "logs of nccl-tests: they decide for groups of their shape"),
     DSGD_OPTION_END,
 };

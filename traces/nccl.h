@@ -50,7 +50,7 @@ typedef struct dsgd_nccl {
     double low_latency_s; /* what one of LL or LL128 takes where that is less; 0: the same */
     double bandwidth, latency; /* factors of what crosses nodes */
     double node_bandwidth, node_latency; /* and of what stays within one */
-    dsgd_records tables; /* of dsgd_nccl_table: they decide for their shapes */
+    dsgd_structs tables; /* of dsgd_nccl_table: they decide for their shapes */
 } dsgd_nccl;
 
 extern const dsgd_option dsgd_nccl_options[];

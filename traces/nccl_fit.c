@@ -60,7 +60,7 @@ static void fit(dsgd_nccl *nccl, const dsgd_nccl_measured *logs, size_t n, bool 
     dsgd_nccl tried = *nccl;
     const pair at = pair_of(&tried, within), result = pair_of(nccl, within);
     double x = 0, y = log(2), width_x = log(4), width_y = log(30), best = INFINITY, n_logs = 0;
-    tried.tables = (dsgd_records){0, NULL};
+    tried.tables = (dsgd_structs){0, NULL};
     *at.bandwidth = *at.latency = 1;
     for (size_t i = 0; i < n; i++)
         if ((logs[i].shape.n_nodes == 1) == within)

@@ -109,10 +109,10 @@ const dsgd_option dsgd_platform_options[] = {
         "group_latency", dsgd_platform, group_latency_s, 0, 0, 10, "s",
         "added between groups; rails: of the spine; hamming_mesh: of the switches "
         "of a row or column"),
-    DSGD_OPTION_RECORDS(dsgd_platform, regions, dsgd_region, region_options,
+    DSGD_OPTION_STRUCTS(dsgd_platform, regions, dsgd_region, region_options,
                         "groups: their names, in order, of which `routes` speak; there are no "
                         "others"),
-    DSGD_OPTION_RECORDS(dsgd_platform, routes, dsgd_region_route, route_options,
+    DSGD_OPTION_STRUCTS(dsgd_platform, routes, dsgd_region_route, route_options,
                         "groups: between two regions, instead of group_latency and "
                         "group_flow_bandwidth"),
     DSGD_OPTION_DOUBLE(dsgd_platform, route_bandwidth, 1, 1e-9, 1e9, NULL,
@@ -133,7 +133,7 @@ const dsgd_option dsgd_platform_options[] = {
     DSGD_OPTION_CHOICE(dsgd_platform, library, libraries,
                        "that carries out collectives: what `collective: auto` means; nccl and rccl "
                        "need `nccl`"),
-    DSGD_OPTION_RECORD(dsgd_platform, nccl, dsgd_nccl_options,
+    DSGD_OPTION_STRUCT(dsgd_platform, nccl, dsgd_nccl_options,
                        "what decides the speed of NCCL's collectives; NICs are the islands'"),
     DSGD_OPTION_DOUBLE(
         dsgd_platform, collective_share, 0, 0, 0.99, "share",
@@ -146,7 +146,7 @@ const dsgd_option dsgd_platform_options[] = {
                           "seconds per byte of a GPU's time, for copying what they reduce into a "
                           "bucket, dividing it, "
                           "and copying it back"),
-    DSGD_OPTION_RECORDS(
+    DSGD_OPTION_STRUCTS(
         dsgd_platform, hosts, dsgd_platform_entry, entry_options,
         "hosts that are slower or faster, or have another network, than the others; not for xml"),
     DSGD_OPTION_DOUBLE_AS("message_overhead", dsgd_platform, message_overhead_s, 0, 0, 10, "s",

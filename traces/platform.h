@@ -71,7 +71,7 @@ typedef struct dsgd_platform {
     double group_flow_bytes_per_s; /* limit of one flow between groups */
     double group_bytes_per_s; /* capacity of a group towards all others, each direction */
     double group_latency_s; /* added between groups */
-    dsgd_records regions, routes; /* of dsgd_region and dsgd_region_route: groups that differ */
+    dsgd_structs regions, routes; /* of dsgd_region and dsgd_region_route: groups that differ */
     double route_bandwidth, route_latency; /* factors of all routes */
     int n_there, *there; /* [n_there] hosts, where regions have fewer than group_hosts; else 0 */
     int *route_of; /* [regions][regions] from, to: a route, -1: none; NULL: there are none */
@@ -85,7 +85,7 @@ typedef struct dsgd_platform {
     double collective_share; /* of a GPU's computation, while one runs on it */
     double collective_launch_s; /* GPU time of beginning one */
     double collective_copy_s_per_byte; /* of copying what is reduced into a bucket and back */
-    dsgd_records hosts; /* of dsgd_platform_entry; not for XML */
+    dsgd_structs hosts; /* of dsgd_platform_entry; not for XML */
     double message_overhead_s; /* processor time per message and end, serial with the wire */
     double rendezvous_s; /* added where it is larger than ... */
     double eager_bytes;

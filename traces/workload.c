@@ -63,7 +63,7 @@ static const dsgd_option pipeline_options[] = {
              .min = 1, .max = 65536),
     DSGD_OPTION_AS(
         "schedule", CHOICE, dsgd_inner, pipeline.schedule,
-        "in which order a stage takes them forward and backward (sim/inner/README.md has "
+        "in which order a stage takes them forward and backward (sim/hybrid/README.md has "
         "their bubbles)",
         .words = dsgd_pipeline_words, .init = DSGD_PIPELINE_1F1B),
     PIPELINE(chunks, N_CHUNKS, "parts of the model on each host, of `interleaved`", .min = 1,
@@ -87,7 +87,7 @@ static const dsgd_option pipeline_options[] = {
 };
 
 static const dsgd_option inner_options[] = {
-    DSGD_OPTION_AS("pipeline", RECORD, dsgd_inner, pipeline, "stages that pass micro-batches on",
+    DSGD_OPTION_AS("pipeline", STRUCT, dsgd_inner, pipeline, "stages that pass micro-batches on",
                    .fields = pipeline_options, .refines = true),
     DSGD_OPTION_LONG(dsgd_inner, tensor, 1, 1, 4096, NULL,
                      "hosts that share the layers of a stage: each layer is summed over them twice "
@@ -122,11 +122,11 @@ static const dsgd_option tensor_options[] = {
 const dsgd_option dsgd_workload_options[] = {
     DSGD_OPTION_STRING(dsgd_workload, summary, "what it is"),
     DSGD_OPTION_STRING(dsgd_workload, origin, "where the figures come from"),
-    DSGD_OPTION_RECORD(dsgd_workload, transformer, transformer_options,
+    DSGD_OPTION_STRUCT(dsgd_workload, transformer, transformer_options,
                        "a language model, of which tensors, step, samples and unit follow where "
                        "they are not given",
                        .refines = true),
-    DSGD_OPTION_RECORD(
+    DSGD_OPTION_STRUCT(
         dsgd_workload, inner, inner_options,
         "a worker is a group of hosts: stages x peers x tensor x shards, among which the step "
         "of one GPU is divided, and who exchange their parts with other workers",
@@ -136,7 +136,7 @@ const dsgd_option dsgd_workload_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_workload, value_bytes, BYTES_PER_FLOAT, 0.125, 8, "bytes",
                        "of a number of a gradient or model as it is exchanged without an encoding: "
                        "2 of 16 bits"),
-    DSGD_OPTION_RECORDS(dsgd_workload, tensors, dsgd_tensors, tensor_options,
+    DSGD_OPTION_STRUCTS(dsgd_workload, tensors, dsgd_tensors, tensor_options,
                         "of one gradient, in backward order; or give bytes"),
     DSGD_OPTION_DOUBLE_AS("step", dsgd_workload, step_s, -1, 0, 1e9, "s",
                           "time of one step on one GPU, without what imbalance adds; derived: from "
@@ -152,7 +152,7 @@ const dsgd_option dsgd_workload_options[] = {
     DSGD_OPTION_CHOICE(dsgd_workload, memory, memories,
                        "where gradients and models are; from a device's memory they are copied as "
                        "the platform's `staging` says"),
-    DSGD_OPTION_PICKS(dsgd_workload, inherent, dsgd_imbalance_kinds, "kind",
+    DSGD_OPTION_SPECS(dsgd_workload, inherent, dsgd_imbalance_kinds, "kind",
                       "imbalance that belongs to the workload", .shipped = "imbalance"),
     DSGD_OPTION_END,
 };
@@ -216,7 +216,7 @@ static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workloa
     dsgd_tensors *const layers = dsgd_keep(1, sizeof *layers);
     *layers = (dsgd_tensors){
         .elements = (int64_t)fmax(1, round(elements)), .count = t->layers, .uses = 1};
-    workload->tensors = (dsgd_records){1, layers};
+    workload->tensors = (dsgd_structs){1, layers};
     return DSGD_OK;
 }
 

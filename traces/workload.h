@@ -27,7 +27,7 @@ typedef struct dsgd_transformer {
     int64_t gpus; /* of a worker, which hold a part of the model each and exchange that */
 } dsgd_transformer;
 
-/** Schedules of pipelines, as sim/inner/schedule.h has them. */
+/** Schedules of pipelines, as sim/hybrid/schedule.h has them. */
 typedef enum dsgd_pipeline_kind {
     DSGD_PIPELINE_GPIPE, /* all forward, then all backward, the last micro-batch first */
     DSGD_PIPELINE_1F1B, /* a backward as soon as there is one, then a forward: DAPPLE */
@@ -72,13 +72,13 @@ typedef struct dsgd_workload {
     dsgd_inner inner;
     double bytes; /* of one gradient or model; 0 where tensors are given */
     double value_bytes; /* of a number of them, as it is exchanged; 0: 4 */
-    dsgd_records tensors; /* of dsgd_tensors, in backward order; none: one tensor of `bytes` */
+    dsgd_structs tensors; /* of dsgd_tensors, in backward order; none: one tensor of `bytes` */
     double step_s; /* seconds of one step on one GPU, without what `inherent` adds; -1: to derive */
     double samples; /* per worker and step; -1: to derive */
     const char *sample_unit; /* "images", "tokens", ... */
     double backward_share; /* share of step_s, at its end, in which gradients become ready */
     dsgd_workload_memory memory; /* where gradients and models are */
-    dsgd_picks inherent; /* imbalance that belongs to the workload, out of dsgd_imbalance_kinds */
+    dsgd_specs inherent; /* imbalance that belongs to the workload, out of dsgd_imbalance_kinds */
 } dsgd_workload;
 
 /** A row of a tensor list: @c count tensors of @c elements numbers each. */

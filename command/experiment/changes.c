@@ -26,19 +26,19 @@ static bool is_free(const walk *w, const char *path)
 }
 
 /** The sentence: what stands at @p place, and what may be changed instead. */
-static dsgd_status refuse(const walk *w, dsgd_entry *place, const char *path, const char *what,
-                          dsgd_entry *given)
+static dsgd_status refuse(const walk *w, dsgd_yaml *place, const char *path, const char *what,
+                          dsgd_yaml *given)
 {
     enum { MOST_BYTES = 120 }; /* of a value */
     const char *const may = dsgd_listed(w->free_paths, " and ");
-    return dsgd_entry_fail(w->config, place, w->error,
-                           "`%s` %s%.*s, and this is not to be changed; what may be: %s", path,
-                           what, MOST_BYTES, given == NULL ? "" : dsgd_entry_yaml(given),
-                           *may == '\0' ? "nothing" : may);
+    return dsgd_yaml_fail(w->config, place, w->error,
+                          "`%s` %s%.*s, and this is not to be changed; what may be: %s", path, what,
+                          MOST_BYTES, given == NULL ? "" : dsgd_yaml_yaml(given),
+                          *may == '\0' ? "nothing" : may);
 }
 
-static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, dsgd_entry *mine,
-                           dsgd_entry *given);
+static dsgd_status compare(const walk *w, dsgd_yaml *parent, const char *path, dsgd_yaml *mine,
+                           dsgd_yaml *given);
 
 static char *below(const char *path, const char *key)
 {
@@ -46,27 +46,27 @@ static char *below(const char *path, const char *key)
 }
 
 /** Compares the values of keys: of the given mapping's, or of keys that only mine has. */
-static dsgd_status compare_keys(const walk *w, const char *path, dsgd_entry *mine,
-                                dsgd_entry *given, bool of_given)
+static dsgd_status compare_keys(const walk *w, const char *path, dsgd_yaml *mine, dsgd_yaml *given,
+                                bool of_given)
 {
     void *iterator = NULL;
-    dsgd_entry *name = NULL, *value = NULL;
-    while (dsgd_entry_next(of_given ? given : mine, &iterator, &name, &value)) {
-        const char *const key = dsgd_entry_text(name);
-        dsgd_entry *const of_mine = key == NULL ? NULL : dsgd_entry_find(mine, key);
-        dsgd_entry *const other = key == NULL ? NULL : dsgd_entry_find(given, key);
+    dsgd_yaml *name = NULL, *value = NULL;
+    while (dsgd_yaml_next(of_given ? given : mine, &iterator, &name, &value)) {
+        const char *const key = dsgd_yaml_text(name);
+        dsgd_yaml *const of_mine = key == NULL ? NULL : dsgd_yaml_find(mine, key);
+        dsgd_yaml *const other = key == NULL ? NULL : dsgd_yaml_find(given, key);
         if (of_given || other == NULL)
             DSGD_TRY(compare(w, mine, below(path, key == NULL ? "?" : key), of_mine, other));
     }
     return DSGD_OK;
 }
 
-static dsgd_status compare_elements(const walk *w, const char *path, dsgd_entry *mine,
-                                    dsgd_entry *given)
+static dsgd_status compare_elements(const walk *w, const char *path, dsgd_yaml *mine,
+                                    dsgd_yaml *given)
 {
     size_t n_mine = 0, n_given = 0;
-    dsgd_entry **const of_mine = dsgd_entry_elements(mine, &n_mine);
-    dsgd_entry **const of_given = dsgd_entry_elements(given, &n_given);
+    dsgd_yaml **const of_mine = dsgd_yaml_elements(mine, &n_mine);
+    dsgd_yaml **const of_given = dsgd_yaml_elements(given, &n_given);
     for (size_t i = 0; i < n_mine || i < n_given; i++)
         DSGD_TRY(compare(w, mine, below(path, dsgd_xprintf("%zu", i)),
                          i < n_mine ? of_mine[i] : NULL, i < n_given ? of_given[i] : NULL));
@@ -83,8 +83,8 @@ static bool name_one_file(const walk *w, const char *mine, const char *given)
 }
 
 /** What stands at a path in both; NULL: nothing. @p parent: where it would stand in mine. */
-static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, dsgd_entry *mine,
-                           dsgd_entry *given)
+static dsgd_status compare(const walk *w, dsgd_yaml *parent, const char *path, dsgd_yaml *mine,
+                           dsgd_yaml *given)
 {
     if (is_free(w, path))
         return DSGD_OK;
@@ -99,7 +99,7 @@ static dsgd_status compare(const walk *w, dsgd_entry *parent, const char *path, 
     }
     if (fy_node_is_sequence(mine) && fy_node_is_sequence(given))
         return compare_elements(w, path, mine, given);
-    const char *const text = dsgd_entry_text(mine), *const other = dsgd_entry_text(given);
+    const char *const text = dsgd_yaml_text(mine), *const other = dsgd_yaml_text(given);
     if (text != NULL && other != NULL &&
         (strcmp(text, other) == 0 || name_one_file(w, text, other)))
         return DSGD_OK;
@@ -110,6 +110,6 @@ dsgd_status dsgd_config_check_changes(dsgd_config *config, dsgd_config *given,
                                       const char *const *free_paths, dsgd_error *error)
 {
     const walk w = {config, given, free_paths, error};
-    dsgd_entry *const root = dsgd_config_root(config);
+    dsgd_yaml *const root = dsgd_config_root(config);
     return compare(&w, root, "", root, dsgd_config_root(given));
 }

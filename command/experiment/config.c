@@ -55,7 +55,7 @@ static void count_values(struct fy_node *node, int depth, size_t *n)
         return;
     void *iterator = NULL;
     struct fy_node *key = NULL, *e = NULL;
-    while (*n <= MOST_VALUES && dsgd_entry_next(node, &iterator, &key, &e))
+    while (*n <= MOST_VALUES && dsgd_yaml_next(node, &iterator, &key, &e))
         count_values(e, depth + 1, n);
 }
 
@@ -170,8 +170,8 @@ dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error 
     find_sweeps(*config, fy_document_root(document), "");
     if (fy_node_is_mapping(fy_document_root(document)))
         return DSGD_OK;
-    return dsgd_entry_fail(*config, fy_document_root(document), error,
-                           "a mapping of keys to values is expected here");
+    return dsgd_yaml_fail(*config, fy_document_root(document), error,
+                          "a mapping of keys to values is expected here");
 }
 
 dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,
@@ -188,7 +188,7 @@ dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_con
     return DSGD_OK;
 }
 
-dsgd_entry *dsgd_config_root(dsgd_config *config)
+dsgd_yaml *dsgd_config_root(dsgd_config *config)
 {
     return fy_document_root(config->document);
 }
@@ -224,7 +224,7 @@ static struct fy_node *first_scalar(struct fy_node *node)
     while (node != NULL && !fy_node_is_scalar(node)) {
         void *iterator = NULL;
         struct fy_node *key = NULL, *first = NULL;
-        dsgd_entry_next(node, &iterator, &key, &first);
+        dsgd_yaml_next(node, &iterator, &key, &first);
         node = fy_node_is_mapping(node) ? key : first;
     }
     return node;
@@ -235,13 +235,13 @@ static struct fy_node *scalar_of(struct fy_node *node)
 {
     struct fy_node *scalar = first_scalar(node), *key = NULL, *value = NULL;
     void *iterator = NULL;
-    while (scalar == NULL && dsgd_entry_next(fy_node_get_parent(node), &iterator, &key, &value))
+    while (scalar == NULL && dsgd_yaml_next(fy_node_get_parent(node), &iterator, &key, &value))
         scalar = value == node ? first_scalar(key) : NULL;
     return scalar;
 }
 
-dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *error,
-                            const char *format, ...)
+dsgd_status dsgd_yaml_fail(dsgd_config *config, dsgd_yaml *entry, dsgd_error *error,
+                           const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -250,7 +250,7 @@ dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *
     va_end(arguments);
     for (size_t i = 0; i < config->n_sweeps; i++) /* what is computed is not in the file itself */
         if (config->sweeps[i]->is_range &&
-            dsgd_entry_is_in(entry, dsgd_entry_find(config->sweeps[i]->entry, "sweep")))
+            dsgd_yaml_is_in(entry, dsgd_yaml_find(config->sweeps[i]->entry, "sweep")))
             entry = config->sweeps[i]->entry;
     for (struct fy_node *node = entry; node != NULL; node = fy_node_get_parent(node))
         if (fy_node_get_meta(node) != NULL)
@@ -270,32 +270,32 @@ static dsgd_sweep *sweep_of(const dsgd_config *config, const struct fy_node *nod
     return NULL;
 }
 
-dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry)
+dsgd_yaml *dsgd_yaml_chosen(dsgd_config *config, dsgd_yaml *entry)
 {
     const dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
     return sweep == NULL ? entry : sweep->values[sweep->chosen];
 }
 
-dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o)
+dsgd_yaml *dsgd_yaml_chosen_for(dsgd_config *config, dsgd_yaml *entry, const dsgd_option *o)
 {
     static const char *const yes[] = {"true", "yes", "on", NULL};
     dsgd_sweep *const sweep = entry == NULL ? NULL : sweep_of(config, entry);
     if (sweep != NULL) {
         sweep->is_number = o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE ||
                            o->kind == DSGD_NUMBERS || o->kind == DSGD_TABLE;
-        const char *const scales = dsgd_entry_text(
-            dsgd_entry_chosen(config, dsgd_entry_find(fy_node_get_parent(entry), "scale")));
+        const char *const scales = dsgd_yaml_text(
+            dsgd_yaml_chosen(config, dsgd_yaml_find(fy_node_get_parent(entry), "scale")));
         sweep->unit = dsgd_find_word(yes, scales) >= 0 ? NULL : o->unit; /* a factor has none */
     }
-    return dsgd_entry_chosen(config, entry);
+    return dsgd_yaml_chosen(config, entry);
 }
 
-dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key)
+dsgd_yaml *dsgd_yaml_find(dsgd_yaml *mapping, const char *key)
 {
     return fy_node_mapping_lookup_value_by_simple_key(mapping, key, FY_NT);
 }
 
-bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_entry **value)
+bool dsgd_yaml_next(dsgd_yaml *entry, void **iterator, dsgd_yaml **key, dsgd_yaml **value)
 {
     struct fy_node_pair *const pair = fy_node_mapping_iterate(entry, iterator);
     *key = fy_node_pair_key(pair);
@@ -303,11 +303,11 @@ bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_
     return pair != NULL || *value != NULL;
 }
 
-dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n)
+dsgd_yaml **dsgd_yaml_elements(dsgd_yaml *entry, size_t *n)
 {
     const bool is_list = fy_node_is_sequence(entry);
     *n = is_list ? (size_t)fy_node_sequence_item_count(entry) : entry != NULL;
-    dsgd_entry **const elements = dsgd_keep(1, (*n + 1) * sizeof(dsgd_entry *));
+    dsgd_yaml **const elements = dsgd_keep(1, (*n + 1) * sizeof(dsgd_yaml *));
     elements[0] = is_list ? NULL : entry;
     void *iterator = NULL;
     for (size_t i = 0; i < *n && is_list; i++)
@@ -322,7 +322,7 @@ static void check_memory(const char *text)
         dsgd_no_memory();
 }
 
-const char *dsgd_entry_text(dsgd_entry *entry)
+const char *dsgd_yaml_text(dsgd_yaml *entry)
 {
     errno = 0;
     const char *const text =
@@ -333,7 +333,7 @@ const char *dsgd_entry_text(dsgd_entry *entry)
     return text;
 }
 
-char *dsgd_entry_yaml(dsgd_entry *entry)
+char *dsgd_yaml_yaml(dsgd_yaml *entry)
 {
     errno = 0;
     char *const text = fy_emit_node_to_string(entry, FYECF_MODE_FLOW_ONELINE | FYECF_WIDTH_INF);
@@ -345,10 +345,10 @@ char *dsgd_entry_yaml(dsgd_entry *entry)
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path)
 {
     if (fy_node_is_mapping(node) && fy_node_mapping_item_count(node) == 1 &&
-        dsgd_entry_find(node, "sweep") != NULL) {
+        dsgd_yaml_find(node, "sweep") != NULL) {
         dsgd_sweep *const sweep = dsgd_keep(1, sizeof *sweep);
         *sweep = (dsgd_sweep){.entry = node, .path = path};
-        sweep->values = dsgd_entry_elements(dsgd_entry_find(node, "sweep"), &sweep->n);
+        sweep->values = dsgd_yaml_elements(dsgd_yaml_find(node, "sweep"), &sweep->n);
         config->sweeps =
             dsgd_keep_more(config->sweeps, config->n_sweeps + 1, sizeof *config->sweeps);
         config->sweeps[config->n_sweeps++] = sweep;
@@ -356,8 +356,8 @@ static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *p
     }
     void *iterator = NULL;
     size_t i = 0;
-    for (struct fy_node *key = NULL, *e = NULL; dsgd_entry_next(node, &iterator, &key, &e); i++) {
-        const char *const name = dsgd_entry_text(key);
+    for (struct fy_node *key = NULL, *e = NULL; dsgd_yaml_next(node, &iterator, &key, &e); i++) {
+        const char *const name = dsgd_yaml_text(key);
         const char *const last = fy_node_is_sequence(node) ? dsgd_xprintf("%zu", i)
                                  : name == NULL            ? "?"
                                                            : name;
@@ -371,7 +371,7 @@ dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, size_t *n)
     return config->sweeps;
 }
 
-bool dsgd_entry_is_in(dsgd_entry *entry, dsgd_entry *whole)
+bool dsgd_yaml_is_in(dsgd_yaml *entry, dsgd_yaml *whole)
 {
     while (entry != NULL && entry != whole)
         entry = fy_node_get_parent(entry);
@@ -380,12 +380,12 @@ bool dsgd_entry_is_in(dsgd_entry *entry, dsgd_entry *whole)
 
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
 {
-    struct fy_node *const value = dsgd_entry_chosen(config, sweep->entry);
-    const char *const scalar = dsgd_entry_text(value);
+    struct fy_node *const value = dsgd_yaml_chosen(config, sweep->entry);
+    const char *const scalar = dsgd_yaml_text(value);
     double number = 0;
     if (scalar != NULL && !(sweep->is_number && dsgd_parse_number(scalar, sweep->unit, &number)))
         return dsgd_present_word(scalar);
-    const char *const text = scalar != NULL ? dsgd_csv_number_text(number) : dsgd_entry_yaml(value);
+    const char *const text = scalar != NULL ? dsgd_csv_number_text(number) : dsgd_yaml_yaml(value);
     return text == NULL ? "?" : text;
 }
 
@@ -397,11 +397,11 @@ void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list)
     struct fy_node *const values =
         fy_node_build_from_string(config->document, dsgd_xstrdup(list), FY_NT);
     DSGD_ASSERT(values != NULL && fy_node_pair_set_value(pair, values) == 0, "no list: %s", list);
-    sweep->values = dsgd_entry_elements(values, &sweep->n);
+    sweep->values = dsgd_yaml_elements(values, &sweep->n);
     sweep->is_range = true;
 }
 
-void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment)
+void dsgd_config_note_override(dsgd_config *config, dsgd_yaml *part, const char *assignment)
 {
     fy_node_set_meta(part, dsgd_xstrdup(assignment));
     config->n_sweeps = 0;

@@ -12,7 +12,7 @@
 typedef struct dsgd_config dsgd_config;
 
 /** A place in a file: a mapping, a list or a scalar. */
-typedef struct fy_node dsgd_entry;
+typedef struct fy_node dsgd_yaml;
 
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error);
 
@@ -23,13 +23,13 @@ dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error 
 dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,
                                    dsgd_error *error);
 
-dsgd_entry *dsgd_config_root(dsgd_config *config);
+dsgd_yaml *dsgd_config_root(dsgd_config *config);
 
 /** For edit.c: a text as YAML, NULL where it is none. The text has to be kept. */
 struct fy_document *dsgd_config_document(const char *text);
 
 /** For edit.c: sentences on this part name the assignment. Finds the sweeps again. */
-void dsgd_config_note_override(dsgd_config *config, dsgd_entry *part, const char *assignment);
+void dsgd_config_note_override(dsgd_config *config, dsgd_yaml *part, const char *assignment);
 
 /** A path in the file: beside the file if that exists, else unchanged. */
 const char *dsgd_config_path(dsgd_config *config, const char *path);
@@ -41,40 +41,40 @@ void dsgd_config_note_data(dsgd_config *config, const char *path);
 const char *const *dsgd_config_data_files(const dsgd_config *config);
 
 /** The value of a key, or NULL. */
-dsgd_entry *dsgd_entry_find(dsgd_entry *mapping, const char *key);
+dsgd_yaml *dsgd_yaml_find(dsgd_yaml *mapping, const char *key);
 
 /** The next value of a mapping, with its key, or element of a list (key: NULL). False: no more. */
-bool dsgd_entry_next(dsgd_entry *entry, void **iterator, dsgd_entry **key, dsgd_entry **value);
+bool dsgd_yaml_next(dsgd_yaml *entry, void **iterator, dsgd_yaml **key, dsgd_yaml **value);
 
 /** A list's elements, [*n]; anything else counts as a list of one, NULL as none. */
-dsgd_entry **dsgd_entry_elements(dsgd_entry *entry, size_t *n);
+dsgd_yaml **dsgd_yaml_elements(dsgd_yaml *entry, size_t *n);
 
 /** Whether an entry (not NULL) is @p whole, or stands below it. */
-bool dsgd_entry_is_in(dsgd_entry *entry, dsgd_entry *whole);
+bool dsgd_yaml_is_in(dsgd_yaml *entry, dsgd_yaml *whole);
 
 /** Text of a scalar; NULL for anything else. */
-const char *dsgd_entry_text(dsgd_entry *entry);
+const char *dsgd_yaml_text(dsgd_yaml *entry);
 
 /** YAML of one line for it. */
-char *dsgd_entry_yaml(dsgd_entry *entry);
+char *dsgd_yaml_yaml(dsgd_yaml *entry);
 
 /** Fails with `file:line:column: sentence`. */
-dsgd_status dsgd_entry_fail(dsgd_config *config, dsgd_entry *entry, dsgd_error *error,
-                            const char *format, ...) __attribute__((format(printf, 4, 5)));
+dsgd_status dsgd_yaml_fail(dsgd_config *config, dsgd_yaml *entry, dsgd_error *error,
+                           const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /**
  * Fills @p params from a mapping. Skips keys in @p elsewhere (NULL-terminated, may be NULL), and
  * keys that multiply runs. A NULL mapping gives the defaults.
  */
-dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+dsgd_status dsgd_config_read(dsgd_config *config, dsgd_yaml *mapping, const dsgd_option *options,
                              const char *const *elsewhere, void *params, dsgd_error *error);
 
 /** Like dsgd_config_read(), but keys that the mapping lacks leave @p params unchanged. */
-dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_yaml *mapping, const dsgd_option *options,
                                const char *const *elsewhere, void *params, dsgd_error *error);
 
 /** Reads one value into its field of @p params. */
-dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_yaml *entry, const dsgd_option *o,
                                    void *params, dsgd_error *error);
 
 /* --- other values ----------------------------------------------------------------------------- */
@@ -106,10 +106,10 @@ dsgd_status dsgd_config_check_changes(dsgd_config *config, dsgd_config *given,
 
 /** One sweep found in a file. */
 typedef struct dsgd_sweep {
-    dsgd_entry *entry;
+    dsgd_yaml *entry;
     const char *path; /* such as imbalance.0.seconds */
     size_t n;
-    dsgd_entry **values; /* [n] */
+    dsgd_yaml **values; /* [n] */
     size_t chosen; /* which the reader takes */
     bool is_range; /* its values are computed */
     bool is_number; /* the option that has been read from it is one, ... */
@@ -129,10 +129,10 @@ dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error);
 dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, size_t *n);
 
 /** The entry, or the chosen value where it is a sweep. NULL gives NULL. */
-dsgd_entry *dsgd_entry_chosen(dsgd_config *config, dsgd_entry *entry);
+dsgd_yaml *dsgd_yaml_chosen(dsgd_config *config, dsgd_yaml *entry);
 
 /** The same for an option: notes whether it is a number, and its unit. */
-dsgd_entry *dsgd_entry_chosen_for(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o);
+dsgd_yaml *dsgd_yaml_chosen_for(dsgd_config *config, dsgd_yaml *entry, const dsgd_option *o);
 
 /**
  * The chosen value for a column of the results: of an option that is a number, in its unit without

@@ -16,7 +16,7 @@ static struct fy_node *step(struct fy_node *node, const char *path)
     const char *const key = dsgd_xprintf("%.*s", (int)strcspn(path, "."), path);
     const bool is_index = *key != '\0' && key[strspn(key, "0123456789")] == '\0';
     if (!fy_node_is_sequence(node))
-        return dsgd_entry_find(node, key);
+        return dsgd_yaml_find(node, key);
     return is_index ? fy_node_sequence_get_by_index(node, atoi(key)) : NULL;
 }
 
@@ -35,7 +35,7 @@ static char *nested(const char *keys, const char *value)
 static bool has_alias(struct fy_node *node)
 {
     void *iterator = NULL;
-    for (struct fy_node *key = NULL, *e = NULL; dsgd_entry_next(node, &iterator, &key, &e);)
+    for (struct fy_node *key = NULL, *e = NULL; dsgd_yaml_next(node, &iterator, &key, &e);)
         if ((key != NULL && has_alias(key)) || has_alias(e))
             return true;
     return fy_node_is_alias(node);

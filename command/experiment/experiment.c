@@ -18,24 +18,24 @@ static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_
 /** Keys of an algorithm's entry beside its own options: they go before the file's. */
 static const dsgd_option entry_options[] = {
     DSGD_OPTION_STRING(dsgd_planned_run, label, "name in the results; the algorithm's if absent"),
-    DSGD_OPTION_AS("optimizer", RECORD, dsgd_planned_run, learning.optimizer,
+    DSGD_OPTION_AS("optimizer", STRUCT, dsgd_planned_run, learning.optimizer,
                    "in place of keys of learn.optimizer", .fields = dsgd_optimizer_options,
                    .refines = true),
-    DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,
+    DSGD_OPTION_AS("exchange", STRUCT, dsgd_planned_run, config.exchange,
                    "in place of keys of the file's exchange", .fields = dsgd_exchange_options,
                    .refines = true),
-    DSGD_OPTION_AS("failures", RECORD, dsgd_planned_run, config.failures,
+    DSGD_OPTION_AS("failures", STRUCT, dsgd_planned_run, config.failures,
                    "in place of keys of the file's failures", .fields = dsgd_failures_options,
                    .refines = true),
     DSGD_OPTION_END,
 };
 
 const dsgd_option dsgd_experiment_options[] = {
-    [DSGD_AXIS_PLATFORM] = DSGD_OPTION_RECORD(
+    [DSGD_AXIS_PLATFORM] = DSGD_OPTION_STRUCT(
         dsgd_planned_run, platform, dsgd_platform_options,
         "the cluster: a shipped one by its name, a file, a SimGrid XML file, or values",
         .shipped = "platforms", .key = "name", .required = true, .multiplies = true),
-    [DSGD_AXIS_WORKLOAD] = DSGD_OPTION_RECORD(
+    [DSGD_AXIS_WORKLOAD] = DSGD_OPTION_STRUCT(
         dsgd_planned_run, workload, dsgd_workload_options,
         "what is timed: a shipped one by its name, a file, or values", .shipped = "workloads",
         .key = "like", .required = true, .multiplies = true),
@@ -43,7 +43,7 @@ const dsgd_option dsgd_experiment_options[] = {
         DSGD_OPTION_LONG(dsgd_planned_run, workers, 0, 1, 1 << 20, NULL, "P, the number of GPUs",
                          .required = true, .multiplies = true),
     [DSGD_AXIS_ALGORITHM] =
-        DSGD_OPTION_AS("algorithms", PICK, dsgd_planned_run, algorithm, "what is compared",
+        DSGD_OPTION_AS("algorithms", SPEC, dsgd_planned_run, algorithm, "what is compared",
                        .registry = dsgd_algorithms, .key = "name", .fields = entry_options,
                        .required = true, .multiplies = true),
     [DSGD_AXIS_SEED] = DSGD_OPTION_LONG(dsgd_planned_run, seed, 1, 0, 9e15, NULL,
@@ -54,12 +54,12 @@ const dsgd_option dsgd_experiment_options[] = {
     DSGD_OPTION_AS("inherent", BOOL, dsgd_planned_run, config.inherent,
                    "the workload's own imbalance applies, such as sentences of different length",
                    .init = true),
-    DSGD_OPTION_AS("imbalance", PICKS, dsgd_planned_run, config.imbalance,
+    DSGD_OPTION_AS("imbalance", SPECS, dsgd_planned_run, config.imbalance,
                    "on top of that, in order", .registry = dsgd_imbalance_kinds, .key = "kind",
                    .shipped = "imbalance"),
-    DSGD_OPTION_AS("until", RECORD, dsgd_planned_run, config.until, "when a run ends",
+    DSGD_OPTION_AS("until", STRUCT, dsgd_planned_run, config.until, "when a run ends",
                    .fields = dsgd_until_options, .required = true),
-    DSGD_OPTION_AS("learn", RECORD, dsgd_planned_run, learning,
+    DSGD_OPTION_AS("learn", STRUCT, dsgd_planned_run, learning,
                    "what to learn; without it, timing only", .fields = dsgd_learning_options),
     DSGD_OPTION_AS("placement", LINES, dsgd_planned_run, config.placement,
                    "of workers, then servers, on hosts; or a list of hosts by index or name, or "
@@ -70,10 +70,10 @@ const dsgd_option dsgd_experiment_options[] = {
                    "share NICs alone, "
                    "for scale and quick looks",
                    .words = dsgd_network_names),
-    DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange,
+    DSGD_OPTION_AS("exchange", STRUCT, dsgd_planned_run, config.exchange,
                    "how vectors are cut, and when and how their pieces travel",
                    .fields = dsgd_exchange_options),
-    DSGD_OPTION_AS("failures", RECORD, dsgd_planned_run, config.failures,
+    DSGD_OPTION_AS("failures", STRUCT, dsgd_planned_run, config.failures,
                    "workers that fail and come back, and what is done about it",
                    .fields = dsgd_failures_options),
     DSGD_OPTION_END,
@@ -85,40 +85,40 @@ static const dsgd_option *const algorithm_option = &dsgd_experiment_options[DSGD
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
+static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, dsgd_planned_run *run,
                                  dsgd_error *error)
 {
-    entry = dsgd_entry_chosen(config, entry);
-    const char *const text = dsgd_entry_text(entry);
-    const char *const name = dsgd_entry_text(dsgd_entry_chosen(
-        config, text != NULL ? entry : dsgd_entry_find(entry, platform_option->key)));
+    entry = dsgd_yaml_chosen(config, entry);
+    const char *const text = dsgd_yaml_text(entry);
+    const char *const name = dsgd_yaml_text(dsgd_yaml_chosen(
+        config, text != NULL ? entry : dsgd_yaml_find(entry, platform_option->key)));
     run->platform_name = name != NULL ? name : "inline";
-    dsgd_entry *key = NULL, *first = NULL;
+    dsgd_yaml *key = NULL, *first = NULL;
     void *iterator = NULL;
-    if (text == NULL ? !dsgd_entry_next(entry, &iterator, &key, &first) : *text == '\0')
-        return dsgd_entry_fail(config, entry, error,
-                               "platform is empty: give a name, or values such as topology and "
-                               "host_bandwidth; `dsgd list platforms` has names");
+    if (text == NULL ? !dsgd_yaml_next(entry, &iterator, &key, &first) : *text == '\0')
+        return dsgd_yaml_fail(config, entry, error,
+                              "platform is empty: give a name, or values such as topology and "
+                              "host_bandwidth; `dsgd list platforms` has names");
     return dsgd_platform_read(config, entry, &run->platform, error);
 }
 
 /** An algorithm, its label in the results, and its options of the optimizer, exchanges and
  * failures. */
-static dsgd_status read_algorithm(dsgd_config *config, dsgd_entry *entry, dsgd_planned_run *run,
+static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
 {
     DSGD_TRY(dsgd_config_read_value(config, entry, algorithm_option, run, error));
     run->label = run->algorithm.about->name;
-    entry = dsgd_entry_chosen(config, entry);
+    entry = dsgd_yaml_chosen(config, entry);
     for (const dsgd_option *o = algorithm_option->fields; o->name != NULL; o++) {
-        dsgd_entry *const own = dsgd_entry_find(entry, o->name);
+        dsgd_yaml *const own = dsgd_yaml_find(entry, o->name);
         if (own != NULL)
             DSGD_TRY(dsgd_config_read_value(config, own, o, run, error));
     }
     if (run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL)
-        return dsgd_entry_fail(config, dsgd_entry_find(entry, "label"), error,
-                               "label has to be a text without commas and quotes");
-    run->has_own_exchange = dsgd_entry_find(entry, "exchange") != NULL;
+        return dsgd_yaml_fail(config, dsgd_yaml_find(entry, "label"), error,
+                              "label has to be a text without commas and quotes");
+    run->has_own_exchange = dsgd_yaml_find(entry, "exchange") != NULL;
     return DSGD_OK;
 }
 
@@ -132,7 +132,7 @@ typedef struct swept {
 
 /** The chosen element of each axis, and the sweeps. */
 typedef struct odometer {
-    dsgd_entry **elements[DSGD_N_AXES]; /* [n] of each; NULL where the file gives none */
+    dsgd_yaml **elements[DSGD_N_AXES]; /* [n] of each; NULL where the file gives none */
     size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
     swept *sweeps; /* [n_columns] */
 } odometer;
@@ -150,7 +150,7 @@ static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **s
         o->sweeps[k] = (swept){sweeps[k], DSGD_N_AXES, 0};
         for (size_t a = 0; a < DSGD_N_AXES; a++)
             for (size_t i = 0; o->elements[a][0] != NULL && i < o->n[a]; i++)
-                if (dsgd_entry_is_in(sweeps[k]->entry, o->elements[a][i]))
+                if (dsgd_yaml_is_in(sweeps[k]->entry, o->elements[a][i]))
                     o->sweeps[k] = (swept){sweeps[k], a, i};
     }
 }
@@ -192,7 +192,7 @@ static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o
 {
     dsgd_config *const config = experiment->config;
     const dsgd_planned_run *const before = run - 1;
-    dsgd_entry *entries[DSGD_N_AXES];
+    dsgd_yaml *entries[DSGD_N_AXES];
     for (size_t a = 0; a < DSGD_N_AXES; a++)
         entries[a] = o->elements[a][o->chosen[a]];
     DSGD_TRY(dsgd_config_read(config, dsgd_config_root(config), dsgd_experiment_options, NULL, run,
@@ -207,8 +207,8 @@ static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o
         run->workload = before->workload;
         run->workload_name = before->workload_name;
     } else {
-        dsgd_entry *const entry = dsgd_entry_chosen(config, entries[DSGD_AXIS_WORKLOAD]);
-        const char *const name = dsgd_entry_text(entry);
+        dsgd_yaml *const entry = dsgd_yaml_chosen(config, entries[DSGD_AXIS_WORKLOAD]);
+        const char *const name = dsgd_yaml_text(entry);
         run->workload_name = name != NULL ? name : "inline";
         DSGD_TRY(dsgd_workload_read(config, entry, &run->workload, error));
     }
@@ -216,10 +216,10 @@ static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o
                                     &dsgd_experiment_options[DSGD_AXIS_WORKERS], run, error));
     DSGD_TRY(read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error));
     if (run->name != NULL && !dsgd_is_file_name(run->name))
-        return dsgd_entry_fail(config, dsgd_entry_find(dsgd_config_root(config), "name"), error,
-                               "name is `%s`, but a folder is called so: it needs a character, has "
-                               "no `/` and no control character, and does not begin with `.`",
-                               run->name);
+        return dsgd_yaml_fail(config, dsgd_yaml_find(dsgd_config_root(config), "name"), error,
+                              "name is `%s`, but a folder is called so: it needs a character, has "
+                              "no `/` and no control character, and does not begin with `.`",
+                              run->name);
     run->config.workers = (int)run->workers;
     run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
     run->config.params = run->algorithm.params;
@@ -237,7 +237,7 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
     memcpy(run->chosen, o->chosen, sizeof run->chosen);
     if (!by_seed_alone)
         DSGD_TRY(read_run(experiment, o, run, error));
-    dsgd_entry *const seed = o->elements[DSGD_AXIS_SEED][o->chosen[DSGD_AXIS_SEED]];
+    dsgd_yaml *const seed = o->elements[DSGD_AXIS_SEED][o->chosen[DSGD_AXIS_SEED]];
     if (seed != NULL)
         DSGD_TRY(dsgd_config_read_value(config, seed, &dsgd_experiment_options[DSGD_AXIS_SEED], run,
                                         error));
@@ -272,13 +272,13 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
     dsgd_config *const config = experiment->config;
     for (size_t a = 0; a < DSGD_N_AXES; a++) {
         const dsgd_option *const option = &dsgd_experiment_options[a];
-        dsgd_entry *const list = dsgd_entry_find(dsgd_config_root(config), option->name);
-        o->elements[a] = dsgd_entry_elements(list, &o->n[a]);
+        dsgd_yaml *const list = dsgd_yaml_find(dsgd_config_root(config), option->name);
+        o->elements[a] = dsgd_yaml_elements(list, &o->n[a]);
         if (!option->required && list == NULL)
             o->n[a] = 1;
         if (o->n[a] == 0)
-            return dsgd_entry_fail(config, list, error, "%s is %s; `dsgd list` shows what there is",
-                                   option->name, list == NULL ? "missing" : "an empty list");
+            return dsgd_yaml_fail(config, list, error, "%s is %s; `dsgd list` shows what there is",
+                                  option->name, list == NULL ? "missing" : "an empty list");
     }
     return DSGD_OK;
 }

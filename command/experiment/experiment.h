@@ -30,7 +30,7 @@ typedef struct dsgd_planned_run {
     dsgd_platform platform;
     dsgd_workload workload;
     dsgd_learning learning;
-    dsgd_pick algorithm;
+    dsgd_spec algorithm;
     const char *label; /* of the algorithm, in the results; its name where the file gives none */
     const char *platform_name, *workload_name; /* as in the file */
     size_t chosen[DSGD_N_AXES]; /* which element of each list */

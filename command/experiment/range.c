@@ -36,22 +36,22 @@ static bool read_ends(const range *r, double *from, double *to, double *factor, 
 
 static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *error)
 {
-    dsgd_entry *const value = dsgd_entry_find(sweep->entry, "sweep");
+    dsgd_yaml *const value = dsgd_yaml_find(sweep->entry, "sweep");
     range r;
     double from = 0, to = 0, factor = 1;
     const char *suffix = "";
     DSGD_TRY(dsgd_config_read(config, value, range_options, NULL, &r, error));
     if (!read_ends(&r, &from, &to, &factor, &suffix))
-        return dsgd_entry_fail(config, value, error,
-                               "from is %s and to %s, but have to be numbers of one unit, such as "
-                               "1.25GB/s and 50GB/s",
-                               r.from, r.to);
+        return dsgd_yaml_fail(config, value, error,
+                              "from is %s and to %s, but have to be numbers of one unit, such as "
+                              "1.25GB/s and 50GB/s",
+                              r.from, r.to);
     if (r.log && !(from > 0 && to > 0))
-        return dsgd_entry_fail(config, value, error,
-                               "from is %s and to %s, but with `log` both have to be above 0",
-                               r.from, r.to);
+        return dsgd_yaml_fail(config, value, error,
+                              "from is %s and to %s, but with `log` both have to be above 0",
+                              r.from, r.to);
     if (from == to)
-        return dsgd_entry_fail(config, value, error, "from and to are the same, %s", r.from);
+        return dsgd_yaml_fail(config, value, error, "from and to are the same, %s", r.from);
     char *list = dsgd_xprintf("[%s", r.from);
     for (int64_t k = 1; k < r.n - 1; k++) {
         const double share = (double)k / (double)(r.n - 1);
@@ -68,7 +68,7 @@ dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error)
     size_t n = 0;
     dsgd_sweep **const sweeps = dsgd_config_sweeps(config, &n);
     for (size_t i = 0; i < n; i++)
-        if (fy_node_is_mapping(dsgd_entry_find(sweeps[i]->entry, "sweep")))
+        if (fy_node_is_mapping(dsgd_yaml_find(sweeps[i]->entry, "sweep")))
             DSGD_TRY(spread(config, sweeps[i], error));
     return DSGD_OK;
 }

@@ -10,17 +10,17 @@
 #include "sim/registry.h"
 
 const dsgd_option dsgd_imbalance_set_options[] = {
-    DSGD_OPTION_STRING(dsgd_pick_set, summary, "what it is, in a line", .required = true),
-    DSGD_OPTION_STRING(dsgd_pick_set, origin, "where the figures come from", .required = true),
-    DSGD_OPTION_PICKS(dsgd_pick_set, entries, dsgd_imbalance_kinds, "kind", "what it stands for",
+    DSGD_OPTION_STRING(dsgd_spec_set, summary, "what it is, in a line", .required = true),
+    DSGD_OPTION_STRING(dsgd_spec_set, origin, "where the figures come from", .required = true),
+    DSGD_OPTION_SPECS(dsgd_spec_set, entries, dsgd_imbalance_kinds, "kind", "what it stands for",
                       .required = true),
     DSGD_OPTION_END,
 };
 
 /** What stands there, for a sentence. */
-static const char *shown(dsgd_entry *entry)
+static const char *shown(dsgd_yaml *entry)
 {
-    const char *const text = dsgd_entry_text(entry);
+    const char *const text = dsgd_yaml_text(entry);
     if (text != NULL)
         return text;
     return fy_node_is_sequence(entry)  ? "a list"
@@ -49,30 +49,30 @@ static const struct {
 };
 
 /** What there is instead, and which of it could have been meant; @p more: how there is more. */
-static dsgd_status unknown(const reader *r, dsgd_entry *entry, const char *what, const char *name,
+static dsgd_status unknown(const reader *r, dsgd_yaml *entry, const char *what, const char *name,
                            const char *const *names, const char *more)
 {
     for (size_t i = 0; i < sizeof renamings / sizeof renamings[0]; i++)
         if (strcmp(renamings[i].name, name) == 0 && dsgd_find_word(names, renamings[i].now) >= 0)
-            return dsgd_entry_fail(r->config, entry, r->error, "%s `%s` %s", what, name,
-                                   renamings[i].sentence);
+            return dsgd_yaml_fail(r->config, entry, r->error, "%s `%s` %s", what, name,
+                                  renamings[i].sentence);
     const char *const hint = dsgd_hint(name, names);
-    return dsgd_entry_fail(r->config, entry, r->error, "%s `%s` is unknown%s%s%s%s", what, name,
-                           hint, *hint == '\0' ? "; there is " : " There is ",
-                           dsgd_listed(names, " or "), more);
+    return dsgd_yaml_fail(r->config, entry, r->error, "%s `%s` is unknown%s%s%s%s", what, name,
+                          hint, *hint == '\0' ? "; there is " : " There is ",
+                          dsgd_listed(names, " or "), more);
 }
 
 /** Refuses a value for what it has to be. */
-static dsgd_status refuse(const reader *r, dsgd_entry *entry, const char *needed)
+static dsgd_status refuse(const reader *r, dsgd_yaml *entry, const char *needed)
 {
-    return dsgd_entry_fail(r->config, entry, r->error, "%s is %s, but has to be %s", r->o->name,
-                           shown(entry), needed);
+    return dsgd_yaml_fail(r->config, entry, r->error, "%s is %s, but has to be %s", r->o->name,
+                          shown(entry), needed);
 }
 
-static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *number)
+static dsgd_status read_number(const reader *r, dsgd_yaml *entry, double *number)
 {
     const dsgd_option *const o = r->o;
-    const char *const text = dsgd_entry_text(entry);
+    const char *const text = dsgd_yaml_text(entry);
     if (text == NULL || !dsgd_parse_number(text, o->unit, number)) {
         const char *const words = dsgd_listed(o->words, " or ");
         char *needed = dsgd_xprintf("a number%s%s", o->unit == NULL ? "" : " in ",
@@ -84,25 +84,25 @@ static dsgd_status read_number(const reader *r, dsgd_entry *entry, double *numbe
                       dsgd_xprintf("%s%s%s", needed, *words == '\0' ? "" : "; or ", words));
     }
     if (*number < o->min || *number > o->max)
-        return dsgd_entry_fail(r->config, entry, r->error,
-                               "%s is %s, but has to be between %.10g and %.10g", o->name, text,
-                               o->min, o->max);
+        return dsgd_yaml_fail(r->config, entry, r->error,
+                              "%s is %s, but has to be between %.10g and %.10g", o->name, text,
+                              o->min, o->max);
     return DSGD_OK;
 }
 
 /* --- values, each into its field -------------------------------------------------------------- */
 
-typedef dsgd_status read_value(const reader *r, dsgd_entry *entry, void *field);
+typedef dsgd_status read_value(const reader *r, dsgd_yaml *entry, void *field);
 
 /** A number, or a word: the i-th as -(i + 1). */
-static dsgd_status read_double(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_double(const reader *r, dsgd_yaml *entry, void *field)
 {
-    const int word = dsgd_find_word(r->o->words, dsgd_entry_text(entry));
+    const int word = dsgd_find_word(r->o->words, dsgd_yaml_text(entry));
     *(double *)field = -(word + 1);
     return word >= 0 ? DSGD_OK : read_number(r, entry, field);
 }
 
-static dsgd_status read_long(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_long(const reader *r, dsgd_yaml *entry, void *field)
 {
     double number = 0;
     DSGD_TRY(read_double(r, entry, &number));
@@ -110,10 +110,10 @@ static dsgd_status read_long(const reader *r, dsgd_entry *entry, void *field)
     return number == (double)(int64_t)number ? DSGD_OK : refuse(r, entry, "a whole number");
 }
 
-static dsgd_status read_word(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_word(const reader *r, dsgd_yaml *entry, void *field)
 {
     static bool noted; /* once, that a word is an old one */
-    const char *const text = dsgd_entry_text(entry), *const now = dsgd_present_word(text);
+    const char *const text = dsgd_yaml_text(entry), *const now = dsgd_present_word(text);
     const int word = *(int *)field = dsgd_find_word(r->o->words, now);
     if (word < 0)
         return unknown(r, entry, r->o->name, shown(entry), r->o->words, "");
@@ -123,7 +123,7 @@ static dsgd_status read_word(const reader *r, dsgd_entry *entry, void *field)
     return DSGD_OK;
 }
 
-static dsgd_status read_bool(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_bool(const reader *r, dsgd_yaml *entry, void *field)
 {
     static const char *const words[] = {"false", "true", "off", "on", "no", "yes", NULL};
     const dsgd_option as_word = {.name = r->o->name, .words = words};
@@ -133,7 +133,7 @@ static dsgd_status read_bool(const reader *r, dsgd_entry *entry, void *field)
     return DSGD_OK;
 }
 
-static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_table(const reader *r, dsgd_yaml *entry, void *field)
 {
     if (!fy_node_is_mapping(entry))
         return refuse(r, entry, "a mapping of numbers to numbers");
@@ -142,16 +142,15 @@ static dsgd_status read_table(const reader *r, dsgd_entry *entry, void *field)
     dsgd_table *const table = field;
     *table = (dsgd_table){0, dsgd_keep(n, sizeof(double)), dsgd_keep(n, sizeof(double))};
     void *iterator = NULL;
-    dsgd_entry *name = NULL, *value = NULL;
-    while (dsgd_entry_next(entry, &iterator, &name, &value)) {
+    dsgd_yaml *name = NULL, *value = NULL;
+    while (dsgd_yaml_next(entry, &iterator, &name, &value)) {
         double *const x = &table->x[table->n];
         DSGD_TRY(read_number(&(reader){r->config, &key, r->error}, name, x));
-        DSGD_TRY(
-            read_number(r, dsgd_entry_chosen_for(r->config, value, r->o), &table->y[table->n]));
+        DSGD_TRY(read_number(r, dsgd_yaml_chosen_for(r->config, value, r->o), &table->y[table->n]));
         if (table->n > 0 && x[0] <= x[-1])
-            return dsgd_entry_fail(r->config, name, r->error,
-                                   "%s: %g follows %g, but keys have to rise", r->o->name, x[0],
-                                   x[-1]);
+            return dsgd_yaml_fail(r->config, name, r->error,
+                                  "%s: %g follows %g, but keys have to rise", r->o->name, x[0],
+                                  x[-1]);
         table->n++;
     }
     return DSGD_OK;
@@ -222,39 +221,39 @@ static dsgd_status read_file(const reader *r, const char *name, void *field)
     return DSGD_OK;
 }
 
-static dsgd_status check_required(dsgd_config *config, dsgd_entry *mapping,
+static dsgd_status check_required(dsgd_config *config, dsgd_yaml *mapping,
                                   const dsgd_option *options, dsgd_error *error)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
-        if (o->required && dsgd_entry_find(mapping, o->name) == NULL)
-            return dsgd_entry_fail(config, mapping, error, "%s is missing: %s", o->name, o->help);
+        if (o->required && dsgd_yaml_find(mapping, o->name) == NULL)
+            return dsgd_yaml_fail(config, mapping, error, "%s is missing: %s", o->name, o->help);
     return DSGD_OK;
 }
 
 /** Keys that it lacks keep what they are: their defaults, or what the shipped platform has that is
  * refined. */
-static dsgd_status read_record(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_record(const reader *r, dsgd_yaml *entry, void *field)
 {
     DSGD_TRY(dsgd_config_refine(r->config, entry, r->o->fields, NULL, field, r->error));
     return r->o->refines ? DSGD_OK : check_required(r->config, entry, r->o->fields, r->error);
 }
 
-static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_pick(const reader *r, dsgd_yaml *entry, void *field)
 {
     const dsgd_option *const o = r->o;
-    dsgd_pick *const pick = field;
-    dsgd_entry *const named = fy_node_is_mapping(entry)
-                                  ? dsgd_entry_chosen(r->config, dsgd_entry_find(entry, o->key))
-                                  : entry;
-    const char *const name = dsgd_entry_text(named);
+    dsgd_spec *const pick = field;
+    dsgd_yaml *const named = fy_node_is_mapping(entry)
+                                 ? dsgd_yaml_chosen(r->config, dsgd_yaml_find(entry, o->key))
+                                 : entry;
+    const char *const name = dsgd_yaml_text(named);
     if (name == NULL)
-        return dsgd_entry_fail(r->config, entry, r->error,
-                               "%s is missing: give a name, or {%s: NAME, ...}", o->key, o->key);
-    pick->about = dsgd_about_find(o->registry, name);
+        return dsgd_yaml_fail(r->config, entry, r->error,
+                              "%s is missing: give a name, or {%s: NAME, ...}", o->key, o->key);
+    pick->about = dsgd_entry_find(o->registry, name);
     if (pick->about == NULL) {
         const bool is_algorithm = o->registry == dsgd_algorithms;
         return unknown(r, named, is_algorithm ? "algorithm" : o->key, name,
-                       dsgd_about_names(o->registry),
+                       dsgd_entry_names(o->registry),
                        is_algorithm ? "; --plugin FILE adds others" : "");
     }
     pick->params = dsgd_keep(1, pick->about->params_size);
@@ -266,9 +265,9 @@ static dsgd_status read_pick(const reader *r, dsgd_entry *entry, void *field)
                             pick->about->options, others, pick->params, r->error);
 }
 
-static dsgd_status read_string(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_string(const reader *r, dsgd_yaml *entry, void *field)
 {
-    const char *text = dsgd_entry_text(entry);
+    const char *text = dsgd_yaml_text(entry);
     if (text == NULL)
         return refuse(r, entry, "a text");
     if (r->o->unit != NULL && strcmp(r->o->unit, "path") == 0) {
@@ -281,58 +280,58 @@ static dsgd_status read_string(const reader *r, dsgd_entry *entry, void *field)
 
 /* --- lists, an element at a time -------------------------------------------------------------- */
 
-static dsgd_status take_number(const reader *r, dsgd_entry *element, void *field)
+static dsgd_status take_number(const reader *r, dsgd_yaml *element, void *field)
 {
     dsgd_numbers *const list = field;
     list->v = dsgd_keep_more(list->v, list->n + 1, sizeof *list->v);
     return read_number(r, element, &list->v[list->n++]);
 }
 
-static dsgd_status take_pair(const reader *r, dsgd_entry *element, void *field)
+static dsgd_status take_pair(const reader *r, dsgd_yaml *element, void *field)
 {
     double pair[2] = {0, 0};
     if (!fy_node_is_sequence(element) || fy_node_sequence_item_count(element) != 2)
-        return dsgd_entry_fail(r->config, element, r->error,
-                               "%s: %s, but a pair of numbers is expected, such as [0, 1]",
-                               r->o->name, shown(element));
+        return dsgd_yaml_fail(r->config, element, r->error,
+                              "%s: %s, but a pair of numbers is expected, such as [0, 1]",
+                              r->o->name, shown(element));
     for (int j = 0; j < 2; j++)
         DSGD_TRY(read_number(
-            r, dsgd_entry_chosen(r->config, fy_node_sequence_get_by_index(element, j)), &pair[j]));
+            r, dsgd_yaml_chosen(r->config, fy_node_sequence_get_by_index(element, j)), &pair[j]));
     return add_pair(r, field, pair, r->o->name);
 }
 
-static dsgd_status take_line(const reader *r, dsgd_entry *element, void *field)
+static dsgd_status take_line(const reader *r, dsgd_yaml *element, void *field)
 {
-    const char *const text = dsgd_entry_text(element);
+    const char *const text = dsgd_yaml_text(element);
     if (text == NULL)
-        return dsgd_entry_fail(r->config, element, r->error, "%s: %s, but a text is expected",
-                               r->o->name, shown(element));
+        return dsgd_yaml_fail(r->config, element, r->error, "%s: %s, but a text is expected",
+                              r->o->name, shown(element));
     add_line(field, text);
     return DSGD_OK;
 }
 
-static dsgd_status take_record(const reader *r, dsgd_entry *element, void *field)
+static dsgd_status take_record(const reader *r, dsgd_yaml *element, void *field)
 {
-    dsgd_records *const list = field;
-    const size_t size = r->o->record_size;
+    dsgd_structs *const list = field;
+    const size_t size = r->o->struct_size;
     list->v = dsgd_keep_more(list->v, list->n + 1, size);
     return dsgd_config_read(r->config, element, r->o->fields, NULL,
                             (char *)list->v + list->n++ * size, r->error);
 }
 
 /** A pick, or those of a file. */
-static dsgd_status take_picks(const reader *r, dsgd_entry *element, void *field)
+static dsgd_status take_picks(const reader *r, dsgd_yaml *element, void *field)
 {
-    dsgd_picks *const list = field;
-    const char *const name = dsgd_entry_text(element);
-    dsgd_pick pick = {NULL, NULL};
-    dsgd_pick_set set = {.entries = {1, &pick}};
-    if (name == NULL || r->o->shipped == NULL || dsgd_about_find(r->o->registry, name) != NULL) {
+    dsgd_specs *const list = field;
+    const char *const name = dsgd_yaml_text(element);
+    dsgd_spec pick = {NULL, NULL};
+    dsgd_spec_set set = {.entries = {1, &pick}};
+    if (name == NULL || r->o->shipped == NULL || dsgd_entry_find(r->o->registry, name) != NULL) {
         DSGD_TRY(read_pick(r, element, &pick));
     } else {
         dsgd_config *file = NULL;
         DSGD_TRY(dsgd_named_open(r->config, element, r->o->shipped, name,
-                                 dsgd_about_names(r->o->registry), &file, r->error));
+                                 dsgd_entry_names(r->o->registry), &file, r->error));
         DSGD_TRY(dsgd_config_read(file, dsgd_config_root(file), dsgd_imbalance_set_options, NULL,
                                   &set, r->error));
     }
@@ -342,42 +341,42 @@ static dsgd_status take_picks(const reader *r, dsgd_entry *element, void *field)
     return DSGD_OK;
 }
 
-static dsgd_status read_list(const reader *r, dsgd_entry *entry, void *field)
+static dsgd_status read_list(const reader *r, dsgd_yaml *entry, void *field)
 {
     static read_value *const takers[] = {[DSGD_NUMBERS] = take_number,
                                          [DSGD_PAIRS] = take_pair,
                                          [DSGD_LINES] = take_line,
-                                         [DSGD_RECORDS] = take_record,
-                                         [DSGD_PICKS] = take_picks};
+                                         [DSGD_STRUCTS] = take_record,
+                                         [DSGD_SPECS] = take_picks};
     const dsgd_option *const o = r->o;
-    const char *const alone = dsgd_entry_text(entry);
-    memset(field, 0, sizeof(dsgd_records)); /* of all lists: n, and where they are */
+    const char *const alone = dsgd_yaml_text(entry);
+    memset(field, 0, sizeof(dsgd_structs)); /* of all lists: n, and where they are */
     if (alone != NULL && (o->kind == DSGD_PAIRS || o->kind == DSGD_LINES) &&
         dsgd_find_word(o->words, alone) < 0)
         return read_file(r, alone, field);
     size_t n = 0;
-    dsgd_entry **const elements = dsgd_entry_elements(entry, &n);
+    dsgd_yaml **const elements = dsgd_yaml_elements(entry, &n);
     for (size_t i = 0; i < n; i++)
-        DSGD_TRY(takers[o->kind](r, dsgd_entry_chosen_for(r->config, elements[i], o), field));
+        DSGD_TRY(takers[o->kind](r, dsgd_yaml_chosen_for(r->config, elements[i], o), field));
     return DSGD_OK;
 }
 
-dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_entry *entry, const dsgd_option *o,
+dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_yaml *entry, const dsgd_option *o,
                                    void *params, dsgd_error *error)
 {
     static read_value *const readers[] = {
         [DSGD_BOOL] = read_bool,     [DSGD_LONG] = read_long,     [DSGD_DOUBLE] = read_double,
         [DSGD_CHOICE] = read_word,   [DSGD_STRING] = read_string, [DSGD_NUMBERS] = read_list,
         [DSGD_PAIRS] = read_list,    [DSGD_LINES] = read_list,    [DSGD_TABLE] = read_table,
-        [DSGD_RECORD] = read_record, [DSGD_RECORDS] = read_list,  [DSGD_PICK] = read_pick,
-        [DSGD_PICKS] = read_list};
-    return readers[o->kind](&(reader){config, o, error}, dsgd_entry_chosen_for(config, entry, o),
+        [DSGD_STRUCT] = read_record, [DSGD_STRUCTS] = read_list,  [DSGD_SPEC] = read_pick,
+        [DSGD_SPECS] = read_list};
+    return readers[o->kind](&(reader){config, o, error}, dsgd_yaml_chosen_for(config, entry, o),
                             (char *)params + o->offset);
 }
 
 /* --- mappings --------------------------------------------------------------------------------- */
 
-static dsgd_status unknown_key(const reader *r, dsgd_entry *key, const dsgd_option *options,
+static dsgd_status unknown_key(const reader *r, dsgd_yaml *key, const dsgd_option *options,
                                const char *const *elsewhere)
 {
     const char *names[64] = {NULL};
@@ -389,16 +388,16 @@ static dsgd_status unknown_key(const reader *r, dsgd_entry *key, const dsgd_opti
     return unknown(r, key, "key", shown(key), names, "");
 }
 
-dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_yaml *mapping, const dsgd_option *options,
                                const char *const *elsewhere, void *params, dsgd_error *error)
 {
     if (mapping != NULL && !fy_node_is_mapping(mapping))
-        return dsgd_entry_fail(config, mapping, error,
-                               "%s stands where a mapping of keys to values is expected",
-                               shown(mapping));
+        return dsgd_yaml_fail(config, mapping, error,
+                              "%s stands where a mapping of keys to values is expected",
+                              shown(mapping));
     void *iterator = NULL;
-    dsgd_entry *name = NULL, *value = NULL;
-    while (dsgd_entry_next(mapping, &iterator, &name, &value)) {
+    dsgd_yaml *name = NULL, *value = NULL;
+    while (dsgd_yaml_next(mapping, &iterator, &name, &value)) {
         const char *const key = shown(name);
         const dsgd_option *const o = dsgd_option_find(options, key);
         if (o == NULL ? dsgd_find_word(elsewhere, key) >= 0 : o->multiplies)
@@ -410,7 +409,7 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_entry *mapping, const d
     return DSGD_OK;
 }
 
-dsgd_status dsgd_config_read(dsgd_config *config, dsgd_entry *mapping, const dsgd_option *options,
+dsgd_status dsgd_config_read(dsgd_config *config, dsgd_yaml *mapping, const dsgd_option *options,
                              const char *const *elsewhere, void *params, dsgd_error *error)
 {
     dsgd_options_default(options, params);

@@ -43,14 +43,13 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
     return dsgd_config_open(path, config, error);
 }
 
-dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *kind,
-                            const char *name, const char *const *also, dsgd_config **config,
-                            dsgd_error *error)
+dsgd_status dsgd_named_open(dsgd_config *from, dsgd_yaml *entry, const char *kind, const char *name,
+                            const char *const *also, dsgd_config **config, dsgd_error *error)
 {
     const char *const path = path_of(kind, name, dsgd_config_path(from, name));
     const size_t length = strlen(kind);
     if (path == NULL)
-        return dsgd_entry_fail(
+        return dsgd_yaml_fail(
             from, entry, error,
             "%.*s `%s` is unknown%s; `dsgd list %s` has them, or give the path of a file",
             (int)(kind[length - 1] == 's' ? length - 1 : length), kind, name,
@@ -60,7 +59,7 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *ki
     dsgd_sweep **const sweeps = dsgd_config_sweeps(*config, &n);
     if (n == 0)
         return DSGD_OK;
-    return dsgd_entry_fail(
+    return dsgd_yaml_fail(
         *config, sweeps[0]->entry, error,
         "%s is a sweep, but only what the experiment's own file says can be swept",
         sweeps[0]->path);

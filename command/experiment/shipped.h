@@ -18,6 +18,5 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
  * Like dsgd_shipped_open(), for a name in @p entry of @p from. A path is relative to @p from; a
  * sweep is refused. @p also: further names for the hint (may be NULL).
  */
-dsgd_status dsgd_named_open(dsgd_config *from, dsgd_entry *entry, const char *kind,
-                            const char *name, const char *const *also, dsgd_config **config,
-                            dsgd_error *error);
+dsgd_status dsgd_named_open(dsgd_config *from, dsgd_yaml *entry, const char *kind, const char *name,
+                            const char *const *also, dsgd_config **config, dsgd_error *error);

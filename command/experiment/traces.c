@@ -7,28 +7,27 @@
 enum { MOST_DEPTH = 8 }; /* of files that name another: a circle has no end */
 
 /** What a file describes, or what an experiment has of it. */
-static dsgd_entry *part_of(dsgd_config *config, const char *key)
+static dsgd_yaml *part_of(dsgd_config *config, const char *key)
 {
-    dsgd_entry *const part = dsgd_entry_find(dsgd_config_root(config), key);
+    dsgd_yaml *const part = dsgd_yaml_find(dsgd_config_root(config), key);
     return part == NULL ? dsgd_config_root(config) : part;
 }
 
 /** A workload with `like` begins as that one. @p depth: files that led here. */
-static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int depth,
+static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int depth,
                                  dsgd_workload *workload, dsgd_error *error)
 {
     static const char *const like_key[] = {"like", NULL};
-    const bool is_name = dsgd_entry_text(entry) != NULL;
-    dsgd_entry *const like =
-        is_name ? entry : dsgd_entry_chosen(config, dsgd_entry_find(entry, *like_key));
-    const char *const name = dsgd_entry_text(like);
+    const bool is_name = dsgd_yaml_text(entry) != NULL;
+    dsgd_yaml *const like =
+        is_name ? entry : dsgd_yaml_chosen(config, dsgd_yaml_find(entry, *like_key));
+    const char *const name = dsgd_yaml_text(like);
     if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
         return dsgd_config_read(config, entry, dsgd_workload_options, like_key, workload, error);
     if (name == NULL)
-        return dsgd_entry_fail(config, like, error,
-                               "like has to be a text, the name of a workload");
+        return dsgd_yaml_fail(config, like, error, "like has to be a text, the name of a workload");
     if (depth == MOST_DEPTH)
-        return dsgd_entry_fail(
+        return dsgd_yaml_fail(
             config, like, error,
             "like: `%s` is the %dth workload that is like another; is it a circle?", name,
             depth + 1);
@@ -38,10 +37,10 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int dep
     if (is_name)
         return DSGD_OK;
     /* Of bytes, tensors and a transformer it has what it says itself, in place of the others. */
-    const bool has_transformer = dsgd_entry_find(entry, "transformer") != NULL;
-    if (dsgd_entry_find(entry, "bytes") != NULL || has_transformer)
-        workload->tensors = (dsgd_records){0, NULL};
-    if (dsgd_entry_find(entry, "tensors") != NULL || has_transformer)
+    const bool has_transformer = dsgd_yaml_find(entry, "transformer") != NULL;
+    if (dsgd_yaml_find(entry, "bytes") != NULL || has_transformer)
+        workload->tensors = (dsgd_structs){0, NULL};
+    if (dsgd_yaml_find(entry, "tensors") != NULL || has_transformer)
         workload->bytes = 0;
     if (has_transformer)
         workload->step_s = workload->samples = -1;
@@ -49,13 +48,13 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_entry *entry, int dep
     return dsgd_config_refine(config, entry, dsgd_workload_options, like_key, workload, error);
 }
 
-dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_entry *entry, dsgd_workload *workload,
+dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_yaml *entry, dsgd_workload *workload,
                                dsgd_error *error)
 {
     DSGD_TRY(read_workload(config, entry, 0, workload, error));
     dsgd_error why;
     const dsgd_status status = dsgd_workload_derive(workload, &why);
-    return status == DSGD_OK ? status : dsgd_entry_fail(config, entry, error, "%s", why.text);
+    return status == DSGD_OK ? status : dsgd_yaml_fail(config, entry, error, "%s", why.text);
 }
 
 dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
@@ -66,19 +65,19 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
 }
 
 /** A platform with `name` begins as that one. */
-static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, int depth,
+static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, int depth,
                                  dsgd_platform *platform, dsgd_error *error)
 {
     static const char *const name_key[] = {"name", NULL};
-    const bool is_name = dsgd_entry_text(entry) != NULL;
-    dsgd_entry *const named =
-        is_name ? entry : dsgd_entry_chosen(config, dsgd_entry_find(entry, *name_key));
-    const char *const name = dsgd_entry_text(named);
+    const bool is_name = dsgd_yaml_text(entry) != NULL;
+    dsgd_yaml *const named =
+        is_name ? entry : dsgd_yaml_chosen(config, dsgd_yaml_find(entry, *name_key));
+    const char *const name = dsgd_yaml_text(named);
     if (named != NULL && name == NULL)
-        return dsgd_entry_fail(config, named, error,
-                               "name has to be a text; several platforms are a list of them");
+        return dsgd_yaml_fail(config, named, error,
+                              "name has to be a text; several platforms are a list of them");
     if (depth == MOST_DEPTH)
-        return dsgd_entry_fail(
+        return dsgd_yaml_fail(
             config, entry, error,
             "name: this is the %dth platform that departs from another; is it a circle?", depth);
     if (name != NULL && dsgd_ends_with(name, ".xml")) {
@@ -95,7 +94,7 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_entry *entry, int dep
                                         error);
 }
 
-dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_entry *entry, dsgd_platform *platform,
+dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_yaml *entry, dsgd_platform *platform,
                                dsgd_error *error)
 {
     *platform = (dsgd_platform){0};
@@ -104,7 +103,7 @@ dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_entry *entry, dsgd_plat
     dsgd_error why;
     const dsgd_status status = dsgd_platform_derive(platform, &why);
     return status == DSGD_OK ? status
-                             : dsgd_entry_fail(config, entry, error, "platform: %s", why.text);
+                             : dsgd_yaml_fail(config, entry, error, "platform: %s", why.text);
 }
 
 dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_platform *platform,
@@ -121,7 +120,7 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
     return dsgd_platform_read(*config, part_of(*config, "platform"), platform, error);
 }
 
-dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_pick_set *set,
+dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd_spec_set *set,
                                     dsgd_error *error)
 {
     DSGD_TRY(dsgd_shipped_open("imbalance", name, config, error));

@@ -315,7 +315,7 @@ static void fit(work *m)
 {
     dsgd_nccl *const nccl = &m->in->platform.nccl;
     dsgd_nccl_measured *const all = dsgd_keep(m->n_pools, sizeof *all);
-    nccl->tables = (dsgd_records){0, NULL}; /* of another machine */
+    nccl->tables = (dsgd_structs){0, NULL}; /* of another machine */
     compare_gpus(m);
     for (size_t i = 0; i < m->n_pools; i++) {
         compare_with_hardware(m, &m->pools[i]);

@@ -275,7 +275,7 @@ static void write_nccl(FILE *stream, const dsgd_import *m)
     for (const dsgd_option *o = dsgd_nccl_options; o->kind != DSGD_END; o++) {
         const void *const field = (const char *)&m->platform.nccl + o->offset;
         const dsgd_import_number *const number = number_of(m, dsgd_xprintf("nccl.%s", o->name));
-        if (o->kind != DSGD_RECORDS)
+        if (o->kind != DSGD_STRUCTS)
             fprintf(stream, "    %s: %s # %s\n", o->name,
                     dsgd_option_text(o, o->kind == DSGD_BOOL     ? *(const bool *)field
                                         : o->kind == DSGD_CHOICE ? *(const int *)field

@@ -356,7 +356,7 @@ static size_t kinds_of(const dsgd_experiment *experiment, kind *kinds)
 static const kind *most_like(const dsgd_experiment *experiment, const kind *kinds, size_t n,
                              const kind *of)
 {
-    const dsgd_about *const algorithm = experiment->runs[of->first].algorithm.about;
+    const dsgd_entry *const algorithm = experiment->runs[of->first].algorithm.about;
     const kind *best = NULL;
     int most = -1;
     for (size_t k = 0; k < n; k++) {

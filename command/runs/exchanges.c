@@ -98,7 +98,7 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
              "transformer.utilisation is left at 41 %, which is of whole jobs: their bubbles and "
              "sums are in it, and inner adds them once more. Give that of kernels alone");
     if (!is_left_out || !varies_network(experiment) ||
-        dsgd_entry_find(dsgd_config_root(experiment->config), "exchange") != NULL)
+        dsgd_yaml_find(dsgd_config_root(experiment->config), "exchange") != NULL)
         return;
     warn(stream,
          dsgd_xprintf(

@@ -285,7 +285,7 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
                             json_boolean(experiment->runs[i].config.algorithm->draws));
     json_object_set_new(json, "draws", draws);
     json_t *const kinds = json_object(); /* the same of imbalance */
-    for (const dsgd_about *const *k = dsgd_imbalance_kinds; *k != NULL; k++)
+    for (const dsgd_entry *const *k = dsgd_imbalance_kinds; *k != NULL; k++)
         json_object_set_new(kinds, (*k)->name,
                             json_boolean(!((const dsgd_imbalance_kind *)*k)->is_fixed));
     json_object_set_new(json, "imbalance_draws", kinds);

@@ -22,7 +22,7 @@ static bool is_split(const dsgd_experiment *experiment, size_t i)
 }
 
 /** A pick with all of its options; "": nothing is picked. */
-static const char *all_of(const dsgd_pick *pick)
+static const char *all_of(const dsgd_spec *pick)
 {
     if (pick->about == NULL)
         return "";
@@ -93,7 +93,7 @@ void dsgd_prepare_left_out(const dsgd_experiment *experiment)
 enum { MOST_LINES = 10 };
 
 /** A pick in a few words: dirichlet alpha=0.1. */
-static const char *words_of(const dsgd_pick *pick)
+static const char *words_of(const dsgd_spec *pick)
 {
     json_t *const options = dsgd_json_options(pick->about->options, pick->params);
     char *words = dsgd_xstrdup(pick->about->name);

@@ -26,7 +26,7 @@ typedef struct goal {
 typedef struct task {
     const char *path, *question, *given;
     dsgd_lines may_change;
-    dsgd_records goals;
+    dsgd_structs goals;
     dsgd_config *config; /* the file */
     dsgd_pool_config runs; /* of the learner's experiment */
 } task;
@@ -57,7 +57,7 @@ const dsgd_option dsgd_task_options[] = {
                    "keys of the experiment that may have other values, such as "
                    "[algorithms.0.period, exchange]",
                    .required = true),
-    DSGD_OPTION_RECORDS(task, goals, goal, goal_options,
+    DSGD_OPTION_STRUCTS(task, goals, goal, goal_options,
                         "what is to be reached, at all numbers of workers and swept values",
                         .required = true),
     DSGD_OPTION_END,
@@ -82,10 +82,10 @@ static dsgd_status goal_fails(const task *t, size_t i, const char *key, dsgd_err
                               const char *sentence)
 {
     size_t n = 0;
-    dsgd_entry *const entry =
-        dsgd_entry_elements(dsgd_entry_find(dsgd_config_root(t->config), "goals"), &n)[i];
-    dsgd_entry *const value = dsgd_entry_find(entry, key);
-    return dsgd_entry_fail(t->config, value != NULL ? value : entry, error, "%s", sentence);
+    dsgd_yaml *const entry =
+        dsgd_yaml_elements(dsgd_yaml_find(dsgd_config_root(t->config), "goals"), &n)[i];
+    dsgd_yaml *const value = dsgd_yaml_find(entry, key);
+    return dsgd_yaml_fail(t->config, value != NULL ? value : entry, error, "%s", sentence);
 }
 
 static dsgd_status check_goal(const task *t, size_t i, dsgd_error *error)
@@ -123,7 +123,7 @@ static dsgd_status read_task(const dsgd_experiment *experiment, const char *file
     DSGD_TRY(dsgd_config_read(t->config, dsgd_config_root(t->config), dsgd_task_options, NULL, t,
                               error));
     if (t->goals.n == 0)
-        return dsgd_entry_fail(t->config, NULL, error, "there is no goal");
+        return dsgd_yaml_fail(t->config, NULL, error, "there is no goal");
     for (size_t i = 0; i < t->goals.n; i++)
         DSGD_TRY(check_goal(t, i, error));
     return DSGD_OK;

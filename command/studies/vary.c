@@ -36,9 +36,9 @@ static const char *const exact[] = {
 
 /** What a run's numbers and choices are looked for in. */
 static const dsgd_option parts[] = {
-    DSGD_OPTION_RECORD(dsgd_planned_run, platform, dsgd_platform_options, NULL),
-    DSGD_OPTION_RECORD(dsgd_planned_run, workload, dsgd_workload_options, NULL),
-    DSGD_OPTION_AS("exchange", RECORD, dsgd_planned_run, config.exchange, NULL,
+    DSGD_OPTION_STRUCT(dsgd_planned_run, platform, dsgd_platform_options, NULL),
+    DSGD_OPTION_STRUCT(dsgd_planned_run, workload, dsgd_workload_options, NULL),
+    DSGD_OPTION_AS("exchange", STRUCT, dsgd_planned_run, config.exchange, NULL,
                    .fields = dsgd_exchange_options),
     DSGD_OPTION_END,
 };
@@ -67,17 +67,17 @@ static void look(search *s, const dsgd_option *options, char *params, const char
 /** Into the @p n structs of a list, or the one of a pick; picks have options of their own. */
 static void look_into(search *s, const dsgd_option *o, char *structs, size_t n, const char *name)
 {
-    const bool picks = o->kind != DSGD_RECORDS;
+    const bool picks = o->kind != DSGD_STRUCTS;
     for (size_t k = 0; k < n; k++) {
         char path[MOST_PATH];
-        snprintf(path, sizeof path, o->kind == DSGD_PICK ? "%s" : "%s.%zu", name, k);
-        dsgd_pick *const pick = (dsgd_pick *)structs + k;
+        snprintf(path, sizeof path, o->kind == DSGD_SPEC ? "%s" : "%s.%zu", name, k);
+        dsgd_spec *const pick = (dsgd_spec *)structs + k;
         if (picks && (pick->about == NULL || pick->about->options == NULL))
             continue;
         if (picks)
             pick->params = copied(pick->params, pick->about->params_size);
         look(s, picks ? pick->about->options : o->fields,
-             picks ? pick->params : structs + k * o->record_size, path);
+             picks ? pick->params : structs + k * o->struct_size, path);
     }
 }
 
@@ -95,7 +95,7 @@ static void look(search *s, const dsgd_option *options, char *params, const char
 {
     for (const dsgd_option *o = options; o->name != NULL; o++) {
         char *const field = params + o->offset, name[MOST_PATH];
-        dsgd_records *const list = (dsgd_records *)field;
+        dsgd_structs *const list = (dsgd_structs *)field;
         snprintf(name, sizeof name, "%s%s%s", above, *above == '\0' ? "" : ".", o->name);
         if (dsgd_find_word(exact, o->name) >= 0 ||
             (s->path != NULL && strncmp(s->path, name, strlen(name)) != 0))
@@ -107,13 +107,13 @@ static void look(search *s, const dsgd_option *options, char *params, const char
                 o->kind == DSGD_TABLE ? &((dsgd_table *)field)->y : &((dsgd_numbers *)field)->v;
             *v = copied(*v, list->n * sizeof **v);
             take_numbers(s, o, name, (dsgd_numbers){list->n, *v});
-        } else if (o->kind == DSGD_RECORD) {
+        } else if (o->kind == DSGD_STRUCT) {
             look(s, o->fields, field, name);
-        } else if (o->kind == DSGD_PICK) {
+        } else if (o->kind == DSGD_SPEC) {
             look_into(s, o, field, 1, name);
-        } else if (o->kind == DSGD_PICKS || o->kind == DSGD_RECORDS) {
+        } else if (o->kind == DSGD_SPECS || o->kind == DSGD_STRUCTS) {
             list->v = copied(
-                list->v, list->n * (o->kind == DSGD_PICKS ? sizeof(dsgd_pick) : o->record_size));
+                list->v, list->n * (o->kind == DSGD_SPECS ? sizeof(dsgd_spec) : o->struct_size));
             look_into(s, o, list->v, list->n, name);
         }
     }

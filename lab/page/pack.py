@@ -47,12 +47,12 @@ def looks():
 
 def lessons():
     found = {}
-    for folder in sorted((top / 'course').glob('[0-9]*-*'), key=lambda f: int(f.name.split('-')[0])):
+    for folder in sorted((top / 'docs/course').glob('[0-9]*-*'), key=lambda f: int(f.name.split('-')[0])):
         page = read(folder / 'README.md')
         files = {file.name: read(file) for file in sorted(folder.glob('*.yaml'))}
         files |= {file.name: base64.b64encode(file.read_bytes()).decode() for file in sorted(folder.glob('*.png'))}
         if asked.teacher:
-            files['solution.yaml'] = read(top / f'course/solutions/{folder.name}.yaml')
+            files['solution.yaml'] = read(top / f'docs/course/solutions/{folder.name}.yaml')
         found[folder.name] = {'title': page.split('\n')[0].lstrip('# '), 'page': page, 'files': files}
     return found
 

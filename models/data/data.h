@@ -41,16 +41,16 @@ typedef struct dsgd_data {
 
 /** A data source that a user can name: "fashion-mnist", "idx", "hyperplane", ... */
 typedef struct dsgd_data_source {
-    dsgd_about about;
+    dsgd_entry about;
     bool seeded; /* the seed decides what is loaded */
     /** Reads or generates *data, for dsgd_data_free(). Errors: DSGD_EIO naming the file. */
     dsgd_status (*load)(const void *params, uint64_t seed, dsgd_data **data, dsgd_error *error);
 } dsgd_data_source;
 
-extern const dsgd_about *const dsgd_data_sources[]; /* NULL-terminated */
+extern const dsgd_entry *const dsgd_data_sources[]; /* NULL-terminated */
 
 /**
- * Defines the source NAME with NAME_load() and the fields of dsgd_about that are given; SEEDED:
+ * Defines the source NAME with NAME_load() and the fields of dsgd_entry that are given; SEEDED:
  * whether it reads the seed.
  */
 #define DSGD_DATA_SOURCE(NAME, SEEDED, ...)                                                        \
@@ -63,7 +63,7 @@ extern const dsgd_about *const dsgd_data_sources[]; /* NULL-terminated */
  * @p keep it is kept, to be read once for all the processes that this one forks, if there is room.
  * Close it by dsgd_data_close(). Nobody may change it. (open.c)
  */
-dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd_data **data,
+dsgd_status dsgd_data_open(const dsgd_spec *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error);
 
 /** Whether one more like the last would be kept. */

@@ -9,7 +9,7 @@
 extern const dsgd_data_source dsgd_data_fashion_mnist, dsgd_data_idx, dsgd_data_hyperplane,
     dsgd_data_sequences, dsgd_data_text, dsgd_data_navigation;
 
-const dsgd_about *const dsgd_data_sources[] = {
+const dsgd_entry *const dsgd_data_sources[] = {
     &dsgd_data_fashion_mnist.about,
     &dsgd_data_idx.about,
     &dsgd_data_hyperplane.about,
@@ -45,12 +45,12 @@ static bool fits(size_t bytes)
     return n == 0 || (n < MOST_KEPT && bytes <= MOST_KEPT_BYTES);
 }
 
-dsgd_status dsgd_data_open(const dsgd_pick *pick, uint64_t seed, bool keep, dsgd_data **data,
+dsgd_status dsgd_data_open(const dsgd_spec *pick, uint64_t seed, bool keep, dsgd_data **data,
                            dsgd_error *error)
 {
     const dsgd_data_source *const source = (const dsgd_data_source *)pick->about;
     json_t *const json = /* what decides the data */
-        json_pack("[o, I]", dsgd_json_pick(pick), (json_int_t)(source->seeded ? seed : 0));
+        json_pack("[o, I]", dsgd_json_spec(pick), (json_int_t)(source->seeded ? seed : 0));
     char *const key = json_dumps(json, JSON_COMPACT);
     DSGD_ASSERT(key != NULL, "the options of %s are no JSON", source->about.name);
     size_t i = 0;

@@ -276,9 +276,9 @@ static const dsgd_split_kind labels = {
               DSGD_PARAMS(labels_params, labels_options)},
     .deal = labels_deal};
 
-const dsgd_about *const dsgd_split_kinds[] = {&iid.about, &dirichlet.about, &labels.about, NULL};
+const dsgd_entry *const dsgd_split_kinds[] = {&iid.about, &dirichlet.about, &labels.about, NULL};
 
-dsgd_status dsgd_split_new(const dsgd_pick *pick, const dsgd_data *data, uint64_t seed,
+dsgd_status dsgd_split_new(const dsgd_spec *pick, const dsgd_data *data, uint64_t seed,
                            uint32_t n_workers, bool own_batches, dsgd_split **split,
                            dsgd_error *error)
 {

@@ -29,13 +29,13 @@ typedef struct dsgd_classes {
 
 /** A way of splitting that a user can name: "iid", "dirichlet", "labels". */
 typedef struct dsgd_split_kind {
-    dsgd_about about;
+    dsgd_entry about;
     /** Sets owner[n_samples]; refuses numbers that cannot be. NULL: nothing is divided. */
     dsgd_status (*deal)(const void *params, const dsgd_classes *classes, uint64_t seed,
                         uint32_t n_workers, uint32_t *owner, dsgd_error *error);
 } dsgd_split_kind;
 
-extern const dsgd_about *const dsgd_split_kinds[]; /* NULL-terminated */
+extern const dsgd_entry *const dsgd_split_kinds[]; /* NULL-terminated */
 
 /**
  * Splits the training samples. *split is NULL for "iid", or where @p kind names none; with
@@ -44,7 +44,7 @@ extern const dsgd_about *const dsgd_split_kinds[]; /* NULL-terminated */
  * of the text. One allocation, for free(). Errors, as a sentence: data without samples, more
  * workers than samples, and what the kind refuses.
  */
-dsgd_status dsgd_split_new(const dsgd_pick *kind, const dsgd_data *data, uint64_t seed,
+dsgd_status dsgd_split_new(const dsgd_spec *kind, const dsgd_data *data, uint64_t seed,
                            uint32_t n_workers, bool own_batches, dsgd_split **split,
                            dsgd_error *error);
 

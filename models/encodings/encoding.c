@@ -374,11 +374,11 @@ KIND(low_rank, low_rank_params,
      "T. Vogels, S. P. Karimireddy, M. Jaggi, \"PowerSGD\", NeurIPS 2019", .apply = low_rank_apply,
      .bytes = low_rank_bytes, .of_differences = true);
 
-const dsgd_about *const dsgd_encoding_kinds[] = {&none.about,      &top_k.about,    &random_k.about,
+const dsgd_entry *const dsgd_encoding_kinds[] = {&none.about,      &top_k.about,    &random_k.about,
                                                  &threshold.about, &sign.about,     &qsgd.about,
                                                  &uniform.about,   &low_rank.about, NULL};
 
-dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
+dsgd_value dsgd_encoding_apply(const dsgd_spec *pick, dsgd_values *values,
                                const dsgd_encoding_at *at, dsgd_value x)
 {
     if (values == NULL)
@@ -400,7 +400,7 @@ dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
     return dsgd_values_encode(values, at->where, at->piece, &codec, x, DSGD_ZERO_VALUE);
 }
 
-double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes, double value_bytes)
+double dsgd_encoding_bytes(const dsgd_spec *pick, double bytes, double value_bytes)
 {
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
     if (kind->bytes == NULL)
@@ -408,19 +408,19 @@ double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes, double value_byt
     return fmin(bytes, kind->bytes(kind->does, pick->params, bytes / value_bytes));
 }
 
-dsgd_pick dsgd_encoding_of(const char *name, const void *params)
+dsgd_spec dsgd_encoding_of(const char *name, const void *params)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, name);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, name);
     DSGD_ASSERT(about != NULL, "there is no encoding `%s`", name);
-    return (dsgd_pick){about, (void *)params}; /* nothing writes there */
+    return (dsgd_spec){about, (void *)params}; /* nothing writes there */
 }
 
-bool dsgd_encoding_is_none(const dsgd_pick *pick)
+bool dsgd_encoding_is_none(const dsgd_spec *pick)
 {
     return pick->about == &none.about;
 }
 
-double dsgd_encoding_contraction(const dsgd_pick *pick)
+double dsgd_encoding_contraction(const dsgd_spec *pick)
 {
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
     if (dsgd_encoding_is_none(pick))
@@ -428,12 +428,12 @@ double dsgd_encoding_contraction(const dsgd_pick *pick)
     return kind->contraction == NULL ? NAN : kind->contraction(pick->params);
 }
 
-bool dsgd_encoding_expands(const dsgd_pick *pick)
+bool dsgd_encoding_expands(const dsgd_spec *pick)
 {
     return dsgd_encoding_contraction(pick) <= 0;
 }
 
-dsgd_status dsgd_encoding_check_contracts(const dsgd_pick *pick, const char *name,
+dsgd_status dsgd_encoding_check_contracts(const dsgd_spec *pick, const char *name,
                                           const char *consequence, dsgd_error *error)
 {
     if (!dsgd_encoding_expands(pick))
@@ -444,19 +444,19 @@ dsgd_status dsgd_encoding_check_contracts(const dsgd_pick *pick, const char *nam
                        name, pick->about->name, consequence);
 }
 
-bool dsgd_encoding_feeds_back(const dsgd_pick *pick)
+bool dsgd_encoding_feeds_back(const dsgd_spec *pick)
 {
     const dsgd_encoding_params *const params = pick->params;
     return !dsgd_encoding_is_none(pick) && params->feedback;
 }
 
-bool dsgd_encoding_sums_again(const dsgd_pick *pick)
+bool dsgd_encoding_sums_again(const dsgd_spec *pick)
 {
     const dsgd_encoding_params *const params = pick->params;
     return !dsgd_encoding_is_none(pick) && params->reduce != DSGD_REDUCE_GATHER;
 }
 
-dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_pick *pick)
+dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_spec *pick)
 {
     return dsgd_encoding_sums_again(pick) ? DSGD_SUM_REENCODED : dsgd_encoding_kind_of(pick)->sum;
 }

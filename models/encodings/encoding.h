@@ -36,7 +36,7 @@ typedef struct dsgd_encoding_at {
 
 /** What each head in dsgd_encoding_kinds is of. */
 typedef struct dsgd_encoding_kind {
-    dsgd_about about;
+    dsgd_entry about;
     dsgd_codec_kind does; /* the `kind` of the functions below: several encodings share them */
     /**
      * Q of a piece of @p n elements, n >= 1, in numbers; its draws are set by the caller. NULL: x.
@@ -54,22 +54,22 @@ typedef struct dsgd_encoding_kind {
     double (*contraction)(const void *params);
 } dsgd_encoding_kind;
 
-static inline const dsgd_encoding_kind *dsgd_encoding_kind_of(const dsgd_pick *pick)
+static inline const dsgd_encoding_kind *dsgd_encoding_kind_of(const dsgd_spec *pick)
 {
     return (const dsgd_encoding_kind *)pick->about;
 }
 
 /** Q(x): a value that the caller owns. */
-dsgd_value dsgd_encoding_apply(const dsgd_pick *pick, dsgd_values *values,
+dsgd_value dsgd_encoding_apply(const dsgd_spec *pick, dsgd_values *values,
                                const dsgd_encoding_at *at, dsgd_value x);
 
 /** On the wire, of a piece that takes @p bytes otherwise, @p value_bytes a number; never more. */
-double dsgd_encoding_bytes(const dsgd_pick *pick, double bytes, double value_bytes);
+double dsgd_encoding_bytes(const dsgd_spec *pick, double bytes, double value_bytes);
 
-dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_pick *pick);
+dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_spec *pick);
 
 /** Whether all is sent as it is. */
-bool dsgd_encoding_is_none(const dsgd_pick *pick);
+bool dsgd_encoding_is_none(const dsgd_spec *pick);
 
 /* --- low rank --------------------------------------------------------------------------------- */
 

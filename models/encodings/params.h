@@ -9,11 +9,11 @@
 DSGD_BEGIN_C
 
 /** NULL-terminated; `dsgd list encodings`. */
-extern const dsgd_about *const dsgd_encoding_kinds[];
+extern const dsgd_entry *const dsgd_encoding_kinds[];
 
-/** A row of an option table: a field of type dsgd_pick. */
+/** A row of an option table: a field of type dsgd_spec. */
 #define DSGD_OPTION_ENCODING(type, field, init_, ...)                                              \
-    DSGD_OPTION_PICK(type, field, dsgd_encoding_kinds, "kind", __VA_ARGS__, .init_text = init_)
+    DSGD_OPTION_SPEC(type, field, dsgd_encoding_kinds, "kind", __VA_ARGS__, .init_text = init_)
 
 /** The first member of every kind's parameters. */
 typedef struct dsgd_encoding_params {
@@ -38,29 +38,29 @@ typedef struct dsgd_selection {
 } dsgd_selection;
 
 /** An encoding by its name; @p params, of the caller, has to outlive the run. */
-dsgd_pick dsgd_encoding_of(const char *name, const void *params);
+dsgd_spec dsgd_encoding_of(const char *name, const void *params);
 
 /**
  * w in E |Q(x) - x|^2 <= (1 - w) |x|^2, of long pieces: of sign the mean for normal numbers, of
  * top_k that for what is kept until it is sent, else a bound; at most 1, NAN where it depends on
  * values.
  */
-double dsgd_encoding_contraction(const dsgd_pick *pick);
+double dsgd_encoding_contraction(const dsgd_spec *pick);
 
 /**
  * Whether w is 0 or less: what error feedback keeps, or a public copy, then grows for ever
  * (Karimireddy et al., ICML 2019, assumption A).
  */
-bool dsgd_encoding_expands(const dsgd_pick *pick);
+bool dsgd_encoding_expands(const dsgd_spec *pick);
 
 /** Refuses an encoding that expands, for an algorithm of that name, and says what comes of it. */
-dsgd_status dsgd_encoding_check_contracts(const dsgd_pick *pick, const char *name,
+dsgd_status dsgd_encoding_check_contracts(const dsgd_spec *pick, const char *name,
                                           const char *consequence, dsgd_error *error);
 
 /** Whether it keeps what is not sent, to add it to what is sent next. */
-bool dsgd_encoding_feeds_back(const dsgd_pick *pick);
+bool dsgd_encoding_feeds_back(const dsgd_spec *pick);
 
 /** Whether allreduces encode the sum again, so that it is not the sum of what was sent. */
-bool dsgd_encoding_sums_again(const dsgd_pick *pick);
+bool dsgd_encoding_sums_again(const dsgd_spec *pick);
 
 DSGD_END_C

@@ -32,7 +32,7 @@ const dsgd_option dsgd_optimizer_options[] = {
                        "largest norm of a gradient, of a piece its share; 0: any"),
     DSGD_OPTION_AS("warmup", LONG, dsgd_optimizer, warmup_steps,
                    "over which the rate rises linearly", .max = 1e12, .unit = "steps"),
-    DSGD_OPTION_RECORDS(dsgd_optimizer, decay, dsgd_lr_drop, drop_options, "drops of the rate"),
+    DSGD_OPTION_STRUCTS(dsgd_optimizer, decay, dsgd_lr_drop, drop_options, "drops of the rate"),
     DSGD_OPTION_END,
 };
 

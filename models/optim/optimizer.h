@@ -29,7 +29,7 @@ typedef struct dsgd_optimizer {
     /* Largest norm of a gradient; of a piece of n of its N elements, clip * sqrt(n / N). 0: any. */
     double clip;
     int64_t warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
-    dsgd_records decay; /* of dsgd_lr_drop */
+    dsgd_structs decay; /* of dsgd_lr_drop */
 } dsgd_optimizer;
 
 extern const char *const dsgd_optimizer_kinds[]; /* by dsgd_optimizer_kind; NULL-terminated */

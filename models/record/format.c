@@ -168,9 +168,9 @@ static const char *const precisions[] = {"float", "double", NULL};
 #define MOST_EXACT 9007199254740992.0 /* integers that a double holds exactly */
 
 const dsgd_option record_problem_options[] = {
-    DSGD_OPTION_PICK(record_problem, model, dsgd_model_kinds, NULL, NULL, .required = true),
-    DSGD_OPTION_PICK(record_problem, data, dsgd_data_sources, NULL, NULL, .required = true),
-    DSGD_OPTION_PICK(record_problem, split, dsgd_split_kinds, NULL, NULL, .init_text = "iid"),
+    DSGD_OPTION_SPEC(record_problem, model, dsgd_model_kinds, NULL, NULL, .required = true),
+    DSGD_OPTION_SPEC(record_problem, data, dsgd_data_sources, NULL, NULL, .required = true),
+    DSGD_OPTION_SPEC(record_problem, split, dsgd_split_kinds, NULL, NULL, .init_text = "iid"),
     DSGD_OPTION_LONG(record_problem, split_checksum, 0, 0, UINT32_MAX, NULL, NULL),
     DSGD_OPTION_BOOL(record_problem, own_batches, false, NULL),
     DSGD_OPTION_CHOICE(record_problem, precision, precisions, NULL, .required = true),

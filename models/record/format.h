@@ -53,7 +53,7 @@ void record_close(record_file *file);
 
 /** The problem and stream of a store. */
 typedef struct record_problem {
-    dsgd_pick model, data, split;
+    dsgd_spec model, data, split;
     bool own_batches; /* of split.h */
     int precision; /* 0 float, 1 double */
     int64_t seed, workers, servers, batch;

@@ -74,7 +74,7 @@ static json_t *describe(const dsgd_record_config *config)
         .model = config->model,
         .data = config->data,
         .split =
-            config->split.about == NULL ? (dsgd_pick){dsgd_split_kinds[0], NULL} : config->split,
+            config->split.about == NULL ? (dsgd_spec){dsgd_split_kinds[0], NULL} : config->split,
         .split_checksum = dsgd_split_checksum(values->stream.split),
         .own_batches = values->stream.split != NULL && values->stream.split->own_batches,
         .precision = config->in_double,

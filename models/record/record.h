@@ -10,10 +10,10 @@
 typedef struct dsgd_record_config {
     const char *path;
     const dsgd_values_config *values; /* of the store that is recorded */
-    dsgd_pick model, data; /* of its problem */
+    dsgd_spec model, data; /* of its problem */
     bool in_double;
     const char *about; /* JSON object: the run's number "run", its "label" and "manifest" */
-    dsgd_pick split; /* of the problem's samples; about == NULL: iid */
+    dsgd_spec split; /* of the problem's samples; about == NULL: iid */
     int n_servers; /* whose operations have n_workers + their rank as origin */
 } dsgd_record_config;
 

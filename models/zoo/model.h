@@ -103,7 +103,7 @@ struct dsgd_builder;
 
 /** A model that a user can name: "logreg", "mlp", "cnn", ... */
 typedef struct dsgd_model_kind {
-    dsgd_about about;
+    dsgd_entry about;
     dsgd_loss_kind loss;
     dsgd_data_kind wants;
     const char *suggested; /* a source of such data; NULL: any data of the loss will do */
@@ -111,7 +111,7 @@ typedef struct dsgd_model_kind {
     void (*layers)(const void *params, struct dsgd_builder *b);
 } dsgd_model_kind;
 
-extern const dsgd_about *const dsgd_model_kinds[]; /* NULL-terminated */
+extern const dsgd_entry *const dsgd_model_kinds[]; /* NULL-terminated */
 
 /** Fills *network for this data, or DSGD_EUSAGE for data that does not fit. */
 dsgd_status dsgd_model_build(const dsgd_model_kind *kind, const void *params, const dsgd_data *data,

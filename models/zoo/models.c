@@ -247,7 +247,7 @@ MODEL(policy, DSGD_LOSS_POLICY, DSGD_DATA_STEPS, "navigation",
       .summary = "a policy trained by the steps that it takes itself",
       .reference = "Williams, Machine Learning 8, 1992; Wijmans et al., ICLR 2020");
 
-const dsgd_about *const dsgd_model_kinds[] = {
+const dsgd_entry *const dsgd_model_kinds[] = {
     &hyperplane.about, &logreg.about,      &mlp.about,    &cnn.about, &resnet_small.about,
     &lstm.about,       &transformer.about, &policy.about, NULL,
 };

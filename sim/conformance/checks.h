@@ -45,7 +45,7 @@ typedef struct dsgd_trial {
     dsgd_platform platform;
     dsgd_workload workload;
     dsgd_learning learning;
-    dsgd_pick imbalance[DSGD_TRIAL_IMBALANCES];
+    dsgd_spec imbalance[DSGD_TRIAL_IMBALANCES];
     dsgd_run_config config;
 } dsgd_trial;
 

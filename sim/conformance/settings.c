@@ -10,7 +10,7 @@
 
 dsgd_setting dsgd_setting_default(const dsgd_tester *t)
 {
-    return (dsgd_setting){.params = dsgd_pick_default(&t->algorithm->about).params};
+    return (dsgd_setting){.params = dsgd_spec_default(&t->algorithm->about).params};
 }
 
 static size_t count_words(const dsgd_option *o)
@@ -49,11 +49,11 @@ static void append_text(dsgd_setting *s, const char *name, const char *value)
     snprintf(s->text + n, sizeof s->text - n, "%s%s=%s", n == 0 ? "" : ", ", name, value);
 }
 
-/** Fills the field of a PICK; returns its parameters. */
-static void *pick(const dsgd_option *o, void *params, const dsgd_about *about)
+/** Fills the field of a SPEC; returns its parameters. */
+static void *pick(const dsgd_option *o, void *params, const dsgd_entry *about)
 {
-    dsgd_pick *const field = (dsgd_pick *)(void *)((char *)params + o->offset);
-    *field = dsgd_pick_default(about);
+    dsgd_spec *const field = (dsgd_spec *)(void *)((char *)params + o->offset);
+    *field = dsgd_spec_default(about);
     return field->params;
 }
 
@@ -68,8 +68,8 @@ static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, d
         return dsgd_refuse(&t->why, "the law is declared with the option `%s`, which it lacks",
                            option);
     if (name != NULL) {
-        const dsgd_about *const picked =
-            o->kind == DSGD_PICK ? dsgd_about_find(o->registry, name) : NULL;
+        const dsgd_entry *const picked =
+            o->kind == DSGD_SPEC ? dsgd_entry_find(o->registry, name) : NULL;
         append_text(s, o->name, name);
         if (picked == NULL)
             return dsgd_refuse(&t->why,
@@ -127,7 +127,7 @@ static size_t numbers_of(const dsgd_option *o, bool brief, double values[MOST_NU
     return n;
 }
 
-static bool has_defaults(const dsgd_about *about)
+static bool has_defaults(const dsgd_entry *about)
 {
     for (const dsgd_option *o = about->options; o != NULL && o->name != NULL; o++)
         if (o->required)
@@ -138,11 +138,11 @@ static bool has_defaults(const dsgd_about *about)
 typedef void visitor(dsgd_tester *t, const dsgd_setting *s);
 
 /**
- * One option with each of its other values; @p of: it is an option of entry @p about of the PICK
+ * One option with each of its other values; @p of: it is an option of entry @p about of the SPEC
  * @p of, else of the algorithm.
  */
 static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option *of,
-                        const dsgd_about *about, visitor *visit)
+                        const dsgd_entry *about, visitor *visit)
 {
     double values[MOST_NUMBERS];
     const size_t n = numbers_of(o, of != NULL || t->how->brief, values);
@@ -168,7 +168,7 @@ static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option 
 static void vary_pick(dsgd_tester *t, const dsgd_option *o, visitor *visit)
 {
     for (size_t i = 0; o->registry[i] != NULL; i++) {
-        const dsgd_about *const about = o->registry[i];
+        const dsgd_entry *const about = o->registry[i];
         if (!has_defaults(about))
             continue;
         if (o->init_text == NULL || strcmp(about->name, o->init_text) != 0) {
@@ -189,7 +189,7 @@ void dsgd_setting_variations(dsgd_tester *t, visitor *visit)
 {
     const dsgd_option *o = t->algorithm->about.options;
     for (; o != NULL && o->name != NULL; o++)
-        if (o->kind == DSGD_PICK)
+        if (o->kind == DSGD_SPEC)
             vary_pick(t, o, visit);
         else
             vary_number(t, o, NULL, NULL, visit);

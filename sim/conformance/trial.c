@@ -21,14 +21,14 @@
 
 enum { SEED = 1 };
 
-static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
+static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
 {
-    const dsgd_about *const about = dsgd_about_find(registry, name);
+    const dsgd_entry *const about = dsgd_entry_find(registry, name);
     DSGD_ASSERT(about != NULL, "nothing is called %s", name);
-    return dsgd_pick_default(about);
+    return dsgd_spec_default(about);
 }
 
-static void set_number(const dsgd_pick *pick, const char *name, double value)
+static void set_number(const dsgd_spec *pick, const char *name, double value)
 {
     const dsgd_option *const o = dsgd_option_find(pick->about->options, name);
     DSGD_ASSERT(o != NULL, "%s has no option %s", pick->about->name, name);
@@ -84,7 +84,7 @@ void dsgd_trial_pieces(dsgd_trial *trial, int64_t pieces)
 void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *option, double value)
 {
     DSGD_ASSERT(trial->config.imbalance.n < DSGD_TRIAL_IMBALANCES, "no room for %s", kind);
-    const dsgd_pick pick = picked(dsgd_imbalance_kinds, kind);
+    const dsgd_spec pick = picked(dsgd_imbalance_kinds, kind);
     if (option != NULL)
         set_number(&pick, option, value);
     trial->imbalance[trial->config.imbalance.n++] = pick;

@@ -4,8 +4,8 @@
  */
 #include "base/sanitizers.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/failing.h"
-#include "sim/engine/observe.h"
+#include "sim/failures/failures.h"
+#include "sim/observe/observe.h"
 
 /* --- memory of the run ------------------------------------------------------------------------ */
 

@@ -5,8 +5,8 @@
  */
 #include "base/round.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/observe.h"
 #include "sim/engine/vectors.h"
+#include "sim/observe/observe.h"
 
 /* --- local steps ------------------------------------------------------------------------------ */
 

@@ -3,8 +3,8 @@
  * Verbs that change a vector element by element, and scalars of vectors and gradients.
  */
 #include "sim/engine/engine.h"
-#include "sim/engine/observe.h"
 #include "sim/engine/vectors.h"
+#include "sim/observe/observe.h"
 
 /* --- elements --------------------------------------------------------------------------------- */
 

@@ -35,7 +35,7 @@ static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
 }
 
 /** NULL where nothing is left out. */
-static const dsgd_encoded *encoded_by(dsgd_engine *engine, const dsgd_pick *encoding)
+static const dsgd_encoded *encoded_by(dsgd_engine *engine, const dsgd_spec *encoding)
 {
     if (dsgd_encoding_is_none(encoding))
         return NULL;
@@ -47,7 +47,7 @@ static const dsgd_encoded *encoded_by(dsgd_engine *engine, const dsgd_pick *enco
 
 const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine)
 {
-    const dsgd_pick *const encoding = &engine->config->exchange.encoding;
+    const dsgd_spec *const encoding = &engine->config->exchange.encoding;
     return encoding->about == NULL ? NULL : encoded_by(engine, encoding);
 }
 
@@ -77,7 +77,7 @@ static dsgd_encoding_at at_of(const dsgd_engine *engine, dsgd_origin where, size
 }
 
 /** Q(x), or with feedback Q(x + e), e <- x + e - Q(x + e), e being of a vector of @p owner. */
-static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_pick *encoding, dsgd_vector **e,
+static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_spec *encoding, dsgd_vector **e,
                                 const dsgd_encoding_at *at, dsgd_value x)
 {
     dsgd_values *const values = owner->engine->values;
@@ -96,7 +96,7 @@ static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_pick *encoding, d
 }
 
 /** The same of x, a piece of @p of. */
-static dsgd_value encoded_piece(dsgd_worker *w, const dsgd_pick *encoding, dsgd_vector *of,
+static dsgd_value encoded_piece(dsgd_worker *w, const dsgd_spec *encoding, dsgd_vector *of,
                                 size_t k, uint32_t call, dsgd_value x)
 {
     const dsgd_encoding_at at = at_of(w->engine, dsgd_origin_of(w), k, call);
@@ -173,7 +173,7 @@ static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, 
 
 static void encode_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
-    const dsgd_pick *const encoding = &update->encoding;
+    const dsgd_spec *const encoding = &update->encoding;
     set_piece(update, k, x, encoded_piece(w, encoding, update->x, k, update->call, x->value));
     if (update->encoded == NULL)
         return;
@@ -182,7 +182,7 @@ static void encode_piece(dsgd_worker *w, const dsgd_update *update, size_t k, co
     update->y->piece[k].encoded_s = pass_encoder(w, k);
 }
 
-void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pick *encoding)
+void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spec *encoding)
 {
     DSGD_OWN(self, q, x);
     dsgd_worker *const w = dsgd_worker_of(self);

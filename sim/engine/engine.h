@@ -14,7 +14,7 @@
 #include "models/values/values.h"
 #include "sim/algorithm.h"
 #include "sim/config.h"
-#include "sim/inner/replica.h"
+#include "sim/hybrid/replica.h"
 #include "sim/ledger.h"
 #include "sim/network/cluster.h"
 #include "sim/timeline.h"
@@ -33,7 +33,7 @@ struct dsgd_job; /* exchange/channels.h */
 /** How the pieces of a vector are sent in an encoding; of the run, made once. */
 typedef struct dsgd_encoded {
     struct dsgd_encoded *next;
-    dsgd_pick encoding; /* about NULL: factors of low rank */
+    dsgd_spec encoding; /* about NULL: factors of low rank */
     int64_t rank; /* of factors, ... */
     bool of_columns; /* ... of as many rows as the matrix has columns */
     dsgd_encoding_sum sum;
@@ -102,7 +102,7 @@ typedef struct dsgd_update {
     dsgd_vector *y, *x;
     double a, b, divisor; /* of a linear combination */
     const dsgd_encoded *encoded; /* of what is encoded; NULL: y is dense */
-    dsgd_pick encoding;
+    dsgd_spec encoding;
     uint32_t call; /* number of the encoding in the worker's step */
     dsgd_codec_kind codec; /* of low rank, like these: */
     int64_t rank;
@@ -178,11 +178,11 @@ struct dsgd_worker {
     /* steps.c's. */
     double reduction_s_per_byte; /* of what it receives */
     bool stopped; /* none of its actors continues */
-    dsgd_presence presence; /* coming_back.c's */
-    double changed_s, up_s; /* coming_back.c's: since when it is so; until when it is down */
-    double given_up_s; /* coming_back.c's: when the others know, if it is not back before */
-    int copied_from; /* coming_back.c's: a rank */
-    bool untold; /* coming_back.c's: the server is to learn that it is down */
+    dsgd_presence presence; /* rejoin.c's */
+    double changed_s, up_s; /* rejoin.c's: since when it is so; until when it is down */
+    double given_up_s; /* rejoin.c's: when the others know, if it is not back before */
+    int copied_from; /* rejoin.c's: a rank */
+    bool untold; /* rejoin.c's: the server is to learn that it is down */
     bool unsent; /* messages.c's: what it wanted to send last, as it had failed */
     double dies_s; /* of a worker that does not come back: it begins no step from then on */
     bool may_return; /* dsgd_next_step() was false */
@@ -194,7 +194,7 @@ struct dsgd_worker {
     size_t n_earlier;
     dsgd_interval *earlier; /* [n_earlier] computations before the last, not yet counted with */
     double sent_bytes; /* (S) */
-    int n_uncounted; /* exchange/closed.c's: schedules whose messages it counts later */
+    int n_uncounted; /* exchange/analytic.c's: schedules whose messages it counts later */
     int work_waits; /* actors.c's: work and assist may both wait for the same */
     int64_t wakes; /* of such actors */
     dsgd_semaphore *work_semaphore; /* (S) */
@@ -339,12 +339,11 @@ struct dsgd_engine {
     int64_t steps_total; /* of all workers */
     double whole_steps; /* of all workers; dropped parts do not count */
     bool finished;
-    bool goes_on; /* failing.c's: the others go on while some are down; ... */
+    bool goes_on; /* failures.c's: the others go on while some are down; ... */
     bool by_quorum; /* ... their collectives are of those who are there; ... */
     int64_t led; /* ... the last step that one of them has begun */
-    int n_untold; /* coming_back.c's: workers */
-    double
-        away_s; /* restarting.c's: of failures and checkpoints; all time is dsgd_now_s() + this */
+    int n_untold; /* rejoin.c's: workers */
+    double away_s; /* restart.c's: of failures and checkpoints; all time is dsgd_now_s() + this */
     int64_t most_steps; /* of each worker; 0: no such bound; waiting.c's after the end */
     int n_resting; /* actors that take no turn before anything moves */
     int64_t moves; /* steps made and computations begun, of all workers */
@@ -382,12 +381,12 @@ struct dsgd_engine {
     dsgd_vector *vectors; /* vectors.c: all of the run */
     dsgd_encoded *all_encoded; /* encodings.c: all of the run */
     struct dsgd_step_count *step_counts; /* accounting.c */
-    struct dsgd_failing *failing; /* failing.c; NULL: nothing fails */
-    struct dsgd_peers *peers; /* peers.c; NULL: all are there, and stay in their stages */
+    struct dsgd_failing *failing; /* failures.c; NULL: nothing fails */
+    struct dsgd_peers *peers; /* stage_hosts.c; NULL: all are there, and stay in their stages */
     struct dsgd_comms *comms; /* exchange/communicators.c */
     struct dsgd_reductions *reductions; /* exchange/reductions.c */
     struct dsgd_alarms *alarms; /* exchange/partial.c */
-    struct dsgd_closed *closed; /* exchange/closed.c */
+    struct dsgd_analytic *analytic; /* exchange/analytic.c */
     struct dsgd_fusion_state *fusion; /* exchange/fusion.c */
     struct dsgd_gossip_state *gossip; /* exchange/gossip.c */
     struct dsgd_server_state *servers; /* exchange/server.c */

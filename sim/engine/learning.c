@@ -7,8 +7,8 @@
 #include "base/round.h"
 #include "models/record/record.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/failing.h"
 #include "sim/engine/vectors.h"
+#include "sim/failures/failures.h"
 #include "sim/result.h"
 #include "sim/run.h"
 

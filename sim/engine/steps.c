@@ -4,8 +4,8 @@
  */
 #include "base/draw.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/failing.h"
-#include "sim/engine/observe.h"
+#include "sim/failures/failures.h"
+#include "sim/observe/observe.h"
 
 /** The run has ended. Returns only where it is continued (waiting.c). */
 static void stay(dsgd_worker *w)

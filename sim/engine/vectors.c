@@ -5,7 +5,7 @@
 #include "sim/engine/vectors.h"
 #include "base/round.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/observe.h"
+#include "sim/observe/observe.h"
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 

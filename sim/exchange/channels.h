@@ -19,8 +19,8 @@
 #pragma once
 
 #include "sim/engine/engine.h"
-#include "sim/engine/observe.h"
 #include "sim/engine/vectors.h"
+#include "sim/observe/observe.h"
 
 enum { DSGD_MAX_CHANNELS = 64 }; /* and as many side channels */
 enum { DSGD_MAX_ALL_CHANNELS = 1 << 13 }; /* of all hosts of a worker: mailboxes tell 2^16 apart */
@@ -69,7 +69,7 @@ struct dsgd_channel {
     dsgd_steps steps;
     size_t span; /* timeline.c's, of the job that it carries out */
     struct dsgd_sending *sending; /* schedules.c's: of an allreduce as messages, or NULL */
-    struct dsgd_schedule *schedule; /* closed.c's: the one that it is in, or NULL */
+    struct dsgd_schedule *schedule; /* analytic.c's: the one that it is in, or NULL */
     int member; /* its index in that */
     struct dsgd_turns outlet; /* of a server */
     dsgd_channel *behind; /* it at a door, ... */

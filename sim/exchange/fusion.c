@@ -23,7 +23,7 @@ struct dsgd_fused {
     double sparse_bytes; /* of the rows that a worker's gradient has; 0: it is dense */
     int n_announced;
     struct dsgd_schedule
-        *schedule; /* closed.c's, of workers that gather for it and those fused with it */
+        *schedule; /* analytic.c's, of workers that gather for it and those fused with it */
     void (*finish)(dsgd_worker *w, dsgd_job *job);
     dsgd_job *jobs[]; /* [n_workers], for finish() */
 };

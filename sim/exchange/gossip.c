@@ -8,14 +8,14 @@
  * any instant those at workers and on their way sum to P.
  */
 #include "base/round.h"
-#include "sim/engine/failing.h"
 #include "sim/exchange/channels.h"
+#include "sim/failures/failures.h"
 
 /** Of one worker. */
 typedef struct gossip_node {
     dsgd_vector *last; /* the vector that it exchanged last, or NULL */
     dsgd_neighbours neighbours; /* in the round of `graph` that was last evaluated */
-    const dsgd_pick *graph;
+    const dsgd_spec *graph;
     dsgd_shares shares;
     double *share; /* of `neighbours`; behind them its `to` and `from` */
     /* [n_pieces] by quorum: shares that have come to who had failed, and are its own again; or
@@ -349,7 +349,7 @@ static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
     node->neighbours = n;
 }
 
-const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_pick *graph, int64_t round,
+const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_spec *graph, int64_t round,
                                           dsgd_shares shares)
 {
     dsgd_engine *const engine = dsgd_worker_of(self)->engine;

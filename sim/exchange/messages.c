@@ -10,8 +10,8 @@
  * gossip; one from a worker to a server or back waits for its turn there (turns.c), like a push and
  * its answer, and occupies its channel while its bytes leave.
  */
-#include "sim/engine/failing.h"
 #include "sim/exchange/channels.h"
+#include "sim/failures/failures.h"
 
 enum { ALL_WORKERS = -1 };
 

@@ -3,8 +3,8 @@
  * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018,
  * Algorithm 1, step 5), and plain fetching.
  */
-#include "sim/engine/failing.h"
 #include "sim/exchange/channels.h"
+#include "sim/failures/failures.h"
 
 enum { AVERAGE, FETCH }; /* kinds of packets; a fetch has no piece */
 

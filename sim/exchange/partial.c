@@ -12,10 +12,10 @@
  * has nothing in its buffer; activations pass it as if it were there.
  */
 #include "base/draw.h"
-#include "sim/engine/failing.h"
+#include "sim/exchange/analytic.h"
 #include "sim/exchange/channels.h"
-#include "sim/exchange/closed.h"
 #include "sim/exchange/reductions.h"
+#include "sim/failures/failures.h"
 #include "sim/network/events.h"
 #include "sim/result.h"
 

@@ -18,7 +18,7 @@
  * allgathers back: 2 (X - 1 + Y - 1 + ...) (o + L) + (P-1)/P (2 n/B + c n), between neighbours
  * alone. Where a dimension does not divide the members, one ring has the rest.
  *
- * NCCL's collectives are no rounds (closed.c, traces/nccl.h): each member is said to send one
+ * NCCL's collectives are no rounds (analytic.c, traces/nccl.h): each member is said to send one
  * stream, of what a ring would have it send.
  *
  * Reduce-scatter and allgather of shares are the halves of an allreduce. A reduce is a
@@ -350,7 +350,7 @@ static dsgd_traffic traffic_of(const dsgd_scale *scale, dsgd_part part)
 }
 
 /** One allreduce of encoded pieces among all workers, per worker; @p encoding NULL: of factors. */
-static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,
+static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_spec *encoding,
                                     int64_t rank, bool of_columns)
 {
     const int n = scale->n_workers;
@@ -371,7 +371,7 @@ static dsgd_traffic encoded_traffic(const dsgd_scale *scale, const dsgd_pick *en
     return sum;
 }
 
-dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_pick *encoding)
+dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_spec *encoding)
 {
     return encoded_traffic(scale, encoding, 0, false);
 }
@@ -381,7 +381,7 @@ dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, int64_t rank, bool of_
     return encoded_traffic(scale, NULL, rank, of_columns);
 }
 
-dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_pick *encoding,
+dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_spec *encoding,
                                          double times)
 {
     dsgd_traffic sum = {(double)scale->n_pieces * times, 0};

@@ -1,6 +1,6 @@
 /**
  * @file plan.h
- * The plan of a collective: who sends what to whom, in which round. Pure: closed.c computes the
+ * The plan of a collective: who sends what to whom, in which round. Pure: analytic.c computes the
  * times of a plan, schedules.c sends its messages.
  */
 #pragma once

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "sim/engine/engine.h"
-#include "sim/engine/observe.h"
+#include "sim/observe/observe.h"
 
 struct dsgd_comm {
     struct dsgd_partition *split;
@@ -19,7 +19,7 @@ struct dsgd_comm {
     int n;
     int *rank; /* [n] of the members, ascending */
     uint64_t *begun; /* [n] collectives that each has begun on it */
-    bool known_in_island, in_island; /* closed.c's: whether all members are in one */
+    bool known_in_island, in_island; /* analytic.c's: whether all members are in one */
 };
 
 /** Index of a rank among the members; -1: it is none. */
@@ -93,7 +93,7 @@ typedef struct dsgd_reduction {
     dsgd_value sum; /* sum / divisor; of a broadcast the root's */
     double *numbers; /* of control data, instead */
     struct dsgd_fused *fused; /* fusion.c's */
-    struct dsgd_schedule *schedule; /* closed.c's, of members that gather */
+    struct dsgd_schedule *schedule; /* analytic.c's, of members that gather */
     int n_stamped; /* contributions that are not null; of their stamps: */
     int64_t newest, oldest;
     double stamps; /* their sum */

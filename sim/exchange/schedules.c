@@ -1,9 +1,9 @@
 /**
  * @file schedules.c
- * A channel's part in a collective: computed where no message of it meets others (closed.c), else
+ * A channel's part in a collective: computed where no message of it meets others (analytic.c), else
  * as messages on the simulated network.
  */
-#include "sim/exchange/closed.h"
+#include "sim/exchange/analytic.h"
 
 /* --- as messages ------------------------------------------------------------------------------ */
 
@@ -100,9 +100,8 @@ static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool p
         span->collective = names[plan->part];
         span->bytes = plan->bytes;
     }
-    return dsgd_schedule_is_closed(engine, plan)
-               ? dsgd_closed_schedule_begin(channel, plan, meeting)
-               : send_messages(channel, plan);
+    return dsgd_collective_is_analytic(engine, plan) ? dsgd_analytic_begin(channel, plan, meeting)
+                                                     : send_messages(channel, plan);
 }
 
 dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes,
@@ -110,7 +109,7 @@ dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes
 {
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
-        return dsgd_closed_schedule_next(channel);
+        return dsgd_analytic_next(channel);
     const dsgd_part part = gathers ? DSGD_ALLGATHER : DSGD_ALLREDUCE;
     const bool partial = channel->worker->partial != NULL;
     dsgd_plan plan =
@@ -123,7 +122,7 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
 {
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
-        return dsgd_closed_schedule_next(channel);
+        return dsgd_analytic_next(channel);
     const bool partial = channel->worker->partial != NULL;
     const dsgd_call *const call = &reduction->call;
     dsgd_plan plan =

@@ -3,7 +3,7 @@
  * Shares of a vector by bandwidth, for averages that one peer makes of a part, another of the next.
  */
 #include "sim/engine/engine.h"
-#include "sim/verbs/peers.h"
+#include "sim/verbs/point_to_point.h"
 
 double dsgd_bandwidth(dsgd_node *self)
 {

@@ -209,7 +209,7 @@ double dsgd_loss(dsgd_node *self);
  * q <- Q(x); with `feedback`, q <- Q(x + e), e <- x + e - q, e kept by the run for x, zeros at
  * first. q and x may be the same.
  */
-void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_pick *encoding);
+void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spec *encoding);
 
 /*
  * Low rank: each piece is a matrix A, as near to a square as it can be; a factor has `rank`

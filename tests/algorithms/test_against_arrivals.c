@@ -284,7 +284,7 @@ TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i: workers, end, graph */
         bool (*edge)(const emulation_problem *p, int i, int j);
     } graphs[] = {{"ring", on_ring}, {"complete", anywhere}};
     support_pair *const t = pair_of("dsgd_aau", _i);
-    support_pick(t->c, "graph", graphs[_i / N_CASES].name);
+    support_spec(t->c, "graph", graphs[_i / N_CASES].name);
     support_option(t->c, "grace", 0);
     arrivals_dsgd_aau(&t->problem, graphs[_i / N_CASES].edge, &t->arrived);
     const support_outcome *const got = support_ok(t->c);

@@ -63,10 +63,10 @@ static void expect_same(const twin *t)
 }
 
 /** Of an algorithm's option. */
-static dsgd_pick *picked(const twin *t, const char *option)
+static dsgd_spec *picked(const twin *t, const char *option)
 {
     const dsgd_option *const o = dsgd_option_find(t->c->config.algorithm->about.options, option);
-    return (dsgd_pick *)(void *)((char *)(void *)t->c->config.params + o->offset);
+    return (dsgd_spec *)(void *)((char *)(void *)t->c->config.params + o->offset);
 }
 
 /** [rounds][P][P] of the graph that the case has picked. */
@@ -106,7 +106,7 @@ static long path[][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7},
 
 static void pick_graph(const twin *t, const char *kind)
 {
-    void *const params = support_pick(t->c, "graph", kind);
+    void *const params = support_spec(t->c, "graph", kind);
     if (strcmp(kind, "edges") == 0)
         *(dsgd_pairs *)params = (dsgd_pairs){sizeof path / sizeof path[0], path};
 }
@@ -344,7 +344,7 @@ TEST(slow_momentum_is_in_units_of_the_learning_rate)
     twin *const t = twin_new("slowmo");
     t->c->config.workers = 1;
     t->c->drop = (dsgd_lr_drop){DROP, 0.1};
-    t->c->learning.optimizer.decay = (dsgd_records){1, &t->c->drop};
+    t->c->learning.optimizer.decay = (dsgd_structs){1, &t->c->drop};
     support_option(t->c, "period", PERIOD);
     support_option(t->c, "alpha", 0.8);
     support_problem *const data = support_problem_new(t->c);
@@ -454,10 +454,10 @@ static const struct {
 enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0], N_GATHERED = N_ENCODINGS - 3 };
 
 /** One of these, in fresh memory. */
-static dsgd_pick encoding_of(size_t e, bool feedback, bool again)
+static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, encodings[e].name);
-    const dsgd_pick pick = {about, support_alloc(1, about->params_size + 1)};
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, encodings[e].name);
+    const dsgd_spec pick = {about, support_alloc(1, about->params_size + 1)};
     dsgd_options_default(about->options, pick.params);
     if (encodings[e].option != NULL)
         support_set(about, pick.params, encodings[e].option, encodings[e].value);
@@ -568,7 +568,7 @@ TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i: workers and graph, encoding *
     const size_t e = (size_t)(_i / N_COUNTS % N_ENCODINGS);
     twin *const t = twin_of("choco", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
     support_option(t->c, "gamma", 0.3);
-    support_pick(t->c, "graph", _i % N_COUNTS == 2 ? "complete" : "ring");
+    support_spec(t->c, "graph", _i % N_COUNTS == 2 ? "complete" : "ring");
     *picked(t, "encoding") = encoding_of(e, false, false);
     oracle_choco(&t->problem,
                  (oracle_choco_options){mixing_of(t, 1, true), 0.3, &encodings[e].same, t->pieces},

@@ -138,7 +138,7 @@ static const char *const ways[] = {"right",        "drifts",  "shares", "crashes
 /** Right, but what it begins to send of its model is missing there until it ends. */
 static void share(dsgd_node *self, dsgd_vector *x)
 {
-    const dsgd_pick ring = {dsgd_about_find(dsgd_graph_kinds, "ring"), NULL};
+    const dsgd_spec ring = {dsgd_entry_find(dsgd_graph_kinds, "ring"), NULL};
     dsgd_request *const round = dsgd_gossip_begin(
         self, x, dsgd_neighbours_of(self, &ring, self->step, DSGD_DOUBLY_STOCHASTIC));
     dsgd_gossip_end(self, round, x);
@@ -371,7 +371,7 @@ TEST(what_crashes_starves_or_hangs_fails)
  * keeps. */
 TEST(errors_that_add_up_are_noticed)
 {
-    dsgd_algorithm a = *(const dsgd_algorithm *)dsgd_about_find(dsgd_algorithms, "ef21");
+    dsgd_algorithm a = *(const dsgd_algorithm *)dsgd_entry_find(dsgd_algorithms, "ef21");
     a.check = NULL;
     if (SUPPORT_SLOW) /* all settings: every_algorithm_passes_its_checks has the brief ones */
         return;

@@ -175,9 +175,9 @@ static void expect_refused(const support_case *c, const char *why)
     ck_assert_has(got->error.text, why);
 }
 
-static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
+static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
 {
-    return dsgd_pick_default(dsgd_about_find(registry, name));
+    return dsgd_spec_default(dsgd_entry_find(registry, name));
 }
 
 TEST(what_cannot_be_kept_is_refused)

@@ -64,17 +64,17 @@ static const double *ended(const char *algorithm, const char *form, double value
                            int steps)
 {
     support_case *const c = support_new(algorithm, (int)line.n);
-    dsgd_pick *const split = &c->learning.split;
-    split->about = dsgd_about_find(dsgd_split_kinds, "dirichlet");
+    dsgd_spec *const split = &c->learning.split;
+    split->about = dsgd_entry_find(dsgd_split_kinds, "dirichlet");
     split->params = support_alloc(1, split->about->params_size);
     dsgd_options_default(split->about->options, split->params);
-    c->learning.data = (dsgd_pick){&dsgd_data_line.about, NULL};
+    c->learning.data = (dsgd_spec){&dsgd_data_line.about, NULL};
     c->learning.batch = 1;
     c->learning.optimizer = (dsgd_optimizer){.lr = lr};
     support_option(c, form, value);
     if (half_sent != NULL) {
-        const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, half_sent);
-        void *const params = support_pick(c, "encoding", half_sent);
+        const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, half_sent);
+        void *const params = support_spec(c, "encoding", half_sent);
         if (strcmp(half_sent, "top_k") == 0)
             support_set(about, params, "share", 0.5);
     }

@@ -48,7 +48,7 @@ static void slow_hosts(support_case *c, double speed)
 {
     static dsgd_platform_entry slow = {.first = 0, .count = 4, .bandwidth = 1};
     slow.speed = speed;
-    c->platform.hosts = (dsgd_records){1, &slow};
+    c->platform.hosts = (dsgd_structs){1, &slow};
 }
 
 /**

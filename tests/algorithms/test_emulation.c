@@ -304,8 +304,8 @@ TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS) /* _i: length, 
     support_pair *const t = pair_of_steps("ad_psgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
     const long averagings = _i / N_LENGTHS;
     support_option(t->c, "averagings", (double)averagings);
-    support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
-                support_pick(t->c, "graph", "exponential"), "schedule", BIPARTITE);
+    support_set(dsgd_entry_find(dsgd_graph_kinds, "exponential"),
+                support_spec(t->c, "graph", "exponential"), "schedule", BIPARTITE);
     t->c->workload.bytes = 50e6;
     emulation_ad_psgd(
         &t->problem,
@@ -318,7 +318,7 @@ TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i: length, workers */
 {
     support_pair *const t =
         pair_of_steps("ad_psgd", 2 + 3 * (_i / N_LENGTHS) * 2, 1, lengths[_i % N_LENGTHS]);
-    support_pick(t->c, "graph", "ring");
+    support_spec(t->c, "graph", "ring");
     expect_same_pairs(t, beside_on_the_ring);
 }
 
@@ -327,8 +327,8 @@ TEST_RANGE(ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS) /* _i: length, wor
     static const int workers[] = {2, 4, 6, 8, 12};
     support_pair *const t =
         pair_of_steps("ad_psgd", workers[_i / N_LENGTHS], 1, lengths[_i % N_LENGTHS]);
-    support_set(dsgd_about_find(dsgd_graph_kinds, "exponential"),
-                support_pick(t->c, "graph", "exponential"), "schedule", BIPARTITE);
+    support_set(dsgd_entry_find(dsgd_graph_kinds, "exponential"),
+                support_spec(t->c, "graph", "exponential"), "schedule", BIPARTITE);
     expect_same_pairs(t, exponential_peer);
 }
 
@@ -380,7 +380,7 @@ TEST_RANGE(a_scheduled_peer_is_awaited, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: 
     static const double most[] = {[GOSSIP_PROCESS] = 4 * 55, [SHARED_COPY] = 3 * 200 + 50};
     static dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
     support_pair *const t = looping_pair(_i, WORKERS, 40);
-    t->c->platform.hosts = (dsgd_records){1, &slow};
+    t->c->platform.hosts = (dsgd_structs){1, &slow};
     const support_outcome *const got = support_ok(t->c);
     unlink(t->file);
     ck_assert_double_ge((double)got->result.messages / 2, least[_i]);

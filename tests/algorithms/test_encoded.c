@@ -29,9 +29,9 @@ TEST(choco_refuses_encodings_that_expand_and_a_default_that_nobody_knows)
         support_case *const c = support_new("choco", 4);
         dsgd_error error = {""};
         support_option(c, "gamma", cases[i].gamma);
-        void *const params = support_pick(c, "encoding", cases[i].encoding);
+        void *const params = support_spec(c, "encoding", cases[i].encoding);
         if (cases[i].option != NULL)
-            support_set(dsgd_about_find(dsgd_encoding_kinds, cases[i].encoding), params,
+            support_set(dsgd_entry_find(dsgd_encoding_kinds, cases[i].encoding), params,
                         cases[i].option, cases[i].value);
         ck_assert_int_eq(dsgd_run_check(&c->config, &error),
                          cases[i].says == NULL ? DSGD_OK : DSGD_EUSAGE);
@@ -46,7 +46,7 @@ TEST(choco_of_the_sign_mixes_by_its_share_of_the_square)
     const support_outcome *got[2];
     for (int i = 0; i < 2; i++) {
         support_case *const c = support_new("choco", 5);
-        support_pick(c, "encoding", "sign");
+        support_spec(c, "encoding", "sign");
         if (i == 1)
             support_option(c, "gamma", share / (2 - share));
         got[i] = support_ok(c);
@@ -58,12 +58,12 @@ TEST(choco_of_the_sign_mixes_by_its_share_of_the_square)
 
 static void encode_exchange(support_case *c, const char *name, const char *option, double value)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, name);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, name);
     void *const params = support_alloc(1, about->params_size + 1);
     dsgd_options_default(about->options, params);
     if (option != NULL)
         support_set(about, params, option, value);
-    c->config.exchange.encoding = (dsgd_pick){about, params};
+    c->config.exchange.encoding = (dsgd_spec){about, params};
 }
 
 TEST(encodings_that_leave_nothing_out_change_no_bit)
@@ -170,7 +170,7 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
     }
 }
 
-static dsgd_pick repeated; /* of repeating_work() */
+static dsgd_spec repeated; /* of repeating_work() */
 
 /**
  * Sends its model ten times; at last in an encoding that leaves nothing out. x <- x + all of it.
@@ -181,7 +181,7 @@ static void repeating_work(dsgd_node *self)
     dsgd_vector *const given = dsgd_vector_new(self);
     dsgd_vector *const q = dsgd_vector_new(self);
     dsgd_selection all = {.common = {.feedback = true}};
-    const dsgd_pick everything = dsgd_encoding_of("threshold", &all); /* of 0 */
+    const dsgd_spec everything = dsgd_encoding_of("threshold", &all); /* of 0 */
     dsgd_copy(self, given, x);
     while (dsgd_next_step(self)) {
         dsgd_encode(self, q, given, self->step < 9 ? &repeated : &everything);
@@ -195,13 +195,13 @@ TEST(with_feedback_nothing_is_lost)
     static const dsgd_algorithm repeating = {.about = {.name = "repeating"},
                                              .work = repeating_work};
     const support_outcome *want = NULL;
-    for (const dsgd_about *const *about = dsgd_encoding_kinds; *about != NULL; about++) {
+    for (const dsgd_entry *const *about = dsgd_encoding_kinds; *about != NULL; about++) {
         support_case *const c = support_of(&repeating, 2);
         void *const params = support_alloc(1, (*about)->params_size + 1);
         dsgd_options_default((*about)->options, params);
         if ((*about)->options != NULL) /* not those of none */
             support_set(*about, params, "feedback", true);
-        repeated = (dsgd_pick){*about, params};
+        repeated = (dsgd_spec){*about, params};
         support_spread(c);
         c->config.exchange.pieces = 2;
         support_steps_each(c, 10);

@@ -20,9 +20,9 @@ static const struct task {
 static const int counts[] = {2, 7, 8, 64};
 enum { N_TASKS = 3, N_COUNTS = 4, N_CASES = 2 * N_TASKS * N_COUNTS };
 
-static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
+static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
 {
-    return dsgd_pick_default(dsgd_about_find(registry, name));
+    return dsgd_spec_default(dsgd_entry_find(registry, name));
 }
 
 /**
@@ -62,7 +62,7 @@ static support_case *enduring(const char *algorithm, int i, double steps)
     learning->optimizer = (dsgd_optimizer){.lr = task->lr * share_of_rate(c)};
     learning->precision = DSGD_PRECISION_FLOAT;
     learning->evaluate.every = steps / 2;
-    const dsgd_about *const lognormal = dsgd_about_find(dsgd_imbalance_kinds, "lognormal");
+    const dsgd_entry *const lognormal = dsgd_entry_find(dsgd_imbalance_kinds, "lognormal");
     void *const late = support_imbalance(c, "lognormal");
     support_set(lognormal, late, "mean", 0.1);
     support_set(lognormal, late, "deviation", 0.1);

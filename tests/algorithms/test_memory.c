@@ -46,7 +46,7 @@ SUITE(memory, "memory", .seconds = 60);
 TEST_RANGE(more_steps_hold_no_more, 0,
            N_WAYS *(support_n_algorithms() + 1)) /* _i: algorithm, way */
 {
-    const dsgd_about *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL behind the last */
+    const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL behind the last */
     const dsgd_algorithm *const algorithm =
         about == NULL ? &collective : (const dsgd_algorithm *)about;
     size_t blocks[2];

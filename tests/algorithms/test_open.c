@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include "sim/verbs/peers.h"
+#include "sim/verbs/point_to_point.h"
 #include "tests/support/replay.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -90,7 +90,7 @@ static support_case *peers(int n, dsgd_platform_entry *links, size_t n_links, do
     support_case *c = support_no_learning(support_new("dedloc", n));
     c->platform.host_bandwidth_bytes_per_s = 1e9;
     c->platform.host_latency_s = 1e-6;
-    c->platform.hosts = (dsgd_records){n_links, links};
+    c->platform.hosts = (dsgd_structs){n_links, links};
     c->workload.bytes = bytes;
     c->workload.samples = 128;
     support_option(c, "batch", 1); /* one gradient of each: who comes before it is full goes on */
@@ -325,7 +325,7 @@ TEST(who_leaves_costs_a_round)
     support_option(c, "matchmaking", 3);
     c->config.until = (dsgd_until){.seconds = 60.5};
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
-    c->config.failures.events = (dsgd_records){1, &event};
+    c->config.failures.events = (dsgd_structs){1, &event};
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq(got.steps * 4, 3 * (11 + 46) + 10 + 29);
     ck_assert_uint_eq(got.dropped, 0);

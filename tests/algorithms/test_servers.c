@@ -16,7 +16,7 @@
 static support_case *at_speeds(const char *algorithm, int workers, const double *h)
 {
     support_case *c = support_new(algorithm, workers);
-    const dsgd_about *slow = dsgd_about_find(dsgd_imbalance_kinds, "slow");
+    const dsgd_entry *slow = dsgd_entry_find(dsgd_imbalance_kinds, "slow");
     c->platform.host_bandwidth_bytes_per_s = 1e18;
     c->platform.host_latency_s = 1e-9;
     c->learning.optimizer.momentum = 0;
@@ -277,7 +277,7 @@ TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2) /* _i: how late the thir
 {
     const double h[] = {1, 1, _i == 0 ? 1.18 : 1.22};
     support_case *c = at_speeds("dsgd_aau", 3, h);
-    support_pick(c, "graph", "complete");
+    support_spec(c, "graph", "complete");
     support_option(c, "grace", 0.2);
     support_spread(c);
     c->learning.optimizer.lr = 0;

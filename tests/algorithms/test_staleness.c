@@ -135,7 +135,7 @@ TEST(overlapped_push_is_one_step_old)
 TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
 {
     support_case *c = support_no_learning(support_new("osgp", 16));
-    dsgd_pick *const late = &c->imbalance[0];
+    dsgd_spec *const late = &c->imbalance[0];
     support_imbalance_number(c, "delay", "seconds", 3);
     support_set(late->about, late->params, "workers", 2);
     c->config.until.steps = 100;

@@ -159,7 +159,7 @@ TEST_RANGE(units_are_gathered_one_ahead, 0, 2)
 {
     support_case *c = published(3, _i == 1, DSGD_PIECES_TENSORS);
     c->workload.bytes = 0;
-    c->workload.tensors = (dsgd_records){4, tensors};
+    c->workload.tensors = (dsgd_structs){4, tensors};
     for (double bandwidth = 0.05e9; bandwidth < 20e9; bandwidth *= 1.2) {
         c->platform.host_bandwidth_bytes_per_s = bandwidth;
         const double want_s = unit_by_unit_s(7.0 / 8 * 1e8 / bandwidth, _i == 1);

@@ -98,13 +98,13 @@ TEST(the_nearest_name_is_the_one_that_was_meant)
 
 TEST(all_shipped_tables_are_right)
 {
-    const dsgd_about *const *const registries[] = {dsgd_algorithms,     dsgd_graph_kinds,
+    const dsgd_entry *const *const registries[] = {dsgd_algorithms,     dsgd_graph_kinds,
                                                    dsgd_encoding_kinds, dsgd_model_kinds,
                                                    dsgd_data_sources,   dsgd_imbalance_kinds};
     for (size_t r = 0; r < sizeof registries / sizeof *registries; r++)
-        for (const dsgd_about *const *about = registries[r]; *about != NULL; about++) {
+        for (const dsgd_entry *const *about = registries[r]; *about != NULL; about++) {
             dsgd_error why = {""};
-            ck_assert_msg(dsgd_about_check(*about, &why) == DSGD_OK, "%s: %s", (*about)->name,
+            ck_assert_msg(dsgd_entry_check(*about, &why) == DSGD_OK, "%s: %s", (*about)->name,
                           why.text);
             ck_assert_msg((*about)->options == NULL || (*about)->n_options > 0, "%s",
                           (*about)->name);
@@ -113,7 +113,7 @@ TEST(all_shipped_tables_are_right)
 
 typedef struct row_params {
     int way;
-    dsgd_pick graph;
+    dsgd_spec graph;
 } row_params;
 
 static const char *const ways[] = {"here", "there", NULL};
@@ -137,9 +137,9 @@ static const struct {
 TEST_ROWS(a_wrong_row_costs_a_sentence, wrong_rows)
 {
     const dsgd_option table[] = {wrong_rows[_i].row, DSGD_OPTION_END};
-    const dsgd_about about = {
+    const dsgd_entry about = {
         .name = "x", .summary = "y", .params_size = wrong_rows[_i].bytes, .options = table};
     dsgd_error why = {""};
-    ck_assert_int_eq(dsgd_about_check(&about, &why), DSGD_EUSAGE);
+    ck_assert_int_eq(dsgd_entry_check(&about, &why), DSGD_EUSAGE);
     ck_assert_msg(strstr(why.text, wrong_rows[_i].sentence) != NULL, "%s", why.text);
 }

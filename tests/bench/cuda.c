@@ -190,7 +190,7 @@ static void check(const dsgd_device *cuda, const dsgd_problem *problem)
 static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const char *model,
                          uint32_t n_workers)
 {
-    const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, model);
+    const dsgd_model_kind *const kind = (const void *)dsgd_entry_find(dsgd_model_kinds, model);
     void *const params = dsgd_keep(1, kind->about.params_size);
     dsgd_options_default(kind->about.options, params);
     static dsgd_network network;

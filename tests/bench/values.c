@@ -26,7 +26,7 @@ typedef struct bench {
 static const dsgd_data *load(void)
 {
     const dsgd_data_source *source =
-        (const void *)dsgd_about_find(dsgd_data_sources, "fashion-mnist");
+        (const void *)dsgd_entry_find(dsgd_data_sources, "fashion-mnist");
     void *const params = dsgd_xcalloc(1, source->about.params_size);
     dsgd_options_default(source->about.options, params);
     dsgd_data *data = NULL;
@@ -194,7 +194,7 @@ int main(int count, char **arguments)
                                                           : (uint32_t)lround(sqrt(n_workers));
     DSGD_ASSERT(n_workers <= 4096 && (group == 0 || n_workers % group == 0), "odd groups");
     const dsgd_data *const data = load();
-    const dsgd_model_kind *kind = (const void *)dsgd_about_find(dsgd_model_kinds, "mlp");
+    const dsgd_model_kind *kind = (const void *)dsgd_entry_find(dsgd_model_kinds, "mlp");
     double hidden = count > 4 ? atof(arguments[4]) : 32;
     const uint32_t batch = count > 5 ? (uint32_t)atoi(arguments[5]) : 4;
     const char *const where = count > 6 ? arguments[6] : "cpu";

@@ -444,7 +444,7 @@ static bool read_public(void)
         sheets[i] = platform.nccl;
         sheets[i].bandwidth = sheets[i].latency = 1;
         sheets[i].node_bandwidth = sheets[i].node_latency = 1;
-        sheets[i].tables = (dsgd_records){0, NULL};
+        sheets[i].tables = (dsgd_structs){0, NULL};
         if (public[i].gpus == 4 && strncmp(public[i].log, "snellius", 8) == 0)
             sheets[i].amd_host = true;
         dsgd_nccl_measured *const of = &measured[i];
@@ -531,7 +531,7 @@ TEST(logs_as_tables_and_data_sheets_alone)
             half.us.v[half.us.n++] = measured[i].table.us.v[k];
         }
         dsgd_nccl logged = sheets[i];
-        logged.tables = (dsgd_records){1, &half};
+        logged.tables = (dsgd_structs){1, &half};
         const double by_table = median_error(&logged, i, mib, 2);
         const double by_sheet = median_error(&sheets[i], i, 8 * mib, 1);
         tell(public[i].log, "as table, from 1 MiB", by_table);

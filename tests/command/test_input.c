@@ -300,7 +300,7 @@ static const char *const all_commands[] = {
     "platform check idle-switch --workers 2",
     "imbalance fit s.csv",
     "import s.csv --platform idle-switch -o i.yaml --force",
-    "task " DSGD_SOURCE_DIR "/course/solutions/1-barrier.yaml",
+    "task " DSGD_SOURCE_DIR "/docs/course/solutions/1-barrier.yaml",
 };
 enum { N_COMMANDS = sizeof all_commands / sizeof *all_commands };
 

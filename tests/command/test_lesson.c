@@ -4,7 +4,7 @@
  * another, and what it says of them is so.
  */
 #include "command/experiment/experiment.h"
-#include "command/inside/lesson/lesson.h"
+#include "command/trace/lesson/lesson.h"
 #include "sim/engine/vectors.h"
 #include "sim/registry.h"
 #include "tests/command/shell.h"
@@ -421,7 +421,7 @@ TEST(a_lesson_says_when_nothing_is_left_but_waiting)
 TEST(the_lines_in_the_manual_are_those_of_the_command)
 {
     char *manual = shell_ends(0, "sed -n '/^### Lessons/,/^###* [A-KM-Z]/p' " DSGD_SOURCE_DIR
-                                 "/MANUAL.md | sed -n '/^```/,/^```/p' | grep '^ '");
+                                 "/docs/manual.md | sed -n '/^```/,/^```/p' | grep '^ '");
     char *output = dsgd_ends(0, "explain eager_solo");
     int n = 0;
     for (char *line = strtok(manual, "\n"); line != NULL; line = strtok(NULL, "\n"), n++)

@@ -44,7 +44,7 @@ static void expect(const char *command, int status, const char *sentence)
     free(output);
 }
 
-/** Builds plug-ins, as MANUAL.md says, with the compiler of this build. */
+/** Builds plug-ins, as the manual says, with the compiler of this build. */
 #define BUILD_OF(source, build)                                                                    \
     DSGD_CMAKE " -G Ninja -S " source " -B " build " -D CMAKE_PREFIX_PATH=$PWD/usr"                \
                " -D CMAKE_C_COMPILER=" DSGD_C_COMPILER                                             \

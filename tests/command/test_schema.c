@@ -327,7 +327,7 @@ TEST(the_schema_has_the_keys_of_the_reader)
 
 static const struct {
     const char *name, *place, *key, *set; /* its part of the schema; where an entry stands */
-    const dsgd_about *const *registry;
+    const dsgd_entry *const *registry;
 } registries[] = {
     {"algorithms", "algorithms.0", "name", "algorithms=[{name: %s}]", dsgd_algorithms},
     {"imbalance", "imbalance.0", "kind", "imbalance=[{kind: %s}]", dsgd_imbalance_kinds},
@@ -356,7 +356,7 @@ TEST_ROWS(the_schema_has_the_options_of_every_entry, registries)
 {
     json_t *const root = schema_of("experiment");
     write_file("everything.yaml", everything);
-    for (const dsgd_about *const *about = registries[_i].registry; *about != NULL; about++) {
+    for (const dsgd_entry *const *about = registries[_i].registry; *about != NULL; about++) {
         const char *const name = (*about)->name;
         const json_t *const schema = part_of(root, registries[_i].name, registries[_i].key, name);
         ck_assert_msg(schema != NULL, "%s", name);

@@ -222,7 +222,7 @@ static void expect_varied(const dsgd_option *options, const char *above)
 {
     for (const dsgd_option *o = options; o->name != NULL; o++) {
         const char *const name = dsgd_xprintf("%s.%s", above, o->name);
-        if (o->kind == DSGD_RECORD && dsgd_find_word(known, o->name) < 0)
+        if (o->kind == DSGD_STRUCT && dsgd_find_word(known, o->name) < 0)
             expect_varied(o->fields, name);
         if (o->kind != DSGD_DOUBLE || strcmp(name, "workload.bytes") == 0)
             continue;
@@ -300,7 +300,7 @@ TEST(who_encodes_says_so)
         const char *const first = cell_of("w/runs.csv", "1,", "virtual_s");
         const char *const second = cell_of("w/runs.csv", "2,", "virtual_s");
         ck_assert_msg(says == (strcmp(first, second) != 0), "%s: %s", name, rows);
-        const dsgd_pick pick = dsgd_pick_default(&a->about);
+        const dsgd_spec pick = dsgd_spec_default(&a->about);
         ck_assert_int_eq(
             says, dsgd_run_encodes(&(dsgd_run_config){.algorithm = a, .params = pick.params}));
     }

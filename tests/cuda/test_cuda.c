@@ -38,7 +38,7 @@ typedef struct setting {
     double v[MOST_NUMBERS];
 } setting;
 
-static void set(const dsgd_about *about, void *params, const setting *s)
+static void set(const dsgd_entry *about, void *params, const setting *s)
 {
     for (const dsgd_option *o = about->options; o != NULL && o->name != NULL; o++) {
         void *const field = (char *)params + o->offset;
@@ -56,7 +56,7 @@ static void set(const dsgd_about *about, void *params, const setting *s)
 }
 
 /** Options of anything that a user can name: the defaults, but for at most n settings. */
-static void *params_of(const dsgd_about *about, size_t n, const setting *settings)
+static void *params_of(const dsgd_entry *about, size_t n, const setting *settings)
 {
     void *const params = dsgd_keep(1, about->params_size);
     if (about->options != NULL)
@@ -119,7 +119,7 @@ static dsgd_data *data_of(size_t i)
     if (i == 0)
         return images();
     const dsgd_data_source *const source =
-        (const void *)dsgd_about_find(dsgd_data_sources, sources[i - 1].name);
+        (const void *)dsgd_entry_find(dsgd_data_sources, sources[i - 1].name);
     dsgd_data *data = NULL;
     dsgd_error error = {""};
     DSGD_ASSERT(source->load(params_of(&source->about, SETTINGS, sources[i - 1].settings), 5, &data,
@@ -181,7 +181,7 @@ static rig *rig_of(model_spec spec)
 {
     rig *const s = current = dsgd_keep(1, sizeof *s);
     s->spec = spec;
-    const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, spec.model);
+    const dsgd_model_kind *const kind = (const void *)dsgd_entry_find(dsgd_model_kinds, spec.model);
     void *const params = params_of(&kind->about, 1, &s->spec.setting);
     size_t i = 0;
     do {

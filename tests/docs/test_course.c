@@ -18,7 +18,8 @@ static glob_t lessons; /* their folders, course/N-name, found once for the suite
 
 static int n_lessons(void)
 {
-    if (lessons.gl_pathc == 0 && glob(DSGD_SOURCE_DIR "/course/[0-9]*", 0, NULL, &lessons) != 0)
+    if (lessons.gl_pathc == 0 &&
+        glob(DSGD_SOURCE_DIR "/docs/course/[0-9]*", 0, NULL, &lessons) != 0)
         return 0;
     return (int)lessons.gl_pathc;
 }
@@ -328,7 +329,7 @@ TEST_RANGE(a_page_has_a_picture_a_quiz_and_its_reading_time, 0, n_lessons())
 {
     const char *const lesson = lessons.gl_pathv[_i];
     char *output = NULL;
-    shell_ends(0, "cp %s/README.md %s/course/teachers.md %s", lesson, DSGD_SOURCE_DIR, folder);
+    shell_ends(0, "cp %s/README.md %s/docs/course/teachers.md %s", lesson, DSGD_SOURCE_DIR, folder);
     const char *const text = read_file("README.md");
     int n_questions = 0;
     for (const char *p = text; (p = strstr(p, "<details><summary>Answer</summary>")) != NULL; p++)
@@ -345,10 +346,11 @@ TEST_RANGE(a_page_has_a_picture_a_quiz_and_its_reading_time, 0, n_lessons())
 TEST(slides_are_right_and_students_get_no_solutions)
 {
     page p = {.name = "slides.md", .shown = dsgd_xstrdup(""), .line = 1};
-    shell_ends(0,
-               "%s/course/student-copy %s/c && ! grep -rl 'solutions/\\|teachers.md' %s/c && cp "
-               "%s/course/slides.md %s",
-               DSGD_SOURCE_DIR, folder, folder, DSGD_SOURCE_DIR, folder);
+    shell_ends(
+        0,
+        "%s/docs/course/student-copy %s/c && ! grep -rl 'solutions/\\|teachers.md' %s/c && cp "
+        "%s/docs/course/slides.md %s",
+        DSGD_SOURCE_DIR, folder, folder, DSGD_SOURCE_DIR, folder);
     char *text = read_file("slides.md");
     for (const char *line = NULL; (line = next_line(&text)) != NULL; p.line++)
         check_prose(&p, line);
@@ -371,10 +373,10 @@ TEST_RANGE(a_task_is_failed_by_its_start_and_passed_by_its_solution, 0, n_lesson
     ck_assert_msg(try(dsgd_xprintf("%s/start.yaml", lesson), &output) == 5, "%s: %s", lesson,
                   output);
     ck_assert_has(output, "not yet: ");
-    ck_assert_msg(
-        try(dsgd_xprintf("%s/course/solutions/%s.yaml", DSGD_SOURCE_DIR, strrchr(lesson, '/') + 1),
-            &output) == 0,
-        "%s: %s", lesson, output);
+    ck_assert_msg(try(dsgd_xprintf("%s/docs/course/solutions/%s.yaml", DSGD_SOURCE_DIR,
+                                   strrchr(lesson, '/') + 1),
+                      &output) == 0,
+                  "%s: %s", lesson, output);
     ck_assert_has(output, "passed: ");
 }
 

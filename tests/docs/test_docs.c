@@ -1,7 +1,7 @@
 /**
  * @file test_docs.c
  * The Markdown files name only what exists: targets of links, files of this tree, sub-commands,
- * columns, algorithms. The code in README.md is the source's, the experiment in MANUAL.md is
+ * columns, algorithms. The code in README.md is the source's, the experiment in docs/manual.md is
  * accepted, and the quick start runs.
  */
 #include <ctype.h>
@@ -290,13 +290,13 @@ TEST(every_place_has_this_version)
 }
 
 /**
- * The records of a run on another machine, as MANUAL.md has it: the lines are run as they stand.
+ * The records of a run on another machine, as the manual has it: the lines are run as they stand.
  */
 TEST(records_travel_as_the_manual_says)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    char *const lines = fenced("MANUAL.md", "sh");
+    char *const lines = fenced("docs/manual.md", "sh");
     char *const path = dsgd_xprintf("%s/lines", folder);
     FILE *const file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
@@ -319,7 +319,7 @@ TEST(the_experiment_of_the_manual_is_accepted)
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
     char *const path = dsgd_xprintf("%s/manual.yaml", folder);
-    char *const experiment = fenced("MANUAL.md", "yaml");
+    char *const experiment = fenced("docs/manual.md", "yaml");
     FILE *const file = fopen(path, "w");
     ck_assert_ptr_nonnull(file);
     fputs(experiment, file);
@@ -423,12 +423,12 @@ TEST(the_quick_start_gives_the_columns_of_the_manual)
                      "head -q -n 1 %s/r/*.csv; status=$?; rm -r %s; exit $status",
                      DSGD_BINARY, DSGD_SOURCE_DIR, folder, folder, folder);
     char *const columns = output_of(command);
-    char *const manual = text_of("MANUAL.md");
+    char *const manual = text_of("docs/manual.md");
     for (const char *p = columns; *p != '\0'; p += strspn(p, ",\n")) {
         const int length = (int)strcspn(p, ",\n");
         char *const name = dsgd_xprintf("`%.*s`", length, p);
         if (strstr(manual, name) == NULL && strstr(name, "_share") == NULL)
-            complain("MANUAL.md", "no column", length, p);
+            complain("docs/manual.md", "no column", length, p);
         p += length;
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);

@@ -239,7 +239,7 @@ void fuzz_imbalance(const uint8_t *bytes, size_t n)
 {
     enum { WORKERS = 8 };
     dsgd_config *config = NULL;
-    dsgd_pick_set set = {0};
+    dsgd_spec_set set = {0};
     dsgd_imbalance *imbalance = NULL;
     dsgd_error error = {""};
     dsgd_status status = dsgd_imbalance_set_open(fuzz_file(0, bytes, n), &config, &set, &error);
@@ -328,8 +328,8 @@ static void replay(const char *file, bool resample)
         const char *file;
         bool resample;
     } params = {file, resample};
-    dsgd_pick pick = {dsgd_about_find(dsgd_imbalance_kinds, "replay"), &params};
-    const dsgd_picks picks = {1, &pick};
+    dsgd_spec pick = {dsgd_entry_find(dsgd_imbalance_kinds, "replay"), &params};
+    const dsgd_specs picks = {1, &pick};
     dsgd_imbalance *imbalance = NULL;
     dsgd_error error = {""};
     const dsgd_status status = dsgd_imbalance_open(&picks, 1, 4, &imbalance, &error);
@@ -358,7 +358,7 @@ static void expect_entries(const char *printed)
         char *const text =
             dsgd_xprintf("summary: fitted\norigin: fitted\nentries:\n%.*s\n", length, first);
         dsgd_config *config = NULL;
-        dsgd_pick_set set = {0};
+        dsgd_spec_set set = {0};
         dsgd_imbalance *imbalance = NULL;
         dsgd_error error = {""};
         const char *const path = fuzz_file(1, text, strlen(text));
@@ -546,7 +546,7 @@ void fuzz_idx(const uint8_t *bytes, size_t n)
     const char *const x = fuzz_file(0, images, n_images), *const y = fuzz_file(1, bytes, n);
     const char *const paths[4] = {x, y, x, y};
     const dsgd_data_source *const source =
-        (const void *)dsgd_about_find(dsgd_data_sources, "idx"); /* whose params are the paths */
+        (const void *)dsgd_entry_find(dsgd_data_sources, "idx"); /* whose params are the paths */
     dsgd_data *data = NULL;
     dsgd_error error = {""};
     const dsgd_status status = source->load(paths, 1, &data, &error);
@@ -564,7 +564,7 @@ void fuzz_text(const uint8_t *bytes, size_t n)
         const char *path;
         long context;
     } params = {fuzz_file(0, bytes, n), 4};
-    const dsgd_data_source *const source = (const void *)dsgd_about_find(dsgd_data_sources, "text");
+    const dsgd_data_source *const source = (const void *)dsgd_entry_find(dsgd_data_sources, "text");
     dsgd_data *data = NULL;
     dsgd_error error = {""};
     const dsgd_status status = source->load(&params, 1, &data, &error);
@@ -624,18 +624,18 @@ void fuzz_record(const uint8_t *bytes, size_t n)
 /* --- lists in files of their own -------------------------------------------------------------- */
 
 /** The file as the value of the one key of a mapping; the caller closes *config. */
-static dsgd_entry *value_of(const uint8_t *bytes, size_t n, dsgd_config **config)
+static dsgd_yaml *value_of(const uint8_t *bytes, size_t n, dsgd_config **config)
 {
     char *const mapping = dsgd_xprintf("k: %s\n", fuzz_file(0, bytes, n));
     dsgd_error error = {""};
     const char *const path = fuzz_file(1, mapping, strlen(mapping));
     const dsgd_status status = dsgd_config_open(path, config, &error);
     DSGD_ASSERT(status == DSGD_OK, "%s", error.text);
-    return dsgd_entry_find(dsgd_config_root(*config), "k");
+    return dsgd_yaml_find(dsgd_config_root(*config), "k");
 }
 
 /** Neighbours by listed edges: each is the other's, and what a rank keeps and gives sums to 1. */
-static void expect_neighbours(const dsgd_pick *pick, int n_workers)
+static void expect_neighbours(const dsgd_spec *pick, int n_workers)
 {
     enum { MOST = 8 };
     int to[MOST], from[MOST], other[MOST];
@@ -662,10 +662,10 @@ void fuzz_edges(const uint8_t *bytes, size_t n)
 {
     enum { WORKERS = 8 };
     dsgd_config *config = NULL;
-    dsgd_entry *const entry = value_of(bytes, n, &config);
-    const dsgd_about *const kind = dsgd_about_find(dsgd_graph_kinds, "edges");
+    dsgd_yaml *const entry = value_of(bytes, n, &config);
+    const dsgd_entry *const kind = dsgd_entry_find(dsgd_graph_kinds, "edges");
     void *const params = dsgd_keep(1, kind->params_size);
-    const dsgd_pick pick = {kind, params};
+    const dsgd_spec pick = {kind, params};
     dsgd_error error = {""};
     dsgd_status status = dsgd_config_read_value(
         config, entry, dsgd_option_find(kind->options, "edges"), params, &error);
@@ -681,7 +681,7 @@ void fuzz_placement(const uint8_t *bytes, size_t n)
     enum { HOSTS = 16, WORKERS = 8 };
     static const dsgd_platform platform; /* a switch of any size */
     dsgd_config *config = NULL;
-    dsgd_entry *const entry = value_of(bytes, n, &config);
+    dsgd_yaml *const entry = value_of(bytes, n, &config);
     dsgd_planned_run run = {.name = NULL};
     int places[WORKERS];
     bool taken[HOSTS] = {false};
@@ -866,7 +866,7 @@ static dsgd_option row_of(char *line)
                          .words = fields + FIRST_WORD,
                          .init_text = fields[FIRST_WORD],
                          .fields = inner_options,
-                         .record_size = sizeof(inner),
+                         .struct_size = sizeof(inner),
                          .registry = dsgd_graph_kinds,
                          .key = "name"};
 }
@@ -896,13 +896,13 @@ void fuzz_plugin(const uint8_t *bytes, size_t n)
         rows[n_rows++] = row_of(strsep(&rest, "\n"));
     if (n_rows < MOST_ROWS)
         rows[n_rows++] = (dsgd_option)DSGD_OPTION_END;
-    const dsgd_about about = {.name = "x",
+    const dsgd_entry about = {.name = "x",
                               .summary = "y",
                               .params_size = size >= 0 && size <= MOST_BYTES ? (size_t)size : 0,
                               .options = rows,
                               .n_options = n_rows};
     dsgd_error error = {""};
-    dsgd_status status = dsgd_about_check(&about, &error);
+    dsgd_status status = dsgd_entry_check(&about, &error);
     expect_sentence(status, &error);
     if (status != DSGD_OK || fields_overlap(rows))
         return;

@@ -25,7 +25,7 @@ typedef struct setting {
 static dsgd_status load(const char *source, const char *path, const setting *with, size_t n,
                         uint64_t seed, dsgd_data **data, dsgd_error *error)
 {
-    const dsgd_data_source *const found = (const void *)dsgd_about_find(dsgd_data_sources, source);
+    const dsgd_data_source *const found = (const void *)dsgd_entry_find(dsgd_data_sources, source);
     ck_assert_ptr_nonnull(found);
     void *const params = dsgd_keep(1, found->about.params_size);
     dsgd_options_default(found->about.options, params);
@@ -45,8 +45,8 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
 static dsgd_data *opened(const char *source, const char *option, double value, uint64_t seed,
                          bool keep)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, source);
-    const dsgd_pick pick = {about, dsgd_keep(1, about->params_size)};
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_data_sources, source);
+    const dsgd_spec pick = {about, dsgd_keep(1, about->params_size)};
     dsgd_options_default(about->options, pick.params);
     support_set(about, pick.params, option, value);
     dsgd_data *data = NULL;
@@ -98,8 +98,8 @@ TEST(kept_data_outlive_what_was_kept_with_them)
 TEST(data_that_read_no_seed_are_kept_for_all_seeds)
 {
     const char *path = DSGD_SOURCE_DIR "/README.md";
-    const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, "text");
-    const dsgd_pick pick = {about, dsgd_keep(1, about->params_size)};
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_data_sources, "text");
+    const dsgd_spec pick = {about, dsgd_keep(1, about->params_size)};
     dsgd_options_default(about->options, pick.params);
     memcpy((char *)pick.params + dsgd_option_find(about->options, "path")->offset, &path,
            sizeof path);
@@ -198,7 +198,7 @@ TEST_ROWS(hyperplane_data_have_the_moments_zeros_and_copies_that_are_asked_for, 
     moments(other, n, &mean, &variance);
     ck_assert_double_le(fabs(mean - m), 5 * sqrt(v / (double)n) + 1e-6);
     ck_assert_double_le(fabs(variance - v), 5 * v * sqrt(0.8 / (double)n) + 1e-6);
-    moments(all, n_distinct * D, &mean, &variance); /* zeros included: what MANUAL.md says */
+    moments(all, n_distinct * D, &mean, &variance); /* zeros included: what the manual says */
     const double total = (1 - s) * (v + s * m * m), range = fabs(m) + sqrt(3 * v);
     ck_assert_double_le(fabs(variance - total), 5 * range * range / sqrt(n_drawn));
     for (size_t i = 0; i < N; i++) { /* copies in turn, of the target too */

@@ -168,19 +168,19 @@ TEST(levels_of_the_cpu_have_the_same_bits_in_float)
 
 /* --- encodings -------------------------------------------------------------------------------- */
 
-static dsgd_pick picked(const char *name, const char *option, double value)
+static dsgd_spec picked(const char *name, const char *option, double value)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_encoding_kinds, name);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, name);
     ck_assert_ptr_nonnull(about);
     void *const params = dsgd_xcalloc(1, about->params_size + 1);
     dsgd_options_default(about->options, params);
     if (option != NULL)
         support_set(about, params, option, value);
-    return (dsgd_pick){about, params};
+    return (dsgd_spec){about, params};
 }
 
 /** Whether the mean of many draws is the vector but for what their variance explains. */
-static bool has_the_right_mean(const dsgd_pick *pick)
+static bool has_the_right_mean(const dsgd_spec *pick)
 {
     enum { N = 64, DRAWS = 2000 };
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
@@ -205,9 +205,9 @@ static bool has_the_right_mean(const dsgd_pick *pick)
 /** By default, and with each of their switches. */
 TEST(encodings_that_say_so_and_no_others_have_the_vector_as_their_mean)
 {
-    for (const dsgd_about *const *about = dsgd_encoding_kinds; *about != NULL; about++)
+    for (const dsgd_entry *const *about = dsgd_encoding_kinds; *about != NULL; about++)
         for (const dsgd_option *o = (*about)->options; o != NULL && o->name != NULL; o++) {
-            const dsgd_pick pick =
+            const dsgd_spec pick =
                 picked((*about)->name, o->kind == DSGD_BOOL ? o->name : NULL, true);
             const bool says = strcmp((*about)->name, "qsgd") == 0
                                   ? strcmp(o->name, "damped") != 0
@@ -244,7 +244,7 @@ TEST(a_contraction_is_what_an_encoding_keeps)
             const double u = dsgd_draw_uniform((dsgd_draw){.seed = 3, .index = i});
             x[i] = even ? u : gsl_cdf_ugaussian_Pinv(u);
         }
-        const dsgd_pick pick = picked(cases[c].name, cases[c].option, cases[c].value);
+        const dsgd_spec pick = picked(cases[c].name, cases[c].option, cases[c].value);
         const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(&pick);
         double error = 0, square = 0;
         if (kind->codec != NULL)
@@ -259,7 +259,7 @@ TEST(a_contraction_is_what_an_encoding_keeps)
                       cases[c].name, beyond, kept);
         free(pick.params);
     }
-    const dsgd_pick strom = picked("threshold", NULL, 0);
+    const dsgd_spec strom = picked("threshold", NULL, 0);
     ck_assert(isnan(dsgd_encoding_contraction(&strom)) && !dsgd_encoding_expands(&strom));
     free(strom.params);
 }
@@ -286,7 +286,7 @@ TEST(bytes_are_what_the_options_say)
         {"low_rank", "rank", 50, 10000, 40000}, /* as it is */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const dsgd_pick pick = picked(cases[i].name, cases[i].option, cases[i].value);
+        const dsgd_spec pick = picked(cases[i].name, cases[i].option, cases[i].value);
         ck_assert_msg(dsgd_encoding_bytes(&pick, 4 * cases[i].elements, 4) == cases[i].bytes,
                       "case %zu: %g bytes", i,
                       dsgd_encoding_bytes(&pick, 4 * cases[i].elements, 4));

@@ -10,7 +10,7 @@
 
 static const dsgd_data_source *source(const char *name)
 {
-    const dsgd_data_source *found = (const void *)dsgd_about_find(dsgd_data_sources, name);
+    const dsgd_data_source *found = (const void *)dsgd_entry_find(dsgd_data_sources, name);
     ck_assert_ptr_nonnull(found);
     return found;
 }

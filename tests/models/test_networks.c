@@ -637,7 +637,7 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i
 
 /* --- which model takes which data ------------------------------------------------------------- */
 
-static void *small_params(const dsgd_about *source)
+static void *small_params(const dsgd_entry *source)
 {
     void *const params = dsgd_xcalloc(1, source->params_size + 1);
     dsgd_options_default(source->options, params);
@@ -732,7 +732,7 @@ TEST_RANGE(every_model_learns_from_every_source_or_says_why_not, 0,
     dsgd_data *const data = small_data(_i);
     const char *const name = dsgd_data_sources[_i]->name;
     for (int m = 0; dsgd_model_kinds[m] != NULL; m++) {
-        const dsgd_about *const about = dsgd_model_kinds[m];
+        const dsgd_entry *const about = dsgd_model_kinds[m];
         void *const params = dsgd_keep(1, about->params_size + 1);
         dsgd_options_default(about->options, params);
         const bool works = works_or_refuses((const void *)about, params, data);
@@ -780,7 +780,7 @@ TEST_RANGE(a_refusal_names_what_would_do, 0, REFUSALS) /* _i is the refusal */
         source++;
     dsgd_data *const data = small_data(source);
     const dsgd_model_kind *const kind =
-        (const void *)dsgd_about_find(dsgd_model_kinds, refusals[_i].model);
+        (const void *)dsgd_entry_find(dsgd_model_kinds, refusals[_i].model);
     void *const params = dsgd_keep(1, kind->about.params_size + 1);
     dsgd_options_default(kind->about.options, params);
     dsgd_network *const network = dsgd_keep(1, sizeof *network);
@@ -791,7 +791,7 @@ TEST_RANGE(a_refusal_names_what_would_do, 0, REFUSALS) /* _i is the refusal */
 }
 
 /** Sets a number at one of its limits. */
-static void set_limit(const dsgd_about *about, void *params, const dsgd_option *o, bool largest)
+static void set_limit(const dsgd_entry *about, void *params, const dsgd_option *o, bool largest)
 {
     static double ends[2][80];
     const double value = largest ? o->max : o->min;
@@ -809,7 +809,7 @@ TEST_RANGE(options_at_their_limits_build_or_are_refused, 0, rig_n_specs) /* _i i
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const dsgd_model_kind *const kind =
-        (const void *)dsgd_about_find(dsgd_model_kinds, s->spec->model);
+        (const void *)dsgd_entry_find(dsgd_model_kinds, s->spec->model);
     dsgd_network *const network = dsgd_keep(1, sizeof *network);
     for (int largest = 0; largest < 2; largest++) {
         void *const all = rig_params(s->spec);
@@ -833,7 +833,7 @@ TEST(sizes_that_do_not_fit_are_refused)
     rig_spec spec = *rig_spec_named("cnn-7x5");
     spec.n_list = 3;
     spec.numbers[2] = 1;
-    const dsgd_model_kind *const cnn = (const void *)dsgd_about_find(dsgd_model_kinds, "cnn");
+    const dsgd_model_kind *const cnn = (const void *)dsgd_entry_find(dsgd_model_kinds, "cnn");
     void *const params = rig_params(&spec);
     dsgd_error error = {""};
     ck_assert_int_eq(dsgd_model_build(cnn, params, &s->data, &s->network, &error), DSGD_EUSAGE);
@@ -843,7 +843,7 @@ TEST(sizes_that_do_not_fit_are_refused)
     spec.with[2].value = 4;
     void *const heads = rig_params(&spec);
     const dsgd_model_kind *const transformer =
-        (const void *)dsgd_about_find(dsgd_model_kinds, "transformer");
+        (const void *)dsgd_entry_find(dsgd_model_kinds, "transformer");
     ck_assert_int_eq(dsgd_model_build(transformer, heads, &t->data, &t->network, &error),
                      DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: transformer: 4 heads do not share a width of 6 evenly");

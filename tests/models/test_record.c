@@ -126,13 +126,13 @@ static const struct {
      SGD(DSGD_OPTIMIZER_MOMENTUM, 0.9)},
 };
 
-static dsgd_pick picked(const dsgd_about *const *registry, const char *name)
+static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
 {
-    const dsgd_about *const about = dsgd_about_find(registry, name);
+    const dsgd_entry *const about = dsgd_entry_find(registry, name);
     ck_assert_msg(about != NULL, "nothing is called %s", name);
     void *const params = dsgd_xcalloc(1, about->params_size);
     dsgd_options_default(about->options, params);
-    return (dsgd_pick){about, params};
+    return (dsgd_spec){about, params};
 }
 
 TEST_ROWS(every_model_is_replayed_to_the_byte, learned)

@@ -90,7 +90,7 @@ TEST(without_learning_there_is_nothing_to_record)
 
 /* --- options as JSON -------------------------------------------------------------------------- */
 
-static void expect_round_trip(const dsgd_about *about)
+static void expect_round_trip(const dsgd_entry *about)
 {
     void *const params = dsgd_keep(1, about->params_size);
     void *const again = dsgd_keep(1, about->params_size);
@@ -154,7 +154,7 @@ static const char some_learning[] =
     "learn: {model: hyperplane, data: {name: hyperplane, features: 16, points: 512}, optimizer: "
     "{lr: 0.02, momentum: 0.5}, evaluate: {every: 5, local: true}}\n";
 
-#define RECORDS "r/1.record r/2.record r/3.record r/4.record"
+#define STRUCTS "r/1.record r/2.record r/3.record r/4.record"
 
 CASE("programs", .seconds = 120, .set_up = records_folder_make, .tear_down = records_folder_remove);
 
@@ -164,9 +164,9 @@ TEST(both_programs_write_the_curves_of_the_run)
     expect_command(DSGD_BINARY " run e.yaml -o on", 0, "results: on");
     expect_command(DSGD_BINARY " run e.yaml -o off --numerics off --record r -j 2", 0, "");
     expect_command("cmp r/1.record.part r/1.record", 2, "No such file");
-    expect_command(DSGD_BINARY " replay -o here --threads 2 " RECORDS, 0, "mine");
+    expect_command(DSGD_BINARY " replay -o here --threads 2 " STRUCTS, 0, "mine");
     expect_command("cmp on/curves.csv here/curves.csv", 0, "");
-    expect_command(DSGD_REPLAY_BINARY " --threads 1 " RECORDS, 0, "results/delays-replay");
+    expect_command(DSGD_REPLAY_BINARY " --threads 1 " STRUCTS, 0, "results/delays-replay");
     expect_command("cmp on/curves.csv results/delays-replay/curves.csv", 0, "");
     /* The same run, recorded while it computes, by itself. */
     expect_command(DSGD_BINARY " run e.yaml -o one --only 3 --record three", 0, "");

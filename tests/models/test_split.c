@@ -9,12 +9,12 @@
 #include "tests/support/support.h"
 
 /** A source or split with its defaults, but for one option. */
-static dsgd_pick picked(const dsgd_about *const *registry, const char *name, const char *option,
+static dsgd_spec picked(const dsgd_entry *const *registry, const char *name, const char *option,
                         double value)
 {
-    const dsgd_about *const about = dsgd_about_find(registry, name);
+    const dsgd_entry *const about = dsgd_entry_find(registry, name);
     ck_assert_msg(about != NULL, "nothing is called %s", name);
-    const dsgd_pick pick = {about, support_alloc(1, about->params_size + 1)};
+    const dsgd_spec pick = {about, support_alloc(1, about->params_size + 1)};
     dsgd_options_default(about->options, pick.params);
     if (option != NULL)
         support_set(about, pick.params, option, value);
@@ -23,7 +23,7 @@ static dsgd_pick picked(const dsgd_about *const *registry, const char *name, con
 
 static dsgd_data *loaded(const char *source, const char *option, double value)
 {
-    const dsgd_pick pick = picked(dsgd_data_sources, source, option, value);
+    const dsgd_spec pick = picked(dsgd_data_sources, source, option, value);
     dsgd_data *data = NULL;
     ck_assert_int_eq(((const dsgd_data_source *)pick.about)->load(pick.params, 1, &data, NULL),
                      DSGD_OK);
@@ -33,7 +33,7 @@ static dsgd_data *loaded(const char *source, const char *option, double value)
 static dsgd_split *made(const dsgd_data *data, const char *kind, const char *option, double value,
                         uint32_t n_workers)
 {
-    const dsgd_pick pick = picked(dsgd_split_kinds, kind, option, value);
+    const dsgd_spec pick = picked(dsgd_split_kinds, kind, option, value);
     dsgd_split *split = NULL;
     dsgd_error error = {""};
     ck_assert_msg(dsgd_split_new(&pick, data, 1, n_workers, false, &split, &error) == DSGD_OK, "%s",
@@ -229,7 +229,7 @@ TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
     const uint32_t batch = _i % 2 == 0 ? 3 : MOST;
     const uint32_t n_points = _i % 2 == 0 ? N : WORKERS * 5;
     dsgd_data *const data = loaded("hyperplane", "points", n_points);
-    const dsgd_pick kind = picked(dsgd_split_kinds, _i / 2 == 0 ? "iid" : "dirichlet", NULL, 0);
+    const dsgd_spec kind = picked(dsgd_split_kinds, _i / 2 == 0 ? "iid" : "dirichlet", NULL, 0);
     dsgd_split *split = NULL;
     ck_assert_int_eq(dsgd_split_new(&kind, data, 1, WORKERS, true, &split, NULL), DSGD_OK);
     kept(split);
@@ -277,7 +277,7 @@ static const struct {
 TEST_ROWS(what_cannot_be_divided_is_refused, refusals)
 {
     dsgd_data *const data = loaded(refusals[_i].data, refusals[_i].size, refusals[_i].n);
-    const dsgd_pick pick =
+    const dsgd_spec pick =
         picked(dsgd_split_kinds, refusals[_i].kind, refusals[_i].option, refusals[_i].value);
     dsgd_split *split = NULL;
     dsgd_error error = {""};
@@ -285,7 +285,7 @@ TEST_ROWS(what_cannot_be_divided_is_refused, refusals)
                      DSGD_EUSAGE);
     ck_assert_ptr_null(split);
     ck_assert_has(error.text, refusals[_i].sentence);
-    const dsgd_pick iid = picked(dsgd_split_kinds, "iid", NULL, 0);
+    const dsgd_spec iid = picked(dsgd_split_kinds, "iid", NULL, 0);
     ck_assert_int_eq(dsgd_split_new(&iid, data, 1, 1 << 20, false, &split, NULL), DSGD_OK);
     ck_assert_ptr_null(split);
 }
@@ -300,7 +300,7 @@ static double loss_of(const char *algorithm, bool differs)
     if (differs)
         c->learning.split = picked(dsgd_split_kinds, "dirichlet", "alpha", 0.01);
     if (strcmp(algorithm, "d_psgd") == 0)
-        support_pick(c, "graph", "ring");
+        support_spec(c, "graph", "ring");
     c->learning.evaluate.local = true;
     c->config.until.steps = 40;
     return support_ok(c)->result.local_loss;

@@ -402,13 +402,13 @@ static const struct {
 };
 enum { LEARNING_CASES = sizeof learning_cases / sizeof learning_cases[0] };
 
-static dsgd_pick pick_of(const dsgd_about *const *registry, const char *name)
+static dsgd_spec pick_of(const dsgd_entry *const *registry, const char *name)
 {
-    const dsgd_about *const about = dsgd_about_find(registry, name);
+    const dsgd_entry *const about = dsgd_entry_find(registry, name);
     ck_assert_ptr_nonnull(about);
     void *const params = dsgd_xcalloc(1, about->params_size + 1);
     dsgd_options_default(about->options, params);
-    return (dsgd_pick){about, params};
+    return (dsgd_spec){about, params};
 }
 
 static support_outcome *run_learning_case(int i, int threads)

@@ -31,7 +31,7 @@ typedef struct training {
 } training;
 
 /** Parameters of a thing by the training's options that it has. */
-static void *params_of(const dsgd_about *about, const training *t)
+static void *params_of(const dsgd_entry *about, const training *t)
 {
     void *const params = dsgd_xcalloc(1, about->params_size + 1);
     dsgd_options_default(about->options, params);
@@ -49,7 +49,7 @@ static void *params_of(const dsgd_about *about, const training *t)
 static dsgd_data *data_of(const training *t)
 {
     const dsgd_data_source *const source =
-        (const void *)dsgd_about_find(dsgd_data_sources, t->data);
+        (const void *)dsgd_entry_find(dsgd_data_sources, t->data);
     void *const params = params_of(&source->about, t);
     dsgd_data *data = NULL;
     dsgd_error error = {""};
@@ -68,7 +68,7 @@ typedef struct turn {
 static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
 {
     const dsgd_device *const device = dsgd_device_cpu(false);
-    const dsgd_model_kind *const kind = (const void *)dsgd_about_find(dsgd_model_kinds, t->model);
+    const dsgd_model_kind *const kind = (const void *)dsgd_entry_find(dsgd_model_kinds, t->model);
     dsgd_network *const network = dsgd_keep(1, sizeof *network);
     void *const params = params_of(&kind->about, t);
     ck_assert_int_eq(dsgd_model_build(kind, params, data, network, NULL), DSGD_OK);

@@ -61,7 +61,7 @@ static dsgd_data shape(uint32_t features, uint32_t classes)
 static dsgd_status build(const char *name, void *params, dsgd_data data, dsgd_network *network,
                          dsgd_error *error)
 {
-    const dsgd_model_kind *kind = (const void *)dsgd_about_find(dsgd_model_kinds, name);
+    const dsgd_model_kind *kind = (const void *)dsgd_entry_find(dsgd_model_kinds, name);
     ck_assert_ptr_nonnull(kind);
     return dsgd_model_build(kind, params, &data, network, error);
 }

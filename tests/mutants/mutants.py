@@ -38,7 +38,7 @@ LEFT_OUT = {"algorithms/registry.c", "command/commands.c"}  # lists
 # X:CASE: a case of a suite.
 ROOMS = [
     ("inside", "command/*/lesson*.c", "lesson"),
-    ("inside", "command/*timeline/*.c command/inside/*.c", "timeline lesson"),
+    ("inside", "command/*timeline/*.c command/trace/*.c", "timeline lesson"),
     ("studies", "command/*tune/*.c", "tune"),
     ("analysis", "command/*report/*.c", "report compare fuzz"),
     ("analysis", "command/*/published.c", "reproduce"),
@@ -78,13 +78,13 @@ ROOMS = [
     ("devices", "models/devices/*.c", "devices encodings values networks matmul"),
     ("traces", "traces/platform.c", "traces platforms"),
     ("traces", "traces/expenses.c", "expenses"),
-    ("traces", "traces/failures.c", "failures failing open"),
+    ("traces", "traces/failures.c", "failures failures_in_runs open"),
     ("traces", "traces/nccl*.c", "nccl cluster fuzz"),
     ("traces", "traces/fabric.c", "fabrics traces"),
     ("traces", "traces/regions.c traces/platform_xml.c", "platforms traces maxmin input"),
     ("traces", "traces/chakra.c traces/kineto.c traces/slurm.c traces/step_*.c", "import cluster import_kineto imbalance_fit fuzz"),
     ("traces", "traces/fit.c", "imbalance_fit imbalance"),
-    ("traces", "traces/workload.c", "traces inner schema fuzz"),
+    ("traces", "traces/workload.c", "traces hybrid schema fuzz"),
     ("traces", "traces/closed_form.c", "traces collectives server messages platforms"),
     ("traces", "traces/*.c", "traces imbalance"),
     ("base", "base/draw.c", "draw traces data"),
@@ -92,19 +92,19 @@ ROOMS = [
     ("base", "base/*.c", "draw option round status schema tables input describe run"),
     ("network", "sim/network/maxmin.c sim/network/paths.c sim/network/machine.c",
      "platforms fabrics accounting nics exchange maxmin traces"),
-    ("network", "sim/network/placement.c", "platforms inner traces schema"),
+    ("network", "sim/network/placement.c", "platforms hybrid traces schema"),
     ("network", "sim/network/*.c",
      "spans staging pair messages server collectives accounting exchange nics platforms hang"),
     ("sim", "sim/graph.c", "graph gossip"),
-    ("sim", "sim/check.c sim/config.c", "schema exchanges failing slowing inner input"),
+    ("sim", "sim/check.c sim/config.c", "schema exchanges failures_in_runs slow_links hybrid input"),
     ("sim", "sim/run.c", "memory spans accounting exchange algorithms@alone"),
     ("sim", "sim/conformance/*.c", "plugin conformance@alone"),
-    ("sim", "sim/inner/*.c sim/engine/stages.c sim/exchange/inside.c", "inner schedules explain timeline"),
-    ("sim", "sim/engine/failing.c sim/engine/coming_back.c sim/engine/restarting.c sim/exchange/quorum.c sim/exchange/shares.c",
-     "failing open failures explain run"),
-    ("sim", "sim/engine/slowing.c", "slowing failing explain"),
-    ("sim", "sim/engine/timeline.c", "spans timeline lesson"),
-    ("sim", "sim/engine/ledger.c", "memory spans accounting timeline lesson"),
+    ("sim", "sim/hybrid/*.c sim/hybrid/stages.c sim/hybrid/inside.c", "hybrid schedules explain timeline"),
+    ("sim", "sim/failures/failures.c sim/failures/rejoin.c sim/failures/restart.c sim/failures/quorum.c sim/exchange/shares.c",
+     "failures_in_runs open failures explain run"),
+    ("sim", "sim/failures/slow_links.c", "slow_links failures_in_runs explain"),
+    ("sim", "sim/observe/timeline.c", "spans timeline lesson"),
+    ("sim", "sim/observe/ledger.c", "memory spans accounting timeline lesson"),
     ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings record:replays algorithms@alone"),
     ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
     ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
@@ -115,12 +115,12 @@ ROOMS = [
      "memory messages spans against_arrivals servers conformance=ringmaster,dsgd_aau,cluster_based@alone"),
     ("sim", "sim/exchange/partial*.c",
      "memory partial@alone traffic against_oracle staleness laws fragments spans conformance=eager_majority,wagma@alone"),
-    ("sim", "sim/exchange/closed*.c", "memory collectives exchange fragments closed conformance=allreduce@alone"),
+    ("sim", "sim/exchange/analytic*.c", "memory collectives exchange fragments analytic conformance=allreduce@alone"),
     ("sim", "sim/exchange/gossip*.c",
      "memory exchange staleness encoded fragments against_oracle gossip conformance=sgp,choco@alone"),
     ("sim", "sim/exchange/fusion*.c", "memory exchange accounting staging"),
     ("sim", "sim/exchange/collectives*.c",
-     "memory staging exchange collectives accounting encoded fragments communicators@alone closed@alone "
+     "memory staging exchange collectives accounting encoded fragments communicators@alone analytic@alone "
      "conformance=allreduce@alone"),
     ("sim", "sim/exchange/schedules*.c sim/exchange/plan.c",
      "memory traffic encoded collectives accounting exchange partial@alone communicators@alone microbenchmark "
@@ -133,19 +133,19 @@ ROOMS = [
      "conformance=allreduce,wagma@alone"),
     ("sim", "sim/engine/*.c",
      "memory spans accounting staging cancel exchange staleness messages server fragments against_oracle drop_compute servers "
-     "laws hang@alone partial@alone closed@alone conformance=allreduce,ad_psgd@alone"),
+     "laws hang@alone partial@alone analytic@alone conformance=allreduce,ad_psgd@alone"),
     ("sim", "sim/*.c",
      "memory spans accounting staging cancel exchange staleness messages server fragments against_oracle drop_compute servers "
-     "laws hang@alone partial@alone closed@alone conformance=allreduce,ad_psgd@alone"),
+     "laws hang@alone partial@alone analytic@alone conformance=allreduce,ad_psgd@alone"),
     ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*@alone"),
     ("algorithms", "algorithms/roles/*.c algorithms/template/*.c", "plugin"),
     ("algorithms", "algorithms/*.c",
      "memory traffic outer staleness@alone encoded against_arrivals against_oracle conformance=*@alone "
-     "servers laws failing algorithms@alone"),
+     "servers laws failures_in_runs algorithms@alone"),
 ]
 # What survivors are tried by, too, when they are tried again.
 REST = ("schema draw option round values encodings exchange accounting partial pair outer servers staleness zero differing_data oracle "
-        "inner slowing failures failing open nccl traces platforms fabrics describe sweep tables expenses compare reproduce report "
+        "hybrid slow_links failures failures_in_runs open nccl traces platforms fabrics describe sweep tables expenses compare reproduce report "
         "explain lesson cluster import record:replays run exchanges plugin verdict tune sensitivity phase random timeline")
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")
 OPERATORS = [  # what, by what

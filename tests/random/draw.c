@@ -131,7 +131,7 @@ static part pick(source *s, const char *key, const dsgd_option *o, int depth)
     size_t n = 0;
     while (o->registry[n] != NULL)
         n++;
-    const dsgd_about *const about = o->registry[below(s, n)];
+    const dsgd_entry *const about = o->registry[below(s, n)];
     part p = mapping_of(s, key, about->options, depth + 1);
     part_add(&p, part_scalar(o->key, about->name));
     if (o->fields != NULL && chance(s, given)) {
@@ -146,7 +146,7 @@ static part list_of(source *s, const char *key, const dsgd_option *o, int depth)
 {
     part list = part_empty(key, LIST);
     for (size_t n = below(s, 3); n > 0; n--)
-        part_add(&list, o->kind == DSGD_RECORDS ? mapping_of(s, NULL, o->fields, depth + 1)
+        part_add(&list, o->kind == DSGD_STRUCTS ? mapping_of(s, NULL, o->fields, depth + 1)
                         : o->shipped != NULL && chance(s, 0.5) ? shipped(s, NULL, o->shipped)
                                                                : pick(s, NULL, o, depth));
     return list;
@@ -196,12 +196,12 @@ static part value_of(source *s, const dsgd_option *o, int depth)
         return pairs_of(s, o->name, o);
     case DSGD_TABLE:
         return table_of(s, o->name, o);
-    case DSGD_RECORD:
+    case DSGD_STRUCT:
         return mapping_of(s, o->name, o->fields, depth + 1);
-    case DSGD_PICK:
+    case DSGD_SPEC:
         return pick(s, o->name, o, depth);
-    case DSGD_RECORDS:
-    case DSGD_PICKS:
+    case DSGD_STRUCTS:
+    case DSGD_SPECS:
     case DSGD_END:
         break;
     }
@@ -334,7 +334,7 @@ static part learn(source *s)
 
 static const dsgd_algorithm *drawn_algorithm(const part *p)
 {
-    return (const dsgd_algorithm *)dsgd_about_find(dsgd_algorithms, part_find(p, "name")->text);
+    return (const dsgd_algorithm *)dsgd_entry_find(dsgd_algorithms, part_find(p, "name")->text);
 }
 
 /** Half of them synchronous, of which there are most laws. */

@@ -98,7 +98,7 @@ const char *algorithm_of(const part *experiment)
 
 bool is_synchronous(const part *experiment)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, algorithm_of(experiment));
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_algorithms, algorithm_of(experiment));
     return about != NULL && ((const dsgd_algorithm *)about)->sends == DSGD_SENDS_ALLREDUCES;
 }
 
@@ -117,7 +117,7 @@ bool drops_samples(const part *experiment)
 
 const char *without_numerics(const part *experiment)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_algorithms, algorithm_of(experiment));
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_algorithms, algorithm_of(experiment));
     const bool decides =
         about != NULL && ((const dsgd_algorithm *)about)->reads == DSGD_READS_TO_DECIDE;
     return decides ? "" : "--numerics off";

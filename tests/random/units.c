@@ -59,8 +59,8 @@ static void regrow(json_t *value, const dsgd_option *o, double time, double size
     if (json_is_integer(value))
         json_integer_set(value, (json_int_t)((double)json_integer_value(value) * by));
     const char *const name = json_string_value(json_object_get(value, "name"));
-    const dsgd_about *const about =
-        o->registry == NULL || name == NULL ? NULL : dsgd_about_find(o->registry, name);
+    const dsgd_entry *const about =
+        o->registry == NULL || name == NULL ? NULL : dsgd_entry_find(o->registry, name);
     regrow_fields(value, about == NULL ? NULL : about->options, time, size);
     regrow_fields(value, o->fields, time, size);
     if (about != NULL && strcmp(o->key, "name") != 0) {

@@ -9,8 +9,8 @@ static long star[][2] = {{0, 1}, {0, 2}, {3, 0}, {0, 4}, {4, 5}, {5, 3}};
 support_case *gossiping(const char *algorithm, const graph *g)
 {
     support_case *c = support_new(algorithm, g->workers);
-    void *const params = support_pick(c, "graph", g->kind);
-    const dsgd_about *const about = dsgd_about_find(dsgd_graph_kinds, g->kind);
+    void *const params = support_spec(c, "graph", g->kind);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_graph_kinds, g->kind);
     if (g->option != NULL)
         support_set(about, params, g->option, g->value);
     if (g->second != NULL)
@@ -20,7 +20,7 @@ support_case *gossiping(const char *algorithm, const graph *g)
     return c;
 }
 
-const dsgd_pick *graph_of(const support_case *c)
+const dsgd_spec *graph_of(const support_case *c)
 {
     return c->config.params;
 }

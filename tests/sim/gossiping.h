@@ -22,7 +22,7 @@ typedef struct graph {
 support_case *gossiping(const char *algorithm, const graph *g);
 
 /** The graph is the first option of the algorithms used here. */
-const dsgd_pick *graph_of(const support_case *c);
+const dsgd_spec *graph_of(const support_case *c);
 
 /** w[i][j]: the share of j's model that i gets in a round. */
 void mixing(const support_case *c, long round, bool doubly, double w[MOST][MOST]);

@@ -4,8 +4,8 @@
  * exposed. Sums of ages, to the bit.
  */
 #include "base/draw.h"
-#include "sim/engine/observe.h"
 #include "sim/exchange/reductions.h"
+#include "sim/observe/observe.h"
 #include "sim/result.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -191,7 +191,7 @@ TEST_RANGE(a_rate_has_no_bias_by_steps_that_time_cuts_short, 0, 4)
     c->workload.step_s = 1e-9; /* nearly all of a step is drawn */
     c->config.until = (dsgd_until){.seconds = until_s};
     const char *const kind = deviation > 0 ? "gamma" : "constant";
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, kind);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, kind);
     void *const drawn = support_imbalance(c, kind);
     support_set(about, drawn, deviation > 0 ? "mean" : "seconds", 1);
     if (deviation > 0)

@@ -55,15 +55,15 @@ TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
 TEST(a_model_state_is_as_before)
 {
     support_case *c = support_of(&giving_up, 2);
-    const dsgd_about *policy = dsgd_about_find(dsgd_model_kinds, "policy");
-    const dsgd_about *navigation = dsgd_about_find(dsgd_data_sources, "navigation");
+    const dsgd_entry *policy = dsgd_entry_find(dsgd_model_kinds, "policy");
+    const dsgd_entry *navigation = dsgd_entry_find(dsgd_data_sources, "navigation");
     ck_assert_ptr_nonnull(navigation);
     void *of_model = support_alloc(1, policy->params_size);
     void *of_data = support_alloc(1, navigation->params_size);
     dsgd_options_default(policy->options, of_model);
     dsgd_options_default(navigation->options, of_data);
-    c->learning.model = (dsgd_pick){policy, of_model};
-    c->learning.data = (dsgd_pick){navigation, of_data};
+    c->learning.model = (dsgd_spec){policy, of_model};
+    c->learning.data = (dsgd_spec){navigation, of_data};
     c->config.until.steps = 6;
     const support_outcome *got = support_ok(c);
     c->config.algorithm = &support_alone;
@@ -78,7 +78,7 @@ TEST(its_time_is_drawn_anew)
     support_case *c = support_no_learning(support_of(&giving_up, 2));
     c->config.until.steps = 2;
     support_imbalance_number(c, "ramp", "seconds", 0.5);
-    support_set(dsgd_about_find(dsgd_imbalance_kinds, "ramp"), c->imbalance[0].params, "rotate", 1);
+    support_set(dsgd_entry_find(dsgd_imbalance_kinds, "ramp"), c->imbalance[0].params, "rotate", 1);
     /*
      * Worker 0: 1 s; 1.5 s given up after 0.25 s; the third draw is 1 s. Worker 1: the other way.
      */

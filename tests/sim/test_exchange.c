@@ -100,7 +100,7 @@ TEST_RANGE(exchanges_are_as_many_as_pieces_tensors_or_buckets, 0, 3)
     static const uint64_t exchanges[] = {2, 5, 3};
     support_case *c = costly("allreduce", 2);
     c->workload.bytes = 0;
-    c->workload.tensors = (dsgd_records){2, tensors};
+    c->workload.tensors = (dsgd_structs){2, tensors};
     for (int blocking = 0; blocking < 2; blocking++) {
         c->config.exchange = ways[_i];
         c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
@@ -268,7 +268,7 @@ TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
     for (int p = 4; p <= 16; p *= 2) {
         support_case *c = fused("allreduce", p, 1e9, 1e-6);
         c->workload.bytes = 0;
-        c->workload.tensors = (dsgd_records){2, tensors};
+        c->workload.tensors = (dsgd_structs){2, tensors};
         c->config.exchange.pieces = DSGD_PIECES_TENSORS;
         const double gathered_s =
             log2(p) * (overhead_s + latency_s) + (p - 1) * 4 * 60000 / bandwidth;

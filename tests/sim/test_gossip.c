@@ -207,7 +207,7 @@ static double step_s(travel t)
     support_case *c = support_no_learning(support_new(t.algorithm, 64));
     c->workload =
         (dsgd_workload){.bytes = 1e3, .step_s = 0.615, .samples = 128, .backward_share = 2.0 / 3};
-    dsgd_pick *const delay = &c->imbalance[0];
+    dsgd_spec *const delay = &c->imbalance[0];
     support_imbalance_number(c, "delay", "seconds", 0.32);
     support_set(delay->about, delay->params, "workers", 2);
     c->config.exchange =

@@ -179,10 +179,10 @@ TEST_RANGE(bipartite_and_matching_rounds_are_pairs, 0, 2)
 /** Of W = (I + A) / (1 + degree), A of rings; of a path of three, which has 1, 2/3 and 0. */
 TEST_RANGE(the_least_eigenvalue_has_its_closed_form, 2, 65) /* _i: workers */
 {
-    const dsgd_pick ring = {dsgd_about_find(dsgd_graph_kinds, "ring"), NULL};
-    const dsgd_pick complete = {dsgd_about_find(dsgd_graph_kinds, "complete"), NULL};
-    const dsgd_pick torus = dsgd_pick_default(dsgd_about_find(dsgd_graph_kinds, "torus"));
-    const dsgd_pick path = dsgd_pick_default(dsgd_about_find(dsgd_graph_kinds, "edges"));
+    const dsgd_spec ring = {dsgd_entry_find(dsgd_graph_kinds, "ring"), NULL};
+    const dsgd_spec complete = {dsgd_entry_find(dsgd_graph_kinds, "complete"), NULL};
+    const dsgd_spec torus = dsgd_spec_default(dsgd_entry_find(dsgd_graph_kinds, "torus"));
+    const dsgd_spec path = dsgd_spec_default(dsgd_entry_find(dsgd_graph_kinds, "edges"));
     const double cosine = cos(2 * M_PI * (_i / 2) / _i);
     ck_assert_double_eq_tol(dsgd_graph_least_eigenvalue(&complete, _i), 0, 1e-12);
     ck_assert_double_eq_tol(dsgd_graph_least_eigenvalue(&ring, _i),

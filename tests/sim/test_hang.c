@@ -424,7 +424,7 @@ TEST_RANGE(nobody_hangs_for_being_late, 0, support_n_algorithms()) /* _i: algori
         support_case *c = bounded(dsgd_algorithms[_i]->name, WORKERS, i % N_BOUNDS);
         const char *const *const how = late[i / N_BOUNDS % N_LATE];
         support_no_learning(c);
-        support_set(dsgd_about_find(dsgd_imbalance_kinds, how[0]), support_imbalance(c, how[0]),
+        support_set(dsgd_entry_find(dsgd_imbalance_kinds, how[0]), support_imbalance(c, how[0]),
                     how[1], strtod(how[2], NULL));
         c->workload.bytes = i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6; /* 3 s per vector */
         c->config.exchange.pieces = 3;

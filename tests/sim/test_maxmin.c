@@ -68,7 +68,7 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
                                   .speed = 1,
                                   .bandwidth = 0.5 + (double)draw(experiment, 100 + i, 1000) / 2000,
                                   .latency_s = (double)draw(experiment, 200 + i, 1000) * 1e-9};
-    c->platform.hosts = (dsgd_records){MOST_HOSTS, entries};
+    c->platform.hosts = (dsgd_structs){MOST_HOSTS, entries};
     c->platform.message_overhead_s = (double)draw(experiment, 1, 3) * 7.7e-6;
     c->platform.reduction_s_per_byte = (double)draw(experiment, 2, 2) * 0.3e-9;
     c->platform.staging_s_per_byte = (double)draw(experiment, 3, 2) * 0.25e-9;
@@ -119,7 +119,7 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
 static void make_late(support_case *c)
 {
     void *const params = support_imbalance(c, "lognormal");
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "lognormal");
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "lognormal");
     support_set(about, params, "mean", 0.02);
     support_set(about, params, "deviation", 0.03);
 }

@@ -145,7 +145,7 @@ TEST(messages_between_servers_hold_up_no_worker)
 {
     static dsgd_platform_entry far = {.first = 2, .count = 1, .speed = 1, .bandwidth = 1e-6};
     support_case *c = costly(NULL, 1);
-    c->platform.hosts = (dsgd_records){1, &far};
+    c->platform.hosts = (dsgd_structs){1, &far};
     c->config.algorithm = &telling;
     const support_outcome *got = support_ok(c);
     const double want_s = 2 * (wire_s + number_s + treated_s);
@@ -229,7 +229,7 @@ TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
     support_case *c = support_new(NULL, 1);
     c->config.exchange.pieces = 1 + _i / 2;
     c->drop = (dsgd_lr_drop){.step = 12, .factor = 0.1};
-    c->learning.optimizer.decay = (dsgd_records){1, &c->drop};
+    c->learning.optimizer.decay = (dsgd_structs){1, &c->drop};
     c->learning.optimizer.warmup_steps = 3;
     if (_i % 2 == 1)
         c->learning.optimizer.kind = DSGD_OPTIMIZER_ADAMW;
@@ -324,7 +324,7 @@ static const dsgd_algorithm some = {.about = {.name = "some"}, .work = some_work
 static support_case *with_one_late(void)
 {
     support_case *c = support_of(&some, FEW);
-    const dsgd_about *slow = dsgd_about_find(dsgd_imbalance_kinds, "slow");
+    const dsgd_entry *slow = dsgd_entry_find(dsgd_imbalance_kinds, "slow");
     void *params = support_imbalance(c, "slow");
     support_set(slow, params, "worker", LATE);
     support_set(slow, params, "factor", 1.3);

@@ -197,7 +197,7 @@ TEST(a_log_decides_for_its_own_shape_alone)
     static double sizes[] = {8, 1e6, 1e9}, us[] = {100, 200, 20000};
     dsgd_nccl_table table = {DSGD_NCCL_ALLREDUCE, 2, 8, {3, sizes}, {3, us}};
     dsgd_nccl logged = h100;
-    logged.tables = (dsgd_records){1, &table};
+    logged.tables = (dsgd_structs){1, &table};
     const dsgd_nccl_shape two = {2, 8, 8, 50e9, 0}, four = {4, 8, 8, 50e9, 0};
     const double at[] = {1, 8, 1e6, sqrt(1e6 * 1e9), 1e9, 4e9};
     const double expected[] = {100, 100, 200, 2000, 20000, 80000};
@@ -293,7 +293,7 @@ TEST(gpus_that_share_a_nic_send_one_stream_through_it)
     expect_shape(c, (dsgd_nccl_shape){4, 8, 2, 50e9, 0});
     static dsgd_platform_entry slow[] = {
         {.first = 9, .count = 1, .speed = 1, .bandwidth = 0.5, .latency_s = 3e-6}};
-    c->platform.hosts = (dsgd_records){1, slow};
+    c->platform.hosts = (dsgd_structs){1, slow};
     expect_shape(c, (dsgd_nccl_shape){4, 8, 2, 25e9, 3e-6});
 }
 

@@ -158,7 +158,7 @@ TEST_RANGE(a_message_alone_takes_the_time_of_a_flow, 0,
                                   .speed = 1,
                                   .bandwidth = 0.5,
                                   .latency_s = 3e-6};
-    p.hosts = (dsgd_records){1, &slower};
+    p.hosts = (dsgd_structs){1, &slower};
     int to[HOSTS];
     for (int i = 0; i < HOSTS; i++)
         to[i] = i == 0 ? receivers[_i % 3] : -1;

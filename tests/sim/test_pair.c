@@ -112,7 +112,7 @@ TEST_RANGE(averaging_in_pairs_converges_to_one_model, 0, 10)
     if (ways[_i].variant == GOSSIP_PROCESS)
         c->workload.bytes = 5e9; /* an averaging per step */
     if (ways[_i].graph != NULL)
-        support_pick(c, "graph", ways[_i].graph);
+        support_spec(c, "graph", ways[_i].graph);
     ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* of numbers between 0 and 1 */
 }
 
@@ -130,7 +130,7 @@ TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 {
     support_case *c = support_new("ad_psgd", 64);
     ck_assert_double_eq_tol(left_by_a_round(c), 0.75, 0.04); /* any passive worker */
-    support_pick(c, "graph", "ring");
+    support_spec(c, "graph", "ring");
     ck_assert_double_eq_tol(left_by_a_round(c), 0.99, 0.008);
 }
 

@@ -1,10 +1,10 @@
 /**
  * @file test_schedule.c
  * Schedules of pipelines: every micro-batch goes where it has to, when it can, and bubbles and
- * memory are those of the closed forms that sim/inner/README.md derives.
+ * memory are those of the closed forms that sim/hybrid/README.md derives.
  */
 #include "base/draw.h"
-#include "sim/inner/swarm.h"
+#include "sim/hybrid/swarm.h"
 #include "tests/support/suite.h"
 
 enum { MOST = 32, MOST_HOSTS = 4 * MOST };

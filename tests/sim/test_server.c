@@ -132,7 +132,7 @@ TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
     support_case *const c = far_away("ringmaster", 2, _i == 0);
     support_option(c, "delay", 1);
     void *const late = support_imbalance(c, "slow");
-    const dsgd_about *const slow = dsgd_about_find(dsgd_imbalance_kinds, "slow");
+    const dsgd_entry *const slow = dsgd_entry_find(dsgd_imbalance_kinds, "slow");
     support_set(slow, late, "worker", 1);
     support_set(slow, late, "factor", 1 + 1.6 * far_s);
     c->config.steps_each = 0;

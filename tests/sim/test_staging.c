@@ -156,7 +156,7 @@ TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
     static const double overhead = 0.3;
     support_case *c = costly("allreduce", 2);
     c->workload.bytes = 0;
-    c->workload.tensors = (dsgd_records){2, tensors};
+    c->workload.tensors = (dsgd_structs){2, tensors};
     c->platform.message_overhead_s = overhead;
     c->config.exchange.pieces = 2;
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;

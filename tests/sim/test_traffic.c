@@ -8,7 +8,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-static dsgd_pick encoding; /* set before the formulas are asked */
+static dsgd_spec encoding; /* set before the formulas are asked */
 
 static dsgd_traffic encoded_allreduce(const dsgd_scale *scale)
 {
@@ -53,8 +53,8 @@ static const double piece_bytes[] = {4e6, 400, 80e3}; /* long and short ones */
 
 static void pick_encoding(int i)
 {
-    const dsgd_about *const about = dsgd_encoding_kinds[i];
-    encoding = (dsgd_pick){about, support_alloc(1, about->params_size + 1)};
+    const dsgd_entry *const about = dsgd_encoding_kinds[i];
+    encoding = (dsgd_spec){about, support_alloc(1, about->params_size + 1)};
     dsgd_options_default(about->options, encoding.params);
 }
 

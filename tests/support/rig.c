@@ -124,7 +124,7 @@ static dsgd_samples samples_of(const rig_spec *spec)
 
 void *rig_params(const rig_spec *spec)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_model_kinds, spec->model);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_model_kinds, spec->model);
     ck_assert_msg(about != NULL, "no model is called %s", spec->model);
     void *const params = dsgd_keep(1, about->params_size + 1);
     dsgd_options_default(about->options, params);
@@ -178,7 +178,7 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
     void *const params = rig_params(spec);
     dsgd_error error = {""};
     const dsgd_model_kind *const kind =
-        (const void *)dsgd_about_find(dsgd_model_kinds, spec->model);
+        (const void *)dsgd_entry_find(dsgd_model_kinds, spec->model);
     ck_assert_msg(dsgd_model_build(kind, params, &s->data, &s->network, &error) == DSGD_OK, "%s",
                   error.text);
     s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin,

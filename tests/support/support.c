@@ -24,16 +24,16 @@ void *support_alloc(size_t n, size_t size)
     return dsgd_keep(n, size);
 }
 
-static dsgd_pick pick(const dsgd_about *const *registry, const char *name)
+static dsgd_spec pick(const dsgd_entry *const *registry, const char *name)
 {
-    const dsgd_about *about = dsgd_about_find(registry, name);
+    const dsgd_entry *about = dsgd_entry_find(registry, name);
     ck_assert_msg(about != NULL, "nothing is called %s", name);
     void *params = support_alloc(1, about->params_size);
     dsgd_options_default(about->options, params);
-    return (dsgd_pick){about, params};
+    return (dsgd_spec){about, params};
 }
 
-void support_set(const dsgd_about *about, void *params, const char *name, double value)
+void support_set(const dsgd_entry *about, void *params, const char *name, double value)
 {
     for (const dsgd_option *o = about->options; o->name != NULL; o++) {
         if (strcmp(o->name, name) != 0)
@@ -85,10 +85,10 @@ double support_rounding(void)
 
 enum { SEED = 1 };
 
-static dsgd_pick hyperplane(void)
+static dsgd_spec hyperplane(void)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_data_sources, "hyperplane");
-    const dsgd_pick data = {about, support_alloc(1, about->params_size)};
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_data_sources, "hyperplane");
+    const dsgd_spec data = {about, support_alloc(1, about->params_size)};
     dsgd_options_default(about->options, data.params);
     support_set(about, data.params, "features", 32);
     support_set(about, data.params, "points", 4096);
@@ -97,7 +97,7 @@ static dsgd_pick hyperplane(void)
 
 bool support_keep_data(void)
 {
-    const dsgd_pick source = hyperplane();
+    const dsgd_spec source = hyperplane();
     dsgd_data *data = NULL;
     return dsgd_data_open(&source, SEED, true, &data, NULL) == DSGD_OK;
 }
@@ -131,7 +131,7 @@ support_case *support_new(const char *algorithm, int workers)
                                   .threads = 1,
                                   .memory_bytes = (size_t)1 << 30};
     if (algorithm != NULL) {
-        const dsgd_pick picked = pick(dsgd_algorithms, algorithm);
+        const dsgd_spec picked = pick(dsgd_algorithms, algorithm);
         c->config.algorithm = (const dsgd_algorithm *)picked.about;
         c->config.params = picked.params;
         const dsgd_algorithm *const a = c->config.algorithm;
@@ -141,13 +141,13 @@ support_case *support_new(const char *algorithm, int workers)
     return c;
 }
 
-void *support_pick(support_case *c, const char *name, const char *wanted)
+void *support_spec(support_case *c, const char *name, const char *wanted)
 {
     for (const dsgd_option *o = c->config.algorithm->about.options; o->name != NULL; o++) {
         if (strcmp(o->name, name) != 0)
             continue;
-        dsgd_pick *const field =
-            (dsgd_pick *)(void *)((char *)(void *)c->config.params + o->offset);
+        dsgd_spec *const field =
+            (dsgd_spec *)(void *)((char *)(void *)c->config.params + o->offset);
         *field = pick(o->registry, wanted);
         return field->params;
     }
@@ -198,7 +198,7 @@ void support_dies(support_case *c, size_t n, dsgd_failure_event *events)
 void *support_imbalance(support_case *c, const char *kind)
 {
     ck_assert_uint_lt(c->config.imbalance.n, SUPPORT_IMBALANCES);
-    const dsgd_pick picked = pick(dsgd_imbalance_kinds, kind);
+    const dsgd_spec picked = pick(dsgd_imbalance_kinds, kind);
     c->imbalance[c->config.imbalance.n++] = picked;
     return picked.params;
 }
@@ -206,7 +206,7 @@ void *support_imbalance(support_case *c, const char *kind)
 void support_imbalance_number(support_case *c, const char *kind, const char *name, double value)
 {
     void *const params = support_imbalance(c, kind);
-    support_set(dsgd_about_find(dsgd_imbalance_kinds, kind), params, name, value);
+    support_set(dsgd_entry_find(dsgd_imbalance_kinds, kind), params, name, value);
 }
 
 void support_use_mlp(support_case *c)
@@ -386,8 +386,8 @@ double *support_mean_model(const support_outcome *outcome, int workers)
 support_problem *support_problem_new(const support_case *c)
 {
     support_problem *const p = support_alloc(1, sizeof *p);
-    const dsgd_pick *const source = &c->learning.data;
-    const dsgd_pick *const model = &c->learning.model;
+    const dsgd_spec *const source = &c->learning.data;
+    const dsgd_spec *const model = &c->learning.model;
     ck_assert_int_eq(dsgd_data_open(source, c->config.seed, false, &p->data, NULL), DSGD_OK);
     ck_assert_int_eq(dsgd_model_build((const dsgd_model_kind *)model->about, model->params, p->data,
                                       &p->network, NULL),
@@ -475,7 +475,7 @@ void support_expect_kept_mean(support_case *c)
     const int p = c->config.workers;
     c->drop =
         (dsgd_lr_drop){1, 0}; /* one step makes the models differ, then only mixing moves them */
-    c->learning.optimizer.decay = (dsgd_records){1, &c->drop};
+    c->learning.optimizer.decay = (dsgd_structs){1, &c->drop};
     c->learning.optimizer.momentum = 0;
     c->config.until.steps = SUPPORT_MIXING_STEPS + 4;
     const support_outcome *mixed = support_ok(c);

@@ -38,7 +38,7 @@ typedef struct support_case {
     dsgd_workload workload;
     dsgd_learning learning;
     dsgd_lr_drop drop;
-    dsgd_pick imbalance[SUPPORT_IMBALANCES];
+    dsgd_spec imbalance[SUPPORT_IMBALANCES];
     dsgd_run_config config;
 } support_case;
 
@@ -100,7 +100,7 @@ void support_option(support_case *c, const char *name, double value);
  * Sets an option that picks one, such as a graph; returns the parameters of what was picked, filled
  * with defaults.
  */
-void *support_pick(support_case *c, const char *name, const char *pick);
+void *support_spec(support_case *c, const char *name, const char *pick);
 
 /** How many algorithms there are. */
 int support_n_algorithms(void);
@@ -124,7 +124,7 @@ void *support_imbalance(support_case *c, const char *kind);
 void support_imbalance_number(support_case *c, const char *kind, const char *name, double value);
 
 /** Sets a numeric option of anything described by a table. */
-void support_set(const dsgd_about *about, void *params, const char *name, double value);
+void support_set(const dsgd_entry *about, void *params, const char *name, double value);
 
 /** Learns on Fashion-MNIST by a perceptron of one hidden layer of 32, instead of the hyperplane. */
 void support_use_mlp(support_case *c);

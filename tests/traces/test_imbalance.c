@@ -39,7 +39,7 @@ static void close_lists(void)
 static dsgd_status list_try(const char *yaml, int workers, list *l, dsgd_error *error)
 {
     static const dsgd_option table[] = {{.name = "list",
-                                         .kind = DSGD_PICKS,
+                                         .kind = DSGD_SPECS,
                                          .registry = dsgd_imbalance_kinds,
                                          .key = "kind",
                                          .shipped = "imbalance"},
@@ -50,7 +50,7 @@ static dsgd_status list_try(const char *yaml, int workers, list *l, dsgd_error *
     ck_assert_int_gt(dprintf(file, "list: %s\n", yaml), 0);
     close(file);
     *l = (list){NULL, NULL};
-    dsgd_picks *picks = NULL;
+    dsgd_specs *picks = NULL;
     dsgd_status status = dsgd_config_open(path, &l->config, error);
     if (status == DSGD_OK) {
         picks = dsgd_keep(1, sizeof *picks);
@@ -563,14 +563,14 @@ TEST(every_data_set_has_an_origin_a_name_of_its_own_and_entries)
     ck_assert_uint_ge(n, 30);
     for (size_t i = 0; i < n; i++) {
         dsgd_config *config = NULL;
-        dsgd_pick_set set;
+        dsgd_spec_set set;
         dsgd_error error = {""};
         ck_assert_msg(dsgd_imbalance_set_open(names[i], &config, &set, &error) == DSGD_OK, "%s",
                       error.text);
         ck_assert_uint_gt(strlen(set.origin), 20);
         ck_assert_uint_gt(strlen(set.summary), 10);
         ck_assert_uint_ge(set.entries.n, 1);
-        ck_assert_ptr_null(dsgd_about_find(dsgd_imbalance_kinds, names[i]));
+        ck_assert_ptr_null(dsgd_entry_find(dsgd_imbalance_kinds, names[i]));
         list l = list_open(names[i], 64);
         ck_assert_double_gt(ask(&l, 1, 64, 5, 7), 0);
     }

@@ -224,7 +224,7 @@ TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
 {
     dsgd_platform even = nth_shape(_i);
     dsgd_platform odd = even;
-    odd.hosts = (dsgd_records){3, entries};
+    odd.hosts = (dsgd_structs){3, entries};
     /* Outside their islands, and for the torus with neighbours. */
     static const int pairs[][2] = {{0, 4}, {1, 5}, {6, 2}, {7, 3}, {9, 5}};
     static const double factor[] = {1, 0.1, 0.1, 1, 1};
@@ -243,7 +243,7 @@ TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
 TEST(a_shared_nic_is_what_its_worst_host_says)
 {
     dsgd_platform p = islands(DSGD_TOPOLOGY_SWITCH, 1);
-    p.hosts = (dsgd_records){3, entries};
+    p.hosts = (dsgd_structs){3, entries};
     expect_path(&p, 0, 4, 6 * us, 1 * gb);
 }
 
@@ -256,11 +256,11 @@ TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
     support_case *c = support_no_learning(support_of(&support_averaging, 4));
     c->workload.bytes = 1;
     c->platform = nth_shape(_i);
-    c->platform.hosts = (dsgd_records){3, entries};
+    c->platform.hosts = (dsgd_structs){3, entries};
     c->config.until.steps = 10;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 40, 0.01);
     static dsgd_platform_entry first = {.count = 1, .speed = 0.5, .bandwidth = 1};
-    c->platform.hosts = (dsgd_records){1, &first};
+    c->platform.hosts = (dsgd_structs){1, &first};
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 20, 0.01);
     const dsgd_time_shares shares = support_ok(c)->result.shares;
     ck_assert_double_eq_tol(shares.compute, (1 + 3 * 0.5) / 4, 0.01);
@@ -275,7 +275,7 @@ TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 TEST_RANGE(messages_take_what_the_numbers_promise, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
-    p.hosts = (dsgd_records){3, entries};
+    p.hosts = (dsgd_structs){3, entries};
     for (int from = 0; from < 4; from++) {
         for (int to = from + 1; to < 16; to += from + 1) {
             int pattern[MOST];
@@ -358,7 +358,7 @@ TEST(a_way_out_binds_when_more_can_want_to_pass)
     p.group_bytes_per_s = 48 * gb;
     ck_assert(!meet_at_nics(&p, 64, 1, 0));
     ck_assert(meet_at_nics(&p, 64, 1, 1));
-    p.hosts = (dsgd_records){3, entries}; /* hosts 1 and 2 have 1 GB/s */
+    p.hosts = (dsgd_structs){3, entries}; /* hosts 1 and 2 have 1 GB/s */
     p.group_bytes_per_s = 62 * gb;
     const int places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const dsgd_platform_use use = {16, places, 0};
@@ -676,8 +676,8 @@ static dsgd_platform regions(void)
         {"b", "a", .latency_s = 0.02, .flow_bytes_per_s = 2e9},
         {"c", "b", .bytes_per_s = 3e9}};
     dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
-    p.regions = (dsgd_records){3, of};
-    p.routes = (dsgd_records){3, routes};
+    p.regions = (dsgd_structs){3, of};
+    p.routes = (dsgd_structs){3, routes};
     p.route_bandwidth = p.route_latency = 1;
     ck_assert_int_eq(dsgd_platform_derive(&p, NULL), DSGD_OK);
     return p;
@@ -711,7 +711,7 @@ TEST(a_random_order_takes_hosts_that_are_there)
     static const char *word[] = {"random"};
     dsgd_platform p = regions();
     dsgd_region one_each[] = {{.name = "a", .hosts = 1}, {.name = "b", .hosts = 1}};
-    p.regions = (dsgd_records){2, one_each};
+    p.regions = (dsgd_structs){2, one_each};
     p.routes.n = 2;
     ck_assert_int_eq(dsgd_platform_derive(&p, NULL), DSGD_OK);
     const int to[] = {1, -1};
@@ -980,7 +980,7 @@ TEST_RANGE(links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
     expect_bound(&p, 8);
-    p.hosts = (dsgd_records){3, entries};
+    p.hosts = (dsgd_structs){3, entries};
     expect_bound(&p, 8);
 }
 

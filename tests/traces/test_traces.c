@@ -14,8 +14,8 @@
 /** One entry with its defaults, and some numbers set. */
 static dsgd_imbalance *one(const char *kind, void *params, int workers)
 {
-    dsgd_pick pick = {dsgd_about_find(dsgd_imbalance_kinds, kind), params};
-    const dsgd_picks picks = {1, &pick};
+    dsgd_spec pick = {dsgd_entry_find(dsgd_imbalance_kinds, kind), params};
+    const dsgd_specs picks = {1, &pick};
     dsgd_imbalance *imbalance = NULL;
     dsgd_error error;
     ck_assert_msg(dsgd_imbalance_open(&picks, 1, workers, &imbalance, &error) == DSGD_OK, "%s",
@@ -25,7 +25,7 @@ static dsgd_imbalance *one(const char *kind, void *params, int workers)
 
 static void *defaults(const char *kind)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, kind);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, kind);
     void *params = dsgd_xcalloc(1, about->params_size);
     dsgd_options_default(about->options, params);
     return kept(params);
@@ -36,7 +36,7 @@ SUITE(traces, "traces", .seconds = 60);
 TEST_RANGE(delay_hits_exactly_its_number_of_workers, 0, 5)
 {
     static const int late[] = {0, 1, 2, 7, 12};
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "delay");
     void *const params = defaults("delay");
     support_set(about, params, "workers", late[_i]);
     support_set(about, params, "seconds", 0.32);
@@ -64,7 +64,7 @@ TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 {
     enum { P = 16, STEPS = 4000 };
     void *const params = defaults("delay");
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "delay");
     support_set(about, params, "workers", 2);
     support_set(about, params, "seconds", 0.32);
     support_set(about, params, "chosen", 1);
@@ -99,7 +99,7 @@ TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draw
     static const double least[] = {0.90, 0.89, 0.91, 0.94}, most[] = {0.93, 0.92, 0.95, 1};
     const int workers = 4 << 2 * _i;
     void *const params = defaults("delay");
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "delay");
     support_set(about, params, "workers", 2);
     support_set(about, params, "seconds", 0.32);
     support_set(about, params, "chosen", 2);
@@ -127,11 +127,11 @@ TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draw
 
 TEST(delay_of_more_workers_than_there_are_is_refused)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "delay");
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "delay");
     void *const params = defaults("delay");
     support_set(about, params, "workers", 9);
-    dsgd_pick pick = {about, params};
-    const dsgd_picks picks = {1, &pick};
+    dsgd_spec pick = {about, params};
+    const dsgd_specs picks = {1, &pick};
     dsgd_imbalance *imbalance = NULL;
     dsgd_error error;
     ck_assert_int_eq(dsgd_imbalance_open(&picks, 1, 8, &imbalance, &error), DSGD_EUSAGE);
@@ -153,7 +153,7 @@ static const struct {
 
 TEST_ROWS(every_worker_takes_what_its_entry_says, kinds)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, kinds[_i].kind);
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, kinds[_i].kind);
     void *const params = defaults(kinds[_i].kind);
     for (int i = 0; i < 2; i++)
         support_set(about, params, kinds[_i].option[i], kinds[_i].value[i]);
@@ -175,7 +175,7 @@ TEST_ROWS(every_worker_takes_what_its_entry_says, kinds)
 
 TEST(time_from_the_data_follows_the_rows_of_the_samples)
 {
-    const dsgd_about *const about = dsgd_about_find(dsgd_imbalance_kinds, "data");
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "data");
     void *const params = defaults("data");
     support_set(about, params, "seconds", 0.5);
     support_set(about, params, "per_row", 0.01);
@@ -251,10 +251,10 @@ static dsgd_status from_yaml(const char *yaml, int workers, dsgd_config **config
                              dsgd_imbalance **imbalance, dsgd_error *error)
 {
     static const dsgd_option table[] = {
-        {.name = "list", .kind = DSGD_PICKS, .registry = dsgd_imbalance_kinds, .key = "kind"},
+        {.name = "list", .kind = DSGD_SPECS, .registry = dsgd_imbalance_kinds, .key = "kind"},
         {.name = NULL}};
     char *const path = temporary(yaml);
-    dsgd_picks *picks = NULL;
+    dsgd_specs *picks = NULL;
     dsgd_status status = dsgd_config_open(path, config, error);
     if (status == DSGD_OK) {
         picks = dsgd_keep(1, sizeof *picks);

@@ -196,9 +196,9 @@ static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
     dsgd_exchange_config *const exchange = &run->config.exchange;
     const double bytes = 1 << 20;
     if (which < DSGD_SMALL_BUCKETS) {
-        const dsgd_about *const before = run->algorithm.about;
+        const dsgd_entry *const before = run->algorithm.about;
         run->algorithm =
-            dsgd_pick_default(dsgd_about_find(dsgd_algorithms, names[which - DSGD_BY_LOCAL_SGD]));
+            dsgd_spec_default(dsgd_entry_find(dsgd_algorithms, names[which - DSGD_BY_LOCAL_SGD]));
         run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
         run->config.params = run->algorithm.params;
         return run->algorithm.about != before;

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "command/inside/explain.h"
 #include "command/runs/results.h"
+#include "command/trace/explain.h"
 
 /** Simulates; prints a table per algorithm, or writes a figure. Plug-ins are loaded. */
 dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error);

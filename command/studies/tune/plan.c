@@ -130,12 +130,12 @@ static dsgd_status find_options(dsgd_tune *t, const dsgd_texts *texts, dsgd_erro
 }
 
 /** Every entry a mapping, so that its options can be set; then the options. */
-static void set_options(dsgd_tune *t, dsgd_entry *const *list)
+static void set_options(dsgd_tune *t, dsgd_yaml *const *list)
 {
     char *set = dsgd_xstrdup("algorithms=[");
     for (size_t i = 0; i < t->n_algorithms; i++) {
-        dsgd_append(&set, dsgd_entry_text(list[i]) == NULL ? "%s%s" : "%s{name: %s}",
-                    i == 0 ? "" : ", ", dsgd_entry_yaml(list[i]));
+        dsgd_append(&set, dsgd_yaml_text(list[i]) == NULL ? "%s%s" : "%s{name: %s}",
+                    i == 0 ? "" : ", ", dsgd_yaml_yaml(list[i]));
     }
     dsgd_append(&set, "]");
     dsgd_tune_add(&t->sets, set);
@@ -276,8 +276,8 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
     const dsgd_experiment *const plain = t->plain;
     t->of_throughput = plain->runs[0].config.learning == NULL;
     DSGD_TRY(check(t, over->n, error));
-    dsgd_entry **const list = dsgd_entry_elements(
-        dsgd_entry_find(dsgd_config_root(plain->config), "algorithms"), &t->n_algorithms);
+    dsgd_yaml **const list = dsgd_yaml_elements(
+        dsgd_yaml_find(dsgd_config_root(plain->config), "algorithms"), &t->n_algorithms);
     t->algorithms = dsgd_keep(t->n_algorithms, sizeof *t->algorithms);
     for (size_t i = 0; i < plain->n_runs; i++) {
         dsgd_tuned *const a = algorithm_of(t, &plain->runs[i]);

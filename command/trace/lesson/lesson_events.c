@@ -1,0 +1,426 @@
+/**
+ * @file lesson_events.c
+ * What happens in a lesson, in words: what the timeline says of when, and the ledger of what.
+ */
+#include "command/trace/lesson/lesson.h"
+
+char *dsgd_lesson_ranks(uint32_t ranks)
+{
+    char *text = dsgd_xstrdup("");
+    for (int i = 0; ranks >> i != 0; i++) {
+        int last = i;
+        if (!(ranks >> i & 1))
+            continue;
+        while (ranks >> (last + 1) & 1)
+            last++;
+        dsgd_append(&text, text[0] == '\0' ? "%d" : " %d", i);
+        if (last > i)
+            dsgd_append(&text, last > i + 1 ? "-%d" : " %d", last);
+        i = last;
+    }
+    return text;
+}
+
+char *dsgd_lesson_x_text(const double *x)
+{
+    return dsgd_xprintf("(%.3f, %.3f)", x[0] + 0.0, x[1] + 0.0);
+}
+
+char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
+{
+    const uint32_t workers = hosts & ((1u << run->n_workers) - 1);
+    if (workers != hosts)
+        return dsgd_xprintf("server %d", __builtin_ctz(hosts & ~workers) - run->n_workers);
+    return dsgd_xprintf("worker%s %s", (workers & (workers - 1)) == 0 ? "" : "s",
+                        dsgd_lesson_ranks(workers));
+}
+
+typedef struct teller {
+    const dsgd_lesson_run *run;
+    size_t n;
+    dsgd_lesson_event *events; /* [n] */
+    size_t *model, *updated; /* [n_hosts] models now; what its last local step has made */
+    bool *is_model; /* [n_values] that are, or were, of any host */
+    /* [n_hosts][n_values]: how a host calls what has reached it since it last changed its model;
+     * NULL: it has not. */
+    const char **names;
+    bool *has_received; /* [n_hosts] anything since then */
+    double *weights; /* [n_values] */
+} teller;
+
+static void tell(teller *t, double at_s, int phase, int host, char *text)
+{
+    t->events = dsgd_keep_more(t->events, t->n + 1, sizeof *t->events);
+    t->events[t->n] = (dsgd_lesson_event){at_s, phase, t->n, host, text};
+    t->n++;
+}
+
+/** How a value reads. */
+static char *x_of(const teller *t, size_t value)
+{
+    return dsgd_lesson_x_text(dsgd_lesson_x(t->run, value));
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/**
+ * Workers whose gradient of that step is in t->weights with that weight, which are then taken out.
+ */
+static uint32_t take_alike(teller *t, int64_t step, double weight)
+{
+    const dsgd_ledger *const ledger = &t->run->ledger;
+    uint32_t workers = 0;
+    for (size_t i = 0; i < ledger->n_values; i++)
+        if (ledger->values[i].by == DSGD_MADE_GRADIENT && ledger->values[i].step == step &&
+            t->weights[i] == weight) {
+            workers |= 1u << ledger->values[i].worker;
+            t->weights[i] = 0;
+        }
+    return workers;
+}
+
+/**
+ * "gradient 3 of workers 0-2, gradient 2 of worker 3", of a sum of gradients; of the host's own
+ * alone "gradient 3". NULL: it is something else.
+ */
+static char *gradients_text(teller *t, int host, size_t value)
+{
+    const dsgd_ledger *const ledger = &t->run->ledger;
+    dsgd_lesson_expand(ledger, value, false, NULL, t->weights);
+    size_t n = 0;
+    double largest = 0;
+    for (size_t i = 1; i < ledger->n_values; i++) {
+        if (t->weights[i] != 0 && ledger->values[i].by != DSGD_MADE_GRADIENT)
+            return NULL;
+        n += t->weights[i] != 0;
+        largest = fmax(largest, t->weights[i]);
+    }
+    char *text = n == 0 ? NULL : dsgd_xstrdup("");
+    for (size_t i = ledger->n_values; n > 0 && i-- > 1;) {
+        const double weight = t->weights[i];
+        if (weight == 0)
+            continue;
+        const uint32_t workers = take_alike(t, ledger->values[i].step, weight);
+        dsgd_append(&text, "%s", text[0] == '\0' ? "" : ", ");
+        if (weight != largest)
+            dsgd_append(&text, "%.3g of ", weight / largest);
+        dsgd_append(&text, "gradient %jd", ledger->values[i].step);
+        if (n > 1 || workers != 1u << host)
+            dsgd_append(&text, " of %s", dsgd_lesson_hosts(t->run, workers));
+    }
+    return text;
+}
+
+static const char **name_at(const teller *t, int host, size_t value)
+{
+    return &t->names[(size_t)host * t->run->ledger.n_values + value];
+}
+
+/** What a host calls a value: "its x", what it has received, or NULL. */
+static const char *name_of(const teller *t, int host, size_t value)
+{
+    return value == t->model[host] ? "its x" : *name_at(t, host, value);
+}
+
+static void note_received(teller *t, int host, size_t value, const char *name)
+{
+    *name_at(t, host, value) = name;
+    t->has_received[host] = true;
+}
+
+/* --- what a host computes, and waits for ------------------------------------------------------ */
+
+static void tell_gradient(teller *t, const dsgd_span *span)
+{
+    const dsgd_ledger *const ledger = &t->run->ledger;
+    size_t at = ledger->n_values; /* of the gradient among the values: the last by then */
+    if (span->end_s > t->run->view.timeline->end_s || span->verb == dsgd_pass)
+        return;
+    while (--at > 0) {
+        const dsgd_made *const made = &ledger->values[at];
+        if (made->by == DSGD_MADE_GRADIENT && made->worker == span->host &&
+            made->step == span->step && made->at_s <= span->since_s)
+            break;
+    }
+    char *text = dsgd_xprintf("gradient %jd", span->step);
+    if (dsgd_is_cancelled(span)) {
+        dsgd_append(&text, " is cancelled, %.3f s after its begin", span->end_s - span->since_s);
+    } else if (at == 0) {
+        dsgd_append(&text, " is dropped: no part of it is ready in time");
+    } else {
+        dsgd_append(&text, " = %s at %s since %.3f s", x_of(t, at),
+                    x_of(t, ledger->values[at].from[0]), ledger->values[at].at_s);
+    }
+    tell(t, span->end_s, 0, span->host, text);
+}
+
+/** Shorter waits cannot be seen in the times. */
+static const double least_wait_s = 0.0005;
+
+/** A verb's name without what all have. */
+static const char *verb_of(const char *verb)
+{
+    static const char prefix[] = "dsgd_";
+    return strncmp(verb, prefix, strlen(prefix)) == 0 ? verb + strlen(prefix) : verb;
+}
+
+/** From when it only waits: what travels beside computation is waited for at its end, if at all. */
+static void tell_wait(teller *t, const dsgd_span *span)
+{
+    const dsgd_view *const view = &t->run->view;
+    const dsgd_row *const row = &view->rows[view->row_of[span->host]];
+    const double end_s = dsgd_view_end_s(view, span);
+    double since_s = span->since_s, idle_s = 0;
+    for (size_t i = 0; i < row->n_tiles; i++) {
+        const dsgd_tile *const tile = &row->tiles[i];
+        const double both_s = fmin(end_s, tile->end_s) - fmax(since_s, tile->since_s);
+        if (both_s <= 0)
+            continue;
+        if (tile->state == DSGD_TILE_WAIT)
+            idle_s += both_s;
+        if (tile->state == DSGD_TILE_FORWARD || tile->state == DSGD_TILE_BACKWARD) {
+            since_s = fmin(end_s, tile->end_s);
+            idle_s = 0;
+        }
+    }
+    if (span->track != 0 || end_s - since_s < least_wait_s)
+        return;
+    char *const whom = idle_s > least_wait_s ? dsgd_view_waits_for(view, span) : NULL;
+    char *text = dsgd_xstrdup("waits ");
+    if (span->end_s <= view->timeline->end_s)
+        dsgd_append(&text, "until %.3f s ", end_s);
+    dsgd_append(&text, "for %s (%s)", whom == NULL ? "messages" : whom, verb_of(span->verb));
+    tell(t, since_s, 2, span->host, text);
+}
+
+static void tell_spans(teller *t)
+{
+    const dsgd_timeline *const timeline = t->run->view.timeline;
+    for (size_t i = 0; i < timeline->n_spans; i++) {
+        const dsgd_span *const span = &timeline->spans[i];
+        if (span->kind == DSGD_SPAN_COMPUTE)
+            tell_gradient(t, span);
+        else if (span->kind == DSGD_SPAN_WAIT)
+            tell_wait(t, span);
+        else if (span->kind == DSGD_SPAN_ACTIVATED && span->peer < 0)
+            tell(t, span->since_s, 1, span->host,
+                 dsgd_xprintf("comes first: starts version %jd, the sum of this step, for all",
+                              span->version));
+    }
+}
+
+/* --- what it sends and gets ------------------------------------------------------------------- */
+
+static void tell_sent(teller *t, const dsgd_ledger_entry *e)
+{
+    const char *const gradients = gradients_text(t, e->host, e->value);
+    const char *const x = t->is_model[e->value] && gradients == NULL ? "x = " : "";
+    tell(t, e->at_s, 1, e->host,
+         dsgd_xprintf("sends %s%s (%s)", x, gradients != NULL ? gradients : x_of(t, e->value),
+                      verb_of(e->verb)));
+}
+
+/** What a partial collective takes of a host is told where it is not what it sends in that step. */
+static void tell_late(teller *t, const dsgd_ledger_entry *e)
+{
+    const dsgd_timeline *const timeline = t->run->view.timeline;
+    const dsgd_span *span = timeline->spans; /* of this contribution */
+    const dsgd_span *const end = span + timeline->n_spans;
+    while (span < end && (span->kind != DSGD_SPAN_CONTRIBUTED || span->host != e->host ||
+                          (uint64_t)span->version != e->number))
+        span++;
+    if (!dsgd_scope_is_of_versions(e->scope) || span == end || !dsgd_is_late(span))
+        return;
+    char *text = dsgd_xprintf("gives to version %jd ", span->version);
+    if (e->stamp < 0)
+        dsgd_append(&text, "nothing: it has nothing new");
+    else if (span->made < 0)
+        dsgd_append(&text, "the x with which it began: it is late");
+    else
+        dsgd_append(&text, "what it sent in step %jd: it is late", span->made);
+    tell(t, e->at_s, 1, e->host, text);
+}
+
+static void tell_received(teller *t, const dsgd_ledger_entry *e)
+{
+    const bool is_x = t->is_model[e->value];
+    char *const peer = dsgd_lesson_hosts(t->run, 1u << e->peer);
+    char *const name = dsgd_xprintf("%s %s%s", is_x ? "x of" : "what", peer, is_x ? "" : " sent");
+    if (!dsgd_lesson_is_server(t->run, e->host)) {
+        char *text = dsgd_xprintf("gets %s%s of %s", is_x ? "x = " : "", x_of(t, e->value), peer);
+        if (!dsgd_lesson_is_server(t->run, e->peer))
+            dsgd_append(&text, ", after %jd step%s", e->stamp, e->stamp == 1 ? "" : "s");
+        tell(t, e->at_s, 1, e->host, text);
+    }
+    note_received(t, e->host, e->value, name);
+}
+
+/** "x of workers 0-2 after 4 steps, of worker 3 after 2": who has given what to a sum. */
+static void append_members(teller *t, char **text, const dsgd_ledger_entry *used)
+{
+    const dsgd_ledger *const ledger = &t->run->ledger;
+    uint32_t told = 0;
+    for (const dsgd_ledger_entry *e = ledger->entries; e < used; e++) {
+        if (e->kind != DSGD_ENTRY_SAMPLED || e->scope != used->scope || e->number != used->number ||
+            told >> e->host & 1)
+            continue;
+        uint32_t alike = 0;
+        for (const dsgd_ledger_entry *other = e; other < used; other++)
+            if (other->kind == DSGD_ENTRY_SAMPLED && other->scope == e->scope &&
+                other->number == e->number && other->stamp == e->stamp)
+                alike |= 1u << other->host;
+        dsgd_append(text, "%s of %s", told == 0 ? "," : ";", dsgd_lesson_hosts(t->run, alike));
+        if (e->stamp < 0)
+            dsgd_append(text, " nothing");
+        else
+            dsgd_append(text, " after %jd step%s", e->stamp, e->stamp == 1 ? "" : "s");
+        told |= alike;
+    }
+}
+
+static void tell_used(teller *t, const dsgd_ledger_entry *e)
+{
+    const dsgd_made *const sum = &t->run->ledger.values[e->value];
+    double weight = 0;
+    for (size_t i = 0; i < sum->n; i++)
+        weight += sum->weights[i];
+    const char *const what = fabs(weight - 1) < 1e-9 ? "mean" : "sum";
+    char *text = dsgd_xprintf("gets the %s", what);
+    const bool is_version = dsgd_scope_is_of_versions(e->scope);
+    if (is_version)
+        dsgd_append(&text, " of version %llu", (unsigned long long)e->number);
+    if (is_version && (int64_t)e->number != e->step)
+        dsgd_append(&text, " (in its step %jd)", e->step);
+    dsgd_append(&text, ", %s", x_of(t, e->value));
+    char *const gradients = gradients_text(t, e->host, e->value);
+    if (gradients != NULL)
+        dsgd_append(&text, ": of %s", gradients);
+    else
+        append_members(t, &text, e);
+    tell(t, e->at_s, 1, e->host, text);
+    note_received(t, e->host, e->value, dsgd_xprintf("that %s", what));
+}
+
+/* --- what becomes of a model ------------------------------------------------------------------ */
+
+static void tell_stale(teller *t, const dsgd_ledger_entry *e)
+{
+    const dsgd_lesson_run *const run = t->run;
+    for (size_t i = 0; i < run->n_applications; i++) {
+        const dsgd_application *const a = &run->applications[i];
+        const dsgd_made *const g = &run->ledger.values[a->gradient];
+        if (&run->ledger.entries[a->entry] != e || a->age == 0)
+            continue;
+        tell(t, e->at_s, 1, e->host,
+             dsgd_xprintf(
+                 "gradient %jd of worker %d is %jd update%s old: taken at %s, applied at %s",
+                 g->step, g->worker, a->age, a->age == 1 ? "" : "s", x_of(t, g->from[0]),
+                 x_of(t, a->to)));
+    }
+}
+
+static char *new_x_text(const teller *t, size_t value)
+{
+    return dsgd_xprintf("x = %s, F = %.3f", x_of(t, value),
+                        dsgd_quadratic_at(&t->run->quadratic, dsgd_lesson_x(t->run, value)));
+}
+
+static void tell_updated(teller *t, const dsgd_ledger_entry *e)
+{
+    const size_t g = t->run->ledger.values[e->value].from[1];
+    char *const gradients = gradients_text(t, e->host, g);
+    const bool alone = t->run->ledger.values[g].by == DSGD_MADE_GRADIENT;
+    char *text = dsgd_xstrdup("steps with ");
+    if (!alone)
+        dsgd_append(&text, "g = %s", x_of(t, g));
+    if (gradients != NULL && (alone || !t->has_received[e->host])) /* else it has been told */
+        dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
+    const size_t from = t->run->ledger.values[e->value].from[0];
+    if (from == t->model[e->host]) {
+        dsgd_append(&text, ": %s", new_x_text(t, e->value));
+        t->updated[e->host] = e->value;
+    } else { /* of a vector beside the model */
+        dsgd_append(&text, " from %s to %s", x_of(t, from), x_of(t, e->value));
+    }
+    tell(t, e->at_s, 1, e->host, text);
+    tell_stale(t, e);
+}
+
+/** " = 0.5 its x + 0.5 x of worker 2": of what a new model is a combination. */
+static void append_terms(const teller *t, char **text, int host, size_t value)
+{
+    const dsgd_made *const made = &t->run->ledger.values[value];
+    const char *const name = name_of(t, host, value);
+    if (name != NULL)
+        dsgd_append(text, ": %s", name);
+    if (name != NULL || made->by != DSGD_MADE_COMBINATION)
+        return;
+    for (size_t i = 0, n_told = 0; i < made->n; i++) {
+        double weight = 0;
+        bool first = true;
+        for (size_t k = 0; k < made->n; k++) {
+            weight += made->from[k] == made->from[i] ? made->weights[k] : 0;
+            first = first && (k >= i || made->from[k] != made->from[i]);
+        }
+        if (!first || weight == 0 || made->from[i] == 0)
+            continue;
+        const char *const plus = n_told++ == 0 ? ": " : " + ";
+        dsgd_append(text, "%s", weight > 0 ? plus : n_told == 1 ? ": -" : " - ");
+        if (fabs(fabs(weight) - 1) > 1e-12)
+            dsgd_append(text, "%.3g ", fabs(weight));
+        const char *const operand = name_of(t, host, made->from[i]);
+        dsgd_append(text, "%s", operand != NULL ? operand : x_of(t, made->from[i]));
+    }
+}
+
+static void tell_model(teller *t, const dsgd_ledger_entry *e)
+{
+    const size_t before = t->model[e->host];
+    const double *const x = dsgd_lesson_x(t->run, e->value);
+    const double *const old = dsgd_lesson_x(t->run, before);
+    if (before > 0 && e->value != t->updated[e->host] && (x[0] != old[0] || x[1] != old[1])) {
+        char *text = new_x_text(t, e->value);
+        append_terms(t, &text, e->host, e->value);
+        tell(t, e->at_s, 1, e->host, text);
+    }
+    if (dsgd_lesson_is_server(t->run, e->host))
+        tell_stale(t, e);
+    t->model[e->host] = e->value;
+    t->is_model[e->value] = true;
+    t->has_received[e->host] = false;
+    memset(name_at(t, e->host, 0), 0, t->run->ledger.n_values * sizeof *t->names);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const dsgd_lesson_event *const e = a, *const f = b;
+    if (e->at_s != f->at_s)
+        return e->at_s < f->at_s ? -1 : 1;
+    if (e->phase != f->phase)
+        return e->phase - f->phase;
+    return e->order < f->order ? -1 : e->order > f->order;
+}
+
+dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
+{
+    static void (*const tells[])(teller *, const dsgd_ledger_entry *) = {
+        [DSGD_ENTRY_MODEL] = tell_model,       [DSGD_ENTRY_UPDATED] = tell_updated,
+        [DSGD_ENTRY_SENT] = tell_sent,         [DSGD_ENTRY_SAMPLED] = tell_late,
+        [DSGD_ENTRY_RECEIVED] = tell_received, [DSGD_ENTRY_USED] = tell_used,
+    };
+    const size_t n_hosts = (size_t)run->n_hosts;
+    teller t = {.run = run,
+                .model = dsgd_keep(2 * n_hosts, sizeof *t.model),
+                .is_model = dsgd_keep(run->ledger.n_values + 1, sizeof *t.is_model),
+                .names = dsgd_keep(n_hosts * run->ledger.n_values + 1, sizeof *t.names),
+                .has_received = dsgd_keep(n_hosts, sizeof *t.has_received),
+                .weights = dsgd_keep(run->ledger.n_values + 1, sizeof *t.weights)};
+    t.updated = t.model + n_hosts;
+    tell_spans(&t);
+    for (size_t i = 0; i < run->ledger.n_entries; i++)
+        tells[run->ledger.entries[i].kind](&t, &run->ledger.entries[i]);
+    if (t.n > 0)
+        qsort(t.events, t.n, sizeof *t.events, by_time);
+    *n = t.n;
+    return t.events;
+}

@@ -1,0 +1,333 @@
+/**
+ * @file chrome.c
+ * A timeline as JSON in Chrome's trace event format, which Perfetto and speedscope open ("Trace
+ * Event Format", Google, 2016).
+ *
+ * A process per host; its tracks are flat: what is drawn on one does not overlap. Messages have as
+ * many tracks as are on their way at one time, and a flow from the sender's to the receiver's.
+ *
+ * Times are in microseconds, on a grid of nanoseconds. Viewers multiply, truncate and add: half a
+ * nanosecond more for a begin, and a tenth less for a duration, keep neighbours apart whatever they
+ * do. `seconds` of a state is exact; viewers do not read it.
+ */
+#include "base/csv.h"
+#include "base/json.h"
+#include "command/trace/timeline/view.h"
+
+/** Tracks of a host; behind OUT, as many as are needed, then those of a worker's hosts, and behind
+ * those the ones of IN. */
+enum {
+    STATE = 1,
+    STEPS,
+    WORK,
+    ASSIST,
+    MARKS,
+    CHANNEL,
+    OUT = 100,
+    PASSES = 5000,
+    IN = 10000,
+    OF_HOST = 20000
+};
+
+/** Nanoseconds from the begin of the run. */
+static long long ns_of(double s)
+{
+    return llround(s * 1e9);
+}
+
+typedef struct writer {
+    const dsgd_view *view;
+    FILE *stream;
+    int64_t n_events;
+} writer;
+
+/** Begins an event, of a host's track; of the process that a host is: 0. */
+static void begin(writer *w, char phase, int host, int track)
+{
+    fprintf(w->stream, "%s\n{\"ph\":\"%c\",\"pid\":%d", w->n_events++ > 0 ? "," : "", phase,
+            host + 1);
+    if (phase != 'M' || track > 0)
+        fprintf(w->stream, ",\"tid\":%lld", (host + 1LL) * OF_HOST + track);
+}
+
+/** The same with its time. */
+static void event(writer *w, char phase, int host, int track, double at_s)
+{
+    const long long ns = ns_of(at_s);
+    begin(w, phase, host, track);
+    fprintf(w->stream, ",\"ts\":%lld.%03lld5", ns / 1000, ns % 1000);
+}
+
+/** An interval, whose name and arguments the caller appends. */
+static void interval(writer *w, int host, int track, double since_s, double end_s)
+{
+    const long long ns = ns_of(end_s) - ns_of(since_s);
+    const long long tenths = ns > 0 ? 10 * ns - 1 : 0;
+    event(w, 'X', host, track, since_s);
+    fprintf(w->stream, ",\"dur\":%lld.%04lld", tenths / 10000, tenths % 10000);
+}
+
+/** "name":... behind a comma or brace. */
+static void text(writer *w, const char *before, const char *name, const char *value)
+{
+    json_t *const json = dsgd_json_text(value);
+    fprintf(w->stream, "%s\"%s\":", before, name);
+    json_dumpf(json, w->stream, JSON_ENCODE_ANY);
+}
+
+static void event_name(writer *w, const char *name)
+{
+    text(w, ",", "name", name);
+}
+
+static void number(writer *w, const char *before, const char *name, double value)
+{
+    fprintf(w->stream, "%s\"%s\":", before, name);
+    dsgd_csv_number(w->stream, value);
+}
+
+/* --- names of hosts and tracks ---------------------------------------------------------------- */
+
+/** Of a track, or of a host: its name, and its place among others. */
+static void name_it(writer *w, int host, int track, const char *name)
+{
+    const char *const what = track > 0 ? "thread" : "process";
+    begin(w, 'M', host, track);
+    fprintf(w->stream, ",\"name\":\"%s_name\"", what);
+    text(w, ",\"args\":{", "name", name);
+    fputs("}}", w->stream);
+    begin(w, 'M', host, track);
+    fprintf(w->stream, ",\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%d}}", what,
+            track > 0 ? track : host);
+}
+
+static void name_host(writer *w, const dsgd_row *row)
+{
+    char *name = dsgd_view_host_name(w->view, row->host);
+    if (row->host == w->view->straggler)
+        dsgd_append(&name, " (straggler)");
+    name_it(w, row->host, 0, name);
+    if (row->n_tiles > 0) {
+        static const char *const tracks[] = {"state", "steps", "work() waits", "assist() waits",
+                                             "versions"};
+        for (int i = 0; i < (int)(sizeof tracks / sizeof *tracks); i++)
+            name_it(w, row->host, STATE + i, tracks[i]);
+    }
+    for (int i = 0; i <= dsgd_view_last_track(row, DSGD_SPAN_EXCHANGE); i++)
+        name_it(w, row->host, CHANNEL + i, dsgd_xprintf("channel %d", i));
+    for (int i = 0; i <= dsgd_view_last_track(row, DSGD_SPAN_PASS); i++)
+        name_it(w, row->host, PASSES + i, dsgd_view_stage_name(w->view, "stage ", i));
+}
+
+/* --- what a host does ------------------------------------------------------------------------- */
+
+static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
+{
+    interval(w, row->host, STATE, tile->since_s, tile->end_s);
+    text(w, ",", "name", dsgd_tile_states[tile->state]);
+    number(w, ",", "seconds", tile->end_s - tile->since_s);
+    if (tile->wait != NULL) {
+        char *const whom = dsgd_view_waits_for(w->view, tile->wait);
+        fprintf(w->stream, ",\"args\":{\"in\":\"%s\"", tile->wait->verb); /* which has no quotes */
+        if (whom != NULL)
+            text(w, ",", "for", whom);
+        fputs("}", w->stream);
+    }
+    fputs("}", w->stream);
+}
+
+/** An instant of a partial collective, or the use of a value that is old. */
+static void write_mark(writer *w, const dsgd_span *span)
+{
+    event(w, 'i', span->host, MARKS, span->since_s);
+    char *const peer = span->peer < 0 ? NULL : dsgd_view_host_name(w->view, span->peer);
+    if (span->kind == DSGD_SPAN_STOPPED)
+        event_name(w, span->verb);
+    else if (span->kind == DSGD_SPAN_ACTIVATED)
+        event_name(w, dsgd_xprintf("version %jd activated%s%s", span->version,
+                                   peer == NULL ? "" : " by ", peer == NULL ? "" : peer));
+    else if (span->kind == DSGD_SPAN_CONTRIBUTED && span->made < 0)
+        event_name(w, dsgd_xprintf("gives nothing to version %jd", span->version));
+    else if (span->kind == DSGD_SPAN_CONTRIBUTED)
+        event_name(w, dsgd_xprintf("gives step %jd to version %jd%s", span->made, span->version,
+                                   dsgd_is_late(span) ? ": late" : ""));
+    else if (peer == NULL)
+        event_name(w, dsgd_xprintf("uses version %jd in step %jd", span->version, span->step));
+    else
+        event_name(w, dsgd_xprintf("uses what %s had after step %jd", peer, span->version));
+    fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%jd}}", span->piece);
+}
+
+/** A step, a wait in a verb, or a job of a channel. */
+static void write_span(writer *w, const dsgd_span *span)
+{
+    const bool is_wait = span->kind == DSGD_SPAN_WAIT, is_step = span->kind == DSGD_SPAN_STEP,
+               is_pass = span->kind == DSGD_SPAN_PASS;
+    const double end_s = dsgd_view_end_s(w->view, span);
+    interval(w, span->host,
+             (is_step   ? STEPS
+              : is_pass ? PASSES + span->track
+              : is_wait ? WORK + span->track
+                        : CHANNEL + span->track),
+             dsgd_view_since_s(w->view, span), end_s);
+    char *const whom =
+        is_wait && dsgd_is_held_up(w->view, span) ? dsgd_view_waits_for(w->view, span) : NULL;
+    if (is_step)
+        event_name(w, dsgd_xprintf("step %jd", span->step));
+    else if (is_pass)
+        event_name(w, dsgd_xprintf("%s, micro-batch %jd", span->verb, span->piece));
+    else if (is_wait)
+        event_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
+                                   whom == NULL ? "" : whom));
+    else if (span->version >= 0)
+        event_name(w, dsgd_xprintf("version %jd, piece %jd", span->version, span->piece));
+    else
+        event_name(w, dsgd_xprintf("%s, piece %jd", span->verb, span->piece));
+    if (!is_step)
+        fprintf(w->stream, ",\"args\":{\"step\":%jd", span->step);
+    if (is_wait && span->turn_s < end_s)
+        number(w, ",", "all there at (s)", span->turn_s);
+    fputs(is_step ? "}" : "}}", w->stream);
+}
+
+static void write_row(writer *w, const dsgd_row *row)
+{
+    name_host(w, row);
+    for (size_t i = 0; i < row->n_tiles; i++)
+        write_tile(w, row, &row->tiles[i]);
+    for (size_t i = 0; i < row->n_spans; i++) {
+        const dsgd_span *const span = row->spans[i];
+        const bool has_track = span->kind == DSGD_SPAN_STEP || span->kind == DSGD_SPAN_WAIT ||
+                               span->kind == DSGD_SPAN_EXCHANGE || span->kind == DSGD_SPAN_PASS;
+        if (has_track &&
+            ns_of(dsgd_view_end_s(w->view, span)) > ns_of(dsgd_view_since_s(w->view, span)))
+            write_span(w, span);
+        else if (span->kind >= DSGD_SPAN_STOPPED)
+            write_mark(w, span);
+    }
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/** Tracks of one direction at one host: when each is free. */
+typedef struct lanes {
+    size_t n;
+    long long *free_ns;
+} lanes;
+
+enum { LEAST_NS = 2 }; /* that a flow may begin and end in */
+
+/** One end of a message: at the sender's, or at the receiver's. */
+static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
+{
+    const dsgd_view *const view = w->view;
+    const double since_s = dsgd_view_since_s(view, m);
+    const double end_s = fmax(dsgd_view_end_s(view, m), since_s + 1e-9 * LEAST_NS);
+    const int host = out ? m->host : m->peer;
+    size_t lane = 0; /* the first that is free */
+    while (lane < all->n && all->free_ns[lane] > ns_of(since_s))
+        lane++;
+    const int track = (out ? OUT : IN) + (int)lane;
+    const bool arrives = m->end_s <= view->timeline->end_s;
+    char *const other = dsgd_view_host_name(view, out ? m->peer : m->host);
+    if (lane == all->n) {
+        all->free_ns = dsgd_keep_more(all->free_ns, ++all->n, sizeof *all->free_ns);
+        name_it(w, host, track, out ? "sends" : "receives");
+    }
+    all->free_ns[lane] = ns_of(end_s);
+    interval(w, host, track, since_s, end_s);
+    event_name(w, m->verb != NULL ? dsgd_xprintf("%s %s: %s of version %jd", out ? "to" : "from",
+                                                 other, m->verb, m->version)
+                                  : dsgd_xprintf("%s %s", out ? "to" : "from", other));
+    number(w, ",\"args\":{", "bytes", m->bytes);
+    fprintf(w->stream, "%s}}", arrives ? "" : ",\"arrives\":false");
+    if (arrives && view->row_of[m->host] < view->n_rows && view->row_of[m->peer] < view->n_rows) {
+        event(w, out ? 's' : 'f', host, track, out ? since_s : 0.5 * (since_s + end_s));
+        fprintf(w->stream, ",\"id\":%td,\"cat\":\"message\",\"name\":\"message\"%s}",
+                m - view->timeline->spans + 1, out ? "" : ",\"bp\":\"e\"");
+    }
+}
+
+/** The messages of one direction. */
+static void write_messages(writer *w, bool out)
+{
+    for (const dsgd_row *row = w->view->rows; row < w->view->rows + w->view->n_rows; row++) {
+        lanes all = {0, NULL};
+        for (size_t i = 0; i < row->n_spans; i++)
+            if (row->spans[i]->kind == DSGD_SPAN_MESSAGE &&
+                row->host == (out ? row->spans[i]->host : row->spans[i]->peer))
+                write_end(w, &all, row->spans[i], out);
+    }
+}
+
+/* --- load ------------------------------------------------------------------------------------- */
+
+/** The load of a host changes. */
+typedef struct change {
+    int host;
+    double at_s, out_bytes_per_s, in_bytes_per_s;
+} change;
+
+static int by_host_and_time(const void *a, const void *b)
+{
+    const change *const c = a;
+    const change *const d = b;
+    if (c->host != d->host)
+        return c->host - d->host;
+    return c->at_s < d->at_s ? -1 : c->at_s > d->at_s;
+}
+
+/** Bytes per second of each host, a message's spread evenly over its time. */
+static void write_load(writer *w)
+{
+    const dsgd_timeline *const t = w->view->timeline;
+    change *const changes = dsgd_keep(4 * t->n_spans + 1, sizeof *changes);
+    size_t n_changes = 0;
+    for (const dsgd_span *m = t->spans; m < t->spans + t->n_spans; m++) {
+        if (m->kind != DSGD_SPAN_MESSAGE)
+            continue;
+        const double rate = m->bytes / (m->end_s - m->since_s);
+        if (!(rate > 0 && rate < INFINITY))
+            continue;
+        const double since_s = dsgd_view_since_s(w->view, m), end_s = dsgd_view_end_s(w->view, m);
+        changes[n_changes++] = (change){m->host, since_s, rate, 0};
+        changes[n_changes++] = (change){m->host, end_s, -rate, 0};
+        changes[n_changes++] = (change){m->peer, since_s, 0, rate};
+        changes[n_changes++] = (change){m->peer, end_s, 0, -rate};
+    }
+    qsort(changes, n_changes, sizeof *changes, by_host_and_time);
+    change sum = {-1, 0, 0, 0};
+    for (size_t i = 0; i < n_changes; i++) {
+        const change *const c = &changes[i];
+        sum = c->host == sum.host ? sum : (change){c->host, 0, 0, 0};
+        sum.out_bytes_per_s += c->out_bytes_per_s;
+        sum.in_bytes_per_s += c->in_bytes_per_s;
+        const bool last = i + 1 == n_changes || changes[i + 1].host != c->host;
+        if ((!last && ns_of(changes[i + 1].at_s) == ns_of(c->at_s)) ||
+            w->view->row_of[c->host] == w->view->n_rows)
+            continue;
+        event(w, 'C', c->host, 0, c->at_s);
+        fprintf(w->stream, ",\"name\":\"load (MB/s)\",\"args\":{\"out\":%.3f,\"in\":%.3f}}",
+                last ? 0 : fmax(0, sum.out_bytes_per_s) / 1e6,
+                last ? 0 : fmax(0, sum.in_bytes_per_s) / 1e6);
+    }
+}
+
+void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
+{
+    writer w = {view, stream, 0};
+    const dsgd_timeline *const t = view->timeline;
+    fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"dsgd " DSGD_VERSION "\"",
+          stream);
+    text(&w, ",", "algorithm", view->run->label);
+    fprintf(stream, ",\"workers\":%d", view->n_workers);
+    number(&w, ",", "since_s", t->since_s);
+    number(&w, ",", "end_s", t->end_s);
+    fputs("},\"traceEvents\":[", stream);
+    for (size_t i = 0; i < view->n_rows; i++)
+        write_row(&w, &view->rows[i]);
+    write_messages(&w, true);
+    write_load(&w);
+    write_messages(&w, false);
+    fputs("\n]}\n", stream);
+}

@@ -1,0 +1,532 @@
+/**
+ * @file analytic.c
+ * Allreduces and their halves, of all workers and of groups, computed when their last member
+ * arrives. (Of a reduce or broadcast some parts end before others begin: these send messages.)
+ *
+ * No member's part ends before that, because every result depends on every contribution. A worker's
+ * only channel carries out one schedule at a time, whoever its members are; in each round it sends
+ * one message at most and receives one, which begin when both of their sides are in that round, and
+ * it stays until both have come. So no link carries more than one message in each direction, if all
+ * of the run's messages are of such allreduces and can meet at the hosts' own links only. Then a
+ * message takes a known time from the instant at which both sides are there, and a pass over the
+ * members, round by round, yields the same times as the simulation of the messages.
+ *
+ * Where 2^k workers in a row share a NIC, this holds for recursive doubling and for halving and
+ * doubling among all of them: these begin and end with k rounds within the row, over links of equal
+ * speed, behind which all of it are at the same instant. From the first to the last message that
+ * leaves it, the row sends and receives as many equal ones at once, and each has an even share of
+ * the NIC. No message of the row in another schedule comes between: before the first all of it have
+ * begun this one, and at the last all of it are in it still. The same holds for reduce-scatter by
+ * halving, and among some rows, if these are whole. What stays in an island passes no NIC.
+ *
+ * A second pass, once all have ended, counts the messages and what of their time no computation
+ * hid, which is not known before. It is made in the order in which the schedules became complete,
+ * which for each of their members is the order in which it was in them.
+ */
+#include "sim/exchange/analytic.h"
+
+#include <float.h>
+#include <sys/queue.h>
+
+#include "base/round.h"
+#include "sim/network/nodes.h"
+#include "sim/network/paths.h"
+#include "sim/result.h"
+
+/** An allreduce under way. */
+typedef struct dsgd_schedule {
+    TAILQ_ENTRY(dsgd_schedule) in; /* the gathering or the complete ones */
+    dsgd_plan plan;
+    int n_arrived, n_ended;
+    bool counted;
+    int lane; /* of its members' hosts */
+    struct {
+        double since_s, end_s; /* from the last arrival on; INFINITY: not yet known */
+        double latency_s; /* behind the streams */
+        double passed_s; /* when the last stream had passed, but for its hop's own latency */
+        double bytes; /* of a stream between two NICs: as many as these send in its time */
+        double nic_bytes, gpu_bytes; /* that each sends */
+        int n_left; /* streams under way */
+    } nccl;
+    struct member {
+        dsgd_channel *channel;
+        int rank;
+        double arrived_s; /* INFINITY: has not */
+        double end_s; /* once all have arrived, until it waits for that */
+        int to, from; /* ranks that its stream goes to and comes from; -1: it has none */
+        enum { NOT_SENT, WAITS, UNDER_WAY } stream;
+        double started_s;
+    } member[]; /* [plan.n] */
+} dsgd_schedule;
+
+struct dsgd_analytic {
+    dsgd_paths *paths; /* NULL: messages can meet */
+    dsgd_nodes *nodes; /* of NCCL's collectives */
+    int *rank, *host; /* [n_workers], of a pass: of members, and of their hosts on its lane */
+    double *at_s, *next_s; /* [n_workers], of a pass */
+    TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete; /* the first come, first counted */
+};
+
+static struct dsgd_analytic *state_of(dsgd_engine *engine)
+{
+    if (engine->analytic != NULL)
+        return engine->analytic;
+    const size_t n = (size_t)engine->n_workers;
+    struct dsgd_analytic *const state = engine->analytic = dsgd_run_alloc(engine, sizeof *state);
+    /* A channel of each host, and no servers. Of groups no two hosts share a NIC. */
+    if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES &&
+        engine->n_channels == (size_t)engine->n_lanes && !engine->inner_on_wires &&
+        engine->config->failures.links.n == 0)
+        state->paths =
+            dsgd_paths_new(engine->config->platform,
+                           engine->replica == NULL ? engine->n_workers : dsgd_n_hosts(engine));
+    if (engine->replica != NULL && state->paths != NULL && state->paths->per_nic > 1)
+        state->paths = NULL;
+    state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
+    state->host = dsgd_run_alloc(engine, n * sizeof *state->host);
+    state->at_s = dsgd_run_alloc(engine, n * sizeof *state->at_s);
+    state->next_s = dsgd_run_alloc(engine, n * sizeof *state->next_s);
+    TAILQ_INIT(&state->gathering);
+    TAILQ_INIT(&state->complete);
+    return state;
+}
+
+bool dsgd_is_contention_free(dsgd_engine *engine)
+{
+    return state_of(engine)->paths != NULL;
+}
+
+/** Whether the members are all hosts of their NICs, and exchange with these first. */
+static bool is_even_at_nics(const struct dsgd_analytic *state, const dsgd_plan *plan)
+{
+    const int per_nic = state->paths->per_nic;
+    const dsgd_comm *const comm = plan->members.comm;
+    bool is_whole = plan->how == DSGD_COLLECTIVE_NCCL ||
+                    (dsgd_plan_is_cube(plan) && plan->part != DSGD_ALLGATHER);
+    if (comm == NULL)
+        return is_whole && (plan->members.leader < 0 ||
+                            (((dsgd_group)per_nic - 1) & ~plan->members.group) == 0);
+    is_whole = is_whole && comm->n % per_nic == 0;
+    for (int i = 0; i < comm->n && is_whole; i += per_nic) /* rows that have all their ranks */
+        is_whole = comm->rank[i] % per_nic == 0 &&
+                   comm->rank[i + per_nic - 1] - comm->rank[i] == per_nic - 1;
+    return is_whole;
+}
+
+/**
+ * Whether no message of the plan meets another on a link, or only so that each has an even share.
+ */
+static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
+{
+    dsgd_comm *const comm = plan->members.comm;
+    if (state->paths->per_nic == 1)
+        return true;
+    if (comm != NULL && !comm->known_in_island) { /* once: members ask in turn */
+        const dsgd_path_end *const end = state->paths->end;
+        comm->known_in_island = true;
+        comm->in_island = state->paths->platform->island_hosts > 0;
+        for (int i = 1; i < comm->n && comm->in_island; i++)
+            comm->in_island = end[comm->rank[i]].island == end[comm->rank[0]].island;
+    }
+    return (comm != NULL && comm->in_island) || is_even_at_nics(state, plan);
+}
+
+/** Whether what the plan takes is known without its messages. */
+static bool is_known(dsgd_engine *engine, const dsgd_plan *plan)
+{
+    return dsgd_is_contention_free(engine) && !engine->config->exchange.every_message &&
+           is_apart(engine->analytic, plan);
+}
+
+bool dsgd_collective_is_analytic(dsgd_engine *engine, const dsgd_plan *plan)
+{
+    const bool needs_all = plan->part != DSGD_REDUCE && plan->part != DSGD_BROADCAST;
+    return plan->how == DSGD_COLLECTIVE_NCCL || (needs_all && is_known(engine, plan));
+}
+
+double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes)
+{
+    return dsgd_path_s(engine->analytic->paths, from, to, bytes);
+}
+
+/* --- a pass ----------------------------------------------------------------------------------- */
+
+/** One member's part in a round. */
+typedef struct part {
+    double started_s; /* both sides were there; of who only sends: he was */
+    double sent_s; /* both messages have come */
+    double done_s; /* overhead and reduction too */
+} part;
+
+/** Members, before a pass. */
+static void find_members(const dsgd_engine *engine, const dsgd_schedule *s)
+{
+    for (int i = 0; i < s->plan.n; i++) {
+        engine->analytic->rank[i] = s->member[i].rank;
+        engine->analytic->host[i] =
+            s->lane == 0 ? s->member[i].rank : dsgd_cluster_host(s->member[i].rank, s->lane);
+    }
+}
+
+static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int member)
+{
+    const struct dsgd_analytic *const state = engine->analytic;
+    const int host = state->host[member];
+    const double here_s = state->at_s[member];
+    part p = {here_s, here_s, 0};
+    if (phase->from >= 0) {
+        p.started_s = dsgd_greater(here_s, state->at_s[phase->from]);
+        p.sent_s =
+            p.started_s + dsgd_path_s(state->paths, state->host[phase->from], host, phase->bytes);
+    }
+    if (phase->to >= 0 && phase->to != phase->from) { /* back it takes the same time */
+        const double ready_s = dsgd_greater(here_s, state->at_s[phase->to]);
+        p.sent_s =
+            dsgd_greater(p.sent_s, ready_s + dsgd_path_s(state->paths, host, state->host[phase->to],
+                                                         phase->bytes));
+    }
+    p.done_s = p.sent_s + dsgd_phase_cost_s(&engine->workers[state->rank[member]], phase);
+    return p;
+}
+
+/** SimGrid does not tell apart what is nearer in time. */
+static const double same_instant_s = 1e-9;
+
+/** A round that is followed and, if so, counted as far as it has passed by an instant. */
+typedef struct turn {
+    dsgd_engine *engine;
+    bool counts;
+    double until_s;
+    double last_s; /* end of the last part so far that counts */
+    uint64_t n_sent; /* messages that count */
+} turn;
+
+static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
+{
+    const int *const rank = t->engine->analytic->rank, *const host = t->engine->analytic->host;
+    const double end_s = t->engine->result->virtual_s; /* 0: before the end of the run */
+    if (p.done_s < INFINITY)
+        t->last_s = dsgd_greater(t->last_s, p.done_s);
+    if (phase->to >= 0 && p.sent_s <= t->until_s) {
+        t->n_sent++;
+        dsgd_observe_computed(t->engine, rank[member], rank[phase->to], phase->bytes, p.started_s,
+                              p.sent_s);
+        if (end_s == 0 || p.sent_s <= end_s + same_instant_s)
+            dsgd_count_carried(t->engine, host[member], host[phase->to], phase->bytes);
+    }
+    if (p.done_s <= t->until_s)
+        dsgd_count_communication_by(&t->engine->workers[rank[member]], p.started_s, p.done_s);
+}
+
+/** Ends a member's part. */
+static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p)
+{
+    t->engine->analytic->next_s[member] = p.done_s;
+    if (t->counts)
+        count_part(t, phase, member, p);
+}
+
+/** All exchange in pairs. Reductions cost all workers alike. */
+static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bit)
+{
+    const struct dsgd_analytic *const state = t->engine->analytic;
+    dsgd_phase phase = dsgd_plan_phase(plan, round, 0);
+    const double cost_s = dsgd_phase_cost_s(&t->engine->workers[0], &phase);
+    for (int i = 0; i < plan->n; i++) {
+        const int partner = i ^ bit;
+        if (partner < i)
+            continue;
+        part p = {dsgd_greater(state->at_s[i], state->at_s[partner]), 0, 0};
+        p.sent_s = p.started_s +
+                   dsgd_path_s(state->paths, state->host[i], state->host[partner], phase.bytes);
+        p.done_s = p.sent_s + cost_s;
+        phase.to = partner;
+        end_part(t, &phase, i, p);
+        phase.to = i;
+        end_part(t, &phase, partner, p);
+    }
+    return phase;
+}
+
+/** The same of any round. */
+static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
+{
+    const struct dsgd_analytic *const state = t->engine->analytic;
+    dsgd_phase any = {0};
+    for (int i = 0; i < plan->n; i++) {
+        const dsgd_phase phase = dsgd_plan_phase(plan, round, i);
+        state->next_s[i] = state->at_s[i];
+        if (phase.to < 0 && phase.from < 0)
+            continue;
+        end_part(t, &phase, i, part_of(t->engine, &phase, i));
+        any = phase;
+    }
+    return any;
+}
+
+/* --- NCCL's ----------------------------------------------------------------------------------- */
+
+/** Decoding of what came, which NCCL does not do: after the collective. */
+static double decoding_s(const dsgd_worker *w, const dsgd_plan *plan)
+{
+    const double came = plan->bytes * (plan->n - 1) / plan->n;
+    const dsgd_phase all = {.reduced = plan->encoding.gathers ? came * plan->encoding.added : 0,
+                            .decoded = came * plan->encoding.decoded + plan->encoding.again};
+    return plan->encoding.added > 0 ? dsgd_phase_cost_s(w, &all) : 0;
+}
+
+/** Tells all members when they end. */
+static void end_streams(dsgd_schedule *s, double at_s)
+{
+    s->nccl.end_s = at_s;
+    for (int i = 0; i < s->plan.n; i++)
+        s->member[i].end_s = at_s + decoding_s(s->member[i].channel->worker, &s->plan);
+}
+
+/** All have arrived: what no other traffic meets is known, else one stream per NIC is sent. */
+static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
+{
+    struct dsgd_analytic *const state = engine->analytic;
+    const dsgd_platform *const platform = engine->config->platform;
+    find_members(engine, s);
+    if (state->nodes == NULL)
+        state->nodes =
+            dsgd_nodes_new(platform, dsgd_cluster_places(),
+                           engine->replica == NULL ? engine->n_workers : dsgd_n_hosts(engine));
+    const dsgd_nccl_shape shape = dsgd_nodes_shape(state->nodes, state->host, s->plan.n);
+    const dsgd_nccl_call calls[] = {[DSGD_REDUCE_SCATTER] = DSGD_NCCL_SHARES,
+                                    [DSGD_ALLGATHER] = DSGD_NCCL_SHARES,
+                                    [DSGD_REDUCE] = DSGD_NCCL_BROADCAST,
+                                    [DSGD_BROADCAST] = DSGD_NCCL_BROADCAST};
+    const dsgd_nccl_cost cost =
+        dsgd_nccl_cost_of(&platform->nccl, &shape, calls[s->plan.part], s->plan.bytes);
+    const bool sends = shape.n_nodes > 1 && !is_known(engine, &s->plan);
+    s->nccl.since_s = dsgd_now_s();
+    s->nccl.end_s = INFINITY;
+    s->nccl.nic_bytes = cost.nic_share * s->plan.bytes;
+    s->nccl.gpu_bytes = cost.gpu_share * s->plan.bytes;
+    const double bytes = s->plan.bytes / cost.bytes_per_s * shape.nic_bytes_per_s;
+    s->nccl.bytes = dsgd_floor(bytes); /* networks send whole bytes */
+    s->nccl.latency_s = cost.latency_s + (bytes - s->nccl.bytes) / shape.nic_bytes_per_s;
+    for (int i = 0; i < s->plan.n; i++) {
+        struct member *const m = &s->member[i];
+        dsgd_nodes_stream(state->nodes, state->host[i], &m->to, &m->from);
+        if (s->lane > 0 && m->to >= 0) { /* the workers of these hosts */
+            const int first = dsgd_cluster_host(0, s->lane);
+            m->to -= first;
+            m->from -= first;
+        }
+        m->end_s = INFINITY;
+        if (m->to < 0 || !sends)
+            continue;
+        m->stream = WAITS;
+        s->nccl.n_left++;
+    }
+    if (!sends)
+        end_streams(s, s->nccl.since_s + dsgd_nccl_s(&cost, s->plan.bytes));
+}
+
+/** Sends and receives a stream. */
+static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
+{
+    dsgd_comm *const comm = s->plan.members.comm;
+    me->stream = UNDER_WAY;
+    return (dsgd_await){
+        .kind = DSGD_AWAIT_SENDRECV,
+        .amount = s->nccl.bytes,
+        .exchange = {.out = dsgd_channel_mailbox(me->channel, me->rank, me->to, comm),
+                     .in = dsgd_channel_mailbox(me->channel, me->from, me->rank, comm),
+                     .started_s = &me->started_s}};
+}
+
+/** The stream has come; whose is the last tells the others when all end. */
+static void end_stream(dsgd_schedule *s, struct member *me)
+{
+    const double now_s = dsgd_now_s();
+    const int here = dsgd_cluster_host(me->rank, s->lane);
+    const double hop_s =
+        dsgd_greater(dsgd_route_of(here, dsgd_cluster_host(me->to, s->lane)).latency_s,
+                     dsgd_route_of(dsgd_cluster_host(me->from, s->lane), here).latency_s);
+    me->stream = NOT_SENT;
+    dsgd_count_timed_by(me->channel->worker->engine, false);
+    s->nccl.passed_s = dsgd_greater(s->nccl.passed_s, now_s - hop_s);
+    if (--s->nccl.n_left > 0)
+        return;
+    end_streams(s, dsgd_greater(now_s, s->nccl.passed_s + s->nccl.latency_s));
+    for (int i = 0; i < s->plan.n; i++)
+        if (&s->member[i] != me)
+            dsgd_semaphore_post(s->member[i].channel->semaphore);
+}
+
+/**
+ * Counts the streams if they have passed by an instant: of each member one to the next, and what
+ * NICs have carried.
+ */
+static void count_streams(turn *t, const dsgd_schedule *s)
+{
+    const double bytes = dsgd_plan_stream_bytes(&s->plan);
+    if (s->nccl.end_s > t->until_s)
+        return;
+    dsgd_count_messages(t->engine, (uint64_t)s->plan.n, bytes);
+    for (int i = 0; i < s->plan.n; i++) {
+        const struct member *const m = &s->member[i];
+        dsgd_worker *const w = m->channel->worker;
+        const int next = s->member[(i + 1) % s->plan.n].rank;
+        const int host = dsgd_cluster_host(m->rank, s->lane);
+        const int next_host = dsgd_cluster_host(next, s->lane);
+        dsgd_observe_computed(t->engine, m->rank, next, bytes, s->nccl.since_s, s->nccl.end_s);
+        if (m->to >= 0)
+            dsgd_count_carried(t->engine, host, dsgd_cluster_host(m->to, s->lane),
+                               s->nccl.nic_bytes);
+        if (dsgd_platform_same_island(t->engine->config->platform, t->engine->carriers[host].place,
+                                      t->engine->carriers[next_host].place))
+            dsgd_count_carried(t->engine, host, next_host, s->nccl.gpu_bytes);
+        dsgd_count_communication_by(w, s->nccl.since_s, s->nccl.end_s + decoding_s(w, &s->plan));
+    }
+    t->last_s = dsgd_greater(t->last_s, s->nccl.end_s);
+}
+
+/**
+ * Follows the members from their arrivals to their ends, which are in state->at_s then. Where
+ * @p counts, counts what has passed by @p until_s.
+ */
+static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, double until_s)
+{
+    struct dsgd_analytic *const state = engine->analytic;
+    turn t = {engine, counts, until_s, 0, 0};
+    if (s->plan.how == DSGD_COLLECTIVE_NCCL) {
+        count_streams(&t, s);
+        return t.last_s;
+    }
+    find_members(engine, s);
+    for (int i = 0; i < s->plan.n; i++)
+        state->at_s[i] = s->member[i].arrived_s;
+    for (int round = 0; round < s->plan.n_rounds; round++) {
+        const int bit = dsgd_plan_bit(&s->plan, round);
+        t.n_sent = 0;
+        const dsgd_phase phase =
+            bit > 0 ? follow_pairs(&t, &s->plan, round, bit) : follow_parts(&t, &s->plan, round);
+        dsgd_count_messages(engine, t.n_sent, phase.bytes);
+        double *const swapped = state->at_s;
+        state->at_s = state->next_s;
+        state->next_s = swapped;
+    }
+    return t.last_s;
+}
+
+/* --- schedules under way ---------------------------------------------------------------------- */
+
+/** Counts and frees those at whose turn all members have ended. */
+static void count_ended(dsgd_engine *engine)
+{
+    struct dsgd_analytic *const state = engine->analytic;
+    for (dsgd_schedule *s;
+         (s = TAILQ_FIRST(&state->complete)) != NULL && s->n_ended == s->plan.n;) {
+        if (!s->counted) {
+            follow(engine, s, true, DBL_MAX);
+            for (int i = 0; i < s->plan.n; i++)
+                dsgd_count_later_end(&engine->workers[s->member[i].rank]);
+        }
+        TAILQ_REMOVE(&state->complete, s, in);
+        dsgd_comm_release(engine, s->plan.members.comm);
+        dsgd_run_free(s);
+    }
+}
+
+double dsgd_end_of_analytic_collectives_s(dsgd_engine *engine, double until_s)
+{
+    const struct dsgd_analytic *const state = engine->analytic;
+    double last_s = 0;
+    if (state == NULL)
+        return last_s;
+    dsgd_schedule *const lists[] = {TAILQ_FIRST(&state->complete), TAILQ_FIRST(&state->gathering)};
+    for (int i = 0; i < 2; i++)
+        for (dsgd_schedule *s = lists[i]; s != NULL; s = TAILQ_NEXT(s, in))
+            if (!s->counted) {
+                s->counted = true;
+                last_s = dsgd_greater(last_s, follow(engine, s, true, until_s + same_instant_s));
+            }
+    for (int i = 0; i < engine->n_workers; i++)
+        while (engine->workers[i].n_uncounted > 0)
+            dsgd_count_later_end(&engine->workers[i]);
+    return last_s;
+}
+
+/* --- the members ------------------------------------------------------------------------------ */
+
+static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan, int lane)
+{
+    dsgd_schedule *const s =
+        dsgd_run_alloc(engine, sizeof *s + (size_t)plan->n * sizeof s->member[0]);
+    s->plan = *plan;
+    s->lane = lane;
+    for (int i = 0; i < plan->n; i++)
+        s->member[i] = (struct member){.rank = dsgd_members_rank(&plan->members, i),
+                                       .arrived_s = INFINITY,
+                                       .to = -1,
+                                       .from = -1};
+    s->nccl.end_s = INFINITY;
+    dsgd_comm_retain(plan->members.comm);
+    TAILQ_INSERT_HEAD(&state_of(engine)->gathering, s, in);
+    return s;
+}
+
+/** All have arrived: tells each when it ends. */
+static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
+{
+    struct dsgd_analytic *const state = engine->analytic;
+    TAILQ_REMOVE(&state->gathering, s, in);
+    TAILQ_INSERT_TAIL(&state->complete, s, in);
+    if (s->plan.how == DSGD_COLLECTIVE_NCCL) {
+        begin_streams(engine, s);
+    } else {
+        follow(engine, s, false, 0);
+        for (int i = 0; i < s->plan.n; i++)
+            s->member[i].end_s = state->at_s[i];
+    }
+    for (int i = 0; i < s->plan.n; i++) /* others may change the state meanwhile */
+        if (s->member[i].rank != last_rank)
+            dsgd_semaphore_post(s->member[i].channel->semaphore);
+}
+
+dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
+                               dsgd_schedule **meeting)
+{
+    dsgd_worker *const w = channel->worker;
+    dsgd_schedule *const s =
+        *meeting != NULL ? *meeting : new_schedule(w->engine, plan, channel->steps.lane);
+    channel->schedule = s;
+    channel->member = dsgd_members_index(&plan->members, w->node.rank);
+    s->member[channel->member].channel = channel;
+    s->member[channel->member].arrived_s = dsgd_now_s();
+    const bool last = ++s->n_arrived == plan->n;
+    *meeting = last ? NULL : s;
+    w->n_uncounted++; /* until count_ended(), or the end of the run */
+    if (plan->how == DSGD_COLLECTIVE_NCCL)
+        dsgd_gpu_has_collectives(w, 1);
+    if (!last)
+        return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
+    complete(w->engine, s, w->node.rank);
+    return dsgd_analytic_next(channel);
+}
+
+dsgd_await dsgd_analytic_next(dsgd_channel *channel)
+{
+    struct member *const me = &channel->schedule->member[channel->member];
+    if (me->stream == WAITS)
+        return begin_stream(channel->schedule, me);
+    if (me->stream == UNDER_WAY)
+        end_stream(channel->schedule, me);
+    if (me->end_s == INFINITY)
+        return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
+    const double left_s = me->end_s - dsgd_now_s();
+    me->end_s = -INFINITY; /* not again: rounding may leave some of it */
+    if (left_s > 0)
+        return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
+    if (channel->schedule->plan.how == DSGD_COLLECTIVE_NCCL)
+        dsgd_gpu_has_collectives(channel->worker, -1);
+    channel->schedule->n_ended++;
+    channel->schedule = NULL;
+    count_ended(channel->worker->engine);
+    return (dsgd_await){DSGD_AWAIT_NOTHING};
+}

@@ -1,0 +1,105 @@
+/**
+ * @file quorum.c
+ * Collectives of those who are there, under `failures: policy: quorum`. Whose messages one is made
+ * of is decided when the first of them begins: all but those who are known to have failed.
+ *
+ * A worker that is away follows the others step by step, computes and contributes nothing, and gets
+ * the sums: so it has what it would copy from a live worker when it comes back. It is waited for
+ * until its failure is known; then its part is carried out with nothing in it, which takes as long
+ * as to begin the collective anew without it. Who fails once its part has begun has sent it.
+ */
+#include "sim/exchange/channels.h"
+#include "sim/exchange/reductions.h"
+#include "sim/failures/failures.h"
+
+static bool takes_part(const dsgd_worker *w, const dsgd_reduction *r, int index)
+{
+    return r->contribution[index].queued || w->presence != DSGD_DOWN ||
+           dsgd_now_s() < dsgd_known_s(w);
+}
+
+void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *r)
+{
+    if (!engine->by_quorum || r->decided)
+        return;
+    r->decided = true;
+    int *const ranks = dsgd_xcalloc((size_t)r->n_members, sizeof *ranks);
+    int n = 0;
+    for (int i = 0; i < r->n_members; i++) {
+        const int rank = dsgd_members_rank(&r->members, i);
+        if (takes_part(&engine->workers[rank], r, i))
+            ranks[n++] = rank;
+    }
+    if (n < r->n_members)
+        r->quorum = dsgd_comm_among(engine, ranks, n);
+    for (int i = 0; i < n; i++) {
+        dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, ranks[i])];
+        if (c->held != NULL)
+            dsgd_channel_add(&engine->workers[ranks[i]], c->held);
+        c->held = NULL;
+    }
+    free(ranks);
+}
+
+bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *r, dsgd_job *job)
+{
+    if (!w->engine->by_quorum)
+        return false;
+    const bool takes = r->decided
+                           ? r->quorum == NULL || dsgd_comm_index(r->quorum, w->node.rank) >= 0
+                           : w->presence != DSGD_DOWN;
+    dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
+    c->queued = takes;
+    if (takes)
+        return false;
+    c->held = job;
+    r->n_held++;
+    if (r->over || r->n_held == r->n_members) { /* nobody of a row is left */
+        r->over = false;
+        dsgd_quorum_over(w->engine, r);
+    }
+    return true;
+}
+
+bool dsgd_quorum_gave_nothing(const dsgd_engine *engine, const dsgd_reduction *r)
+{
+    return engine->by_quorum && r->n_counting == 0;
+}
+
+double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *r)
+{
+    if (w->presence == DSGD_HERE || !w->engine->by_quorum)
+        return 0;
+    dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
+    const bool away = !c->counts && !c->started;
+    const double known_s = away && w->presence == DSGD_DOWN ? dsgd_known_s(w) : 0;
+    if (known_s > dsgd_now_s())
+        return known_s - dsgd_now_s();
+    if (away) {
+        int *const ranks = dsgd_xcalloc((size_t)r->n_members, sizeof *ranks);
+        for (int i = 0; i < r->n_members; i++)
+            ranks[i] = dsgd_members_rank(&r->members, i);
+        dsgd_others_waited_for(w, ranks, r->n_members);
+        free(ranks);
+    }
+    return 0;
+}
+
+void dsgd_quorum_over(dsgd_engine *engine, dsgd_reduction *r)
+{
+    if (!engine->by_quorum || r->over)
+        return;
+    r->over = true;
+    for (int i = 0; i < r->n_members; i++) {
+        dsgd_contribution *const c = &r->contribution[i];
+        if (c->held == NULL)
+            continue;
+        dsgd_worker *const w = &engine->workers[dsgd_members_rank(&r->members, i)];
+        if (c->held->again)
+            dsgd_channel_add(w, c->held);
+        else
+            dsgd_job_finish(c->held);
+        c->held = NULL;
+        dsgd_work_wake(w);
+    }
+}

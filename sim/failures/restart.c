@@ -1,0 +1,240 @@
+/**
+ * @file restart.c
+ * All workers restart from a checkpoint when one fails. Nothing of it is simulated but its time:
+ * steps that are done again have the same draws, so they take as long and give the same values as
+ * the first time. The simulation goes through each of them once, in seconds of progress;
+ * engine->away_s is what has passed besides. What a failure does at its time, and what all have
+ * cost at the end.
+ */
+#include "sim/failures/failures.h"
+
+#include "sim/hybrid/stage_hosts.h"
+#include "sim/observe/observe.h"
+#include "sim/result.h"
+#include "sim/run.h"
+
+/**
+ * Tells a timeline for what all have stood still: @p worker has failed (-1: a checkpoint), and what
+ * has been added to @p before.
+ */
+static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failing_times *before)
+{
+    const dsgd_failing_times *const now = &engine->result->failures;
+    const struct {
+        const char *cause;
+        double s;
+    } parts[] = {{"detect", now->detect_s - before->detect_s},
+                 {"repair", now->repair_s - before->repair_s},
+                 {"restart", now->restart_s - before->restart_s},
+                 {"lost", now->lost_s - before->lost_s},
+                 {"checkpoint", now->checkpoint_s - before->checkpoint_s}};
+    const dsgd_timeline *const t = engine->timeline;
+    if (t == NULL || !t->opened || t->ended != NULL)
+        return;
+    char *text = worker < 0 ? dsgd_xstrdup("all write") : dsgd_xprintf("worker %d fails", worker);
+    for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+        if (parts[k].s > 0)
+            dsgd_append(&text, ", %s %.4g s", parts[k].cause, parts[k].s);
+    int first = 0; /* of those who are shown */
+    while (!t->chosen[first])
+        first++;
+    dsgd_timeline_mark(&engine->workers[first],
+                       (dsgd_span){DSGD_SPAN_OF_HOST(STOPPED), .verb = text});
+}
+
+/** Adds to @p cause until @p until_s of all time. False: `until: seconds` comes first. */
+static bool spend(const dsgd_engine *engine, double *cause, double *all_s, double until_s)
+{
+    const double bound_s = engine->config->until.seconds;
+    const bool is_over = bound_s > 0 && until_s >= bound_s;
+    const double end_s = is_over ? bound_s : until_s;
+    *cause += end_s - *all_s;
+    *all_s = end_s;
+    return !is_over;
+}
+
+/** From a failure at *all_s until all work again. False: the run is over. */
+static bool bring_back(dsgd_engine *engine, double *all_s)
+{
+    struct dsgd_failing *const f = engine->failing;
+    dsgd_failing_times *const times = &engine->result->failures;
+    for (bool fails = true; fails;) {
+        const double known_s = f->next.down_s + f->config.detect_s;
+        dsgd_failure last =
+            dsgd_next_failure(engine); /* of those that are down, the one who is back last */
+        while (f->next.down_s < INFINITY && f->next.down_s <= fmax(known_s, last.up_s) &&
+               f->in_a_row < DSGD_MOST_IN_A_ROW) {
+            const dsgd_failure failure = dsgd_next_failure(engine);
+            last = failure.up_s > last.up_s ? failure : last;
+        }
+        if (!spend(engine, &times->detect_s, all_s, known_s))
+            return false;
+        if (isinf(last.up_s) && !(engine->config->until.seconds > 0))
+            return dsgd_give_up_run(
+                engine, *all_s,
+                dsgd_xprintf("worker %d is never repaired; give repair a time, or until "
+                             "seconds",
+                             dsgd_failed_worker(engine, &last)));
+        if (f->in_a_row >= DSGD_MOST_IN_A_ROW)
+            return dsgd_give_up_run(
+                engine, *all_s,
+                "100,000 failures have come without a step between: mtbf by the number "
+                "of workers is less than detect, repair, restart and the steps from one "
+                "checkpoint to the next take");
+        if (!spend(engine, &times->repair_s, all_s, fmax(known_s, last.up_s)))
+            return false;
+        const double ready_s = *all_s + f->config.restart_s + f->cost_s;
+        fails = f->next.down_s < ready_s;
+        if (!spend(engine, &times->restart_s, all_s, fmin(f->next.down_s, ready_s)))
+            return false;
+    }
+    return true;
+}
+
+/** A failure at *all_s: until what was done since the last checkpoint is done again, or the next
+ * one. */
+static bool restart(dsgd_engine *engine, double *all_s)
+{
+    struct dsgd_failing *const f = engine->failing;
+    const double now_s = dsgd_now_s();
+    const dsgd_failing_times before = engine->result->failures;
+    const int worker = dsgd_failed_worker(engine, &f->next);
+    if (f->written_s <= now_s)
+        f->saved_s = f->snapshot_s;
+    bool goes_on = bring_back(engine, all_s);
+    const double done_s = *all_s + now_s - f->saved_s;
+    if (goes_on && f->next.down_s >= done_s)
+        f->in_a_row = 0;
+    goes_on = goes_on &&
+              spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s));
+    tell_stop(engine, worker, &before);
+    return goes_on;
+}
+
+/** Whether the next failure is known, and leaves time for a checkpoint that has not been begun for
+ * it. */
+static bool has_notice(const dsgd_engine *engine)
+{
+    const struct dsgd_failing *const f = engine->failing;
+    const double all_s = dsgd_now_s() + engine->away_s;
+    return f->noticed_s != f->next.down_s && all_s >= f->next.down_s - f->config.notice_s &&
+           all_s + f->cost_s <= f->next.down_s;
+}
+
+void dsgd_failing_step(dsgd_engine *engine)
+{
+    struct dsgd_failing *const f = engine->failing;
+    const double now_s = dsgd_now_s();
+    if (!dsgd_all_restart(engine) || engine->steps_total % engine->n_workers != 0)
+        return;
+    if (f->written_s <= now_s) {
+        f->saved_s = f->snapshot_s;
+        f->written_s = INFINITY;
+    }
+    const dsgd_checkpoint *const c = &f->config.checkpoint;
+    const int64_t step = engine->steps_total / engine->n_workers;
+    const bool by_steps = c->interval_s <= 0 && c->every > 0, by_notice = has_notice(engine);
+    if (f->written_s < INFINITY ||
+        !(by_notice || (by_steps ? step % c->every == 0 : now_s - f->begun_s >= f->interval_s)))
+        return;
+    if (by_notice)
+        f->noticed_s = f->next.down_s;
+    f->begun_s = now_s;
+    if (!c->blocking) {
+        f->snapshot_s = now_s;
+        f->written_s = now_s + f->cost_s;
+        return;
+    }
+    double *const cause = &engine->result->failures.checkpoint_s;
+    dsgd_failing_times before = engine->result->failures;
+    double all_s = now_s + engine->away_s;
+    bool over = false;
+    for (int64_t tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
+        over = tries >= DSGD_MOST_IN_A_ROW
+                   ? !dsgd_give_up_run(
+                         engine, all_s,
+                         "100,000 failures have come while one checkpoint was written: mtbf by "
+                         "the number of workers is less than it takes")
+                   : !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
+    over = over || !spend(engine, cause, &all_s, all_s + f->cost_s);
+    before.lost_s = engine->result->failures.lost_s; /* of failures meanwhile, which are told */
+    before.detect_s = engine->result->failures.detect_s;
+    before.repair_s = engine->result->failures.repair_s;
+    before.restart_s = engine->result->failures.restart_s;
+    if (f->cost_s > 0)
+        tell_stop(engine, -1, &before);
+    engine->away_s = all_s - now_s;
+    f->saved_s = now_s;
+    if (over)
+        dsgd_finish(engine);
+    else if (f->cost_s > 0)
+        dsgd_semaphore_post(engine->end_semaphore); /* the clock waits for less progress now */
+}
+
+/* --- the clock, and the end ------------------------------------------------------------------- */
+
+double dsgd_failing_until_s(const dsgd_engine *engine)
+{
+    const double bound_s = engine->config->until.seconds;
+    const double end_s = bound_s > 0 ? bound_s : INFINITY;
+    const bool fails = engine->goes_on || dsgd_all_restart(engine);
+    return (fails ? fmin(end_s, engine->failing->next.down_s) : end_s) - engine->away_s;
+}
+
+bool dsgd_failing_come(dsgd_engine *engine)
+{
+    const double bound_s = engine->config->until.seconds;
+    if (engine->failing == NULL || (bound_s > 0 && bound_s <= engine->failing->next.down_s))
+        return true;
+    if (engine->goes_on) {
+        struct dsgd_failing *const f = engine->failing;
+        f->in_a_row = f->steps == engine->steps_total ? f->in_a_row : 0;
+        f->steps = engine->steps_total;
+        dsgd_go_down(engine);
+        if (engine->by_quorum && dsgd_live_peer(&engine->workers[0]) < 0 &&
+            engine->workers[0].presence != DSGD_HERE)
+            return !dsgd_give_up_run(engine, dsgd_now_s(),
+                                     "no worker is left that has the state; give policy: restart");
+        return f->in_a_row >= DSGD_MOST_IN_A_ROW &&
+               !dsgd_give_up_run(
+                   engine, dsgd_now_s(),
+                   "100,000 failures have come without a step between: mtbf by the number of "
+                   "workers is too short");
+    }
+    double all_s = dsgd_now_s() + engine->away_s;
+    const bool over = !restart(engine, &all_s);
+    engine->away_s = all_s - dsgd_now_s();
+    return over;
+}
+
+void dsgd_failing_sum_up(dsgd_engine *engine)
+{
+    for (int i = 0; i < engine->n_workers; i++)
+        if (engine->workers[i].presence != DSGD_HERE)
+            dsgd_presence_set(&engine->workers[i], engine->workers[i].presence);
+    dsgd_run_result *const result = engine->result;
+    dsgd_failing_times *const times = &result->failures;
+    const double progress_s = result->virtual_s;
+    if (!engine->goes_on && !dsgd_all_restart(engine)) {
+        times->lost_s = times->detect_s = times->repair_s = times->restart_s = NAN;
+        times->checkpoint_s = NAN;
+        dsgd_peers_sum_up(engine);
+        return;
+    }
+    result->virtual_s += engine->away_s;
+    dsgd_peers_sum_up(engine);
+    result->samples_per_s *= progress_s / result->virtual_s;
+    result->step_mean_s *= result->virtual_s / progress_s;
+    const double at_work =
+        dsgd_all_restart(engine) ? (progress_s + times->lost_s) / result->virtual_s : 1;
+    for (int i = -1; i < engine->n_workers; i++) {
+        dsgd_time_shares *const shares = i < 0 ? &result->shares : &result->worker_shares[i];
+        shares->compute *= at_work;
+        shares->communicate *= at_work;
+        shares->lost *= at_work;
+        shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
+    }
+    times->goodput = 1 - (times->lost_s + times->detect_s + times->repair_s + times->restart_s +
+                          times->checkpoint_s) /
+                             result->virtual_s;
+}

@@ -1,0 +1,282 @@
+/**
+ * @file inside.c
+ * Messages between the hosts of one worker, by closed forms of the platform: the hosts of a stage
+ * send at once, and nobody else. A micro-batch's activations are divided among all hosts of a
+ * stage, on both sides (sequence parallelism); sums and gathers are collectives of the run's
+ * library, of all groups of a stage at once. Of peers each sends whole micro-batches to all of the
+ * next stage, evenly, and they are taken to send to one each at once; a stage's gradient is summed
+ * over them at the end of a job.
+ */
+#include "sim/exchange/analytic.h"
+#include "sim/exchange/plan.h"
+#include "sim/hybrid/stage_hosts.h"
+#include "sim/network/nodes.h"
+#include "traces/closed_form.h"
+
+/** One worker. */
+typedef struct inside {
+    dsgd_engine *engine;
+    dsgd_worker *worker;
+    dsgd_nodes *nodes; /* of NCCL's collectives */
+    dsgd_ends *flows; /* [n_hosts] of a message or round, by places */
+    int *chosen; /* [n_hosts] of a collective, hosts of the cluster */
+} inside;
+
+/** Of a worker's hosts: of a stage, a shard and a place in the tensor group. */
+static int host_of(const inside *in, int stage, int shard, int tensor)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    return dsgd_cluster_host(in->worker->host,
+                             (stage * g->n_shards + shard) * g->n_tensor + tensor);
+}
+
+static int place_of(const inside *in, int stage, int beside)
+{
+    const int host = host_of(in, stage, 0, beside);
+    return in->engine->carriers[host].place;
+}
+
+/** From each host of a stage to that of another, and back where @p both. */
+static double message_s(const inside *in, int from, int to, double bytes, bool both)
+{
+    const dsgd_platform *const platform = in->engine->config->platform;
+    const int n = in->engine->replica->n_beside, of_group = n / in->engine->replica->n_peers;
+    size_t n_flows = 0;
+    for (int i = 0; i < n * (both ? 2 : 1); i++, n_flows++) {
+        in->flows[n_flows].from = place_of(in, i < n ? from : to, i % n);
+        in->flows[n_flows].to = place_of(in, i < n ? to : from, i % n);
+    }
+    bytes /= of_group;
+    return bytes <= 0 ? 0
+                      : dsgd_closed_form_flows_s(platform, n_flows, in->flows, bytes) +
+                            dsgd_platform_message_s(platform, bytes);
+}
+
+/** A collective of a stage's tensor groups, or else of the hosts that have the same place in these,
+ * all at once. */
+typedef struct collective {
+    int stage;
+    bool of_tensor;
+    dsgd_part part;
+    double bytes;
+} collective;
+
+static int member_of(const inside *in, const collective *c, int group, int index)
+{
+    return c->of_tensor ? host_of(in, c->stage, group, index) : host_of(in, c->stage, index, group);
+}
+
+/** Chooses the members of a group. Returns their number. */
+static int choose_group(const inside *in, const collective *c, int group)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const int n = c->of_tensor ? g->n_tensor : g->n_shards;
+    for (int i = 0; i < n; i++)
+        in->chosen[i] = member_of(in, c, group, i);
+    return n;
+}
+
+/** Over NICs that the stage's groups share, so many streams at once on each. */
+static double streams_per_nic(const inside *in, const collective *c, const dsgd_nccl_shape *group)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const int n_groups = c->of_tensor ? g->n_shards : g->n_tensor;
+    for (int i = 0; i < g->n_beside; i++)
+        in->chosen[i] = host_of(in, c->stage, 0, i);
+    const dsgd_nccl_shape all = dsgd_nodes_shape(in->nodes, in->chosen, g->n_beside);
+    return fmax(1, (double)n_groups * group->n_nodes * group->nics / (all.n_nodes * all.nics));
+}
+
+static double nccl_s(const inside *in, const collective *c)
+{
+    const int n = choose_group(in, c, 0);
+    dsgd_nccl_shape shape = dsgd_nodes_shape(in->nodes, in->chosen, n);
+    if (shape.n_nodes > 1)
+        shape.nic_bytes_per_s /= streams_per_nic(in, c, &shape);
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(
+        &in->engine->config->platform->nccl, &shape,
+        c->part == DSGD_ALLREDUCE ? DSGD_NCCL_ALLREDUCE : DSGD_NCCL_SHARES, c->bytes);
+    return dsgd_nccl_s(&cost, c->bytes);
+}
+
+static double collective_s(const inside *in, collective c)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const int n = c.of_tensor ? g->n_tensor : g->n_shards;
+    const int n_groups = g->n_beside / n;
+    const dsgd_plan plan = dsgd_plan_of(dsgd_way_of(in->engine->config, false), c.part, n, c.bytes);
+    double seconds = 0;
+    if (n == 1 || c.bytes <= 0)
+        return 0;
+    if (plan.how == DSGD_COLLECTIVE_NCCL)
+        return nccl_s(in, &c);
+    for (int round = 0; round < plan.n_rounds; round++) {
+        size_t n_flows = 0;
+        double bytes = 0, cost_s = 0;
+        for (int i = 0; i < n; i++) {
+            const dsgd_phase phase = dsgd_plan_phase(&plan, round, i);
+            cost_s = fmax(
+                cost_s, phase.to < 0 && phase.from < 0 ? 0 : dsgd_phase_cost_s(in->worker, &phase));
+            bytes = fmax(bytes, phase.bytes);
+            for (int k = 0; k < n_groups && phase.to >= 0; k++, n_flows++) {
+                in->flows[n_flows].from = in->engine->carriers[member_of(in, &c, k, i)].place;
+                in->flows[n_flows].to = in->engine->carriers[member_of(in, &c, k, phase.to)].place;
+            }
+        }
+        seconds += cost_s + dsgd_closed_form_flows_s(in->engine->config->platform, n_flows,
+                                                     in->flows, bytes);
+    }
+    return seconds;
+}
+
+/** From the next of a stage's peers to its first, all of its state. */
+static double copy_s(const inside *in, int d)
+{
+    const dsgd_platform *const platform = in->engine->config->platform;
+    const double bytes = dsgd_peers_state_bytes(in->engine, d);
+    in->flows[0] = (dsgd_ends){place_of(in, d, 1), place_of(in, d, 0)};
+    return dsgd_closed_form_flows_s(platform, 1, in->flows, bytes) +
+           dsgd_platform_message_s(platform, bytes);
+}
+
+static void cost_stage(const inside *in, int d)
+{
+    const dsgd_engine *const engine = in->engine;
+    const dsgd_replica *const g = engine->replica;
+    const dsgd_replica_costs *const costs = &in->worker->inside->costs;
+    const double micro_batch_bytes =
+        g->inner->activation_bytes / (double)g->pipeline->shape.n_micro_batches;
+    const double model_bytes = engine->bytes * g->share[d];
+    const double job_bytes = model_bytes / (double)g->pipeline->shape.n_jobs;
+    const double layer_bytes = job_bytes / g->layers[d] / g->n_tensor;
+    const int next = (d + 1) % g->n_stages;
+    costs->message_s[d] = next == d ? 0 : message_s(in, d, next, micro_batch_bytes, false);
+    costs->sum_s[d] =
+        collective_s(in, (collective){d, true, DSGD_ALLREDUCE, micro_batch_bytes / g->n_shards});
+    if (g->n_peers > 1) {
+        costs->merge_s[d] = collective_s(in, (collective){d, false, DSGD_ALLREDUCE, job_bytes});
+        costs->copy_s[d] = copy_s(in, d);
+        return;
+    }
+    costs->gather_s[d] = collective_s(in, (collective){d, false, DSGD_ALLGATHER, layer_bytes});
+    costs->scatter_s[d] =
+        collective_s(in, (collective){d, false, DSGD_REDUCE_SCATTER, layer_bytes});
+    const int other = g->n_stages - 1 - d;
+    if (g->pipeline->weights > 1 && other != d)
+        costs->merge_s[d] = message_s(in, d, other, job_bytes, true);
+}
+
+/* --- what passes in a step -------------------------------------------------------------------- */
+
+/** Of worker's host to another of its hosts; nothing if that is the same. */
+static void add_stream(const inside *in, int from, int to, double bytes)
+{
+    const dsgd_engine *const engine = in->engine;
+    dsgd_replica_state *const m = in->worker->inside;
+    if (from == to || bytes <= 0)
+        return;
+    const bool within = dsgd_platform_same_island(
+        engine->config->platform, engine->carriers[from].place, engine->carriers[to].place);
+    m->streams = dsgd_xrealloc(m->streams, m->n_streams + 1, sizeof *m->streams);
+    m->streams[m->n_streams++] =
+        (dsgd_inner_stream){.from = from, .to = to, .on_wires = !within, .bytes = bytes};
+}
+
+/** To the next of the chosen hosts on the node of the i-th. */
+static void add_within(const inside *in, int n, int i, double bytes)
+{
+    const dsgd_carrier *const carriers = in->engine->carriers;
+    const int here = in->chosen[i];
+    int next = (i + 1) % n;
+    while (next != i &&
+           !dsgd_platform_same_island(in->engine->config->platform, carriers[here].place,
+                                      carriers[in->chosen[next]].place))
+        next = (next + 1) % n;
+    add_stream(in, here, in->chosen[next], bytes);
+}
+
+/**
+ * What a group's ring sends, so many bytes from each to the next. NCCL makes as many rings as a
+ * node has NICs: each has a part of the bytes, enters and leaves every node by another NIC, and
+ * goes through all its GPUs meanwhile.
+ */
+static void add_ring(const inside *in, const collective *c, int group)
+{
+    const int n = choose_group(in, c, group);
+    dsgd_nccl_shape shape = {.n_nodes = 1};
+    if (in->nodes != NULL)
+        shape = dsgd_nodes_shape(in->nodes, in->chosen, n);
+    for (int i = 0; i < n && c->bytes > 0; i++) {
+        int to = in->chosen[(i + 1) % n], from = -1;
+        if (shape.n_nodes > 1)
+            dsgd_nodes_stream(in->nodes, in->chosen[i], &to, &from);
+        if (to >= 0)
+            add_stream(in, in->chosen[i], to, shape.n_nodes > 1 ? c->bytes / shape.nics : c->bytes);
+        if (shape.n_nodes > 1 && shape.n_nodes < n)
+            add_within(in, n, i, c->bytes * (1 - (double)shape.n_nodes / n));
+    }
+}
+
+/** For sums and gathers of a stage; of peers for the one sum. */
+static void add_rings(const inside *in, int d)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const double n = g->n_tensor, s = g->n_shards;
+    const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
+    const dsgd_pipeline_shape *const shape = &g->pipeline->shape;
+    const int64_t passes = 3 * shape->n_micro_batches / shape->n_jobs; /* of each layer */
+    const double gathers =
+        (g->n_peers > 1 ? 2 : (double)passes) * (s - 1) / s * in->engine->bytes * g->share[d] / n;
+    for (int k = 0; k < g->n_shards; k++)
+        add_ring(in, &(collective){.stage = d, .of_tensor = true, .bytes = sums}, k);
+    for (int k = 0; k < g->n_tensor; k++)
+        add_ring(in, &(collective){.stage = d, .of_tensor = false, .bytes = gathers}, k);
+}
+
+/** Micro-batches forward and their gradients backward, and what is merged. */
+static void add_streams(const inside *in, int d, int shard, int tensor)
+{
+    const dsgd_replica *const g = in->engine->replica;
+    const double all = g->inner->activation_bytes;
+    const double model_bytes = in->engine->bytes * g->share[d];
+    const int here = host_of(in, d, shard, tensor);
+    /* Parts that are followed by one on the next host. */
+    const size_t borders =
+        (g->n_parts_each + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
+    for (int p = 0; p < g->n_peers; p++) { /* round about from its own place */
+        const int next = host_of(in, (d + 1) % g->n_stages, (shard + p) % g->n_shards, tensor);
+        const double bytes = all / g->n_beside / g->n_peers * (double)borders;
+        add_stream(in, here, next, bytes);
+        add_stream(in, next, here, bytes);
+    }
+    if (g->pipeline->weights > 1)
+        add_stream(in, here, host_of(in, g->n_stages - 1 - d, shard, tensor),
+                   model_bytes / g->n_beside);
+}
+
+void dsgd_inside_cost(dsgd_engine *engine)
+{
+    const dsgd_replica *const g = engine->replica;
+    const dsgd_platform *const platform = engine->config->platform;
+    if (g == NULL)
+        return;
+    const size_t n = 2 * (size_t)g->n_hosts;
+    inside in = {.engine = engine,
+                 .flows = dsgd_run_alloc(engine, n * sizeof *in.flows),
+                 .chosen = dsgd_run_alloc(engine, n * sizeof *in.chosen)};
+    if (platform->library != DSGD_LIBRARY_MPI)
+        in.nodes = dsgd_nodes_new(platform, dsgd_cluster_places(), dsgd_n_hosts(engine));
+    for (int w = 0; w < engine->n_workers; w++) {
+        in.worker = &engine->workers[w];
+        for (int d = 0; d < g->n_stages; d++)
+            cost_stage(&in, d);
+        for (int d = 0; d < g->n_stages; d++)
+            add_rings(&in, d);
+        for (int i = 0; i < g->n_hosts; i++)
+            add_streams(&in, i / g->n_beside, i % g->n_beside / g->n_tensor, i % g->n_tensor);
+        for (size_t i = 0; i < in.worker->inside->n_streams && g->inner->contention; i++)
+            engine->inner_on_wires |= in.worker->inside->streams[i].on_wires;
+    }
+    dsgd_run_free(in.flows);
+    dsgd_run_free(in.chosen);
+}

@@ -1,0 +1,336 @@
+/**
+ * @file schedule.c
+ * Each kind says the order of each host's tasks; from these orders follows one order of all tasks
+ * in which nothing waits for what comes later, so that times are one pass over it.
+ */
+#include "sim/hybrid/schedule.h"
+#include "sim/hybrid/swarm.h"
+
+enum { MOST_TASKS = 10000000 };
+
+static bool is_two_way(dsgd_pipeline_kind kind)
+{
+    return kind == DSGD_PIPELINE_GEMS || kind == DSGD_PIPELINE_CHIMERA;
+}
+
+static int64_t slots_of(const dsgd_pipeline_shape *shape)
+{
+    return is_two_way(shape->kind)                    ? 2
+           : shape->kind == DSGD_PIPELINE_INTERLEAVED ? shape->n_chunks
+                                                      : 1;
+}
+
+dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *error)
+{
+    const int64_t stages = shape->n_stages, micro_batches = shape->n_micro_batches;
+    if (stages < 1 || micro_batches < 1)
+        return dsgd_refuse(error,
+                           "a pipeline has at least 1 stage and 1 micro-batch, not %jd and %jd",
+                           (intmax_t)stages, (intmax_t)micro_batches);
+    if (is_two_way(shape->kind) && (stages < 2 || micro_batches < 2 ||
+                                    (shape->kind == DSGD_PIPELINE_CHIMERA && stages % 2 != 0)))
+        return dsgd_refuse(error,
+                           "%s has two pipelines in opposite directions: 2 stages or more "
+                           "(chimera: an even number) and 2 micro-batches or more, not %jd and %jd",
+                           dsgd_pipeline_words[shape->kind], (intmax_t)stages,
+                           (intmax_t)micro_batches);
+    if (shape->kind == DSGD_PIPELINE_INTERLEAVED &&
+        (shape->n_chunks < 1 || micro_batches % stages != 0))
+        return dsgd_refuse(error,
+                           "interleaved needs 1 chunk or more and a multiple of its %jd stages as "
+                           "micro-batches, not %jd and %jd",
+                           (intmax_t)stages, (intmax_t)shape->n_chunks, (intmax_t)micro_batches);
+    if (shape->n_jobs > 1 && micro_batches % shape->n_jobs != 0)
+        return dsgd_refuse(error, "%jd jobs do not divide %jd micro-batches",
+                           (intmax_t)shape->n_jobs, (intmax_t)micro_batches);
+    const int64_t each = dsgd_at_least_one(shape->n_peers) * slots_of(shape);
+    if (3.0 * (double)stages * (double)micro_batches * (double)each > MOST_TASKS)
+        return dsgd_refuse(error,
+                           "%jd stages and %jd micro-batches make more than %d tasks of a step",
+                           (intmax_t)stages, (intmax_t)micro_batches, MOST_TASKS);
+    return DSGD_OK;
+}
+
+/* A host's order, as it is written. */
+typedef struct order {
+    const dsgd_pipeline_shape *shape;
+    int32_t host;
+    dsgd_pipeline_task *next;
+} order;
+
+static int64_t part_of(const dsgd_pipeline_shape *shape, int64_t host, int64_t slot)
+{
+    if (is_two_way(shape->kind))
+        return slot == 0 ? host : shape->n_stages - 1 - host;
+    return slot * shape->n_stages + host;
+}
+
+static void add(order *o, dsgd_pipeline_phase phase, int64_t micro_batch, int64_t slot)
+{
+    *o->next++ = (dsgd_pipeline_task){.host = o->host,
+                                      .slot = (int32_t)slot,
+                                      .part = (int32_t)part_of(o->shape, o->host, slot),
+                                      .micro_batch = (int32_t)micro_batch,
+                                      .phase = phase};
+}
+
+static void order_gpipe(order *o)
+{
+    const int64_t jobs = o->shape->n_jobs, n = o->shape->n_micro_batches / jobs;
+    for (int64_t first = 0; first < jobs * n; first += n) {
+        for (int64_t m = 0; m < n; m++)
+            add(o, DSGD_FORWARD, first + m, 0);
+        for (int64_t m = n; m-- > 0;)
+            add(o, DSGD_BACKWARD, first + m, 0);
+    }
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The k-th pass of a host: D micro-batches through its first chunk, the same through its second,
+ * and so on; then the next D. */
+static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
+{
+    const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
+                  chunk = k / stages % chunks;
+    add(o, phase, k / (stages * chunks) * stages + k % stages,
+        phase == DSGD_FORWARD ? chunk : chunks - 1 - chunk);
+}
+
+/* As many micro-batches are under way at host d as there are hosts from it to the end; of chunks so
+ * many passes that none is late. Where gradients of weights are apart, those of d micro-batches are
+ * put off: who has the fewest to wait for has the most to fill. */
+static void order_1f1b(order *o)
+{
+    const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
+                  n = o->shape->n_micro_batches * chunks;
+    const int64_t behind = stages - 1 - o->host;
+    const bool interleaved = o->shape->kind == DSGD_PIPELINE_INTERLEAVED,
+               apart = o->shape->kind == DSGD_PIPELINE_ZERO_BUBBLE;
+    const int64_t ahead = smaller(interleaved ? 2 * behind + (chunks - 1) * stages : behind, n);
+    for (int64_t k = 0; k < ahead; k++)
+        add_pass(o, DSGD_FORWARD, k);
+    for (int64_t k = 0; k < n + (apart ? o->host : 0); k++) {
+        if (ahead + k < n)
+            add_pass(o, DSGD_FORWARD, ahead + k);
+        if (k < n)
+            add_pass(o, DSGD_BACKWARD, k);
+        if (apart && k >= o->host)
+            add_pass(o, DSGD_WEIGHTS, k - o->host);
+    }
+}
+
+static void order_gems(order *o)
+{
+    for (int64_t m = 0; m < o->shape->n_micro_batches; m++) {
+        add(o, DSGD_FORWARD, m, m % 2);
+        add(o, DSGD_BACKWARD, m, m % 2);
+    }
+}
+
+/**
+ * Of one direction, where all tasks take as long: which micro-batch of it has slot @p t of time in
+ * what begins at slot 0; -1: none. D / 2 have every other slot, and the next D / 2 come 2 D slots
+ * later (README.md).
+ */
+static int64_t at_slot(int64_t t, int64_t stages)
+{
+    const int64_t unit = t / 2 / stages, in_unit = t / 2 % stages;
+    return t < 0 || t % 2 != 0 || in_unit >= stages / 2 ? -1 : unit * (stages / 2) + in_unit;
+}
+
+/* Both directions by slots of time, of which no two tasks of a host have one; every second
+ * micro-batch goes the other way. */
+static void order_chimera(order *o)
+{
+    const int64_t stages = o->shape->n_stages, n = o->shape->n_micro_batches;
+    const dsgd_pipeline_task *const end = o->next + 2 * n;
+    for (int64_t t = 0; o->next < end; t++)
+        for (int i = 0; i < 4; i++) {
+            const int64_t slot = i / 2, stage = slot == 0 ? o->host : stages - 1 - o->host;
+            const int64_t m = at_slot(t - (i % 2 == 0 ? stage : 2 * stages - 1 - stage), stages);
+            if (m >= 0 && 2 * m + slot < n)
+                add(o, i % 2 == 0 ? DSGD_FORWARD : DSGD_BACKWARD, 2 * m + slot, slot);
+        }
+}
+
+static void (*const order_of[DSGD_PIPELINE_ORDERED])(order *) = {
+    [DSGD_PIPELINE_GPIPE] = order_gpipe,      [DSGD_PIPELINE_1F1B] = order_1f1b,
+    [DSGD_PIPELINE_INTERLEAVED] = order_1f1b, [DSGD_PIPELINE_GEMS] = order_gems,
+    [DSGD_PIPELINE_CHIMERA] = order_chimera,  [DSGD_PIPELINE_ZERO_BUBBLE] = order_1f1b,
+};
+
+int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot)
+{
+    return part_of(&pipeline->shape, host, slot);
+}
+
+/* Where each task is in the order of all, while that is made: [3][n_parts][N] by phase, part,
+ * micro-batch; -1: not yet. */
+typedef struct places {
+    const dsgd_pipeline *pipeline;
+    int64_t n_parts;
+    int32_t *at;
+} places;
+
+static int32_t *place(const places *p, const dsgd_pipeline_task *task, int64_t part)
+{
+    const int64_t row = task->phase * p->n_parts + part;
+    return &p->at[row * p->pipeline->shape.n_micro_batches + task->micro_batch];
+}
+
+/* Of a task in the order of its host: whose message it waits for; false: that one is not placed
+ * yet. */
+static bool find_needed(const places *p, dsgd_pipeline_task *task)
+{
+    const bool forward = task->phase == DSGD_FORWARD;
+    const bool is_second = is_two_way(p->pipeline->shape.kind) && task->slot == 1;
+    const int64_t from = forward ? task->part - 1 : task->part + 1,
+                  stages = p->pipeline->shape.n_stages;
+    const int64_t other = (task->host + (forward != is_second ? stages - 1 : 1)) % stages;
+    task->needs = task->link = -1;
+    if (task->phase == DSGD_WEIGHTS || from < 0 || from == p->n_parts)
+        return true; /* what it needs its host did before, or has */
+    task->needs = *place(p, task, from);
+    if (other != task->host)
+        task->link =
+            (int32_t)(llabs(other - task->host) == 1 ? smaller(other, task->host) : stages - 1);
+    return task->needs >= 0;
+}
+
+/* From the orders of all hosts, [D][each], to one order of all tasks. */
+static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
+{
+    const int64_t stages = pipeline->shape.n_stages, each = pipeline->n_tasks / stages;
+    places p = {.pipeline = pipeline,
+                .n_parts = (is_two_way(pipeline->shape.kind) ? 1 : pipeline->n_slots) * stages};
+    const size_t n = (size_t)(3 * p.n_parts * pipeline->shape.n_micro_batches);
+    p.at = memset(dsgd_xcalloc(n, sizeof *p.at), -1, n * sizeof *p.at);
+    int64_t *const next = dsgd_xcalloc((size_t)stages, sizeof *next);
+    for (int32_t placed = 0, had = -1; placed < pipeline->n_tasks;) {
+        DSGD_ASSERT(placed > had, "the orders of %s wait for each other",
+                    dsgd_pipeline_words[pipeline->shape.kind]);
+        had = placed;
+        for (int64_t d = 0; d < stages; d++)
+            for (dsgd_pipeline_task *task;
+                 next[d] < each && find_needed(&p, task = &row[d * each + next[d]]); next[d]++) {
+                task->before = next[d] == 0 ? -1 : task[-1].before; /* where that one is, by now */
+                pipeline->task[placed] = *task;
+                task->before = placed;
+                *place(&p, task, task->part) = placed++;
+            }
+    }
+    free(p.at);
+    free(next);
+}
+
+/* Of a host's order: the peak of its activations. */
+static double held_in(const dsgd_pipeline *pipeline, const dsgd_pipeline_task *row, int64_t n)
+{
+    const dsgd_pipeline_phase last =
+        pipeline->shape.kind == DSGD_PIPELINE_ZERO_BUBBLE ? DSGD_WEIGHTS : DSGD_BACKWARD;
+    int64_t held = 0, most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        held += (row[i].phase == DSGD_FORWARD) - (row[i].phase == last);
+        most = held > most ? held : most;
+    }
+    return (double)most / (is_two_way(pipeline->shape.kind) ? 1.0 : (double)pipeline->n_slots);
+}
+
+dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
+{
+    const int64_t stages = shape->n_stages;
+    dsgd_pipeline *const pipeline = dsgd_xcalloc(1, sizeof *pipeline);
+    pipeline->shape = *shape;
+    pipeline->shape.n_jobs = dsgd_at_least_one(shape->n_jobs);
+    pipeline->shape.n_peers = dsgd_at_least_one(shape->n_peers);
+    pipeline->n_slots = slots_of(shape);
+    pipeline->weights = is_two_way(shape->kind) ? 2 : 1;
+    const int64_t each = shape->n_micro_batches *
+                         (shape->kind == DSGD_PIPELINE_ZERO_BUBBLE ? 3 : 2) *
+                         (is_two_way(shape->kind) ? 1 : pipeline->n_slots);
+    pipeline->n_tasks = each * stages;
+    if (shape->kind >= DSGD_PIPELINE_ORDERED)
+        return pipeline;
+    pipeline->task = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *pipeline->task);
+    pipeline->held = dsgd_xcalloc((size_t)stages, sizeof *pipeline->held);
+
+    dsgd_pipeline_task *const row =
+        dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *row); /* [D][each] */
+    for (int64_t d = 0; d < stages; d++) {
+        order o = {.shape = &pipeline->shape, .host = (int32_t)d, .next = &row[d * each]};
+        order_of[shape->kind](&o);
+        DSGD_ASSERT(o.next == &row[(d + 1) * each], "host %jd of %s has not %jd tasks", (intmax_t)d,
+                    dsgd_pipeline_words[shape->kind], (intmax_t)each);
+        pipeline->held[d] = held_in(pipeline, &row[d * each], each);
+    }
+    place_all(pipeline, row);
+    free(row);
+    return pipeline;
+}
+
+void dsgd_pipeline_free(dsgd_pipeline *pipeline)
+{
+    if (pipeline == NULL)
+        return;
+    free(pipeline->task);
+    free(pipeline->held);
+    free(pipeline);
+}
+
+double dsgd_pipeline_task_s(const dsgd_pipeline *pipeline, const dsgd_pipeline_seconds *seconds,
+                            const dsgd_pipeline_task *task)
+{
+    const dsgd_pipeline_kind kind = pipeline->shape.kind;
+    const int64_t stage = task->part % pipeline->shape.n_stages;
+    double task_s =
+        task->phase == DSGD_FORWARD ? seconds->forward_s[stage] : seconds->backward_s[stage];
+    if (kind == DSGD_PIPELINE_ZERO_BUBBLE && task->phase != DSGD_FORWARD)
+        task_s *= task->phase == DSGD_WEIGHTS ? seconds->weights_share : 1 - seconds->weights_share;
+    if (kind == DSGD_PIPELINE_INTERLEAVED)
+        task_s /= (double)pipeline->n_slots;
+    return seconds->slowness == NULL ? task_s : task_s * seconds->slowness[task->host];
+}
+
+dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
+                                      const dsgd_pipeline_seconds *seconds, double *end_s,
+                                      double *gradient_s, double *busy_s)
+{
+    const int64_t stages = pipeline->shape.n_stages, jobs = pipeline->shape.n_jobs;
+    const int64_t of_job = pipeline->shape.n_micro_batches / jobs;
+    double makespan_s = 0, all_busy_s = 0;
+    if (busy_s != NULL)
+        memset(busy_s, 0, (size_t)(stages * pipeline->shape.n_peers) * sizeof *busy_s);
+    if (gradient_s != NULL)
+        memset(gradient_s, 0, (size_t)(stages * pipeline->n_slots * jobs) * sizeof *gradient_s);
+    if (pipeline->shape.kind == DSGD_PIPELINE_SWARM)
+        return dsgd_swarm_run(pipeline, seconds, end_s, gradient_s, busy_s);
+    for (int64_t i = 0; i < pipeline->n_tasks; i++) {
+        const dsgd_pipeline_task *const task = &pipeline->task[i];
+        double at_s = task->before >= 0          ? end_s[task->before]
+                      : seconds->begin_s != NULL ? seconds->begin_s[task->host]
+                                                 : 0;
+        if (task->needs >= 0) {
+            const double message_s =
+                task->link >= 0 && seconds->message_s != NULL ? seconds->message_s[task->link] : 0;
+            at_s = fmax(at_s, end_s[task->needs] + message_s);
+        }
+        const double task_s = dsgd_pipeline_task_s(pipeline, seconds, task);
+        end_s[i] = at_s + task_s;
+        makespan_s = fmax(makespan_s, end_s[i]);
+        if (seconds->done != NULL)
+            seconds->done(seconds->listener, &(dsgd_pipeline_pass){task->host, task->micro_batch,
+                                                                   task->phase, at_s, end_s[i]});
+        all_busy_s += task_s;
+        if (busy_s != NULL)
+            busy_s[task->host] += task_s;
+        if (gradient_s != NULL && task->phase != DSGD_FORWARD) /* the last one stays */
+            gradient_s[(task->host * pipeline->n_slots + task->slot) * jobs +
+                       task->micro_batch / of_job] = end_s[i];
+    }
+    const double bubble_share = makespan_s > 0 ? 1 - all_busy_s / ((double)stages * makespan_s) : 0;
+    return (dsgd_pipeline_times){.makespan_s = makespan_s, .bubble_share = bubble_share};
+}

@@ -1,0 +1,276 @@
+/**
+ * @file stage_hosts.c
+ * Peers of a worker's stages (sim/hybrid/swarm.h) that fail, come back and move by themselves. Who
+ * fails when does not depend on what a run does, and so a step is planned at its begin with all
+ * that will fail in it; of what comes between two steps the next one knows.
+ *
+ * The last peer of a stage that is there does not leave it: when it fails the worker does, and
+ * comes back as others do, with that peer.
+ */
+#include "sim/hybrid/stage_hosts.h"
+
+#include "sim/failures/failures.h"
+#include "sim/hybrid/swarm.h"
+#include "sim/result.h"
+
+/** Of a peer, in all time. */
+typedef struct outage {
+    int host; /* of the worker; -1: it is in another one, or is the worker's */
+    bool moves;
+    double down_s, up_s, back_s; /* back_s: with its state; set once it is met */
+} outage;
+
+struct dsgd_peers {
+    dsgd_failures *source; /* NULL: nobody fails */
+    dsgd_failure next;
+    struct peers_of {
+        size_t n, n_met, n_over; /* known; taken into steps; over, with all before them */
+        outage *outages; /* [n] by down_s */
+        dsgd_absence *away; /* of the last step */
+        double *back_s; /* [n_groups] */
+        double *slow; /* [n_groups] sum of slowness over ... */
+        int64_t n_steps; /* ... so many, since the stages were compared */
+        double compare_s; /* when they are, next */
+        double lost_s;
+    } * of; /* [n_workers] */
+};
+
+dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_error *error)
+{
+    const dsgd_run_config *const config = engine->config;
+    const bool fail = dsgd_peers_fail(config);
+    if (!fail && config->workload->inner.pipeline.migrate_s <= 0)
+        return DSGD_OK;
+    const size_t n = (size_t)engine->n_workers, groups = (size_t)engine->replica->n_groups;
+    struct dsgd_peers *const peers = engine->peers = dsgd_run_alloc(engine, sizeof *peers);
+    peers->of = dsgd_run_alloc(engine, n * sizeof *peers->of);
+    peers->next.down_s = INFINITY;
+    for (size_t w = 0; w < n; w++) {
+        peers->of[w].back_s = dsgd_run_alloc(engine, 2 * groups * sizeof(double));
+        peers->of[w].slow = peers->of[w].back_s + groups;
+    }
+    if (!fail)
+        return DSGD_OK;
+    const dsgd_failure_units units = dsgd_failing_units(engine, DSGD_HOSTS_FAIL);
+    DSGD_TRY(
+        dsgd_failures_open(&engine->failing->config, config->seed, units, &peers->source, error));
+    peers->next = dsgd_failures_next(peers->source);
+    return DSGD_OK;
+}
+
+void dsgd_peers_close(dsgd_engine *engine)
+{
+    struct dsgd_peers *const peers = engine->peers;
+    if (peers == NULL)
+        return;
+    dsgd_failures_close(peers->source);
+    for (int w = 0; w < engine->n_workers; w++) {
+        free(peers->of[w].outages);
+        free(peers->of[w].away);
+    }
+}
+
+double dsgd_peers_state_bytes(const dsgd_engine *engine, int stage)
+{
+    const double bytes = engine->failing == NULL ? 0 : engine->failing->config.checkpoint.bytes;
+    return (bytes > 0 ? bytes : engine->bytes) * engine->replica->share[stage];
+}
+
+static double copy_s(const dsgd_worker *w, int host)
+{
+    return w->inside->costs.copy_s[w->inside->stage_of[host]];
+}
+
+static outage *add(struct peers_of *of, outage added)
+{
+    of->outages = dsgd_xrealloc(of->outages, of->n + 1, sizeof *of->outages);
+    of->outages[of->n] = added;
+    return &of->outages[of->n++];
+}
+
+/* --- in a step -------------------------------------------------------------------------------- */
+
+/** What fails until then, of all workers. */
+static void read_until(dsgd_engine *engine, double until_s)
+{
+    struct dsgd_peers *const peers = engine->peers;
+    while (peers->next.down_s <= until_s) {
+        for (int i = 0; i < engine->n_workers * engine->n_lanes; i++) {
+            const int w = i / engine->n_lanes, host = i % engine->n_lanes;
+            if (dsgd_failure_is_of_host(peers->source, &peers->next, w, host))
+                add(&peers->of[w],
+                    (outage){.host = host, .down_s = peers->next.down_s, .up_s = peers->next.up_s});
+        }
+        peers->next = dsgd_failures_next(peers->source);
+    }
+}
+
+/** Whether another peer of its stage is there then. */
+static bool is_outlived(const dsgd_worker *w, const struct peers_of *of, const outage *o)
+{
+    const int32_t *const stage_of = w->inside->stage_of;
+    bool is = false;
+    for (int i = 0; i < w->engine->replica->n_groups && !is; i++)
+        is = i != o->host && stage_of[i] == stage_of[o->host] && of->back_s[i] <= o->down_s;
+    return is;
+}
+
+/** Who was not back yet stays away for longer. */
+static void prolong(struct peers_of *of, outage *o)
+{
+    outage *before = o - 1;
+    while (before->host != o->host)
+        before--;
+    before->up_s = fmax(before->up_s, o->up_s);
+    before->back_s = of->back_s[o->host] = fmax(before->back_s, o->back_s);
+    o->host = -1;
+}
+
+/** Decides what the outages that begin until then are. */
+static void meet(dsgd_worker *w, double until_s)
+{
+    struct peers_of *const of = &w->engine->peers->of[w->node.rank];
+    for (; of->n_met < of->n && of->outages[of->n_met].down_s <= until_s; of->n_met++) {
+        outage *const o = &of->outages[of->n_met];
+        o->back_s = o->up_s + w->engine->failing->config.restart_s + copy_s(w, o->host);
+        if (of->back_s[o->host] > o->down_s) {
+            prolong(of, o);
+        } else if (is_outlived(w, of, o)) {
+            of->back_s[o->host] = o->back_s;
+        } else {
+            dsgd_fail_worker(w, o->down_s, o->up_s);
+            o->host = -1;
+        }
+    }
+}
+
+static void set_away(dsgd_worker *w, double now_s)
+{
+    struct peers_of *const of = &w->engine->peers->of[w->node.rank];
+    const struct dsgd_failing *const f = w->engine->failing;
+    dsgd_replica_state *const m = w->inside;
+    while (of->n_over < of->n_met &&
+           (of->outages[of->n_over].host < 0 || of->outages[of->n_over].back_s <= now_s))
+        of->n_over++;
+    m->away = of->away = dsgd_xrealloc(of->away, of->n_met - of->n_over + 1, sizeof *of->away);
+    m->n_away = 0;
+    for (size_t i = of->n_over; i < of->n_met; i++) {
+        const outage *const o = &of->outages[i];
+        const double known_s = o->moves ? o->down_s : o->down_s + f->config.detect_s;
+        if (o->host >= 0 && o->back_s > now_s)
+            m->away[m->n_away++] =
+                (dsgd_absence){o->host, o->down_s - now_s, fmin(known_s, o->back_s) - now_s,
+                               o->back_s - now_s, o->moves};
+    }
+}
+
+/** A peer moves to the stage that needs it, if one is to. */
+static void migrate(dsgd_worker *w, double now_s)
+{
+    dsgd_engine *const engine = w->engine;
+    const dsgd_replica *const replica = engine->replica;
+    struct peers_of *const of = &engine->peers->of[w->node.rank];
+    const double every_s = replica->inner->pipeline.migrate_s;
+    if (every_s <= 0 || now_s < of->compare_s)
+        return;
+    of->compare_s = now_s + every_s;
+    if (of->n_steps == 0)
+        return;
+    double *const work = replica->seconds, *const speed = work + replica->n_stages;
+    for (int d = 0; d < replica->n_stages; d++)
+        work[d] = dsgd_replica_work_s(replica, w->inside, d);
+    for (int i = 0; i < replica->n_groups; i++) {
+        speed[i] = of->back_s[i] > now_s ? 0 : (double)of->n_steps / of->slow[i];
+        of->slow[i] = 0;
+    }
+    of->n_steps = 0;
+    const int mover = (int)dsgd_swarm_migrate(replica->n_stages, work, replica->n_groups, speed,
+                                              w->inside->stage_of);
+    if (mover < 0)
+        return;
+    of->back_s[mover] = now_s + copy_s(w, mover);
+    add(of, (outage){0});
+    memmove(&of->outages[of->n_met + 1], &of->outages[of->n_met],
+            (of->n - 1 - of->n_met) * sizeof *of->outages);
+    of->outages[of->n_met++] = (outage){mover, true, now_s, now_s, of->back_s[mover]};
+    w->inside->is_current = false;
+}
+
+void dsgd_peers_step(dsgd_worker *w, const double *slowness)
+{
+    dsgd_engine *const engine = w->engine;
+    if (engine->peers == NULL) {
+        dsgd_replica_step(engine->replica, w->inside, slowness);
+        return;
+    }
+    struct peers_of *const of = &engine->peers->of[w->node.rank];
+    const double now_s = dsgd_time_now_s(engine);
+    double until_s = now_s;
+    migrate(w, now_s);
+    read_until(engine, until_s);
+    do {
+        meet(w, until_s);
+        set_away(w, now_s);
+        dsgd_replica_step(engine->replica, w->inside, slowness);
+        until_s = now_s + w->inside->step_s;
+        read_until(engine, until_s);
+    } while (of->n_met < of->n && of->outages[of->n_met].down_s <= until_s);
+    for (int i = 0; i < engine->replica->n_groups; i++)
+        of->slow[i] += slowness[i];
+    of->n_steps++;
+}
+
+void dsgd_peers_step_end(const dsgd_worker *w, double virtual_s)
+{
+    const dsgd_replica_state *const m = w->inside;
+    dsgd_replica_next(w->engine->replica, w->inside);
+    if (w->engine->peers != NULL)
+        w->engine->peers->of[w->node.rank].lost_s += m->lost_s * virtual_s / m->step_s;
+}
+
+/* --- at the end ------------------------------------------------------------------------------- */
+
+static int earlier_first(const void *a, const void *b)
+{
+    const struct dsgd_failed *const x = a, *const y = b;
+    return x->at_s != y->at_s ? (x->at_s < y->at_s ? -1 : 1)
+                              : (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+static void count_outage(dsgd_engine *engine, int worker, const outage *o)
+{
+    dsgd_run_result *const result = engine->result;
+    dsgd_failing_times *const times = &result->failures;
+    const double of_time = 1.0 / engine->n_workers / engine->replica->n_groups;
+    const double up_s = fmin(o->up_s, result->virtual_s),
+                 back_s = fmin(o->back_s, result->virtual_s);
+    times->repair_s += (up_s - o->down_s) * of_time;
+    times->restart_s += (back_s - up_s) * of_time;
+    if (o->back_s <= result->virtual_s)
+        result->inner_bytes +=
+            dsgd_peers_state_bytes(engine, engine->workers[worker].inside->stage_of[o->host]);
+    times->moves += o->moves;
+    times->outlived += !o->moves;
+    if (o->moves || times->n++ >= DSGD_MOST_LISTED)
+        return;
+    times->listed = dsgd_xrealloc(times->listed, (size_t)times->n, sizeof *times->listed);
+    times->listed[times->n - 1] = (struct dsgd_failed){worker, o->down_s};
+}
+
+void dsgd_peers_sum_up(dsgd_engine *engine)
+{
+    dsgd_failing_times *const times = &engine->result->failures;
+    if (engine->peers == NULL)
+        return;
+    times->outlived = times->moves = 0;
+    for (int w = 0; w < engine->n_workers; w++) {
+        const struct peers_of *const of = &engine->peers->of[w];
+        times->lost_s += of->lost_s / engine->n_workers / engine->replica->n_groups;
+        for (size_t i = 0; i < of->n_met; i++)
+            if (of->outages[i].host >= 0 && of->outages[i].down_s <= engine->result->virtual_s)
+                count_outage(engine, w, &of->outages[i]);
+    }
+    if (times->outlived > 0)
+        qsort(times->listed, (size_t)fmin((double)times->n, DSGD_MOST_LISTED),
+              sizeof *times->listed, earlier_first);
+}

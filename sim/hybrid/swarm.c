@@ -1,0 +1,428 @@
+/**
+ * @file swarm.c
+ * Micro-batches by the time at which they come to a stage: who is first in time is first in a
+ * queue, so that all is known of a pass when it comes; also whether its peer fails before its end,
+ * as it is known who fails when.
+ */
+#include "sim/hybrid/swarm.h"
+#include "sim/network/events.h"
+
+/** Of the newest pass, in what is measured. */
+static const double newest = 0.1;
+
+/** A micro-batch on its way; one of its backward passes that is done again; or an absence, that is
+ * known, or over. */
+typedef struct passing {
+    int64_t micro_batch, n_done; /* of the 2 D passes */
+    int32_t *peer; /* [D] by which it goes; -1: by nobody, or nobody any more */
+    bool is_stuck, had_forward; /* with a peer that has failed; which had done it forward */
+    bool is_again; /* at stage, and by, alone */
+    int64_t stage;
+    int32_t by;
+    int64_t measures; /* the host whose pass's result has come; -1: none */
+    double slowness; /* of that */
+    const dsgd_absence *absence; /* NULL: none */
+    struct passing *next; /* done again */
+} passing;
+
+/** A run. */
+typedef struct swarm {
+    const dsgd_pipeline_seconds *seconds;
+    int64_t n_stages, n_hosts, n_micro_batches, n_jobs;
+    int32_t *stage_of; /* [n_hosts] */
+    int64_t *begin, *host; /* [D + 1], [n_hosts] by stages */
+    dsgd_heap events; /* by seconds: each micro-batch comes to one place at a time */
+    uint64_t n_events;
+    passing *passing, *again; /* [N + 2 n_away]; the first of a list */
+    struct peer {
+        double free_s; /* when it has done all that has come to it */
+        double given; /* its slowness, once for each micro-batch */
+        const dsgd_absence *absence; /* the next, or the present one; NULL: none */
+        bool is_known; /* that one */
+    } * peers; /* [n_hosts] */
+    int64_t *to_do; /* [D][J] backward passes */
+    double *end_s, *gradient_s, *busy_s, all_busy_s;
+    double *own; /* [D J] for who asks for no gradient_s */
+    dsgd_pipeline_times times;
+} swarm;
+
+static double slowness_of(const swarm *s, int64_t host)
+{
+    return s->seconds->slowness == NULL ? 1 : s->seconds->slowness[host];
+}
+
+/** As who shares micro-batches out knows it. */
+static double expected_slowness(const swarm *s, int64_t host)
+{
+    const dsgd_measured *const m = s->seconds->measured;
+    return m == NULL ? slowness_of(s, host) : m[host].weight > 0 ? m[host].mean : 1;
+}
+
+static void plan(swarm *s, passing *m, double at_s)
+{
+    dsgd_heap_push(&s->events, at_s, s->n_events++, m);
+}
+
+static int64_t stage_at(const swarm *s, int64_t n_done)
+{
+    return n_done < s->n_stages ? n_done : 2 * s->n_stages - 1 - n_done;
+}
+
+static int32_t *peer_at(passing *m, int64_t stage)
+{
+    return m->is_again ? &m->by : &m->peer[stage];
+}
+
+static int64_t job_of(const swarm *s, const passing *m, int64_t stage)
+{
+    return stage * s->n_jobs + m->micro_batch * s->n_jobs / s->n_micro_batches;
+}
+
+static bool is_over(const swarm *s, const passing *m)
+{
+    return m->n_done == 2 * s->n_stages - (m->is_again ? m->stage : 0);
+}
+
+static void tell(const swarm *s, dsgd_pipeline_pass pass)
+{
+    if (s->seconds->done != NULL)
+        s->seconds->done(s->seconds->listener, &pass);
+}
+
+/** A peer for a micro-batch; the first of equals. */
+static int32_t choose(swarm *s, int64_t stage)
+{
+    int64_t best = -1;
+    double least = INFINITY;
+    for (int64_t i = s->begin[stage]; i < s->begin[stage + 1]; i++) {
+        const int64_t host = s->host[i];
+        const double load = s->peers[host].given + expected_slowness(s, host);
+        if (s->peers[host].is_known || load >= least)
+            continue;
+        best = host;
+        least = load;
+    }
+    DSGD_ASSERT(best >= 0, "stage %jd has no peer", (intmax_t)stage);
+    s->peers[best].given = least;
+    return (int32_t)best;
+}
+
+static void work(swarm *s, int64_t host, double seconds)
+{
+    s->all_busy_s += seconds;
+    if (s->busy_s != NULL)
+        s->busy_s[host] += seconds;
+}
+
+/** What is known of a pass once its result has come. */
+static void measure(const swarm *s, passing *m)
+{
+    dsgd_measured *const of = m->measures < 0 ? NULL : &s->seconds->measured[m->measures];
+    if (of == NULL)
+        return;
+    of->weight += newest * (1 - of->weight);
+    of->mean += newest / of->weight * (m->slowness - of->mean);
+    m->measures = -1;
+}
+
+/** It would end when its peer has failed. */
+static void get_stuck(swarm *s, passing *m, int64_t host, double from_s, double until_s)
+{
+    struct peer *const peer = &s->peers[host];
+    m->is_stuck = true;
+    if (from_s >= until_s)
+        return;
+    peer->free_s = until_s;
+    work(s, host, until_s - from_s);
+    s->times.lost_s += until_s - from_s;
+    tell(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_LOST, from_s, until_s});
+}
+
+static void end_backward(swarm *s, const passing *m, int64_t stage, double end_s)
+{
+    const int64_t job = job_of(s, m, stage);
+    s->to_do[job]--;
+    s->gradient_s[job] = fmax(s->gradient_s[job], end_s);
+}
+
+/** That has come to its stage: who does it, and until when; it comes to the next one, if there is
+ * one. */
+static void pass(swarm *s, passing *m, double at_s)
+{
+    const dsgd_pipeline_seconds *const seconds = s->seconds;
+    const int64_t n = s->n_stages, k = m->n_done, stage = stage_at(s, k);
+    const bool forward = k < n;
+    int32_t *const by = peer_at(m, stage);
+    const bool goes_forward =
+        *by < 0; /* so does what is to go backward, where its activations are lost */
+    if (goes_forward)
+        *by = choose(s, stage);
+    const int64_t host = *by;
+    struct peer *const peer = &s->peers[host];
+    const double slowness = slowness_of(s, host);
+    const double forward_s = goes_forward ? seconds->forward_s[stage] * slowness : 0,
+                 task_s = forward ? forward_s : forward_s + seconds->backward_s[stage] * slowness;
+    const double from_s = fmax(at_s, peer->free_s), end_s = from_s + task_s;
+    const double until_s = peer->absence == NULL ? INFINITY : peer->absence->since_s;
+    m->had_forward = !goes_forward;
+    if (end_s > until_s) {
+        get_stuck(s, m, host, from_s, until_s);
+        return;
+    }
+    peer->free_s = end_s;
+    work(s, host, task_s);
+    s->times.makespan_s = fmax(s->times.makespan_s, end_s);
+    const double turn_s = forward ? end_s : end_s - task_s + forward_s;
+    if (goes_forward)
+        tell(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_FORWARD, end_s - task_s, turn_s});
+    if (!forward) {
+        tell(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_BACKWARD, turn_s, end_s});
+        end_backward(s, m, stage, end_s);
+    }
+    m->n_done++;
+    m->measures = seconds->measured == NULL ? -1 : host;
+    m->slowness = slowness;
+    if (!m->is_again)
+        s->end_s[k * s->n_micro_batches + m->micro_batch] = end_s;
+    const double *const message_s = k == n - 1 ? NULL : seconds->message_s; /* it turns */
+    if (!is_over(s, m))
+        plan(s, m, end_s + (message_s == NULL ? 0 : message_s[forward ? stage : stage - 1]));
+    else if (m->measures >= 0)
+        plan(s, m, end_s);
+}
+
+/* --- who is away ------------------------------------------------------------------------------ */
+
+/** To the peer that does it instead: from the stage before, of what is to go backward also from the
+ * one behind. */
+static void send_again(swarm *s, passing *m, double at_s)
+{
+    const double *const message_s = s->seconds->message_s;
+    const int64_t stage = stage_at(s, m->n_done);
+    double seconds = message_s == NULL || stage == 0 ? 0 : message_s[stage - 1];
+    if (message_s != NULL && m->n_done >= s->n_stages && stage < s->n_stages - 1)
+        seconds = fmax(seconds, message_s[stage]);
+    m->is_stuck = false;
+    *peer_at(m, stage) = -1;
+    plan(s, m, at_s + seconds);
+}
+
+/** A gradient that a peer had added to its sum: the pass by itself. */
+static void do_again(swarm *s, passing *m, int64_t stage, double at_s)
+{
+    passing *const again = dsgd_xcalloc(1, sizeof *again);
+    *again = (passing){.micro_batch = m->micro_batch,
+                       .n_done = 2 * s->n_stages - 1 - stage,
+                       .is_again = true,
+                       .stage = stage,
+                       .measures = -1,
+                       .next = s->again};
+    s->again = again;
+    s->to_do[job_of(s, m, stage)]++;
+    *peer_at(m, stage) = -1;
+    send_again(s, again, at_s);
+}
+
+/** Of a peer whose failure is known now, what of a micro-batch it had. */
+static void lose(swarm *s, passing *m, const dsgd_absence *absence, double now_s)
+{
+    const int64_t stage = s->stage_of[absence->host], job = job_of(s, m, stage);
+    const bool is_back = m->n_done > 2 * s->n_stages - 1 - stage,
+               is_stuck = m->is_stuck && stage_at(s, m->n_done) == stage;
+    if ((m->is_again && m->stage != stage) || *peer_at(m, stage) != absence->host ||
+        (is_back && s->to_do[job] == 0 && s->gradient_s[job] <= absence->since_s))
+        return;
+    const double slowness = slowness_of(s, absence->host);
+    if (!is_stuck || m->had_forward)
+        s->times.lost_s += slowness * s->seconds->forward_s[stage];
+    if (is_back)
+        s->times.lost_s += slowness * s->seconds->backward_s[stage];
+    if (is_stuck)
+        send_again(s, m, now_s);
+    else if (is_back)
+        do_again(s, m, stage, now_s);
+    else
+        *peer_at(m, stage) = -1;
+}
+
+static void lose_all(swarm *s, const dsgd_absence *absence, double now_s)
+{
+    passing *const before = s->again;
+    s->peers[absence->host].is_known = true;
+    for (int64_t m = 0; m < s->n_micro_batches; m++)
+        lose(s, &s->passing[m], absence, now_s);
+    for (passing *m = before; m != NULL; m = m->next)
+        lose(s, m, absence, now_s);
+}
+
+/** Of a host, from the i-th of all on; NULL: none. */
+static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
+{
+    while (i < s->seconds->n_away && s->seconds->away[i].host != host)
+        i++;
+    return i < s->seconds->n_away ? &s->seconds->away[i] : NULL;
+}
+
+/** With its state: it has been given as much as the other that has the least. */
+static void come_back(swarm *s, const dsgd_absence *absence)
+{
+    struct peer *const peer = &s->peers[absence->host];
+    const int64_t stage = s->stage_of[absence->host];
+    double least = INFINITY;
+    for (int64_t i = s->begin[stage]; i < s->begin[stage + 1]; i++)
+        if (!s->peers[s->host[i]].is_known)
+            least = fmin(least, s->peers[s->host[i]].given);
+    if (least < INFINITY)
+        peer->given = fmax(peer->given, least);
+    peer->is_known = false;
+    peer->free_s = fmax(peer->free_s, absence->end_s);
+    peer->absence = next_absence(s, absence + 1 - s->seconds->away, absence->host);
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static void open_stages(swarm *s, int64_t n_peers)
+{
+    s->begin = dsgd_xcalloc((size_t)(s->n_stages + 1 + s->n_hosts), sizeof *s->begin);
+    s->host = s->begin + s->n_stages + 1;
+    s->stage_of = dsgd_xcalloc((size_t)s->n_hosts, sizeof *s->stage_of);
+    for (int64_t d = 0, n = 0; d < s->n_stages; d++) {
+        for (int64_t host = 0; host < s->n_hosts; host++) {
+            const int32_t *const of = s->seconds->stage_of;
+            if ((of == NULL ? host / n_peers : of[host]) != d)
+                continue;
+            s->stage_of[host] = (int32_t)d;
+            s->host[n++] = host;
+        }
+        s->begin[d + 1] = n;
+    }
+}
+
+static void plan_absences(swarm *s, passing *events)
+{
+    const dsgd_pipeline_seconds *const seconds = s->seconds;
+    for (int64_t host = 0; host < s->n_hosts && seconds->n_away > 0; host++)
+        s->peers[host].absence = next_absence(s, 0, host);
+    for (int64_t i = 0; i < seconds->n_away; i++) {
+        const dsgd_absence *const a = &seconds->away[i];
+        events[2 * i] = (passing){.absence = a, .measures = -1};
+        events[2 * i + 1] = (passing){.absence = a, .measures = -1, .n_done = 1};
+        plan(s, &events[2 * i], fmax(0, fmin(a->known_s, a->end_s)));
+        if (a->end_s < INFINITY)
+            plan(s, &events[2 * i + 1], fmax(0, a->end_s));
+    }
+}
+
+static swarm open_swarm(const dsgd_pipeline *pipeline, const dsgd_pipeline_seconds *seconds)
+{
+    const dsgd_pipeline_shape *const shape = &pipeline->shape;
+    const size_t stages = (size_t)shape->n_stages, n = (size_t)shape->n_micro_batches,
+                 hosts = stages * (size_t)shape->n_peers, jobs = (size_t)shape->n_jobs;
+    swarm s = {.seconds = seconds,
+               .n_stages = shape->n_stages,
+               .n_hosts = (int64_t)hosts,
+               .n_micro_batches = shape->n_micro_batches,
+               .n_jobs = shape->n_jobs};
+    open_stages(&s, shape->n_peers);
+    s.passing = dsgd_xcalloc(n + 2 * (size_t)seconds->n_away, sizeof *s.passing);
+    s.peers = dsgd_xcalloc(hosts, sizeof *s.peers);
+    s.to_do = dsgd_xcalloc(stages * jobs, sizeof *s.to_do);
+    s.own = dsgd_xcalloc(stages * jobs, sizeof *s.own);
+    for (size_t i = 0; i < hosts && seconds->begin_s != NULL; i++)
+        s.peers[i].free_s = seconds->begin_s[i];
+    for (size_t i = 0; i < stages * jobs; i++)
+        s.to_do[i] = (int64_t)(n / jobs);
+    plan_absences(&s, s.passing + n);
+    int32_t *const peer = dsgd_xcalloc(n * stages, sizeof *peer);
+    memset(peer, -1, n * stages * sizeof *peer);
+    for (size_t m = 0; m < n; m++) {
+        s.passing[m] =
+            (passing){.micro_batch = (int64_t)m, .peer = peer + m * stages, .measures = -1};
+        plan(&s, &s.passing[m], 0);
+    }
+    return s;
+}
+
+static void close_swarm(swarm *s)
+{
+    while (s->again != NULL) {
+        passing *const again = s->again;
+        s->again = again->next;
+        free(again);
+    }
+    free(s->passing[0].peer);
+    free(s->passing);
+    free(s->peers);
+    free(s->begin);
+    free(s->stage_of);
+    free(s->to_do);
+    free(s->own);
+    free(s->events.entry);
+}
+
+/** Host seconds of a run in which hosts were there. */
+static double present_s(const swarm *s)
+{
+    double all_s = (double)s->n_hosts * s->times.makespan_s;
+    for (int64_t i = 0; i < s->seconds->n_away; i++)
+        all_s -= fmax(0, fmin(s->seconds->away[i].end_s, s->times.makespan_s) -
+                             fmax(s->seconds->away[i].since_s, 0));
+    return all_s;
+}
+
+dsgd_pipeline_times dsgd_swarm_run(const dsgd_pipeline *pipeline,
+                                   const dsgd_pipeline_seconds *seconds, double *end_s,
+                                   double *gradient_s, double *busy_s)
+{
+    swarm s = open_swarm(pipeline, seconds);
+    s.end_s = end_s;
+    s.gradient_s = gradient_s == NULL ? s.own : gradient_s;
+    s.busy_s = busy_s;
+    while (s.events.n > 0) {
+        const struct dsgd_heap_entry next = dsgd_heap_pop(&s.events);
+        passing *const m = next.what;
+        measure(&s, m);
+        if (m->absence == NULL && !is_over(&s, m))
+            pass(&s, m, next.key);
+        else if (m->absence != NULL && m->n_done == 0)
+            lose_all(&s, m->absence, next.key);
+        else if (m->absence != NULL)
+            come_back(&s, m->absence);
+    }
+    for (int64_t i = 0; i < s.n_stages * s.n_jobs; i++)
+        DSGD_ASSERT(s.to_do[i] == 0, "%jd micro-batches are lost", (intmax_t)s.to_do[i]);
+    s.times.bubble_share = s.times.makespan_s > 0 ? 1 - s.all_busy_s / present_s(&s) : 0;
+    close_swarm(&s);
+    return s.times;
+}
+
+/* --- between stages --------------------------------------------------------------------------- */
+
+int64_t dsgd_swarm_migrate(int64_t n_stages, const double *work, int64_t n_hosts,
+                           const double *speed, int32_t *stage_of)
+{
+    static const double rounding = 1e-9;
+    double *const speeds = dsgd_xcalloc((size_t)n_stages, sizeof *speeds); /* of a stage together */
+    int64_t to = 0, mover = -1;
+    for (int64_t host = 0; host < n_hosts; host++)
+        speeds[stage_of[host]] += speed[host];
+    for (int64_t d = 1; d < n_stages; d++)
+        if (work[d] / speeds[d] > work[to] / speeds[to])
+            to = d;
+    double least = work[to] / speeds[to] * (1 - rounding);
+    for (int64_t host = 0; host < n_hosts; host++) {
+        const int64_t from = stage_of[host];
+        const double left = speeds[from] - speed[host];
+        if (from == to || speed[host] <= 0 || left <= rounding * speeds[from])
+            continue;
+        const double longest = fmax(work[from] / left, work[to] / (speeds[to] + speed[host]));
+        if (longest >= least)
+            continue;
+        least = longest;
+        mover = host;
+    }
+    if (mover >= 0)
+        stage_of[mover] = (int32_t)to;
+    free(speeds);
+    return mover;
+}

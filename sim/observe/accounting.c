@@ -1,0 +1,560 @@
+/**
+ * @file accounting.c
+ * Counts shares of time, messages, ages of values and times of steps.
+ */
+#include "base/round.h"
+#include "sim/engine/engine.h"
+#include "sim/observe/observe.h"
+#include "sim/result.h"
+
+/* --- during the run --------------------------------------------------------------------------- */
+
+/** Length of the intersection of [a, b] with another. */
+static double overlap_s(double a, double b, dsgd_interval with)
+{
+    return dsgd_greater(dsgd_less(b, with.end_s) - dsgd_greater(a, with.since_s), 0);
+}
+
+static void record_communication(const dsgd_worker *w, double since_s, double end_s)
+{
+    const dsgd_span span = {DSGD_SPAN_OF_HOST(COMMUNICATE), .host = w->host, .since_s = since_s,
+                            .end_s = end_s};
+    if (end_s > since_s)
+        dsgd_timeline_record(w->engine, span);
+}
+
+/** The last computation, as far as it has come by an instant. */
+static dsgd_interval last_computation(const dsgd_worker *w, double to_s)
+{
+    return (dsgd_interval){w->computation.since_s, dsgd_computing(w) ? to_s : w->computation.end_s};
+}
+
+/** For who watches: what of [since_s, to_s] no computation hides, interval by interval. */
+static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
+{
+    for (size_t i = 0; i <= w->n_earlier; i++) {
+        const dsgd_interval hidden = i < w->n_earlier ? w->earlier[i] : last_computation(w, to_s);
+        if (hidden.end_s <= since_s || hidden.since_s >= to_s)
+            continue;
+        record_communication(w, since_s, hidden.since_s);
+        since_s = hidden.end_s;
+    }
+    record_communication(w, since_s, to_s);
+}
+
+/** What of an interval no computation hides. Forgets computations that end before it does. */
+static void count_communication(dsgd_worker *w, double from_s, double to_s)
+{
+    const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
+    w->counted_until_s = to_s;
+    if (w->engine->timeline != NULL)
+        record_exposed(w, start_s, to_s);
+    double hidden_s = overlap_s(start_s, to_s, last_computation(w, to_s));
+    const size_t n = w->n_earlier;
+    for (size_t i = 0; i < n; i++) /* the last one, then from the first on */
+        hidden_s += overlap_s(start_s, to_s, w->earlier[i == 0 ? n - 1 : i - 1]);
+    w->n_earlier = 0;
+    for (size_t i = 0; i < n; i++)
+        if (w->earlier[i].end_s > to_s)
+            w->earlier[w->n_earlier++] = w->earlier[i];
+    const double exposed_s = to_s - start_s - hidden_s;
+    if (exposed_s > 0)
+        w->communicated_s += exposed_s;
+}
+
+static void append(dsgd_interval **list, size_t *n, dsgd_interval interval)
+{
+    *list = dsgd_xrealloc(*list, *n + 1, sizeof **list);
+    (*list)[(*n)++] = interval;
+}
+
+/** Counts what was put off and had ended by an instant. */
+static void count_put_off(dsgd_worker *w, double until_s)
+{
+    size_t n = 0;
+    for (; n < w->n_put_off && w->put_off[n].end_s <= until_s; n++)
+        count_communication(w, w->put_off[n].since_s, w->put_off[n].end_s);
+    w->n_put_off -= n;
+    if (n > 0)
+        memmove(w->put_off, w->put_off + n, w->n_put_off * sizeof *w->put_off);
+}
+
+void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s)
+{
+    count_put_off(w, to_s);
+    count_communication(w, from_s, to_s);
+}
+
+void dsgd_count_communication(dsgd_worker *w, double from_s)
+{
+    const dsgd_interval interval = {from_s, dsgd_now_s()};
+    if (w->n_uncounted > 0)
+        append(&w->put_off, &w->n_put_off, interval);
+    else
+        count_communication(w, from_s, interval.end_s);
+}
+
+void dsgd_count_later_end(dsgd_worker *w)
+{
+    if (--w->n_uncounted == 0)
+        count_put_off(w, INFINITY);
+}
+
+/* What begins while more than so many computations pass is counted as if it began after them. */
+enum { MOST_EARLIER = 65 };
+
+void dsgd_count_computation(dsgd_worker *w)
+{
+    const dsgd_interval last = {w->computation.since_s, w->computation.end_s};
+    if (last.end_s <= w->counted_until_s)
+        return;
+    if (w->n_uncounted == 0 && w->n_earlier == MOST_EARLIER)
+        memmove(w->earlier, w->earlier + 1, --w->n_earlier * sizeof *w->earlier);
+    append(&w->earlier, &w->n_earlier, last);
+}
+
+enum { MANTISSA_BITS = 52 }; /* below exponent and sign */
+
+/* Of a positive number, one more is the next: as nextafter() and ilogb(), without calls. */
+
+static uint64_t bits_of(double x)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static double number_of(uint64_t bits)
+{
+    double x = 0;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/**
+ * Whether adding @p x has the same effect on every number from @p sum to the next power of two,
+ * rounding included: two in succession tell, because ties alone are rounded up here and down there.
+ * Then such additions can be made in any order, or as one. *end grows by @p n. None is negative.
+ */
+static bool add_evenly(double sum, double x, int64_t n, double *end)
+{
+    const double next = number_of(bits_of(sum) + 1);
+    const double effect = (sum + x) - sum;
+    *end += (double)n * effect;
+    return (next + x) - next == effect &&
+           bits_of(*end) >> MANTISSA_BITS == bits_of(sum) >> MANTISSA_BITS;
+}
+
+/** sum + x + x + ..., with @p n times x. */
+static double add_times(double sum, double x, int64_t n)
+{
+    double end = sum;
+    if (add_evenly(sum, x, n, &end))
+        return end;
+    for (int64_t i = 0; i < n; i++)
+        sum += x;
+    return sum;
+}
+
+/** Ages beyond the last bin of the histogram count in that. */
+static double *bin_of(dsgd_ages *ages, double age)
+{
+    const size_t bin = age < DSGD_MOST_AGES - 1 ? (size_t)age : DSGD_MOST_AGES - 1;
+    if (bin >= ages->n) {
+        ages->share = dsgd_xrealloc(ages->share, bin + 1, sizeof *ages->share);
+        while (ages->n <= bin)
+            ages->share[ages->n++] = 0;
+    }
+    return &ages->share[bin];
+}
+
+static void add(struct dsgd_sum *to, double *largest, dsgd_lag age, double weight)
+{
+    to->sum += weight * age.mean;
+    to->weight += weight;
+    *largest = dsgd_greater(*largest, age.max);
+}
+
+static double age_of(const dsgd_worker *user, int64_t by_owner, size_t piece, int64_t stamp)
+{
+    const int64_t by_user = dsgd_local_steps(user, piece);
+    const int64_t now = by_owner < by_user ? by_owner : by_user;
+    return now > stamp ? (double)(now - stamp) : 0;
+}
+
+void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight)
+{
+    dsgd_engine *const engine = user->engine;
+    if (stamp < 0)
+        return; /* a null contribution has no age */
+    const double age = age_of(user, dsgd_local_steps(&engine->workers[owner], piece), piece, stamp);
+    add(&engine->staleness, &engine->result->staleness_max, (dsgd_lag){age, age}, weight);
+    *bin_of(&engine->result->ages, age) += weight;
+}
+
+bool dsgd_count_ages(dsgd_worker *user, size_t piece, const dsgd_alike *alike, size_t n,
+                     double weight)
+{
+    struct dsgd_sum *const staleness = &user->engine->staleness;
+    dsgd_run_result *const result = user->engine->result;
+    double end = staleness->sum;
+    for (size_t i = 0; i < n; i++) {
+        const double age = age_of(user, alike[i].owner_steps, piece, alike[i].stamp);
+        if (alike[i].n > 0 && !add_evenly(staleness->sum, weight * age, alike[i].n, &end))
+            return false;
+    }
+    staleness->sum = end;
+    for (size_t i = 0; i < n; i++) {
+        const double age = age_of(user, alike[i].owner_steps, piece, alike[i].stamp);
+        if (alike[i].n == 0)
+            continue;
+        double *const bin = bin_of(&result->ages, age);
+        *bin = add_times(*bin, weight, alike[i].n);
+        staleness->weight = add_times(staleness->weight, weight, alike[i].n);
+        result->staleness_max = dsgd_greater(result->staleness_max, age);
+    }
+    return true;
+}
+
+void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight)
+{
+    add(&engine->lag, &engine->result->lag_max, lag, weight);
+}
+
+void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
+{
+    add(&engine->gradient_staleness, &engine->result->gradient_staleness_max, age, weight);
+    *bin_of(&engine->result->gradient_ages, age.mean) += weight;
+}
+
+void dsgd_count_dropped(dsgd_worker *sender, int64_t step, double share)
+{
+    sender->engine->result->dropped++;
+    if (sender->node.step == step)
+        sender->computation.share = 0; /* its step has yet to be counted */
+    else
+        sender->engine->whole_steps -= share;
+}
+
+void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes)
+{
+    dsgd_count_events(engine, n);
+    engine->result->messages += n;
+    engine->result->bytes = add_times(engine->result->bytes, bytes, (int64_t)n);
+}
+
+void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)
+{
+    dsgd_run_result *const result = engine->result;
+    if (bytes <= engine->largest_bytes[partial])
+        return;
+    engine->largest_bytes[partial] = bytes;
+    *(partial ? &result->partial_collective : &result->collective) = (int)how;
+}
+
+void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
+{
+    dsgd_carrier *const sender = &engine->carriers[from];
+    dsgd_carrier *const receiver = &engine->carriers[to];
+    bytes = trunc(bytes); /* as SimGrid sends them */
+    if (engine->config->loads)
+        dsgd_cluster_carry(from, to, bytes);
+    const dsgd_platform *const platform = engine->config->platform;
+    const bool inside = platform->island_hosts > 0 &&
+                        dsgd_platform_same_island(platform, sender->place, receiver->place);
+    (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
+    (inside ? &receiver->by_island : &receiver->by_nic)->received += bytes;
+    if (platform->topology == DSGD_TOPOLOGY_GROUPS &&
+        sender->place / platform->group_hosts != receiver->place / platform->group_hosts) {
+        sender->by_group.sent += bytes;
+        receiver->by_group.received += bytes;
+    }
+}
+
+/*
+ * A histogram of bounded size whatever the steps and workers, and of the same bits on every
+ * machine, because bins are found by the bits of a number and not by its logarithm. They are a
+ * sixty-fourth of a power of two wide: 1.6 % of a time at most, from 0.2 ns to 136 years.
+ */
+enum { PER_POWER = 64, LEAST_POWER = -32, N_POWERS = DSGD_MOST_STEP_TIMES / PER_POWER };
+
+struct dsgd_step_count {
+    double n, sum_s;
+};
+
+static size_t step_bin_of(double step_s)
+{
+    int power = 0;
+    const double mantissa = frexp(step_s, &power); /* 0, or from 1/2 to below 1 */
+    if (mantissa == 0 || power < LEAST_POWER)
+        return 0;
+    if (power >= LEAST_POWER + N_POWERS)
+        return DSGD_MOST_STEP_TIMES - 1;
+    return (size_t)(power - LEAST_POWER) * PER_POWER + (size_t)((mantissa - 0.5) * (2 * PER_POWER));
+}
+
+void dsgd_count_step_time(dsgd_engine *engine, double step_s)
+{
+    if (engine->finished || engine->continued)
+        return;
+    if (engine->step_counts == NULL)
+        engine->step_counts =
+            dsgd_run_alloc(engine, DSGD_MOST_STEP_TIMES * sizeof *engine->step_counts);
+    struct dsgd_step_count *const count = &engine->step_counts[step_bin_of(step_s)];
+    count->n++;
+    count->sum_s += step_s;
+}
+
+/* --- at the end ------------------------------------------------------------------------------- */
+
+static double mean_of(struct dsgd_sum of)
+{
+    return of.weight > 0 ? of.sum / of.weight : 0;
+}
+
+static void sum_up_step_times(dsgd_engine *engine)
+{
+    dsgd_step_times *const times = &engine->result->step_times;
+    const struct dsgd_step_count *const counts = engine->step_counts;
+    double n = 0;
+    if (counts == NULL)
+        return;
+    for (size_t k = 0; k < DSGD_MOST_STEP_TIMES; k++)
+        n += counts[k].n;
+    for (size_t k = 0; k < DSGD_MOST_STEP_TIMES; k++) {
+        if (counts[k].n == 0)
+            continue;
+        times->bin = dsgd_xrealloc(times->bin, times->n + 1, sizeof *times->bin);
+        times->bin[times->n].step_s = counts[k].sum_s / counts[k].n;
+        times->bin[times->n++].share = counts[k].n / n;
+    }
+}
+
+/** Of workers that are groups of hosts. */
+static void sum_up_stages(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const int n = result->n_stages = engine->replica->n_stages;
+    double bubbles_s = 0, computed_s = 0;
+    result->stage_slowness = dsgd_keep((size_t)engine->n_workers * (size_t)n, sizeof(double));
+    result->stage_place = dsgd_keep((size_t)engine->n_workers * (size_t)n, sizeof(int));
+    for (int i = 0; i < engine->n_workers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        bubbles_s += w->bubbles_s;
+        computed_s += w->computed_s + w->lost_s;
+        for (int d = 0; d < n; d++) {
+            const int beside = engine->replica->n_beside;
+            int slowest = d * beside;
+            for (int lane = slowest; lane < (d + 1) * beside; lane++)
+                slowest =
+                    w->inside->lane_slow[lane] > w->inside->lane_slow[slowest] ? lane : slowest;
+            result->stage_place[i * n + d] = engine->carriers[dsgd_cluster_host(i, slowest)].place;
+            result->stage_slowness[i * n + d] =
+                w->inside->slow[d] / dsgd_greater(1, (double)w->steps_done);
+        }
+    }
+    result->bubble_share = bubbles_s / computed_s;
+}
+
+static void sum_up_workers(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const double p = engine->n_workers;
+    double computed_s = 0;
+    double exposed_s = 0;
+    double sent_bytes = 0;
+    for (int i = 0; i < engine->n_workers; i++) {
+        const dsgd_worker *const w = &engine->workers[i];
+        const double compute_s =
+            w->computed_s + (dsgd_computing(w) ? result->virtual_s - w->computation.since_s : 0);
+        dsgd_time_shares *const shares = &result->worker_shares[i];
+        shares->compute = compute_s / result->virtual_s;
+        shares->lost = w->lost_s / result->virtual_s;
+        shares->communicate = fmin(w->communicated_s / result->virtual_s, 1 - shares->compute);
+        shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
+        result->worker_steps[i] = (double)w->steps_done;
+        for (int lane = 0; lane < engine->n_lanes; lane++)
+            result->worker_places[i * engine->n_lanes + lane] =
+                engine->carriers[dsgd_cluster_host(i, lane)].place;
+        sent_bytes += w->sent_bytes;
+        result->sent_max_bytes = fmax(result->sent_max_bytes, w->sent_bytes);
+        result->shares.compute += shares->compute / p;
+        result->shares.wait += shares->wait / p;
+        result->shares.communicate += shares->communicate / p;
+        result->shares.lost += shares->lost / p;
+        computed_s += compute_s;
+        exposed_s += w->exposed_s;
+    }
+    result->sent_mean_bytes = sent_bytes / p;
+    if (engine->replica != NULL)
+        sum_up_stages(engine);
+    result->exposed_mean_s =
+        engine->steps_total > 0 ? exposed_s / (double)engine->steps_total : NAN;
+    result->ideal_s = computed_s / p;
+}
+
+static double more_of(struct dsgd_carried carried)
+{
+    return fmax(carried.sent, carried.received);
+}
+
+static void add_loads(dsgd_run_result *result, const char *name, int i, struct dsgd_carried carried,
+                      double bytes_per_s)
+{
+    result->loads = dsgd_xrealloc(result->loads, result->n_loads + 2, sizeof *result->loads);
+    result->loads[result->n_loads++] =
+        (dsgd_load){dsgd_xprintf("%s%d_UP", name, i), carried.sent, bytes_per_s};
+    result->loads[result->n_loads++] =
+        (dsgd_load){dsgd_xprintf("%s%d_DOWN", name, i), carried.received, bytes_per_s};
+}
+
+/** By a block of so many hosts: a NIC, a group. */
+typedef struct carrier {
+    const char *name;
+    int64_t hosts;
+    bool group;
+} carrier;
+
+static double bytes_per_s_of(const dsgd_platform *platform, carrier kind, int i)
+{
+    return kind.group ? platform->group_bytes_per_s : dsgd_platform_nic_bytes_per_s(platform, i);
+}
+
+/**
+ * Seconds of the busiest of a kind, in the direction that has more; lists what each has carried.
+ */
+static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
+{
+    double longest_s = 0;
+    const int n_hosts = dsgd_n_hosts(engine);
+    int last = 0;
+    for (int i = 0; i < n_hosts; i++)
+        last = engine->carriers[i].place > last ? engine->carriers[i].place : last;
+    const int n = last / (int)kind.hosts + 1;
+    struct dsgd_carried *const all = dsgd_run_alloc(engine, (size_t)n * sizeof *all);
+    for (int i = 0; i < n_hosts; i++) {
+        const dsgd_carrier *const host = &engine->carriers[i];
+        const struct dsgd_carried *const mine = kind.group ? &host->by_group : &host->by_nic;
+        all[host->place / kind.hosts].sent += mine->sent;
+        all[host->place / kind.hosts].received += mine->received;
+    }
+    for (int i = 0; i < n; i++)
+        if (more_of(all[i]) > 0) {
+            const double bytes_per_s = bytes_per_s_of(engine->config->platform, kind, i);
+            longest_s = fmax(longest_s, more_of(all[i]) / bytes_per_s);
+            if (lists)
+                add_loads(engine->result, kind.name, i, all[i], bytes_per_s);
+        }
+    dsgd_run_free(all);
+    return longest_s;
+}
+
+/** Of all links that the platform's numbers give; lists what each has carried. */
+static double busiest_s(dsgd_engine *engine, bool lists)
+{
+    const dsgd_platform *const platform = engine->config->platform;
+    double longest_s =
+        busiest_of(engine, (carrier){"nic", dsgd_platform_nic_hosts(platform), false}, lists);
+    if (platform->topology == DSGD_TOPOLOGY_GROUPS)
+        longest_s = fmax(longest_s,
+                         busiest_of(engine, (carrier){"out", platform->group_hosts, true}, lists));
+    for (int i = 0; platform->island_hosts > 0 && i < dsgd_n_hosts(engine); i++) {
+        const dsgd_carrier *const host = &engine->carriers[i];
+        longest_s = fmax(longest_s, more_of(host->by_island) / platform->island_bytes_per_s);
+        if (lists)
+            add_loads(engine->result, "island", host->place, host->by_island,
+                      platform->island_bytes_per_s);
+    }
+    return longest_s;
+}
+
+/** Of bytes that have left regions. */
+static double transfer_cost(const dsgd_engine *engine)
+{
+    const dsgd_platform *const platform = engine->config->platform;
+    double cost = 0;
+    for (int i = 0; platform->regions.n > 0 && i < dsgd_n_hosts(engine); i++) {
+        const dsgd_carrier *const host = &engine->carriers[i];
+        const dsgd_region *const region =
+            &dsgd_regions(platform)[host->place / platform->group_hosts];
+        cost += host->by_group.sent / 1e9 * region->price;
+    }
+    return cost;
+}
+
+void dsgd_sum_up_loads(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    if (!engine->config->loads)
+        return;
+    result->n_loads = dsgd_cluster_loads(&result->loads);
+    if (result->n_loads > 0 || engine->config->platform->topology == DSGD_TOPOLOGY_XML)
+        return;
+    busiest_s(engine, true);
+}
+
+/**
+ * What counts of a worker's step that is under way when a run's time is over: age / m - c, of steps
+ * of mean m and squared coefficient of variation c. A renewal process has made T / m - (1 - c) / 2
+ * steps by T on average, and the age of the one under way is m (1 + c) / 2: together T / m.
+ * Constant steps: exact.
+ */
+static double begun_part(const dsgd_worker *w, double end_s)
+{
+    const double n = (double)w->node.step; /* by quorum with those of others while it was away */
+    const double mean_s = w->step_since_s / n;
+    if (w->stopped || w->presence != DSGD_HERE || n < 1)
+        return 0;
+    double variance_s2 = n > 1 ? (w->step_squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
+    if (w->engine->goes_on) /* of the mean alone: the times that it was down */
+        variance_s2 = fmax(0, variance_s2);
+    const double part = (end_s - w->step_since_s - variance_s2 / mean_s) / mean_s;
+    return dsgd_less(1, part) - w->in_barrier;
+}
+
+/** Steps of all workers for one that counts as done: more than 1 where time ended the run amid
+ * steps. */
+static double steps_for_one(const dsgd_engine *engine)
+{
+    const double end_s = engine->config->until.seconds - engine->away_s;
+    double parts = 0;
+    if (engine->config->until.seconds > 0 && engine->result->virtual_s >= end_s * (1 - 1e-12))
+        for (int i = 0; i < engine->n_workers; i++)
+            parts += begun_part(&engine->workers[i], end_s);
+    return 1 + parts / dsgd_greater(1, (double)engine->steps_total);
+}
+
+void dsgd_sum_up(dsgd_engine *engine)
+{
+    dsgd_run_result *const result = engine->result;
+    const dsgd_run_config *const config = engine->config;
+    const double p = engine->n_workers;
+    result->steps = (double)engine->steps_total / p;
+    result->samples = engine->whole_steps * config->workload->samples;
+    if (dsgd_learns(config))
+        result->learn_samples = engine->whole_steps * (double)config->learning->batch;
+    const double for_one = steps_for_one(engine);
+    result->samples_per_s =
+        result->virtual_s > 0 ? result->samples / result->virtual_s * for_one : NAN;
+    result->step_mean_s =
+        engine->steps_total > 0 ? result->virtual_s / result->steps / for_one : NAN;
+    result->staleness_mean = mean_of(engine->staleness);
+    result->lag_mean = mean_of(engine->lag);
+    result->gradient_staleness_mean = mean_of(engine->gradient_staleness);
+    for (size_t i = 0; i < result->ages.n; i++)
+        result->ages.share[i] /= engine->staleness.weight;
+    for (size_t i = 0; i < result->gradient_ages.n; i++)
+        result->gradient_ages.share[i] /= engine->gradient_staleness.weight;
+    result->partial_skipped /= (double)engine->n_pieces;
+    result->partial_duplicates /= (double)engine->n_pieces;
+    result->partial_active_mean =
+        engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
+    result->transfer_cost = transfer_cost(engine);
+    result->n_pieces = engine->n_pieces;
+    for (size_t k = 0; k < engine->n_pieces; k++)
+        result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);
+    result->link_s =
+        config->platform->topology == DSGD_TOPOLOGY_XML ? NAN : busiest_s(engine, false);
+    sum_up_workers(engine);
+    sum_up_step_times(engine);
+}

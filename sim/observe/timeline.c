@@ -1,0 +1,338 @@
+/**
+ * @file timeline.c
+ * Records what happens while a run is watched: spans of time, messages and instants.
+ *
+ * Before the window opens, and for a listener, only what is under way is kept. A span is recorded
+ * when it begins, or, where that is known only afterwards (what no computation hides), as a whole.
+ */
+#include "sim/timeline.h"
+#include "sim/engine/engine.h"
+#include "sim/observe/observe.h"
+#include "sim/result.h"
+
+/** A wait under way. */
+typedef struct open_wait {
+    const dsgd_worker *worker;
+    const dsgd_wait *wait;
+    int lacking; /* a host that has yet to do its part, ... */
+    double since_s; /* ... and is looked at from then on */
+} open_wait;
+
+const char dsgd_cancelled[] = "cancelled";
+const char dsgd_pass[] = "pass";
+
+struct dsgd_recording {
+    size_t n_free, *free; /* places of spans that ended before the window */
+    size_t n_waits;
+    open_wait *waits;
+    int n_left; /* chosen workers that have not ended the window's steps */
+};
+
+static bool is_chosen(const dsgd_engine *engine, int host)
+{
+    return host >= engine->n_workers || engine->timeline->chosen[host];
+}
+
+void dsgd_timeline_open(dsgd_engine *engine)
+{
+    dsgd_timeline *const t = engine->config->timeline;
+    if (t == NULL)
+        return;
+    engine->timeline = t;
+    t->recording = dsgd_keep(1, sizeof *t->recording);
+    t->opened = t->closed = t->full = false;
+    t->n_spans = 0;
+    t->spans = NULL;
+    t->since_s = t->end_s = INFINITY;
+    for (int i = 0; i < engine->n_workers; i++)
+        t->recording->n_left += t->chosen[i];
+}
+
+/** Whether spans are, and not handed on: of few workers and steps, as spans have to fit memory. */
+static bool is_kept(const dsgd_engine *engine)
+{
+    return engine->timeline->ended == NULL;
+}
+
+/* --- spans ------------------------------------------------------------------------------------ */
+
+/** Its number, from 1; 0: there is no room, and the run ends. */
+static size_t put(dsgd_engine *engine, const dsgd_span *span)
+{
+    dsgd_timeline *const t = engine->timeline;
+    struct dsgd_recording *const r = t->recording;
+    if (r->n_free > 0) {
+        t->spans[r->free[--r->n_free] - 1] = *span;
+        return r->free[r->n_free];
+    }
+    if (t->n_spans >= DSGD_MOST_SPANS) {
+        t->full = true;
+        dsgd_finish(engine);
+        return 0;
+    }
+    t->spans = dsgd_keep_more(t->spans, t->n_spans + 1, sizeof *t->spans);
+    t->spans[t->n_spans++] = *span;
+    return t->n_spans;
+}
+
+size_t dsgd_timeline_record(dsgd_engine *engine, dsgd_span span)
+{
+    dsgd_timeline *const t = engine->timeline;
+    if (t == NULL)
+        return 0;
+    const bool begins = span.end_s == INFINITY;
+    const bool is_inside = span.since_s < t->end_s && span.end_s >= t->since_s;
+    if (!is_chosen(engine, span.host) &&
+        !(span.kind == DSGD_SPAN_MESSAGE && is_chosen(engine, span.peer)))
+        return 0;
+    if (t->full || !(is_inside || (begins && !t->opened)))
+        return 0;
+    span.step = engine->workers[span.host].node.step;
+    if (t->ended != NULL && !begins) {
+        t->ended(t->listener, &span);
+        return 0;
+    }
+    return put(engine, &span);
+}
+
+size_t dsgd_timeline_begin(const dsgd_worker *w, dsgd_span span)
+{
+    span.host = w->host;
+    span.since_s = dsgd_now_s();
+    span.end_s = INFINITY;
+    return dsgd_timeline_record(w->engine, span);
+}
+
+dsgd_span *dsgd_timeline_span(const dsgd_engine *engine, size_t span)
+{
+    return engine->timeline == NULL || span == 0 ? NULL : &engine->timeline->spans[span - 1];
+}
+
+static void end(const dsgd_engine *engine, size_t span, double end_s)
+{
+    dsgd_timeline *const t = engine->timeline;
+    t->spans[span - 1].end_s = end_s;
+    const bool is_before = !t->opened || end_s < t->since_s;
+    if (t->ended != NULL && !is_before)
+        t->ended(t->listener, &t->spans[span - 1]);
+    struct dsgd_recording *const r = t->recording;
+    if (t->ended == NULL && !is_before)
+        return;
+    r->free = dsgd_keep_more(r->free, r->n_free + 1, sizeof *r->free);
+    r->free[r->n_free++] = span;
+}
+
+void dsgd_timeline_end(const dsgd_engine *engine, size_t span)
+{
+    if (dsgd_timeline_span(engine, span) != NULL)
+        end(engine, span, dsgd_now_s());
+}
+
+void dsgd_timeline_cancel(const dsgd_engine *engine, size_t number)
+{
+    dsgd_span *const span = dsgd_timeline_span(engine, number);
+    if (span == NULL)
+        return;
+    span->verb = dsgd_cancelled;
+    span->turn_s = fmin(span->turn_s, dsgd_now_s());
+    end(engine, number, dsgd_now_s());
+}
+
+void dsgd_timeline_mark(const dsgd_worker *w, dsgd_span mark)
+{
+    mark.host = w->host;
+    mark.since_s = mark.end_s = dsgd_now_s();
+    dsgd_timeline_record(w->engine, mark);
+}
+
+void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span mark)
+{
+    dsgd_span *const span = dsgd_timeline_span(w->engine, exchange);
+    if (span != NULL)
+        span->version = mark.version;
+    mark.kind = DSGD_SPAN_CONTRIBUTED;
+    mark.peer = -1;
+    dsgd_timeline_mark(w, mark);
+    if (w->engine->timeline != NULL && !is_kept(w->engine)) /* else another look comes soon */
+        dsgd_timeline_look(w->engine, w->host);
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s)
+{
+    dsgd_span *const span = dsgd_timeline_span(engine, message);
+    /* Both hosts may have done their part. */
+    dsgd_timeline_look(engine, span == NULL ? 0 : span->host);
+    if (span == NULL)
+        return;
+    if (!is_kept(engine))
+        dsgd_timeline_look(engine, span->peer);
+    span->since_s = since_s;
+    end(engine, message, dsgd_now_s());
+}
+
+void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position)
+{
+    enum { FAR = 100000 }; /* it takes microseconds: its span is one of the last */
+    const dsgd_timeline *const t = to->engine->timeline;
+    const int64_t n = (int64_t)to->engine->n_pieces;
+    if (t == NULL)
+        return;
+    for (size_t i = t->n_spans; i > 0 && i + FAR > t->n_spans; i--) {
+        const dsgd_span *const span = &t->spans[i - 1];
+        if (span->kind != DSGD_SPAN_MESSAGE || span->end_s < INFINITY || span->host != from ||
+            span->peer != to->host || span->version != position / n || span->piece != position % n)
+            continue;
+        end(to->engine, i, dsgd_now_s());
+        return;
+    }
+}
+
+/* --- for whom a worker waits ------------------------------------------------------------------ */
+
+/** The first host behind @p after, round about, that has yet to do its part; -1: none. */
+static int next_lacking(const dsgd_worker *w, const dsgd_wait *wait, int after)
+{
+    const int n = w->engine->n_workers + w->engine->n_servers;
+    for (int i = 1; i <= n; i++) {
+        const int host = (after + i) % n;
+        if (host != w->host && wait->in->lacks(w, wait->job, host))
+            return host;
+    }
+    return -1;
+}
+
+size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
+{
+    dsgd_engine *const engine = w->engine;
+    if (engine->timeline == NULL)
+        return 0;
+    dsgd_span span = {.kind = DSGD_SPAN_WAIT,
+                      .peer = next_lacking(w, wait, w->host),
+                      .track = dsgd_actor_self() != w->work_actor,
+                      .piece = -1,
+                      .version = -1,
+                      .turn_s = INFINITY,
+                      .verb = wait->in->verb};
+    for (int host = 0; is_kept(engine) && host < engine->n_workers + engine->n_servers; host++)
+        span.n_peers += host != w->host && wait->in->lacks(w, wait->job, host);
+    if (span.peer < 0)
+        span.turn_s = dsgd_now_s();
+    const size_t number = dsgd_timeline_begin(w, span);
+    if (number == 0 || span.peer < 0)
+        return number;
+    struct dsgd_recording *const r = engine->timeline->recording;
+    r->waits = dsgd_keep_more(r->waits, r->n_waits + 1, sizeof *r->waits);
+    r->waits[r->n_waits++] = (open_wait){w, wait, span.peer, dsgd_now_s()};
+    return number;
+}
+
+/** Of a wait: who is late by less is as early as others, but for the protocol. */
+static const double least_share = 0.01;
+
+/** Whether a wait is for others still; follows who is the last of them. */
+static bool look(const dsgd_timeline *t, open_wait *open)
+{
+    dsgd_span *const span = &t->spans[open->wait->span - 1];
+    const double now_s = dsgd_now_s();
+    if (now_s - open->since_s >= least_share * (now_s - span->since_s))
+        span->peer = open->lacking;
+    if (open->wait->in->lacks(open->worker, open->wait->job, open->lacking))
+        return true;
+    open->lacking = next_lacking(open->worker, open->wait, open->lacking);
+    open->since_s = now_s;
+    if (open->lacking < 0)
+        span->turn_s = now_s;
+    return open->lacking >= 0;
+}
+
+/** Looks at the waits for a host or of it (-1: at all), and forgets waits for nobody. */
+static void look_for(const dsgd_timeline *t, int host)
+{
+    struct dsgd_recording *const r = t->recording;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_waits; i++) {
+        const bool may_change = host < 0 || r->waits[i].lacking == host ||
+                                r->waits[i].worker->host == host; /* its own activation, too */
+        if (may_change && !(r->waits[i].wait->span > 0 && look(t, &r->waits[i])))
+            continue;
+        if (n < i)
+            r->waits[n] = r->waits[i];
+        n++;
+    }
+    r->n_waits = n;
+}
+
+/* A listener may have ten thousand workers: of their waits, those for one host are few. */
+void dsgd_timeline_look(const dsgd_engine *engine, int host)
+{
+    if (engine->timeline != NULL)
+        look_for(engine->timeline, is_kept(engine) ? -1 : host);
+}
+
+void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
+{
+    const dsgd_span *const span = dsgd_timeline_span(w->engine, wait->span);
+    if (span == NULL)
+        return;
+    if (is_kept(w->engine))
+        dsgd_timeline_look(w->engine, w->host);
+    struct dsgd_recording *const r = w->engine->timeline->recording;
+    size_t i = 0;
+    while (span->turn_s == INFINITY && i < r->n_waits && r->waits[i].wait != wait)
+        i++;
+    if (span->turn_s == INFINITY && i < r->n_waits) { /* it ends before all have done their parts */
+        if (!is_kept(w->engine))
+            look(w->engine->timeline, &r->waits[i]);
+        r->n_waits--;
+        memmove(&r->waits[i], &r->waits[i + 1], (r->n_waits - i) * sizeof *r->waits);
+    }
+    dsgd_timeline_end(w->engine, wait->span);
+}
+
+/* --- the window ------------------------------------------------------------------------------- */
+
+void dsgd_timeline_step(dsgd_worker *w)
+{
+    dsgd_engine *const engine = w->engine;
+    dsgd_timeline *const t = engine->timeline;
+    if (t == NULL || !is_chosen(engine, w->host))
+        return;
+    const int64_t step = w->node.step;
+    if (!t->opened && step >= t->first_step) {
+        t->opened = true;
+        t->since_s = dsgd_now_s();
+    }
+    dsgd_timeline_end(engine, w->step_span);
+    w->step_span = dsgd_timeline_begin(w, (dsgd_span){DSGD_SPAN_OF_HOST(STEP)});
+    if (step != t->end_step || --t->recording->n_left > 0 || t->closed)
+        return;
+    t->closed = true;
+    t->end_s = dsgd_now_s();
+    dsgd_finish(engine);
+}
+
+void dsgd_timeline_close(dsgd_engine *engine)
+{
+    dsgd_timeline *const t = engine->timeline;
+    if (t == NULL)
+        return;
+    struct dsgd_recording *const r = t->recording;
+    look_for(t, -1);
+    for (size_t i = 0; i < r->n_waits; i++)
+        t->spans[r->waits[i].wait->span - 1].peer = r->waits[i].lacking;
+    if (t->ended != NULL)
+        t->n_spans = 0;
+    engine->timeline = NULL;
+    if (!t->closed)
+        t->end_s = engine->result->virtual_s;
+    for (size_t i = 0; i < r->n_free; i++)
+        t->spans[r->free[i] - 1].since_s = INFINITY;
+    size_t n = 0; /* of the spans that are in the window */
+    for (size_t i = 0; i < t->n_spans; i++)
+        if (t->spans[i].since_s < t->end_s || t->spans[i].end_s == t->end_s)
+            t->spans[n++] = t->spans[i];
+    t->n_spans = t->opened ? n : 0;
+    t->recording = NULL;
+}

@@ -1,0 +1,555 @@
+/**
+ * @file test_closed.c
+ * Allreduces that are computed instead of simulated, of all and of groups, beside the same message
+ * by message: times to 1e-9 of them, counts and models exactly.
+ */
+#include "sim/exchange/analytic.h"
+#include "tests/support/alike.h"
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+
+/**
+ * SimGrid does not tell apart events of one nanosecond: messages of some bytes, 16 of
+ * drop_compute's allgathers in a ring, come that much early, round by round; as do the parts of
+ * workers whom activations reach nanoseconds before something else.
+ */
+static const double early_s = 1e-8;
+
+static double slack_of(const support_case *c)
+{
+    const bool partial = c->config.algorithm->sends != DSGD_SENDS_ALLREDUCES;
+    const bool early = support_has(c, "calibration") || partial;
+    return early && c->config.network == DSGD_NETWORK_FLOWS ? early_s : 0; /* in some seconds */
+}
+
+/** Simulates both ways, and demands that all figures are the same. Returns the computed one's. */
+static const support_outcome *expect_same_run(support_case *c, const char *where)
+{
+    const support_outcome *const a = support_simulate(c);
+    c->config.exchange.every_message = true;
+    const support_outcome *const b = support_simulate(c);
+    c->config.exchange.every_message = false;
+    support_expect_alike(c, a, b, slack_of(c), where);
+    return a;
+}
+
+/* --- platforms and delays --------------------------------------------------------------------- */
+
+static void free_switch(support_case *c)
+{
+    (void)c;
+}
+
+/** Three hosts that are worse than the others, each in its own way. */
+static void uneven_switch(support_case *c)
+{
+    static dsgd_platform_entry entries[] = {
+        {.first = 1, .count = 1, .speed = 0.9, .bandwidth = 0.3},
+        {.first = 2, .count = 2, .speed = 1, .bandwidth = 1, .latency_s = 1e-4}};
+    c->platform.hosts = (dsgd_structs){2, entries};
+    c->platform.message_overhead_s = 5e-6;
+    c->platform.reduction_s_per_byte = 0.3e-9;
+}
+
+/** Groups whose ways out are as wide as needed, and not wider; copies from and to the devices. */
+static void groups(support_case *c)
+{
+    c->platform.topology = DSGD_TOPOLOGY_GROUPS;
+    c->platform.group_hosts = 3;
+    c->platform.group_flow_bytes_per_s = 6.3e9;
+    c->platform.group_bytes_per_s = 3 * 6.3e9;
+    c->platform.group_latency_s = 1.53e-6;
+    c->platform.message_overhead_s = 1e-5;
+    c->platform.reduction_s_per_byte = 0.7e-9;
+    c->platform.staging_s_per_byte = 0.25e-9;
+    c->platform.operation_s_per_byte = 0.4e-9;
+    c->platform.rendezvous_s = 3e-5;
+    c->platform.eager_bytes = 1e5;
+    c->platform.partial_turn_s = 2e-5;
+}
+
+/** Islands of four that share a NIC; one has a slower one, and one host a worse latency. */
+static void shared_nics(support_case *c)
+{
+    c->config.network = DSGD_NETWORK_NICS;
+    static dsgd_platform_entry entries[] = {
+        {.first = 9, .count = 1, .speed = 0.95, .bandwidth = 0.7},
+        {.first = 14, .count = 1, .speed = 1, .bandwidth = 1, .latency_s = 3e-6}};
+    c->platform.hosts = (dsgd_structs){2, entries};
+    c->platform.island_hosts = 4;
+    c->platform.island_nics = 1;
+    c->platform.island_bytes_per_s = 50e9;
+    c->platform.island_latency_s = 2e-6;
+    c->platform.message_overhead_s = 0.15e-6;
+    c->platform.reduction_s_per_byte = 0.7e-9;
+}
+
+/** Islands in which every host has a NIC of its own. */
+static void islands(support_case *c)
+{
+    c->platform.island_hosts = c->platform.island_nics = 4;
+    c->platform.island_bytes_per_s = 150e9;
+    c->platform.island_latency_s = 2e-6;
+    c->platform.reduction_s_per_byte = 0.75e-12;
+}
+
+static void no_delay(support_case *c)
+{
+    (void)c;
+}
+
+static void delays(support_case *c)
+{
+    support_imbalance_number(c, "delay", "seconds", 0.32);
+}
+
+/** Everyone at another time, and a straggler: for milliseconds the early ones exchange alone. */
+static void jitter_and_straggler(support_case *c)
+{
+    void *const params = support_imbalance(c, "lognormal");
+    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "lognormal");
+    support_set(about, params, "mean", 0.01);
+    support_set(about, params, "deviation", 0.02);
+    support_imbalance_number(c, "slow", "factor", 1.02);
+}
+
+static void (*const platforms[])(support_case *) = {free_switch, uneven_switch, groups, islands,
+                                                    shared_nics};
+static void (*const lateness[])(support_case *) = {no_delay, delays, jitter_and_straggler};
+static const int workers[] = {4, 17, 64};
+static const long pieces[] = {1, 16};
+static const dsgd_collective collectives[] = {DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+                                              DSGD_COLLECTIVE_RABENSEIFNER, DSGD_COLLECTIVE_RING,
+                                              DSGD_COLLECTIVE_BRUCK, DSGD_COLLECTIVE_NCCL};
+
+enum {
+    N_PLATFORMS = sizeof platforms / sizeof platforms[0],
+    N_LATENESS = sizeof lateness / sizeof lateness[0],
+    N_WORKERS = sizeof workers / sizeof workers[0],
+    N_PIECES = sizeof pieces / sizeof pieces[0],
+    N_COLLECTIVES = sizeof collectives / sizeof collectives[0],
+    N_CASES = N_PLATFORMS * N_LATENESS * N_WORKERS * N_PIECES * N_COLLECTIVES
+};
+
+/** One of all combinations, for 4 steps of 8 MB. */
+static support_case *combination(const char *algorithm, int i, char *where, size_t room)
+{
+    const int platform = i % N_PLATFORMS;
+    const int late = i / N_PLATFORMS % N_LATENESS;
+    const int p = workers[i / N_PLATFORMS / N_LATENESS % N_WORKERS];
+    const long n_pieces = pieces[i / N_PLATFORMS / N_LATENESS / N_WORKERS % N_PIECES];
+    const int how = i / N_PLATFORMS / N_LATENESS / N_WORKERS / N_PIECES;
+    support_case *const c = support_new(algorithm, p);
+    platforms[platform](c);
+    lateness[late](c);
+    c->workload.bytes = 8e6;
+    c->workload.backward_share = 0.5;
+    c->config.until.steps = 4;
+    c->config.exchange.pieces = n_pieces;
+    c->config.exchange.collective = collectives[how];
+    c->platform.library = DSGD_LIBRARY_NCCL;
+    c->platform.nccl = (dsgd_nccl){.links_bytes_per_s = 120e9,
+                                   .bandwidth = 1,
+                                   .latency = 1,
+                                   .node_bandwidth = 1,
+                                   .node_latency = 1};
+    snprintf(where, room, "%s, %d workers, %ld pieces, platform %d, delays %d, %s", algorithm, p,
+             n_pieces, platform, late, dsgd_collective_names[collectives[how]]);
+    return c;
+}
+
+/** Communication in every step or two of the four. */
+static void be_frequent(support_case *c)
+{
+    static const char *const periods[] = {"period", "tau", "inner_steps"};
+    for (size_t i = 0; i < sizeof periods / sizeof periods[0]; i++)
+        if (support_has(c, periods[i]))
+            support_option(c, periods[i], 2);
+    if (support_has(c, "calibration"))
+        support_option(c, "calibration", 2);
+    if (support_has(c, "spare"))
+        support_option(c, "spare", 0);
+}
+
+SUITE(analytic, "closed", .seconds = 300);
+
+/** Each algorithm takes another part of the combinations; together the slow ones are few. */
+TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0,
+           support_n_algorithms()) /* _i: algorithm */
+{
+    const dsgd_algorithm *const algorithm =
+        support_new(dsgd_algorithms[_i]->name, 8)->config.algorithm;
+    const int stride = SUPPORT_SLOW ? 151 : 11;
+    if (algorithm->sends != DSGD_SENDS_ALLREDUCES)
+        return;
+    for (int i = _i % stride; i < N_CASES; i += stride) {
+        char where[160];
+        support_case *const c = combination(algorithm->about.name, i, where, sizeof where);
+        be_frequent(c);
+        expect_same_run(c, where);
+    }
+}
+
+/* --- partial collectives and groups ----------------------------------------------------------- */
+
+/**
+ * Everyone at another time: of workers who come at one instant, rounding decides whom another's
+ * activation still reaches. Two are late by three versions.
+ */
+static void jitter_and_late_versions(support_case *c)
+{
+    lateness[2](c);
+    c->workload.step_s = 0.1;
+    support_imbalance_number(c, "delay", "seconds", 0.32);
+}
+
+static const struct {
+    const char *algorithm, *option;
+    long value;
+} partial[] = {
+    {"eager_solo", "limiter", -1}, {"eager_solo", "limiter", 3}, {"eager_majority", "limiter", -1},
+    {"wagma", "group", 2},         {"wagma", "group", 4},        {"wagma", "period", 3},
+    {"eager_solo", "late", 1},     {"wagma", "order", 1}};
+
+enum { N_PARTIAL = sizeof partial / sizeof partial[0], PARTIAL_STRIDE = SUPPORT_SLOW ? 29 : 11 };
+
+static support_case *partial_combination(int i, char *where, size_t room)
+{
+    static const int powers[] = {4, 16, 64};
+    const int which = i % N_PARTIAL;
+    const int platform = i / N_PARTIAL % N_PLATFORMS;
+    const int p = powers[i / N_PARTIAL / N_PLATFORMS % 3];
+    const int how = i / N_PARTIAL / N_PLATFORMS / 3;
+    support_case *const c = support_new(partial[which].algorithm, p);
+    support_option(c, partial[which].option, (double)partial[which].value);
+    platforms[platform](c);
+    (i % 3 == 0 ? jitter_and_straggler : jitter_and_late_versions)(c);
+    c->workload.bytes = 8e6;
+    c->workload.backward_share = 0.5;
+    c->config.until = (dsgd_until){0}; /* no bound of all decides who makes the last step */
+    c->config.steps_each = 6;
+    c->config.exchange.pieces = i % 2 == 0 ? 16 : 1;
+    c->config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + collectives[how];
+    snprintf(where, room, "%s, %s %ld, %d workers, platform %d, %s", partial[which].algorithm,
+             partial[which].option, partial[which].value, p, platform,
+             dsgd_collective_names[collectives[how]]);
+    return c;
+}
+
+CASE("groups", .seconds = 300);
+
+TEST_RANGE(partial_collectives_are_computed_alike, 0, 7) /* _i: first combination */
+{
+    double missed = 0;
+    double stale = 0;
+    for (int i = _i; i < N_PARTIAL * N_PLATFORMS * 3 * N_COLLECTIVES; i += PARTIAL_STRIDE * 7) {
+        char where[160];
+        support_case *const c = partial_combination(i, where, sizeof where);
+        c->config.network = i / 3 % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
+        const support_outcome *const got = expect_same_run(c, where);
+        missed += got->result.partial_skipped;
+        stale += got->result.staleness_mean;
+    }
+    ck_assert_double_gt(missed, 0);
+    ck_assert_double_gt(stale, 0);
+}
+
+/** Where nothing is promised each activation is a message, and slows others by nanoseconds. */
+TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
+{
+    support_case *const c = support_new(_i < 2 ? "eager_solo" : "wagma", 16);
+    static dsgd_algorithm any;
+    uneven_switch(c);
+    jitter_and_late_versions(c);
+    c->workload.bytes = 8e6;
+    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
+    const support_outcome *const alarms = support_simulate(c);
+    any = *c->config.algorithm;
+    any.sends = DSGD_SENDS_ANYTHING;
+    c->config.algorithm = &any;
+    const support_outcome *const messages = support_simulate(c);
+    support_expect_alike(c, alarms, messages, 1e-6, any.about.name);
+}
+
+/**
+ * Pairs of which some are faster: their activations of the next piece have come when another pair
+ * ends one. What its members publish at that instant is in the next piece, on either network.
+ */
+TEST(what_is_published_when_a_piece_ends_is_in_the_next)
+{
+    static dsgd_algorithm any;
+    support_case *const c = support_new("wagma", 8);
+    support_option(c, "group", 2);
+    islands(c);
+    c->platform.island_hosts = c->platform.island_nics = 3;
+    jitter_and_straggler(c);
+    c->workload.bytes = 1e8;
+    c->config.exchange.pieces = 7;
+    c->config.exchange.overlap = false;
+    support_steps_each(c, 12);
+    const dsgd_algorithm *const wagma = c->config.algorithm;
+    any = *wagma;
+    any.sends = DSGD_SENDS_ANYTHING; /* activations are messages */
+    double age = -1;
+    for (int how = 0; how < 6; how++) {
+        c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
+        c->config.algorithm = how < 4 ? wagma : &any;
+        c->config.exchange.every_message = how >= 2;
+        const double got = support_ok(c)->result.staleness_mean;
+        if (how > 0)
+            ck_assert_double_eq_tol(got, age, 1e-9);
+        age = got;
+    }
+    ck_assert_double_gt(age, 0);
+}
+
+/** Its first collective is of all; workers make their partial one up to three steps later. */
+static void late_listeners_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER};
+    dsgd_partial *sum = NULL;
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        if (self->step >= self->rank % 4 && sum == NULL)
+            sum = dsgd_partial_new(self, spec, x);
+        if (self->step >= 4 || (sum != NULL && self->rank % 4 < 2))
+            dsgd_partial_mix(self, sum, x, self->n_workers, self->n_workers + 1);
+    }
+}
+
+static const dsgd_algorithm late_listeners = {.about = {.name = "late_listeners"},
+                                              .work = late_listeners_work,
+                                              .sends = DSGD_SENDS_COLLECTIVES};
+
+TEST(who_begins_to_listen_later_receives_the_activations_before)
+{
+    static dsgd_algorithm any;
+    support_case *const c = support_of(&late_listeners, 8);
+    lateness[2](c);
+    const support_outcome *const alarms = support_simulate(c);
+    any = late_listeners;
+    any.sends = DSGD_SENDS_ANYTHING;
+    c->config.algorithm = &any;
+    support_expect_alike(c, alarms, support_simulate(c), 1e-6, "late listeners");
+    ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
+}
+
+/* --- what an algorithm does meanwhile --------------------------------------------------------- */
+
+CASE("closed", .seconds = 300);
+
+/** Allreduces of 0.4 s beside four steps of 0.1 s, a slow worker, and what is left at the end. */
+TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) /* _i: steps_each */
+{
+    support_case *c = support_no_learning(support_new("dasgd", 9));
+    support_option(c, "tau", 5);
+    support_option(c, "d", 4);
+    c->workload.step_s = 0.1;
+    c->workload.bytes = 1e9;
+    c->config.exchange.pieces = 1;
+    c->config.until.steps = 33;
+    lateness[2](c);
+    support_imbalance_number(c, "slow", "factor", 3);
+    if (_i == 1) {
+        support_steps_each(c, 15);
+    }
+    expect_same_run(c, "dasgd");
+}
+
+/** The run ends while messages are on their way, in the middle of some. */
+TEST_RANGE(what_is_under_way_at_the_end_counts_alike, 0, 12) /* _i: the instant */
+{
+    static const char *const algorithms[] = {"allreduce", "dasgd"};
+    for (size_t i = 0; i < 2; i++) {
+        support_case *c = support_no_learning(support_new(algorithms[i], 11));
+        uneven_switch(c);
+        lateness[2](c);
+        c->workload.bytes = 1e9;
+        c->config.exchange.pieces = 3;
+        c->config.exchange.collective = collectives[_i % N_COLLECTIVES];
+        c->config.until = (dsgd_until){.seconds = 6.9 + 0.037 * _i};
+        expect_same_run(c, algorithms[i]);
+    }
+}
+
+CASE("groups", .seconds = 300);
+
+TEST_RANGE(groups_under_way_at_the_end_count_alike, 0, 12) /* _i: the instant */
+{
+    support_case *c = support_no_learning(support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16));
+    uneven_switch(c);
+    jitter_and_late_versions(c);
+    c->config.network = _i % 3 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->workload.bytes = 1e8;
+    c->config.exchange.partial_collective =
+        DSGD_PARTIAL_COLLECTIVE + collectives[_i % N_COLLECTIVES];
+    c->config.until = (dsgd_until){.seconds = 1.9 + 0.037 * _i};
+    expect_same_run(c, "groups");
+}
+
+CASE("closed", .seconds = 300);
+
+TEST_RANGE(fused_allreduces_are_computed_alike, 0, N_LATENESS)
+{
+    support_case *c = support_new("allreduce", 12);
+    groups(c);
+    lateness[_i](c);
+    c->workload.bytes = 8e6;
+    c->config.exchange.pieces = 8;
+    c->config.exchange.fusion_bytes = 3e6;
+    c->config.exchange.cycle_s = 0.03;
+    expect_same_run(c, "allreduce");
+}
+
+static void first_rounds_alone_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->rank != 5 || self->step < 2)
+            dsgd_allreduce_mean(self, g, DSGD_WORLD);
+        if (self->rank == 5 && self->step == 2)
+            dsgd_lock(self), dsgd_lock(self);
+    }
+}
+
+static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_rounds_alone"},
+                                                  .work = first_rounds_alone_work,
+                                                  .sends = DSGD_SENDS_ALLREDUCES};
+
+/** A run in which one member is missing stands still when the messages that can come have come. */
+TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
+{
+    support_case *c = support_of(&first_rounds_alone, 8);
+    c->workload.bytes = 1e9;
+    c->platform.message_overhead_s = 0.01;
+    if (_i == 1)
+        c->config.until = (dsgd_until){.seconds = 4};
+    expect_same_run(c, "one missing");
+    ck_assert_int_eq(support_simulate(c)->result.outcome, DSGD_RUN_FAILED);
+}
+
+/* --- where it is so --------------------------------------------------------------------------- */
+
+/** Of what the run asks for, among all or among the ranks of a group. */
+static dsgd_plan asked = {.how = DSGD_COLLECTIVE_RABENSEIFNER, .members.leader = -1};
+
+static void asking_work(dsgd_node *self)
+{
+    support_current->note[0] = dsgd_collective_is_analytic(dsgd_worker_of(self)->engine, &asked);
+    while (dsgd_next_step(self))
+        ;
+}
+
+static const dsgd_algorithm asking = {
+    .about = {.name = "asking"}, .work = asking_work, .sends = DSGD_SENDS_ALLREDUCES};
+static const dsgd_algorithm asking_others = {.about = {.name = "asking_others"},
+                                             .work = asking_work};
+
+static bool is_closed(const support_case *c)
+{
+    return support_ok(c)->note[0] != 0;
+}
+
+TEST(schedules_are_closed_where_messages_cannot_meet)
+{
+    support_case *c = support_of(&asking, 12);
+    ck_assert(is_closed(c));
+    c->config.exchange.pieces = 2;
+    c->config.exchange.blocking = false;
+    ck_assert(!is_closed(c));
+    c->config.exchange.blocking = true;
+    ck_assert(is_closed(c));
+    c->config.exchange.every_message = true;
+    ck_assert(!is_closed(c));
+    c->config.exchange.every_message = false;
+    c->config.algorithm = &asking_others;
+    ck_assert(!is_closed(c));
+}
+
+TEST(schedules_are_simulated_where_links_are_shared)
+{
+    support_case *c = support_of(&asking, 12);
+    groups(c);
+    ck_assert(is_closed(c));
+    c->platform.group_bytes_per_s *= 0.999;
+    ck_assert(!is_closed(c));
+    c->platform.group_hosts = 12; /* nothing leaves */
+    ck_assert(is_closed(c));
+    c = support_new(NULL, 12);
+    c->config.algorithm = &asking;
+    islands(c);
+    ck_assert(is_closed(c));
+    c->platform.island_nics = 1; /* of four hosts, and other members than a hypercube's */
+    asked.how = DSGD_COLLECTIVE_RING;
+    ck_assert(!is_closed(c));
+    asked.how = DSGD_COLLECTIVE_RABENSEIFNER;
+    c->platform.island_hosts = 12; /* nobody sends through a NIC */
+    ck_assert(is_closed(c));
+    static double shape[] = {2, 6};
+    c->platform.topology = DSGD_TOPOLOGY_TORUS;
+    c->platform.island_hosts = 0;
+    c->platform.size = (dsgd_numbers){2, shape};
+    ck_assert(!is_closed(c));
+}
+
+/** Hypercubes of all at a NIC alone: others leave it in turn, or meet there at any time. */
+TEST(schedules_are_closed_where_rows_share_a_nic)
+{
+    support_case *c = support_of(&asking, 16);
+    shared_nics(c);
+    ck_assert(is_closed(c));
+    asked.members = (dsgd_members){NULL, 3, 0};
+    ck_assert(is_closed(c));
+    asked.members.group = 6;
+    ck_assert(!is_closed(c));
+    asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RECURSIVE_DOUBLING, .members = DSGD_ALL_WORKERS};
+    ck_assert(is_closed(c));
+    asked.extra = 1;
+    ck_assert(!is_closed(c));
+    asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RING, .members = DSGD_ALL_WORKERS};
+    ck_assert(!is_closed(c));
+    asked.how = DSGD_COLLECTIVE_RABENSEIFNER;
+    c->config.network = DSGD_NETWORK_FLOWS;
+    ck_assert(is_closed(c));
+    c->config.workers = 14;
+    ck_assert(!is_closed(c));
+    c->config.workers = 12;
+    c->platform.island_hosts = 3;
+    ck_assert(!is_closed(c));
+}
+
+/** What a file declares and does not keep would make times wrong. */
+static void lying_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    while (dsgd_next_step(self))
+        dsgd_pair_average(self, x, self->rank ^ 1);
+}
+
+static void broadcasting_work(dsgd_node *self)
+{
+    dsgd_vector *x = dsgd_model(self);
+    while (dsgd_next_step(self))
+        dsgd_broadcast(self, x, 0, DSGD_WORLD);
+}
+
+static const dsgd_algorithm lying[] = {
+    {.about = {.name = "lying"}, .work = lying_work, .sends = DSGD_SENDS_ALLREDUCES},
+    {.about = {.name = "lying"}, .work = broadcasting_work, .sends = DSGD_SENDS_ALLREDUCES},
+    {.about = {.name = "lying"}, .work = lying_work, .sends = DSGD_SENDS_COLLECTIVES}};
+
+/** At once or not: the network's own promise of one message at a time is made in blocking alone. */
+TEST_RANGE(who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 6)
+{
+    static const char *const by[] = {"lying exchanges otherwise than by allreduces of all workers",
+                                     "lying exchanges otherwise than by allreduces of all workers",
+                                     "lying exchanges otherwise than by collectives"};
+    support_case *c = support_of(&lying[_i / 2], 2);
+    c->config.exchange.blocking = _i % 2 == 0;
+    support_expect_abort(c, by[_i / 2]);
+}

@@ -1,0 +1,1095 @@
+/**
+ * @file test_failing.c
+ * Workers that fail and come back: what that costs, against closed forms; that all algorithms meet
+ * the same failures and go on or end with a sentence; that a restart changes no value.
+ */
+#include "base/file.h"
+#include "sim/result.h"
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+
+/** Fills the failures with their defaults, and events[n], if any. */
+static dsgd_failures_config *fail_at(support_case *c, size_t n, dsgd_failure_event *events)
+{
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    c->config.failures.events = (dsgd_structs){n, events};
+    return &c->config.failures;
+}
+
+/** Steps of a second each, without messages, that all restart. */
+static support_case *seconds_alone(int workers, dsgd_until until)
+{
+    support_case *c = support_no_learning(support_of(&support_alone, workers));
+    c->config.until = until;
+    return c;
+}
+
+/** Times without learning; the pairs' averages by hand. */
+static support_case *pairs(int workers, double seconds, double averagings)
+{
+    support_case *c = support_no_learning(support_new("ad_psgd", workers));
+    support_option(c, "averagings", averagings);
+    c->config.until = (dsgd_until){.seconds = seconds};
+    return c;
+}
+
+static double all_causes_s(const dsgd_failing_times *t)
+{
+    return t->lost_s + t->detect_s + t->repair_s + t->restart_s + t->checkpoint_s;
+}
+
+SUITE(failures_in_runs, "restart", .seconds = 120);
+
+/** A failure half a step behind each tenth: T is what detection, repair, restart and half a step
+ * take. */
+TEST(goodput_is_that_of_a_constant_cost)
+{
+    enum { N = 9 };
+    static dsgd_failure_event events[N];
+    support_case *c = seconds_alone(4, (dsgd_until){.steps = 100});
+    dsgd_failures_config *f = fail_at(c, N, events);
+    f->detect_s = 2;
+    f->restart_s = 3;
+    const double t_s = 5 + 3 + 0.5;
+    for (int k = 1; k <= N; k++)
+        events[k - 1] = (dsgd_failure_event){k % 4, 10 * k + 0.5 + (k - 1) * t_s, 5};
+    const dsgd_failing_times t = support_ok(c)->result.failures;
+    ck_assert_int_eq(t.n, N);
+    ck_assert_double_eq_tol(t.goodput, 1 / (1 + N / 100.0 * t_s), 1e-9);
+    ck_assert_double_eq_tol(t.detect_s, N * 2, 1e-6);
+    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* from when it is known */
+    ck_assert_double_eq_tol(t.restart_s, N * 3, 1e-6);
+    ck_assert_double_eq_tol(t.lost_s, N * 0.5, 1e-6);
+}
+
+/** Blocking ones of 2 s every 10 steps, and a failure 7 s behind one; beside the steps, 1.5 s
+ * behind. */
+TEST_RANGE(what_is_lost_is_since_the_last_whole_checkpoint, 0, 2)
+{
+    const bool blocking = _i == 0;
+    static dsgd_failure_event event = {1, 0, DSGD_REPAIR_AS_ALL};
+    support_case *c = seconds_alone(2, (dsgd_until){.steps = 45});
+    fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 6e9, 3e9, blocking};
+    event.at_s = blocking ? 2 * 12 + 7 : 21.5; /* the second is not whole */
+    const dsgd_failing_times t = support_ok(c)->result.failures;
+    ck_assert_double_eq_tol(t.lost_s, blocking ? 7 : 11.5, 1e-6);
+    ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* it is read */
+    ck_assert_double_eq_tol(t.checkpoint_s, blocking ? 4 * 2 : 0, 1e-6);
+}
+
+/**
+ * 10 s before a failure at 100.5 s it is known: a checkpoint of 2 s follows the step that ends at
+ * 91 s, and 7 steps and a half of those behind it are lost. 1 s before, there is no time for it.
+ */
+TEST_RANGE(a_notice_is_time_for_a_checkpoint, 0, 4)
+{
+    const bool blocking = _i % 2 == 0, in_time = _i < 2;
+    static dsgd_failure_event event = {1, 100.5, 3};
+    support_case *c = seconds_alone(2, (dsgd_until){.steps = 120});
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->checkpoint = (dsgd_checkpoint){DSGD_EVERY_NEVER, 0, 2, 0, 0, blocking};
+    f->notice_s = in_time ? 10 : 1;
+    const dsgd_failing_times t = support_ok(c)->result.failures;
+    ck_assert_double_eq_tol(t.detect_s, 0, 1e-9);
+    ck_assert_double_eq_tol(t.repair_s, 3, 1e-6);
+    ck_assert_double_eq_tol(t.lost_s, !in_time ? 100.5 : blocking ? 7.5 : 9.5, 1e-6);
+    ck_assert_double_eq_tol(t.checkpoint_s, in_time && blocking ? 2 : 0, 1e-6);
+    ck_assert_double_eq_tol(t.goodput, 120 / (120 + all_causes_s(&t)), 1e-9);
+}
+
+/** Of a worker of several GPUs each has its part: all parts are written and read. */
+TEST(a_checkpoint_is_of_all_gpus_of_a_worker)
+{
+    static dsgd_failure_event event = {1, 14.5, 1}; /* behind the only checkpoint */
+    double checkpoint_s[2], restart_s[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = seconds_alone(2, (dsgd_until){.steps = 15});
+        c->workload.transformer.parameters = 1;
+        c->workload.transformer.gpus = k == 0 ? 1 : 4;
+        fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 0, 1e6, true};
+        const support_outcome *const got = support_ok(c);
+        checkpoint_s[k] = got->result.failures.checkpoint_s;
+        restart_s[k] = got->result.failures.restart_s;
+    }
+    ck_assert_double_gt(checkpoint_s[0], 0);
+    ck_assert_double_eq_tol(checkpoint_s[1], 4 * checkpoint_s[0], 1e-9);
+    ck_assert_double_eq_tol(restart_s[1], 4 * restart_s[0], 1e-9);
+}
+
+/**
+ * By Daly's model of Poisson failures, M e^(R/M) (e^((tau + C)/M) - 1) for tau; and his interval
+ * and Young's are the best, of a sixteenth to eight times as long.
+ */
+TEST(the_interval_of_young_and_daly_is_the_best)
+{
+    const double c_s = 2, r_s = 10, m_s = 100;
+    double goodput[10], best = 0; /* of factors, then of the rules */
+    for (int i = 0; i < 10; i++) {
+        const long rule = i == 9 ? DSGD_EVERY_YOUNG : DSGD_EVERY_DALY;
+        const double rule_s = dsgd_checkpoint_interval_s(rule, c_s, m_s);
+        const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4) : rule_s); /* whole steps */
+        support_case *c = seconds_alone(2, (dsgd_until){.steps = 200000});
+        dsgd_failures_config *f = fail_at(c, 0, NULL);
+        f->mtbf_s = 2 * m_s;
+        f->detect_s = 0;
+        f->restart_s = r_s - c_s;
+        f->checkpoint.seconds = c_s;
+        f->checkpoint.every = rule;
+        f->checkpoint.interval_s = i < 8 ? tau_s : 0;
+        goodput[i] = support_ok(c)->result.failures.goodput;
+        const double want = tau_s / (m_s * exp(r_s / m_s) * expm1((tau_s + c_s) / m_s));
+        ck_assert_double_eq_tol(goodput[i] / want, 1, 0.02); /* some 3,000 failures: 1 % */
+        best = fmax(best, goodput[i]);
+    }
+    ck_assert_double_ge(fmin(goodput[8], goodput[9]), 0.97 * best);
+}
+
+TEST(seconds_end_a_run_whatever_happens_then)
+{
+    for (double end_s = 1; end_s < 60; end_s += 0.75) {
+        support_case *c = seconds_alone(3, (dsgd_until){.seconds = end_s});
+        static dsgd_failure_event events[] = {{0, 12.25, 9}, {1, 30, 4}};
+        dsgd_failures_config *f = fail_at(c, 2, events);
+        f->restart_s = 2;
+        f->checkpoint.every = 5;
+        f->checkpoint.seconds = 1;
+        const support_outcome *got = support_ok(c);
+        const dsgd_failing_times *t = &got->result.failures;
+        ck_assert_double_eq_tol(got->result.virtual_s, end_s, 1e-9);
+        ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / end_s, 1e-12);
+        ck_assert_double_eq_tol(got->result.steps, end_s * t->goodput - 0.5, 0.5 + 1e-9);
+    }
+}
+
+TEST(who_cannot_go_on_says_why)
+{
+    static dsgd_failure_event event = {2, 3, DSGD_REPAIR_NEVER};
+    support_case *c = support_new("allreduce", 4);
+    fail_at(c, 1, &event);
+    ck_assert_has(support_simulate(c)->result.why.text,
+                  "allreduce restarts all workers after a failure, but at 13 s worker 2 is never");
+    c->config.failures.policy = DSGD_POLICY_NONE;
+    ck_assert_has(support_simulate(c)->result.why.text,
+                  "; by policy: none allreduce does nothing about it");
+    dsgd_failures_config *f = fail_at(c, 0, NULL);
+    f->mtbf_s = 4;
+    f->restart_s = 60;
+    ck_assert_has(support_simulate(c)->result.why.text,
+                  "100,000 failures have come without a step between");
+    support_case *const other = support_new("easgd", 4); /* goes on */
+    fail_at(other, 0, NULL)->mtbf_s = 1e-12;
+    ck_assert_has(support_simulate(other)->result.why.text,
+                  "easgd goes on after a failure, but at ");
+}
+
+/** Who is never repaired holds all others up to the end of the time. */
+TEST(one_failure_for_ever_is_one)
+{
+    static dsgd_failure_event event = {2, 3, DSGD_REPAIR_NEVER};
+    support_case *c = support_new("allreduce", 4);
+    fail_at(c, 1, &event);
+    c->config.until.seconds = 100;
+    const support_outcome *const got = support_ok(c);
+    ck_assert_int_eq(got->result.failures.n, 1);
+    ck_assert_double_eq_tol(got->result.virtual_s, 100, 1e-9);
+}
+
+CASE("going on", .seconds = 60);
+
+/** It fails amid its fifth step, is away for less than the rest, and copies 1 GB over a link of 10
+ * GB/s. */
+TEST_RANGE(who_comes_back_copies_a_live_model_over_its_link, 0, 3)
+{
+    static dsgd_failure_event event = {1, 4.5, 0.25};
+    support_case *c = pairs(2, 60.25, 0);
+    fail_at(c, 1, &event)->restart_s = 3;
+    c->workload.bytes = 1e9;
+    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->config.exchange.every_message = _i == 1;
+    const support_outcome *got = support_ok(c);
+    const dsgd_failing_times *t = &got->result.failures;
+    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
+    ck_assert_double_eq_tol(t->lost_s, 0.5 / 2, 1e-9);
+    ck_assert_double_eq_tol(t->repair_s, 0.25 / 2, 1e-9);
+    ck_assert_double_eq_tol(t->restart_s, (3 + copy_s) / 2, 1e-6);
+    ck_assert_double_eq(got->result.steps, (60 + 4 + floor(60.25 - 7.75 - copy_s)) / 2);
+}
+
+/** The second failure comes amid the restart behind the first. */
+TEST(a_restart_that_fails_begins_anew)
+{
+    static dsgd_failure_event events[] = {{1, 4.5, 0.25}, {1, 6, 0.25}};
+    support_case *c = pairs(2, 60.25, 0);
+    fail_at(c, 2, events)->restart_s = 3;
+    const dsgd_failing_times t = support_ok(c)->result.failures;
+    ck_assert_double_eq_tol(t.repair_s, 2 * 0.25 / 2, 1e-9);
+    ck_assert_double_eq_tol(t.restart_s, (6 - 4.75 + 3) / 2, 1e-3);
+}
+
+/** All who ask worker 0, which is gone from 5 s on, give up at 15 s, and then at once. */
+TEST_RANGE(nobody_waits_for_the_dead_beyond_the_deadline, 0, 3)
+{
+    static const int variants[] = {0, 2, 3}; /* paper, shared_copy, pull */
+    static dsgd_failure_event event = {0, 5, DSGD_REPAIR_NEVER};
+    support_case *c = pairs(4, 200, variants[_i] == 3 ? -1 : 1);
+    fail_at(c, 1, &event);
+    support_option(c, "variant", variants[_i]);
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_ge(got.steps, (3 * (200 - 10) + 5) / 4.0 * 0.99);
+    ck_assert_double_le(got.steps, (3 * 200 + 5) / 4.0);
+    ck_assert_int_eq(got.failures.detect_s > 1,
+                     variants[_i] != 2); /* they did ask, or beside steps */
+}
+
+/** Whose copies even workers alone give, to even and odd ones. */
+TEST(shared_copies_come_from_who_answers)
+{
+    static dsgd_failure_event events[] = {{0, 5, 1}, {3, 9, 1}, {0, 9.5, 1}, {1, 20, 1}};
+    support_case *c = pairs(4, 60, 1);
+    fail_at(c, 4, events);
+    support_option(c, "variant", 2);
+    ck_assert_double_gt(support_ok(c)->result.steps, 60 - 10);
+}
+
+/** K of M: three of four do, so that nobody waits for worker 1, until it asks for a model, and 0
+ * goes. */
+TEST(the_first_gradients_of_a_step_are_enough)
+{
+    static dsgd_failure_event events[] = {{1, 4.5, 20}, {0, 30.5, DSGD_REPAIR_NEVER}};
+    support_case *c = support_no_learning(support_new("backup_workers", 4));
+    support_option(c, "backups", 1);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 60.25};
+    fail_at(c, 2, events)->restart_s = 1;
+    const dsgd_run_result got = support_ok(c)->result;
+    const double away = 21 + 0.5 + 1,
+                 gone = 30; /* and late for one step of four, whose last is dropped */
+    ck_assert_double_eq_tol(got.failures.lost_s, (0.5 + 0.5) / 4, 1e-3);
+    ck_assert_double_eq_tol(got.failures.repair_s, (20 + 29.75) / 4, 1e-3);
+    ck_assert_double_ge(got.steps, (4 * 60 - away - gone - 3) / 4);
+    ck_assert_double_eq(got.failures.detect_s, 0);
+}
+
+/** The last of the six who are left, of exponential times: by the harmonic number, 0.1 (1 + ... +
+ * 1/6) s. */
+TEST(a_step_takes_as_long_as_the_last_of_those_it_needs)
+{
+    static dsgd_failure_event events[] = {{2, 0, DSGD_REPAIR_NEVER}, {5, 0, DSGD_REPAIR_NEVER}};
+    support_case *c = support_no_learning(support_new("backup_workers", 8));
+    support_option(c, "backups", 2);
+    void *const gamma = support_imbalance(c, "gamma");
+    const dsgd_entry *const kind = dsgd_entry_find(dsgd_imbalance_kinds, "gamma");
+    support_set(kind, gamma, "mean", 0.1);
+    support_set(kind, gamma, "deviation", 0.1);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 20000};
+    fail_at(c, 2, events);
+    const double steps = support_ok(c)->result.steps * 8 / 6;
+    ck_assert_double_eq_tol(20000 / steps, 1 + 0.1 * (1 + 1 / 2.0 + 1 / 3.0 + 0.25 + 0.2 + 1 / 6.0),
+                            0.004);
+}
+
+/** Of 8 learners, by 1 / (1 + f T): the others lose nothing of it; T: half a step, repair, restart,
+ * a question. */
+TEST(a_learner_that_fails_costs_its_own_time_alone)
+{
+    enum { N = 9, P = 8 };
+    static dsgd_failure_event events[N];
+    support_case *c = support_no_learning(support_new("decoupled_diloco", P));
+    support_option(c, "period", 4);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.steps = 100};
+    fail_at(c, N, events)->restart_s = 2;
+    for (int k = 0; k < N; k++)
+        events[k] = (dsgd_failure_event){k % P, 10 * k + 8.5, 3};
+    const dsgd_run_result got = support_ok(c)->result;
+    const double t_s = (0.5 + 3 + 2) / P, f_per_s = N / got.steps;
+    ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
+}
+
+/** Its token would not come back, for which the others would wait. */
+TEST_RANGE(who_takes_tokens_restarts, 0, 2)
+{
+    static dsgd_failure_event event = {1, 4.5, 1};
+    support_case *c = support_no_learning(support_new("backup_workers", 4));
+    support_option(c, "release", 1);
+    support_option(c, "backups", _i);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.steps = 20};
+    fail_at(c, 1, &event);
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq(got.steps, 20);
+    ck_assert_double_eq_tol(got.failures.detect_s, 10, 1e-9); /* for all */
+}
+
+/** All tell each other what their first step takes, once; the other rounds are of three steps. */
+TEST(who_fails_in_its_first_step_has_told_what_it_takes)
+{
+    static dsgd_failure_event event = {1, 0.5, 1};
+    support_case *c = support_no_learning(support_new("async_local_sgd", 4));
+    support_option(c, "period", 3);
+    support_option(c, "dylu", 1);
+    support_option(c, "grace", 0);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 60.25};
+    fail_at(c, 1, &event);
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq_tol(got.failures.lost_s, 0.5 / 4, 1e-3);
+    ck_assert_double_ge(got.steps, 60 - 2 / 4.0 - 1);
+}
+
+/**
+ * It fails in the step whose change it would send, and waits for the answer to what it asks then.
+ */
+TEST(who_comes_back_waits_for_its_answer_and_no_other)
+{
+    static dsgd_failure_event event = {1, 4.5, 1};
+    support_case *c = support_no_learning(support_new("decoupled_diloco", 2));
+    support_option(c, "period", 5);
+    support_option(c, "delay", 5);
+    c->workload.bytes = 1e9;
+    c->config.until = (dsgd_until){.seconds = 9.75};
+    fail_at(c, 1, &event)->restart_s = 2;
+    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
+    ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
+}
+
+/** Worker 1 fails in its fifth step. The other is `slack` steps ahead of it at most, until that is
+ * known. */
+TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
+{
+    static dsgd_failure_event event = {1, 4.5, 0};
+    const double slack = _i % 2 == 0 ? 0 : 2;
+    const bool back = _i < 2;
+    support_case *c = support_no_learning(support_new("ssp", 2));
+    c->workload.bytes = 8;
+    support_option(c, "slack", slack);
+    c->config.until = (dsgd_until){.seconds = 30.25};
+    event.repair_s = back ? 3 : DSGD_REPAIR_NEVER;
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->detect_s = 6;
+    const dsgd_run_result got = support_ok(c)->result;
+    /* It may begin its step 5 + slack when the other has made its fifth, or is known to have
+     * failed. */
+    const double free_s = back ? 7.5 + 1 : 10.5;
+    const double begun_s = fmax(5 + slack, free_s);
+    const double others = 4 + (back ? floor(30.25 - 7.5 - 1e-3) : 0);
+    ck_assert_double_eq(2 * got.steps, 5 + slack + floor(30.25 - begun_s - 1e-3) + others);
+}
+
+/**
+ * It has pushed a step, waits to be let go for one that is down, and fails then: once it is
+ * repaired it is told, makes that step again, as one of the slowest, and waits until the other has
+ * made one, at 9.5 s.
+ */
+TEST(ssp_lets_nobody_wait_for_a_model_that_is_not_sent)
+{
+    static dsgd_failure_event events[] = {{1, 2.5, 2}, {0, 0.5, 8}};
+    support_case *c = support_no_learning(support_new("ssp", 2));
+    c->workload.bytes = 8;
+    support_option(c, "slack", 0);
+    c->config.until = (dsgd_until){.seconds = 30.25};
+    fail_at(c, 2, events)->detect_s = 100;
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq(2 * got.steps, 1 + 20 + 21);
+}
+
+/** Counts the vectors that it is given. */
+static void counting_serve(dsgd_node *self)
+{
+    for (;;) {
+        const dsgd_message *l = dsgd_recv(self, INFINITY);
+        support_current->note[l->from]++;
+        dsgd_send(self, l->from, NULL, NULL, 0);
+    }
+}
+
+/** Sends its gradients, and asks for nothing when it is back. */
+static void telling_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        if (dsgd_has_joined(self))
+            continue;
+        dsgd_gradient(self, g, x);
+        dsgd_send(self, dsgd_server_address(self, 0), g, NULL, 0);
+        dsgd_recv(self, INFINITY);
+    }
+}
+
+static const dsgd_algorithm telling = {
+    .about = {.name = "telling"}, .work = telling_work, .serve = counting_serve, .rejoins = true};
+
+/** In its forward pass, or with half of its pieces on their way: all that have come are whole. */
+TEST_RANGE(who_fails_sends_nothing_more, 0, 6)
+{
+    static dsgd_failure_event event = {1, 0, 1};
+    event.at_s = _i % 2 == 0 ? 4.2 : 4.8;
+    support_case *c = support_no_learning(support_of(&telling, 2));
+    c->workload.bytes = 8e6;
+    c->config.network = _i / 2 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->config.exchange.every_message = _i / 2 == 1;
+    c->config.exchange.pieces = 4;
+    c->config.until = (dsgd_until){.seconds = 20.25};
+    fail_at(c, 1, &event);
+    const support_outcome *got = support_ok(c);
+    const double sent = 4 + floor(20.25 - event.at_s - 1); /* their own time is little */
+    const double pieces = _i % 2 == 0 ? 0 : 2;
+    ck_assert_double_eq(got->note[0], 20);
+    ck_assert_double_eq(got->note[1], sent);
+    ck_assert_double_eq(got->result.messages, 5 * (20 + sent) + pieces);
+}
+
+static void pushing_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_server_push(self, g);
+    }
+}
+
+static void begins_anew(dsgd_node *self, int peer)
+{
+    (void)self;
+    (void)peer;
+}
+
+static const dsgd_algorithm pushing = {.about = {.name = "pushing"},
+                                       .work = pushing_work,
+                                       .serve = dsgd_serve,
+                                       .comes_back = begins_anew};
+
+/** In its forward pass, or when two of its four pieces have left; each is acknowledged. */
+TEST_RANGE(who_fails_pushes_nothing_more, 0, 2)
+{
+    static dsgd_failure_event event = {1, 0, 1};
+    event.at_s = _i == 0 ? 4.2 : 4.8;
+    support_case *c = support_no_learning(support_of(&pushing, 2));
+    c->workload.bytes = 8e6;
+    c->config.exchange.pieces = 4;
+    c->config.until = (dsgd_until){.seconds = 20.25};
+    fail_at(c, 1, &event);
+    const double whole = 20 + 4 + floor(20.25 - event.at_s - 1);
+    ck_assert_double_eq(support_ok(c)->result.messages, 2 * (4 * whole + (_i == 0 ? 0 : 2)));
+}
+
+CASE("by quorum", .seconds = 120);
+
+/** Times of allreduce without learning, steps of a second, next to nothing sent. */
+static support_case *quorum(int workers, double seconds)
+{
+    support_case *c = support_no_learning(support_new("allreduce", workers));
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = seconds};
+    return c;
+}
+
+/**
+ * Worker 1 fails amid the fifth step, which the others end when they know and are a communicator: 2
+ * + 3 s later. It is back in the first step behind its repair and restart, in which they wait for
+ * its copy.
+ */
+TEST_RANGE(those_who_are_there_go_on_and_wait_for_a_copy, 0, 3)
+{
+    static dsgd_failure_event event = {1, 4.5, 20.25};
+    support_case *c = quorum(4, 40.25);
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 2;
+    f->remake_s = 3;
+    f->restart_s = 1;
+    f->checkpoint.bytes = 5e9;
+    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->config.exchange.every_message = _i == 1;
+    const support_outcome *got = support_ok(c);
+    const dsgd_failing_times *t = &got->result.failures;
+    const double known_s = 4.5 + 2 + 3, joins_s = known_s + 17, copied_s = joins_s + 3 + 5e9 / 10e9;
+    ck_assert_double_eq_tol(t->lost_s, 0.5 / 4, 1e-3);
+    ck_assert_double_eq_tol(t->detect_s, 3 * 1.5 / 4, 1e-3); /* the others' step ended at 5 s */
+    ck_assert_double_eq_tol(t->repair_s, 20.25 / 4, 1e-3);
+    ck_assert_double_eq_tol(t->restart_s,
+                            (3 * 3 + copied_s - 24.75 + 3 * (copied_s - (joins_s + 1))) / 4, 1e-3);
+    const double rest = floor(40.25 - copied_s);
+    ck_assert_double_eq(got->result.steps, (3 * (5 + 17 + 1) + 4 + 4 * rest) / 4);
+    ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / 40.25, 1e-9);
+}
+
+/** Steps of one second, and of two, in turn. */
+static void alternating_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->step % 2 == 1) {
+            dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
+            dsgd_wait_any(self, DSGD_ON_MESSAGE, dsgd_time_s(self) + 1);
+        }
+        dsgd_allreduce_mean(self, g, DSGD_WORLD);
+    }
+}
+
+static const dsgd_algorithm alternating = {
+    .about = {.name = "alternating"}, .work = alternating_work, .quorum = true};
+
+/** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and
+ * ends at 18 s. */
+TEST_RANGE(a_deadline_follows_the_steps_that_have_been, 0, 5)
+{
+    static dsgd_failure_event event = {1, 16.25, DSGD_REPAIR_NEVER};
+    static const double known_s[] = {22.25, 17.5, 18.5, 19.5, 18.75};
+    support_case *c = support_no_learning(support_of(&alternating, 4));
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 40.25};
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = _i == 4 ? 2.5 : 6;
+    f->detect_mads = _i == 0 ? -1 : 2 * (_i - 1);
+    /* From their gradients' ends on, a second before. */
+    const double waited_s = known_s[_i] > 18 ? known_s[_i] - 17 : 0;
+    ck_assert_double_eq_tol(support_ok(c)->result.failures.detect_s, 3 * waited_s / 4, 1e-3);
+}
+
+/** By 1 / (1 + f T): each failure costs T seconds of all workers. */
+/** Of a worker of four GPUs each copies a quarter. */
+TEST(a_gpu_copies_its_part_of_the_state)
+{
+    static dsgd_failure_event event = {1, 4.5, 2};
+    double restart_s[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = quorum(4, 40.25);
+        c->workload.transformer.parameters = 1;
+        c->workload.transformer.gpus = k == 0 ? 1 : 4;
+        dsgd_failures_config *f = fail_at(c, 1, &event);
+        f->policy = DSGD_POLICY_QUORUM;
+        f->checkpoint.bytes = k == 0 ? 20e9 : 80e9;
+        restart_s[k] = support_ok(c)->result.failures.restart_s;
+    }
+    ck_assert_double_gt(restart_s[0], 0);
+    ck_assert_double_eq(restart_s[1], restart_s[0]);
+}
+
+TEST(goodput_of_a_quorum_is_that_of_a_constant_cost)
+{
+    enum { N = 9, P = 4 };
+    static dsgd_failure_event events[N];
+    support_case *c = quorum(P, 0);
+    c->config.until = (dsgd_until){.steps = 110};
+    dsgd_failures_config *f = fail_at(c, N, events);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 4;
+    for (int k = 0; k < N; k++) /* a step that takes 4.5 s, and eight before the next */
+        events[k] = (dsgd_failure_event){k % P, 13.5 * k + 9.5, 4};
+    const dsgd_run_result got = support_ok(c)->result;
+    /* Who fails loses half a step, its repair and the step in which it copies; the others wait 3.5
+     * s. */
+    const double t_s = (0.5 + 4 + 1 + (P - 1) * 3.5) / P;
+    const double f_per_s = N / got.steps; /* of useful time: steps of a second */
+    ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
+}
+
+/** Means of the gradients of workers 0 to 2 alone. */
+static void three_work(dsgd_node *self)
+{
+    static const int three[] = {0, 1, 2};
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->rank < 3)
+            dsgd_allreduce_mean(self, g, dsgd_comm_of(self, three, 3));
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm three_of_four = {.about = {.name = "three"}, .work = three_work};
+
+/** Who is away from the begin is as if it had not been: all values, to the byte. */
+TEST(the_mean_is_of_those_who_are_there)
+{
+    static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
+    support_case *c = support_of(&three_of_four, 4);
+    support_steps_each(c, 16);
+    const support_outcome *three = support_ok(c);
+    c = support_new("allreduce", 4);
+    c->config.until = (dsgd_until){.steps = 12};
+    fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.steps, 12);
+    ck_assert_mem_eq(got->x, three->x, 3 * got->n_params * sizeof *got->x);
+}
+
+/** Worker 1 is away for some steps; once it has given something again, all models are alike. */
+TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
+{
+    static dsgd_failure_event event = {1, 2.5, 4};
+    support_case *c = support_new(dsgd_algorithms[_i]->name, 4);
+    if (!c->config.algorithm->quorum || c->config.algorithm->copies)
+        return;
+    if (dsgd_option_find(c->config.algorithm->about.options, "period") != NULL)
+        support_option(c, "period", 2);
+    if (dsgd_option_find(c->config.algorithm->about.options, "delay") != NULL) {
+        support_option(c, "delay", 0);
+        support_option(c, "mixing", 0);
+    }
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 1;
+    c->config.until = (dsgd_until){.seconds = 18.75}; /* amid the first step of a period */
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->n_params * sizeof *got->x;
+    ck_assert_double_gt(got->result.failures.restart_s, 0);
+    for (size_t w = 1; w < 4; w++)
+        ck_assert_mem_eq(got->x + w * got->n_params, got->x, n);
+}
+
+/**
+ * Of a rank at which nothing is left out PowerSGD is an allreduce, and so it is when a worker was
+ * away that had not sent anything: by two products residuals are what each has more than the mean,
+ * 0 in all.
+ */
+TEST_RANGE(residuals_are_of_what_was_not_sent, 0, 2)
+{
+    static dsgd_failure_event event = {1, 0.5, 4};
+    const support_outcome *got[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = support_new(k == 0 ? "allreduce" : "power_sgd", 4);
+        if (k == 1) {
+            support_option(c, "rank", 64);
+            support_option(c, "products", _i + 1);
+        }
+        fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+        c->config.failures.detect_s = 1;
+        c->config.until = (dsgd_until){.seconds = 18.75};
+        got[k] = support_ok(c);
+    }
+    ck_assert_double_gt(got[1]->result.failures.restart_s, 0);
+    for (size_t i = 0; i < 4 * got[0]->n_params; i++)
+        ck_assert_double_eq_tol(got[1]->x[i], got[0]->x[i], 1e-9);
+}
+
+/**
+ * It fails in the second step of four, and is back in that; what all have alike is there at 4 s.
+ */
+TEST(who_comes_back_does_so_where_all_are_alike)
+{
+    static dsgd_failure_event event = {1, 1.5, 0.25};
+    support_case *c = support_no_learning(support_new("local_sgd", 4));
+    support_option(c, "period", 4);
+    c->workload.bytes = 8;
+    c->config.until = (dsgd_until){.seconds = 20.25};
+    fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_eq_tol(got.failures.restart_s, (5 - 1.75) / 4, 1e-3);
+    ck_assert_double_eq(got.failures.detect_s, 0); /* nobody waits for it before */
+    ck_assert_double_eq(got.steps, (4 * 20 - 1 - 3) / 4.0);
+}
+
+/** Both members of a row of Moshpit's, for any seed's rows: their others are gone, and nobody
+ * hangs. */
+TEST(a_row_without_anybody_is_left_out)
+{
+    static dsgd_failure_event events[7];
+    support_case *c = support_no_learning(support_new("moshpit", 8));
+    support_option(c, "side", 2);
+    for (int i = 0; i < 7; i++)
+        events[i] = (dsgd_failure_event){i, 2.5 + i, 20 + i};
+    c->config.until = (dsgd_until){.seconds = 60.25};
+    dsgd_failures_config *f = fail_at(c, 7, events);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 1;
+    const dsgd_run_result got = support_ok(c)->result;
+    ck_assert_double_gt(got.steps, (8 * 60 - 7 * (20 + 3 + 7 + 3) - 8 * 8) / 8.0);
+}
+
+/**
+ * Its last pieces wait in its channel as it fails again; they are carried out when that is known.
+ */
+TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
+{
+    static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
+    support_case *c = support_no_learning(support_new("streaming_diloco", 4));
+    support_option(c, "period", 2);
+    support_option(c, "fragments", 1);
+    support_option(c, "delay", 1);
+    c->workload.bytes = 4e9; /* pieces of 0.15 s */
+    c->config.exchange.pieces = 4;
+    c->config.until = (dsgd_until){.steps = 12};
+    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+    c->config.exchange.every_message = _i == 1;
+    dsgd_failures_config *f = fail_at(c, 2, events);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 0.1;
+    f->checkpoint.bytes = 8;
+    ck_assert_double_ge(support_ok(c)->result.steps, 12);
+}
+
+CASE("by quorum, where workers differ", .seconds = 120);
+
+/**
+ * Eight models that differ and are never changed by a gradient; worker @p rank fails at @p at_s.
+ */
+static support_case *differ(const char *algorithm, int rank, double at_s, double repair_s)
+{
+    static dsgd_failure_event event;
+    event = (dsgd_failure_event){rank, at_s, repair_s};
+    support_case *c = support_new(algorithm, 8);
+    support_spread(c);
+    c->learning.optimizer = (dsgd_optimizer){.lr = 0};
+    c->config.until = (dsgd_until){.seconds = 60.25};
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 2;
+    return c;
+}
+
+static const char *const differing[] = {"eager_solo", "eager_majority", "wagma", "sgp", "osgp"};
+
+/** Whoever fails, whenever that is: the others go on as soon as they know, without it. */
+TEST_RANGE(all_go_on_when_they_know, 0, 5 * 8 * 2)
+{
+    const double repair_s = _i / 40 == 0 ? DSGD_REPAIR_NEVER : 20;
+    support_case *c = differ(differing[_i % 5], _i / 5 % 8, 4.25 + 0.25 * (_i % 3), repair_s);
+    const double each_s = 60 - (2 + 1); /* of those who are there */
+    const double its_own_s = 4 + (repair_s < 0 ? 0 : 60 - 4.75 - 20 - 1 - 10); /* of a period */
+    const dsgd_run_result got = support_ok(support_no_learning(c))->result;
+    ck_assert_double_ge(8 * got.steps, 7 * each_s + its_own_s);
+    ck_assert_double_le(got.failures.detect_s, 2);
+}
+
+/**
+ * Push-sum: what was under way to the dead comes back, so that sums of x and of weights are what
+ * they were. The others come to the mean of what it did not have: (S - w x_dead) / (P - w), by one
+ * w for all elements.
+ */
+TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
+{
+    enum { P = 8 };
+    const char *const algorithm = _i % 2 == 0 ? "sgp" : "osgp";
+    const int dead = 5;
+    support_case *c = differ(algorithm, dead, 0.6 + 0.25 * (_i / 2), DSGD_REPAIR_NEVER);
+    c->workload.bytes = 4e9; /* 0.4 s a share */
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq_tol(got->weight, P, 1e-12 * P);
+    c->config.failures.events.n = 0;
+    const support_outcome *whole = support_ok(c);
+    const size_t n = got->n_params;
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        const double z = got->x[i], gone = got->x[(size_t)dead * n + i];
+        const double w = (P * z - P * whole->final_mean[i]) / (z - gone);
+        least = fmin(least, w);
+        most = fmax(most, w);
+        for (size_t k = 1; k < P; k++)
+            if (k != (size_t)dead)
+                ck_assert_double_eq_tol(got->x[k * n + i], z, 1e-7);
+    }
+    ck_assert_double_eq_tol(most, least, 1e-4);
+    ck_assert_double_eq_tol(exp2(round(log2(most))), most,
+                            1e-4); /* half of it, where it had sent the rest */
+}
+
+/** A mean of all: those who were there, and who is back is among them. */
+TEST(wagma_has_the_mean_of_those_who_are_there)
+{
+    enum { P = 8 };
+    support_case *c = differ("eager_solo", 0, 1e9, 1); /* which changes nothing */
+    const support_outcome *first = support_ok(c);
+    c = differ("wagma", 3, 0, DSGD_REPAIR_NEVER);
+    support_option(c, "group", P);
+    support_option(c, "period", 2);
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->n_params;
+    for (size_t i = 0; i < n; i++) {
+        double mean = 0;
+        for (size_t k = 0; k < P; k++)
+            mean += k == 3 ? 0 : first->x[k * n + i] / (P - 1);
+        for (size_t k = 0; k < P; k++)
+            ck_assert_double_eq_tol(got->x[k * n + i], mean, 1e-12);
+    }
+}
+
+/** Of eager-SGD: the model of the next that is there. Nobody else has another than before. */
+TEST_RANGE(who_comes_back_has_copied_a_live_model, 0, 2)
+{
+    support_case *c = differ(differing[_i], 3, 4.5, 5);
+    const support_outcome *got = support_ok(c);
+    const size_t n = got->n_params;
+    for (size_t k = 0; k < 8; k++)
+        ck_assert_int_eq(memcmp(got->x + k * n, got->x + (k + 1) % 8 * n, n * sizeof *got->x) == 0,
+                         k == 3);
+}
+
+/** Sums of gradients of workers 0 to 2 alone, by four. */
+static void three_quarters_work(dsgd_node *self)
+{
+    static const int three[] = {0, 1, 2};
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        if (self->rank < 3)
+            dsgd_allreduce_sum(self, g, dsgd_comm_of(self, three, 3));
+        dsgd_divide(self, g, 4);
+        dsgd_local_step(self, x, g);
+    }
+}
+
+static const dsgd_algorithm three_quarters = {.about = {.name = "three"},
+                                              .work = three_quarters_work};
+
+TEST_RANGE(what_the_dead_contribute_is_a_zero, 0, 2)
+{
+    static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
+    support_case *c = support_of(&three_quarters, 4);
+    support_steps_each(c, 16);
+    const support_outcome *three = support_ok(c);
+    c = support_new(differing[_i], 4);
+    c->config.until = (dsgd_until){.steps = 12};
+    fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
+    const support_outcome *got = support_ok(c);
+    for (size_t i = 0; i < 3 * got->n_params; i++)
+        ck_assert_double_eq_tol(got->x[i], three->x[i], 1e-12);
+}
+
+/** A part that has begun is carried out to its end, though the others have theirs: the next one
+ * begins anew. */
+TEST_RANGE(what_has_begun_is_carried_out, 1, 21)
+{
+    support_case *c = support_no_learning(support_new("wagma", 4));
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    c->config.failures.mtbf_s = 100;
+    c->config.failures.repair_s = 5;
+    c->config.failures.detect_s = 1;
+    c->config.seed = (uint64_t)_i;
+    c->config.exchange.overlap = true;
+    c->workload.backward_share = 2. / 3;
+    c->config.failures.policy = DSGD_POLICY_QUORUM;
+    c->config.exchange.pieces = 2;
+    c->config.exchange.blocking = false;
+    c->config.until.steps = 30;
+    support_imbalance_number(c, "persistent", "deviation", 0.1);
+    c->workload.step_s = 2.5;
+    c->workload.bytes = 1e8;
+    ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
+}
+
+/** Not that those hang who waited for the last one. */
+TEST(that_nobody_is_left_is_told)
+{
+    static dsgd_failure_event events[] = {{0, 1, 3}, {1, 9, 3}};
+    support_case *c = support_no_learning(support_new("wagma", 2));
+    fail_at(c, 2, events)->detect_s = 1;
+    c->config.failures.policy = DSGD_POLICY_QUORUM;
+    c->config.until.steps = 60;
+    c->workload.step_s = 4;
+    support_outcome *const got = support_simulate(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
+    ck_assert_has(got->result.why.text, "no worker is left that has the state");
+}
+
+/** Who is to activate a version is away when some come to it and back when others do: somebody
+ * does. */
+TEST_RANGE(every_version_is_activated, 1, 41)
+{
+    support_case *c = support_no_learning(support_new("eager_majority", 4));
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    c->config.failures.mtbf_s = 100;
+    c->config.failures.repair_s = 5;
+    c->config.failures.detect_s = 1;
+    c->config.failures.policy = DSGD_POLICY_QUORUM;
+    c->config.seed = (uint64_t)_i;
+    c->config.until.steps = 30;
+    c->workload.step_s = 4;
+    c->workload.bytes = 1e8;
+    ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
+}
+
+CASE("published", .seconds = 60);
+
+/** Exponential, of so many workers, and steps of a second. */
+static double goodput_of(const char *algorithm, int workers, int policy, dsgd_failures_config like)
+{
+    support_case *c = support_no_learning(support_new(algorithm, workers));
+    if (dsgd_option_find(c->config.algorithm->about.options, "period") != NULL)
+        support_option(c, "period", 20);
+    c->config.until = (dsgd_until){.seconds = 50000};
+    dsgd_failures_config *f = fail_at(c, 0, NULL);
+    f->mtbf_s = like.mtbf_s;
+    f->detect_s = like.detect_s;
+    f->remake_s = like.remake_s;
+    f->restart_s = like.restart_s;
+    f->policy = policy;
+    f->checkpoint.seconds = 1;
+    return support_ok(c)->result.failures.goodput;
+}
+
+/**
+ * Decoupled DiLoCo (arXiv 2604.21428, as summarized): 27 % plainly, 58 % elastic, 88 % decoupled,
+ * of 1.2 million chips. Assumed, so that the three come out: 8 learners, one failure of any in 100
+ * s, each back in 95 s, known in 12 s, communicators made anew in 18 s, steps of 1 s, checkpoints
+ * of 1 s by Daly.
+ */
+TEST(three_families_have_their_published_goodput)
+{
+    const dsgd_failures_config assumed = {
+        .mtbf_s = 800, .detect_s = 12, .remake_s = 18, .restart_s = 95};
+    ck_assert_double_eq_tol(goodput_of("allreduce", 8, DSGD_POLICY_RESTART, assumed), 0.27, 0.03);
+    ck_assert_double_eq_tol(goodput_of("allreduce", 8, DSGD_POLICY_QUORUM, assumed), 0.58, 0.03);
+    ck_assert_double_eq_tol(goodput_of("decoupled_diloco", 8, DSGD_POLICY_OWN, assumed), 0.88,
+                            0.03);
+}
+
+/**
+ * torchft on 30 replicas of 10 GPUs: 81.2 % where one fails each 60 s (as summarized). Its
+ * settings: quorums wait 10 s and look each 0.1 s for who does not come; 12 GB are copied in 3 s.
+ * Assumed: steps of 2 s, communicators in 0.5 s, processes in 30 s. With steps of 1 to 8 s and 0 to
+ * 2 s it is 75 to 89 %.
+ */
+TEST(torchft_has_its_published_goodput)
+{
+    support_case *c = quorum(30, 36000);
+    c->platform.host_bandwidth_bytes_per_s = 4e9;
+    c->workload.step_s = 2;
+    dsgd_failures_config *f = fail_at(c, 0, NULL);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->mtbf_s = 30 * 60;
+    f->detect_s = 10.1;
+    f->remake_s = 0.5;
+    f->restart_s = 30;
+    f->checkpoint.bytes = 12e9;
+    ck_assert_double_eq_tol(support_ok(c)->result.failures.goodput, 0.812, 0.03);
+}
+
+/** A run that time ends counts no steps of those who are away, though one that is goes along with
+ * the others. */
+TEST(throughput_is_of_who_is_there)
+{
+    static dsgd_failure_event event = {1, 100, 500};
+    support_case *c = support_no_learning(support_new("allreduce", 4));
+    c->config.until = (dsgd_until){.seconds = 1000.5};
+    dsgd_failures_config *f = fail_at(c, 1, &event);
+    f->policy = DSGD_POLICY_QUORUM;
+    f->detect_s = 0;
+    const dsgd_run_result *r = &support_ok(c)->result;
+    const double there = 4 - 500 / 1000.5; /* workers */
+    ck_assert_double_eq_tol(r->samples_per_s / c->workload.samples, there, 0.01 * there);
+}
+
+CASE("all algorithms", .seconds = 240);
+
+enum { LAWS = 5, SEEDS = 2 };
+
+/** Exponential; many soon after a repair; listed; of islands; so many that some fail as they come
+ * back. */
+static void apply_law(support_case *c, int law)
+{
+    static dsgd_failure_event events[] = {{3, 2.5, 4}, {4, 2.75, 1}, {15, 6, DSGD_REPAIR_AS_ALL}};
+    dsgd_failures_config *f = fail_at(c, law == 2 ? 3 : 0, events);
+    f->detect_s = 0.5;
+    f->restart_s = 0.25;
+    f->checkpoint.seconds = 0.125;
+    f->checkpoint.every = law == 2 ? 4 : DSGD_EVERY_DALY;
+    f->repair_s = 1;
+    static const double mtbf_s[LAWS] = {120, 300, 0, 60, 40};
+    f->mtbf_s = mtbf_s[law];
+    f->shape = law == 1 ? 0.7 : 1;
+    f->repair_varies = law == 1;
+    f->per = law == 3 ? DSGD_PER_ISLAND : DSGD_PER_WORKER;
+    c->platform.island_hosts = law == 3 ? 4 : 0;
+    c->platform.island_nics = c->platform.island_hosts;
+    c->platform.island_bytes_per_s = law == 3 ? c->platform.host_bandwidth_bytes_per_s : 0;
+}
+
+/** The same bytes for any number of threads. */
+static const support_outcome *expect_the_same_again(support_case *c)
+{
+    const support_outcome *got = support_ok(c);
+    c->config.threads = 4;
+    const support_outcome *again = support_ok(c);
+    const dsgd_failing_times *t = &got->result.failures;
+    const size_t n = (size_t)c->config.workers * got->n_params * sizeof *got->x;
+    dsgd_failing_times of_threads = again->result.failures;
+    of_threads.listed = t->listed; /* both are freed */
+    ck_assert_mem_eq(t, &of_threads, sizeof *t);
+    ck_assert_mem_eq(got->x, again->x, n);
+    ck_assert_double_eq(got->result.virtual_s, again->result.virtual_s);
+    ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / got->result.virtual_s, 1e-9);
+    return got;
+}
+
+/** And, where all restart, the values of no failure. */
+TEST_RANGE(every_algorithm_goes_on, 0, support_n_algorithms() * LAWS * SEEDS)
+{
+    support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
+    c->config.until.steps = 12;
+    c->config.seed = 1 + (uint64_t)(_i % SEEDS);
+    apply_law(c, _i / SEEDS % LAWS);
+    const dsgd_failures_config failures = c->config.failures;
+    fail_at(c, 0, NULL);
+    const support_outcome *whole = support_ok(c);
+    c->config.failures = failures;
+    const support_outcome *got = expect_the_same_again(c);
+    ck_assert_double_eq(got->result.steps, whole->result.steps);
+    if (dsgd_goes_on(&c->config))
+        return;
+    ck_assert_mem_eq(got->x, whole->x, 16 * got->n_params * sizeof *got->x);
+    ck_assert_double_eq_tol(got->result.virtual_s,
+                            whole->result.virtual_s + all_causes_s(&got->result.failures), 1e-9);
+}
+
+/** Or says why not. No failure that comes costs anything. */
+TEST_RANGE(every_algorithm_goes_on_by_quorum, 0, support_n_algorithms() * LAWS * SEEDS)
+{
+    support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
+    c->config.until.steps = 12;
+    c->config.seed = 1 + (uint64_t)(_i % SEEDS);
+    if (dsgd_option_find(c->config.algorithm->about.options, "period") != NULL)
+        support_option(c, "period", 6);
+    const support_outcome *whole = support_ok(c);
+    static dsgd_failure_event never = {3, 1e9, 1};
+    fail_at(c, 1, &never)->policy = DSGD_POLICY_QUORUM;
+    if (!c->config.algorithm->quorum) {
+        ck_assert_has(support_simulate(c)->error.text, "no published answer of ");
+        return;
+    }
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.virtual_s, whole->result.virtual_s);
+    ck_assert_double_eq(got->result.failures.goodput, 1);
+    ck_assert_mem_eq(got->x, whole->x, 16 * got->n_params * sizeof *got->x);
+    apply_law(c, _i / SEEDS % LAWS);
+    c->config.failures.policy = DSGD_POLICY_QUORUM;
+    c->config.failures.remake_s = 0.125;
+    ck_assert_double_ge(expect_the_same_again(c)->result.steps, 12);
+}
+
+/** The table of algorithms/more.md has each algorithm in the row of what it declares. */
+TEST(what_each_does_is_written_down)
+{
+    char *text = NULL;
+    size_t n = 0;
+    dsgd_error error;
+    ck_assert_int_eq(dsgd_file_read(DSGD_SOURCE_DIR "/algorithms/more.md", &text, &n, &error),
+                     DSGD_OK);
+    static const char *const rows[] = {"| by itself", "| with `policy: quorum` a mean",
+                                       "| with `policy: quorum` the dead"};
+    for (int i = 0; i < 3 * support_n_algorithms(); i++) {
+        const dsgd_algorithm *const a =
+            support_new(dsgd_algorithms[i / 3]->name, 16)->config.algorithm;
+        const bool own = a->comes_back != NULL || a->rejoins;
+        const bool is_in[] = {own, a->quorum && !a->copies, a->quorum && a->copies};
+        const char *const row = strstr(text, rows[i % 3]);
+        const char *const found = strstr(row, dsgd_xprintf("`%s`", a->about.name));
+        ck_assert_msg((found != NULL && found < strchr(row, '\n')) == is_in[i % 3], "%s in %s",
+                      a->about.name, rows[i % 3]);
+    }
+}
+
+TEST(all_algorithms_meet_the_same_failures)
+{
+    support_case *c = pairs(16, 300, 1), *other = support_new("allreduce", 16);
+    support_no_learning(other)->config.until = c->config.until;
+    apply_law(c, 0);
+    apply_law(other, 0);
+    const long n = support_ok(c)->result.failures.n;
+    ck_assert_int_gt(n, 20);
+    ck_assert_int_eq(support_ok(other)->result.failures.n, n);
+}

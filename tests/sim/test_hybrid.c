@@ -1,0 +1,736 @@
+/**
+ * @file test_inner.c
+ * Workers that are groups of hosts: what their steps take by closed forms, when which part of a
+ * vector goes over which NIC, and that the algorithms between them are what they are between
+ * workers of one host.
+ */
+#include "sim/hybrid/replica.h"
+#include "tests/support/suite.h"
+#include "tests/support/support.h"
+
+static const double bandwidth = 10e9, latency_s = 1e-6; /* of support_new() */
+static const double rounding = 1e-9;
+
+/** Two workers who average gradients late, of pipelines; a step of one GPU takes 16 s, half of it
+ * forward. */
+static support_case *pipelines(const char *algorithm, int workers, int64_t stages,
+                               int64_t micro_batches)
+{
+    support_case *c = support_new(algorithm, workers);
+    c->workload.step_s = 16;
+    c->workload.inner.pipeline.stages = stages;
+    c->workload.inner.pipeline.micro_batches = micro_batches;
+    c->workload.inner.pipeline.schedule = 1; /* 1f1b */
+    c->config.until.steps = 4;
+    return support_no_learning(c);
+}
+
+static int schedule_of(const char *word)
+{
+    return dsgd_find_word(dsgd_pipeline_words, word);
+}
+
+static void make_transformer(support_case *c, int64_t layers)
+{
+    c->workload.transformer =
+        (dsgd_transformer){.parameters = 1e9, .layers = layers, .gpu_flops = 1, .gpus = 1};
+}
+
+static double step_s(const support_case *c)
+{
+    const support_outcome *const got = support_ok(c);
+    ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);
+    return got->result.virtual_s / got->result.steps;
+}
+
+/* --- a step ----------------------------------------------------------------------------------- */
+
+SUITE(hybrid, "step", .seconds = 120);
+
+TEST(the_words_are_those_of_the_schedules)
+{
+    for (int i = 0; i < DSGD_PIPELINE_KINDS; i++)
+        ck_assert_int_eq(schedule_of(dsgd_pipeline_words[i]), i);
+    ck_assert_ptr_null(dsgd_pipeline_words[DSGD_PIPELINE_KINDS]);
+}
+
+static const struct {
+    int64_t stages, micro_batches;
+} shapes[] = {{2, 1}, {2, 2}, {4, 4}, {4, 16}, {8, 32}, {16, 16}};
+
+/** N + D - 1 forward and backward passes, each of a D N-th of the step; of J jobs J N + D - 1, but
+ * J times as many where each is flushed. */
+TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
+{
+    const double d = (double)shapes[_i].stages, n = (double)shapes[_i].micro_batches;
+    for (int i = 0; i < 4; i++) {
+        const double jobs = i < 2 ? 1 : 8,
+                     passes = i % 2 == 0 ? jobs * (n + d - 1) : jobs * n + d - 1;
+        support_case *c = pipelines("local_sgd", 1, shapes[_i].stages, shapes[_i].micro_batches);
+        c->workload.inner.pipeline.schedule = schedule_of(i % 2 == 0 ? "gpipe" : "1f1b");
+        c->workload.inner.pipeline.jobs = (int64_t)jobs;
+        const support_outcome *const got = support_ok(c);
+        ck_assert_double_eq_tol(got->result.step_mean_s, 16 * passes / (jobs * n * d),
+                                16 * rounding);
+        ck_assert_double_eq_tol(got->result.bubble_share, 1 - jobs * n / passes, rounding);
+    }
+}
+
+/** In two directions: (D - 2) / (2 N + D - 2) of the time where N is a multiple of D, backward
+ * twice as long. */
+TEST(chimera_s_bubbles_are_about_half)
+{
+    support_case *c = pipelines("local_sgd", 1, 8, 8);
+    c->workload.inner.pipeline.schedule = schedule_of("chimera");
+    const double chimera = support_ok(c)->result.bubble_share;
+    c->workload.inner.pipeline.schedule = schedule_of("1f1b");
+    const double one_way = support_ok(c)->result.bubble_share;
+    ck_assert_double_lt(chimera, 0.6 * one_way);
+}
+
+/**
+ * Passes behind a stage that takes f times as long: N f of its own, s until its first micro-batch
+ * comes and behind its last; and until the first comes back D - 1 - s, at the end again, less what
+ * it does meanwhile: half a pass of each micro-batch that is there.
+ */
+TEST(a_slow_stage_delays_its_pipeline_by_what_the_schedule_says)
+{
+    const double n = 32, d = 8, pass = 16 / n / d;
+    for (int stage = 0; stage < (int)d; stage++) {
+        support_case *c = pipelines("local_sgd", 1, (int64_t)d, (int64_t)n);
+        support_imbalance_number(c, "slow", "worker", stage);
+        support_set(c->imbalance[0].about, c->imbalance[0].params, "factor", 1.5);
+        ck_assert_double_eq_tol(step_s(c), pass * (1.5 * n + stage + 0.5 * (d - 1 - stage)),
+                                16 * rounding);
+    }
+}
+
+static support_case *swarm_of(const char *algorithm, int workers, int64_t stages, int64_t peers,
+                              int64_t micro_batches)
+{
+    support_case *c = pipelines(algorithm, workers, stages, micro_batches);
+    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    c->workload.inner.pipeline.peers = peers;
+    return c;
+}
+
+/** Sixteen hosts, of which one is slow: 64 / 4 micro-batches for each of four equal peers. */
+TEST(a_slow_peer_slows_a_swarm_by_its_part)
+{
+    const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d; /* in a stage, both ways */
+    support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
+    c->platform.host_bandwidth_bytes_per_s = 1e30; /* they sum their gradients, too */
+    c->platform.host_latency_s = 0;
+    ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
+    ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
+    support_imbalance_number(c, "slow", "worker", 4 + 2); /* of stage 1 */
+    support_set(c->imbalance[0].about, c->imbalance[0].params, "factor", slow);
+    const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
+    ck_assert_double_ge(swarm_s, least_s);
+    ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
+}
+
+/** What explain names: of a stage of peers what they get done together. */
+TEST(a_stage_is_as_slow_as_its_peers_together)
+{
+    dsgd_replica *replica = NULL;
+    const support_case *const c = swarm_of("local_sgd", 1, 2, 2, 2);
+    ck_assert_int_eq(dsgd_replica_open(&c->workload, &replica, NULL), DSGD_OK);
+    dsgd_replica_state *const state = dsgd_replica_state_new(replica);
+    dsgd_replica_step(replica, state, (double[]){1, 1, 1, 3});
+    ck_assert_double_eq_tol(dsgd_replica_slowness(replica, state, 0), 1, rounding);
+    ck_assert_double_eq_tol(dsgd_replica_slowness(replica, state, 1), 2 / (1 + 1 / 3.0), rounding);
+    dsgd_replica_state_free(state);
+    dsgd_replica_close(replica);
+}
+
+/**
+ * The only stage: two halves of the samples, then a sum over both hosts; and each job by itself.
+ */
+TEST(peers_sum_the_gradients_of_their_stage)
+{
+    support_case *c = swarm_of("local_sgd", 1, 1, 2, 2);
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->workload.bytes = 40e9;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 20e9 / bandwidth), 1e-6);
+    ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * 40e9, 100);
+    c->workload.inner.pipeline.jobs = 2;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 10e9 / bandwidth), 1e-6);
+    c = swarm_of("local_sgd", 1, 2, 2, 2); /* whole micro-batches, of a half each */
+    const double bytes = 5e9;
+    c->workload.bytes = 8;
+    c->workload.inner.activation_bytes = bytes;
+    ck_assert_double_eq_tol(step_s(c), 8 + 2 * (bytes / 2 / bandwidth + latency_s), 1e-4);
+    ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * bytes, 1e3);
+}
+
+/** The message of a micro-batch goes D - 1 times forward and back, if a stage waits for nothing
+ * else. */
+TEST(messages_between_stages_take_time)
+{
+    support_case *c = pipelines("local_sgd", 1, 4, 1);
+    const double bytes = 5e9, each_s = bytes / bandwidth + 2 * latency_s / 2;
+    c->workload.inner.activation_bytes = bytes;
+    ck_assert_double_eq_tol(step_s(c), 16 + 6 * each_s, 1e-6);
+    ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 6 * bytes, 1);
+    c->workload.inner.shards =
+        2; /* each sends its half, at once, by a NIC of its own; it gathers one byte */
+    make_transformer(c, 4);
+    c->workload.bytes = 8;
+    ck_assert_double_eq_tol(step_s(c), 8 + 6 * (each_s - bytes / 2 / bandwidth), 1e-4);
+}
+
+/** Two sums forward and two backward in each layer: 2 (T - 1) (L + n / (T B)) by a ring. */
+TEST(a_layer_over_a_tensor_group_takes_its_sums)
+{
+    const double n = 800e6, layers = 5;
+    for (int t = 2; t <= 8; t *= 2) {
+        support_case *c = pipelines("local_sgd", 1, 1, 1);
+        make_transformer(c, (int64_t)layers);
+        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+        c->workload.inner.tensor = t;
+        c->workload.inner.activation_bytes = n;
+        const double sum_s = 2 * (t - 1) * (latency_s + n / t / bandwidth);
+        ck_assert_double_eq_tol(step_s(c), 16.0 / t + 4 * layers * sum_s, 1e-7);
+        ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 4 * layers * 2 * (t - 1) * n,
+                                1e3);
+        c->workload.inner.shards = 2; /* each with half of it; to gather a byte takes a latency */
+        c->workload.bytes = 8;
+        const double half_s = sum_s - 2 * (t - 1) * n / 2 / t / bandwidth;
+        ck_assert_double_eq_tol(step_s(c), 8.0 / t + 4 * layers * half_s, 1e-4);
+    }
+}
+
+/** As far as a layer computes, its neighbour is gathered meanwhile. */
+TEST(shards_gather_layers_beside_computation)
+{
+    const double layers = 4, bytes[] = {1e9, 400e9};
+    for (int k = 0; k < 2; k++) {
+        support_case *c = pipelines("local_sgd", 1, 1, 1);
+        make_transformer(c, (int64_t)layers);
+        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+        c->workload.bytes = bytes[k];
+        c->workload.inner.shards = 2;
+        const double pass_s =
+            16 / 2 / layers / 2; /* of a layer, of a half of the samples, forward or back */
+        const double g = latency_s + bytes[k] / layers / 2 / bandwidth; /* or scattered */
+        const double forward_s = g + pass_s + (layers - 1) * fmax(g, pass_s);
+        const double backward_s = g + pass_s + (layers - 1) * fmax(2 * g, pass_s) + g;
+        ck_assert_double_eq_tol(step_s(c), forward_s + backward_s, 1e-6);
+    }
+}
+
+/** Each host draws for itself, and its stage is as slow as the slowest of it. */
+TEST(imbalance_is_of_hosts)
+{
+    support_case *c = pipelines("allreduce", 2, 2, 1);
+    make_transformer(c, 2);
+    c->workload.inner.tensor = 2;
+    c->platform.host_bandwidth_bytes_per_s = 1e30;
+    c->platform.host_latency_s = 0;
+    support_imbalance_number(c, "slow", "worker", 4 + 2); /* stage 1 of worker 1, a host of two */
+    ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
+    support_imbalance_number(c, "slow", "worker", 4 + 2 + 1); /* beside it: nothing more */
+    ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
+    dsgd_platform_entry slow = {.first = 0, .count = 1, .speed = 0.25, .bandwidth = 1};
+    c->config.imbalance.n = 0;
+    c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 0 of worker 0 */
+    ck_assert_double_eq_tol(step_s(c), 4 * 8.0 / 2 + 8 / 2, 1e-6);
+}
+
+/** Pass by pass, cut short, or lost: bubbles are as much of it, and what is sent inside is of what
+ * was computed. */
+TEST(what_passes_inside_is_of_what_was_computed)
+{
+    const char *const algorithms[] = {"allreduce", "zero", "drop_compute", "rennala"};
+    double bytes[4];
+    for (int k = 0; k < 4; k++) {
+        support_case *c = pipelines(algorithms[k], 4, 4, 8);
+        c->workload.inner.activation_bytes = 1e6;
+        c->platform.host_latency_s = 0;
+        dsgd_platform_entry slow = {
+            .first = 0, .count = 4, .speed = 0.4, .bandwidth = 1}; /* worker 0 */
+        c->platform.hosts = (dsgd_structs){1, &slow};
+        if (k == 2) {
+            support_option(c, "micro_batches", 4);
+            support_option(c, "threshold", 7);
+            support_option(c, "spare", 0);
+        }
+        const dsgd_run_result *const r = &support_ok(c)->result;
+        ck_assert((k == 3) == (r->shares.lost > 0));
+        ck_assert_double_eq_tol(r->bubble_share, 3. / 11, 1e-3);
+        bytes[k] = r->inner_bytes / (double)r->steps;
+    }
+    ck_assert_double_eq_tol(bytes[1], bytes[0], 1e-6);
+    ck_assert_double_eq_tol(bytes[2], bytes[0] * (3 + 0.5) / 4, 1e-6);
+}
+
+/* --- between workers -------------------------------------------------------------------------- */
+
+CASE("exchange", .seconds = 300);
+
+/** Where messages take next to no time, workers of one host, whose steps take as long, make the
+ * same steps. */
+TEST_RANGE(every_algorithm_runs_over_groups_of_hosts, 0, support_n_algorithms())
+{
+    if (support_decides(_i))
+        return;
+    double seconds[2];
+    for (int inner = 0; inner < 2; inner++) {
+        support_case *c = pipelines(dsgd_algorithms[_i]->name, 4, inner ? 4 : 1, inner ? 8 : 1);
+        c->platform.host_bandwidth_bytes_per_s = 1e15;
+        c->platform.host_latency_s = 1e-9;
+        c->workload.step_s = inner ? 32 : 11; /* 32 / 4 (8 + 4 - 1) / 8 */
+        c->config.exchange.overlap = false;
+        seconds[inner] = step_s(c);
+    }
+    ck_assert_double_eq_tol(seconds[1], seconds[0], 1e-4);
+}
+
+static support_case *late_pair(int64_t stages, double bytes)
+{
+    support_case *c = pipelines("allreduce", 2, stages, 1);
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->config.exchange.overlap = false;
+    c->workload.bytes = bytes;
+    return c;
+}
+
+/** Four NICs carry a fourth each, at once, by arithmetic and by messages, of servers too. */
+TEST(each_stage_exchanges_its_part_by_its_own_nic)
+{
+    for (int network = 0; network < 2; network++) {
+        support_case *c = late_pair(4, 40e9);
+        c->config.network = network;
+        const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
+        c->platform.staging_s_per_byte = 1 / bandwidth; /* and each copies it out, and back */
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
+        c->platform.staging_s_per_byte = 0;
+        dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
+        c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 of worker 0 */
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2 * exposed_s, 1e-5);
+        c->platform.hosts.n = 0;
+        c->workload.inner.contention = true; /* of nothing */
+        c->config.exchange.pieces = 8;
+        c->config.exchange.blocking = false;
+        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);
+    }
+    const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
+                                  "ad_psgd", "dedloc"};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        double bytes[2]; /* in a minute; to a server and back by its only NIC as many */
+        for (int inner = 0; inner < 2; inner++) {
+            support_case *c = pipelines(others[k], 2, inner ? 4 : 1, 1);
+            c->workload.step_s = 0.001;
+            c->workload.bytes = 40e9;
+            c->config.until = (dsgd_until){.seconds = 60};
+            bytes[inner] = support_ok(c)->result.bytes;
+        }
+        printf("%s: %g\n", others[k], bytes[1] / bytes[0]);
+        ck_assert_double_gt(bytes[1], (k < 3 || k > 4 ? 3 : 0.9) * bytes[0]);
+    }
+}
+
+/** The last stage's gradient is there a backward pass of the first earlier. */
+TEST(pieces_are_ready_when_their_stage_is)
+{
+    support_case *c = late_pair(2, 40e9); /* each half: two rounds of a second */
+    c->config.exchange.overlap = true;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
+    dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
+    c->platform.hosts =
+        (dsgd_structs){1, &slow}; /* eight seconds, from the twelfth of sixteen on */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-4);
+    c->platform.hosts.n = 0;
+    c->workload.inner.pipeline.stages = 1; /* and one host as ever: all four after its only piece */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
+    c->config.exchange.pieces = 8; /* within a stage piece by piece, as in one host */
+    const double one = support_ok(c)->result.exposed_mean_s;
+    c->workload.inner.tensor = 2;
+    make_transformer(c, 4);
+    c->platform.host_latency_s = 1e-12;
+    c->workload.step_s = 32; /* of two hosts, who take half of it, and of the exchange */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
+}
+
+/** Of two jobs, passes of two seconds: the first one's halves are ready at 6 and 8 of 12 and take
+ * two seconds each, as the second's. */
+TEST(a_job_exchanges_its_part_while_the_next_computes)
+{
+    support_case *c = late_pair(2, 80e9);
+    c->config.exchange.overlap = true;
+    c->workload.inner.pipeline.micro_batches = 2;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
+    c->workload.inner.pipeline.micro_batches = 1;
+    c->workload.inner.pipeline.jobs = 2;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
+    ck_assert_double_eq_tol(support_ok(c)->result.step_mean_s, 12 + 2, 1e-4);
+    make_transformer(c, 3); /* an uneven one, of which each job has all layers */
+    c->platform.host_bandwidth_bytes_per_s = 1e30;
+    ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
+}
+
+/* --- peers that come and go ------------------------------------------------------------------- */
+
+/** Two stages of so many peers, on links without limit: a micro-batch takes a second of each, both
+ * ways. */
+static support_case *two_stages(const char *algorithm, int workers, int64_t peers,
+                                int64_t micro_batches)
+{
+    support_case *c = swarm_of(algorithm, workers, 2, peers, micro_batches);
+    c->workload.step_s = 2 * (double)micro_batches;
+    c->platform.host_bandwidth_bytes_per_s = 1e30;
+    c->platform.host_latency_s = 0;
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    return c;
+}
+
+/** A peer of the last stage from one step to another: 24 / 3 + 1 s, then 24 / 2 + 1, then as
+ * before; it was away for that, and no other failure was. With a state of two seconds, and two of
+ * its start, it is back that much later. */
+TEST(a_stage_goes_on_without_a_peer)
+{
+    static dsgd_failure_event events[] = {
+        {0, 9, 26, 5}}; /* of hosts 3 to 5, from a step's begin on */
+    support_case *c = two_stages("local_sgd", 1, 3, 24);
+    c->config.failures.events = (dsgd_structs){1, events};
+    c->config.failures.detect_s = 0;
+    const dsgd_run_result *r = &support_ok(c)->result;
+    ck_assert_double_eq_tol(r->virtual_s, 9 + 13 + 13 + 9, 44 * rounding);
+    ck_assert_double_eq_tol(r->failures.repair_s, 26 / 6.0, 1e-6);
+    ck_assert_double_eq_tol(r->failures.goodput, 1 - 26 / 6.0 / 44, 1e-9);
+    ck_assert_double_eq(r->failures.outlived + r->failures.moves, 1);
+    ck_assert_int_eq(r->failures.n, 1);
+    c->config.failures.restart_s = 2;
+    c->config.failures.checkpoint.bytes = 8e30; /* of both stages */
+    ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, 6 / 6.0, 1e-6);
+    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* the whole worker: a restart */
+    c->config.failures.checkpoint = (dsgd_checkpoint){.every = 1};
+    r = &support_ok(c)->result;
+    ck_assert_double_eq_tol(r->virtual_s, 4 * 9 + 0.5 + 26 + 2, 70 * rounding);
+    ck_assert_double_eq(r->failures.n, 1);
+    ck_assert(isnan(r->failures.outlived));
+}
+
+/** Amid a step of one stage of two peers: what it did is lost, and the other one does it; the next
+ * step is whole again. */
+TEST(a_peer_that_fails_amid_a_step_loses_its_part)
+{
+    static dsgd_failure_event events[] = {{0, 3, 20, 1}};
+    support_case *c = two_stages("local_sgd", 1, 2, 8);
+    c->workload.inner.pipeline.stages = 1;
+    c->config.failures.events = (dsgd_structs){1, events};
+    c->config.failures.detect_s = 1;
+    const dsgd_run_result *const r = &support_ok(c)->result; /* 16 s of work in all */
+    ck_assert_double_eq_tol(r->virtual_s, 16 + 16 + 8 + 8, 48 * rounding);
+    ck_assert_double_eq_tol(r->failures.lost_s, 3 / 2.0, 1e-9);
+}
+
+/** Who is last does not leave its stage alone: its worker fails, all restart, and nothing is away
+ * then. */
+TEST(the_last_peer_of_a_stage_fails_its_worker)
+{
+    static dsgd_failure_event events[] = {{0, 5, 1000, 3}, {0, 14 + 2, 4, 2}};
+    support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s; then 8 + 1 */
+    c->config.failures.events = (dsgd_structs){2, events};
+    c->config.failures.detect_s = 0;
+    c->config.failures.checkpoint.every = 1;
+    const dsgd_run_result *const r =
+        &support_ok(c)->result; /* at 16 s two seconds are lost, which take four */
+    ck_assert_double_eq_tol(r->virtual_s, 5 + 3 * 9 + 4 + 2, 40 * rounding);
+    ck_assert_double_eq(r->failures.outlived, 1);
+    ck_assert_int_eq(r->failures.n, 2);
+}
+
+/** Whoever fails, comes back or moves: the same losses at the same steps. */
+TEST(peers_change_times_and_no_values)
+{
+    support_case *c = support_new("allreduce", 4);
+    c->workload.inner.pipeline.stages = c->workload.inner.pipeline.peers = 2;
+    c->workload.inner.pipeline.micro_batches = 8;
+    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    const support_outcome *const still = support_ok(c);
+    dsgd_options_default(dsgd_failures_options, &c->config.failures);
+    c->config.failures.mtbf_s = 4 * still->result.step_mean_s;
+    c->config.failures.repair_s = still->result.step_mean_s;
+    c->config.failures.per = DSGD_PER_HOST;
+    c->config.failures.detect_s = 0;
+    c->config.failures.checkpoint.every = 1;
+    c->workload.inner.pipeline.speeds = 1;
+    c->workload.inner.pipeline.migrate_s = still->result.step_mean_s;
+    const support_outcome *const moved = support_ok(c);
+    ck_assert_double_gt(moved->result.failures.outlived, 10);
+    ck_assert_double_gt(moved->result.virtual_s, still->result.virtual_s);
+    ck_assert_uint_eq(moved->result.n_points, still->result.n_points);
+    for (size_t i = 0; i < still->result.n_points; i++)
+        ck_assert_double_eq(moved->points[i].at.loss, still->points[i].at.loss);
+    for (size_t i = 0; i < 4 * still->n_params; i++)
+        ck_assert_double_eq(moved->x[i], still->x[i]);
+}
+
+/** Of three layers the second stage has two: three peers each take 2 N / 3 + 1 passes of one; with
+ * two and four N / 2, and up to two of the slow stage. The peer that moves copies two thirds of the
+ * state first. */
+TEST(peers_move_to_the_stage_that_needs_them)
+{
+    const double n = 240;
+    support_case *c = two_stages("local_sgd", 1, 3, (int64_t)n);
+    make_transformer(c, 3);
+    c->workload.step_s = 3 * n; /* a second of each layer */
+    const double all_s = support_ok(c)->result.virtual_s;
+    ck_assert_double_eq_tol(all_s, 4 * (2 * n / 3 + 1), all_s * rounding);
+    c->workload.inner.pipeline.migrate_s = 10;
+    c->config.until.steps = 20;
+    const support_outcome *got = support_ok(c);
+    ck_assert_double_eq(got->result.failures.moves, 1);
+    const double rest_s = (got->result.virtual_s - all_s / 4) / 19;
+    ck_assert_double_ge(rest_s, n / 2);
+    ck_assert_double_le(rest_s, n / 2 + 2 * 2);
+    c->workload.bytes = 3e9;
+    c->config.until.steps = 2;
+    const double moved_bytes = support_ok(c)->result.inner_bytes;
+    c->workload.inner.pipeline.migrate_s = 0;
+    ck_assert_double_eq_tol(moved_bytes - support_ok(c)->result.inner_bytes, 2e9, 10);
+}
+
+/** What peers sum at the end of a step is ready there, all of it. */
+TEST(pieces_of_peers_are_ready_at_once)
+{
+    support_case *c = late_pair(1, 40e9);
+    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    c->workload.inner.pipeline.peers = c->workload.inner.pipeline.micro_batches = 2;
+    c->config.exchange.overlap = true;
+    const double one_s = support_ok(c)->result.exposed_mean_s;
+    c->config.exchange.pieces = 8;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one_s, 1e-4);
+}
+
+/** One of very many hosts has pieces for all its channels: communicators are told apart still. */
+TEST(many_hosts_have_fewer_channels)
+{
+    support_case *c = pipelines("hierarchical", 4, 512, 1);
+    static dsgd_tensors tensors[] = {{100, 100, 1}, {100000000, 1, 1}};
+    c->workload.bytes = 0;
+    c->workload.tensors = (dsgd_structs){2, tensors};
+    c->config.exchange.pieces = DSGD_PIECES_TENSORS;
+    c->config.exchange.blocking = false;
+    ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
+}
+
+/** Values know nothing of hosts: as many pieces, the same loss. */
+TEST(what_is_learned_is_the_same)
+{
+    support_case *c = support_new("allreduce", 4);
+    c->config.exchange.pieces = 4;
+    const support_outcome *const one = support_ok(c);
+    c->workload.inner.pipeline.stages = 4;
+    c->config.exchange.pieces = 1;
+    const support_outcome *const four = support_ok(c);
+    ck_assert_int_eq((int)four->result.n_pieces, 4);
+    for (size_t i = 0; i < 4 * one->n_params; i++)
+        ck_assert_double_eq(one->x[i], four->x[i]);
+}
+
+/* --- places and contention -------------------------------------------------------------------- */
+
+CASE("places", .seconds = 60);
+
+static support_case *in_islands(void)
+{
+    support_case *c = pipelines("local_sgd", 4, 4, 1);
+    c->platform.island_hosts = 4;
+    c->platform.island_nics = 4;
+    c->platform.island_bytes_per_s = 100e9;
+    c->workload.inner.activation_bytes = 10e9;
+    return c;
+}
+
+/** Six messages of a step: in an island, or between islands where the workers are next to each
+ * other. */
+TEST(placement_decides_what_a_stage_waits_for)
+{
+    support_case *c = in_islands();
+    const char *const outer = DSGD_PLACEMENT_OUTER;
+    const double inner_s = step_s(c);
+    ck_assert_double_eq_tol(inner_s, 16 + 6 * 0.1, 1e-5);
+    c->config.placement = (dsgd_lines){1, (const char **)&outer};
+    ck_assert_double_eq_tol(step_s(c), 16 + 6 * 1.0, 1e-4);
+    const char *const listed[] = {"0", "4", "8",  "12", "1", "5", "9",  "13",
+                                  "2", "6", "10", "14", "3", "7", "11", "15"};
+    c->config.placement = (dsgd_lines){16, (const char **)listed};
+    ck_assert_double_eq_tol(step_s(c), 16 + 6 * 1.0, 1e-4);
+}
+
+/** An exchange that lasts a step finds what passes between the stages on its NICs, unless these
+ * share an island. */
+TEST_RANGE(other_messages_meet_what_passes_inside, 0, 2) /* of two stages, or between two pairs */
+{
+    double seconds[2];
+    for (int meets = 0; meets < 2; meets++) {
+        support_case *c = pipelines("dasgd", 2, _i == 0 ? 2 : 4, 1);
+        if (_i == 1) {
+            c->platform.island_hosts = c->platform.island_nics = 2;
+            c->platform.island_bytes_per_s = 100e9;
+        }
+        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+        c->workload.step_s = 1;
+        c->workload.bytes = _i == 0 ? 80e9 : 160e9; /* four seconds of each NIC */
+        c->workload.inner.activation_bytes = 10e9; /* a second of it, in a step of three */
+        c->workload.inner.contention = meets;
+        support_option(c, "tau", 1);
+        support_option(c, "d", 1);
+        c->config.until.steps = 40;
+        seconds[meets] = step_s(c);
+        ck_assert_int_eq(support_ok(c)->result.timed_by & DSGD_TIMED_BY_ARITHMETIC,
+                         meets ? 0 : DSGD_TIMED_BY_ARITHMETIC);
+    }
+    ck_assert_double_eq_tol(seconds[0], 4, 0.1);
+    ck_assert_double_eq_tol(seconds[1], 5, 0.1);
+    double within[2];
+    for (int meets = 0; meets < 2; meets++) {
+        support_case *c = in_islands();
+        c->workload.inner.contention = meets;
+        within[meets] = step_s(c);
+    }
+    ck_assert_double_eq(within[0], within[1]);
+}
+
+/** Each island of its hosts stops a worker: of four islands four times as often as of one. */
+TEST(a_worker_fails_with_each_of_its_islands)
+{
+    double failures[2];
+    for (int k = 0; k < 2; k++) {
+        support_case *c = pipelines("allreduce", 2, k ? 8 : 2, 2);
+        dsgd_options_default(dsgd_failures_options, &c->config.failures);
+        c->platform.island_hosts = c->platform.island_nics = 2;
+        c->platform.island_bytes_per_s = 100e9;
+        c->config.failures.mtbf_s = 1000;
+        c->config.failures.repair_s = 1;
+        c->config.failures.policy = DSGD_POLICY_RESTART;
+        c->config.failures.per = DSGD_PER_ISLAND;
+        c->config.until = (dsgd_until){.seconds = 100e3};
+        failures[k] = (double)support_ok(c)->result.failures.n;
+    }
+    ck_assert_double_eq_tol(failures[0], 200, 45); /* three standard deviations */
+    ck_assert_double_eq_tol(failures[1], 800, 90);
+}
+
+/** One worker of eight hosts on two nodes of four, by NCCL; a layer. */
+static support_case *on_nodes(int64_t tensor, int64_t shards)
+{
+    support_case *c = pipelines("local_sgd", 1, 1, 1);
+    make_transformer(c, 1);
+    c->platform.library = DSGD_LIBRARY_NCCL;
+    c->platform.nccl = (dsgd_nccl){.generation = DSGD_GPU_HOPPER,
+                                   .links_bytes_per_s = 370.8e9,
+                                   .has_switch = true,
+                                   .latency = 1,
+                                   .bandwidth = 1,
+                                   .node_latency = 1,
+                                   .node_bandwidth = 1};
+    c->platform.island_hosts = c->platform.island_nics = 4;
+    c->platform.island_bytes_per_s = 370.8e9;
+    c->workload.bytes = 8e9;
+    c->workload.inner.activation_bytes = tensor > 1 ? 16e9 : 0;
+    c->workload.inner.tensor = tensor;
+    c->workload.inner.shards = shards;
+    c->config.network = DSGD_NETWORK_NICS;
+    c->config.loads = true;
+    return c;
+}
+
+/** Bytes of a step over each NIC, and of all: of groups of n hosts, n times what each sends, over
+ * as many NICs as a node has of it. */
+static const struct {
+    int64_t tensor, shards;
+    double nic, all;
+} rings[] = {
+    {1, 8, 3 * 7.0 / 8 * 8e9 / 4, 8 * 3 * 7.0 / 8 * 8e9},
+    {8, 1, 4 * 2 * 7.0 / 8 * 16e9 / 4, 8 * 4 * 2 * 7.0 / 8 * 16e9},
+    {2, 4, 3 * 3.0 / 4 * 4e9 / 2, 8 * (3 * 3.0 / 4 * 4e9 + 4 * 4e9)}, /* sums inside a node */
+    {4, 2, 3 * 1.0 / 2 * 2e9, 8 * (3 * 1.0 / 2 * 2e9 + 4 * 2 * 3.0 / 4 * 8e9)},
+};
+TEST_ROWS(rings_of_nccl_leave_a_node_by_all_its_nics, rings)
+{
+    support_case *c = on_nodes(rings[_i].tensor, rings[_i].shards);
+    const support_outcome *const got = support_ok(c);
+    ck_assert_double_eq_tol(got->result.inner_bytes, 4 * rings[_i].all, 100);
+    int n_nics = 0;
+    for (size_t k = 0; k < got->result.n_loads; k++) {
+        if (strncmp(got->loads[k].name, "nic", 3) != 0)
+            continue;
+        ck_assert_double_eq_tol(got->loads[k].bytes, 4 * rings[_i].nic, 100);
+        n_nics++;
+    }
+    ck_assert_int_eq(n_nics, 2 * 8);
+}
+
+/** Gathered forward and backward, and scattered: two groups at once over the only NIC of each node,
+ * each by half of it. */
+TEST(groups_share_the_nics_of_their_nodes)
+{
+    support_case *c = on_nodes(2, 4);
+    c->platform.island_nics = 1;
+    c->workload.inner.activation_bytes = 0;
+    const dsgd_nccl_shape shape = {
+        .n_nodes = 2, .gpus = 2, .nics = 1, .nic_bytes_per_s = bandwidth / 2};
+    const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&c->platform.nccl, &shape, DSGD_NCCL_SHARES, 4e9);
+    ck_assert_double_eq_tol(step_s(c), 16.0 / 8 + 3 * dsgd_nccl_s(&cost, 4e9), 1e-6);
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+CASE("refused");
+
+TEST(what_does_not_fit_is_refused)
+{
+    const char *const sentences[] = {
+        "(chimera: an even number) and 2 micro-batches or more, not 3 and 4",
+        "give a transformer, which says how many there are",
+        "leave out transformer: gpus (8)",
+        "5 stages, but the transformer has 4 layers",
+        "inner: activations is missing",
+        "leave out exchange: fusion",
+        "not for SimGrid to time: give exchange: every_message: false",
+        "10 hosts, but 16 are needed by workers of several (inner)",
+        "step: 0 s, but inner divides it",
+        "4 workers of 2147483647 hosts, but at most",
+        "4 stages of 3 chunks, but the transformer has 11 layers: give at most one chunk per layer",
+        "4 micro_batches, but the transformer's batch is 3: give at most that many",
+        "8 micro_batches of all jobs, but the transformer's batch is 7: give at most that many",
+        "peers are of `schedule: swarm`: leave them out, or give that",
+        "a peer of `swarm` is one host: leave out tensor and shards",
+        "chunks (4) are of `schedule: interleaved`: leave them out, or give that"};
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+        support_case *c = pipelines("allreduce", 4, 4, 4);
+        dsgd_inner *const inner = &c->workload.inner;
+        inner->pipeline.schedule = i == 0 ? schedule_of("chimera") : 1;
+        inner->pipeline.stages = i == 0 ? 3 : i == 3 ? 5 : 4;
+        inner->pipeline.jobs = i == 12 ? 2 : 1;
+        inner->pipeline.peers = i == 13 ? 2 : 1;
+        inner->tensor = i == 1 || i == 14 ? 2 : i == 9 ? 4096 : 1;
+        inner->shards = i == 9 ? 1 << 18 : 1;
+        if (i == 14)
+            inner->pipeline.schedule = schedule_of("swarm");
+        if (i == 2 || i == 3 || i == 9 || i == 14)
+            make_transformer(c, 4);
+        if (i == 15)
+            inner->pipeline.chunks = 4;
+        if (i == 10) {
+            make_transformer(c, 11);
+            inner->pipeline.schedule = schedule_of("interleaved");
+            inner->pipeline.chunks = 3;
+        }
+        c->workload.transformer.batch = i == 11 ? 3 : i == 12 ? 7 : 0;
+        c->workload.transformer.gpus = i == 2 ? 8 : 1;
+        inner->activation_bytes = i == 4 ? -1 : 0;
+        c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;
+        c->config.exchange.every_message = i == 6;
+        c->platform.size = i == 7 ? (dsgd_numbers){1, (double[]){10}} : (dsgd_numbers){0, NULL};
+        c->workload.step_s = i == 8 ? 0 : 16;
+        const support_outcome *const got = support_simulate(c);
+        ck_assert_int_eq(got->status, DSGD_EUSAGE);
+        ck_assert_has(got->error.text, sentences[i]);
+    }
+}
