@@ -1,0 +1,298 @@
+/**
+ * @file test_faults.c
+ * The program, one of its runs, or its terminal ends at a random moment, or the disk is full. Then
+ * the same command gives the bytes of an undisturbed run, does no finished run again, and leaves
+ * neither a process nor a temporary file.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/draw.h"
+#include "base/file.h"
+#include "base/program.h"
+#include "tests/command/shell.h"
+#include "tests/support/suite.h"
+
+static const char words[] = "run e.yaml -o r -j 2 --threads 1 --set workers=4 --set "
+                            "algorithms=[allreduce,ad_psgd] --set seed=[1,2,3]";
+static const char steps[] = "--set until.steps=400"; /* of a kill: the runs take a while */
+
+/** The tables in r/, without times of the wall. */
+static char *tables(void)
+{
+    static const char *const names[] = {"curves", "workers", "staleness", "steps", "failures"};
+    char *all = dsgd_xstrdup(without_wall(read_file("r/runs.csv")));
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        dsgd_append(&all, "%s", read_file(dsgd_xprintf("r/%s.csv", names[k])));
+    return all;
+}
+
+/** The same command again gives @p whole, keeps the parts of finished runs, and leaves nothing. */
+static void take_up(const char *more, const char *whole)
+{
+    static const char done[] = "grep -ls ,ok, r/.parts/*.part | xargs -r ls -l --full-time";
+    const char *const before = shell_ends(0, done);
+    dsgd_ends(0, "%s %s", words, more);
+    ck_assert_str_eq(tables(), whole);
+    char *lines = dsgd_xstrdup(before);
+    const char *const parts = shell_ends(0, done);
+    for (const char *line = NULL; (line = strsep(&lines, "\n")) != NULL;)
+        ck_assert_msg(strstr(parts, line) != NULL, "done again: %s", line);
+    ck_assert_str_eq(shell_ends(0, "ls -A tmp; find . -name '*.new'"), "");
+}
+
+/** Makes the folder tmp, and the results of an undisturbed run. */
+static char *play_undisturbed(const char *more)
+{
+    write_experiment(learn);
+    shell_ends(0, "mkdir tmp");
+    dsgd_ends(0, "%s %s", words, more);
+    return tables();
+}
+
+SUITE(faults, "faults", .seconds = 600, .set_up = make_folder, .tear_down = remove_folder);
+
+/* --- kills ------------------------------------------------------------------------------------ */
+
+/** The process or file that ends, in turn. */
+typedef enum victim {
+    PARENT_KILLED,
+    PARENT_TERMINATED,
+    PARENT_INTERRUPTED,
+    PARENT_HUNG_UP,
+    CHILD_KILLED,
+    TERMINAL_CLOSED,
+    N_VICTIMS
+} victim;
+
+static const char *const victims[N_VICTIMS] = {"program SIGKILL", "program SIGTERM",
+                                               "program SIGINT",  "program SIGHUP",
+                                               "run SIGKILL",     "terminal closed"};
+static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP};
+
+/** A new terminal; -1 on a root without /dev/pts. */
+static int open_terminal(void)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (terminal >= 0 && (grantpt(terminal) != 0 || unlockpt(terminal) != 0)) {
+        close(terminal);
+        return -1;
+    }
+    return terminal;
+}
+
+/** Starts the program in a session of its own on @p terminal. */
+static pid_t begin(int terminal)
+{
+    fflush(NULL);
+    const pid_t process = fork();
+    ck_assert_int_ge(process, 0);
+    if (process != 0)
+        return process;
+    setsid();
+    for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++)
+        signal(signals[k], SIG_DFL); /* nohup and the like ignore some */
+    const int line = open(ptsname(terminal), O_RDWR);
+    ioctl(line, TIOCSCTTY, 0);
+    for (int i = 0; i < 3; i++)
+        dup2(line, i);
+    if (line > 2)
+        close(line);
+    const char *const command =
+        dsgd_xprintf("cd %s && export TMPDIR=%s/tmp DSGD_DATA=%s && exec %s %s %s", folder, folder,
+                     DSGD_SOURCE_DIR, DSGD_BINARY, words, steps);
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+/** Reads for some time what the program prints; false: no process has the terminal any more. */
+static bool listen_for(int terminal, double wall_s)
+{
+    const double start_s = dsgd_wall_s();
+    char bytes[4096];
+    fcntl(terminal, F_SETFL, O_NONBLOCK);
+    for (double now_s = start_s; now_s - start_s < wall_s; now_s = dsgd_wall_s()) {
+        const ssize_t n = read(terminal, bytes, sizeof bytes);
+        if (n == 0 || (n < 0 && errno != EAGAIN))
+            return false;
+        if (n < 0)
+            nanosleep(&(struct timespec){0, 200 * 1000}, NULL);
+    }
+    return true;
+}
+
+/** A child of the program; 0 if there is none. */
+static pid_t child_of(pid_t process)
+{
+    int child = 0;
+    DIR *const all = opendir("/proc");
+    ck_assert_ptr_nonnull(all);
+    for (const struct dirent *e = NULL; child == 0 && (e = readdir(all)) != NULL;) {
+        char *const path = dsgd_xprintf("/proc/%s/stat", e->d_name);
+        int one = 0, parent = 0;
+        FILE *const stream = strtol(e->d_name, NULL, 10) > 0 ? fopen(path, "re") : NULL;
+        if (stream != NULL && fscanf(stream, "%d (%*[^)]) %*c %d", &one, &parent) == 2 &&
+            parent == process)
+            child = one;
+        if (stream != NULL)
+            fclose(stream);
+    }
+    closedir(all);
+    return child;
+}
+
+static void strike(victim v, pid_t process, int *terminal)
+{
+    const pid_t child = v == CHILD_KILLED ? child_of(process) : 0;
+    if (v <= PARENT_HUNG_UP)
+        kill(process, signals[v]);
+    else if (child > 0)
+        kill(child, SIGKILL);
+    else if (v == TERMINAL_CLOSED) {
+        close(*terminal);
+        *terminal = -1;
+    }
+}
+
+/** Waits at most a minute for the program's end; false: it hangs. */
+static bool ends(pid_t process, int terminal, int *state)
+{
+    enum { LIMIT_S = 60 };
+    const double start_s = dsgd_wall_s();
+    while (waitpid(process, state, WNOHANG) == 0) {
+        if (dsgd_wall_s() - start_s > LIMIT_S)
+            return false;
+        if (terminal < 0 || !listen_for(terminal, 0.005))
+            nanosleep(&(struct timespec){0, 1000 * 1000}, NULL);
+    }
+    return true;
+}
+
+/** Counts the processes of the session that live 5 s longer than the program, and ends them. */
+static int end_left(pid_t session)
+{
+    int n = 0;
+    const double start_s = dsgd_wall_s();
+    while (waitpid(-session, NULL, WNOHANG) >= 0 && dsgd_wall_s() - start_s < 5)
+        nanosleep(&(struct timespec){0, 2 * 1000 * 1000}, NULL);
+    kill(-session, SIGKILL);
+    while (waitpid(-session, NULL, 0) > 0)
+        n++;
+    return n;
+}
+
+/** Strikes after a time (INFINITY: never). True: before the program's end. */
+static bool try(victim v, double after_s, const char *whole)
+{
+    int terminal = open_terminal(), state = 0;
+    shell_ends(0, "rm -rf r");
+    const pid_t process = begin(terminal);
+    if (isfinite(after_s)) {
+        listen_for(terminal, after_s);
+        strike(v, process, &terminal);
+    }
+    ck_assert_msg(ends(process, terminal, &state), "it hangs");
+    ck_assert_int_eq(end_left(process), 0);
+    if (terminal >= 0)
+        close(terminal);
+    /* Before the program has begun its runs, signals do what they do. */
+    const int number = v <= PARENT_HUNG_UP ? signals[v] : v == TERMINAL_CLOSED ? SIGHUP : 0;
+    ck_assert_msg(!WIFSIGNALED(state) || WTERMSIG(state) == number, "signal %d", WTERMSIG(state));
+    if (state == 0)
+        ck_assert_str_eq(tables(), whole);
+    take_up(steps, whole);
+    return state != 0;
+}
+
+/** DSGD_KILLS is their number; a failed assertion names the kill by the lines before it. */
+TEST(a_run_that_was_ended_anywhere_is_taken_up)
+{
+    const char *const number = getenv("DSGD_KILLS");
+    const int n = number == NULL ? N_VICTIMS : atoi(number);
+    const int terminal = open_terminal();
+    if (terminal < 0)
+        return;
+    close(terminal);
+    const char *const whole = play_undisturbed(steps);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const double start_s = dsgd_wall_s();
+    try(PARENT_KILLED, INFINITY, whole);
+    const double whole_s = dsgd_wall_s() - start_s;
+    int n_early = 0;
+    for (int k = 0; k < n; k++) {
+        const double share = dsgd_draw_uniform((dsgd_draw){.seed = 20, .step = (uint32_t)k});
+        const double after_s = 0.8 * whole_s * share; /* it may be faster now */
+        if (number != NULL)
+            fprintf(stderr, "kill %d: %s after %.3f of %.3f s\n", k, victims[k % N_VICTIMS],
+                    after_s, whole_s);
+        n_early += try((victim)(k % N_VICTIMS), after_s, whole);
+    }
+    if (number != NULL)
+        fprintf(stderr, "%d of %d before the end\n", n_early, n);
+}
+
+/* --- a full disk ------------------------------------------------------------------------------ */
+
+/** No file grows beyond some blocks of 512 bytes, as on a disk that is full from there on. */
+TEST(a_full_disk_is_reported_and_the_run_is_taken_up)
+{
+    const char *const whole = play_undisturbed("");
+    int n_ended = 0;
+    for (int blocks = 0; blocks <= 64; blocks = blocks < 8 ? blocks + 1 : 2 * blocks) {
+        char *output = NULL;
+        shell_ends(0, "rm -rf r");
+        const int status =
+            shell(dsgd_xprintf("cd %s && ulimit -f %d && TMPDIR=tmp DSGD_DATA=%s %s %s 2>&1",
+                               folder, blocks, DSGD_SOURCE_DIR, DSGD_BINARY, words),
+                  &output);
+        if (status == 0)
+            ck_assert_str_eq(tables(), whole);
+        else
+            ck_assert_has(output, "File too large");
+        n_ended += status != 0;
+        take_up("", whole);
+    }
+    ck_assert_int_gt(n_ended, 3);
+}
+
+/* --- lost output ------------------------------------------------------------------------------ */
+
+TEST(an_output_that_is_closed_or_full_is_no_success)
+{
+    static const struct {
+        const char *to;
+        int status;
+    } outputs[] = {{">&-", 3}, {">/dev/full", 3}, {"2>&-", 0}, {"2>/dev/full", 0}, {"<&-", 0}};
+    write_experiment("");
+    for (size_t k = 0; k < sizeof outputs / sizeof outputs[0]; k++) {
+        char *output = NULL;
+        const int status =
+            shell(dsgd_xprintf("cd %s && DSGD_DATA=%s %s run e.yaml -o r%zu --set workers=4 %s",
+                               folder, DSGD_SOURCE_DIR, DSGD_BINARY, k, outputs[k].to),
+                  &output);
+        ck_assert_msg(status == outputs[k].status, "%s: %d", outputs[k].to, status);
+        ck_assert_str_eq(without_wall(read_file(dsgd_xprintf("r%zu/runs.csv", k))),
+                         without_wall(read_file("r0/runs.csv")));
+    }
+}
+
+/** More than a pipe holds, read late: the program waits. */
+TEST(a_full_pipe_loses_nothing)
+{
+    static const char check[] = "DSGD_DATA=%s %s check e.yaml --set seed=[$(seq -s, 2000)]";
+    write_experiment("");
+    char *const command = dsgd_xprintf(check, DSGD_SOURCE_DIR, DSGD_BINARY);
+    char *output = NULL;
+    const int status =
+        shell(dsgd_xprintf("cd %s && %s >whole && %s | { sleep 0.3; cat; } >piped && "
+                           "test $(wc -c <whole) -gt 100000 && cmp whole piped",
+                           folder, command, command),
+              &output);
+    ck_assert_msg(status == 0, "%d: %s", status, output);
+}
