@@ -121,7 +121,6 @@ file(WRITE ${features} "${text}")
 include_directories(SYSTEM ${made}/random123 ${PROJECT_SOURCE_DIR}/lab/host)
 
 # What is only named in the manifest, or is for processes.
-file(WRITE ${made}/none/cblas.h "#define openblas_get_config() \"none\"\n")
 file(WRITE ${made}/none/gnu/libc-version.h "#define gnu_get_libc_version() \"musl\"\n")
 file(WRITE ${made}/none/sys/prctl.h "#define prctl(...) 0\n#define PR_SET_PDEATHSIG 1\n")
 find_file(queue sys/queue.h PATHS /usr/include/x86_64-linux-gnu /usr/include NO_CMAKE_FIND_ROOT_PATH REQUIRED) # macros alone
@@ -132,6 +131,4 @@ include_directories(SYSTEM ${made}/none)
 set(CMAKE_C_LINK_EXECUTABLE "<CMAKE_C_COMPILER> <FLAGS> <CMAKE_C_LINK_FLAGS> <LINK_FLAGS> <OBJECTS> -o <TARGET> \
 -Wl,--whole-archive <LINK_LIBRARIES> -Wl,--no-whole-archive")
 
-foreach(absent IN ITEMS openblas simgrid)
-    add_library(PkgConfig::${absent} INTERFACE IMPORTED)
-endforeach()
+add_library(PkgConfig::simgrid INTERFACE IMPORTED)

@@ -5,7 +5,7 @@
  * [hidden] [batch] [device], layout one of `pairs` (each worker averages with a neighbour),
  * `groups` (of sqrt(workers)) and `all` (gradients of one model, which are fused), device one of
  * `cpu`, `cuda`, and `null`: the CUDA module where the GPU takes no time, DSGD_CUDA_MODULE=.../
- * dsgd_cuda_null.so, whose numbers are none. numpy_gossip.py compares it.
+ * dsgd_cuda_null.so, which computes no numbers.
  */
 #include <gsl/gsl_sort.h>
 #include <time.h>

@@ -19,7 +19,6 @@ NOT_FOR_THE_PROGRAM = {
     "check": "of the tests, which neither package nor image builds",
     "dataset-fashion-mnist": "data that experiments name; the package suggests it",
     "fonts-dejavu-core": "of figures, which are drawn at run time",
-    "libopenblas-dev": "of one measuring program",
     "gnuplot-nox": "of figures, which are drawn at run time",
 }
 ESSENTIAL_IN_A_PACKAGE = {
