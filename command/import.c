@@ -11,7 +11,6 @@
 #include "command/console/command.h"
 #include "command/console/table.h"
 #include "command/import/reader.h"
-#include "traces/chakra.h"
 
 typedef struct arguments {
     dsgd_operands paths;
@@ -47,11 +46,11 @@ static void note(work *w, const char *path, const char *what, const char *gave)
 }
 
 /** Offers a file to the readers; who refuses it has not seen it. */
-static dsgd_status offer(work *w, const char *path, const char *head, size_t n, dsgd_error *error)
+static dsgd_status offer(work *w, const char *path, const char *head, dsgd_error *error)
 {
     for (int i = 0; i < DSGD_IMPORT_READERS && w->in.gave == NULL; i++) {
         const dsgd_import_reader *const r = dsgd_import_readers[i];
-        if (r->recognise != NULL && !r->recognise(head, n))
+        if (r->recognise != NULL && !r->recognise(head))
             continue;
         const dsgd_import before = w->in;
         void *const mark = dsgd_mark(), *const state = dsgd_keep(r->state_bytes, 1);
@@ -88,9 +87,8 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     head[n] = '\0';
     w->in.gave = NULL;
-    if (memmem(head, (size_t)n, "\0\0\0", 4) == NULL || /* as a checkpoint of gigabytes has */
-        dsgd_chakra_is(head, (size_t)n))
-        DSGD_TRY(offer(w, path, head, (size_t)n, error));
+    if (memmem(head, (size_t)n, "\0\0\0", 4) == NULL) /* as a checkpoint of gigabytes has */
+        DSGD_TRY(offer(w, path, head, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         known[i] = dsgd_import_readers[i]->gives;
     if (w->in.gave == NULL && is_named)

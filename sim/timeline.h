@@ -46,15 +46,13 @@ typedef struct dsgd_span {
     int64_t made; /* the step in which what is contributed was published; -1: never */
     double since_s, end_s; /* virtual; INFINITY, once recorded: after the window */
     double alone_s; /* of a computation: what it takes where no exchange needs the GPU */
-    /* A gradient's backward pass begins; of a wait: the last peer did his part; of an exchange: its
-     * piece was ready. */
+    /* A gradient's backward pass begins; of a wait: the last peer did his part. */
     double turn_s;
-    double bytes; /* of an exchange: of a collective's vector */
+    double bytes; /* of a message */
     /* Of a wait or exchange, an absence or a stop; of a message "activation", or NULL;
      * dsgd_cancelled of a gradient that was cancelled at its end; dsgd_pass of a pass of one that
      * others follow. */
     const char *verb;
-    const char *collective; /* of all workers, which an exchange is; NULL: none */
 } dsgd_span;
 
 /** The first members of a span that no other host and no piece has to do with; @p kind_ is STEP,

@@ -2,7 +2,7 @@
  * @file kineto.c
  * Events of a trace, one by one, by YAJL; of the millions a few numbers stay until the file ends.
  */
-#include "traces/chakra.h"
+#include "traces/kineto.h"
 
 #include <strings.h>
 #include <yajl/yajl_parse.h>
@@ -509,10 +509,6 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
     if (file == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
     gzbuffer(file, 1 << 18);
-    if (dsgd_chakra_read(file, trace)) {
-        gzclose(file);
-        return DSGD_OK;
-    }
     const yajl_handle json = yajl_alloc(&callbacks, NULL, &r);
     if (json == NULL)
         dsgd_no_memory();

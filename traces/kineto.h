@@ -47,6 +47,6 @@ typedef struct dsgd_kineto {
     const char *damage; /* why it ends early; NULL: it does not */
 } dsgd_kineto;
 
-/** Reads a file, also Chakra's; DSGD_EIO where it cannot be read. What is damaged is kept up to
- * there. */
+/** Reads a file; DSGD_EIO if it cannot be read. Of a damaged file the events before the damage are
+ * kept. */
 dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *error);

@@ -10,14 +10,11 @@
 #include "command/import/ranks.h"
 #include "command/import/reader.h"
 #include "command/import/steps.h"
-#include "traces/chakra.h"
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static bool recognise(const char *head, size_t n)
+static bool recognise(const char *head)
 {
-    if (dsgd_chakra_is(head, n))
-        return true;
     head += strspn(head, " \t\r\n");
     return (*head == '{' && (strstr(head, "\"traceEvents\"") != NULL ||
                              strstr(head, "\"schemaVersion\"") != NULL)) ||
@@ -45,8 +42,9 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         dsgd_import_gave(in, "damaged: %s, what follows is lost", t.damage);
     in->left_out += t.n_steps == 0 && t.n_seconds == 0;
     if (t.n_steps == 0 && t.n_seconds == 0)
-        dsgd_import_gave(in, "left out, as it has no ProfilerStep#n (of Chakra: nothing that takes "
-                             "time): give torch.profiler a schedule, and call its step()");
+        dsgd_import_gave(in,
+                         "left out, as it has no ProfilerStep#n: give torch.profiler a schedule, "
+                         "and call its step()");
     else if (t.n_calls == 0 && t.n_seconds == 0 && t.world > 1)
         dsgd_import_gave(in, "no collective of NCCL or RCCL%s",
                          t.n_kernels > 0 ? "" : ": profile with ProfilerActivity.CUDA");
@@ -343,8 +341,8 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
 
 const dsgd_import_reader dsgd_import_kineto = {
     .name = "profile of a rank",
-    .gives = "profiles, one of each rank: Chrome traces of PyTorch's profiler, or Chakra's "
-             "execution traces (.et): workload and imbalance",
+    .gives = "profiles, one of each rank, Chrome traces of PyTorch's profiler: workload and "
+             "imbalance",
     .recognise = recognise,
     .read = read,
     .state_bytes = sizeof(dsgd_ranks),

@@ -60,7 +60,7 @@ typedef struct dsgd_import_reader {
     const char *name, *gives; /* "log of nccl-tests", "platform: ..." */
     /** By what a file begins with (inflated, ended by a zero): false: it is certainly another's.
      * NULL: any text. */
-    bool (*recognise)(const char *head, size_t n);
+    bool (*recognise)(const char *head);
     /**
      * Calls dsgd_import_gave() if there is something in it; else it is offered to the next reader.
      * state[state_bytes] is the reader's own, zeros at first, and as before where a file is

@@ -8,9 +8,8 @@
 #include "command/experiment/config.h"
 #include "command/import/reader.h"
 
-static bool recognise(const char *head, size_t n)
+static bool recognise(const char *head)
 {
-    (void)n;
     return dsgd_slurm_is_conf(head) || dsgd_slurm_is_yaml(head);
 }
 

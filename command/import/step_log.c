@@ -19,9 +19,9 @@ typedef struct work {
     bool settles; /* the first time has compiling and caching in it */
 } work;
 
-static bool recognise(const char *head, size_t n)
+static bool recognise(const char *head)
 {
-    (void)n; /* a program may say much else before its first step */
+    /* A program may print much else before its first step. */
     return strchr("{<", head[strspn(head, " \t\r\n")]) == NULL;
 }
 

@@ -383,10 +383,9 @@ double dsgd_import_steps(dsgd_import *in, dsgd_steps *m)
     return m->mean_s;
 }
 
-static bool recognise(const char *head, size_t n)
+static bool recognise(const char *head)
 {
     dsgd_csv csv;
-    const char *const end = head + n;
     head += strncmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     while (*head == '#' || *head == '\r' || *head == '\n')
         head += strcspn(head, "\n") + (head[strcspn(head, "\n")] == '\n');
@@ -394,7 +393,7 @@ static bool recognise(const char *head, size_t n)
     char *const header = dsgd_xprintf("%.*s\n", (int)first, head);
     for (char *c = header; *c != '\0'; c++)
         *c = *c == ';' || *c == '\t' ? ',' : *c; /* who mixes them is told when it is read */
-    return head + first < end && strpbrk(head, "{}<>") == NULL &&
+    return head[first] != '\0' && strpbrk(head, "{}<>") == NULL &&
            dsgd_csv_parse(&csv, header, NULL) == DSGD_OK && dsgd_steps_are_in(&csv);
 }
 

@@ -6,9 +6,8 @@
 
 #include "command/import/reader.h"
 
-static bool recognise(const char *head, size_t n)
+static bool recognise(const char *head)
 {
-    (void)n;
     return dsgd_nccl_topology_find(head) != NULL;
 }
 

@@ -44,7 +44,6 @@ static dsgd_await take_job(dsgd_channel *channel)
                                                                      .track = channel->number,
                                                                      .piece = (int64_t)job->piece,
                                                                      .version = -1,
-                                                                     .turn_s = job->ready_s,
                                                                      .verb = job->verb});
     const double left_s = job->not_before_s - dsgd_now_s();
     if (left_s <= 0)
@@ -109,7 +108,6 @@ void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
 {
     dsgd_channel *const channel = dsgd_channel_of(w, job);
     job->next = NULL;
-    job->ready_s = dsgd_now_s();
     if (channel->first == NULL)
         channel->first = job;
     else
@@ -260,8 +258,6 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
     job->not_before_s = request->staged_s;
     job->verb = request->exchange->waiting.verb;
     dsgd_channel_add(w, job);
-    if (request->in != NULL) /* others before it have kept it waiting */
-        job->ready_s = ready_since_s(w, request->in, job->piece, request->since_s);
 }
 
 /** Of the pieces that @p of has. */

@@ -39,7 +39,7 @@ typedef struct dsgd_job {
     bool aside; /* goes over a side channel: keeps no other job waiting */
     bool again; /* quorum.c's: its channel is to have it when the others have made the sum without
                    it */
-    double ready_s, not_before_s; /* when its piece is, and is in host memory */
+    double not_before_s; /* when its piece is in host memory */
     bool done;
     double done_s; /* when */
     int64_t collective; /* which of the worker's it belongs to, from 1; 0: to none */

@@ -86,20 +86,10 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
 static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
                             struct dsgd_schedule **meeting)
 {
-    static const char *const names[] = {[DSGD_ALLREDUCE] = "allreduce",
-                                        [DSGD_REDUCE_SCATTER] = "reduce_scatter",
-                                        [DSGD_ALLGATHER] = "allgather",
-                                        [DSGD_REDUCE] = "reduce",
-                                        [DSGD_BROADCAST] = "broadcast"};
     dsgd_engine *const engine = channel->worker->engine;
     if (plan->n == 1)
         return (dsgd_await){DSGD_AWAIT_NOTHING};
     dsgd_count_collective(engine, partial, plan->how, plan->bytes);
-    dsgd_span *const span = dsgd_timeline_span(engine, channel->span);
-    if (span != NULL && plan->members.comm == NULL && plan->members.leader < 0) {
-        span->collective = names[plan->part];
-        span->bytes = plan->bytes;
-    }
     return dsgd_collective_is_analytic(engine, plan) ? dsgd_analytic_begin(channel, plan, meeting)
                                                      : send_messages(channel, plan);
 }

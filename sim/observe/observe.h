@@ -105,9 +105,6 @@ void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double sinc
 /** The activation of version * n_pieces + piece is. */
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position);
 
-/** The span that is not over; NULL: none is watched. */
-dsgd_span *dsgd_timeline_span(const dsgd_engine *engine, size_t number);
-
 /** A wait begins, and ends. */
 size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait);
 void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait);

@@ -103,7 +103,8 @@ size_t dsgd_timeline_begin(const dsgd_worker *w, dsgd_span span)
     return dsgd_timeline_record(w->engine, span);
 }
 
-dsgd_span *dsgd_timeline_span(const dsgd_engine *engine, size_t span)
+/** The span that is not over; NULL: none is watched. */
+static dsgd_span *open_span(const dsgd_engine *engine, size_t span)
 {
     return engine->timeline == NULL || span == 0 ? NULL : &engine->timeline->spans[span - 1];
 }
@@ -124,13 +125,13 @@ static void end(const dsgd_engine *engine, size_t span, double end_s)
 
 void dsgd_timeline_end(const dsgd_engine *engine, size_t span)
 {
-    if (dsgd_timeline_span(engine, span) != NULL)
+    if (open_span(engine, span) != NULL)
         end(engine, span, dsgd_now_s());
 }
 
 void dsgd_timeline_cancel(const dsgd_engine *engine, size_t number)
 {
-    dsgd_span *const span = dsgd_timeline_span(engine, number);
+    dsgd_span *const span = open_span(engine, number);
     if (span == NULL)
         return;
     span->verb = dsgd_cancelled;
@@ -147,7 +148,7 @@ void dsgd_timeline_mark(const dsgd_worker *w, dsgd_span mark)
 
 void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span mark)
 {
-    dsgd_span *const span = dsgd_timeline_span(w->engine, exchange);
+    dsgd_span *const span = open_span(w->engine, exchange);
     if (span != NULL)
         span->version = mark.version;
     mark.kind = DSGD_SPAN_CONTRIBUTED;
@@ -161,7 +162,7 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
 
 void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s)
 {
-    dsgd_span *const span = dsgd_timeline_span(engine, message);
+    dsgd_span *const span = open_span(engine, message);
     /* Both hosts may have done their part. */
     dsgd_timeline_look(engine, span == NULL ? 0 : span->host);
     if (span == NULL)
@@ -273,7 +274,7 @@ void dsgd_timeline_look(const dsgd_engine *engine, int host)
 
 void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
 {
-    const dsgd_span *const span = dsgd_timeline_span(w->engine, wait->span);
+    const dsgd_span *const span = open_span(w->engine, wait->span);
     if (span == NULL)
         return;
     if (is_kept(w->engine))

@@ -502,135 +502,6 @@ TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
     close_trace();
 }
 
-/* --- for other simulators --------------------------------------------------------------------- */
-
-/** Operations of GOAL, of all ranks; a message's two ends have its tag. */
-enum { MOST_OPERATIONS = 4096 };
-static struct operation {
-    double take_s, begin_s;
-    int other; /* the message's other end; itself: none */
-} ops[MOST_OPERATIONS];
-static struct edge {
-    int after, before;
-} edges[4 * MOST_OPERATIONS];
-
-/** When the last one ends, of messages that take latency and bytes, none of which waits for
- * another's bytes. */
-static double evaluated_s(const char *goal, double latency_s, double bytes_per_s)
-{
-    int n = 0, n_edges = 0, first = 0, id = 0, before = 0, peer = 0, tags[MOST_OPERATIONS] = {0};
-    double amount = 0, last_s = 0;
-    long tag = 0;
-    char *rest = dsgd_xstrdup(goal), *line = NULL;
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        char way[8] = "";
-        first = strncmp(line, "rank", 4) == 0 ? n - 1 : first;
-        if (sscanf(line, "l%d: calc %lf cpu 0", &id, &amount) == 2) {
-            ops[n] = (struct operation){1e-9 * amount, 0, n};
-        } else if (sscanf(line, "l%d: %*4[sendrcv] %lfb %7s %d tag %ld cpu 1", &id, &amount, way,
-                          &peer, &tag) == 5) {
-            ops[n] = (struct operation){latency_s + amount / bytes_per_s, 0, n};
-            if (tags[tag] > 0)
-                ops[ops[n].other = tags[tag] - 1].other = n;
-            tags[tag] = n + 1;
-        } else if (sscanf(line, "l%d requires l%d", &id, &before) == 2) {
-            edges[n_edges++] = (struct edge){first + id, first + before};
-            continue;
-        } else {
-            continue;
-        }
-        ck_assert_int_eq(first + id, n++);
-    }
-    for (bool moves = true; moves;) {
-        moves = false;
-        for (int i = 0; i < n_edges + n; i++) {
-            const int to = i < n_edges ? edges[i].after : i - n_edges;
-            const struct operation *const from =
-                &ops[i < n_edges ? edges[i].before : ops[to].other];
-            const double begin_s = from->begin_s + (i < n_edges ? from->take_s : 0);
-            moves = moves || begin_s > ops[to].begin_s;
-            ops[to].begin_s = fmax(ops[to].begin_s, begin_s);
-            last_s = fmax(last_s, ops[to].begin_s + ops[to].take_s);
-        }
-    }
-    return last_s;
-}
-
-static const char *const without_contention[] = {"allreduce",
-                                                 "{name: local_sgd, period: 2}",
-                                                 "{name: hierarchical, cluster: 2, period: 2}",
-                                                 "sgp",
-                                                 "osgp",
-                                                 "ad_psgd"};
-
-TEST_ROWS(another_evaluator_of_goal_ends_when_the_run_does, without_contention)
-{
-    write_file("e.yaml", four);
-    for (int pieces = 1; pieces <= 4; pieces += 3) {
-        dsgd_ends(0,
-                  "timeline e.yaml --format goal -o g.goal --steps : --set exchange.pieces=%d "
-                  "--set platform.host_latency=2us --set 'algorithms=[%s]'",
-                  pieces, without_contention[_i]);
-        const char *const goal = read_file("g.goal");
-        const double run_s = strtod(strstr(goal, ": ") + 2, NULL);
-        ck_assert_double_eq_tol(evaluated_s(goal, 2e-6, 2e9), run_s, 1e-6 * run_s);
-    }
-}
-
-/** Out and in again. */
-TEST(a_chakra_trace_is_imported_as_the_run_that_it_is_of)
-{
-    static const struct {
-        const char *command, *sentence;
-    } damages[] = {
-        {"truncate -s -9 c/trace.1.et", "damaged: the file ends behind node"},
-        {"gzip c/trace.2.et", "c/trace.2.et.gz"},
-        {"truncate -s -9 c/trace.2.et.gz", "damaged: the gzip ends behind node"},
-        {"tail -c 800 c/trace.3.et >> c/trace.0.et", "damaged: a "},
-        {"printf '\\2\\n\\0\\2\\10\\1' > c/trace.0.et", "nothing that takes time"},
-        {"printf '\\2\\n\\0\\4\\70\\377\\377\\377' > c/trace.0.et",
-         "a node is damaged behind node"},
-        {"printf '\\2\\n\\0\\0\\0\\0\\0' > c/trace.0.et", "a node is empty behind node 0"},
-        {"printf '\\2\\n\\0\\16\\122\\14\\12\\4step\\110\\200\\200\\200\\200\\10' > c/trace.0.et",
-         "a number is absurd behind node"},
-    };
-    const char *const import = "import c -p p.yaml -o mine.yaml --force";
-    write_file("e.yaml", four);
-    write_file("p.yaml", "topology: switch\nhost_bandwidth: 2GB/s\n");
-    dsgd_ends(0, "timeline e.yaml --format chakra -o c --steps : --set exchange.pieces=4 --set "
-                 "'imbalance=[{kind: slow, worker: 3, factor: 2}, {kind: normal, mean: 0s, "
-                 "deviation: 5ms}]'");
-    const char *const output = dsgd_ends(0, import);
-    static const char *const texts[] = {"12 steps, 48 collectives", "rank 3 is slow",
-                                        "sum of bucket 3, 25 MB          18.75           18.75"};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        ck_assert_has(output, texts[i]);
-    double measured_ms = 0, predicted_ms = 0;
-    ck_assert_int_eq(
-        sscanf(strstr(output, "\nstep "), " step %lf %lf", &measured_ms, &predicted_ms), 2);
-    ck_assert_double_eq_tol(predicted_ms, measured_ms, 0.01 * measured_ms);
-    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
-        shell_ends(0, "cd %s && %s", folder, damages[i].command);
-        char *told = NULL;
-        const int status = dsgd(import, &told);
-        ck_assert_msg(status == (i < 4 ? 0 : 5), "%d: %s", status, told); /* 5: one is left out */
-        ck_assert_has(told, damages[i].sentence);
-    }
-}
-
-/** Some ranks' sums of step 1 end after the first has begun step 2. */
-TEST(all_ranks_of_a_chakra_trace_have_the_same_collectives)
-{
-    write_file("e.yaml", four);
-    dsgd_ends(0, "timeline e.yaml --format chakra -o c --steps 2:5 --set "
-                 "'algorithms=[power_sgd]' --set workers=5");
-    shell_ends(0,
-               "cd %s && for i in 0 1 2 3 4; do grep -ao allreduce c/trace.$i.et | wc -l; done | "
-               "sort | uniq -c | tr -s ' \n' ' ' >n",
-               folder);
-    ck_assert_str_eq(read_file("n"), " 5 3 ");
-}
-
 /* --- bad input -------------------------------------------------------------------------------- */
 
 static const struct {
@@ -648,10 +519,8 @@ static const struct {
     {"--workers 1,,2", "ranks from 0 are expected"},
     {"--run 3", "--run 3: there are 2 runs; `dsgd check e.yaml` lists them"},
     {"--run 0", "--run 0: a whole number from 1"},
-    {"--format gif", "json, text, svg, pdf, png, goal or chakra is expected"},
+    {"--format gif", "json, text, svg, pdf or png is expected"},
     {"--format svg --size 1", "is none of one-column"},
-    {"--format goal --workers 1", "--workers 1: --format goal has all, as they wait"},
-    {"--format chakra -o e.yaml", "e.yaml"},
     {"-o nowhere/t.json", "nowhere/t.json: it cannot be written: No such file"},
     {"--format svg -o nowhere/t.svg", "nowhere/t.svg: no file can be made there"},
 };

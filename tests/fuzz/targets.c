@@ -765,8 +765,7 @@ static void offer(dsgd_import *in, void **states, const char *path, bool *found)
     gzclose(file);
     in->gave = NULL;
     for (int i = 0; n >= 0 && in->gave == NULL && i < DSGD_IMPORT_READERS; i++) {
-        if (dsgd_import_readers[i]->recognise != NULL &&
-            !dsgd_import_readers[i]->recognise(head, (size_t)n))
+        if (dsgd_import_readers[i]->recognise != NULL && !dsgd_import_readers[i]->recognise(head))
             continue;
         if (states[i] == NULL)
             states[i] = dsgd_keep(dsgd_import_readers[i]->state_bytes + 1, 1);

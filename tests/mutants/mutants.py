@@ -82,7 +82,7 @@ ROOMS = [
     ("traces", "traces/nccl*.c", "nccl cluster fuzz"),
     ("traces", "traces/fabric.c", "fabrics traces"),
     ("traces", "traces/regions.c traces/platform_xml.c", "platforms traces maxmin input"),
-    ("traces", "traces/chakra.c traces/kineto.c traces/slurm.c traces/step_*.c", "import cluster import_kineto imbalance_fit fuzz"),
+    ("traces", "traces/kineto.c traces/slurm.c traces/step_*.c", "import cluster import_kineto imbalance_fit fuzz"),
     ("traces", "traces/fit.c", "imbalance_fit imbalance"),
     ("traces", "traces/workload.c", "traces hybrid schema fuzz"),
     ("traces", "traces/closed_form.c", "traces collectives server messages platforms"),

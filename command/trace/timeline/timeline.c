@@ -28,9 +28,8 @@ typedef struct arguments {
     int format, numerics;
 } arguments;
 
-enum { JSON, TEXT, GOAL = 5, CHAKRA }; /* of */
-static const char *const format_words[] = {"json", "text", "svg",    "pdf",
-                                           "png",  "goal", "chakra", NULL};
+enum { JSON, TEXT }; /* of */
+static const char *const format_words[] = {"json", "text", "svg", "pdf", "png", NULL};
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(COUNT, run, "run", 0, "RUN", "The run (1), as `dsgd check` numbers them"),
@@ -41,12 +40,11 @@ static const dsgd_argument options[] = {
                   "Ranks, or `all` (the first 32, of text and figures the first 16)"),
     DSGD_ARGUMENT(WORD, format, "format", 0, "FORMAT",
                   "json (Chrome's trace events, for Perfetto and speedscope), text (a Gantt chart "
-                  "of 2 to 16 workers), the same as svg, pdf or png, goal (for ATLAHS and "
-                  "LogGOPSim), or chakra (execution traces, for ASTRA-sim)",
+                  "of 2 to 16 workers), or the same as svg, pdf or png",
                   .words = format_words),
     DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE",
                   "Where it goes (NAME-RUN.json.gz and so on; text: the standard output); of json "
-                  "a name that ends in .gz is compressed; of chakra a folder"),
+                  "a name that ends in .gz is compressed"),
     DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE", "Of a figure, as in `dsgd plot`"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
@@ -127,11 +125,8 @@ enum { TRACE_WORKERS = 32, CHART_WORKERS = 16 };
 static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, dsgd_timeline *t,
                                dsgd_error *error)
 {
-    const bool is_whole = a->format >= GOAL, trace = a->format == JSON || is_whole;
-    const int most = is_whole ? n_workers : trace ? TRACE_WORKERS : CHART_WORKERS;
-    if (is_whole && a->workers != NULL && strcmp(a->workers, "all") != 0)
-        return dsgd_refuse(error, "--workers %s: --format %s has all, as they wait for each other",
-                           a->workers, format_words[a->format]);
+    const bool trace = a->format == JSON;
+    const int most = trace ? TRACE_WORKERS : CHART_WORKERS;
     DSGD_TRY(read_steps(a->steps != NULL ? a->steps : trace ? "0:10" : "0:4", t, error));
     if (a->workers != NULL)
         DSGD_TRY(read_workers(a->workers, n_workers, chosen, error));
@@ -164,7 +159,7 @@ static dsgd_status write_text(const char *path, const char *text, size_t n, dsgd
 static dsgd_status write_view(const arguments *a, const dsgd_view *view, const char *name,
                               dsgd_error *error)
 {
-    static const char *const endings[] = {"json.gz", "txt", "svg", "pdf", "png", "goal", "chakra"};
+    static const char *const endings[] = {"json.gz", "txt", "svg", "pdf", "png"};
     size_t n = 0;
     char *text = NULL;
     FILE *const stream = dsgd_text_open(&text, &n);
@@ -173,9 +168,7 @@ static dsgd_status write_view(const arguments *a, const dsgd_view *view, const c
     } else if (a->format == TEXT) {
         fprintf(stream, "%s, %d workers\n", view->run->label, view->n_workers);
         dsgd_view_print(view, dsgd_terminal_width(STDOUT_FILENO, DSGD_TEXT_WIDTH), stream);
-    } else if (a->format == GOAL) {
-        dsgd_view_write_goal(view, stream);
-    } else if (a->format != CHAKRA) {
+    } else {
         dsgd_view_write_csv(view, stream);
     }
     dsgd_text_close(stream, &text);
@@ -186,8 +179,7 @@ static dsgd_status write_view(const arguments *a, const dsgd_view *view, const c
     const char *const path =
         a->output != NULL ? a->output : dsgd_xprintf("%s-%jd.%s", name, a->run, endings[a->format]);
     DSGD_TRY(
-        a->format == CHAKRA ? dsgd_view_write_chakra(view, path, error)
-        : a->format == JSON || a->format == TEXT || a->format == GOAL
+        a->format == JSON || a->format == TEXT
             ? write_text(path, text, n, error)
             : dsgd_figure_write("timeline", text, a->size, format_words[a->format], path, error));
     printf("%s: %.6g to %.6g s of run %jd (%s)%s\n", path, view->timeline->since_s,

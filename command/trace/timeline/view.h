@@ -97,12 +97,6 @@ void dsgd_view_write_json(const dsgd_view *view, FILE *stream);
 /** A Gantt chart of at most @p width columns. */
 void dsgd_view_print(const dsgd_view *view, int width, FILE *stream);
 
-/** For ATLAHS and LogGOPSim, text. */
-void dsgd_view_write_goal(const dsgd_view *view, FILE *stream);
-
-/** Chakra's execution traces, FOLDER/trace.RANK.et. */
-dsgd_status dsgd_view_write_chakra(const dsgd_view *view, const char *folder, dsgd_error *error);
-
 /** The table of the figure `timeline`. */
 void dsgd_view_write_csv(const dsgd_view *view, FILE *stream);
 
