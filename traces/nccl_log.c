@@ -8,11 +8,12 @@
 #include <ctype.h>
 
 enum { MOST_WORDS = 256, MOST_RANKS = 4096 };
+enum { NO_TABLES = -1, NOT_NAMED = -2 };
 
 /** What is known of the rows that follow, and of the table that they go to. */
 typedef struct state {
     const char *file;
-    int test; /* of tests; -1: not named */
+    int call; /* of the test that a line names; NO_TABLES, NOT_NAMED */
     const char *gpu;
     int64_t n_ranks, highest; /* of lines of ranks */
     const char **hosts; /* [n_hosts] */
@@ -24,19 +25,27 @@ typedef struct state {
     double algbw, busbw; /* the largest, in GB/s */
 } state;
 
-static const struct {
-    const char *name;
-    int call; /* -1: no tables of it */
-} tests[] = {{"all_reduce_perf", DSGD_NCCL_ALLREDUCE},
-             {"all_gather_perf", DSGD_NCCL_SHARES},
-             {"reduce_scatter_perf", DSGD_NCCL_SHARES},
-             {"broadcast_perf", DSGD_NCCL_BROADCAST},
-             {"reduce_perf", DSGD_NCCL_BROADCAST},
-             {"alltoall_perf", -1},
-             {"sendrecv_perf", -1},
-             {"gather_perf", -1},
-             {"scatter_perf", -1}};
-enum { TESTS = sizeof tests / sizeof tests[0] };
+int dsgd_nccl_call_of(const char *line, int otherwise)
+{
+    static const struct {
+        const char *name;
+        int call;
+    } tests[] = {{"all_reduce_perf", DSGD_NCCL_ALLREDUCE},
+                 {"all_gather_perf", DSGD_NCCL_SHARES},
+                 {"reduce_scatter_perf", DSGD_NCCL_SHARES},
+                 {"broadcast_perf", DSGD_NCCL_BROADCAST},
+                 {"reduce_perf", DSGD_NCCL_BROADCAST},
+                 {"alltoall_perf", NO_TABLES},
+                 {"sendrecv_perf", NO_TABLES},
+                 {"gather_perf", NO_TABLES},
+                 {"scatter_perf", NO_TABLES}};
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        const char *const at = strstr(line, tests[i].name);
+        if (at != NULL && (at == line || (at[-1] != '_' && !isalnum((unsigned char)at[-1]))))
+            otherwise = tests[i].call;
+    }
+    return otherwise;
+}
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -151,7 +160,7 @@ static void end_table(state *s, dsgd_nccl_logs *logs)
                      : is_sum    ? DSGD_NCCL_ALLREDUCE
                                  : DSGD_NCCL_SHARES;
     const bool complete = s->n_ranks > 0 && s->n_ranks == s->highest + 1;
-    int call = s->test >= 0 ? tests[s->test].call : seen;
+    int call = s->call == NOT_NAMED ? seen : s->call;
     if (call >= 0 && complete && !fits(s, call, s->n_ranks))
         call = seen; /* a script may name others before it begins */
     s->table = NULL;
@@ -224,13 +233,9 @@ static void note_line(state *s, const char *line, dsgd_nccl_logs *logs)
     if (s->table != NULL &&
         (rank != NULL || strstr(line, "# nThread") != NULL || strstr(line, "_perf"))) {
         end_table(s, logs);
-        *s = (state){.file = s->file, .test = s->test}; /* another run */
+        *s = (state){.file = s->file, .call = s->call}; /* another run */
     }
-    for (int i = 0; i < TESTS; i++) {
-        const char *const at = strstr(line, tests[i].name);
-        if (at != NULL && (at == line || (at[-1] != '_' && !isalnum((unsigned char)at[-1]))))
-            s->test = i;
-    }
+    s->call = dsgd_nccl_call_of(line, s->call);
     if (rank != NULL)
         note_rank(s, rank);
     if (said != NULL &&
@@ -242,7 +247,7 @@ static void note_line(state *s, const char *line, dsgd_nccl_logs *logs)
 
 void dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs)
 {
-    state s = {.file = file, .test = -1};
+    state s = {.file = file, .call = NOT_NAMED};
     char *rest = dsgd_xstrdup(text), *line = NULL;
     for (size_t number = 1; (line = strsep(&rest, "\n")) != NULL; number++) {
         row r = {0};

@@ -38,7 +38,6 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     char *text = NULL;
     work *const m = state;
     const dsgd_nccl_logs before = m->logs;
-    void *const mark = dsgd_mark();
     m->in = in;
     m->logs.n_refused = 0;
     DSGD_TRY(dsgd_import_text(path, &text, error));
@@ -48,11 +47,6 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         DSGD_TRY(dsgd_nccl_json_read(path, text, &m->logs, error));
     if (m->logs.n_refused > 0 && m->logs.n == before.n)
         return dsgd_fail(error, DSGD_EIO, "%s", m->logs.refused);
-    if (m->logs.n_inspected > before.n_inspected && m->logs.n == before.n)
-        dsgd_drop(mark); /* there may be a thousand such files */
-    if (m->logs.n_inspected > before.n_inspected)
-        dsgd_import_gave(in, "%zu collectives of NCCL's Inspector",
-                         m->logs.n_inspected - before.n_inspected);
     for (size_t i = before.n; i < m->logs.n; i++) {
         const dsgd_nccl_log *const log = &m->logs.v[i], *last = log;
         while (i + 1 < m->logs.n && is_next_size(last))
@@ -384,7 +378,6 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
                            "--platform %s: its library is mpi, but logs are of nccl or rccl: it "
                            "needs `library` and `nccl: {generation: ..., links: ...}`",
                            in->platform_name);
-    dsgd_nccl_logs_end(&m->logs);
     if (m->logs.said != NULL)
         printf("%s\n", m->logs.said);
     if (m->logs.n == 0)

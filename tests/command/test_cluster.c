@@ -1,8 +1,8 @@
 /**
  * @file test_cluster.c
  * What `dsgd import` reads of a cluster and a job beside tables of nccl-tests and profiles: nodes
- * as NCCL sees them, Slurm's topologies and lists of hosts, JSON of nccl-tests and of NCCL's
- * Inspector, logs of training. All files are made here, as broken as public ones were found; public
+ * as NCCL sees them, Slurm's topologies and lists of hosts, JSON of nccl-tests, logs of
+ * training. All files are made here, as broken as public ones were found; public
  * ones are tried where they are beside the project.
  */
 #include "base/file.h"
@@ -287,7 +287,7 @@ static const char tests_json[] =
 
 TEST(nccl_tests_say_the_same_in_JSON)
 {
-    dsgd_nccl_logs logs = {0, NULL, 0, NULL, 0, NULL};
+    dsgd_nccl_logs logs = {0};
     dsgd_error error = {""};
     ck_assert(dsgd_nccl_json_is(tests_json));
     ck_assert_int_eq(dsgd_nccl_json_read("t.json", tests_json, &logs, &error), DSGD_OK);
@@ -302,81 +302,6 @@ TEST(nccl_tests_say_the_same_in_JSON)
     char *const cut = dsgd_xprintf("\n%.300s", tests_json);
     ck_assert_int_eq(dsgd_nccl_json_read("t.json", cut, &logs, &error), DSGD_EIO);
     ck_assert_has(error.text, "t.json:2: the JSON is broken, or ends early");
-}
-
-/** What a rank's Inspector writes; rank @p late of 4 begins 500 us late. @p marker: as from
- * format 4.3 on. */
-static void inspect_group(dsgd_nccl_logs *logs, int group, double slow, int rank, bool marker,
-                          int late)
-{
-    const char *const head = dsgd_xprintf(
-        "\"header\":{\"id\":\"0x%x\",\"rank\":%d,\"n_ranks\":4,\"nnodes\":1}", 10 + group, rank);
-    char *text = dsgd_xprintf("{%s,\"metadata\":{},\"dump_stats\":{\"coll_records\":40}}\n", head);
-    dsgd_error error = {""};
-    for (int i = 0; i < 40; i++)
-        dsgd_append(&text,
-                    "{%s%s\"coll_perf\":{\"coll\":\"%s\",\"coll_sn\":%d,\"coll_msg_size_bytes\":%d,"
-                    "\"coll_exec_time_us\":%.0f}}\n",
-                    marker ? "" : head, marker ? "" : ",", "AllGather", i, 1000000 << i % 2,
-                    slow * (300 + 200 * (i % 2) + i % 3) + (rank == late ? 0 : 500 + rank));
-    dsgd_append(&text, "{\"header\":{\"id\":\"0xa\",\"ra"); /* the job was killed */
-    ck_assert(dsgd_nccl_json_is(text));
-    ck_assert_int_eq(dsgd_nccl_json_read(dsgd_xprintf("rank%d", rank), text, logs, &error),
-                     DSGD_OK);
-}
-
-static void inspect(dsgd_nccl_logs *logs, int rank, bool marker, int late)
-{
-    inspect_group(logs, 0, 1, rank, marker, late);
-}
-
-/** Of groups that do the same, one takes longer even once its last rank has come; which one rank
- * alone cannot tell. */
-TEST(the_Inspector_names_the_group_with_a_slow_link)
-{
-    static const struct {
-        double slow;
-        int groups, ranks; /* whose files there are */
-    } rows[] = {{1.9, 4, 4}, {1, 4, 4}, {1.9, 2, 4}, {1.9, 4, 1}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        dsgd_nccl_logs logs = {0, NULL, 0, NULL, 0, NULL};
-        for (int k = 0; k < rows[i].groups * rows[i].ranks; k++) {
-            const int group = k / rows[i].ranks;
-            inspect_group(&logs, group, group == 1 ? rows[i].slow : 1, k % rows[i].ranks, false,
-                          group);
-        }
-        dsgd_nccl_logs_end(&logs);
-        ck_assert((strstr(logs.said, "slow") != NULL) == (i == 0)); /* of two, none is the median */
-        if (i == 0)
-            ck_assert_has(logs.said, "the links of communicator 0xb (4 ranks, one of rank1) are "
-                                     "slow: once all have come, it takes 1.9 times as long");
-    }
-}
-
-TEST(the_Inspector_gives_times_without_waiting_and_names_who_comes_last)
-{
-    for (int marker = 0; marker < 2; marker++) {
-        dsgd_nccl_logs logs = {0, NULL, 0, NULL, 0, NULL};
-        for (int rank = 3; rank >= 0; rank--)
-            inspect(&logs, rank, marker, 2);
-        ck_assert_uint_eq(logs.n_inspected, 160);
-        ck_assert_uint_eq(logs.left_out, 4);
-        dsgd_nccl_logs_end(&logs);
-        ck_assert_has(
-            logs.said,
-            "of 40 collectives rank 2 of 4 comes last in 40, for which others wait 503 us");
-        ck_assert_uint_eq(logs.n, 1);
-        const dsgd_nccl_table *const t = &logs.v->table;
-        ck_assert(t->call == DSGD_NCCL_SHARES && t->bytes.n == 40 && logs.v->ranks == 4 &&
-                  t->nodes == 1);
-        ck_assert_double_eq(t->bytes.v[0], 4e6); /* the shares of four */
-        ck_assert_double_eq_tol(t->us.v[0], 301, 1.5);
-        ck_assert_double_eq_tol(t->us.v[1], 501, 1);
-    }
-    dsgd_nccl_logs alone = {0, NULL, 0, NULL, 0, NULL};
-    inspect(&alone, 1, false, 2);
-    dsgd_nccl_logs_end(&alone);
-    ck_assert_has(alone.said, "its waiting for the others is in the times");
 }
 
 CASE("training", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);

@@ -748,7 +748,6 @@ void fuzz_cluster(const uint8_t *bytes, size_t n)
             DSGD_ASSERT(logs.v[i].table.us.v[k] > 0 &&
                             (k == 0 || logs.v[i].table.bytes.v[k] > logs.v[i].table.bytes.v[k - 1]),
                         "a table that does not rise");
-    dsgd_nccl_logs_end(&logs);
     const dsgd_step_log steps = dsgd_step_log_read(text);
     for (size_t i = 0; i < steps.n; i++)
         DSGD_ASSERT(steps.seconds[i] > 0 && isfinite(steps.seconds[i]), "a step of no time");
