@@ -22,10 +22,10 @@
 static void work_main(void *worker)
 {
     dsgd_worker *const w = worker;
-    w->work_actor = dsgd_actor_self();
+    w->clock.work_actor = dsgd_actor_self();
     w->engine->config->algorithm->work(&w->node);
-    w->left_early = !w->may_return && !w->engine->finished;
-    if (--w->engine->n_working == 0)
+    w->clock.left_early = !w->clock.may_return && !w->engine->finished;
+    if (--w->engine->progress.n_working == 0)
         dsgd_semaphore_post(w->engine->end_semaphore);
 }
 
@@ -43,9 +43,9 @@ static void serve_main(void *server)
 
 static void open_carrier(dsgd_engine *engine, int host)
 {
-    dsgd_carrier *const c = &engine->carriers[host];
+    dsgd_carrier *const c = &engine->accounts.carriers[host];
     c->place = dsgd_cluster_places()[host];
-    if (engine->replica != NULL)
+    if (engine->hybrid.replica != NULL)
         c->slowness = engine->reference_flops / dsgd_platform_nominal_flops /
                       dsgd_platform_host(engine->config->platform, c->place).speed;
 }
@@ -54,55 +54,57 @@ static void open_carrier(dsgd_engine *engine, int host)
 static void open_node(dsgd_engine *engine, int host)
 {
     dsgd_worker *const w = &engine->workers[host];
-    const size_t n = engine->n_pieces;
+    const size_t n = engine->layout.n_pieces;
     const bool server = host >= engine->n_workers;
     w->node = (dsgd_node){server ? host - engine->n_workers : host, engine->n_workers, -1,
                           engine->config->params};
     w->engine = engine;
     w->host = host;
-    w->place = engine->carriers[host].place;
+    w->place = engine->accounts.carriers[host].place;
     w->speed = dsgd_platform_host(engine->config->platform, w->place).speed;
-    w->reduction_s_per_byte = engine->config->platform->reduction_s_per_byte;
-    w->computation.number = -1;
-    w->computation.ready = n;
-    w->computation.end_of_deferred = &w->computation.first_deferred;
-    w->model = dsgd_vector_new(&w->node);
-    w->local_steps = dsgd_run_alloc(engine, n * sizeof *w->local_steps);
-    w->computation.ready_s = dsgd_run_alloc(engine, n * sizeof *w->computation.ready_s);
-    w->copies = dsgd_run_alloc(engine, (size_t)engine->n_lanes * sizeof *w->copies);
-    w->work_semaphore = dsgd_semaphore_new();
-    w->optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->optimizer_state);
+    w->wire.reduction_s_per_byte = engine->config->platform->reduction_s_per_byte;
+    w->gpu.computation.number = -1;
+    w->gpu.computation.ready = n;
+    w->gpu.computation.end_of_deferred = &w->gpu.computation.first_deferred;
+    w->learner.model = dsgd_vector_new(&w->node);
+    w->learner.local_steps = dsgd_run_alloc(engine, n * sizeof *w->learner.local_steps);
+    w->gpu.computation.ready_s = dsgd_run_alloc(engine, n * sizeof *w->gpu.computation.ready_s);
+    w->wire.copies =
+        dsgd_run_alloc(engine, (size_t)engine->layout.n_lanes * sizeof *w->wire.copies);
+    w->waits.work = dsgd_semaphore_new();
+    w->learner.optimizer_state = dsgd_run_alloc(engine, n * sizeof *w->learner.optimizer_state);
     if (server)
         return;
-    w->ready_semaphore = dsgd_semaphore_new();
-    w->gpu_semaphore = dsgd_semaphore_new();
-    w->initial = dsgd_vector_new(&w->node);
-    if (engine->replica != NULL)
-        w->inside = dsgd_replica_state_new(engine->replica);
+    w->waits.ready = dsgd_semaphore_new();
+    w->gpu.semaphore = dsgd_semaphore_new();
+    w->learner.initial = dsgd_vector_new(&w->node);
+    if (engine->hybrid.replica != NULL)
+        w->replica = dsgd_replica_state_new(engine->hybrid.replica);
 }
 
 static void open_workers(dsgd_engine *engine)
 {
     const dsgd_algorithm *const algorithm = engine->config->algorithm;
     const int n_hosts = engine->n_workers + engine->n_servers;
-    engine->n_working = engine->n_workers;
+    engine->progress.n_working = engine->n_workers;
     engine->workers = dsgd_xcalloc((size_t)n_hosts, sizeof *engine->workers);
-    engine->carriers = dsgd_xcalloc((size_t)dsgd_n_hosts(engine), sizeof *engine->carriers);
+    engine->accounts.carriers =
+        dsgd_xcalloc((size_t)dsgd_n_hosts(engine), sizeof *engine->accounts.carriers);
     for (int i = 0; i < dsgd_n_hosts(engine); i++)
         open_carrier(engine, i);
     for (int i = 0; i < n_hosts; i++)
         open_node(engine, i);
     dsgd_inside_cost(engine);
     dsgd_learning_begin(engine);
-    dsgd_failing_begin(engine);
+    dsgd_failures_of_run_begin(engine);
     for (int i = 0; i < n_hosts; i++) {
         dsgd_worker *const w = &engine->workers[i];
         const bool server = i >= engine->n_workers;
         if (!server) {
-            w->gpu = (dsgd_steps){dsgd_gpu_next, w};
-            dsgd_steps_start(i, "gpu", &w->gpu);
+            w->gpu.steps = (dsgd_steps){dsgd_gpu_next, w};
+            dsgd_steps_start(i, "gpu", &w->gpu.steps);
         }
-        w->channels = dsgd_channels_open(w, 0);
+        w->wire.channels = dsgd_channels_open(w, 0);
         dsgd_actor_start(i, server ? "serve" : "work", server ? serve_main : work_main, w);
         if (!server && algorithm->assist != NULL)
             dsgd_actor_start(i, "assist", assist_main, w);
@@ -115,7 +117,7 @@ static void open_workers(dsgd_engine *engine)
 static int first_left(const dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers; i++)
-        if (engine->workers[i].left_early)
+        if (engine->workers[i].clock.left_early)
             return i;
     return -1;
 }
@@ -126,7 +128,7 @@ static void fail(dsgd_engine *engine, const char *what)
     dsgd_run_result *const result = engine->result;
     const int left = first_left(engine);
     int stopped = 0; /* the first that was made to stop */
-    while (stopped < engine->n_workers && !engine->workers[stopped].stopped)
+    while (stopped < engine->n_workers && !engine->workers[stopped].clock.stopped)
         stopped++;
     char *waits = dsgd_xstrdup("");
     dsgd_waits_tell(engine, &waits);
@@ -170,7 +172,7 @@ static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
 static void sum_up(dsgd_engine *engine)
 {
     dsgd_sum_up(engine);
-    dsgd_failing_sum_up(engine);
+    dsgd_failures_of_run_sum_up(engine);
 }
 
 static const double until_nothing_moves_s = 1e9;
@@ -179,14 +181,15 @@ static const double until_nothing_moves_s = 1e9;
 static void await_end(dsgd_engine *engine)
 {
     for (bool ended = false; !ended;) {
-        const double until_s = dsgd_failing_until_s(engine);
+        const double until_s = dsgd_next_failure_or_end_s(engine);
         const double left_s = until_s - dsgd_now_s();
         bool posted = true;
         if (until_s < INFINITY)
             posted = left_s > 0 && dsgd_semaphore_wait_for(engine->end_semaphore, left_s);
         else
             dsgd_semaphore_wait(engine->end_semaphore);
-        ended = posted ? engine->finished || engine->n_working == 0 : dsgd_failing_come(engine);
+        ended = posted ? engine->finished || engine->progress.n_working == 0
+                       : dsgd_handle_failure(engine);
     }
 }
 
@@ -199,20 +202,20 @@ static void clock_main(void *argument)
     engine->result->virtual_s = dsgd_now_s();
     if (config->steps_each > 0)
         dsgd_sleep(until_nothing_moves_s);
-    else if (engine->n_working == 0 && !engine->finished)
+    else if (engine->progress.n_working == 0 && !engine->finished)
         fail(engine, "every worker has stopped");
     engine->finished = true;
     dsgd_end_of_analytic_collectives_s(engine, dsgd_now_s());
     dsgd_timeline_close(engine);
     dsgd_sum_up_loads(engine);
     dsgd_ledger_end(engine);
-    if (engine->values != NULL)
+    if (engine->learning.values != NULL)
         dsgd_evaluate_last(engine);
     if (engine->result->outcome == DSGD_RUN_OK)
         note_what_is_left(engine, &engine->result->why);
     if (config->inspect != NULL)
         config->inspect(engine, config->inspect_argument);
-    if (config->steps_each > 0 || engine->n_working == 0 || dsgd_waits_watch(engine) == 0)
+    if (config->steps_each > 0 || engine->progress.n_working == 0 || dsgd_waits_watch(engine) == 0)
         return;
     sum_up(engine);
     dsgd_waits_continue(engine);
@@ -253,9 +256,9 @@ static void simulate(dsgd_engine *engine)
     engine->never_semaphore = dsgd_semaphore_new();
     dsgd_timeline_open(engine);
     dsgd_ledger_open(engine);
-    dsgd_slowing_open(engine);
+    dsgd_slow_links_open(engine);
     open_workers(engine);
-    if (engine->values != NULL && engine->config->learning->evaluate.every >= 0)
+    if (engine->learning.values != NULL && engine->config->learning->evaluate.every >= 0)
         dsgd_evaluate_now(engine);
     const double start_s = dsgd_wall_s();
     const bool ended = dsgd_cluster_run(clock_main, engine);
@@ -265,20 +268,20 @@ static void simulate(dsgd_engine *engine)
         dsgd_ledger_end(engine);
         dsgd_waits_watch(engine);
     }
-    if (engine->continued)
+    if (engine->watch.continued)
         dsgd_waits_end(engine);
     else
         sum_up(engine);
     fail_if_workers_hang(engine, ended);
     result->timing_wall_s = dsgd_wall_s() - start_s;
     /* The simulation does not wait for later computations. */
-    result->timing_wall_s -= dsgd_values_stats_get(engine->values).waiting_wall_s;
+    result->timing_wall_s -= dsgd_values_stats_get(engine->learning.values).waiting_wall_s;
     dsgd_ledger_close(engine);
     dsgd_learning_end(engine);
     dsgd_sum_up_learning(engine);
     for (int i = 0; i < engine->n_workers + engine->n_servers; i++) {
-        free(engine->workers[i].earlier);
-        free(engine->workers[i].put_off);
+        free(engine->workers[i].accounts.earlier);
+        free(engine->workers[i].accounts.put_off);
     }
 }
 
@@ -290,45 +293,47 @@ static void simulate(dsgd_engine *engine)
  */
 static void divide_pieces(dsgd_engine *engine, size_t parts)
 {
-    const dsgd_replica *const replica = engine->replica;
-    const size_t n = engine->n_pieces, beside = (size_t)replica->n_beside;
-    engine->piece_lane = dsgd_run_alloc(engine, n * sizeof *engine->piece_lane);
-    engine->piece_part = dsgd_run_alloc(engine, n * sizeof *engine->piece_part);
-    engine->piece_later = dsgd_run_alloc(engine, n * sizeof *engine->piece_later);
-    engine->piece_channel = dsgd_run_alloc(engine, n * sizeof *engine->piece_channel);
+    const dsgd_replica *const replica = engine->hybrid.replica;
+    const size_t n = engine->layout.n_pieces, beside = (size_t)replica->n_beside;
+    engine->layout.piece_lane = dsgd_run_alloc(engine, n * sizeof *engine->layout.piece_lane);
+    engine->layout.piece_part = dsgd_run_alloc(engine, n * sizeof *engine->layout.piece_part);
+    engine->layout.piece_later = dsgd_run_alloc(engine, n * sizeof *engine->layout.piece_later);
+    engine->layout.piece_channel = dsgd_run_alloc(engine, n * sizeof *engine->layout.piece_channel);
     double *const work = dsgd_run_alloc(engine, replica->n_parts * sizeof *work);
-    size_t *const on_lane = dsgd_run_alloc(engine, (size_t)engine->n_lanes * sizeof *on_lane);
+    size_t *const on_lane =
+        dsgd_run_alloc(engine, (size_t)engine->layout.n_lanes * sizeof *on_lane);
     double all = 0, begin = 0;
     size_t most = 1; /* channels of a host */
     for (size_t k = 0; k < n; k++)
-        all += engine->piece_bytes[k];
+        all += engine->layout.piece_bytes[k];
     for (size_t k = 0; k < n; k++) {
-        const size_t part = dsgd_replica_part(replica, (begin + engine->piece_bytes[k] / 2) / all);
+        const size_t part =
+            dsgd_replica_part(replica, (begin + engine->layout.piece_bytes[k] / 2) / all);
         const size_t lane = (size_t)dsgd_replica_stage(replica, part) * beside + k / parts % beside;
-        begin += engine->piece_bytes[k];
-        engine->piece_part[k] = (int)part;
-        engine->piece_lane[k] = (int)lane;
-        work[part] += engine->piece_work[k];
-        engine->piece_channel[k] = on_lane[lane]++ % DSGD_MAX_CHANNELS;
+        begin += engine->layout.piece_bytes[k];
+        engine->layout.piece_part[k] = (int)part;
+        engine->layout.piece_lane[k] = (int)lane;
+        work[part] += engine->layout.piece_work[k];
+        engine->layout.piece_channel[k] = on_lane[lane]++ % DSGD_MAX_CHANNELS;
         most = on_lane[lane] > most ? on_lane[lane] : most;
     }
     for (size_t k = n; k-- > 0;) {
-        const int part = engine->piece_part[k];
+        const int part = engine->layout.piece_part[k];
         const bool first =
-            k + 1 == n || engine->piece_part[k + 1] != part; /* of the forward pass */
-        engine->piece_later[k] =
+            k + 1 == n || engine->layout.piece_part[k + 1] != part; /* of the forward pass */
+        engine->layout.piece_later[k] =
             first || work[part] <= 0
                 ? 0
-                : engine->piece_later[k + 1] + engine->piece_work[k + 1] / work[part];
+                : engine->layout.piece_later[k + 1] + engine->layout.piece_work[k + 1] / work[part];
     }
-    const size_t room = DSGD_MAX_ALL_CHANNELS / (size_t)engine->n_lanes;
+    const size_t room = DSGD_MAX_ALL_CHANNELS / (size_t)engine->layout.n_lanes;
     most = most < DSGD_MAX_CHANNELS ? most : DSGD_MAX_CHANNELS;
     most = most < room ? most : room;
     most = engine->config->exchange.blocking ? 1 : most;
-    engine->n_channels = most * (size_t)engine->n_lanes;
+    engine->layout.n_channels = most * (size_t)engine->layout.n_lanes;
     for (size_t k = 0; k < n; k++)
-        engine->piece_channel[k] =
-            (size_t)engine->piece_lane[k] * most + engine->piece_channel[k] % most;
+        engine->layout.piece_channel[k] =
+            (size_t)engine->layout.piece_lane[k] * most + engine->layout.piece_channel[k] % most;
 }
 
 /** Cuts the workload's bytes for their exchanges, and each of those evenly among servers that share
@@ -338,14 +343,15 @@ static void cut_bytes(dsgd_engine *engine)
     double *bytes = NULL;
     const size_t n = dsgd_pieces_of(engine->config, &bytes);
     const size_t parts = (size_t)dsgd_server_parts(engine->config);
-    engine->n_pieces = n * parts;
-    engine->piece_bytes = dsgd_run_alloc(engine, engine->n_pieces * sizeof *engine->piece_bytes);
-    for (size_t k = 0; k < engine->n_pieces; k++)
-        engine->piece_bytes[k] = bytes[k / parts] / (double)parts;
+    engine->layout.n_pieces = n * parts;
+    engine->layout.piece_bytes =
+        dsgd_run_alloc(engine, engine->layout.n_pieces * sizeof *engine->layout.piece_bytes);
+    for (size_t k = 0; k < engine->layout.n_pieces; k++)
+        engine->layout.piece_bytes[k] = bytes[k / parts] / (double)parts;
     free(bytes);
-    engine->n_channels = engine->config->exchange.blocking ? 1 : engine->n_pieces;
-    if (engine->n_channels > DSGD_MAX_CHANNELS)
-        engine->n_channels = DSGD_MAX_CHANNELS;
+    engine->layout.n_channels = engine->config->exchange.blocking ? 1 : engine->layout.n_pieces;
+    if (engine->layout.n_channels > DSGD_MAX_CHANNELS)
+        engine->layout.n_channels = DSGD_MAX_CHANNELS;
 }
 
 static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result,
@@ -354,31 +360,34 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     dsgd_require_of(config->algorithm->about.name);
     *engine = (dsgd_engine){.config = config,
                             .n_workers = config->workers,
-                            .n_lanes = dsgd_workload_hosts(config->workload),
+                            .layout.n_lanes = dsgd_workload_hosts(config->workload),
                             .n_servers = dsgd_n_servers(config),
                             .result = result};
-    engine->replica = replica;
+    engine->hybrid.replica = replica;
     cut_bytes(engine);
-    const size_t n = engine->n_pieces;
-    engine->n_stepped = dsgd_run_alloc(engine, n * sizeof *engine->n_stepped);
-    engine->stepped = dsgd_run_alloc(engine, n * (size_t)engine->n_workers * sizeof(int));
-    engine->piece_work = dsgd_workload_work(config->workload, n, engine->piece_bytes);
+    const size_t n = engine->layout.n_pieces;
+    engine->computations.n_stepped =
+        dsgd_run_alloc(engine, n * sizeof *engine->computations.n_stepped);
+    engine->computations.stepped =
+        dsgd_run_alloc(engine, n * (size_t)engine->n_workers * sizeof(int));
+    engine->layout.piece_work = dsgd_workload_work(config->workload, n, engine->layout.piece_bytes);
     for (size_t k = 0; k < n; k++) {
-        engine->bytes += engine->piece_bytes[k];
-        engine->work += engine->piece_work[k];
+        engine->layout.bytes += engine->layout.piece_bytes[k];
+        engine->layout.work += engine->layout.piece_work[k];
     }
     if (replica != NULL)
         divide_pieces(engine, (size_t)dsgd_server_parts(config));
     if (config->workload->memory == DSGD_MEMORY_DEVICE) {
-        engine->staging_s_per_byte = config->platform->staging_s_per_byte;
+        engine->costs.staging_s_per_byte = config->platform->staging_s_per_byte;
         /* All hosts of a worker at once. */
-        engine->operation_s_per_byte = config->platform->operation_s_per_byte / engine->n_lanes;
+        engine->costs.operation_s_per_byte =
+            config->platform->operation_s_per_byte / engine->layout.n_lanes;
     }
-    engine->encoding_s_per_byte = dsgd_platform_encoding_s_per_byte(config->platform);
+    engine->costs.encoding_s_per_byte = dsgd_platform_encoding_s_per_byte(config->platform);
     const double bound = config->until.steps > 0 ? dsgd_ceil(config->until.steps * config->workers)
                                                  : (double)INT64_MAX;
-    engine->steps_bound = bound >= (double)INT64_MAX ? INT64_MAX : (int64_t)bound;
-    engine->most_steps = config->steps_each;
+    engine->progress.bound = bound >= (double)INT64_MAX ? INT64_MAX : (int64_t)bound;
+    engine->progress.most_steps = config->steps_each;
 }
 
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)
@@ -406,29 +415,29 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);
     dsgd_machine machine = dsgd_machine_of(config);
-    machine.actors_per_host = 4 + (int)engine.n_channels; /* gpu, work, assist, listener */
+    machine.actors_per_host = 4 + (int)engine.layout.n_channels; /* gpu, work, assist, listener */
     if (status == DSGD_OK)
         status = dsgd_machine_open(&machine, error);
     if (status == DSGD_OK)
-        status = dsgd_failing_open(&engine, dsgd_period(config), error);
+        status = dsgd_failures_of_run_open(&engine, dsgd_period(config), error);
     if (status == DSGD_OK)
-        status = dsgd_peers_open(&engine, error);
+        status = dsgd_stage_hosts_open(&engine, error);
     if (status == DSGD_OK)
         simulate(&engine);
     dsgd_error why = {""};
-    if (dsgd_recorder_close(engine.recorder, status == DSGD_OK, &why) != DSGD_OK)
+    if (dsgd_recorder_close(engine.learning.recorder, status == DSGD_OK, &why) != DSGD_OK)
         status = dsgd_fail(error, DSGD_EIO, "%s", why.text);
     dsgd_learning_close(&engine);
     dsgd_imbalance_close(engine.imbalance);
-    dsgd_failing_close(&engine);
-    dsgd_peers_close(&engine);
-    free(engine.piece_work);
+    dsgd_failures_of_run_close(&engine);
+    dsgd_stage_hosts_close(&engine);
+    free(engine.layout.piece_work);
     for (int i = 0; engine.workers != NULL && i < engine.n_workers; i++)
-        if (engine.workers[i].inside != NULL)
-            dsgd_replica_state_free(engine.workers[i].inside);
+        if (engine.workers[i].replica != NULL)
+            dsgd_replica_state_free(engine.workers[i].replica);
     free(engine.workers);
-    free(engine.carriers);
-    dsgd_replica_close(engine.replica);
+    free(engine.accounts.carriers);
+    dsgd_replica_close(engine.hybrid.replica);
     result->n_blocks_kept = dsgd_run_free_all(&engine);
     result->total_wall_s = dsgd_wall_s() - start_s;
     return status;

@@ -119,14 +119,16 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
     double x[DSGD_TRIAL_PARAMS];
     memset(mean, 0, sizeof x);
     for (int w = 0; w < (shared ? engine->n_workers : n); w++) {
-        dsgd_vector_read(engine->workers[w].model, x);
-        for (size_t i = 0; i < engine->network.n_params; i++)
+        dsgd_vector_read(engine->workers[w].learner.model, x);
+        for (size_t i = 0; i < engine->learning.network.n_params; i++)
             mean[i] += x[i] / n;
     }
-    for (size_t k = 0; shared && k < engine->n_pieces && engine->n_servers > 0; k++) {
-        dsgd_values_read(engine->values, k, dsgd_server_of(engine, k)->model->piece[k].value, x);
-        for (size_t i = engine->piece_begin[k]; i < engine->piece_begin[k + 1]; i++)
-            mean[i] += x[i - engine->piece_begin[k]] / n;
+    for (size_t k = 0; shared && k < engine->layout.n_pieces && engine->n_servers > 0; k++) {
+        dsgd_values_read(engine->learning.values, k,
+                         dsgd_server_of(engine, k)->learner.model->piece[k].value, x);
+        for (size_t i = engine->learning.piece_begin[k]; i < engine->learning.piece_begin[k + 1];
+             i++)
+            mean[i] += x[i - engine->learning.piece_begin[k]] / n;
     }
 }
 
@@ -135,12 +137,12 @@ static void begin(dsgd_engine *engine, dsgd_trial_outcome *outcome, bool alike)
 {
     double x[DSGD_TRIAL_PARAMS];
     for (int w = 0; w < engine->n_workers + engine->n_servers; w++) {
-        for (size_t i = 0; i < engine->network.n_params; i++)
+        for (size_t i = 0; i < engine->learning.network.n_params; i++)
             x[i] = dsgd_draw_uniform(
                 (dsgd_draw){5, DSGD_DRAW_DATA, alike ? 0 : (uint32_t)w, 0, (uint32_t)i});
-        for (size_t k = 0; k < engine->n_pieces; k++)
-            dsgd_piece_set(engine, &engine->workers[w].model->piece[k],
-                           dsgd_values_constant(engine->values, k, x), 0);
+        for (size_t k = 0; k < engine->layout.n_pieces; k++)
+            dsgd_piece_set(engine, &engine->workers[w].learner.model->piece[k],
+                           dsgd_values_constant(engine->learning.values, k, x), 0);
     }
     mean_of_all(engine, outcome->before);
 }
@@ -158,11 +160,11 @@ void dsgd_begin_alike(dsgd_engine *engine, void *outcome)
 static void inspect(dsgd_engine *engine, void *argument)
 {
     dsgd_trial_outcome *const outcome = argument;
-    if (engine->values == NULL)
+    if (engine->learning.values == NULL)
         return;
-    outcome->n_params = engine->network.n_params;
+    outcome->n_params = engine->learning.network.n_params;
     for (int w = 0; w < engine->n_workers; w++)
-        dsgd_vector_read(engine->workers[w].model, outcome->x[w]);
+        dsgd_vector_read(engine->workers[w].learner.model, outcome->x[w]);
     mean_of_all(engine, outcome->after);
 }
 

@@ -82,28 +82,28 @@ size_t dsgd_run_free_all(dsgd_engine *engine)
 
 void dsgd_work_wake(dsgd_worker *w)
 {
-    const int n = w->work_waits;
-    w->work_waits = 0; /* before an actor runs that sleeps again */
-    w->wakes += n;
+    const int n = w->waits.n_asleep;
+    w->waits.n_asleep = 0; /* before an actor runs that sleeps again */
+    w->waits.wakes += n;
     for (int i = 0; i < n; i++)
-        dsgd_semaphore_post(w->work_semaphore);
+        dsgd_semaphore_post(w->waits.work);
 }
 
 void dsgd_work_sleep(dsgd_worker *w)
 {
-    w->work_waits++;
-    dsgd_semaphore_wait(w->work_semaphore);
+    w->waits.n_asleep++;
+    dsgd_semaphore_wait(w->waits.work);
 }
 
 bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
 {
-    const int64_t wakes = w->wakes;
-    w->work_waits++;
+    const int64_t wakes = w->waits.wakes;
+    w->waits.n_asleep++;
     if (until_s == INFINITY)
-        dsgd_semaphore_wait(w->work_semaphore);
+        dsgd_semaphore_wait(w->waits.work);
     else if (until_s <= dsgd_now_s() ||
-             !dsgd_semaphore_wait_for(w->work_semaphore, until_s - dsgd_now_s())) {
-        w->work_waits -= w->wakes == wakes; /* else it is woken at this very instant */
+             !dsgd_semaphore_wait_for(w->waits.work, until_s - dsgd_now_s())) {
+        w->waits.n_asleep -= w->waits.wakes == wakes; /* else it is woken at this very instant */
         return false;
     }
     return true;
@@ -111,34 +111,34 @@ bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
 
 void dsgd_ready_sleep(dsgd_worker *w, size_t n)
 {
-    if (w->ready_waits == 0 || n < w->ready_awaited)
-        w->ready_awaited = n;
-    w->ready_waits++;
-    dsgd_semaphore_wait(w->ready_semaphore);
+    if (w->waits.n_for_ready == 0 || n < w->waits.ready_awaited)
+        w->waits.ready_awaited = n;
+    w->waits.n_for_ready++;
+    dsgd_semaphore_wait(w->waits.ready);
 }
 
 void dsgd_ready_wake(dsgd_worker *w)
 {
-    if (w->computation.ready < w->ready_awaited)
+    if (w->gpu.computation.ready < w->waits.ready_awaited)
         return;
-    const int n = w->ready_waits;
-    w->ready_waits = 0;
+    const int n = w->waits.n_for_ready;
+    w->waits.n_for_ready = 0;
     for (int i = 0; i < n; i++)
-        dsgd_semaphore_post(w->ready_semaphore);
+        dsgd_semaphore_post(w->waits.ready);
 }
 
 void dsgd_stay_if_stopped(const dsgd_worker *w)
 {
-    while (w->stopped)
+    while (w->clock.stopped)
         dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
 dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct dsgd_job *job)
 {
-    dsgd_wait *wait = w->waits;
-    while (wait < w->waits + DSGD_MAX_WAITS && wait->in != NULL)
+    dsgd_wait *wait = w->waits.of;
+    while (wait < w->waits.of + DSGD_MAX_WAITS && wait->in != NULL)
         wait++;
-    DSGD_ASSERT(wait < w->waits + DSGD_MAX_WAITS, "worker %d has %d actors that wait in verbs",
+    DSGD_ASSERT(wait < w->waits.of + DSGD_MAX_WAITS, "worker %d has %d actors that wait in verbs",
                 w->node.rank, DSGD_MAX_WAITS + 1);
     *wait = (dsgd_wait){.in = in, .job = job, .since_s = dsgd_now_s()};
     dsgd_timeline_look(w->engine, w->host);
@@ -149,7 +149,7 @@ dsgd_wait *dsgd_wait_begin(dsgd_worker *w, const dsgd_waiting *in, const struct 
 dsgd_wait *dsgd_wait_begin_of_work(dsgd_worker *w, const dsgd_waiting *in,
                                    const struct dsgd_job *job)
 {
-    return dsgd_actor_self() == w->work_actor ? dsgd_wait_begin(w, in, job) : NULL;
+    return dsgd_actor_self() == w->clock.work_actor ? dsgd_wait_begin(w, in, job) : NULL;
 }
 
 void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
@@ -159,8 +159,8 @@ void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait)
     const bool watched = wait->watched;
     dsgd_timeline_wait_end(w, wait);
     *wait = (dsgd_wait){.in = NULL};
-    if (watched && --w->engine->n_watched == 0)
-        dsgd_semaphore_post(w->engine->watch_semaphore);
+    if (watched && --w->engine->watch.n == 0)
+        dsgd_semaphore_post(w->engine->watch.none_left);
 }
 
 void dsgd_count_events(const dsgd_engine *engine, uint64_t n)
@@ -177,8 +177,8 @@ void dsgd_count_events(const dsgd_engine *engine, uint64_t n)
 void dsgd_moved(dsgd_engine *engine)
 {
     dsgd_count_events(engine, 1);
-    engine->moves++;
-    for (int i = 0; i < engine->n_workers && engine->n_resting > 0; i++)
+    engine->progress.moves++;
+    for (int i = 0; i < engine->n_workers && engine->progress.n_resting > 0; i++)
         dsgd_work_wake(&engine->workers[i]);
 }
 
@@ -200,7 +200,7 @@ static bool is_not_at_barrier(const dsgd_worker *w, const struct dsgd_job *none,
     if (host >= w->engine->n_workers)
         return false;
     for (int i = 0; i < DSGD_MAX_WAITS; i++)
-        if (w->engine->workers[host].waits[i].in == &barrier)
+        if (w->engine->workers[host].waits.of[i].in == &barrier)
             return false;
     return true;
 }
@@ -209,16 +209,16 @@ void dsgd_barrier(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
-    const int64_t round = engine->barrier_round;
-    if (++engine->at_barrier == engine->n_workers) {
-        engine->at_barrier = 0;
-        engine->barrier_round++;
+    const int64_t round = engine->barrier.round;
+    if (++engine->barrier.n_there == engine->n_workers) {
+        engine->barrier.n_there = 0;
+        engine->barrier.round++;
         for (int i = 0; i < engine->n_workers; i++)
             dsgd_work_wake(&engine->workers[i]);
         return;
     }
     dsgd_wait *const wait = dsgd_wait_begin(w, &barrier, NULL);
-    while (engine->barrier_round == round)
+    while (engine->barrier.round == round)
         dsgd_work_sleep(w);
     dsgd_wait_end(w, wait);
 }
@@ -227,11 +227,11 @@ void dsgd_lock(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     static const dsgd_waiting lock = {"dsgd_lock", dsgd_lacks_nobody};
-    const int64_t ticket = w->locks++;
-    if (w->unlocks == ticket)
+    const int64_t ticket = w->waits.locks++;
+    if (w->waits.unlocks == ticket)
         return;
     dsgd_wait *const wait = dsgd_wait_begin(w, &lock, NULL);
-    while (w->unlocks != ticket)
+    while (w->waits.unlocks != ticket)
         dsgd_work_sleep(w);
     dsgd_wait_end(w, wait);
 }
@@ -239,6 +239,6 @@ void dsgd_lock(dsgd_node *self)
 void dsgd_unlock(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    w->unlocks++;
+    w->waits.unlocks++;
     dsgd_work_wake(w);
 }

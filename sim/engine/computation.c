@@ -27,28 +27,30 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
     const dsgd_history age = update->x->history[k];
     const size_t p = (size_t)engine->n_workers;
     if (!dsgd_is_server(w))
-        engine->stepped[k * p + engine->n_stepped[k]++ % p] = w->node.rank;
-    const int64_t stamp = ++w->local_steps[k];
+        engine->computations.stepped[k * p + engine->computations.n_stepped[k]++ % p] =
+            w->node.rank;
+    const int64_t stamp = ++w->learner.local_steps[k];
     const int64_t updates = update->y->history[k].updates++;
     const double missed = age.taken < 0 ? 0 : dsgd_greater((double)(updates - age.taken), 0);
     if (age.age >= 0 && engine->n_servers == 0) /* with servers pushes count, not local steps */
         dsgd_count_gradient(engine, (dsgd_lag){age.age + missed, age.age_max + missed},
                             dsgd_piece_share(engine, k));
-    if (engine->values == NULL) {
+    if (engine->learning.values == NULL) {
         x->stamp = stamp;
         x->encoded = NULL;
         return;
     }
     const dsgd_value moved = dsgd_values_update(
-        engine->values, dsgd_origin_of(w), k, x->value, g->value, &w->optimizer_state[k],
-        (dsgd_rate){learning_rate(w, stamp - 1), (uint64_t)(stamp - w->state_since)});
+        engine->learning.values, dsgd_origin_of(w), k, x->value, g->value,
+        &w->learner.optimizer_state[k],
+        (dsgd_rate){learning_rate(w, stamp - 1), (uint64_t)(stamp - w->learner.state_since)});
     dsgd_vector_set(update->y, k, moved, stamp);
 }
 
 double dsgd_learning_rate(dsgd_node *self)
 {
     const dsgd_worker *const w = dsgd_worker_of(self);
-    return learning_rate(w, dsgd_local_steps(w, w->engine->n_pieces - 1));
+    return learning_rate(w, dsgd_local_steps(w, w->engine->layout.n_pieces - 1));
 }
 
 void dsgd_follow(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
@@ -76,12 +78,12 @@ static void remember_taken(dsgd_worker *w, const dsgd_piece *x, int64_t count)
     dsgd_engine *const engine = w->engine;
     if (engine->config->algorithm->reads == DSGD_READS_NOTHING)
         return;
-    if (w->taken_at == NULL)
-        w->taken_at = dsgd_vector_new(&w->node);
-    for (size_t k = 0; k < engine->n_pieces; k++)
-        dsgd_piece_set(engine, &w->taken_at->piece[k], dsgd_value_retain(x[k].value), 0);
-    w->taken_count = count;
-    w->taken_step = w->node.step;
+    if (w->gpu.taken_at == NULL)
+        w->gpu.taken_at = dsgd_vector_new(&w->node);
+    for (size_t k = 0; k < engine->layout.n_pieces; k++)
+        dsgd_piece_set(engine, &w->gpu.taken_at->piece[k], dsgd_value_retain(x[k].value), 0);
+    w->gpu.taken_count = count;
+    w->gpu.taken_step = w->node.step;
 }
 
 /** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as
@@ -90,22 +92,22 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
 {
     dsgd_engine *const engine = w->engine;
     const int64_t batch = engine->config->learning->batch;
-    const size_t n = engine->n_pieces;
+    const size_t n = engine->layout.n_pieces;
     remember_taken(w, x, count);
     dsgd_value *const old = dsgd_xcalloc(2 * n, sizeof *old);
     dsgd_value *const new = old + n;
     for (size_t k = 0; k < n; k++)
         old[k] = x[k].value;
     if (count > 0)
-        dsgd_values_gradient(engine->values, dsgd_origin_of(w), (uint32_t)count, old,
-                             &w->model_state, new);
+        dsgd_values_gradient(engine->learning.values, dsgd_origin_of(w), (uint32_t)count, old,
+                             &w->learner.model_state, new);
     for (size_t k = 0; k < n; k++) {
         dsgd_value value = count > 0 ? new[k] : DSGD_ZERO_VALUE;
         if (count > 0 && count < batch) {
             const double part = (double)count;
-            value = dsgd_values_combine(engine->values, dsgd_origin_of(w), k, 1, &new[k], &part,
-                                        (double)batch);
-            dsgd_value_release(engine->values, new[k]);
+            value = dsgd_values_combine(engine->learning.values, dsgd_origin_of(w), k, 1, &new[k],
+                                        &part, (double)batch);
+            dsgd_value_release(engine->learning.values, new[k]);
         }
         dsgd_piece_set(engine, &g->piece[k], value, 0);
     }
@@ -121,7 +123,7 @@ struct dsgd_undescribed {
 
 static void describe_later(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, int64_t count)
 {
-    const size_t n = w->engine->n_pieces;
+    const size_t n = w->engine->layout.n_pieces;
     struct dsgd_undescribed *const u = dsgd_run_alloc(w->engine, sizeof *u + n * sizeof u->x[0]);
     u->g = g;
     u->count = count;
@@ -129,15 +131,15 @@ static void describe_later(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x,
         u->x[k] = x->piece[k];
         dsgd_value_retain(u->x[k].value);
     }
-    w->computation.undescribed = u;
+    w->gpu.computation.undescribed = u;
 }
 
 static void forget_undescribed(dsgd_worker *w)
 {
-    struct dsgd_undescribed *const u = w->computation.undescribed;
-    for (size_t k = 0; u != NULL && k < w->engine->n_pieces; k++)
-        dsgd_value_release(w->engine->values, u->x[k].value);
-    w->computation.undescribed = NULL;
+    struct dsgd_undescribed *const u = w->gpu.computation.undescribed;
+    for (size_t k = 0; u != NULL && k < w->engine->layout.n_pieces; k++)
+        dsgd_value_release(w->engine->learning.values, u->x[k].value);
+    w->gpu.computation.undescribed = NULL;
     dsgd_run_free(u);
 }
 
@@ -147,7 +149,7 @@ static void forget_undescribed(dsgd_worker *w)
  * seconds. */
 static double slowness(const dsgd_worker *w)
 {
-    if (w->engine->replica != NULL)
+    if (w->engine->hybrid.replica != NULL)
         return 1;
     return w->engine->reference_flops / w->speed / dsgd_cluster_speed(w->host);
 }
@@ -160,15 +162,16 @@ static double slowness(const dsgd_worker *w)
 static void compute_beside_others(void *worker)
 {
     dsgd_worker *const w = worker;
-    const int64_t number = w->computation.number;
-    double left_s = w->gpu_s;
-    while (left_s + w->gpu_asked_s > 0 && w->computation.number == number && dsgd_computing(w)) {
+    const int64_t number = w->gpu.computation.number;
+    double left_s = w->gpu.task_s;
+    while (left_s + w->gpu.asked_s > 0 && w->gpu.computation.number == number &&
+           dsgd_computing(w)) {
         const double share = w->engine->config->platform->collective_share;
-        const double rate = w->n_collectives > 0 ? 1 - share : 1;
+        const double rate = w->gpu.n_collectives > 0 ? 1 - share : 1;
         const double since_s = dsgd_now_s();
-        left_s += w->gpu_asked_s;
-        w->gpu_asked_s = 0;
-        const bool posted = dsgd_semaphore_wait_for(w->gpu_semaphore, left_s / rate);
+        left_s += w->gpu.asked_s;
+        w->gpu.asked_s = 0;
+        const bool posted = dsgd_semaphore_wait_for(w->gpu.semaphore, left_s / rate);
         left_s = posted ? left_s - (dsgd_now_s() - since_s) * rate : 0;
     }
 }
@@ -176,33 +179,33 @@ static void compute_beside_others(void *worker)
 void dsgd_gpu_ask(dsgd_worker *w, double seconds)
 {
     if (dsgd_computing(w))
-        w->gpu_asked_s += seconds;
+        w->gpu.asked_s += seconds;
 }
 
 void dsgd_gpu_has_collectives(dsgd_worker *w, int more)
 {
-    const bool did = w->n_collectives > 0;
-    w->n_collectives += more;
-    if (did != (w->n_collectives > 0) && w->gpu_computes &&
+    const bool did = w->gpu.n_collectives > 0;
+    w->gpu.n_collectives += more;
+    if (did != (w->gpu.n_collectives > 0) && w->gpu.computes &&
         w->engine->config->platform->collective_share > 0)
-        dsgd_semaphore_post(w->gpu_semaphore);
+        dsgd_semaphore_post(w->gpu.semaphore);
 }
 
 /** Whether pieces become ready one after the other. */
 static bool overlaps(const dsgd_engine *engine)
 {
     const dsgd_run_config *const config = engine->config;
-    return config->exchange.overlap && engine->n_pieces > 1 && !config->algorithm->cancels;
+    return config->exchange.overlap && engine->layout.n_pieces > 1 && !config->algorithm->cancels;
 }
 
 /** Computes until the next piece is ready, the first behind the forward pass; or a pass. */
 static dsgd_await compute_piece(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
-    const dsgd_computation *const c = &w->computation;
+    const dsgd_computation *const c = &w->gpu.computation;
     const size_t k = c->ready;
     double todo_s = c->pass_s;
-    w->gpu_until = c->backward;
+    w->gpu.until = c->backward;
     if (c->group_s > 0 && overlaps(engine)) {
         todo_s = dsgd_stages_todo_s(w);
     } else if (c->forward == 0) {
@@ -210,51 +213,53 @@ static dsgd_await compute_piece(dsgd_worker *w)
         const double backward_s = overlaps(engine) ? dsgd_less(c->backward_s, c->compute_s) : 0;
         todo_s = k == 0 ? c->compute_s - backward_s : 0;
         if (backward_s > 0)
-            todo_s += backward_s * engine->piece_work[k] / engine->work;
-        w->gpu_until = backward_s > 0 ? k + 1 : engine->n_pieces;
+            todo_s += backward_s * engine->layout.piece_work[k] / engine->layout.work;
+        w->gpu.until = backward_s > 0 ? k + 1 : engine->layout.n_pieces;
     }
-    w->gpu_computes = true;
-    if (engine->replica != NULL)
+    w->gpu.computes = true;
+    if (engine->hybrid.replica != NULL)
         dsgd_stages_send(w, todo_s);
-    if (engine->config->algorithm->cancels || engine->goes_on ||
+    if (engine->config->algorithm->cancels || engine->failures.others_continue ||
         engine->config->platform->collective_share > 0) {
-        w->gpu_s = todo_s * slowness(w);
+        w->gpu.task_s = todo_s * slowness(w);
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_beside_others, w}};
     }
     return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
-                        .amount = engine->replica != NULL
+                        .amount = engine->hybrid.replica != NULL
                                       ? todo_s * dsgd_cluster_speed(w->host)
                                       : todo_s * engine->reference_flops / w->speed};
 }
 
 static void count_bubbles(dsgd_worker *w)
 {
-    if (w->inside != NULL)
-        w->bubbles_s += w->inside->bubble_share * (w->computation.end_s - w->computation.since_s);
+    if (w->replica != NULL)
+        w->gpu.bubbles_s +=
+            w->replica->bubble_share * (w->gpu.computation.end_s - w->gpu.computation.since_s);
 }
 
 static void end_pieces(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
-    dsgd_computation *const c = &w->computation;
+    dsgd_computation *const c = &w->gpu.computation;
     const struct dsgd_undescribed *const u = c->undescribed;
     const size_t before = c->ready;
-    const bool over = w->gpu_until == w->engine->n_pieces || c->forward > 0; /* so is a pass */
-    w->gpu_computes = false;
+    const bool over =
+        w->gpu.until == w->engine->layout.n_pieces || c->forward > 0; /* so is a pass */
+    w->gpu.computes = false;
     if (over) {
-        if (u != NULL && w->engine->values != NULL) /* the run may be continued without */
+        if (u != NULL && w->engine->learning.values != NULL) /* the run may be continued without */
             describe_gradient(w, u->g, u->x, u->count);
         forget_undescribed(w);
         c->runs = false;
         c->end_s = dsgd_now_s();
-        w->engine->n_computing--;
-        w->computed_s += c->end_s - c->since_s;
+        w->engine->computations.n_computing--;
+        w->gpu.computed_s += c->end_s - c->since_s;
         count_bubbles(w);
-        if (engine->replica != NULL)
+        if (engine->hybrid.replica != NULL)
             dsgd_stages_end(w);
         dsgd_timeline_end(w->engine, c->span);
     }
-    c->ready = w->gpu_until;
+    c->ready = w->gpu.until;
     for (size_t k = before; k < c->ready; k++)
         c->ready_s[k] = dsgd_now_s();
     dsgd_updates_apply(w, before);
@@ -266,29 +271,29 @@ static void end_pieces(dsgd_worker *w)
 dsgd_await dsgd_gpu_next(void *worker)
 {
     dsgd_worker *const w = worker;
-    if (w->gpu_computes && w->gpu_asked_s > 0 && dsgd_computing(w)) {
-        const double asked_s = w->gpu_asked_s;
-        w->gpu_asked_s = 0;
+    if (w->gpu.computes && w->gpu.asked_s > 0 && dsgd_computing(w)) {
+        const double asked_s = w->gpu.asked_s;
+        w->gpu.asked_s = 0;
         return (dsgd_await){.kind = DSGD_AWAIT_FLOPS,
                             .amount = asked_s * dsgd_cluster_speed(w->host)};
     }
-    if (w->gpu_computes)
+    if (w->gpu.computes)
         end_pieces(w);
     if (dsgd_computing(w))
         return compute_piece(w);
-    w->gpu_waits = true;
-    return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = w->gpu_semaphore};
+    w->gpu.waits = true;
+    return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = w->gpu.semaphore};
 }
 
 void dsgd_computation_wait(dsgd_worker *w)
 {
-    const dsgd_computation *const c = &w->computation;
-    DSGD_REQUIRE(c->forward == 0 || c->backward == w->engine->n_pieces,
+    const dsgd_computation *const c = &w->gpu.computation;
+    DSGD_REQUIRE(c->forward == 0 || c->backward == w->engine->layout.n_pieces,
                  "worker %d goes on in step %jd without dsgd_backward() of pieces from %zu on; of "
                  "each piece of a gradient that dsgd_forward() began both passes are made",
                  w->node.rank, w->node.step, c->backward);
     while (dsgd_computing(w))
-        dsgd_ready_sleep(w, w->engine->n_pieces);
+        dsgd_ready_sleep(w, w->engine->layout.n_pieces);
     dsgd_updates_forget(w);
 }
 
@@ -296,22 +301,22 @@ void dsgd_computation_wait(dsgd_worker *w)
 static void announce(dsgd_worker *w)
 {
     dsgd_stay_if_endless(w);
-    w->engine->n_computing++;
+    w->engine->computations.n_computing++;
     dsgd_moved(w->engine);
 }
 
 /** Lets it compute @p alone_s from now on, @p forward_s of it in a forward pass, on this host. */
 static void set_off(dsgd_worker *w, double alone_s, double forward_s, const char *verb)
 {
-    dsgd_computation *const c = &w->computation;
+    dsgd_computation *const c = &w->gpu.computation;
     dsgd_count_computation(w);
     c->since_s = dsgd_now_s();
     c->runs = true;
     c->span = dsgd_timeline_begin(w, (dsgd_span){DSGD_SPAN_OF_HOST(COMPUTE), .alone_s = alone_s,
                                                  .turn_s = c->since_s + forward_s, .verb = verb});
-    if (w->gpu_waits) {
-        w->gpu_waits = false;
-        dsgd_semaphore_post(w->gpu_semaphore);
+    if (w->gpu.waits) {
+        w->gpu.waits = false;
+        dsgd_semaphore_post(w->gpu.semaphore);
     }
 }
 
@@ -324,16 +329,16 @@ static void take_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x)
         g->history[k].taken = x->history[k].updates;
         g->history[k].age = g->history[k].age_max = 0;
     }
-    g->whole->awaits = w->computation.number;
+    g->whole->awaits = w->gpu.computation.number;
 }
 
 static void begin_computation(dsgd_worker *w, double compute_s, double backward_s)
 {
-    dsgd_computation *const c = &w->computation;
+    dsgd_computation *const c = &w->gpu.computation;
     c->compute_s = compute_s;
     c->backward_s = backward_s;
     c->number++;
-    w->gpu_asked_s = 0;
+    w->gpu.asked_s = 0;
     c->group_s = c->ready_at_s = 0;
     c->ready = c->forward = c->backward = 0;
 }
@@ -343,15 +348,15 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
 /** Of a worker's step, on the reference GPU, by its draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
 {
-    const int64_t drawn = step + engine->workers[rank].n_cancelled;
+    const int64_t drawn = step + engine->workers[rank].gpu.n_cancelled;
     dsgd_batch_size size = {0};
     if (dsgd_imbalance_reads_samples(engine->imbalance)) {
-        dsgd_sampler_rows(engine->sampler, engine->data, (uint32_t)rank, (uint64_t)step, &size.rows,
-                          &size.longest);
+        dsgd_sampler_rows(engine->learning.sampler, engine->learning.data, (uint32_t)rank,
+                          (uint64_t)step, &size.rows, &size.longest);
         size.samples = (double)engine->config->learning->batch;
     }
     const dsgd_step_at at = {engine->config->seed, engine->n_workers, rank, drawn, size};
-    return engine->replica != NULL
+    return engine->hybrid.replica != NULL
                ? dsgd_stages_time_s(&engine->workers[rank], at)
                : dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
@@ -362,7 +367,7 @@ static double reference_time_s(dsgd_node *self)
     const dsgd_worker *const w = dsgd_worker_of(self);
     const dsgd_engine *const engine = w->engine;
     const dsgd_what_if *const what_if = &engine->config->what_if;
-    if (what_if->step_s > 0 && engine->replica == NULL)
+    if (what_if->step_s > 0 && engine->hybrid.replica == NULL)
         return what_if->step_s / slowness(w);
     const bool changed = what_if->factor > 0 && self->rank == what_if->worker;
     const double drawn_s = drawn_time_s(engine, self->rank, self->step);
@@ -378,7 +383,7 @@ double dsgd_compute_time_s(dsgd_node *self)
 static double nominal_backward_s(const dsgd_worker *w)
 {
     const dsgd_workload *const workload = w->engine->config->workload;
-    return workload->backward_share * (w->inside != NULL ? w->inside->step_s : workload->step_s);
+    return workload->backward_share * (w->replica != NULL ? w->replica->step_s : workload->step_s);
 }
 
 void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
@@ -413,13 +418,14 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     dsgd_require_whole(x, "dsgd_gradient");
     dsgd_computation_wait(w);
     const double all_s = reference_time_s(self);
-    const bool away = engine->by_quorum && w->presence != DSGD_HERE; /* it computes nothing */
+    const bool away =
+        engine->failures.by_quorum && w->presence.state != DSGD_HERE; /* it computes nothing */
     const dsgd_cut cut = away ? (dsgd_cut){0, 0}
                               : dsgd_cut_step(self, all_s, n_micro_batches, limit_s / slowness(w));
-    w->computation.share = (double)cut.done / n_micro_batches;
-    if (engine->values != NULL) {
+    w->gpu.computation.share = (double)cut.done / n_micro_batches;
+    if (engine->learning.values != NULL) {
         const int64_t count =
-            llround(w->computation.share * (double)engine->config->learning->batch);
+            llround(w->gpu.computation.share * (double)engine->config->learning->batch);
         if (engine->config->algorithm->cancels)
             describe_later(w, g, x, count);
         else
@@ -430,12 +436,12 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
         cut.done == n_micro_batches ? nominal_backward_s(w) / n_micro_batches : 0;
     announce(w);
     begin_computation(w, cut.compute_s, backward_s);
-    if (engine->replica != NULL && cut.done == n_micro_batches)
-        w->computation.group_s = all_s / w->inside->step_s / n_micro_batches;
+    if (engine->hybrid.replica != NULL && cut.done == n_micro_batches)
+        w->gpu.computation.group_s = all_s / w->replica->step_s / n_micro_batches;
     take_gradient(w, g, x);
     set_off(w, cut.compute_s * slowness(w),
             dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
-    if (w->presence == DSGD_DOWN && !away)
+    if (w->presence.state == DSGD_DOWN && !away)
         dsgd_computation_lose(w);
     return cut.done;
 }
@@ -445,18 +451,18 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
 size_t dsgd_units(dsgd_node *self)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    return overlaps(engine) && engine->replica == NULL ? engine->n_pieces : 1;
+    return overlaps(engine) && engine->hybrid.replica == NULL ? engine->layout.n_pieces : 1;
 }
 
 /** Lets the GPU compute a pass of these pieces, once it is free; @p all_s of all pieces. */
 static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const char *verb)
 {
-    dsgd_computation *const c = &w->computation;
+    dsgd_computation *const c = &w->gpu.computation;
     double work = 0;
     DSGD_FOR_PIECES (k, x)
-        work += w->engine->piece_work[k];
-    c->pass_s = all_s * work / w->engine->work;
-    w->exposed_s += dsgd_now_s() - dsgd_greater(w->step_since_s, c->end_s);
+        work += w->engine->layout.piece_work[k];
+    c->pass_s = all_s * work / w->engine->layout.work;
+    w->clock.exposed_s += dsgd_now_s() - dsgd_greater(w->clock.since_s, c->end_s);
     const double alone_s = c->pass_s * slowness(w);
     set_off(w, alone_s, c->backward == 0 ? alone_s : 0, verb);
 }
@@ -466,8 +472,8 @@ static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, c
                          const char *order)
 {
     const size_t n = dsgd_count_pieces(x);
-    const bool whole = n == w->engine->n_pieces;
-    const bool in_units = overlaps(w->engine) && w->engine->replica == NULL;
+    const bool whole = n == w->engine->layout.n_pieces;
+    const bool in_units = overlaps(w->engine) && w->engine->hybrid.replica == NULL;
     DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || in_units),
                  "worker %d calls %s() of pieces %zu to %zu in step %jd, which are not the next: a "
                  "step's are taken unit by unit (dsgd_units()), %s",
@@ -486,8 +492,8 @@ void dsgd_forward(dsgd_node *self, dsgd_vector *x)
 {
     DSGD_OWN(self, x);
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_computation *const c = &w->computation;
-    const size_t n = w->engine->n_pieces;
+    dsgd_computation *const c = &w->gpu.computation;
+    const size_t n = w->engine->layout.n_pieces;
     const bool first = c->forward == 0 || c->backward == n;
     DSGD_REQUIRE(!w->engine->config->algorithm->cancels,
                  "worker %d computes pass by pass in step %jd, but may cancel gradients (cancels)",
@@ -510,13 +516,13 @@ void dsgd_backward(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
 {
     DSGD_OWN(self, g, x);
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_computation *const c = &w->computation;
-    const size_t n = w->engine->n_pieces;
+    dsgd_computation *const c = &w->gpu.computation;
+    const size_t n = w->engine->layout.n_pieces;
     dsgd_require_same_pieces(g, x);
     require_next(w, x, c->forward == n && c->backward < n && x->first == c->backward, __func__,
                  "behind all dsgd_forward(), from the first to the last");
     await_turn(w);
-    if (c->backward == 0 && w->engine->values != NULL)
+    if (c->backward == 0 && w->engine->learning.values != NULL)
         describe_gradient(w, g->whole, x->whole->piece, w->engine->config->learning->batch);
     take_gradient(w, g, x);
     c->backward += dsgd_count_pieces(x);
@@ -527,33 +533,34 @@ void dsgd_backward(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
 static void cut_off(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    dsgd_computation *const c = &w->computation;
+    dsgd_computation *const c = &w->gpu.computation;
     if (dsgd_computing(w)) {
-        c->ready = engine->n_pieces;
+        c->ready = engine->layout.n_pieces;
         c->runs = false;
         c->end_s = dsgd_now_s();
-        engine->n_computing--;
-        w->gpu_computes = false;
+        engine->computations.n_computing--;
+        w->gpu.computes = false;
         forget_undescribed(w);
         count_bubbles(w);
         dsgd_timeline_cancel(engine, c->span);
-        dsgd_semaphore_post(w->gpu_semaphore);
+        dsgd_semaphore_post(w->gpu.semaphore);
     } else {
-        w->computed_s -= c->end_s - c->since_s;
+        w->gpu.computed_s -= c->end_s - c->since_s;
     }
-    w->lost_s += c->end_s - c->since_s;
+    w->gpu.lost_s += c->end_s - c->since_s;
     c->share = 0;
 }
 
 void dsgd_computation_lose(dsgd_worker *w)
 {
-    const size_t before = w->computation.ready;
-    const bool is_before = w->computation.since_s < w->step_since_s; /* of a step that counts */
-    if (w->computation.number < 0 || (!dsgd_computing(w) && is_before))
+    const size_t before = w->gpu.computation.ready;
+    const bool is_before =
+        w->gpu.computation.since_s < w->clock.since_s; /* of a step that counts */
+    if (w->gpu.computation.number < 0 || (!dsgd_computing(w) && is_before))
         return;
     cut_off(w);
-    for (size_t k = before; k < w->engine->n_pieces; k++)
-        w->computation.ready_s[k] = dsgd_now_s();
+    for (size_t k = before; k < w->engine->layout.n_pieces; k++)
+        w->gpu.computation.ready_s[k] = dsgd_now_s();
     dsgd_updates_apply(w, before);
     dsgd_ready_wake(w);
     dsgd_work_wake(w);
@@ -563,15 +570,15 @@ void dsgd_cancel(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
-    dsgd_computation *const c = &w->computation;
+    dsgd_computation *const c = &w->gpu.computation;
     DSGD_REQUIRE(engine->config->algorithm->cancels,
                  "%s cancels a gradient, but does not say that it does (cancels)",
                  engine->config->algorithm->about.name);
-    if (w->cancelled)
+    if (w->gpu.cancelled)
         return;
     DSGD_REQUIRE(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %jd %s",
                  self->rank, self->step,
                  c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
     cut_off(w);
-    w->cancelled = true;
+    w->gpu.cancelled = true;
 }

@@ -13,8 +13,8 @@ static void elements_piece(dsgd_worker *w, const dsgd_update *update, size_t k, 
 {
     const dsgd_codec codec = {.kind = update->codec, .number = update->a};
     dsgd_piece *const y = &update->y->piece[k];
-    const dsgd_value changed =
-        dsgd_values_encode(w->engine->values, dsgd_origin_of(w), k, &codec, y->value, x->value);
+    const dsgd_value changed = dsgd_values_encode(w->engine->learning.values, dsgd_origin_of(w), k,
+                                                  &codec, y->value, x->value);
     dsgd_vector_update(update->y, k, changed, y->stamp);
 }
 
@@ -73,7 +73,7 @@ static void pass_over(dsgd_vector *x)
 {
     dsgd_worker *const w = x->owner;
     DSGD_FOR_PIECES (k, x) {
-        const double cost_s = w->engine->piece_bytes[k] * w->reduction_s_per_byte;
+        const double cost_s = w->engine->layout.piece_bytes[k] * w->wire.reduction_s_per_byte;
         dsgd_piece_wait(x, k);
         const double since_s = dsgd_now_s();
         if (cost_s > 0)
@@ -90,13 +90,13 @@ static double dot(dsgd_vector *x, dsgd_vector *y)
     pass_over(x);
     if (y != x)
         pass_over(y);
-    if (engine->values == NULL)
+    if (engine->learning.values == NULL)
         return 1;
     DSGD_FOR_PIECES (k, x) {
-        const size_t n = engine->piece_begin[k + 1] - engine->piece_begin[k];
+        const size_t n = engine->learning.piece_begin[k + 1] - engine->learning.piece_begin[k];
         double *const a = dsgd_xcalloc(2 * n + 1, sizeof *a);
-        dsgd_values_read(engine->values, k, x->piece[k].value, a);
-        dsgd_values_read(engine->values, k, y->piece[k].value, a + n);
+        dsgd_values_read(engine->learning.values, k, x->piece[k].value, a);
+        dsgd_values_read(engine->learning.values, k, y->piece[k].value, a + n);
         for (size_t i = 0; i < n; i++)
             sum += a[i] * a[n + i];
         free(a);
@@ -125,18 +125,18 @@ double dsgd_loss(dsgd_node *self)
     const dsgd_engine *const engine = w->engine;
     require_reading(w, __func__);
     dsgd_computation_wait(w);
-    if (engine->values == NULL)
+    if (engine->learning.values == NULL)
         return 1;
-    DSGD_REQUIRE(w->taken_at != NULL && w->taken_step == self->step,
+    DSGD_REQUIRE(w->gpu.taken_at != NULL && w->gpu.taken_step == self->step,
                  "worker %d asks for the loss of step %jd before its gradient", self->rank,
                  self->step);
-    if (w->taken_count == 0)
+    if (w->gpu.taken_count == 0)
         return NAN;
-    dsgd_value *const x = dsgd_xcalloc(engine->n_pieces, sizeof *x);
-    for (size_t k = 0; k < engine->n_pieces; k++)
-        x[k] = w->taken_at->piece[k].value;
-    const double loss = dsgd_values_loss(engine->values, dsgd_origin_of(w),
-                                         (uint32_t)w->taken_count, x, w->model_state);
+    dsgd_value *const x = dsgd_xcalloc(engine->layout.n_pieces, sizeof *x);
+    for (size_t k = 0; k < engine->layout.n_pieces; k++)
+        x[k] = w->gpu.taken_at->piece[k].value;
+    const double loss = dsgd_values_loss(engine->learning.values, dsgd_origin_of(w),
+                                         (uint32_t)w->gpu.taken_count, x, w->learner.model_state);
     free(x);
     return loss;
 }

@@ -22,14 +22,15 @@ static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
         e = e->next;
     if (e != NULL)
         return e;
-    e = dsgd_run_alloc(engine, sizeof *e + engine->n_pieces * sizeof e->bytes[0]);
+    e = dsgd_run_alloc(engine, sizeof *e + engine->layout.n_pieces * sizeof e->bytes[0]);
     *e = wanted;
     e->value_bytes = dsgd_workload_value_bytes(engine->config->workload);
-    for (size_t k = 0; k < engine->n_pieces; k++)
+    for (size_t k = 0; k < engine->layout.n_pieces; k++)
         e->bytes[k] =
             e->encoding.about == NULL
-                ? dsgd_factor_bytes(engine->piece_bytes[k], e->value_bytes, e->rank, e->of_columns)
-                : dsgd_encoding_bytes(&e->encoding, engine->piece_bytes[k], e->value_bytes);
+                ? dsgd_factor_bytes(engine->layout.piece_bytes[k], e->value_bytes, e->rank,
+                                    e->of_columns)
+                : dsgd_encoding_bytes(&e->encoding, engine->layout.piece_bytes[k], e->value_bytes);
     e->next = engine->all_encoded;
     return engine->all_encoded = e;
 }
@@ -57,7 +58,7 @@ static double pass_encoder(dsgd_worker *w, size_t k)
     const double now_s = dsgd_now_s();
     double *const free_s = &dsgd_copies_of(w, k)->encoded_s;
     const double since_s = *free_s > now_s ? *free_s : now_s;
-    const double pass_s = w->engine->piece_bytes[k] * w->engine->encoding_s_per_byte;
+    const double pass_s = w->engine->layout.piece_bytes[k] * w->engine->costs.encoding_s_per_byte;
     *free_s = since_s + pass_s;
     dsgd_gpu_ask(w, pass_s);
     return *free_s;
@@ -67,20 +68,21 @@ static double pass_encoder(dsgd_worker *w, size_t k)
 
 static dsgd_encoding_at at_of(const dsgd_engine *engine, dsgd_origin where, size_t k, uint32_t call)
 {
-    return (dsgd_encoding_at){.where = where,
-                              .piece = k,
-                              .first = engine->piece_begin == NULL ? 0 : engine->piece_begin[k],
-                              .seed = engine->config->seed,
-                              .worker = where.worker,
-                              .step = (uint32_t)where.step,
-                              .call = call};
+    return (dsgd_encoding_at){
+        .where = where,
+        .piece = k,
+        .first = engine->learning.piece_begin == NULL ? 0 : engine->learning.piece_begin[k],
+        .seed = engine->config->seed,
+        .worker = where.worker,
+        .step = (uint32_t)where.step,
+        .call = call};
 }
 
 /** Q(x), or with feedback Q(x + e), e <- x + e - Q(x + e), e being of a vector of @p owner. */
 static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_spec *encoding, dsgd_vector **e,
                                 const dsgd_encoding_at *at, dsgd_value x)
 {
-    dsgd_values *const values = owner->engine->values;
+    dsgd_values *const values = owner->engine->learning.values;
     const size_t k = at->piece;
     if (values == NULL)
         return DSGD_ZERO_VALUE;
@@ -129,7 +131,7 @@ static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, 
 {
     static const dsgd_codec mask = {.kind = DSGD_CODEC_MASK};
     static const double weights[] = {1, 1, -1};
-    dsgd_values *const values = of->owner->engine->values;
+    dsgd_values *const values = of->owner->engine->learning.values;
     const size_t k = added->piece;
     const dsgd_value used = dsgd_values_encode(values, added->where, k, &mask, x, sum);
     const dsgd_value parts[] = {of->residual->piece[k].value, x, used};
@@ -149,9 +151,9 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
     const bool selects = dsgd_encoding_kind_of(&encoded->encoding)->sparse;
     dsgd_vector *const first = added->of[0];
     const dsgd_value again =
-        selects ? dsgd_encoding_apply(&encoded->encoding, engine->values, &at, sum)
+        selects ? dsgd_encoding_apply(&encoded->encoding, engine->learning.values, &at, sum)
                 : encoded_value(first->owner, &encoded->encoding, &first->sum_residual, &at, sum);
-    dsgd_value_release(engine->values, sum);
+    dsgd_value_release(engine->learning.values, sum);
     for (size_t i = 0; i < added->n && selects && dsgd_encoding_feeds_back(&encoded->encoding); i++)
         give_back(added, added->of[i], added->x[i], again);
     return again;
@@ -191,7 +193,7 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spe
                                          .x = x,
                                          .encoded = encoded_by(w->engine, encoding),
                                          .encoding = *encoding,
-                                         .call = w->encodings++});
+                                         .call = w->clock.encodings++});
 }
 
 /* --- low rank --------------------------------------------------------------------------------- */
@@ -202,7 +204,8 @@ static dsgd_value matrix_value(dsgd_worker *w, const dsgd_update *update, size_t
 {
     const bool of_columns = update->codec == DSGD_CODEC_ORTHOGONAL && update->transposed;
     const dsgd_matrix_step step = {update->codec, update->rank, of_columns};
-    return dsgd_matrix_apply(&step, w->engine->values, dsgd_origin_of(w), k, x, z, otherwise);
+    return dsgd_matrix_apply(&step, w->engine->learning.values, dsgd_origin_of(w), k, x, z,
+                             otherwise);
 }
 
 static void project_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
@@ -274,13 +277,13 @@ void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_col
 {
     DSGD_OWN(self, y);
     dsgd_worker *const w = dsgd_worker_of(self);
-    const uint32_t call = w->encodings++;
+    const uint32_t call = w->clock.encodings++;
     DSGD_FOR_PIECES (k, y) {
         dsgd_piece_wait(y, k);
-        if (w->engine->values == NULL)
+        if (w->engine->learning.values == NULL)
             continue;
         const dsgd_encoding_at at = at_of(w->engine, dsgd_origin_of(w), k, call);
-        dsgd_vector_set(y, k, dsgd_matrix_start(w->engine->values, &at, (size_t)rank, of_columns),
-                        0);
+        dsgd_vector_set(
+            y, k, dsgd_matrix_start(w->engine->learning.values, &at, (size_t)rank, of_columns), 0);
     }
 }

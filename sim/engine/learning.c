@@ -24,13 +24,13 @@ static dsgd_stream stream_by(const dsgd_run_config *config, const dsgd_data *dat
 
 static dsgd_stream stream_of(const dsgd_engine *engine)
 {
-    return stream_by(engine->config, engine->data, engine->split);
+    return stream_by(engine->config, engine->learning.data, engine->learning.split);
 }
 
 int64_t dsgd_own_batch(dsgd_node *self)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    if (engine->split == NULL)
+    if (engine->learning.split == NULL)
         return 0;
     const dsgd_stream stream = stream_of(engine);
     return dsgd_stream_batch(&stream, (uint32_t)self->rank, (uint64_t)self->step);
@@ -39,7 +39,7 @@ int64_t dsgd_own_batch(dsgd_node *self)
 int64_t dsgd_own_batches(dsgd_node *self)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    if (engine->split == NULL)
+    if (engine->learning.split == NULL)
         return 1;
     const dsgd_stream stream = stream_of(engine);
     return dsgd_stream_batches(&stream, (uint32_t)self->rank);
@@ -52,10 +52,10 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
     const dsgd_run_config *const config = engine->config;
     const dsgd_learning *const learning = config->learning;
     dsgd_values_config values = {
-        .problem = {.network = &engine->network,
-                    .data = engine->data,
-                    .n_pieces = engine->n_pieces,
-                    .piece_begin = engine->piece_begin,
+        .problem = {.network = &engine->learning.network,
+                    .data = engine->learning.data,
+                    .n_pieces = engine->layout.n_pieces,
+                    .piece_begin = engine->learning.piece_begin,
                     .update = dsgd_optimizer_resolved(&learning->optimizer)},
         .stream = stream_of(engine),
         .n_threads = config->threads,
@@ -64,7 +64,8 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
         .computed = config->progress == NULL ? NULL : &config->progress->computed,
     };
     const bool in_double = learning->precision == DSGD_PRECISION_DOUBLE;
-    DSGD_TRY(dsgd_values_open_where(&values, config->numerics, in_double, &engine->values, error));
+    DSGD_TRY(dsgd_values_open_where(&values, config->numerics, in_double, &engine->learning.values,
+                                    error));
     engine->result->device = values.device->name;
     if (config->record == NULL)
         return DSGD_OK;
@@ -76,8 +77,8 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
                                        .in_double = in_double,
                                        .n_servers = engine->n_servers,
                                        .about = config->record_about};
-    const dsgd_status opened = dsgd_recorder_open(&record, &engine->recorder, error);
-    dsgd_values_record(engine->values, engine->recorder);
+    const dsgd_status opened = dsgd_recorder_open(&record, &engine->learning.recorder, error);
+    dsgd_values_record(engine->learning.values, engine->learning.recorder);
     return opened;
 }
 
@@ -165,33 +166,35 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
     const bool computes = dsgd_learns(config) || config->record != NULL;
     if (!computes && !dsgd_imbalance_reads_samples(engine->imbalance))
         return DSGD_OK;
-    DSGD_TRY(load_learning(config->learning, config->seed, false, &engine->data, &engine->network,
-                           error));
-    DSGD_TRY(split_samples(config, engine->data, &engine->network, &engine->split, error));
+    DSGD_TRY(load_learning(config->learning, config->seed, false, &engine->learning.data,
+                           &engine->learning.network, error));
+    DSGD_TRY(split_samples(config, engine->learning.data, &engine->learning.network,
+                           &engine->learning.split, error));
     if (dsgd_imbalance_reads_samples(engine->imbalance)) {
         const dsgd_stream stream = stream_of(engine);
-        engine->sampler = dsgd_sampler_new(&stream);
+        engine->learning.sampler = dsgd_sampler_new(&stream);
     }
     if (!computes) /* the imbalance needs only the samples' lengths */
         return DSGD_OK;
     /* The reduced model's parameters are cut at the same fractions as the workload's bytes. */
-    const size_t n = engine->n_pieces;
+    const size_t n = engine->layout.n_pieces;
     double before = 0;
-    engine->piece_begin = dsgd_run_alloc(engine, (n + 1) * sizeof *engine->piece_begin);
+    engine->learning.piece_begin =
+        dsgd_run_alloc(engine, (n + 1) * sizeof *engine->learning.piece_begin);
     for (size_t k = 0; k < n; k++) {
-        before += engine->piece_bytes[k];
-        engine->piece_begin[k + 1] =
-            (size_t)llround(before / engine->bytes * (double)engine->network.n_params);
+        before += engine->layout.piece_bytes[k];
+        engine->learning.piece_begin[k + 1] = (size_t)llround(
+            before / engine->layout.bytes * (double)engine->learning.network.n_params);
     }
     return open_values(engine, error);
 }
 
 void dsgd_learning_close(dsgd_engine *engine)
 {
-    dsgd_values_close(engine->values);
-    dsgd_sampler_free(engine->sampler);
-    free(engine->split);
-    dsgd_data_close(engine->data);
+    dsgd_values_close(engine->learning.values);
+    dsgd_sampler_free(engine->learning.sampler);
+    free(engine->learning.split);
+    dsgd_data_close(engine->learning.data);
 }
 
 /* --- the models at time 0 --------------------------------------------------------------------- */
@@ -200,37 +203,40 @@ void dsgd_learning_begin(dsgd_engine *engine)
 {
     const uint64_t seed = engine->config->seed;
     double *x = NULL;
-    if (engine->values != NULL) {
-        x = dsgd_xcalloc(engine->network.n_params, sizeof *x);
-        dsgd_network_initial(&engine->network, seed, x);
+    if (engine->learning.values != NULL) {
+        x = dsgd_xcalloc(engine->learning.network.n_params, sizeof *x);
+        dsgd_network_initial(&engine->learning.network, seed, x);
     }
-    for (size_t k = 0; k < engine->n_pieces; k++) {
-        const dsgd_value value = dsgd_values_constant(engine->values, k, x);
+    for (size_t k = 0; k < engine->layout.n_pieces; k++) {
+        const dsgd_value value = dsgd_values_constant(engine->learning.values, k, x);
         for (int i = 0; i < engine->n_workers + engine->n_servers; i++)
-            dsgd_vector_set(engine->workers[i].model, k, dsgd_value_retain(value), 0);
-        dsgd_value_release(engine->values, value);
+            dsgd_vector_set(engine->workers[i].learner.model, k, dsgd_value_retain(value), 0);
+        dsgd_value_release(engine->learning.values, value);
     }
     free(x);
-    if (engine->values != NULL && engine->network.n_state > 0) {
-        double *const state = dsgd_xcalloc(engine->network.n_state, sizeof *state);
+    if (engine->learning.values != NULL && engine->learning.network.n_state > 0) {
+        double *const state = dsgd_xcalloc(engine->learning.network.n_state, sizeof *state);
         for (int w = 0; w < engine->n_workers; w++) {
-            dsgd_network_initial_state(&engine->network, seed, (uint32_t)w, state);
-            engine->workers[w].model_state = dsgd_values_state(engine->values, state);
+            dsgd_network_initial_state(&engine->learning.network, seed, (uint32_t)w, state);
+            engine->workers[w].learner.model_state =
+                dsgd_values_state(engine->learning.values, state);
         }
         free(state);
     }
     if (engine->config->prepare != NULL)
         engine->config->prepare(engine, engine->config->inspect_argument);
     for (int i = 0; i < engine->n_workers; i++)
-        dsgd_copy(&engine->workers[i].node, engine->workers[i].initial, engine->workers[i].model);
+        dsgd_copy(&engine->workers[i].node, engine->workers[i].learner.initial,
+                  engine->workers[i].learner.model);
 }
 
 void dsgd_learning_end(dsgd_engine *engine)
 {
     dsgd_vectors_release(engine);
     for (int w = 0; w < engine->n_workers + engine->n_servers; w++)
-        for (size_t k = 0; k < engine->n_pieces; k++)
-            dsgd_value_release(engine->values, engine->workers[w].optimizer_state[k]);
+        for (size_t k = 0; k < engine->layout.n_pieces; k++)
+            dsgd_value_release(engine->learning.values,
+                               engine->workers[w].learner.optimizer_state[k]);
 }
 
 /* --- evaluations ------------------------------------------------------------------------------ */
@@ -250,15 +256,17 @@ static int copy_output(const dsgd_engine *engine, dsgd_value *values)
     if (engine->config->algorithm->output == DSGD_OUTPUT_WORKERS)
         return 0;
     if (n_servers > 0 && !engine->config->algorithm->whole_servers) {
-        for (size_t k = 0; k < engine->n_pieces; k++)
-            values[k] = dsgd_server_of(engine, k)->model->piece[k].value;
+        for (size_t k = 0; k < engine->layout.n_pieces; k++)
+            values[k] = dsgd_server_of(engine, k)->learner.model->piece[k].value;
         return 1;
     }
     for (int s = 0; s < n_servers; s++)
-        values = copy_pieces(engine->workers[p + s].model, values);
+        values = copy_pieces(engine->workers[p + s].learner.model, values);
     for (int w = 0; w < p && n_servers == 0; w++) { /* before its first use it is the model */
         const dsgd_worker *const worker = &engine->workers[w];
-        values = copy_pieces(worker->shared == NULL ? worker->model : worker->shared, values);
+        values = copy_pieces(worker->learner.shared == NULL ? worker->learner.model
+                                                            : worker->learner.shared,
+                             values);
     }
     return n_servers > 0 ? n_servers : p;
 }
@@ -266,42 +274,42 @@ static int copy_output(const dsgd_engine *engine, dsgd_value *values)
 double dsgd_evaluate_now(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
-    const size_t n = engine->n_pieces;
+    const size_t n = engine->layout.n_pieces;
     const size_t p = (size_t)engine->n_workers;
     dsgd_value *models = dsgd_xcalloc(n * (2 * p + (size_t)engine->n_servers), sizeof *models);
     dsgd_value *states = dsgd_xcalloc(p, sizeof *states);
     size_t here = 0; /* workers, whose models count; all where none is there */
     for (size_t i = 0; i < 2 * p && (i < p || here == 0); i++) {
         const dsgd_worker *const w = &engine->workers[i % p];
-        if (i < p && w->presence != DSGD_HERE)
+        if (i < p && w->presence.state != DSGD_HERE)
             continue;
-        copy_pieces(w->model, models + here * n);
-        states[here++] = w->model_state;
+        copy_pieces(w->learner.model, models + here * n);
+        states[here++] = w->learner.model_state;
     }
     const uint32_t m = (uint32_t)copy_output(engine, models + here * n);
     result->points = dsgd_xrealloc(result->points, result->n_points + 1, sizeof *result->points);
     dsgd_point *const point = &result->points[result->n_points++];
-    *point = (dsgd_point){.virtual_s = dsgd_time_now_s(engine),
-                          .steps = (double)engine->steps_total / (double)p,
-                          .ticket =
-                              dsgd_values_evaluate_output(engine->values, here, m, models, states)};
-    dsgd_recorder_point(engine->recorder, point->virtual_s, point->steps);
+    *point = (dsgd_point){
+        .virtual_s = dsgd_time_now_s(engine),
+        .steps = (double)engine->progress.steps / (double)p,
+        .ticket = dsgd_values_evaluate_output(engine->learning.values, here, m, models, states)};
+    dsgd_recorder_point(engine->learning.recorder, point->virtual_s, point->steps);
     free(models);
     free(states);
     if (engine->config->until.accuracy <= 0)
         return NAN;
-    return dsgd_values_result(engine->values, point->ticket).accuracy;
+    return dsgd_values_result(engine->learning.values, point->ticket).accuracy;
 }
 
 double dsgd_evaluate_if_due(dsgd_engine *engine)
 {
-    if (engine->values == NULL)
+    if (engine->learning.values == NULL)
         return -INFINITY;
     const double every = engine->config->learning->evaluate.every;
-    if (every < 0 && engine->steps_total % engine->n_workers == 0)
-        dsgd_values_flush(engine->values);
+    if (every < 0 && engine->progress.steps % engine->n_workers == 0)
+        dsgd_values_flush(engine->learning.values);
     const double due = (double)engine->result->n_points * every * engine->n_workers;
-    const bool is_due = every > 0 && (double)engine->steps_total >= dsgd_ceil(due);
+    const bool is_due = every > 0 && (double)engine->progress.steps >= dsgd_ceil(due);
     return is_due ? dsgd_evaluate_now(engine) : -INFINITY;
 }
 
@@ -317,20 +325,22 @@ static bool same_values(const dsgd_value *a, const dsgd_value *b, size_t n)
  */
 static void find_local(dsgd_engine *engine)
 {
-    const size_t stride = engine->n_pieces + 1;
+    const size_t stride = engine->layout.n_pieces + 1;
     const size_t p = (size_t)engine->n_workers;
     dsgd_value *const models = dsgd_run_alloc(engine, p * stride * sizeof *models);
-    engine->local.models = models;
-    engine->local.of_worker = dsgd_run_alloc(engine, p * sizeof *engine->local.of_worker);
+    engine->learning.local.models = models;
+    engine->learning.local.of_worker =
+        dsgd_run_alloc(engine, p * sizeof *engine->learning.local.of_worker);
     for (size_t w = 0, i = 0; w < p; w++, i = 0) {
-        dsgd_value *const own = models + engine->local.n * stride;
-        *copy_pieces(engine->workers[w].model, own) = engine->workers[w].model_state;
+        dsgd_value *const own = models + engine->learning.local.n * stride;
+        *copy_pieces(engine->workers[w].learner.model, own) =
+            engine->workers[w].learner.model_state;
         while (!same_values(models + i * stride, own, stride))
             i++;
-        engine->local.of_worker[w] = i;
-        engine->local.n += i == engine->local.n;
+        engine->learning.local.of_worker[w] = i;
+        engine->learning.local.n += i == engine->learning.local.n;
     }
-    for (size_t k = 0; k < engine->local.n * stride; k++)
+    for (size_t k = 0; k < engine->learning.local.n * stride; k++)
         dsgd_value_retain(models[k]);
 }
 
@@ -344,39 +354,42 @@ enum { LEAST_ON_PART = 32 };
 static uint32_t local_parts(const dsgd_engine *engine)
 {
     const double margin = engine->config->learning->evaluate.local_margin / 1.96;
-    const double n_samples = engine->data->test.n;
-    double *const c = dsgd_xcalloc(engine->local.n, sizeof *c);
+    const double n_samples = engine->learning.data->test.n;
+    double *const c = dsgd_xcalloc(engine->learning.local.n, sizeof *c);
     double squares = 0;
     for (int w = 0; w < engine->n_workers; w++)
-        c[engine->local.of_worker[w]] += 1.0 / engine->n_workers;
-    for (size_t i = 0; i < engine->local.n; i++)
+        c[engine->learning.local.of_worker[w]] += 1.0 / engine->n_workers;
+    for (size_t i = 0; i < engine->learning.local.n; i++)
         squares += c[i] * c[i];
     free(c);
-    const double most = fmin(n_samples, (double)engine->local.n / LEAST_ON_PART);
+    const double most = fmin(n_samples, (double)engine->learning.local.n / LEAST_ON_PART);
     return (uint32_t)fmax(1, fmin(most, n_samples * 4 * margin * margin / squares));
 }
 
 static size_t evaluate_own(dsgd_engine *engine, size_t i, uint32_t part, uint32_t n_parts)
 {
-    const dsgd_value *const x = engine->local.models + i * (engine->n_pieces + 1);
-    return dsgd_values_evaluate_part(engine->values, x, x[engine->n_pieces], part, n_parts);
+    const dsgd_value *const x = engine->learning.local.models + i * (engine->layout.n_pieces + 1);
+    return dsgd_values_evaluate_part(engine->learning.values, x, x[engine->layout.n_pieces], part,
+                                     n_parts);
 }
 
 /** Each different model on a part of the test set, and each part with as many of them. */
 static void evaluate_local(dsgd_engine *engine)
 {
     find_local(engine);
-    const uint32_t n_parts = engine->local.n_parts = local_parts(engine);
-    engine->local.tickets = dsgd_run_alloc(engine, engine->local.n * sizeof *engine->local.tickets);
-    for (size_t i = 0; i < engine->local.n; i++)
-        engine->local.tickets[i] = evaluate_own(engine, i, (uint32_t)(i % n_parts), n_parts);
+    const uint32_t n_parts = engine->learning.local.n_parts = local_parts(engine);
+    engine->learning.local.tickets =
+        dsgd_run_alloc(engine, engine->learning.local.n * sizeof *engine->learning.local.tickets);
+    for (size_t i = 0; i < engine->learning.local.n; i++)
+        engine->learning.local.tickets[i] =
+            evaluate_own(engine, i, (uint32_t)(i % n_parts), n_parts);
 }
 
 void dsgd_evaluate_last(dsgd_engine *engine)
 {
     const dsgd_run_result *const result = engine->result;
     const bool evaluated = result->n_points > 0 && result->points[result->n_points - 1].virtual_s ==
-                                                       result->virtual_s + engine->away_s;
+                                                       result->virtual_s + engine->failures.away_s;
     if (!evaluated && engine->config->learning->evaluate.every >= 0)
         dsgd_evaluate_now(engine);
     if (engine->config->learning->evaluate.local && dsgd_learns(engine->config))
@@ -403,8 +416,8 @@ static int lowest_first(const void *a, const void *b)
  */
 static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
 {
-    const size_t n = engine->local.n;
-    const size_t n_parts = engine->local.n_parts;
+    const size_t n = engine->learning.local.n;
+    const size_t n_parts = engine->learning.local.n_parts;
     const size_t n_last = (size_t)ceil(sqrt((double)n));
     double least = INFINITY;
     if (n_parts == 1) {
@@ -422,9 +435,11 @@ static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
     }
     qsort(models, n, sizeof *models, lowest_first);
     for (size_t k = 0; k < n_last; k++)
-        engine->local.tickets[k] = evaluate_own(engine, models[k].i, 0, 1);
+        engine->learning.local.tickets[k] = evaluate_own(engine, models[k].i, 0, 1);
     for (size_t k = 0; k < n_last; k++)
-        least = fmin(least, dsgd_values_result(engine->values, engine->local.tickets[k]).accuracy);
+        least = fmin(least,
+                     dsgd_values_result(engine->learning.values, engine->learning.local.tickets[k])
+                         .accuracy);
     free(sum);
     free(models);
     return least;
@@ -433,40 +448,41 @@ static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
 static void sum_up_local(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
-    const size_t n = engine->local.n;
+    const size_t n = engine->learning.local.n;
     if (n == 0)
         return;
     const double p = engine->n_workers;
     dsgd_evaluation *const at = dsgd_xcalloc(n, sizeof *at);
     for (size_t i = 0; i < n; i++)
-        at[i] = dsgd_values_result(engine->values, engine->local.tickets[i]);
+        at[i] = dsgd_values_result(engine->learning.values, engine->learning.local.tickets[i]);
     result->local_loss = result->local_accuracy = 0;
     for (int w = 0; w < engine->n_workers; w++) {
-        result->local_loss += at[engine->local.of_worker[w]].loss / p;
-        result->local_accuracy += at[engine->local.of_worker[w]].accuracy / p;
+        result->local_loss += at[engine->learning.local.of_worker[w]].loss / p;
+        result->local_accuracy += at[engine->learning.local.of_worker[w]].accuracy / p;
     }
     result->local_accuracy_min = isnan(result->local_accuracy) ? NAN : least_accuracy(engine, at);
     free(at);
-    for (size_t k = 0; k < n * (engine->n_pieces + 1); k++)
-        dsgd_value_release(engine->values, engine->local.models[k]);
+    for (size_t k = 0; k < n * (engine->layout.n_pieces + 1); k++)
+        dsgd_value_release(engine->learning.values, engine->learning.local.models[k]);
 }
 
 void dsgd_sum_up_learning(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
-    dsgd_values_record(engine->values, NULL);
+    dsgd_values_record(engine->learning.values, NULL);
     if (!dsgd_learns(engine->config)) {
         result->n_points = 0;
         return;
     }
     for (size_t i = 0; i < result->n_points; i++)
-        result->points[i].at = dsgd_values_result(engine->values, result->points[i].ticket);
+        result->points[i].at =
+            dsgd_values_result(engine->learning.values, result->points[i].ticket);
     sum_up_local(engine);
-    const dsgd_divergence divergence = dsgd_values_divergence(engine->values);
+    const dsgd_divergence divergence = dsgd_values_divergence(engine->learning.values);
     if (divergence.happened && result->outcome == DSGD_RUN_OK) {
         result->outcome = DSGD_RUN_DIVERGED;
         dsgd_fail(&result->why, DSGD_OK, "a number was no longer finite at step %llu of worker %u",
                   (unsigned long long)divergence.where.step, divergence.where.worker);
     }
-    result->numerics = dsgd_values_stats_get(engine->values);
+    result->numerics = dsgd_values_stats_get(engine->learning.values);
 }

@@ -10,7 +10,7 @@
 /** The run has ended. Returns only where it is continued (waiting.c). */
 static void stay(dsgd_worker *w)
 {
-    while (!w->engine->continued)
+    while (!w->engine->watch.continued)
         dsgd_work_sleep(w);
 }
 
@@ -21,12 +21,12 @@ static void report_progress(const dsgd_engine *engine, double samples)
     dsgd_progress *const progress = engine->config->progress;
     if (progress == NULL)
         return;
-    const double by_steps = (double)engine->steps_total / (double)engine->steps_bound;
+    const double by_steps = (double)engine->progress.steps / (double)engine->progress.bound;
     const double by_time = until->seconds > 0 ? dsgd_time_now_s(engine) / until->seconds : 0;
     const double by_samples = until->samples > 0 ? samples / until->samples : 0;
     atomic_store_explicit(&progress->share, fmax(by_steps, fmax(by_time, by_samples)),
                           memory_order_relaxed);
-    atomic_store_explicit(&progress->steps, (double)engine->steps_total / engine->n_workers,
+    atomic_store_explicit(&progress->steps, (double)engine->progress.steps / engine->n_workers,
                           memory_order_relaxed);
 }
 
@@ -40,23 +40,23 @@ static void count_step(dsgd_worker *w)
     const bool counts = !engine->finished; /* another worker may have ended the run just now */
     if (!counts)
         stay(w);
-    w->steps_done++;
-    w->calls = 0;
+    w->clock.steps++;
+    w->waits.calls = 0;
     dsgd_moved(engine);
     if (!counts)
         return;
-    engine->steps_total++;
-    engine->whole_steps += w->computation.share;
+    engine->progress.steps++;
+    engine->progress.whole_steps += w->gpu.computation.share;
     const double accuracy = dsgd_evaluate_if_due(engine);
     if (until->accuracy > 0 && !(accuracy < until->accuracy)) /* one that is NAN stays so */
         dsgd_finish(engine);
-    const double samples = engine->whole_steps * engine->config->workload->samples;
+    const double samples = engine->progress.whole_steps * engine->config->workload->samples;
     report_progress(engine, samples);
-    if (engine->steps_total >= engine->steps_bound ||
+    if (engine->progress.steps >= engine->progress.bound ||
         (until->samples > 0 && samples >= until->samples * (1 - rounding)))
         dsgd_finish(engine);
-    if (engine->failing != NULL && !engine->finished)
-        dsgd_failing_step(engine);
+    if (engine->failures.state != NULL && !engine->finished)
+        dsgd_failures_of_run_step(engine);
     if (engine->finished)
         stay(w);
 }
@@ -65,53 +65,54 @@ static void count_step(dsgd_worker *w)
 static bool is_to_stop(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
-    if (dsgd_now_s() >= w->dies_s && !engine->continued) {
+    if (dsgd_now_s() >= w->presence.dies_s && !engine->watch.continued) {
         dsgd_sleep(0); /* what it has begun at this instant begins */
-        w->stopped = true;
+        w->clock.stopped = true;
     }
-    return w->stopped || (engine->most_steps > 0 && w->steps_done >= engine->most_steps);
+    return w->clock.stopped ||
+           (engine->progress.most_steps > 0 && w->clock.steps >= engine->progress.most_steps);
 }
 
 bool dsgd_next_step(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_computation_wait(w);
-    const bool follows = w->engine->by_quorum && w->presence != DSGD_HERE;
-    const bool fails = w->presence != DSGD_HERE && !follows;
+    const bool follows = w->engine->failures.by_quorum && w->presence.state != DSGD_HERE;
+    const bool fails = w->presence.state != DSGD_HERE && !follows;
     if (follows)
-        dsgd_follow_others(w);
-    if (fails && !dsgd_come_back(w)) {
-        w->may_return = true;
+        dsgd_quorum_follow(w);
+    if (fails && !dsgd_rejoin(w)) {
+        w->clock.may_return = true;
         return false;
     }
-    if (w->cancelled || (fails && self->step >= 0)) { /* it begins anew */
-        w->cancelled = false;
-        w->n_cancelled++;
+    if (w->gpu.cancelled || (fails && self->step >= 0)) { /* it begins anew */
+        w->gpu.cancelled = false;
+        w->gpu.n_cancelled++;
         if (w->engine->finished)
             stay(w);
-        w->may_return = is_to_stop(w);
-        return !w->may_return;
+        w->clock.may_return = is_to_stop(w);
+        return !w->clock.may_return;
     }
     const bool counts = self->step >= 0 && !follows;
     if (counts) {
-        w->exposed_s += dsgd_now_s() - w->computation.end_s;
+        w->clock.exposed_s += dsgd_now_s() - w->gpu.computation.end_s;
         count_step(w);
     }
-    w->in_barrier = counts;
+    w->clock.in_barrier = counts;
     if (w->engine->config->exchange.barrier)
         dsgd_barrier(self);
-    w->in_barrier = false;
-    const double step_s = dsgd_now_s() - w->step_since_s;
+    w->clock.in_barrier = false;
+    const double step_s = dsgd_now_s() - w->clock.since_s;
     if (counts)
         dsgd_count_step_time(w->engine, step_s);
-    w->step_squares_s2 += counts ? step_s * step_s : 0;
-    w->step_since_s = dsgd_now_s();
+    w->clock.squares_s2 += counts ? step_s * step_s : 0;
+    w->clock.since_s = dsgd_now_s();
     self->step++;
-    dsgd_lead_others(w);
+    dsgd_quorum_lead(w);
     dsgd_timeline_step(w);
-    w->draws = w->shared_draws = w->encodings = 0;
-    w->may_return = is_to_stop(w);
-    return !w->may_return;
+    w->clock.draws = w->clock.shared_draws = w->clock.encodings = 0;
+    w->clock.may_return = is_to_stop(w);
+    return !w->clock.may_return;
 }
 
 /** Turns of a worker without a step or computation of any: before the end, and after it. */
@@ -124,14 +125,14 @@ enum { MOST_IDLE_TURNS = 10000, MOST_LATE_TURNS = 1000 };
 static void rest_if_idle(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    if (engine->n_computing > 0 || w->idle_moves != engine->moves)
-        w->idle_turns = 0;
-    w->idle_moves = engine->moves;
-    if (++w->idle_turns <= (engine->continued ? MOST_LATE_TURNS : MOST_IDLE_TURNS))
+    if (engine->computations.n_computing > 0 || w->clock.idle_moves != engine->progress.moves)
+        w->clock.idle_turns = 0;
+    w->clock.idle_moves = engine->progress.moves;
+    if (++w->clock.idle_turns <= (engine->watch.continued ? MOST_LATE_TURNS : MOST_IDLE_TURNS))
         return;
-    engine->n_resting++;
+    engine->progress.n_resting++;
     dsgd_work_sleep(w);
-    engine->n_resting--;
+    engine->progress.n_resting--;
 }
 
 bool dsgd_next_turn(dsgd_node *self, int64_t local_steps)
@@ -140,23 +141,23 @@ bool dsgd_next_turn(dsgd_node *self, int64_t local_steps)
     static const dsgd_waiting turn = {"dsgd_next_turn", dsgd_lacks_nobody};
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &turn, NULL);
-    while (dsgd_local_steps(w, w->engine->n_pieces - 1) < local_steps)
+    while (dsgd_local_steps(w, w->engine->layout.n_pieces - 1) < local_steps)
         dsgd_work_sleep(w);
     rest_if_idle(w);
     dsgd_wait_end(w, wait);
-    while (w->presence != DSGD_HERE)
+    while (w->presence.state != DSGD_HERE)
         dsgd_work_sleep(w);
-    if (dsgd_now_s() < w->turn_s)
-        dsgd_sleep(w->turn_s - dsgd_now_s());
+    if (dsgd_now_s() < w->clock.turn_s)
+        dsgd_sleep(w->clock.turn_s - dsgd_now_s());
     dsgd_stay_if_stopped(w);
     dsgd_count_events(w->engine, 1);
-    w->turn_s = dsgd_now_s() + least_s;
-    return w->engine->n_working > 0;
+    w->clock.turn_s = dsgd_now_s() + least_s;
+    return w->engine->progress.n_working > 0;
 }
 
 bool dsgd_has_joined(dsgd_node *self)
 {
-    return dsgd_worker_of(self)->presence == DSGD_JOINS;
+    return dsgd_worker_of(self)->presence.state == DSGD_JOINS;
 }
 
 double dsgd_step_samples(dsgd_node *self)
@@ -177,7 +178,7 @@ uint64_t dsgd_random_below(dsgd_node *self, uint64_t n)
                           .purpose = DSGD_DRAW_ALGORITHM,
                           .worker = (uint32_t)self->rank,
                           .step = (uint32_t)self->step,
-                          .index = w->draws++};
+                          .index = w->clock.draws++};
     return dsgd_draw_below(at, n);
 }
 
@@ -188,7 +189,7 @@ uint64_t dsgd_shared_random_below(dsgd_node *self, uint64_t n)
                           .purpose = DSGD_DRAW_SHARED,
                           .worker = 2, /* partial.c draws as 0, communicators.c as 1 */
                           .step = (uint32_t)self->step,
-                          .index = w->shared_draws++};
+                          .index = w->clock.shared_draws++};
     return dsgd_draw_below(at, n);
 }
 

@@ -12,7 +12,7 @@
 static bool piece_ready(const dsgd_vector *x, size_t piece)
 {
     const dsgd_worker *const w = x->owner;
-    return x->whole->awaits != w->computation.number || piece < w->computation.ready;
+    return x->whole->awaits != w->gpu.computation.number || piece < w->gpu.computation.ready;
 }
 
 bool dsgd_vector_ready(const dsgd_vector *x)
@@ -35,7 +35,7 @@ void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece)
 
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, int64_t stamp)
 {
-    dsgd_value_release(engine->values, piece->value);
+    dsgd_value_release(engine->learning.values, piece->value);
     piece->value = value;
     piece->stamp = stamp;
     piece->encoded = NULL;
@@ -44,7 +44,7 @@ void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, in
 void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, int64_t stamp)
 {
     dsgd_piece_set(x->owner->engine, &x->piece[piece], value, stamp);
-    if (x->whole == x->owner->model)
+    if (x->whole == x->owner->learner.model)
         dsgd_ledger_enter(x->owner, (dsgd_ledger_entry){.kind = DSGD_ENTRY_MODEL}, value);
 }
 
@@ -57,7 +57,7 @@ void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, int64_t 
 dsgd_vector *dsgd_vector_new(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    const size_t n = w->engine->n_pieces;
+    const size_t n = w->engine->layout.n_pieces;
     dsgd_vector *x = dsgd_run_alloc(w->engine, sizeof *x + n * sizeof x->own[0]);
     x->history = dsgd_run_alloc(w->engine, n * sizeof x->history[0]);
     x->piece = x->own;
@@ -88,18 +88,19 @@ void *dsgd_memory_new(dsgd_node *self, size_t n, size_t size)
 dsgd_vector *dsgd_shared(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    if (w->shared == NULL) {
-        w->shared = dsgd_vector_new(self);
-        w->shared->on_host = true;
-        DSGD_FOR_PIECES (k, w->shared)
-            dsgd_vector_set(w->shared, k, dsgd_value_retain(w->initial->piece[k].value), 0);
+    if (w->learner.shared == NULL) {
+        w->learner.shared = dsgd_vector_new(self);
+        w->learner.shared->on_host = true;
+        DSGD_FOR_PIECES (k, w->learner.shared)
+            dsgd_vector_set(w->learner.shared, k,
+                            dsgd_value_retain(w->learner.initial->piece[k].value), 0);
     }
-    return w->shared;
+    return w->learner.shared;
 }
 
 dsgd_vector *dsgd_model(dsgd_node *self)
 {
-    return dsgd_worker_of(self)->model;
+    return dsgd_worker_of(self)->learner.model;
 }
 
 /* --- what waits for pieces -------------------------------------------------------------------- */
@@ -115,7 +116,7 @@ typedef struct dsgd_deferred {
 
 static void defer(dsgd_worker *w, dsgd_update update)
 {
-    dsgd_computation *const computation = &w->computation;
+    dsgd_computation *const computation = &w->gpu.computation;
     const size_t n = update.x->end;
     const bool keeps_x = dsgd_vector_ready(update.x);
     dsgd_deferred *const deferred =
@@ -136,7 +137,7 @@ void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update)
 {
     dsgd_require_same_pieces(update.x, update.y);
     const bool ready = dsgd_vector_ready(update.x) && dsgd_vector_ready(update.y);
-    const size_t first_unready = ready ? w->engine->n_pieces : w->computation.ready;
+    const size_t first_unready = ready ? w->engine->layout.n_pieces : w->gpu.computation.ready;
     DSGD_FOR_PIECES (k, update.y)
         if (k < first_unready)
             update.apply(w, &update, k, &update.x->piece[k]);
@@ -146,25 +147,25 @@ void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update)
 
 void dsgd_updates_apply(dsgd_worker *w, size_t before)
 {
-    const size_t ready = w->computation.ready;
-    for (dsgd_deferred *d = w->computation.first_deferred; d != NULL; d = d->next)
+    const size_t ready = w->gpu.computation.ready;
+    for (dsgd_deferred *d = w->gpu.computation.first_deferred; d != NULL; d = d->next)
         for (size_t k = dsgd_piece_from(d->update.y, before); k < ready && k < d->update.y->end;
              k += d->update.y->stride) {
             const dsgd_piece *const x = d->keeps_x ? &d->x[k] : &d->update.x->piece[k];
             d->update.apply(w, &d->update, k, x);
             if (d->keeps_x)
-                dsgd_value_release(w->engine->values, d->x[k].value);
+                dsgd_value_release(w->engine->learning.values, d->x[k].value);
         }
 }
 
 void dsgd_updates_forget(dsgd_worker *w)
 {
-    for (dsgd_deferred *d = w->computation.first_deferred, *next = NULL; d != NULL; d = next) {
+    for (dsgd_deferred *d = w->gpu.computation.first_deferred, *next = NULL; d != NULL; d = next) {
         next = d->next;
         dsgd_run_free(d);
     }
-    w->computation.first_deferred = NULL;
-    w->computation.end_of_deferred = &w->computation.first_deferred;
+    w->gpu.computation.first_deferred = NULL;
+    w->gpu.computation.end_of_deferred = &w->gpu.computation.first_deferred;
 }
 
 void dsgd_set_when_ready(dsgd_worker *w, dsgd_update update)
@@ -212,8 +213,8 @@ dsgd_value dsgd_combined(const dsgd_worker *w, size_t k, double a, dsgd_value x,
 {
     const dsgd_value operands[2] = {x, y};
     const double weights[2] = {a, b};
-    return dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 2, operands, weights,
-                               divisor);
+    return dsgd_values_combine(w->engine->learning.values, dsgd_origin_of(w), k, 2, operands,
+                               weights, divisor);
 }
 
 /** y[k] <- (a y[k] + b x) / divisor. */
@@ -222,7 +223,7 @@ static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
     const dsgd_value sum = dsgd_combined(w, k, update->a, update->y->piece[k].value, update->b,
                                          x->value, update->divisor);
     dsgd_vector_update(update->y, k, sum, dsgd_local_steps(w, k));
-    if (update->y->whole != w->model) /* no gradient */
+    if (update->y->whole != w->learner.model) /* no gradient */
         update->y->history[k] = sum_of_histories(update->y->history[k], update->x->history[k]);
 }
 
@@ -333,8 +334,9 @@ void dsgd_require_whole(const dsgd_vector *x, const char *verb)
 void dsgd_vector_read(dsgd_vector *x, double *elements)
 {
     dsgd_engine *const engine = x->owner->engine;
-    for (size_t k = 0; k < engine->n_pieces; k++)
-        dsgd_values_read(engine->values, k, x->piece[k].value, elements + engine->piece_begin[k]);
+    for (size_t k = 0; k < engine->layout.n_pieces; k++)
+        dsgd_values_read(engine->learning.values, k, x->piece[k].value,
+                         elements + engine->learning.piece_begin[k]);
 }
 
 void dsgd_vectors_release(dsgd_engine *engine)

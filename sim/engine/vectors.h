@@ -83,7 +83,7 @@ void dsgd_vector_read(dsgd_vector *x, double *elements);
 static inline double dsgd_encoded_bytes(const dsgd_engine *engine, const dsgd_encoded *encoded,
                                         size_t k)
 {
-    return encoded == NULL ? engine->piece_bytes[k] : encoded->bytes[k];
+    return encoded == NULL ? engine->layout.piece_bytes[k] : encoded->bytes[k];
 }
 
 /** Of `exchange: encoding`; NULL: vectors are sent as they are. */

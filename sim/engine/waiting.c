@@ -25,8 +25,8 @@
 static const dsgd_wait *watched_wait(const dsgd_worker *w)
 {
     for (int i = 0; i < DSGD_MAX_WAITS; i++)
-        if (w->waits[i].watched)
-            return &w->waits[i];
+        if (w->waits.of[i].watched)
+            return &w->waits.of[i];
     return NULL;
 }
 
@@ -42,22 +42,22 @@ int dsgd_waits_watch(dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers * DSGD_MAX_WAITS; i++) {
         dsgd_worker *const w = &engine->workers[i / DSGD_MAX_WAITS];
-        dsgd_wait *const wait = &w->waits[i % DSGD_MAX_WAITS];
-        if (w->stopped || wait->in == NULL)
+        dsgd_wait *const wait = &w->waits.of[i % DSGD_MAX_WAITS];
+        if (w->clock.stopped || wait->in == NULL)
             continue;
         wait->watched = true;
-        engine->n_watched++;
+        engine->watch.n++;
     }
-    return engine->n_watched;
+    return engine->watch.n;
 }
 
 enum { MOST_CALLS = 100000 }; /* of work() without a step */
 
 void dsgd_stay_if_endless(dsgd_worker *w)
 {
-    if (!w->engine->continued || dsgd_actor_self() != w->work_actor)
+    if (!w->engine->watch.continued || dsgd_actor_self() != w->clock.work_actor)
         return;
-    for (w->calls++; w->calls > MOST_CALLS;)
+    for (w->waits.calls++; w->waits.calls > MOST_CALLS;)
         dsgd_semaphore_wait(w->engine->never_semaphore);
 }
 
@@ -71,28 +71,28 @@ enum { LEAST_STEPS = 1000 }; /* twice the local steps of the longest rounds in u
 
 void dsgd_waits_continue(dsgd_engine *engine)
 {
-    engine->counted = engine->result;
-    engine->computed = engine->values;
+    engine->watch.counted = engine->result;
+    engine->watch.computed = engine->learning.values;
     engine->result = dsgd_run_alloc(engine, sizeof *engine->result);
-    engine->values = NULL;
+    engine->learning.values = NULL;
     int64_t most = 0;
     for (int i = 0; i < engine->n_workers; i++)
-        if (engine->workers[i].steps_done > most)
-            most = engine->workers[i].steps_done;
-    engine->most_steps = most >= LEAST_STEPS / 2 ? 2 * (most + 1) : LEAST_STEPS;
-    engine->continued = true;
-    engine->watch_semaphore = dsgd_semaphore_new();
+        if (engine->workers[i].clock.steps > most)
+            most = engine->workers[i].clock.steps;
+    engine->progress.most_steps = most >= LEAST_STEPS / 2 ? 2 * (most + 1) : LEAST_STEPS;
+    engine->watch.continued = true;
+    engine->watch.none_left = dsgd_semaphore_new();
     for (int i = 0; i < engine->n_workers; i++)
         dsgd_work_wake(&engine->workers[i]);
-    dsgd_semaphore_wait_for(engine->watch_semaphore, until_nothing_moves_s);
+    dsgd_semaphore_wait_for(engine->watch.none_left, until_nothing_moves_s);
 }
 
 void dsgd_waits_end(dsgd_engine *engine)
 {
     free(engine->result->ages.share);
     free(engine->result->gradient_ages.share);
-    engine->result = engine->counted;
-    engine->values = engine->computed;
+    engine->result = engine->watch.counted;
+    engine->learning.values = engine->watch.computed;
 }
 
 /* --- the report ------------------------------------------------------------------------------- */
@@ -166,8 +166,8 @@ static void tell_who_waits_not(const dsgd_engine *engine, const part_in_hang *pa
         first = more > 0 ? host : first;
     }
     const dsgd_worker *const w = &engine->workers[first];
-    if (!alone || parts[first].waited_for_by < 2 || watched_wait(w) != NULL || w->stopped ||
-        w->left_early)
+    if (!alone || parts[first].waited_for_by < 2 || watched_wait(w) != NULL || w->clock.stopped ||
+        w->clock.left_early)
         return;
     const bool server = first >= engine->n_workers;
     dsgd_append(text, "%s %d waits for nobody, but %d wait for it; ", server ? "server" : "worker",

@@ -69,18 +69,19 @@ struct dsgd_analytic {
 
 static struct dsgd_analytic *state_of(dsgd_engine *engine)
 {
-    if (engine->analytic != NULL)
-        return engine->analytic;
+    if (engine->exchanges.analytic != NULL)
+        return engine->exchanges.analytic;
     const size_t n = (size_t)engine->n_workers;
-    struct dsgd_analytic *const state = engine->analytic = dsgd_run_alloc(engine, sizeof *state);
+    struct dsgd_analytic *const state = engine->exchanges.analytic =
+        dsgd_run_alloc(engine, sizeof *state);
     /* A channel of each host, and no servers. Of groups no two hosts share a NIC. */
     if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES &&
-        engine->n_channels == (size_t)engine->n_lanes && !engine->inner_on_wires &&
+        engine->layout.n_channels == (size_t)engine->layout.n_lanes && !engine->hybrid.on_wires &&
         engine->config->failures.links.n == 0)
-        state->paths =
-            dsgd_paths_new(engine->config->platform,
-                           engine->replica == NULL ? engine->n_workers : dsgd_n_hosts(engine));
-    if (engine->replica != NULL && state->paths != NULL && state->paths->per_nic > 1)
+        state->paths = dsgd_paths_new(engine->config->platform, engine->hybrid.replica == NULL
+                                                                    ? engine->n_workers
+                                                                    : dsgd_n_hosts(engine));
+    if (engine->hybrid.replica != NULL && state->paths != NULL && state->paths->per_nic > 1)
         state->paths = NULL;
     state->rank = dsgd_run_alloc(engine, n * sizeof *state->rank);
     state->host = dsgd_run_alloc(engine, n * sizeof *state->host);
@@ -135,7 +136,7 @@ static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
 static bool is_known(dsgd_engine *engine, const dsgd_plan *plan)
 {
     return dsgd_is_contention_free(engine) && !engine->config->exchange.every_message &&
-           is_apart(engine->analytic, plan);
+           is_apart(engine->exchanges.analytic, plan);
 }
 
 bool dsgd_collective_is_analytic(dsgd_engine *engine, const dsgd_plan *plan)
@@ -146,7 +147,7 @@ bool dsgd_collective_is_analytic(dsgd_engine *engine, const dsgd_plan *plan)
 
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes)
 {
-    return dsgd_path_s(engine->analytic->paths, from, to, bytes);
+    return dsgd_path_s(engine->exchanges.analytic->paths, from, to, bytes);
 }
 
 /* --- a pass ----------------------------------------------------------------------------------- */
@@ -162,15 +163,15 @@ typedef struct part {
 static void find_members(const dsgd_engine *engine, const dsgd_schedule *s)
 {
     for (int i = 0; i < s->plan.n; i++) {
-        engine->analytic->rank[i] = s->member[i].rank;
-        engine->analytic->host[i] =
+        engine->exchanges.analytic->rank[i] = s->member[i].rank;
+        engine->exchanges.analytic->host[i] =
             s->lane == 0 ? s->member[i].rank : dsgd_cluster_host(s->member[i].rank, s->lane);
     }
 }
 
 static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int member)
 {
-    const struct dsgd_analytic *const state = engine->analytic;
+    const struct dsgd_analytic *const state = engine->exchanges.analytic;
     const int host = state->host[member];
     const double here_s = state->at_s[member];
     part p = {here_s, here_s, 0};
@@ -203,7 +204,8 @@ typedef struct turn {
 
 static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
-    const int *const rank = t->engine->analytic->rank, *const host = t->engine->analytic->host;
+    const int *const rank = t->engine->exchanges.analytic->rank, *const host = t->engine->exchanges
+                                                                                   .analytic->host;
     const double end_s = t->engine->result->virtual_s; /* 0: before the end of the run */
     if (p.done_s < INFINITY)
         t->last_s = dsgd_greater(t->last_s, p.done_s);
@@ -221,7 +223,7 @@ static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
 /** Ends a member's part. */
 static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
-    t->engine->analytic->next_s[member] = p.done_s;
+    t->engine->exchanges.analytic->next_s[member] = p.done_s;
     if (t->counts)
         count_part(t, phase, member, p);
 }
@@ -229,7 +231,7 @@ static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p
 /** All exchange in pairs. Reductions cost all workers alike. */
 static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bit)
 {
-    const struct dsgd_analytic *const state = t->engine->analytic;
+    const struct dsgd_analytic *const state = t->engine->exchanges.analytic;
     dsgd_phase phase = dsgd_plan_phase(plan, round, 0);
     const double cost_s = dsgd_phase_cost_s(&t->engine->workers[0], &phase);
     for (int i = 0; i < plan->n; i++) {
@@ -251,7 +253,7 @@ static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bi
 /** The same of any round. */
 static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
 {
-    const struct dsgd_analytic *const state = t->engine->analytic;
+    const struct dsgd_analytic *const state = t->engine->exchanges.analytic;
     dsgd_phase any = {0};
     for (int i = 0; i < plan->n; i++) {
         const dsgd_phase phase = dsgd_plan_phase(plan, round, i);
@@ -286,13 +288,13 @@ static void end_streams(dsgd_schedule *s, double at_s)
 /** All have arrived: what no other traffic meets is known, else one stream per NIC is sent. */
 static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
 {
-    struct dsgd_analytic *const state = engine->analytic;
+    struct dsgd_analytic *const state = engine->exchanges.analytic;
     const dsgd_platform *const platform = engine->config->platform;
     find_members(engine, s);
     if (state->nodes == NULL)
-        state->nodes =
-            dsgd_nodes_new(platform, dsgd_cluster_places(),
-                           engine->replica == NULL ? engine->n_workers : dsgd_n_hosts(engine));
+        state->nodes = dsgd_nodes_new(platform, dsgd_cluster_places(),
+                                      engine->hybrid.replica == NULL ? engine->n_workers
+                                                                     : dsgd_n_hosts(engine));
     const dsgd_nccl_shape shape = dsgd_nodes_shape(state->nodes, state->host, s->plan.n);
     const dsgd_nccl_call calls[] = {[DSGD_REDUCE_SCATTER] = DSGD_NCCL_SHARES,
                                     [DSGD_ALLGATHER] = DSGD_NCCL_SHARES,
@@ -378,8 +380,9 @@ static void count_streams(turn *t, const dsgd_schedule *s)
         if (m->to >= 0)
             dsgd_count_carried(t->engine, host, dsgd_cluster_host(m->to, s->lane),
                                s->nccl.nic_bytes);
-        if (dsgd_platform_same_island(t->engine->config->platform, t->engine->carriers[host].place,
-                                      t->engine->carriers[next_host].place))
+        if (dsgd_platform_same_island(t->engine->config->platform,
+                                      t->engine->accounts.carriers[host].place,
+                                      t->engine->accounts.carriers[next_host].place))
             dsgd_count_carried(t->engine, host, next_host, s->nccl.gpu_bytes);
         dsgd_count_communication_by(w, s->nccl.since_s, s->nccl.end_s + decoding_s(w, &s->plan));
     }
@@ -392,7 +395,7 @@ static void count_streams(turn *t, const dsgd_schedule *s)
  */
 static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, double until_s)
 {
-    struct dsgd_analytic *const state = engine->analytic;
+    struct dsgd_analytic *const state = engine->exchanges.analytic;
     turn t = {engine, counts, until_s, 0, 0};
     if (s->plan.how == DSGD_COLLECTIVE_NCCL) {
         count_streams(&t, s);
@@ -419,7 +422,7 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
 /** Counts and frees those at whose turn all members have ended. */
 static void count_ended(dsgd_engine *engine)
 {
-    struct dsgd_analytic *const state = engine->analytic;
+    struct dsgd_analytic *const state = engine->exchanges.analytic;
     for (dsgd_schedule *s;
          (s = TAILQ_FIRST(&state->complete)) != NULL && s->n_ended == s->plan.n;) {
         if (!s->counted) {
@@ -435,7 +438,7 @@ static void count_ended(dsgd_engine *engine)
 
 double dsgd_end_of_analytic_collectives_s(dsgd_engine *engine, double until_s)
 {
-    const struct dsgd_analytic *const state = engine->analytic;
+    const struct dsgd_analytic *const state = engine->exchanges.analytic;
     double last_s = 0;
     if (state == NULL)
         return last_s;
@@ -447,7 +450,7 @@ double dsgd_end_of_analytic_collectives_s(dsgd_engine *engine, double until_s)
                 last_s = dsgd_greater(last_s, follow(engine, s, true, until_s + same_instant_s));
             }
     for (int i = 0; i < engine->n_workers; i++)
-        while (engine->workers[i].n_uncounted > 0)
+        while (engine->workers[i].accounts.n_uncounted > 0)
             dsgd_count_later_end(&engine->workers[i]);
     return last_s;
 }
@@ -474,7 +477,7 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan, i
 /** All have arrived: tells each when it ends. */
 static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
 {
-    struct dsgd_analytic *const state = engine->analytic;
+    struct dsgd_analytic *const state = engine->exchanges.analytic;
     TAILQ_REMOVE(&state->gathering, s, in);
     TAILQ_INSERT_TAIL(&state->complete, s, in);
     if (s->plan.how == DSGD_COLLECTIVE_NCCL) {
@@ -501,7 +504,7 @@ dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
     s->member[channel->member].arrived_s = dsgd_now_s();
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
-    w->n_uncounted++; /* until count_ended(), or the end of the run */
+    w->accounts.n_uncounted++; /* until count_ended(), or the end of the run */
     if (plan->how == DSGD_COLLECTIVE_NCCL)
         dsgd_gpu_has_collectives(w, 1);
     if (!last)

@@ -15,7 +15,8 @@
 static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *phase)
 {
     return dsgd_received_cost_s(w, phase->turn_s > 0 ? 0 : phase->bytes, phase->reduced,
-                                phase->decoded * w->engine->encoding_s_per_byte + phase->turn_s);
+                                phase->decoded * w->engine->costs.encoding_s_per_byte +
+                                    phase->turn_s);
 }
 
 /**

@@ -63,7 +63,7 @@ static dsgd_await next_of_channel(void *argument)
             channel->waits = true;
             return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
         }
-        if (w->stopped && (staged || channel->current == NULL))
+        if (w->clock.stopped && (staged || channel->current == NULL))
             return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = w->engine->never_semaphore};
         if (staged)
             dsgd_count_communication(w, channel->staging_since_s);
@@ -76,7 +76,7 @@ static dsgd_await next_of_channel(void *argument)
 dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
 {
     const dsgd_engine *const engine = w->engine;
-    const size_t n = engine->n_channels;
+    const size_t n = engine->layout.n_channels;
     dsgd_channel *const new = dsgd_run_alloc(w->engine, n * sizeof *new);
     for (size_t i = 0; i < n; i++) {
         new[i].worker = w;
@@ -85,8 +85,8 @@ dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
         new[i].staging_since_s = -1;
         new[i].steps = (dsgd_steps){next_of_channel, &new[i], 0};
     }
-    for (size_t k = 0; engine->replica != NULL && k < engine->n_pieces; k++)
-        new[engine->piece_channel[k]].steps.lane = engine->piece_lane[k];
+    for (size_t k = 0; engine->hybrid.replica != NULL && k < engine->layout.n_pieces; k++)
+        new[engine->layout.piece_channel[k]].steps.lane = engine->layout.piece_lane[k];
     for (size_t i = 0; i < n; i++)
         dsgd_steps_start(w->host, "channel", &new[i].steps);
     return new;
@@ -96,12 +96,13 @@ dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
 dsgd_channel *dsgd_channel_of(dsgd_worker *w, const dsgd_job *job)
 {
     const dsgd_engine *const engine = w->engine;
-    const size_t n = engine->n_channels;
-    if (job->aside && w->side_channels == NULL)
-        w->side_channels = dsgd_channels_open(w, n);
-    return &(job->aside ? w->side_channels
-                        : w->channels)[engine->replica == NULL ? job->piece % n
-                                                               : engine->piece_channel[job->piece]];
+    const size_t n = engine->layout.n_channels;
+    if (job->aside && w->wire.side_channels == NULL)
+        w->wire.side_channels = dsgd_channels_open(w, n);
+    return &(job->aside ? w->wire.side_channels
+                        : w->wire.channels)[engine->hybrid.replica == NULL
+                                                ? job->piece % n
+                                                : engine->layout.piece_channel[job->piece]];
 }
 
 void dsgd_channel_add(dsgd_worker *w, dsgd_job *job)
@@ -145,7 +146,7 @@ _Static_assert(DSGD_MAX_ALL_CHANNELS <= 1 << (TAG_BITS - 2), "one communicator a
  */
 static int tag_of(const dsgd_engine *engine, const dsgd_comm *comm)
 {
-    const uint64_t n = engine->n_channels;
+    const uint64_t n = engine->layout.n_channels;
     if (comm == NULL)
         return 0;
     if (n <= DSGD_MAX_CHANNELS)
@@ -171,13 +172,13 @@ static double copy(double *free_s, double since_s, double copy_s)
 /** Seconds of one copy; 0 without one. */
 static double staging_s(const dsgd_vector *x, double bytes)
 {
-    return x->whole->on_host ? 0 : bytes * x->owner->engine->staging_s_per_byte;
+    return x->whole->on_host ? 0 : bytes * x->owner->engine->costs.staging_s_per_byte;
 }
 
 /** When piece @p k became ready, if that was in the last computation and after @p since_s. */
 static double ready_since_s(const dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
 {
-    const dsgd_computation *const computation = &w->computation;
+    const dsgd_computation *const computation = &w->gpu.computation;
     const int64_t awaits = x->whole->awaits;
     return awaits >= 0 && awaits == computation->number
                ? dsgd_greater(since_s, computation->ready_s[k])
@@ -209,16 +210,17 @@ double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, dou
 
 double dsgd_stage_in(dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
 {
-    const double copy_s = staging_s(x, w->engine->piece_bytes[k]);
+    const double copy_s = staging_s(x, w->engine->layout.piece_bytes[k]);
     return copy_s > 0 ? copy(&dsgd_copies_of(w, k)->in_s, since_s, copy_s) : since_s;
 }
 
 bool dsgd_operate(dsgd_worker *w, const dsgd_vector *x, size_t k, int passes)
 {
     const bool operates =
-        w->engine->operation_s_per_byte > 0 && !x->whole->on_host && !dsgd_fuses(w->engine);
+        w->engine->costs.operation_s_per_byte > 0 && !x->whole->on_host && !dsgd_fuses(w->engine);
     if (operates)
-        dsgd_spend(w, passes * w->engine->piece_bytes[k] * w->engine->operation_s_per_byte);
+        dsgd_spend(w, passes * w->engine->layout.piece_bytes[k] *
+                          w->engine->costs.operation_s_per_byte);
     return operates;
 }
 
@@ -273,7 +275,7 @@ static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, 
     request->arguments = arguments;
     request->since_s = dsgd_now_s();
     if (dsgd_encoded_exchange(w->engine) != NULL && in != NULL && !exchange->encodes_itself)
-        request->call = w->encodings++;
+        request->call = w->clock.encodings++;
     return request;
 }
 
@@ -300,7 +302,7 @@ static void end_piece(dsgd_worker *w, size_t k, dsgd_request *request)
     if (job != NULL)
         dsgd_job_wait(w, &request->exchange->waiting, job);
     request->exchange->end(w, k, request);
-    dsgd_value_release(w->engine->values, begun->sent.value);
+    dsgd_value_release(w->engine->learning.values, begun->sent.value);
     const bool operates = dsgd_operate(w, request->out, k, 1);
     if (!request->unchanged)
         request->back_s = dsgd_greater(
@@ -314,8 +316,9 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
 {
     const size_t n = dsgd_count_pieces(out);
     /* What is fused is announced as soon as it is ready. */
-    const size_t window =
-        dsgd_fuses(w->engine) || w->engine->replica != NULL ? n : w->engine->n_channels;
+    const size_t window = dsgd_fuses(w->engine) || w->engine->hybrid.replica != NULL
+                              ? n
+                              : w->engine->layout.n_channels;
     dsgd_request *const request = new_request(w, exchange, in, out, arguments);
     if (in != NULL)
         dsgd_require_same_pieces(in, out);
@@ -339,15 +342,15 @@ dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange,
         begin_piece(w, k, request);
     request->arguments = NULL;
     request->step = w->node.step;
-    request->next = w->requests;
-    w->requests = request;
+    request->next = w->wire.requests;
+    w->wire.requests = request;
     return request;
 }
 
 size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step)
 {
     size_t n = 0;
-    for (const dsgd_request *r = w->requests; r != NULL; r = r->next, n++)
+    for (const dsgd_request *r = w->wire.requests; r != NULL; r = r->next, n++)
         *step = r->step;
     return n;
 }
@@ -356,7 +359,7 @@ size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step)
 static dsgd_request **find_request(dsgd_worker *w, const dsgd_exchange *exchange,
                                    const dsgd_request *request)
 {
-    dsgd_request **link = &w->requests;
+    dsgd_request **link = &w->wire.requests;
     while (*link != NULL && *link != request)
         link = &(*link)->next;
     DSGD_REQUIRE(*link != NULL, /* the memory of one that has ended may not be read */
@@ -376,9 +379,9 @@ void dsgd_count_poll(dsgd_worker *w, bool (*lacks)(const dsgd_worker *, const ds
                      const dsgd_job *job)
 {
     const double now_s = dsgd_now_s();
-    w->polls = w->polled_s == now_s ? w->polls + 1 : 1;
-    w->polled_s = now_s;
-    if (w->polls < MOST_POLLS)
+    w->wire.polls = w->wire.polled_s == now_s ? w->wire.polls + 1 : 1;
+    w->wire.polled_s = now_s;
+    if (w->wire.polls < MOST_POLLS)
         return;
     dsgd_waiting *const in = dsgd_run_alloc(w->engine, sizeof *in);
     *in = (dsgd_waiting){"a million polls without time passing", lacks};
@@ -427,7 +430,8 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
         end_piece(w, k, request);
     dsgd_staging_wait(w, request->back_s);
     dsgd_run_free(request->begun);
-    dsgd_request **const oldest = &w->ended[w->n_ended++ % (sizeof w->ended / sizeof *w->ended)];
+    dsgd_request **const oldest =
+        &w->wire.ended[w->wire.n_ended++ % (sizeof w->wire.ended / sizeof *w->wire.ended)];
     dsgd_run_free(*oldest);
     *oldest = request;
 }
@@ -451,7 +455,7 @@ dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece c
 
 void dsgd_packet_free(dsgd_worker *w, dsgd_packet *message)
 {
-    dsgd_value_release(w->engine->values, message->content.value);
+    dsgd_value_release(w->engine->learning.values, message->content.value);
     dsgd_run_free(message);
 }
 

@@ -238,7 +238,7 @@ static inline double dsgd_received_cost_s(const dsgd_worker *w, double bytes, do
 {
     static const double least_s = 1e-9; /* that SimGrid sleeps */
     const double cost_s = dsgd_platform_message_s(w->engine->config->platform, bytes) +
-                          reduced_bytes * w->reduction_s_per_byte + more_s;
+                          reduced_bytes * w->wire.reduction_s_per_byte + more_s;
     return cost_s > 0 && cost_s < least_s ? least_s : cost_s;
 }
 
@@ -253,13 +253,13 @@ static inline double dsgd_piece_cost_s(const dsgd_worker *w, const dsgd_piece *p
                                        double passes)
 {
     const dsgd_encoded *const encoded = piece->encoded;
-    const double whole = w->engine->piece_bytes[k];
+    const double whole = w->engine->layout.piece_bytes[k];
     const double added = encoded == NULL || encoded->decodes ? whole : encoded->bytes[k];
     const bool decodes = encoded != NULL && encoded->decodes;
     /* A server shakes hands with others meanwhile. */
     const double bytes = dsgd_is_server(w) ? 0 : dsgd_encoded_bytes(w->engine, encoded, k);
     return dsgd_received_cost_s(w, bytes, passes * added,
-                                decodes ? whole * w->engine->encoding_s_per_byte : 0);
+                                decodes ? whole * w->engine->costs.encoding_s_per_byte : 0);
 }
 
 /** Sleeps it; 0: does not. */
@@ -278,8 +278,8 @@ void dsgd_packet_received(dsgd_worker *w, const dsgd_packet *message, double wai
  * Waits until a channel may send to a host: by time, and of those who come at one instant by rank,
  * then by channel; then lets the next one. Of two doors a channel is at one at a time.
  */
-void dsgd_door_enter(dsgd_worker *to, dsgd_channel *channel);
-void dsgd_door_leave(dsgd_worker *to);
+void dsgd_inbound_enter(dsgd_worker *to, dsgd_channel *channel);
+void dsgd_inbound_leave(dsgd_worker *to);
 
 /**
  * From a worker to a server, or back. Waits for its turn, then until it has arrived; what a server

@@ -60,7 +60,7 @@ static collective_job *new_collective_job(dsgd_worker *w, const dsgd_comm *comm,
     *job =
         (collective_job){.job = {.step = step_collective,
                                  .piece = call.piece,
-                                 .collective = w->collectives,
+                                 .collective = w->wire.collectives,
                                  .verb = "dsgd_allgather"}, /* dsgd_exchange_start() sets others */
                          /* opaque to algorithms, which hold it as a constant */
                          .reduction = dsgd_reduction_join_next(w, (dsgd_comm *)comm, call)};
@@ -94,7 +94,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const collective *const c = request->arguments;
     const dsgd_vector *const pieces = request->in != NULL ? request->in : request->out;
-    w->collectives += k == pieces->first;
+    w->wire.collectives += k == pieces->first;
     dsgd_piece *const mine = &dsgd_begun_of(request, k)->sent;
     const dsgd_encoded *const encoded =
         request->in != NULL ? mine->encoded : dsgd_encoded_exchange(w->engine);
@@ -106,8 +106,8 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
                             .encoded = encoded,
                             .verb = c->verb};
     collective_job *const job = new_collective_job(w, c->comm, call);
-    if (w->presence != DSGD_HERE) { /* it has nothing to give */
-        dsgd_value_release(w->engine->values, mine->value);
+    if (w->presence.state != DSGD_HERE) { /* it has nothing to give */
+        dsgd_value_release(w->engine->learning.values, mine->value);
         *mine = (dsgd_piece){DSGD_ZERO_VALUE, -1, 1, mine->encoded, mine->encoded_s, mine->of};
     }
     if (request->in != NULL)
@@ -148,7 +148,7 @@ static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 /** Like end(), after the local step of this step, which may still be under way. */
 static void end_later(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    dsgd_piece_wait(w->model, k);
+    dsgd_piece_wait(w->learner.model, k);
     end(w, k, request);
 }
 
@@ -297,21 +297,21 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_REQUIRE(
-        !dsgd_fuses(w->engine) || w->requests == NULL, /* its place among cycles differs */
+        !dsgd_fuses(w->engine) || w->wire.requests == NULL, /* its place among cycles differs */
         "worker %d calls dsgd_allgather() in step %jd while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",
         self->rank, self->step);
     require_member(w, comm, allgather.verb);
     const double bytes = (double)m * dsgd_comm_size(self, comm) * sizeof *mine;
-    w->collectives++;
+    w->wire.collectives++;
     collective_job *const job =
         new_collective_job(w, comm, (dsgd_call){.bytes = bytes, .divisor = 1, .verb = __func__});
     dsgd_reduction_gather(w->engine, job->reduction, self->rank, mine, m);
     if (!dsgd_quorum_holds(w, job->reduction, &job->job))
         dsgd_channel_add(w, &job->job);
     dsgd_job_wait(w, &allgather, &job->job);
-    dsgd_reduction_leave(w->engine, w->gathered);
-    w->gathered = job->reduction;
+    dsgd_reduction_leave(w->engine, w->wire.gathered);
+    w->wire.gathered = job->reduction;
     dsgd_run_free(job);
-    return w->gathered->numbers;
+    return w->wire.gathered->numbers;
 }

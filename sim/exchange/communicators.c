@@ -60,7 +60,7 @@ static void make_comms(dsgd_engine *engine, dsgd_partition *split, const coloure
         if (comm->split == NULL)
             *comm = (dsgd_comm){.split = split, .rank = &split->rank[i], .begun = &split->begun[i]};
         if (comm->id == 0 && sorted[i].colour >= 0)
-            comm->id = ++engine->comms->n_comms;
+            comm->id = ++engine->exchanges.comms->n_comms;
         split->rank[i] = sorted[i].rank;
         split->colour[sorted[i].rank] = n_comms;
         split->index[sorted[i].rank] = sorted[i].colour < 0 ? -1 : comm->n++;
@@ -103,7 +103,7 @@ void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm)
 {
     if (comm == NULL || --comm->split->users > 0)
         return;
-    dsgd_partition **link = &engine->comms->splits;
+    dsgd_partition **link = &engine->exchanges.comms->splits;
     while (*link != comm->split)
         link = &(*link)->next;
     *link = comm->split->next;
@@ -112,11 +112,11 @@ void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm)
 
 static struct dsgd_comms *comms_of(dsgd_engine *engine)
 {
-    if (engine->comms == NULL)
-        engine->comms =
-            dsgd_run_alloc(engine, sizeof *engine->comms +
-                                       (size_t)engine->n_workers * sizeof engine->comms->of[0]);
-    return engine->comms;
+    if (engine->exchanges.comms == NULL)
+        engine->exchanges.comms = dsgd_run_alloc(
+            engine, sizeof *engine->exchanges.comms +
+                        (size_t)engine->n_workers * sizeof engine->exchanges.comms->of[0]);
+    return engine->exchanges.comms;
 }
 
 /** What this worker keeps of a colouring. */
@@ -144,8 +144,8 @@ static const dsgd_comm *keep(dsgd_engine *engine, kept *mine, dsgd_comm *comm)
 
 static void enter(dsgd_engine *engine, dsgd_partition *split)
 {
-    split->next = engine->comms->splits;
-    engine->comms->splits = split;
+    split->next = engine->exchanges.comms->splits;
+    engine->exchanges.comms->splits = split;
 }
 
 const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, int64_t round)
@@ -156,7 +156,7 @@ const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, int64_t
     for (unsigned i = 0; i < KEPT; i++)
         if (mine->last[i] != NULL && mine->last[i]->split->round == round)
             return mine->last[i];
-    dsgd_partition *split = engine->comms->splits;
+    dsgd_partition *split = engine->exchanges.comms->splits;
     while (split != NULL && (split->colours != colours || split->round != round))
         split = split->next;
     if (split == NULL) {
@@ -218,7 +218,7 @@ static dsgd_partition *find_or_enter(dsgd_engine *engine, dsgd_partition *wanted
         dsgd_run_free(wanted);
         return group;
     }
-    wanted->of->id = ++engine->comms->n_comms;
+    wanted->of->id = ++engine->exchanges.comms->n_comms;
     enter(engine, wanted);
     return wanted;
 }

@@ -80,7 +80,7 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
 {
     dsgd_worker *const w = channel->worker;
     cycle *const c = ((cycle_job *)job)->cycle;
-    struct dsgd_fusion_state *const state = w->engine->fusion;
+    struct dsgd_fusion_state *const state = w->engine->exchanges.fusion;
     dsgd_run_free(job);
     if (c->not_before_s > dsgd_now_s())
         dsgd_sleep(c->not_before_s - dsgd_now_s());
@@ -112,15 +112,15 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
                           void (*finish)(dsgd_worker *w, dsgd_job *job))
 {
     dsgd_engine *const engine = w->engine;
-    if (engine->fusion == NULL) {
-        engine->fusion = dsgd_run_alloc(engine, sizeof *engine->fusion);
-        engine->fusion->end = &engine->fusion->first;
+    if (engine->exchanges.fusion == NULL) {
+        engine->exchanges.fusion = dsgd_run_alloc(engine, sizeof *engine->exchanges.fusion);
+        engine->exchanges.fusion->end = &engine->exchanges.fusion->first;
     }
-    struct dsgd_fusion_state *const state = engine->fusion;
+    struct dsgd_fusion_state *const state = engine->exchanges.fusion;
     if (*tensor == NULL) {
         const size_t n = (size_t)engine->n_workers;
         *tensor = dsgd_run_alloc(engine, sizeof **tensor + n * sizeof(*tensor)->jobs[0]);
-        (*tensor)->bytes = engine->piece_bytes[job->piece];
+        (*tensor)->bytes = engine->layout.piece_bytes[job->piece];
         (*tensor)->finish = finish;
         if (engine->config->workload->tensors.n > 0 && engine->config->exchange.pieces <= 0)
             (*tensor)->sparse_bytes =

@@ -32,23 +32,23 @@ struct dsgd_gossip_state {
 
 static struct dsgd_gossip_state *gossip_state_of(dsgd_engine *engine)
 {
-    if (engine->gossip == NULL)
-        engine->gossip =
-            dsgd_run_alloc(engine, sizeof *engine->gossip +
-                                       (size_t)engine->n_workers * sizeof engine->gossip->node[0]);
-    return engine->gossip;
+    if (engine->exchanges.gossip == NULL)
+        engine->exchanges.gossip = dsgd_run_alloc(
+            engine, sizeof *engine->exchanges.gossip +
+                        (size_t)engine->n_workers * sizeof engine->exchanges.gossip->node[0]);
+    return engine->exchanges.gossip;
 }
 
 double dsgd_gossip_weight(const dsgd_engine *engine)
 {
-    const struct dsgd_gossip_state *const state = engine->gossip;
+    const struct dsgd_gossip_state *const state = engine->exchanges.gossip;
     double sum = state == NULL ? 0 : state->weight_in_flight;
     for (int w = 0; w < engine->n_workers; w++)
-        for (size_t k = 0; k < engine->n_pieces; k++)
+        for (size_t k = 0; k < engine->layout.n_pieces; k++)
             sum += state == NULL || state->node[w].last == NULL
                        ? 1
                        : state->node[w].last->piece[k].weight;
-    return sum / (double)engine->n_pieces;
+    return sum / (double)engine->layout.n_pieces;
 }
 
 /* --- one piece -------------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     const size_t k = job->job.piece;
     const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, k);
     for (int i = 0; i < job->n_to; i++) {
-        if (w->engine->by_quorum &&
+        if (w->engine->failures.by_quorum &&
             job->peer[i].share == 0) { /* it says only that nobody is to wait for it */
             dsgd_packet *const nothing = dsgd_packet_new(w, channel->number, k, DSGD_NO_PIECE);
             nothing->share = nothing->content.weight = 0;
@@ -125,7 +125,7 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
         return await_next(job);
     }
     const dsgd_packet *const message = job->peer[job->n_added].received;
-    if (job->n_arrived == job->n_added && (message->share != 0 || !w->engine->by_quorum)) {
+    if (job->n_arrived == job->n_added && (message->share != 0 || !w->engine->failures.by_quorum)) {
         /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
         const double passes = (job->n_from + 2) / 3.0;
         job->n_arrived++;
@@ -162,30 +162,30 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
 /** Of one that is away, until the others know. */
 static void await_known(const dsgd_worker *w, const dsgd_neighbours *n)
 {
-    if (!w->engine->by_quorum || w->presence == DSGD_HERE)
+    if (!w->engine->failures.by_quorum || w->presence.state == DSGD_HERE)
         return;
-    if (w->presence == DSGD_DOWN && dsgd_known_s(w) > dsgd_now_s())
-        dsgd_sleep(dsgd_known_s(w) - dsgd_now_s());
-    dsgd_others_waited_for(w, n->to, n->n_to);
+    if (w->presence.state == DSGD_DOWN && dsgd_failure_detected_s(w) > dsgd_now_s())
+        dsgd_sleep(dsgd_failure_detected_s(w) - dsgd_now_s());
+    dsgd_quorum_count_wait(w, n->to, n->n_to);
 }
 
 static bool gets_share(const dsgd_worker *from, const dsgd_worker *to)
 {
-    return !from->engine->by_quorum ||
-           (from->presence == DSGD_HERE &&
-            (to->presence == DSGD_HERE ||
-             (to->presence == DSGD_DOWN && dsgd_now_s() < dsgd_known_s(to))));
+    return !from->engine->failures.by_quorum ||
+           (from->presence.state == DSGD_HERE &&
+            (to->presence.state == DSGD_HERE ||
+             (to->presence.state == DSGD_DOWN && dsgd_now_s() < dsgd_failure_detected_s(to))));
 }
 
 /** To who has sent it. */
 static void give_back(const dsgd_worker *w, dsgd_packet *message, int from)
 {
     dsgd_engine *const engine = w->engine;
-    gossip_node *const node = &engine->gossip->node[from];
+    gossip_node *const node = &engine->exchanges.gossip->node[from];
     const size_t k = message->piece;
     if (node->returned == NULL) {
-        node->returned = dsgd_run_alloc(engine, engine->n_pieces * sizeof *node->returned);
-        for (size_t i = 0; i < engine->n_pieces; i++)
+        node->returned = dsgd_run_alloc(engine, engine->layout.n_pieces * sizeof *node->returned);
+        for (size_t i = 0; i < engine->layout.n_pieces; i++)
             node->returned[i] = (dsgd_piece){.value = DSGD_ZERO_VALUE};
     }
     dsgd_piece *const to = &node->returned[k];
@@ -199,11 +199,11 @@ static void give_back(const dsgd_worker *w, dsgd_packet *message, int from)
 /** Adds what has come back to x[k]. */
 static void take_back(dsgd_worker *w, dsgd_vector *x, size_t k)
 {
-    gossip_node *const node = &w->engine->gossip->node[w->node.rank];
+    gossip_node *const node = &w->engine->exchanges.gossip->node[w->node.rank];
     if (node->returned == NULL || node->returned[k].weight == 0)
         return;
     dsgd_piece *const back = &node->returned[k];
-    w->engine->gossip->weight_in_flight -= back->weight;
+    w->engine->exchanges.gossip->weight_in_flight -= back->weight;
     x->piece[k].weight += back->weight;
     dsgd_vector_set(x, k, dsgd_combined(w, k, 1, x->piece[k].value, 1, back->value, 1),
                     x->piece[k].stamp);
@@ -259,10 +259,10 @@ static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
     const double keep = job->keep;
     job->keep = 1;
     job->gives = 0;
-    dsgd_vector_set(
-        request->in, k,
-        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &piece->value, &keep, 1),
-        piece->stamp);
+    dsgd_vector_set(request->in, k,
+                    dsgd_values_combine(w->engine->learning.values, dsgd_origin_of(w), k, 1,
+                                        &piece->value, &keep, 1),
+                    piece->stamp);
 }
 
 /** keep mine + sum of the shares received, in the order of ranks. */
@@ -292,7 +292,7 @@ static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value
         operands[at] = job->unsent;
         weights[at++] = 1;
     }
-    const dsgd_value result = dsgd_values_combine(w->engine->values, dsgd_origin_of(w),
+    const dsgd_value result = dsgd_values_combine(w->engine->learning.values, dsgd_origin_of(w),
                                                   job->job.piece, at, operands, weights, 1);
     dsgd_run_free(operands);
     dsgd_run_free(weights);
@@ -306,7 +306,8 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->out;
     gossip_job *const job = (gossip_job *)dsgd_begun_of(request, k)->job;
     dsgd_piece_wait(x, k);
-    for (int i = 0; engine->by_quorum && w->presence != DSGD_HERE && i < job->n_from; i++)
+    for (int i = 0; engine->failures.by_quorum && w->presence.state != DSGD_HERE && i < job->n_from;
+         i++)
         if (job->peer[i].received->share != 0)
             give_back(w, job->peer[i].received, job->peer[i].from);
     dsgd_vector_update(x, k, weighted_sum(w, job, x->piece[k].value), dsgd_local_steps(w, k));
@@ -321,12 +322,12 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
                      w->node.rank, k, w->node.step, job->peer[i].from,
                      job->peer[i].received->piece);
         x->piece[k].weight += theirs->weight;
-        engine->gossip->weight_in_flight -= theirs->weight;
+        engine->exchanges.gossip->weight_in_flight -= theirs->weight;
         dsgd_observe_used(w, job->peer[i].from, k, theirs->stamp, weight);
         dsgd_packet_free(w, job->peer[i].received);
     }
     take_back(w, x, k);
-    dsgd_value_release(engine->values, job->unsent);
+    dsgd_value_release(engine->learning.values, job->unsent);
     require_sum(w, row, "gets", "DSGD_PROMISE_ROWS");
 }
 
@@ -437,8 +438,8 @@ static void scale(dsgd_node *self, dsgd_vector *y, dsgd_vector *x, const dsgd_ve
         const double weight = weighted->piece[k].weight;
         const double times = weighted == y ? weight : 1;
         const dsgd_value scaled =
-            dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 1, &x->piece[k].value,
-                                &times, weighted == x ? weight : 1);
+            dsgd_values_combine(w->engine->learning.values, dsgd_origin_of(w), k, 1,
+                                &x->piece[k].value, &times, weighted == x ? weight : 1);
         dsgd_vector_set(y, k, scaled, x->piece[k].stamp);
         y->history[k] = x->history[k];
     }

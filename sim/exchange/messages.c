@@ -65,9 +65,10 @@ static struct dsgd_inbox *inbox_of(const dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const size_t n_hosts = (size_t)engine->n_workers + (size_t)engine->n_servers;
-    if (engine->inboxes == NULL)
-        engine->inboxes = dsgd_run_alloc(engine, n_hosts * sizeof *engine->inboxes);
-    return &engine->inboxes[w->host];
+    if (engine->exchanges.inboxes == NULL)
+        engine->exchanges.inboxes =
+            dsgd_run_alloc(engine, n_hosts * sizeof *engine->exchanges.inboxes);
+    return &engine->exchanges.inboxes[w->host];
 }
 
 /** Whose messages share an actor of the receiver with the sender's. */
@@ -100,7 +101,7 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
     l->to = to;
     l->since_s = dsgd_now_s();
     l->step = from->node.step;
-    l->share = from->computation.share;
+    l->share = from->gpu.computation.share;
     return l;
 }
 
@@ -110,7 +111,7 @@ static void forget(const dsgd_worker *w, incoming *l)
     struct dsgd_inbox *const state = inbox_of(w);
     if (l == NULL)
         return;
-    for (size_t k = 0; l->x != NULL && k < w->engine->n_pieces; k++)
+    for (size_t k = 0; l->x != NULL && k < w->engine->layout.n_pieces; k++)
         dsgd_piece_set(w->engine, &l->x->piece[k], DSGD_ZERO_VALUE, -1);
     if (l->x != NULL)
         l->x->over = true;
@@ -173,7 +174,7 @@ static dsgd_await next_of_receiver(void *argument)
         if (cost_s > 0)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
     }
-    if (r->message != NULL && w->stopped) {
+    if (r->message != NULL && w->clock.stopped) {
         dsgd_packet_free(w, r->message); /* its host takes what comes, and nobody reads it */
     } else if (r->message != NULL) {
         if (!dsgd_is_server(w))
@@ -235,7 +236,7 @@ static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int 
 /** Hosts of a worker that send to those of another, each to one. */
 static int n_lanes(const dsgd_worker *to, const dsgd_worker *sender)
 {
-    return dsgd_is_server(to) || dsgd_is_server(sender) ? 1 : to->engine->n_lanes;
+    return dsgd_is_server(to) || dsgd_is_server(sender) ? 1 : to->engine->layout.n_lanes;
 }
 
 /** Has actors receive what a host sends; returns their stream. */
@@ -278,7 +279,7 @@ static void run_message(dsgd_channel *channel, dsgd_job *any_job)
         dsgd_packet_send(channel, to, job->mailbox, message);
     else
         dsgd_mailbox_send_detached(job->mailbox, message, job->bytes);
-    dsgd_value_release(w->engine->values, job->mine.value);
+    dsgd_value_release(w->engine->learning.values, job->mine.value);
     dsgd_run_free(job);
 }
 
@@ -321,14 +322,14 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
                  "%d servers)",
                  self->rank, to, self->step, n_hosts - 1, w->engine->n_servers);
     DSGD_REQUIRE(
-        x != NULL || w->computation.first_deferred == NULL || !dsgd_computing(w),
+        x != NULL || w->gpu.computation.first_deferred == NULL || !dsgd_computing(w),
         "worker %d sends a message without a vector in step %jd behind an update that its "
         "gradient has yet to make: send it before, or behind dsgd_wait_any() of DSGD_ON_GRADIENT",
         self->rank, self->step);
     dsgd_stay_if_endless(w);
     dsgd_exchanges_otherwise(w, false);
-    w->unsent = w->presence == DSGD_DOWN;
-    if (w->unsent)
+    w->wire.unsent = w->presence.state == DSGD_DOWN;
+    if (w->wire.unsent)
         return;
     dsgd_worker *const receives = &w->engine->workers[to];
     stream *const s = open_receiver(receives, w);
@@ -340,21 +341,21 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
                     (message_job){.mine = DSGD_NO_PIECE, .bytes = (double)(n * sizeof *numbers)});
         return;
     }
-    dsgd_update update = {send_piece, x, x, .call = w->encodings++, .message = l};
-    if (w->engine->n_channels > 1 && !w->engine->config->algorithm->cancels &&
-        !w->engine->goes_on) {
+    dsgd_update update = {send_piece, x, x, .call = w->clock.encodings++, .message = l};
+    if (w->engine->layout.n_channels > 1 && !w->engine->config->algorithm->cancels &&
+        !w->engine->failures.others_continue) {
         dsgd_update_when_ready(w, update);
         return;
     }
     DSGD_FOR_PIECES (k, x) {
         dsgd_piece_wait(x, k);
-        w->unsent = w->presence == DSGD_DOWN;
-        if (w->unsent)
+        w->wire.unsent = w->presence.state == DSGD_DOWN;
+        if (w->wire.unsent)
             l->n_left--;
         else
             send_piece(w, &update, k, &x->piece[k]);
     }
-    if (w->unsent) {
+    if (w->wire.unsent) {
         l->broken_off = true;
         release(receives, s);
     }
@@ -371,13 +372,15 @@ static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
     dsgd_engine *const engine = server->engine;
     dsgd_worker *first = NULL;
     *known_s = INFINITY;
-    for (int i = 0; i < engine->n_workers && dsgd_is_server(server) && engine->n_untold > 0; i++) {
+    for (int i = 0;
+         i < engine->n_workers && dsgd_is_server(server) && engine->failures.n_unnotified > 0;
+         i++) {
         dsgd_worker *const w = &engine->workers[i];
-        if (!w->untold || dsgd_to_be_told_s(w) >= *known_s ||
+        if (!w->presence.unnotified || dsgd_failure_notice_s(w) >= *known_s ||
             open_receiver(&engine->workers[server->host], w)->first != NULL)
             continue;
         first = w;
-        *known_s = dsgd_to_be_told_s(w);
+        *known_s = dsgd_failure_notice_s(w);
     }
     return first;
 }
@@ -398,7 +401,7 @@ static unsigned happened(const dsgd_worker *w, unsigned events)
         all |= DSGD_ON_MESSAGE;
     if (!dsgd_computing(w))
         all |= DSGD_ON_GRADIENT;
-    for (const dsgd_request *r = w->requests; r != NULL; r = r->next)
+    for (const dsgd_request *r = w->wire.requests; r != NULL; r = r->next)
         if (dsgd_request_undone(r) == NULL)
             all |= DSGD_ON_REQUEST;
     return all & events;
@@ -435,8 +438,8 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
     dsgd_stay_if_endless(w);
     forget(w, state->seen);
     state->seen = NULL;
-    if (w->unsent) {
-        w->unsent = false;
+    if (w->wire.unsent) {
+        w->wire.unsent = false;
         return NULL;
     }
     if (wait_for(w, &receiving, DSGD_ON_MESSAGE, until_s) == 0)
@@ -445,7 +448,7 @@ const dsgd_message *dsgd_recv(dsgd_node *self, double until_s)
     if (first == NULL) {
         double known_s;
         dsgd_worker *const failed = next_failure(w, &known_s);
-        dsgd_tell_of(failed);
+        dsgd_clear_failure_notice(failed);
         state->seen = new_incoming(failed, w, NULL, NULL, 0);
         return &state->seen->seen;
     }
@@ -466,8 +469,9 @@ unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s)
 
 size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step)
 {
-    const incoming *const oldest =
-        w->engine->inboxes == NULL ? NULL : w->engine->inboxes[w->host].complete.first;
+    const incoming *const oldest = w->engine->exchanges.inboxes == NULL
+                                       ? NULL
+                                       : w->engine->exchanges.inboxes[w->host].complete.first;
     size_t n = 0;
     for (const incoming *l = oldest; l != NULL; l = l->next, n++)
         *step = oldest->came;

@@ -41,8 +41,8 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
     const dsgd_value operands[3] = {i_sent ? x_k : theirs->content.value,
                                     i_sent ? theirs->content.value : x_k, mine};
     const double weights[3] = {i_sent ? 2 : 1, i_sent ? 1 : 2, -1};
-    const dsgd_value moved =
-        dsgd_values_combine(w->engine->values, dsgd_origin_of(w), k, 3, operands, weights, 2);
+    const dsgd_value moved = dsgd_values_combine(w->engine->learning.values, dsgd_origin_of(w), k,
+                                                 3, operands, weights, 2);
     dsgd_vector_update(x, k, moved, dsgd_local_steps(w, k));
 }
 
@@ -51,9 +51,9 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
 /** Where a question waits: of its own asker, where the peer answers workers by name. */
 static dsgd_mailbox *questions_to(dsgd_worker *peer, int asker)
 {
-    while (peer->answers == 0)
+    while (peer->wire.answers == 0)
         dsgd_work_sleep(peer);
-    return dsgd_mailbox_of(peer->answers == DSGD_ANYONE ? DSGD_ANYONE : asker, peer->node.rank,
+    return dsgd_mailbox_of(peer->wire.answers == DSGD_ANYONE ? DSGD_ANYONE : asker, peer->node.rank,
                            DSGD_PORT_PAIR_QUESTION, 0);
 }
 
@@ -63,7 +63,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     pair_job *const job = (pair_job *)any_job;
     const bool fetch = job->kind == FETCH;
     dsgd_worker *const peer = &w->engine->workers[job->peer];
-    if (dsgd_give_up_on(w, peer)) {
+    if (dsgd_wait_failure_detected(w, peer)) {
         dsgd_job_finish(any_job);
         return;
     }
@@ -74,9 +74,9 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     question->kind = job->kind;
     question->span = dsgd_observe_sent(w->engine, w->host, job->peer, bytes);
     dsgd_mailbox *const to = questions_to(peer, w->node.rank);
-    dsgd_door_enter(peer, channel); /* it answers in the order of sending */
+    dsgd_inbound_enter(peer, channel); /* it answers in the order of sending */
     dsgd_transfer *const sent = dsgd_isend(to, question, bytes);
-    dsgd_door_leave(peer);
+    dsgd_inbound_leave(peer);
     dsgd_transfer_wait(sent);
     job->reply = receive_message(
         w, dsgd_mailbox_of(-1, w->node.rank, DSGD_PORT_PAIR_REPLY, channel->number));
@@ -86,7 +86,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
 static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_exchanges_otherwise(w, false);
-    if (w->presence == DSGD_DOWN)
+    if (w->presence.state == DSGD_DOWN)
         return;
     pair_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
     *job = (pair_job){.job = {.run = run_pair, .piece = k},
@@ -99,9 +99,9 @@ static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 /** Without an answer x stays as it is; what is fetched is the worker's own model. */
 static void keep_own(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    if (request->in == NULL && request->out->whole != w->model)
-        dsgd_vector_update(request->out, k, dsgd_value_retain(w->model->piece[k].value),
-                           w->model->piece[k].stamp);
+    if (request->in == NULL && request->out->whole != w->learner.model)
+        dsgd_vector_update(request->out, k, dsgd_value_retain(w->learner.model->piece[k].value),
+                           w->learner.model->piece[k].stamp);
 }
 
 static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -160,7 +160,7 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
         dsgd_piece_wait(x, k);
         dsgd_staging_wait(w, dsgd_stage_out(w, x, k, &x->piece[k], begun_s));
         const double since_s = dsgd_now_s();
-        dsgd_sleep_cost(w->engine->piece_bytes[k] * w->reduction_s_per_byte);
+        dsgd_sleep_cost(w->engine->layout.piece_bytes[k] * w->wire.reduction_s_per_byte);
         dsgd_count_communication(w, since_s);
         dsgd_operate(w, x, k, 2); /* one pass writes x, another y */
         const dsgd_value mean = dsgd_combined(w, k, 1, x->piece[k].value, 1, y->piece[k].value, 2);
@@ -178,7 +178,7 @@ static const dsgd_waiting answering = {"dsgd_pair_answer", lacks_reply};
 static dsgd_packet *next_question(dsgd_worker *w, int from)
 {
     dsgd_mailbox *const mailbox = questions_to(w, from);
-    if (w->engine->n_channels > 1) /* pieces travel side by side */
+    if (w->engine->layout.n_channels > 1) /* pieces travel side by side */
         dsgd_mailbox_own(mailbox);
     pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited); /* read after the run */
     awaited->peer = from;
@@ -209,7 +209,7 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
     reply->span = dsgd_observe_sent(w->engine, w->host, question->host, bytes);
     dsgd_use_lane(dsgd_lane_of(w->engine, question->piece));
-    if (w->engine->n_channels > 1)
+    if (w->engine->layout.n_channels > 1)
         dsgd_mailbox_send_detached(mailbox, reply, bytes);
     else
         dsgd_mailbox_send(mailbox, reply, bytes);
@@ -221,9 +221,9 @@ static dsgd_packet *answer_average(dsgd_worker *w, const dsgd_packet *question, 
 {
     const size_t k = question->piece;
     const bool encodes = dsgd_encoded_exchange(w->engine) != NULL;
-    const dsgd_piece sent = dsgd_piece_sent(w, x, k, encodes ? w->encodings++ : 0);
+    const dsgd_piece sent = dsgd_piece_sent(w, x, k, encodes ? w->clock.encodings++ : 0);
     dsgd_packet *const reply = dsgd_packet_new(w, question->channel, k, sent);
-    dsgd_value_release(w->engine->values, sent.value);
+    dsgd_value_release(w->engine->learning.values, sent.value);
     /* No other actor runs between reading x and moving it, so that no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_observe_used(w, question->from, k, question->content.stamp,
@@ -252,13 +252,13 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x, int from)
         dsgd_require_peer(self, from);
     const int answers = anyone ? DSGD_ANYONE : 1;
     DSGD_REQUIRE(
-        w->answers == 0 || w->answers == answers,
+        w->wire.answers == 0 || w->wire.answers == answers,
         "worker %d calls dsgd_pair_answer() of %s in step %jd, but before of %s: questions "
         "wait for either, not for both",
         self->rank, anyone ? "DSGD_ANYONE" : "a worker", self->step,
         anyone ? "a worker" : "DSGD_ANYONE");
-    if (w->answers == 0) {
-        w->answers = answers;
+    if (w->wire.answers == 0) {
+        w->wire.answers = answers;
         dsgd_work_wake(w); /* questions_to() */
     }
     for (size_t n = anyone ? 1 : dsgd_count_pieces(x); n > 0; n--)

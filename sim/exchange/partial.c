@@ -60,21 +60,21 @@ typedef struct partial_job {
 static void begin_schedule(dsgd_worker *w, partial_job *job)
 {
     dsgd_engine *const engine = w->engine;
-    const dsgd_partial_spec *const spec = &w->partial->spec;
+    const dsgd_partial_spec *const spec = &w->wire.partial->spec;
     const size_t k = job->job.piece;
-    partial_piece *const piece = &w->partial->piece[k];
+    partial_piece *const piece = &w->wire.partial->piece[k];
     const int p = engine->n_workers;
     const dsgd_group group = spec->group == NULL ? (dsgd_group)((1u << dsgd_log2(p)) - 1)
                                                  : spec->group(w->node.params, p, job->version);
     const int leader = w->node.rank & (int)~group;
-    const uint64_t number = (uint64_t)job->version * engine->n_pieces + k;
+    const uint64_t number = (uint64_t)job->version * engine->layout.n_pieces + k;
     job->fresh = piece->published == job->version;
-    const bool away = w->presence != DSGD_HERE;
+    const bool away = w->presence.state != DSGD_HERE;
     dsgd_piece sample = {piece->buffer.value, piece->buffer.stamp, 1};
     if (away)
         sample = DSGD_NO_PIECE;
     if (dsgd_encoded_exchange(engine) != NULL && !away)
-        sample = dsgd_piece_encoded(w, w->model, k, piece->buffer, w->encodings++);
+        sample = dsgd_piece_encoded(w, w->learner.model, k, piece->buffer, w->clock.encodings++);
     else
         dsgd_value_retain(sample.value);
     const dsgd_call call = {.piece = k,
@@ -108,7 +108,7 @@ static bool lets_publish(const dsgd_partial *partial, partial_job *job)
 /** The sum is there, for who waits for it. */
 static void end_schedule(dsgd_worker *w, partial_job *job)
 {
-    partial_piece *const piece = &w->partial->piece[job->job.piece];
+    partial_piece *const piece = &w->wire.partial->piece[job->job.piece];
     if (job->version > piece->received_version) {
         dsgd_reduction_leave(w->engine, piece->received);
         piece->received = job->reduction;
@@ -117,7 +117,7 @@ static void end_schedule(dsgd_worker *w, partial_job *job)
     } else { /* by quorum, of one that is away */
         dsgd_reduction_leave(w->engine, job->reduction);
     }
-    w->partial->ended_s = dsgd_now_s();
+    w->wire.partial->ended_s = dsgd_now_s();
     dsgd_run_free(job);
 }
 
@@ -125,7 +125,7 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
     partial_job *const job = (partial_job *)any_job;
-    if (job->reduction == NULL && lets_publish(w->partial, job))
+    if (job->reduction == NULL && lets_publish(w->wire.partial, job))
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = 0};
     if (job->reduction == NULL) {
         begin_schedule(w, job);
@@ -136,7 +136,7 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_reduction *const r = job->reduction;
     dsgd_contribution *const mine = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
     const bool made = job->held && r->over && !mine->started; /* by the others */
-    if (w->engine->by_quorum && !made) {
+    if (w->engine->failures.by_quorum && !made) {
         dsgd_quorum_decide(w->engine, r);
         const double left_s = dsgd_quorum_left_s(w, r);
         if (left_s > 0)
@@ -196,14 +196,14 @@ static void forget(void *alarms)
 /** Alarms of one time happen in the order in which they were set. */
 static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
 {
-    if (engine->alarms == NULL) {
-        engine->alarms = dsgd_keep(1, sizeof *engine->alarms);
-        dsgd_keep_for(forget, engine->alarms);
-        engine->alarms->semaphore = dsgd_semaphore_new();
-        engine->alarms->waits_until_s = -INFINITY;
+    if (engine->exchanges.alarms == NULL) {
+        engine->exchanges.alarms = dsgd_keep(1, sizeof *engine->exchanges.alarms);
+        dsgd_keep_for(forget, engine->exchanges.alarms);
+        engine->exchanges.alarms->semaphore = dsgd_semaphore_new();
+        engine->exchanges.alarms->waits_until_s = -INFINITY;
         dsgd_actor_start(0, "alarms", alarms_main, engine);
     }
-    struct dsgd_alarms *const alarms = engine->alarms;
+    struct dsgd_alarms *const alarms = engine->exchanges.alarms;
     dsgd_agenda_add(&alarms->set, at_s, alarms->n_set++, a);
     if (at_s >= alarms->waits_until_s)
         return;
@@ -213,7 +213,7 @@ static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
 
 static bool has_reached(const dsgd_worker *w, int64_t position)
 {
-    return w->partial != NULL && w->partial->started >= position;
+    return w->wire.partial != NULL && w->wire.partial->started >= position;
 }
 
 static void notify(dsgd_worker *w, int link, int64_t position)
@@ -240,8 +240,8 @@ static void notify(dsgd_worker *w, int link, int64_t position)
 /** Starts schedules up to @p position; notifies the partners above @p link. */
 static void activate(dsgd_worker *w, int64_t position, int link)
 {
-    dsgd_partial *const partial = w->partial;
-    const int64_t n_pieces = (int64_t)w->engine->n_pieces;
+    dsgd_partial *const partial = w->wire.partial;
+    const int64_t n_pieces = (int64_t)w->engine->layout.n_pieces;
     if (position <= partial->started)
         return;
     const int64_t first = partial->started + 1;
@@ -269,9 +269,9 @@ static void activate(dsgd_worker *w, int64_t position, int link)
 static void receive(activation *received)
 {
     dsgd_worker *const w = received->to;
-    dsgd_partial *const partial = w->partial;
+    dsgd_partial *const partial = w->wire.partial;
     if (partial == NULL) {
-        activation **end = &w->early;
+        activation **end = &w->wire.early;
         while (*end != NULL)
             end = &(*end)->next;
         *end = received;
@@ -281,7 +281,7 @@ static void receive(activation *received)
         partial->is_notified = false;
         activate(w, received->position, received->link);
     }
-    if (received->arrived || w->stopped || has_reached(w, received->position)) {
+    if (received->arrived || w->clock.stopped || has_reached(w, received->position)) {
         dsgd_run_free(received);
         return;
     }
@@ -311,7 +311,7 @@ static bool wait_until(struct dsgd_alarms *alarms, double time_s)
 
 static void alarms_main(void *argument)
 {
-    struct dsgd_alarms *const alarms = ((dsgd_engine *)argument)->alarms;
+    struct dsgd_alarms *const alarms = ((dsgd_engine *)argument)->exchanges.alarms;
     uint64_t number = 0;
     for (;;) {
         const double until_s =
@@ -347,8 +347,8 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     if (initial != NULL)
         DSGD_OWN(self, initial);
     dsgd_worker *const w = dsgd_worker_of(self);
-    const size_t n = w->engine->n_pieces;
-    DSGD_REQUIRE(w->partial == NULL, "a worker has one partial collective");
+    const size_t n = w->engine->layout.n_pieces;
+    DSGD_REQUIRE(w->wire.partial == NULL, "a worker has one partial collective");
     dsgd_exchanges_otherwise(w, true);
     if (initial != NULL)
         dsgd_require_whole(initial, "dsgd_partial_new");
@@ -365,10 +365,10 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
             partial->piece[k].buffer =
                 (dsgd_piece){dsgd_value_retain(initial->piece[k].value), 0, 1};
     }
-    w->partial = partial;
+    w->wire.partial = partial;
     if (!dsgd_is_contention_free(w->engine))
         dsgd_actor_start(w->node.rank, "listener", listener_main, w);
-    for (activation *early = w->early, *next = NULL; early != NULL; early = next) {
+    for (activation *early = w->wire.early, *next = NULL; early != NULL; early = next) {
         next = early->next; /* the alarm frees it */
         set_alarm(w->engine, early, dsgd_now_s());
     }
@@ -410,8 +410,9 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
 /** Whether the others know that a worker is away. */
 static bool is_known_away(const dsgd_worker *w)
 {
-    return w->engine->by_quorum && (w->presence == DSGD_JOINS ||
-                                    (w->presence == DSGD_DOWN && dsgd_known_s(w) <= dsgd_now_s()));
+    return w->engine->failures.by_quorum &&
+           (w->presence.state == DSGD_JOINS ||
+            (w->presence.state == DSGD_DOWN && dsgd_failure_detected_s(w) <= dsgd_now_s()));
 }
 
 /**
@@ -424,7 +425,7 @@ static int initiator_of(const dsgd_worker *w)
     const int p = engine->n_workers;
     const dsgd_draw at = {
         .seed = engine->config->seed, .purpose = DSGD_DRAW_SHARED, .step = (uint32_t)version};
-    const int first = w->partial->spec.initiator == DSGD_EACH_IN_TURN
+    const int first = w->wire.partial->spec.initiator == DSGD_EACH_IN_TURN
                           ? (int)(version % p)
                           : (int)dsgd_draw_below(at, (uint32_t)p);
     for (int i = 0; i < p; i++)
@@ -436,7 +437,7 @@ static int initiator_of(const dsgd_worker *w)
 /** Whether a worker may activate the version of this worker's step. */
 static bool may_activate(const dsgd_worker *w, int rank)
 {
-    return w->partial->spec.initiator == DSGD_FIRST_ARRIVER || initiator_of(w) == rank;
+    return w->wire.partial->spec.initiator == DSGD_FIRST_ARRIVER || initiator_of(w) == rank;
 }
 
 /**
@@ -444,15 +445,15 @@ static bool may_activate(const dsgd_worker *w, int rank)
  */
 static void leave_to_others(dsgd_worker *w, size_t k)
 {
-    if (w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
+    if (w->wire.partial->spec.initiator == DSGD_FIRST_ARRIVER)
         return;
-    w->partial->leaves = true;
-    if (w->presence == DSGD_DOWN && !is_known_away(w))
-        dsgd_sleep(dsgd_known_s(w) - dsgd_now_s());
-    w->partial->leaves = false;
+    w->wire.partial->leaves = true;
+    if (w->presence.state == DSGD_DOWN && !is_known_away(w))
+        dsgd_sleep(dsgd_failure_detected_s(w) - dsgd_now_s());
+    w->wire.partial->leaves = false;
     dsgd_worker *const next = &w->engine->workers[initiator_of(w)];
-    if (next->partial != NULL && next->partial->piece[k].published >= w->node.step)
-        activate(next, w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k, -1);
+    if (next->wire.partial != NULL && next->wire.partial->piece[k].published >= w->node.step)
+        activate(next, w->node.step * (int64_t)w->engine->layout.n_pieces + (int64_t)k, -1);
 }
 
 /**
@@ -460,10 +461,10 @@ static void leave_to_others(dsgd_worker *w, size_t k)
  */
 static bool is_left(const dsgd_worker *w, size_t k)
 {
-    if (!w->engine->by_quorum || w->partial->spec.initiator == DSGD_FIRST_ARRIVER)
+    if (!w->engine->failures.by_quorum || w->wire.partial->spec.initiator == DSGD_FIRST_ARRIVER)
         return false;
-    const dsgd_partial *const initiator = w->engine->workers[initiator_of(w)].partial;
-    const int64_t position = w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k;
+    const dsgd_partial *const initiator = w->engine->workers[initiator_of(w)].wire.partial;
+    const int64_t position = w->node.step * (int64_t)w->engine->layout.n_pieces + (int64_t)k;
     return initiator != NULL && !initiator->leaves &&
            initiator->piece[k].published >= w->node.step && initiator->started < position;
 }
@@ -471,11 +472,12 @@ static bool is_left(const dsgd_worker *w, size_t k)
 /** Arrives at piece @p k of this step's version. */
 static void arrive(dsgd_worker *w, size_t k)
 {
-    DSGD_REQUIRE(version_exists(w->partial, w->node.step), "step %jd has no version", w->node.step);
-    if (w->engine->by_quorum && w->presence != DSGD_HERE)
+    DSGD_REQUIRE(version_exists(w->wire.partial, w->node.step), "step %jd has no version",
+                 w->node.step);
+    if (w->engine->failures.by_quorum && w->presence.state != DSGD_HERE)
         leave_to_others(w, k);
     else if (may_activate(w, w->node.rank) || is_left(w, k))
-        activate(w, w->node.step * (int64_t)w->engine->n_pieces + (int64_t)k, -1);
+        activate(w, w->node.step * (int64_t)w->engine->layout.n_pieces + (int64_t)k, -1);
 }
 
 /** Whether a worker has yet to activate the version of this worker's step, or to start it. */
@@ -484,7 +486,7 @@ static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
     (void)none;
     if (host >= w->engine->n_workers)
         return false;
-    const int64_t position = w->node.step * (int64_t)w->engine->n_pieces;
+    const int64_t position = w->node.step * (int64_t)w->engine->layout.n_pieces;
     return has_reached(w, position) ? !has_reached(&w->engine->workers[host], position)
                                     : may_activate(w, host);
 }
@@ -492,7 +494,7 @@ static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
 /** Waits for this step's version or a later one; counts versions missed and used again, the use. */
 static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *request, dsgd_lag *lag)
 {
-    partial_piece *const piece = &w->partial->piece[k];
+    partial_piece *const piece = &w->wire.partial->piece[k];
     if (piece->received_version < w->node.step) {
         dsgd_wait *const wait = dsgd_wait_begin(w, &request->exchange->waiting, NULL);
         while (piece->received_version < w->node.step)
@@ -505,7 +507,7 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     dsgd_spend(w, w->engine->config->platform->partial_turn_s / 2);
     dsgd_run_result *const result = w->engine->result;
     for (int64_t missed = piece->used + 1; missed < piece->received_version; missed++)
-        result->partial_skipped += version_exists(w->partial, missed);
+        result->partial_skipped += version_exists(w->wire.partial, missed);
     result->partial_duplicates += piece->used == piece->received_version;
     piece->used = piece->received_version;
     *lag = dsgd_reduction_count_use(w, piece->received, k, piece->used - w->node.step);
@@ -523,12 +525,12 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const g = &request->in->piece[k];
-    const dsgd_piece *const buffer = &w->partial->piece[k].buffer;
-    const bool away = w->presence != DSGD_HERE; /* what it had not sent is lost */
+    const dsgd_piece *const buffer = &w->wire.partial->piece[k].buffer;
+    const bool away = w->presence.state != DSGD_HERE; /* what it had not sent is lost */
     const dsgd_value sum =
         away ? DSGD_ZERO_VALUE : dsgd_combined(w, k, 1, buffer->value, 1, g->value, 1);
     /* A sum is as old as its oldest gradient. */
-    publish(w, k, w->partial, sum, away ? -1 : buffer->stamp >= 0 ? buffer->stamp : g->stamp);
+    publish(w, k, w->wire.partial, sum, away ? -1 : buffer->stamp >= 0 ? buffer->stamp : g->stamp);
     arrive(w, k);
 }
 
@@ -539,8 +541,8 @@ static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
     const partial_piece *const piece = await(w, k, request, &lag);
     dsgd_vector_update(request->out, k, dsgd_value_retain(piece->received->sum), w->node.step);
     dsgd_exchange_gradients(request, k, lag);
-    if (w->partial->spec.discarding)
-        dsgd_piece_set(w->engine, &w->partial->piece[k].buffer, DSGD_ZERO_VALUE, -1);
+    if (w->wire.partial->spec.discarding)
+        dsgd_piece_set(w->engine, &w->wire.partial->piece[k].buffer, DSGD_ZERO_VALUE, -1);
 }
 
 static const dsgd_exchange partial_sum = {
@@ -558,7 +560,7 @@ static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const x = &request->in->piece[k];
-    publish(w, k, w->partial, dsgd_value_retain(x->value), x->stamp);
+    publish(w, k, w->wire.partial, dsgd_value_retain(x->value), x->stamp);
     arrive(w, k);
 }
 
@@ -571,7 +573,7 @@ static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
     const dsgd_reduction *const of = piece->received;
     const bool fresh =
         by[0] > 0 && piece->received_version == w->node.step && piece->received_fresh;
-    const int n_missing = w->engine->by_quorum ? of->n_members - of->n_counting : 0;
+    const int n_missing = w->engine->failures.by_quorum ? of->n_members - of->n_counting : 0;
     request->unchanged = fresh && n_missing == of->n_members;
     if (request->unchanged)
         return;

@@ -14,10 +14,11 @@ struct dsgd_reductions {
 
 static struct dsgd_reductions *reductions_of(dsgd_engine *engine)
 {
-    if (engine->reductions == NULL)
-        engine->reductions = dsgd_run_alloc(
-            engine, sizeof *engine->reductions + (size_t)engine->n_workers * sizeof(uint64_t));
-    return engine->reductions;
+    if (engine->exchanges.reductions == NULL)
+        engine->exchanges.reductions =
+            dsgd_run_alloc(engine, sizeof *engine->exchanges.reductions +
+                                       (size_t)engine->n_workers * sizeof(uint64_t));
+    return engine->exchanges.reductions;
 }
 
 static dsgd_reduction *new_reduction(dsgd_engine *engine, dsgd_reduction wanted)
@@ -77,9 +78,10 @@ bool dsgd_reduction_lacks(const dsgd_engine *engine, const dsgd_reduction *reduc
     if (index < 0)
         return false;
     if (reduction->n_joined == reduction->n_members)
-        return engine->comms != NULL && !reduction->contribution[index].started;
-    const uint64_t *const begun = reduction->members.comm != NULL ? reduction->members.comm->begun
-                                                                  : engine->reductions->begun;
+        return engine->exchanges.comms != NULL && !reduction->contribution[index].started;
+    const uint64_t *const begun = reduction->members.comm != NULL
+                                      ? reduction->members.comm->begun
+                                      : engine->exchanges.reductions->begun;
     return begun[index] <= reduction->number;
 }
 
@@ -97,7 +99,7 @@ dsgd_reduction *dsgd_reduction_join_group(dsgd_engine *engine, uint64_t number, 
 static void release_contributions(dsgd_engine *engine, dsgd_reduction *reduction)
 {
     for (int i = 0; i < reduction->n_members; i++) {
-        dsgd_value_release(engine->values, reduction->contribution[i].value);
+        dsgd_value_release(engine->learning.values, reduction->contribution[i].value);
         reduction->contribution[i].value = DSGD_ZERO_VALUE;
     }
 }
@@ -106,7 +108,7 @@ void dsgd_reduction_leave(dsgd_engine *engine, dsgd_reduction *reduction)
 {
     if (reduction == NULL || --reduction->references > 0)
         return;
-    dsgd_value_release(engine->values, reduction->sum);
+    dsgd_value_release(engine->learning.values, reduction->sum);
     if (!reduction->combined)
         release_contributions(engine, reduction);
     dsgd_run_free(reduction->numbers);
@@ -150,9 +152,9 @@ void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd
                                                          .stamp = contribution.stamp,
                                                          .of = contribution.of,
                                                          .owner = w->node.rank,
-                                                         .counts = w->presence == DSGD_HERE};
+                                                         .counts = w->presence.state == DSGD_HERE};
     reduction->n_sampled++;
-    reduction->n_counting += w->presence == DSGD_HERE;
+    reduction->n_counting += w->presence.state == DSGD_HERE;
     dsgd_observe_sampled(w, reduction->scope, reduction->number, contribution.value,
                          contribution.stamp);
 }
@@ -176,8 +178,8 @@ static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reducti
                               dsgd_origin where, size_t piece)
 {
     const size_t n = (size_t)reduction->n_members;
-    const size_t begin = engine->piece_begin[piece];
-    const size_t length = engine->piece_begin[piece + 1] - begin;
+    const size_t begin = engine->learning.piece_begin[piece];
+    const size_t length = engine->learning.piece_begin[piece + 1] - begin;
     const dsgd_codec codec = {.kind = DSGD_CODEC_MASK};
     dsgd_value *const share = dsgd_xcalloc(n, sizeof *share);
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
@@ -185,16 +187,17 @@ static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reducti
         double *const own = dsgd_xcalloc(begin + length + 1, sizeof *own); /* 1: in the part */
         for (size_t e = length * i / n; e < length * (i + 1) / n; e++)
             own[begin + e] = 1;
-        const dsgd_value mask = dsgd_values_constant(engine->values, piece, own);
-        share[i] = dsgd_values_encode(engine->values, where, piece, &codec,
+        const dsgd_value mask = dsgd_values_constant(engine->learning.values, piece, own);
+        share[i] = dsgd_values_encode(engine->learning.values, where, piece, &codec,
                                       reduction->contribution[i].value, mask);
-        dsgd_value_release(engine->values, mask);
+        dsgd_value_release(engine->learning.values, mask);
         ones[i] = 1;
         free(own);
     }
-    const dsgd_value sum = dsgd_values_combine(engine->values, where, piece, n, share, ones, 1);
+    const dsgd_value sum =
+        dsgd_values_combine(engine->learning.values, where, piece, n, share, ones, 1);
     for (size_t i = 0; i < n; i++)
-        dsgd_value_release(engine->values, share[i]);
+        dsgd_value_release(engine->learning.values, share[i]);
     free(share);
     free(ones);
     return sum;
@@ -233,13 +236,13 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
         return;
     const int n = reduction->n_members;
     const dsgd_encoded *const encoded = reduction->call.encoded;
-    DSGD_ASSERT(reduction->n_sampled == n || engine->by_quorum,
+    DSGD_ASSERT(reduction->n_sampled == n || engine->failures.by_quorum,
                 "%d of %d contributions when the first member was done", reduction->n_sampled, n);
     reduction->combined = true;
     sum_up_stamps(reduction);
     if (reduction->call.part == DSGD_ALLGATHER) {
         reduction->sum = gathered_value(engine, reduction, where, piece);
-    } else if (engine->values != NULL) {
+    } else if (engine->learning.values != NULL) {
         dsgd_value *x = dsgd_xcalloc((size_t)n, sizeof *x);
         double *weights = dsgd_xcalloc((size_t)n, sizeof *weights);
         for (int i = 0; i < n; i++) {
@@ -248,8 +251,8 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
         }
         const double divisor = reduction->call.divisor; /* of a mean: of those who are there */
         reduction->sum = dsgd_values_combine(
-            engine->values, where, piece, (size_t)n, x, weights,
-            divisor == n && engine->by_quorum ? fmax(1, reduction->n_counting) : divisor);
+            engine->learning.values, where, piece, (size_t)n, x, weights,
+            divisor == n && engine->failures.by_quorum ? fmax(1, reduction->n_counting) : divisor);
         if (encoded != NULL && encoded->sum == DSGD_SUM_REENCODED)
             reduction->sum = encode_again(engine, reduction, where, piece, x);
         free(x);
@@ -311,7 +314,7 @@ static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, siz
 static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t piece)
 {
     uint64_t step = reduction->steps_seen;
-    reduction->steps_seen = engine->n_stepped[piece];
+    reduction->steps_seen = engine->computations.n_stepped[piece];
     if (reduction->n_alike == 0 || reduction->steps_seen - step > (uint64_t)reduction->n_members) {
         reduction->n_alike = 0;
         for (int i = 0; i < reduction->n_members; i++)
@@ -320,8 +323,8 @@ static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t
     }
     for (; step < reduction->steps_seen; step++) {
         const size_t p = (size_t)engine->n_workers;
-        const int index =
-            dsgd_members_index(&reduction->members, engine->stepped[piece * p + step % p]);
+        const int index = dsgd_members_index(&reduction->members,
+                                             engine->computations.stepped[piece * p + step % p]);
         if (index < 0 || reduction->contribution[index].stamp < 0)
             continue;
         reduction->alike[reduction->contribution[index].alike].n--;

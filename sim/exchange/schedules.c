@@ -101,7 +101,7 @@ dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes
     if (channel->schedule != NULL)
         return dsgd_analytic_next(channel);
     const dsgd_part part = gathers ? DSGD_ALLGATHER : DSGD_ALLREDUCE;
-    const bool partial = channel->worker->partial != NULL;
+    const bool partial = channel->worker->wire.partial != NULL;
     dsgd_plan plan =
         dsgd_plan_of(dsgd_way_of(engine->config, partial), part, engine->n_workers, bytes);
     plan.members = DSGD_ALL_WORKERS;
@@ -113,12 +113,12 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
         return dsgd_analytic_next(channel);
-    const bool partial = channel->worker->partial != NULL;
+    const bool partial = channel->worker->wire.partial != NULL;
     const dsgd_call *const call = &reduction->call;
     dsgd_plan plan =
         dsgd_plan_of_call(dsgd_way_of(engine->config, partial), call,
                           reduction->quorum != NULL ? reduction->quorum->n : reduction->n_members,
-                          engine->piece_bytes[call->piece]);
+                          engine->layout.piece_bytes[call->piece]);
     plan.members =
         reduction->quorum != NULL ? (dsgd_members){reduction->quorum, 0, -1} : reduction->members;
     return next_step(channel, &plan, partial, &reduction->schedule);

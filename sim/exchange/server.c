@@ -25,10 +25,10 @@ static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
 {
     dsgd_engine *const engine = w->engine;
     const size_t n_hosts = (size_t)engine->n_workers + (size_t)engine->n_servers;
-    if (engine->servers == NULL)
-        engine->servers =
-            dsgd_run_alloc(engine, n_hosts * engine->n_pieces * sizeof *engine->servers);
-    return &engine->servers[(size_t)w->host * engine->n_pieces + k];
+    if (engine->exchanges.servers == NULL)
+        engine->exchanges.servers = dsgd_run_alloc(engine, n_hosts * engine->layout.n_pieces *
+                                                               sizeof *engine->exchanges.servers);
+    return &engine->exchanges.servers[(size_t)w->host * engine->layout.n_pieces + k];
 }
 
 static int server_of(const dsgd_engine *engine, size_t k)
@@ -84,7 +84,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     if (job->kind == FETCH)
         return; /* end_fetch() continues with it */
     dsgd_packet_free(w, job->reply);
-    dsgd_value_release(engine->values, job->mine.value);
+    dsgd_value_release(engine->learning.values, job->mine.value);
     dsgd_run_free(job);
 }
 
@@ -101,10 +101,10 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
     DSGD_OWN(self, u);
     dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
-    const uint32_t call = w->encodings++;
+    const uint32_t call = w->clock.encodings++;
     DSGD_FOR_PIECES (k, u) {
         dsgd_piece_wait(u, k);
-        if (w->presence == DSGD_DOWN)
+        if (w->presence.state == DSGD_DOWN)
             return;
         dsgd_observe_sends(w, &u->piece[k], "dsgd_server_push");
         const dsgd_piece sent = dsgd_piece_sent(w, u, k, call);
@@ -116,7 +116,7 @@ void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
 
 static void begin_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    if (w->presence != DSGD_DOWN)
+    if (w->presence.state != DSGD_DOWN)
         dsgd_exchange_start(w, request, &new_server_job(w, k, FETCH, DSGD_NO_PIECE)->job);
 }
 
@@ -148,7 +148,7 @@ void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
 
 static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    if (w->presence == DSGD_DOWN)
+    if (w->presence.state == DSGD_DOWN)
         return;
     server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, dsgd_begun_of(request, k)->sent);
     const int channel = dsgd_channel_of(w, &job->job)->number; /* behind others */

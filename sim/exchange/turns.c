@@ -75,36 +75,36 @@ static bool goes_before(const dsgd_channel *a, const dsgd_channel *b)
            (a->worker == b->worker && a->number < b->number);
 }
 
-void dsgd_door_enter(dsgd_worker *to, dsgd_channel *channel)
+void dsgd_inbound_enter(dsgd_worker *to, dsgd_channel *channel)
 {
-    struct dsgd_door *const door = &to->door;
-    bool waits = door->first != NULL;
-    if (dsgd_now_s() > door->instant_s + instant_s)
-        door->instant_s = dsgd_now_s();
-    channel->came_s = door->instant_s;
+    struct dsgd_inbound *const inbound = &to->wire.inbound;
+    bool waits = inbound->first != NULL;
+    if (dsgd_now_s() > inbound->instant_s + instant_s)
+        inbound->instant_s = dsgd_now_s();
+    channel->came_s = inbound->instant_s;
     dsgd_channel **place =
-        waits && goes_before(door->last, channel) ? &door->last->behind : &door->first;
+        waits && goes_before(inbound->last, channel) ? &inbound->last->behind : &inbound->first;
     while (*place != NULL && goes_before(*place, channel))
         place = &(*place)->behind;
     channel->behind = *place;
     *place = channel;
     if (channel->behind == NULL)
-        door->last = channel;
+        inbound->last = channel;
     for (;; waits = true) {
         if (waits)
             dsgd_semaphore_wait(channel->semaphore);
         sleep_until(channel->came_s + 2 * instant_s); /* all of its instant have come then */
-        if (door->first == channel)
+        if (inbound->first == channel)
             return;
-        dsgd_semaphore_post(door->first->semaphore);
+        dsgd_semaphore_post(inbound->first->semaphore);
     }
 }
 
-void dsgd_door_leave(dsgd_worker *to)
+void dsgd_inbound_leave(dsgd_worker *to)
 {
-    to->door.first = to->door.first->behind;
-    if (to->door.first != NULL)
-        dsgd_semaphore_post(to->door.first->semaphore);
+    to->wire.inbound.first = to->wire.inbound.first->behind;
+    if (to->wire.inbound.first != NULL)
+        dsgd_semaphore_post(to->wire.inbound.first->semaphore);
 }
 
 static dsgd_passage *enter(dsgd_engine *engine, struct dsgd_turns *turns, double latency_s,
@@ -127,16 +127,17 @@ static void send_out(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailb
     await_turn(turns, turns->there_s - route.latency_s);
     if (turns->whose == to && route.latency_s > 0) /* without one the receiver has to meet it */
         sleep_until(turns->there_s - route.latency_s + turns->treated_s);
-    const bool beside = message->whole != NULL && to->engine->n_channels > 1; /* to one mailbox */
+    const bool beside =
+        message->whole != NULL && to->engine->layout.n_channels > 1; /* to one mailbox */
     if (beside)
-        dsgd_door_enter(to, channel);
+        dsgd_inbound_enter(to, channel);
     turns->whose = to;
     turns->treated_s = message->whole != NULL ? dsgd_packet_treated_s(to, message) : 0;
     message->there_s = dsgd_now_s() + route.latency_s;
     enter(to->engine, turns, route.latency_s, trunc(message->bytes) / route.bytes_per_s)->transfer =
         dsgd_isend(mailbox, message, message->bytes);
     if (beside)
-        dsgd_door_leave(to);
+        dsgd_inbound_leave(to);
     await_turn(turns, turns->free_s);
 }
 
@@ -150,10 +151,10 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
         send_out(channel, to, mailbox, message, route);
         return;
     }
-    if (to->inlet == NULL)
-        to->inlet = dsgd_run_alloc(to->engine, sizeof *to->inlet);
-    struct dsgd_turns *const turns = to->inlet;
-    dsgd_door_enter(to, channel);
+    if (to->wire.inlet == NULL)
+        to->wire.inlet = dsgd_run_alloc(to->engine, sizeof *to->wire.inlet);
+    struct dsgd_turns *const turns = to->wire.inlet;
+    dsgd_inbound_enter(to, channel);
     turns->over = channel->semaphore;
     const bool is_message = message->whole != NULL; /* else a push or fetch, whose end is awaited */
     await_turn(turns, !is_message && turns->whose == channel /* which sends one after another */
@@ -165,7 +166,7 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
               trunc(message->bytes) / route.bytes_per_s + dsgd_packet_treated_s(to, message));
     message->sent_s = dsgd_now_s();
     message->there_s = message->sent_s + route.latency_s;
-    dsgd_door_leave(to);
+    dsgd_inbound_leave(to);
     if (!is_message) {
         dsgd_mailbox_send(mailbox, message, message->bytes);
         return;
@@ -187,7 +188,7 @@ double dsgd_packet_treated_s(const dsgd_worker *to, const dsgd_packet *message)
 
 void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message)
 {
-    struct dsgd_turns *const turns = server->inlet;
+    struct dsgd_turns *const turns = server->wire.inlet;
     message->passage->over = true;
     forget(turns);
     if (turns->awaited) {

@@ -16,7 +16,7 @@ bool dsgd_goes_on(const dsgd_run_config *config)
            (a->goes_on == NULL || a->goes_on(config->params));
 }
 
-bool dsgd_peers_fail(const dsgd_run_config *config)
+bool dsgd_stage_hosts_fail(const dsgd_run_config *config)
 {
     const dsgd_failures_config *const f = &config->failures;
     const dsgd_failure_event *const events = f->events.v;
@@ -28,21 +28,21 @@ bool dsgd_peers_fail(const dsgd_run_config *config)
 
 bool dsgd_all_restart(const dsgd_engine *engine)
 {
-    return engine->failing != NULL && !engine->goes_on &&
-           engine->failing->config.policy != DSGD_POLICY_NONE;
+    return engine->failures.state != NULL && !engine->failures.others_continue &&
+           engine->failures.state->config.policy != DSGD_POLICY_NONE;
 }
 
 int dsgd_failed_worker(const dsgd_engine *engine, const dsgd_failure *failure)
 {
     int worker = 0;
-    while (!dsgd_failure_is_of(engine->failing->source, failure, worker))
+    while (!dsgd_failure_is_of(engine->failures.state->source, failure, worker))
         worker++;
     return worker;
 }
 
 dsgd_failure dsgd_next_failure(dsgd_engine *engine)
 {
-    struct dsgd_failing *const f = engine->failing;
+    struct dsgd_failure_state *const f = engine->failures.state;
     const dsgd_failure failure = f->next;
     dsgd_failing_times *const times = &engine->result->failures;
     f->next = dsgd_failures_next(f->source);
@@ -58,9 +58,9 @@ dsgd_failure dsgd_next_failure(dsgd_engine *engine)
 void dsgd_fail_worker(dsgd_worker *w, double down_s, double up_s)
 {
     dsgd_engine *const engine = w->engine;
-    struct dsgd_failing *const f = engine->failing;
+    struct dsgd_failure_state *const f = engine->failures.state;
     if (f->config.policy == DSGD_POLICY_NONE) {
-        w->dies_s = fmin(w->dies_s, down_s);
+        w->presence.dies_s = fmin(w->presence.dies_s, down_s);
         return;
     }
     dsgd_failures_add(
@@ -77,20 +77,21 @@ bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why)
     result->outcome = DSGD_RUN_FAILED;
     dsgd_fail(&result->why, DSGD_OK, "%s %s after a failure, but at %g s %s",
               engine->config->algorithm->about.name,
-              engine->goes_on ? "goes on" : "restarts all workers", all_s, why);
+              engine->failures.others_continue ? "goes on" : "restarts all workers", all_s, why);
     return false;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-dsgd_failure_units dsgd_failing_units(const dsgd_engine *engine, int which)
+dsgd_failure_units dsgd_failures_of_run_units(const dsgd_engine *engine, int which)
 {
     const dsgd_platform *const platform = engine->config->platform;
     const int per = engine->config->failures.per;
     const int64_t hosts = per == DSGD_PER_ISLAND  ? platform->island_hosts
                           : per == DSGD_PER_GROUP ? platform->group_hosts
                                                   : 1;
-    const int each = per == DSGD_PER_WORKER ? 1 : engine->n_lanes, n = engine->n_workers * each;
+    const int each = per == DSGD_PER_WORKER ? 1 : engine->layout.n_lanes,
+              n = engine->n_workers * each;
     const dsgd_failure_units units = {engine->n_workers, each,
                                       dsgd_xcalloc((size_t)n, sizeof *units.of), which};
     int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block); /* of each unit */
@@ -110,11 +111,11 @@ dsgd_failure_units dsgd_failing_units(const dsgd_engine *engine, int which)
 /** Nobody comes back: the first failure of each worker counts. */
 static void find_deaths(dsgd_engine *engine)
 {
-    struct dsgd_failing *const f = engine->failing;
+    struct dsgd_failure_state *const f = engine->failures.state;
     for (int left = engine->n_workers; left > 0 && f->next.down_s < INFINITY;) {
         const dsgd_failure failure = dsgd_next_failure(engine);
         for (int w = 0; w < engine->n_workers; w++) {
-            double *const dies_s = &engine->workers[w].dies_s;
+            double *const dies_s = &engine->workers[w].presence.dies_s;
             if (*dies_s < INFINITY || !dsgd_failure_is_of(f->source, &failure, w))
                 continue;
             *dies_s = failure.down_s;
@@ -124,49 +125,50 @@ static void find_deaths(dsgd_engine *engine)
     engine->result->failures.n = 0;
 }
 
-dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *error)
+dsgd_status dsgd_failures_of_run_open(dsgd_engine *engine, int64_t period, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
     if (!dsgd_failures_any(&config->failures))
         return DSGD_OK;
-    struct dsgd_failing *const f = dsgd_run_alloc(engine, sizeof *f);
-    *f = (struct dsgd_failing){.config = config->failures, .written_s = INFINITY, .period = period};
+    struct dsgd_failure_state *const f = dsgd_run_alloc(engine, sizeof *f);
+    *f = (struct dsgd_failure_state){
+        .config = config->failures, .written_s = INFINITY, .period = period};
     if (f->config.policy == DSGD_POLICY_NONE)
         f->config.repair_s = DSGD_REPAIR_NEVER;
     if (f->config.notice_s > 0)
         f->config.detect_s = 0;
-    const dsgd_failure_units units =
-        dsgd_failing_units(engine, dsgd_peers_fail(config) ? DSGD_WORKERS_FAIL : DSGD_ALL_FAIL);
+    const dsgd_failure_units units = dsgd_failures_of_run_units(
+        engine, dsgd_stage_hosts_fail(config) ? DSGD_WORKERS_FAIL : DSGD_ALL_FAIL);
     DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units, &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
     const int gpus = dsgd_workload_gpus(config->workload); /* of which each has its part */
-    f->cost_s = dsgd_checkpoint_cost_s(c, engine->bytes * gpus / engine->n_lanes);
+    f->cost_s = dsgd_checkpoint_cost_s(c, engine->layout.bytes * gpus / engine->layout.n_lanes);
     const double blocking_s = c->blocking ? f->cost_s : 0, mtbf_s = dsgd_failures_mtbf_s(f->source);
     f->interval_s = c->interval_s > 0 ? c->interval_s
                     : c->every == DSGD_EVERY_NEVER
                         ? INFINITY
                         : dsgd_checkpoint_interval_s(c->every, blocking_s, mtbf_s);
-    engine->goes_on = dsgd_goes_on(config);
-    if (!engine->goes_on && f->config.policy != DSGD_POLICY_NONE && blocking_s > 0)
+    engine->failures.others_continue = dsgd_goes_on(config);
+    if (!engine->failures.others_continue && f->config.policy != DSGD_POLICY_NONE && blocking_s > 0)
         engine->result->failures.daly_s =
             dsgd_checkpoint_interval_s(DSGD_EVERY_DALY, blocking_s, mtbf_s);
-    engine->by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
-    f->copy_bytes = c->bytes > 0 ? c->bytes / gpus : engine->bytes / engine->n_lanes;
-    engine->failing = f;
+    engine->failures.by_quorum = f->config.policy == DSGD_POLICY_QUORUM;
+    f->copy_bytes = c->bytes > 0 ? c->bytes / gpus : engine->layout.bytes / engine->layout.n_lanes;
+    engine->failures.state = f;
     return DSGD_OK;
 }
 
-void dsgd_failing_begin(dsgd_engine *engine)
+void dsgd_failures_of_run_begin(dsgd_engine *engine)
 {
     for (int w = 0; w < engine->n_workers; w++)
-        engine->workers[w].dies_s = INFINITY;
-    if (engine->failing != NULL && engine->failing->config.policy == DSGD_POLICY_NONE)
+        engine->workers[w].presence.dies_s = INFINITY;
+    if (engine->failures.state != NULL && engine->failures.state->config.policy == DSGD_POLICY_NONE)
         find_deaths(engine);
 }
 
-void dsgd_failing_close(dsgd_engine *engine)
+void dsgd_failures_of_run_close(dsgd_engine *engine)
 {
-    if (engine->failing != NULL)
-        dsgd_failures_close(engine->failing->source);
+    if (engine->failures.state != NULL)
+        dsgd_failures_close(engine->failures.state->source);
 }

@@ -1,6 +1,7 @@
 /**
  * @file failures.h
- * Workers that fail and come back.
+ * Workers that fail and rejoin; checkpoints; links that are slower for a while. The state is in
+ * presence.h.
  */
 #pragma once
 
@@ -8,53 +9,63 @@
 
 /* --- for the engine --------------------------------------------------------------------------- */
 
-/** Once places are known, @p period the algorithm's; and when there are workers. */
-dsgd_status dsgd_failing_open(dsgd_engine *engine, int64_t period, dsgd_error *error);
-void dsgd_failing_begin(dsgd_engine *engine);
-void dsgd_failing_close(dsgd_engine *engine);
+/**
+ * Opens the failures of a run, once the places of its hosts are known; @p period is the
+ * algorithm's. DSGD_EUSAGE with a sentence where the configuration does not fit.
+ */
+dsgd_status dsgd_failures_of_run_open(dsgd_engine *engine, int64_t period, dsgd_error *error);
+/** Begins them, once there are workers. */
+void dsgd_failures_of_run_begin(dsgd_engine *engine);
+void dsgd_failures_of_run_close(dsgd_engine *engine);
 
-/** Starts what slows links, if anything does. (slow_links.c) */
-void dsgd_slowing_open(dsgd_engine *engine);
+/** Starts the actor that changes bandwidths of links, if the run has any. (slow_links.c) */
+void dsgd_slow_links_open(dsgd_engine *engine);
 
-/** When the clock is to look, of progress: at a failure, or the end; INFINITY: never. */
-double dsgd_failing_until_s(const dsgd_engine *engine);
-/** That has come. True: it was the run's end. */
-bool dsgd_failing_come(dsgd_engine *engine);
+/** Seconds of progress at which the clock must act next; INFINITY: never. */
+double dsgd_next_failure_or_end_s(const dsgd_engine *engine);
+/** Handles what is due at that time. Returns true at the end of the run. */
+bool dsgd_handle_failure(dsgd_engine *engine);
 
-/** A step is made: a checkpoint may be due. */
-void dsgd_failing_step(dsgd_engine *engine);
+/** Begins a checkpoint after a step, if one is due. */
+void dsgd_failures_of_run_step(dsgd_engine *engine);
 
-/** Of a worker that is down: until it is back, and has its state. False: it stays away. */
-bool dsgd_come_back(dsgd_worker *w);
+/**
+ * Waits until a worker that is down is repaired and has its state. Returns false if it stays away.
+ */
+bool dsgd_rejoin(dsgd_worker *w);
 
-/* By quorum: of a worker that is away, before its next step: until one that is there has begun
- * that, and, if it comes back in it, until it has a copy of the state. Of one that is there, behind
- * it. */
-void dsgd_follow_others(dsgd_worker *w);
-void dsgd_lead_others(dsgd_worker *w);
-/** When the others know that this worker has failed, and are a communicator without it. */
-double dsgd_known_s(const dsgd_worker *w);
-/** The others of ranks[n] have waited for this worker, which is away: counts it. */
-void dsgd_others_waited_for(const dsgd_worker *w, const int *ranks, int n);
+/**
+ * By quorum, before the next step of a worker that is away: waits until a running worker has begun
+ * that step, and, if the worker rejoins in it, until it has a copy of the state.
+ */
+void dsgd_quorum_follow(dsgd_worker *w);
+/** By quorum, before the next step of a running worker: lets those that rejoin follow. */
+void dsgd_quorum_lead(dsgd_worker *w);
+/** Time at which the others detect the failure of this worker, and form a communicator without it.
+ */
+double dsgd_failure_detected_s(const dsgd_worker *w);
+/** Counts that the other workers of ranks[n] have waited for this one, which is away. */
+void dsgd_quorum_count_wait(const dsgd_worker *w, const int *ranks, int n);
 
-/** The failure is no news to the server, or is none any more. */
-void dsgd_tell_of(dsgd_worker *w);
-/** When a failure that the server is to be told of is known. */
-double dsgd_to_be_told_s(const dsgd_worker *w);
+/** Marks the failure of a worker as reported to the server. */
+void dsgd_clear_failure_notice(dsgd_worker *w);
+/** Time at which the server must be notified of the worker's failure. */
+double dsgd_failure_notice_s(const dsgd_worker *w);
 
-/** Whether @p peer is down; waits until that is detected. */
-bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer);
+/** Waits until a failure of @p peer is detected. Returns whether it is down. */
+bool dsgd_wait_failure_detected(dsgd_worker *w, dsgd_worker *peer);
 
-/** When the result is summed up. */
-void dsgd_failing_sum_up(dsgd_engine *engine);
+/** Fills the failures' part of the result. */
+void dsgd_failures_of_run_sum_up(dsgd_engine *engine);
 
-/** Of all time. */
+/** All virtual time: progress, and time away. */
 static inline double dsgd_time_now_s(const dsgd_engine *engine)
 {
-    return dsgd_now_s() + engine->away_s;
+    return dsgd_now_s() + engine->failures.away_s;
 }
 
-/* --- among failures.c, restart.c and rejoin.c ------------------------------------------ */
+/* --- among failures.c, restart.c and rejoin.c --------------------------------------------------
+ */
 
 /** Failures without progress between them: so many are taken for an endless run. */
 enum { DSGD_MOST_IN_A_ROW = 100000 };
@@ -62,35 +73,36 @@ enum { DSGD_MOST_IN_A_ROW = 100000 };
 /** Steps of which a deadline is made. */
 enum { DSGD_ROUNDS_TIMED = 16 };
 
-struct dsgd_failing {
+struct dsgd_failure_state {
     dsgd_failures_config config;
     dsgd_failures *source;
     dsgd_failure next;
     int64_t in_a_row; /* without progress */
-    int64_t steps; /* of all workers, at the last failure that the others outlived */
+    int64_t steps; /* of all workers, at the last failure after which the others continued */
     int64_t period; /* of the algorithm */
     double copy_bytes; /* by quorum: of a state, on each host of a worker */
-    /* By quorum: lengths of steps, round about; since when the last is led. */
+    /* By quorum: a ring of the last steps' lengths; when the last one was begun. */
     double round_s[DSGD_ROUNDS_TIMED], led_s;
     int64_t n_rounds;
-    /* Of checkpoints, in seconds of progress: the last one that is whole, and that was begun; one
-     * that is written beside the steps, and when it is (INFINITY: none). */
-    double cost_s, interval_s;
-    /* Of the failure, in all time, before which the last one was begun by notice. */
-    double noticed_s;
+    double cost_s, interval_s; /* of checkpoints */
+    double noticed_s; /* in all time: the failure whose notice made the last checkpoint */
+    /* In seconds of progress: the last checkpoint that is whole; the last that was begun; the state
+     * in one that is written during the steps, and when it is whole (INFINITY: none). */
     double saved_s, begun_s, snapshot_s, written_s;
 };
 
-/** Workers by what fails together, in the order of ranks: with each island or group in which they
- * have a host. @p which as there. */
-dsgd_failure_units dsgd_failing_units(const dsgd_engine *engine, int which);
-/** Whether single hosts fail: of peers, if any does. */
-bool dsgd_peers_fail(const dsgd_run_config *config);
+/**
+ * Lists the workers in each failure domain (host, island or group), by rank. @p which as in
+ * dsgd_failure_units.
+ */
+dsgd_failure_units dsgd_failures_of_run_units(const dsgd_engine *engine, int which);
+/** Whether single hosts of a stage fail, and not whole workers. */
+bool dsgd_stage_hosts_fail(const dsgd_run_config *config);
 /** Whether all workers restart together. */
 bool dsgd_all_restart(const dsgd_engine *engine);
-/** The first worker that fails. */
+/** The first worker that fails in this failure. */
 int dsgd_failed_worker(const dsgd_engine *engine, const dsgd_failure *failure);
-/** A worker fails that nothing else says, from @p down_s of all time on. */
+/** Takes a worker down without an event of the failure model, from @p down_s of all time on. */
 void dsgd_fail_worker(dsgd_worker *w, double down_s, double up_s);
 /** Takes the next failure out of the list. */
 dsgd_failure dsgd_next_failure(dsgd_engine *engine);
@@ -98,9 +110,9 @@ dsgd_failure dsgd_next_failure(dsgd_engine *engine);
 bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why);
 
 /* rejoin.c */
-/** The next failure has come: its workers are down. */
-void dsgd_go_down(dsgd_engine *engine);
-/** Counts the time since the last change; changes. */
-void dsgd_presence_set(dsgd_worker *w, dsgd_presence to);
-/** The next worker by rank that is there; -1: none. */
+/** Takes the workers of the failure that is due down. */
+void dsgd_failure_take_down(dsgd_engine *engine);
+/** Counts the time since the last change of the worker's state, and changes it. */
+void dsgd_presence_set(dsgd_worker *w, dsgd_presence_state to);
+/** The next running worker by rank; -1: none. */
 int dsgd_live_peer(const dsgd_worker *w);

@@ -14,13 +14,13 @@
 
 static bool takes_part(const dsgd_worker *w, const dsgd_reduction *r, int index)
 {
-    return r->contribution[index].queued || w->presence != DSGD_DOWN ||
-           dsgd_now_s() < dsgd_known_s(w);
+    return r->contribution[index].queued || w->presence.state != DSGD_DOWN ||
+           dsgd_now_s() < dsgd_failure_detected_s(w);
 }
 
 void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *r)
 {
-    if (!engine->by_quorum || r->decided)
+    if (!engine->failures.by_quorum || r->decided)
         return;
     r->decided = true;
     int *const ranks = dsgd_xcalloc((size_t)r->n_members, sizeof *ranks);
@@ -43,11 +43,11 @@ void dsgd_quorum_decide(dsgd_engine *engine, dsgd_reduction *r)
 
 bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *r, dsgd_job *job)
 {
-    if (!w->engine->by_quorum)
+    if (!w->engine->failures.by_quorum)
         return false;
     const bool takes = r->decided
                            ? r->quorum == NULL || dsgd_comm_index(r->quorum, w->node.rank) >= 0
-                           : w->presence != DSGD_DOWN;
+                           : w->presence.state != DSGD_DOWN;
     dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
     c->queued = takes;
     if (takes)
@@ -63,23 +63,23 @@ bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *r, dsgd_job *job)
 
 bool dsgd_quorum_gave_nothing(const dsgd_engine *engine, const dsgd_reduction *r)
 {
-    return engine->by_quorum && r->n_counting == 0;
+    return engine->failures.by_quorum && r->n_counting == 0;
 }
 
 double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *r)
 {
-    if (w->presence == DSGD_HERE || !w->engine->by_quorum)
+    if (w->presence.state == DSGD_HERE || !w->engine->failures.by_quorum)
         return 0;
     dsgd_contribution *const c = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
     const bool away = !c->counts && !c->started;
-    const double known_s = away && w->presence == DSGD_DOWN ? dsgd_known_s(w) : 0;
+    const double known_s = away && w->presence.state == DSGD_DOWN ? dsgd_failure_detected_s(w) : 0;
     if (known_s > dsgd_now_s())
         return known_s - dsgd_now_s();
     if (away) {
         int *const ranks = dsgd_xcalloc((size_t)r->n_members, sizeof *ranks);
         for (int i = 0; i < r->n_members; i++)
             ranks[i] = dsgd_members_rank(&r->members, i);
-        dsgd_others_waited_for(w, ranks, r->n_members);
+        dsgd_quorum_count_wait(w, ranks, r->n_members);
         free(ranks);
     }
     return 0;
@@ -87,7 +87,7 @@ double dsgd_quorum_left_s(dsgd_worker *w, dsgd_reduction *r)
 
 void dsgd_quorum_over(dsgd_engine *engine, dsgd_reduction *r)
 {
-    if (!engine->by_quorum || r->over)
+    if (!engine->failures.by_quorum || r->over)
         return;
     r->over = true;
     for (int i = 0; i < r->n_members; i++) {

@@ -12,27 +12,28 @@
 /** As many steps as a deadline is made of at least. */
 enum { LEAST_ROUNDS = 3 };
 
-void dsgd_presence_set(dsgd_worker *w, dsgd_presence to)
+void dsgd_presence_set(dsgd_worker *w, dsgd_presence_state to)
 {
     dsgd_failing_times *const times = &w->engine->result->failures;
     const double now_s = dsgd_now_s();
     const double p = w->engine->n_workers;
-    if (w->presence == DSGD_HERE)
-        times->lost_s += (now_s - w->step_since_s) / p;
-    const double up_s =
-        w->presence == DSGD_DOWN ? fmin(now_s, fmax(w->up_s, w->changed_s)) : w->changed_s;
-    if (w->presence != DSGD_HERE) {
-        times->repair_s += (up_s - w->changed_s) / p;
+    if (w->presence.state == DSGD_HERE)
+        times->lost_s += (now_s - w->clock.since_s) / p;
+    const double up_s = w->presence.state == DSGD_DOWN
+                            ? fmin(now_s, fmax(w->presence.up_s, w->presence.changed_s))
+                            : w->presence.changed_s;
+    if (w->presence.state != DSGD_HERE) {
+        times->repair_s += (up_s - w->presence.changed_s) / p;
         times->restart_s += (now_s - up_s) / p;
     }
-    dsgd_timeline_end(w->engine, w->away_span);
-    w->away_span = to == DSGD_HERE
-                       ? 0
-                       : dsgd_timeline_begin(
-                             w, (dsgd_span){DSGD_SPAN_OF_HOST(AWAY),
-                                            .verb = to == DSGD_DOWN ? "failed" : "comes back"});
-    w->changed_s = now_s;
-    w->presence = to;
+    dsgd_timeline_end(w->engine, w->presence.away_span);
+    w->presence.away_span =
+        to == DSGD_HERE ? 0
+                        : dsgd_timeline_begin(
+                              w, (dsgd_span){DSGD_SPAN_OF_HOST(AWAY),
+                                             .verb = to == DSGD_DOWN ? "failed" : "comes back"});
+    w->presence.changed_s = now_s;
+    w->presence.state = to;
 }
 
 static int shorter_first(const void *a, const void *b)
@@ -53,7 +54,7 @@ static double median_of(double *s, int n)
  */
 static double deadline_s(const dsgd_engine *engine)
 {
-    const struct dsgd_failing *const f = engine->failing;
+    const struct dsgd_failure_state *const f = engine->failures.state;
     const double latest_s = dsgd_now_s() + f->config.detect_s;
     const int n = f->n_rounds < DSGD_ROUNDS_TIMED ? (int)f->n_rounds : DSGD_ROUNDS_TIMED;
     if (f->config.detect_mads < 0 || n < LEAST_ROUNDS)
@@ -71,37 +72,38 @@ static double deadline_s(const dsgd_engine *engine)
 static void announce(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    if (!engine->config->algorithm->told || w->untold)
+    if (!engine->config->algorithm->told || w->presence.unnotified)
         return;
-    w->untold = true;
-    engine->n_untold++;
+    w->presence.unnotified = true;
+    engine->failures.n_unnotified++;
     dsgd_work_wake(&engine->workers[engine->n_workers]);
 }
 
-void dsgd_tell_of(dsgd_worker *w)
+void dsgd_clear_failure_notice(dsgd_worker *w)
 {
-    w->engine->n_untold -= w->untold;
-    w->untold = false;
+    w->engine->failures.n_unnotified -= w->presence.unnotified;
+    w->presence.unnotified = false;
 }
 
-double dsgd_to_be_told_s(const dsgd_worker *w)
+double dsgd_failure_notice_s(const dsgd_worker *w)
 {
-    return fmin(w->changed_s + w->engine->failing->config.detect_s, w->up_s);
+    return fmin(w->presence.changed_s + w->engine->failures.state->config.detect_s,
+                w->presence.up_s);
 }
 
-void dsgd_go_down(dsgd_engine *engine)
+void dsgd_failure_take_down(dsgd_engine *engine)
 {
     const dsgd_failure failure = dsgd_next_failure(engine);
     for (int i = 0; i < engine->n_workers; i++) {
         dsgd_worker *const w = &engine->workers[i];
-        if (!dsgd_failure_is_of(engine->failing->source, &failure, i))
+        if (!dsgd_failure_is_of(engine->failures.state->source, &failure, i))
             continue;
-        w->up_s = fmax(w->up_s, failure.up_s);
-        if (w->presence == DSGD_DOWN)
+        w->presence.up_s = fmax(w->presence.up_s, failure.up_s);
+        if (w->presence.state == DSGD_DOWN)
             continue;
-        const bool computes = w->presence == DSGD_HERE;
+        const bool computes = w->presence.state == DSGD_HERE;
         dsgd_presence_set(w, DSGD_DOWN);
-        w->given_up_s = deadline_s(engine);
+        w->presence.given_up_s = deadline_s(engine);
         announce(w);
         if (computes)
             dsgd_computation_lose(w);
@@ -114,69 +116,69 @@ int dsgd_live_peer(const dsgd_worker *w)
 {
     const int p = w->engine->n_workers;
     for (int i = 1; i < p; i++)
-        if (w->engine->workers[(w->node.rank + i) % p].presence == DSGD_HERE)
+        if (w->engine->workers[(w->node.rank + i) % p].presence.state == DSGD_HERE)
             return (w->node.rank + i) % p;
     return -1;
 }
 
-bool dsgd_come_back(dsgd_worker *w)
+bool dsgd_rejoin(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const bool rejoins = engine->config->algorithm->rejoins;
-    if (w->presence == DSGD_JOINS) /* the step in which it has asked is over */
+    if (w->presence.state == DSGD_JOINS) /* the step in which it has asked is over */
         dsgd_presence_set(w, DSGD_HERE);
-    while (w->presence != DSGD_HERE) {
-        while (dsgd_now_s() < w->up_s && w->up_s < INFINITY)
-            dsgd_sleep(w->up_s - dsgd_now_s());
-        if (w->up_s == INFINITY)
+    while (w->presence.state != DSGD_HERE) {
+        while (dsgd_now_s() < w->presence.up_s && w->presence.up_s < INFINITY)
+            dsgd_sleep(w->presence.up_s - dsgd_now_s());
+        if (w->presence.up_s == INFINITY)
             return false;
         dsgd_presence_set(w, DSGD_JOINS);
-        dsgd_tell_of(w);
-        const double ready_s = dsgd_now_s() + engine->failing->config.restart_s;
-        while (w->presence == DSGD_JOINS && dsgd_now_s() < ready_s)
+        dsgd_clear_failure_notice(w);
+        const double ready_s = dsgd_now_s() + engine->failures.state->config.restart_s;
+        while (w->presence.state == DSGD_JOINS && dsgd_now_s() < ready_s)
             dsgd_work_sleep_until(w, ready_s);
-        if (w->presence == DSGD_JOINS && rejoins) {
-            w->computation.share = 0; /* of what it asks with */
+        if (w->presence.state == DSGD_JOINS && rejoins) {
+            w->gpu.computation.share = 0; /* of what it asks with */
             return true;
         }
-        if (w->presence == DSGD_JOINS)
+        if (w->presence.state == DSGD_JOINS)
             engine->config->algorithm->comes_back(&w->node, dsgd_live_peer(w));
-        if (w->presence == DSGD_JOINS)
+        if (w->presence.state == DSGD_JOINS)
             dsgd_presence_set(w, DSGD_HERE);
     }
-    for (size_t k = 0; k < engine->n_pieces; k++) {
-        dsgd_value_release(engine->values, w->optimizer_state[k]);
-        w->optimizer_state[k] = DSGD_ZERO_VALUE;
+    for (size_t k = 0; k < engine->layout.n_pieces; k++) {
+        dsgd_value_release(engine->learning.values, w->learner.optimizer_state[k]);
+        w->learner.optimizer_state[k] = DSGD_ZERO_VALUE;
     }
-    w->state_since = w->local_steps[0];
-    w->step_since_s = dsgd_now_s();
+    w->learner.state_since = w->learner.local_steps[0];
+    w->clock.since_s = dsgd_now_s();
     dsgd_work_wake(w); /* assist() */
     return true;
 }
 
-bool dsgd_give_up_on(dsgd_worker *w, dsgd_worker *peer)
+bool dsgd_wait_failure_detected(dsgd_worker *w, dsgd_worker *peer)
 {
     static const double least_s = 1e-3; /* a refused connection */
-    if (peer->presence == DSGD_HERE)
+    if (peer->presence.state == DSGD_HERE)
         return false;
-    const double known_s = peer->changed_s + w->engine->failing->config.detect_s;
+    const double known_s = peer->presence.changed_s + w->engine->failures.state->config.detect_s;
     const double since_s = dsgd_now_s();
-    dsgd_sleep(peer->presence == DSGD_DOWN ? fmax(least_s, known_s - since_s) : least_s);
-    if (w->presence == DSGD_HERE && !dsgd_computing(w)) { /* nor was that hidden */
-        const double from_s = fmax(since_s, fmax(w->changed_s, w->computation.end_s));
+    dsgd_sleep(peer->presence.state == DSGD_DOWN ? fmax(least_s, known_s - since_s) : least_s);
+    if (w->presence.state == DSGD_HERE && !dsgd_computing(w)) { /* nor was that hidden */
+        const double from_s = fmax(since_s, fmax(w->presence.changed_s, w->gpu.computation.end_s));
         w->engine->result->failures.detect_s += (dsgd_now_s() - from_s) / w->engine->n_workers;
-        w->changed_s = dsgd_now_s(); /* of several pieces it counts once */
+        w->presence.changed_s = dsgd_now_s(); /* of several pieces it counts once */
     }
     return true;
 }
 
 /* --- by quorum -------------------------------------------------------------------------------- */
 
-double dsgd_known_s(const dsgd_worker *w)
+double dsgd_failure_detected_s(const dsgd_worker *w)
 {
-    const dsgd_failures_config *const config = &w->engine->failing->config;
-    const double back_s = fmax(w->up_s, w->changed_s) + config->restart_s;
-    return fmin(w->given_up_s, back_s) + config->remake_s;
+    const dsgd_failures_config *const config = &w->engine->failures.state->config;
+    const double back_s = fmax(w->presence.up_s, w->presence.changed_s) + config->restart_s;
+    return fmin(w->presence.given_up_s, back_s) + config->remake_s;
 }
 
 /** Counts a wait of those who are there, but for what is counted already. */
@@ -185,44 +187,45 @@ static void count_wait(dsgd_engine *engine, double *cause, const int *ranks, int
 {
     for (int i = 0; i < n; i++) {
         dsgd_worker *const w = &engine->workers[ranks[i]];
-        const double from_s = fmax(wait.since_s, w->changed_s);
-        if (w->presence != DSGD_HERE || wait.end_s <= from_s)
+        const double from_s = fmax(wait.since_s, w->presence.changed_s);
+        if (w->presence.state != DSGD_HERE || wait.end_s <= from_s)
             continue;
         *cause += (wait.end_s - from_s) / engine->n_workers;
-        w->changed_s = wait.end_s;
+        w->presence.changed_s = wait.end_s;
     }
 }
 
-void dsgd_others_waited_for(const dsgd_worker *w, const int *ranks, int n)
+void dsgd_quorum_count_wait(const dsgd_worker *w, const int *ranks, int n)
 {
     dsgd_engine *const engine = w->engine;
     dsgd_failing_times *const times = &engine->result->failures;
-    dsgd_interval wait = {w->changed_s, dsgd_now_s()};
+    dsgd_interval wait = {w->presence.changed_s, dsgd_now_s()};
     for (int i = 0; i < n; i++) {
         const dsgd_worker *const other = &engine->workers[ranks[i]];
-        if (other->presence == DSGD_HERE && dsgd_computing(other))
+        if (other->presence.state == DSGD_HERE && dsgd_computing(other))
             return; /* for that one */
-        if (other->presence == DSGD_HERE)
-            wait.since_s = fmax(wait.since_s, other->computation.end_s);
+        if (other->presence.state == DSGD_HERE)
+            wait.since_s = fmax(wait.since_s, other->gpu.computation.end_s);
     }
-    const double known_s = dsgd_known_s(w) - engine->failing->config.remake_s;
-    if (w->presence == DSGD_DOWN)
+    const double known_s = dsgd_failure_detected_s(w) - engine->failures.state->config.remake_s;
+    if (w->presence.state == DSGD_DOWN)
         count_wait(engine, &times->detect_s, ranks, n, (dsgd_interval){wait.since_s, known_s});
     count_wait(engine, &times->restart_s, ranks, n, wait);
 }
 
-void dsgd_lead_others(dsgd_worker *w)
+void dsgd_quorum_lead(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    if (!engine->by_quorum || w->presence != DSGD_HERE || w->node.step <= engine->led)
+    if (!engine->failures.by_quorum || w->presence.state != DSGD_HERE ||
+        w->node.step <= engine->failures.led)
         return;
-    struct dsgd_failing *const f = engine->failing;
-    if (engine->led > 0)
+    struct dsgd_failure_state *const f = engine->failures.state;
+    if (engine->failures.led > 0)
         f->round_s[f->n_rounds++ % DSGD_ROUNDS_TIMED] = dsgd_now_s() - f->led_s;
     f->led_s = dsgd_now_s();
-    engine->led = w->node.step;
+    engine->failures.led = w->node.step;
     for (int i = 0; i < engine->n_workers; i++)
-        if (engine->workers[i].presence != DSGD_HERE)
+        if (engine->workers[i].presence.state != DSGD_HERE)
             dsgd_work_wake(&engine->workers[i]);
 }
 
@@ -230,44 +233,46 @@ void dsgd_lead_others(dsgd_worker *w)
 static void send_state(void *worker)
 {
     dsgd_worker *const w = worker;
-    dsgd_mailbox_send(dsgd_mailbox_of(w->copied_from, w->node.rank, DSGD_PORT_STATE, 0), w,
-                      w->engine->failing->copy_bytes);
+    dsgd_mailbox_send(dsgd_mailbox_of(w->presence.copied_from, w->node.rank, DSGD_PORT_STATE, 0), w,
+                      w->engine->failures.state->copy_bytes);
 }
 
 /** Makes communicators and copies the state of the next that is there, if any still is. */
 static void copy_state(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    const double remake_s = engine->failing->config.remake_s;
+    const double remake_s = engine->failures.state->config.remake_s;
     if (remake_s > 0)
         dsgd_sleep(remake_s);
-    w->copied_from = dsgd_live_peer(w);
-    if (w->copied_from < 0)
+    w->presence.copied_from = dsgd_live_peer(w);
+    if (w->presence.copied_from < 0)
         return;
     const double since_s = dsgd_now_s();
-    const dsgd_worker *const from = &engine->workers[w->copied_from];
-    for (size_t k = 0; engine->config->algorithm->copies && k < engine->n_pieces; k++) {
-        dsgd_vector_set(w->model, k, dsgd_value_retain(from->model->piece[k].value),
+    const dsgd_worker *const from = &engine->workers[w->presence.copied_from];
+    for (size_t k = 0; engine->config->algorithm->copies && k < engine->layout.n_pieces; k++) {
+        dsgd_vector_set(w->learner.model, k, dsgd_value_retain(from->learner.model->piece[k].value),
                         dsgd_local_steps(w, k));
-        dsgd_value_release(engine->values, w->optimizer_state[k]);
-        w->optimizer_state[k] = DSGD_ZERO_VALUE;
+        dsgd_value_release(engine->learning.values, w->learner.optimizer_state[k]);
+        w->learner.optimizer_state[k] = DSGD_ZERO_VALUE;
     }
     dsgd_actor_start(from->host, "state", send_state, w);
-    dsgd_mailbox_recv(dsgd_mailbox_of(w->copied_from, w->node.rank, DSGD_PORT_STATE, 0));
-    dsgd_observe_passed(engine, w->copied_from, w->host, 0, engine->failing->copy_bytes, since_s);
+    dsgd_mailbox_recv(dsgd_mailbox_of(w->presence.copied_from, w->node.rank, DSGD_PORT_STATE, 0));
+    dsgd_observe_passed(engine, w->presence.copied_from, w->host, 0,
+                        engine->failures.state->copy_bytes, since_s);
 }
 
-void dsgd_follow_others(dsgd_worker *w)
+void dsgd_quorum_follow(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    while (engine->led <= w->node.step)
+    while (engine->failures.led <= w->node.step)
         dsgd_work_sleep(w);
-    if (w->presence == DSGD_JOINS) { /* its first step, in which it has given nothing, is over */
+    if (w->presence.state ==
+        DSGD_JOINS) { /* its first step, in which it has given nothing, is over */
         dsgd_presence_set(w, DSGD_HERE);
         return;
     }
-    const double ready_s = w->up_s + engine->failing->config.restart_s;
-    const int64_t period = engine->config->algorithm->copies ? 1 : engine->failing->period;
+    const double ready_s = w->presence.up_s + engine->failures.state->config.restart_s;
+    const int64_t period = engine->config->algorithm->copies ? 1 : engine->failures.state->period;
     if (dsgd_now_s() < ready_s || (w->node.step + 1) % period != 0)
         return;
     dsgd_presence_set(w, DSGD_JOINS);

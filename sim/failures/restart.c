@@ -28,7 +28,7 @@ static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failing_times 
                  {"restart", now->restart_s - before->restart_s},
                  {"lost", now->lost_s - before->lost_s},
                  {"checkpoint", now->checkpoint_s - before->checkpoint_s}};
-    const dsgd_timeline *const t = engine->timeline;
+    const dsgd_timeline *const t = engine->accounts.timeline;
     if (t == NULL || !t->opened || t->ended != NULL)
         return;
     char *text = worker < 0 ? dsgd_xstrdup("all write") : dsgd_xprintf("worker %d fails", worker);
@@ -56,7 +56,7 @@ static bool spend(const dsgd_engine *engine, double *cause, double *all_s, doubl
 /** From a failure at *all_s until all work again. False: the run is over. */
 static bool bring_back(dsgd_engine *engine, double *all_s)
 {
-    struct dsgd_failing *const f = engine->failing;
+    struct dsgd_failure_state *const f = engine->failures.state;
     dsgd_failing_times *const times = &engine->result->failures;
     for (bool fails = true; fails;) {
         const double known_s = f->next.down_s + f->config.detect_s;
@@ -95,7 +95,7 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
  * one. */
 static bool restart(dsgd_engine *engine, double *all_s)
 {
-    struct dsgd_failing *const f = engine->failing;
+    struct dsgd_failure_state *const f = engine->failures.state;
     const double now_s = dsgd_now_s();
     const dsgd_failing_times before = engine->result->failures;
     const int worker = dsgd_failed_worker(engine, &f->next);
@@ -115,24 +115,24 @@ static bool restart(dsgd_engine *engine, double *all_s)
  * it. */
 static bool has_notice(const dsgd_engine *engine)
 {
-    const struct dsgd_failing *const f = engine->failing;
-    const double all_s = dsgd_now_s() + engine->away_s;
+    const struct dsgd_failure_state *const f = engine->failures.state;
+    const double all_s = dsgd_now_s() + engine->failures.away_s;
     return f->noticed_s != f->next.down_s && all_s >= f->next.down_s - f->config.notice_s &&
            all_s + f->cost_s <= f->next.down_s;
 }
 
-void dsgd_failing_step(dsgd_engine *engine)
+void dsgd_failures_of_run_step(dsgd_engine *engine)
 {
-    struct dsgd_failing *const f = engine->failing;
+    struct dsgd_failure_state *const f = engine->failures.state;
     const double now_s = dsgd_now_s();
-    if (!dsgd_all_restart(engine) || engine->steps_total % engine->n_workers != 0)
+    if (!dsgd_all_restart(engine) || engine->progress.steps % engine->n_workers != 0)
         return;
     if (f->written_s <= now_s) {
         f->saved_s = f->snapshot_s;
         f->written_s = INFINITY;
     }
     const dsgd_checkpoint *const c = &f->config.checkpoint;
-    const int64_t step = engine->steps_total / engine->n_workers;
+    const int64_t step = engine->progress.steps / engine->n_workers;
     const bool by_steps = c->interval_s <= 0 && c->every > 0, by_notice = has_notice(engine);
     if (f->written_s < INFINITY ||
         !(by_notice || (by_steps ? step % c->every == 0 : now_s - f->begun_s >= f->interval_s)))
@@ -147,7 +147,7 @@ void dsgd_failing_step(dsgd_engine *engine)
     }
     double *const cause = &engine->result->failures.checkpoint_s;
     dsgd_failing_times before = engine->result->failures;
-    double all_s = now_s + engine->away_s;
+    double all_s = now_s + engine->failures.away_s;
     bool over = false;
     for (int64_t tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
         over = tries >= DSGD_MOST_IN_A_ROW
@@ -163,7 +163,7 @@ void dsgd_failing_step(dsgd_engine *engine)
     before.restart_s = engine->result->failures.restart_s;
     if (f->cost_s > 0)
         tell_stop(engine, -1, &before);
-    engine->away_s = all_s - now_s;
+    engine->failures.away_s = all_s - now_s;
     f->saved_s = now_s;
     if (over)
         dsgd_finish(engine);
@@ -173,26 +173,28 @@ void dsgd_failing_step(dsgd_engine *engine)
 
 /* --- the clock, and the end ------------------------------------------------------------------- */
 
-double dsgd_failing_until_s(const dsgd_engine *engine)
+double dsgd_next_failure_or_end_s(const dsgd_engine *engine)
 {
     const double bound_s = engine->config->until.seconds;
     const double end_s = bound_s > 0 ? bound_s : INFINITY;
-    const bool fails = engine->goes_on || dsgd_all_restart(engine);
-    return (fails ? fmin(end_s, engine->failing->next.down_s) : end_s) - engine->away_s;
+    const bool fails = engine->failures.others_continue || dsgd_all_restart(engine);
+    return (fails ? fmin(end_s, engine->failures.state->next.down_s) : end_s) -
+           engine->failures.away_s;
 }
 
-bool dsgd_failing_come(dsgd_engine *engine)
+bool dsgd_handle_failure(dsgd_engine *engine)
 {
     const double bound_s = engine->config->until.seconds;
-    if (engine->failing == NULL || (bound_s > 0 && bound_s <= engine->failing->next.down_s))
+    if (engine->failures.state == NULL ||
+        (bound_s > 0 && bound_s <= engine->failures.state->next.down_s))
         return true;
-    if (engine->goes_on) {
-        struct dsgd_failing *const f = engine->failing;
-        f->in_a_row = f->steps == engine->steps_total ? f->in_a_row : 0;
-        f->steps = engine->steps_total;
-        dsgd_go_down(engine);
-        if (engine->by_quorum && dsgd_live_peer(&engine->workers[0]) < 0 &&
-            engine->workers[0].presence != DSGD_HERE)
+    if (engine->failures.others_continue) {
+        struct dsgd_failure_state *const f = engine->failures.state;
+        f->in_a_row = f->steps == engine->progress.steps ? f->in_a_row : 0;
+        f->steps = engine->progress.steps;
+        dsgd_failure_take_down(engine);
+        if (engine->failures.by_quorum && dsgd_live_peer(&engine->workers[0]) < 0 &&
+            engine->workers[0].presence.state != DSGD_HERE)
             return !dsgd_give_up_run(engine, dsgd_now_s(),
                                      "no worker is left that has the state; give policy: restart");
         return f->in_a_row >= DSGD_MOST_IN_A_ROW &&
@@ -201,28 +203,28 @@ bool dsgd_failing_come(dsgd_engine *engine)
                    "100,000 failures have come without a step between: mtbf by the number of "
                    "workers is too short");
     }
-    double all_s = dsgd_now_s() + engine->away_s;
+    double all_s = dsgd_now_s() + engine->failures.away_s;
     const bool over = !restart(engine, &all_s);
-    engine->away_s = all_s - dsgd_now_s();
+    engine->failures.away_s = all_s - dsgd_now_s();
     return over;
 }
 
-void dsgd_failing_sum_up(dsgd_engine *engine)
+void dsgd_failures_of_run_sum_up(dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers; i++)
-        if (engine->workers[i].presence != DSGD_HERE)
-            dsgd_presence_set(&engine->workers[i], engine->workers[i].presence);
+        if (engine->workers[i].presence.state != DSGD_HERE)
+            dsgd_presence_set(&engine->workers[i], engine->workers[i].presence.state);
     dsgd_run_result *const result = engine->result;
     dsgd_failing_times *const times = &result->failures;
     const double progress_s = result->virtual_s;
-    if (!engine->goes_on && !dsgd_all_restart(engine)) {
+    if (!engine->failures.others_continue && !dsgd_all_restart(engine)) {
         times->lost_s = times->detect_s = times->repair_s = times->restart_s = NAN;
         times->checkpoint_s = NAN;
-        dsgd_peers_sum_up(engine);
+        dsgd_stage_hosts_sum_up(engine);
         return;
     }
-    result->virtual_s += engine->away_s;
-    dsgd_peers_sum_up(engine);
+    result->virtual_s += engine->failures.away_s;
+    dsgd_stage_hosts_sum_up(engine);
     result->samples_per_s *= progress_s / result->virtual_s;
     result->step_mean_s *= result->virtual_s / progress_s;
     const double at_work =

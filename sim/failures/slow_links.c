@@ -24,10 +24,10 @@ static bool is_behind(const dsgd_engine *engine, int64_t worker, int nic)
 {
     const int per_nic = dsgd_platform_nic_hosts(engine->config->platform);
     int lane = 0;
-    while (lane < engine->n_lanes &&
+    while (lane < engine->layout.n_lanes &&
            dsgd_cluster_places()[dsgd_cluster_host((int)worker, lane)] / per_nic != nic)
         lane++;
-    return lane < engine->n_lanes;
+    return lane < engine->layout.n_lanes;
 }
 
 /** Whether an entry is about this; as of dsgd_links_slow(). */
@@ -98,7 +98,7 @@ static void slowing_main(void *argument)
     }
 }
 
-void dsgd_slowing_open(dsgd_engine *engine)
+void dsgd_slow_links_open(dsgd_engine *engine)
 {
     if (engine->config->failures.links.n > 0)
         dsgd_actor_start(0, "slowing", slowing_main, engine);

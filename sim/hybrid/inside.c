@@ -25,7 +25,7 @@ typedef struct inside {
 /** Of a worker's hosts: of a stage, a shard and a place in the tensor group. */
 static int host_of(const inside *in, int stage, int shard, int tensor)
 {
-    const dsgd_replica *const g = in->engine->replica;
+    const dsgd_replica *const g = in->engine->hybrid.replica;
     return dsgd_cluster_host(in->worker->host,
                              (stage * g->n_shards + shard) * g->n_tensor + tensor);
 }
@@ -33,14 +33,15 @@ static int host_of(const inside *in, int stage, int shard, int tensor)
 static int place_of(const inside *in, int stage, int beside)
 {
     const int host = host_of(in, stage, 0, beside);
-    return in->engine->carriers[host].place;
+    return in->engine->accounts.carriers[host].place;
 }
 
 /** From each host of a stage to that of another, and back where @p both. */
 static double message_s(const inside *in, int from, int to, double bytes, bool both)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
-    const int n = in->engine->replica->n_beside, of_group = n / in->engine->replica->n_peers;
+    const int n = in->engine->hybrid.replica->n_beside,
+              of_group = n / in->engine->hybrid.replica->n_peers;
     size_t n_flows = 0;
     for (int i = 0; i < n * (both ? 2 : 1); i++, n_flows++) {
         in->flows[n_flows].from = place_of(in, i < n ? from : to, i % n);
@@ -69,7 +70,7 @@ static int member_of(const inside *in, const collective *c, int group, int index
 /** Chooses the members of a group. Returns their number. */
 static int choose_group(const inside *in, const collective *c, int group)
 {
-    const dsgd_replica *const g = in->engine->replica;
+    const dsgd_replica *const g = in->engine->hybrid.replica;
     const int n = c->of_tensor ? g->n_tensor : g->n_shards;
     for (int i = 0; i < n; i++)
         in->chosen[i] = member_of(in, c, group, i);
@@ -79,7 +80,7 @@ static int choose_group(const inside *in, const collective *c, int group)
 /** Over NICs that the stage's groups share, so many streams at once on each. */
 static double streams_per_nic(const inside *in, const collective *c, const dsgd_nccl_shape *group)
 {
-    const dsgd_replica *const g = in->engine->replica;
+    const dsgd_replica *const g = in->engine->hybrid.replica;
     const int n_groups = c->of_tensor ? g->n_shards : g->n_tensor;
     for (int i = 0; i < g->n_beside; i++)
         in->chosen[i] = host_of(in, c->stage, 0, i);
@@ -101,7 +102,7 @@ static double nccl_s(const inside *in, const collective *c)
 
 static double collective_s(const inside *in, collective c)
 {
-    const dsgd_replica *const g = in->engine->replica;
+    const dsgd_replica *const g = in->engine->hybrid.replica;
     const int n = c.of_tensor ? g->n_tensor : g->n_shards;
     const int n_groups = g->n_beside / n;
     const dsgd_plan plan = dsgd_plan_of(dsgd_way_of(in->engine->config, false), c.part, n, c.bytes);
@@ -119,8 +120,10 @@ static double collective_s(const inside *in, collective c)
                 cost_s, phase.to < 0 && phase.from < 0 ? 0 : dsgd_phase_cost_s(in->worker, &phase));
             bytes = fmax(bytes, phase.bytes);
             for (int k = 0; k < n_groups && phase.to >= 0; k++, n_flows++) {
-                in->flows[n_flows].from = in->engine->carriers[member_of(in, &c, k, i)].place;
-                in->flows[n_flows].to = in->engine->carriers[member_of(in, &c, k, phase.to)].place;
+                in->flows[n_flows].from =
+                    in->engine->accounts.carriers[member_of(in, &c, k, i)].place;
+                in->flows[n_flows].to =
+                    in->engine->accounts.carriers[member_of(in, &c, k, phase.to)].place;
             }
         }
         seconds += cost_s + dsgd_closed_form_flows_s(in->engine->config->platform, n_flows,
@@ -133,7 +136,7 @@ static double collective_s(const inside *in, collective c)
 static double copy_s(const inside *in, int d)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
-    const double bytes = dsgd_peers_state_bytes(in->engine, d);
+    const double bytes = dsgd_stage_hosts_state_bytes(in->engine, d);
     in->flows[0] = (dsgd_ends){place_of(in, d, 1), place_of(in, d, 0)};
     return dsgd_closed_form_flows_s(platform, 1, in->flows, bytes) +
            dsgd_platform_message_s(platform, bytes);
@@ -142,11 +145,11 @@ static double copy_s(const inside *in, int d)
 static void cost_stage(const inside *in, int d)
 {
     const dsgd_engine *const engine = in->engine;
-    const dsgd_replica *const g = engine->replica;
-    const dsgd_replica_costs *const costs = &in->worker->inside->costs;
+    const dsgd_replica *const g = engine->hybrid.replica;
+    const dsgd_replica_costs *const costs = &in->worker->replica->costs;
     const double micro_batch_bytes =
         g->inner->activation_bytes / (double)g->pipeline->shape.n_micro_batches;
-    const double model_bytes = engine->bytes * g->share[d];
+    const double model_bytes = engine->layout.bytes * g->share[d];
     const double job_bytes = model_bytes / (double)g->pipeline->shape.n_jobs;
     const double layer_bytes = job_bytes / g->layers[d] / g->n_tensor;
     const int next = (d + 1) % g->n_stages;
@@ -172,11 +175,12 @@ static void cost_stage(const inside *in, int d)
 static void add_stream(const inside *in, int from, int to, double bytes)
 {
     const dsgd_engine *const engine = in->engine;
-    dsgd_replica_state *const m = in->worker->inside;
+    dsgd_replica_state *const m = in->worker->replica;
     if (from == to || bytes <= 0)
         return;
-    const bool within = dsgd_platform_same_island(
-        engine->config->platform, engine->carriers[from].place, engine->carriers[to].place);
+    const bool within =
+        dsgd_platform_same_island(engine->config->platform, engine->accounts.carriers[from].place,
+                                  engine->accounts.carriers[to].place);
     m->streams = dsgd_xrealloc(m->streams, m->n_streams + 1, sizeof *m->streams);
     m->streams[m->n_streams++] =
         (dsgd_inner_stream){.from = from, .to = to, .on_wires = !within, .bytes = bytes};
@@ -185,7 +189,7 @@ static void add_stream(const inside *in, int from, int to, double bytes)
 /** To the next of the chosen hosts on the node of the i-th. */
 static void add_within(const inside *in, int n, int i, double bytes)
 {
-    const dsgd_carrier *const carriers = in->engine->carriers;
+    const dsgd_carrier *const carriers = in->engine->accounts.carriers;
     const int here = in->chosen[i];
     int next = (i + 1) % n;
     while (next != i &&
@@ -220,13 +224,13 @@ static void add_ring(const inside *in, const collective *c, int group)
 /** For sums and gathers of a stage; of peers for the one sum. */
 static void add_rings(const inside *in, int d)
 {
-    const dsgd_replica *const g = in->engine->replica;
+    const dsgd_replica *const g = in->engine->hybrid.replica;
     const double n = g->n_tensor, s = g->n_shards;
     const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
     const dsgd_pipeline_shape *const shape = &g->pipeline->shape;
     const int64_t passes = 3 * shape->n_micro_batches / shape->n_jobs; /* of each layer */
-    const double gathers =
-        (g->n_peers > 1 ? 2 : (double)passes) * (s - 1) / s * in->engine->bytes * g->share[d] / n;
+    const double gathers = (g->n_peers > 1 ? 2 : (double)passes) * (s - 1) / s *
+                           in->engine->layout.bytes * g->share[d] / n;
     for (int k = 0; k < g->n_shards; k++)
         add_ring(in, &(collective){.stage = d, .of_tensor = true, .bytes = sums}, k);
     for (int k = 0; k < g->n_tensor; k++)
@@ -236,9 +240,9 @@ static void add_rings(const inside *in, int d)
 /** Micro-batches forward and their gradients backward, and what is merged. */
 static void add_streams(const inside *in, int d, int shard, int tensor)
 {
-    const dsgd_replica *const g = in->engine->replica;
+    const dsgd_replica *const g = in->engine->hybrid.replica;
     const double all = g->inner->activation_bytes;
-    const double model_bytes = in->engine->bytes * g->share[d];
+    const double model_bytes = in->engine->layout.bytes * g->share[d];
     const int here = host_of(in, d, shard, tensor);
     /* Parts that are followed by one on the next host. */
     const size_t borders =
@@ -256,7 +260,7 @@ static void add_streams(const inside *in, int d, int shard, int tensor)
 
 void dsgd_inside_cost(dsgd_engine *engine)
 {
-    const dsgd_replica *const g = engine->replica;
+    const dsgd_replica *const g = engine->hybrid.replica;
     const dsgd_platform *const platform = engine->config->platform;
     if (g == NULL)
         return;
@@ -274,8 +278,8 @@ void dsgd_inside_cost(dsgd_engine *engine)
             add_rings(&in, d);
         for (int i = 0; i < g->n_hosts; i++)
             add_streams(&in, i / g->n_beside, i % g->n_beside / g->n_tensor, i % g->n_tensor);
-        for (size_t i = 0; i < in.worker->inside->n_streams && g->inner->contention; i++)
-            engine->inner_on_wires |= in.worker->inside->streams[i].on_wires;
+        for (size_t i = 0; i < in.worker->replica->n_streams && g->inner->contention; i++)
+            engine->hybrid.on_wires |= in.worker->replica->streams[i].on_wires;
     }
     dsgd_run_free(in.flows);
     dsgd_run_free(in.chosen);

@@ -119,3 +119,11 @@ void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *m
  * get done together, by K of them. */
 double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,
                              int stage);
+
+/** Workers of a run that are groups of hosts. */
+typedef struct dsgd_hybrid {
+    dsgd_replica *replica; /* NULL: a worker is one host */
+    struct dsgd_stage_hosts
+        *stage_hosts; /* stage_hosts.c's; NULL: all run, and stay in their stages */
+    bool on_wires; /* messages inside workers meet other messages; inside.c's */
+} dsgd_hybrid;

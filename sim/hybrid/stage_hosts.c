@@ -20,7 +20,7 @@ typedef struct outage {
     double down_s, up_s, back_s; /* back_s: with its state; set once it is met */
 } outage;
 
-struct dsgd_peers {
+struct dsgd_stage_hosts {
     dsgd_failures *source; /* NULL: nobody fails */
     dsgd_failure next;
     struct peers_of {
@@ -35,14 +35,15 @@ struct dsgd_peers {
     } * of; /* [n_workers] */
 };
 
-dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_error *error)
+dsgd_status dsgd_stage_hosts_open(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
-    const bool fail = dsgd_peers_fail(config);
+    const bool fail = dsgd_stage_hosts_fail(config);
     if (!fail && config->workload->inner.pipeline.migrate_s <= 0)
         return DSGD_OK;
-    const size_t n = (size_t)engine->n_workers, groups = (size_t)engine->replica->n_groups;
-    struct dsgd_peers *const peers = engine->peers = dsgd_run_alloc(engine, sizeof *peers);
+    const size_t n = (size_t)engine->n_workers, groups = (size_t)engine->hybrid.replica->n_groups;
+    struct dsgd_stage_hosts *const peers = engine->hybrid.stage_hosts =
+        dsgd_run_alloc(engine, sizeof *peers);
     peers->of = dsgd_run_alloc(engine, n * sizeof *peers->of);
     peers->next.down_s = INFINITY;
     for (size_t w = 0; w < n; w++) {
@@ -51,16 +52,16 @@ dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_error *error)
     }
     if (!fail)
         return DSGD_OK;
-    const dsgd_failure_units units = dsgd_failing_units(engine, DSGD_HOSTS_FAIL);
-    DSGD_TRY(
-        dsgd_failures_open(&engine->failing->config, config->seed, units, &peers->source, error));
+    const dsgd_failure_units units = dsgd_failures_of_run_units(engine, DSGD_HOSTS_FAIL);
+    DSGD_TRY(dsgd_failures_open(&engine->failures.state->config, config->seed, units,
+                                &peers->source, error));
     peers->next = dsgd_failures_next(peers->source);
     return DSGD_OK;
 }
 
-void dsgd_peers_close(dsgd_engine *engine)
+void dsgd_stage_hosts_close(dsgd_engine *engine)
 {
-    struct dsgd_peers *const peers = engine->peers;
+    struct dsgd_stage_hosts *const peers = engine->hybrid.stage_hosts;
     if (peers == NULL)
         return;
     dsgd_failures_close(peers->source);
@@ -70,15 +71,16 @@ void dsgd_peers_close(dsgd_engine *engine)
     }
 }
 
-double dsgd_peers_state_bytes(const dsgd_engine *engine, int stage)
+double dsgd_stage_hosts_state_bytes(const dsgd_engine *engine, int stage)
 {
-    const double bytes = engine->failing == NULL ? 0 : engine->failing->config.checkpoint.bytes;
-    return (bytes > 0 ? bytes : engine->bytes) * engine->replica->share[stage];
+    const double bytes =
+        engine->failures.state == NULL ? 0 : engine->failures.state->config.checkpoint.bytes;
+    return (bytes > 0 ? bytes : engine->layout.bytes) * engine->hybrid.replica->share[stage];
 }
 
 static double copy_s(const dsgd_worker *w, int host)
 {
-    return w->inside->costs.copy_s[w->inside->stage_of[host]];
+    return w->replica->costs.copy_s[w->replica->stage_of[host]];
 }
 
 static outage *add(struct peers_of *of, outage added)
@@ -93,10 +95,10 @@ static outage *add(struct peers_of *of, outage added)
 /** What fails until then, of all workers. */
 static void read_until(dsgd_engine *engine, double until_s)
 {
-    struct dsgd_peers *const peers = engine->peers;
+    struct dsgd_stage_hosts *const peers = engine->hybrid.stage_hosts;
     while (peers->next.down_s <= until_s) {
-        for (int i = 0; i < engine->n_workers * engine->n_lanes; i++) {
-            const int w = i / engine->n_lanes, host = i % engine->n_lanes;
+        for (int i = 0; i < engine->n_workers * engine->layout.n_lanes; i++) {
+            const int w = i / engine->layout.n_lanes, host = i % engine->layout.n_lanes;
             if (dsgd_failure_is_of_host(peers->source, &peers->next, w, host))
                 add(&peers->of[w],
                     (outage){.host = host, .down_s = peers->next.down_s, .up_s = peers->next.up_s});
@@ -108,9 +110,9 @@ static void read_until(dsgd_engine *engine, double until_s)
 /** Whether another peer of its stage is there then. */
 static bool is_outlived(const dsgd_worker *w, const struct peers_of *of, const outage *o)
 {
-    const int32_t *const stage_of = w->inside->stage_of;
+    const int32_t *const stage_of = w->replica->stage_of;
     bool is = false;
-    for (int i = 0; i < w->engine->replica->n_groups && !is; i++)
+    for (int i = 0; i < w->engine->hybrid.replica->n_groups && !is; i++)
         is = i != o->host && stage_of[i] == stage_of[o->host] && of->back_s[i] <= o->down_s;
     return is;
 }
@@ -129,10 +131,10 @@ static void prolong(struct peers_of *of, outage *o)
 /** Decides what the outages that begin until then are. */
 static void meet(dsgd_worker *w, double until_s)
 {
-    struct peers_of *const of = &w->engine->peers->of[w->node.rank];
+    struct peers_of *const of = &w->engine->hybrid.stage_hosts->of[w->node.rank];
     for (; of->n_met < of->n && of->outages[of->n_met].down_s <= until_s; of->n_met++) {
         outage *const o = &of->outages[of->n_met];
-        o->back_s = o->up_s + w->engine->failing->config.restart_s + copy_s(w, o->host);
+        o->back_s = o->up_s + w->engine->failures.state->config.restart_s + copy_s(w, o->host);
         if (of->back_s[o->host] > o->down_s) {
             prolong(of, o);
         } else if (is_outlived(w, of, o)) {
@@ -146,9 +148,9 @@ static void meet(dsgd_worker *w, double until_s)
 
 static void set_away(dsgd_worker *w, double now_s)
 {
-    struct peers_of *const of = &w->engine->peers->of[w->node.rank];
-    const struct dsgd_failing *const f = w->engine->failing;
-    dsgd_replica_state *const m = w->inside;
+    struct peers_of *const of = &w->engine->hybrid.stage_hosts->of[w->node.rank];
+    const struct dsgd_failure_state *const f = w->engine->failures.state;
+    dsgd_replica_state *const m = w->replica;
     while (of->n_over < of->n_met &&
            (of->outages[of->n_over].host < 0 || of->outages[of->n_over].back_s <= now_s))
         of->n_over++;
@@ -168,8 +170,8 @@ static void set_away(dsgd_worker *w, double now_s)
 static void migrate(dsgd_worker *w, double now_s)
 {
     dsgd_engine *const engine = w->engine;
-    const dsgd_replica *const replica = engine->replica;
-    struct peers_of *const of = &engine->peers->of[w->node.rank];
+    const dsgd_replica *const replica = engine->hybrid.replica;
+    struct peers_of *const of = &engine->hybrid.stage_hosts->of[w->node.rank];
     const double every_s = replica->inner->pipeline.migrate_s;
     if (every_s <= 0 || now_s < of->compare_s)
         return;
@@ -178,14 +180,14 @@ static void migrate(dsgd_worker *w, double now_s)
         return;
     double *const work = replica->seconds, *const speed = work + replica->n_stages;
     for (int d = 0; d < replica->n_stages; d++)
-        work[d] = dsgd_replica_work_s(replica, w->inside, d);
+        work[d] = dsgd_replica_work_s(replica, w->replica, d);
     for (int i = 0; i < replica->n_groups; i++) {
         speed[i] = of->back_s[i] > now_s ? 0 : (double)of->n_steps / of->slow[i];
         of->slow[i] = 0;
     }
     of->n_steps = 0;
     const int mover = (int)dsgd_swarm_migrate(replica->n_stages, work, replica->n_groups, speed,
-                                              w->inside->stage_of);
+                                              w->replica->stage_of);
     if (mover < 0)
         return;
     of->back_s[mover] = now_s + copy_s(w, mover);
@@ -193,17 +195,17 @@ static void migrate(dsgd_worker *w, double now_s)
     memmove(&of->outages[of->n_met + 1], &of->outages[of->n_met],
             (of->n - 1 - of->n_met) * sizeof *of->outages);
     of->outages[of->n_met++] = (outage){mover, true, now_s, now_s, of->back_s[mover]};
-    w->inside->is_current = false;
+    w->replica->is_current = false;
 }
 
-void dsgd_peers_step(dsgd_worker *w, const double *slowness)
+void dsgd_stage_hosts_step(dsgd_worker *w, const double *slowness)
 {
     dsgd_engine *const engine = w->engine;
-    if (engine->peers == NULL) {
-        dsgd_replica_step(engine->replica, w->inside, slowness);
+    if (engine->hybrid.stage_hosts == NULL) {
+        dsgd_replica_step(engine->hybrid.replica, w->replica, slowness);
         return;
     }
-    struct peers_of *const of = &engine->peers->of[w->node.rank];
+    struct peers_of *const of = &engine->hybrid.stage_hosts->of[w->node.rank];
     const double now_s = dsgd_time_now_s(engine);
     double until_s = now_s;
     migrate(w, now_s);
@@ -211,21 +213,21 @@ void dsgd_peers_step(dsgd_worker *w, const double *slowness)
     do {
         meet(w, until_s);
         set_away(w, now_s);
-        dsgd_replica_step(engine->replica, w->inside, slowness);
-        until_s = now_s + w->inside->step_s;
+        dsgd_replica_step(engine->hybrid.replica, w->replica, slowness);
+        until_s = now_s + w->replica->step_s;
         read_until(engine, until_s);
     } while (of->n_met < of->n && of->outages[of->n_met].down_s <= until_s);
-    for (int i = 0; i < engine->replica->n_groups; i++)
+    for (int i = 0; i < engine->hybrid.replica->n_groups; i++)
         of->slow[i] += slowness[i];
     of->n_steps++;
 }
 
-void dsgd_peers_step_end(const dsgd_worker *w, double virtual_s)
+void dsgd_stage_hosts_step_end(const dsgd_worker *w, double virtual_s)
 {
-    const dsgd_replica_state *const m = w->inside;
-    dsgd_replica_next(w->engine->replica, w->inside);
-    if (w->engine->peers != NULL)
-        w->engine->peers->of[w->node.rank].lost_s += m->lost_s * virtual_s / m->step_s;
+    const dsgd_replica_state *const m = w->replica;
+    dsgd_replica_next(w->engine->hybrid.replica, w->replica);
+    if (w->engine->hybrid.stage_hosts != NULL)
+        w->engine->hybrid.stage_hosts->of[w->node.rank].lost_s += m->lost_s * virtual_s / m->step_s;
 }
 
 /* --- at the end ------------------------------------------------------------------------------- */
@@ -241,14 +243,14 @@ static void count_outage(dsgd_engine *engine, int worker, const outage *o)
 {
     dsgd_run_result *const result = engine->result;
     dsgd_failing_times *const times = &result->failures;
-    const double of_time = 1.0 / engine->n_workers / engine->replica->n_groups;
+    const double of_time = 1.0 / engine->n_workers / engine->hybrid.replica->n_groups;
     const double up_s = fmin(o->up_s, result->virtual_s),
                  back_s = fmin(o->back_s, result->virtual_s);
     times->repair_s += (up_s - o->down_s) * of_time;
     times->restart_s += (back_s - up_s) * of_time;
     if (o->back_s <= result->virtual_s)
-        result->inner_bytes +=
-            dsgd_peers_state_bytes(engine, engine->workers[worker].inside->stage_of[o->host]);
+        result->inner_bytes += dsgd_stage_hosts_state_bytes(
+            engine, engine->workers[worker].replica->stage_of[o->host]);
     times->moves += o->moves;
     times->outlived += !o->moves;
     if (o->moves || times->n++ >= DSGD_MOST_LISTED)
@@ -257,15 +259,15 @@ static void count_outage(dsgd_engine *engine, int worker, const outage *o)
     times->listed[times->n - 1] = (struct dsgd_failed){worker, o->down_s};
 }
 
-void dsgd_peers_sum_up(dsgd_engine *engine)
+void dsgd_stage_hosts_sum_up(dsgd_engine *engine)
 {
     dsgd_failing_times *const times = &engine->result->failures;
-    if (engine->peers == NULL)
+    if (engine->hybrid.stage_hosts == NULL)
         return;
     times->outlived = times->moves = 0;
     for (int w = 0; w < engine->n_workers; w++) {
-        const struct peers_of *const of = &engine->peers->of[w];
-        times->lost_s += of->lost_s / engine->n_workers / engine->replica->n_groups;
+        const struct peers_of *const of = &engine->hybrid.stage_hosts->of[w];
+        times->lost_s += of->lost_s / engine->n_workers / engine->hybrid.replica->n_groups;
         for (size_t i = 0; i < of->n_met; i++)
             if (of->outages[i].host >= 0 && of->outages[i].down_s <= engine->result->virtual_s)
                 count_outage(engine, w, &of->outages[i]);

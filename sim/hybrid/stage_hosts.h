@@ -7,15 +7,15 @@
 
 #include "sim/engine/engine.h"
 
-/** Behind dsgd_failing_open(). Nothing where all are there, and stay. */
-dsgd_status dsgd_peers_open(dsgd_engine *engine, dsgd_error *error);
-void dsgd_peers_close(dsgd_engine *engine);
+/** Behind dsgd_failures_of_run_open(). Nothing where all are there, and stay. */
+dsgd_status dsgd_stage_hosts_open(dsgd_engine *engine, dsgd_error *error);
+void dsgd_stage_hosts_close(dsgd_engine *engine);
 /** Plans a step that begins now: dsgd_replica_step() with who is away in it, behind a move, if one
  * is due. */
-void dsgd_peers_step(dsgd_worker *w, const double *slowness);
+void dsgd_stage_hosts_step(dsgd_worker *w, const double *slowness);
 /** That step has taken @p virtual_s: counts it. */
-void dsgd_peers_step_end(const dsgd_worker *w, double virtual_s);
+void dsgd_stage_hosts_step_end(const dsgd_worker *w, double virtual_s);
 /** When the result is summed up, virtual_s being of all time. */
-void dsgd_peers_sum_up(dsgd_engine *engine);
+void dsgd_stage_hosts_sum_up(dsgd_engine *engine);
 /** Bytes that a peer of a stage copies from another. */
-double dsgd_peers_state_bytes(const dsgd_engine *engine, int stage);
+double dsgd_stage_hosts_state_bytes(const dsgd_engine *engine, int stage);

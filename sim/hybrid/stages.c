@@ -15,7 +15,7 @@
 double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at)
 {
     const dsgd_engine *const engine = w->engine;
-    const dsgd_replica *const replica = engine->replica;
+    const dsgd_replica *const replica = engine->hybrid.replica;
     const double each_s = engine->config->workload->step_s / replica->n_hosts;
     at.n_workers *= replica->n_hosts;
     const int of_group = replica->n_hosts / replica->n_groups;
@@ -25,23 +25,23 @@ double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at)
         double *const slowness = &replica->slowness[lane / of_group];
         at.worker = w->node.rank * replica->n_hosts + lane;
         const double of_lane = dsgd_imbalance_seconds(engine->imbalance, each_s, at) / each_s *
-                               engine->carriers[dsgd_cluster_host(w->host, lane)].slowness;
+                               engine->accounts.carriers[dsgd_cluster_host(w->host, lane)].slowness;
         *slowness = dsgd_greater(*slowness, of_lane);
-        w->inside->lane_slow[lane] += of_lane;
+        w->replica->lane_slow[lane] += of_lane;
     }
-    dsgd_peers_step(w, replica->slowness);
-    return w->inside->step_s;
+    dsgd_stage_hosts_step(w, replica->slowness);
+    return w->replica->step_s;
 }
 
 /** Of a group of hosts, when piece @p k is ready, from the computation's begin: none before another
  * ahead of it. */
 static double ready_s(const dsgd_worker *w, size_t k)
 {
-    const dsgd_computation *const c = &w->computation;
-    const dsgd_replica_state *const m = w->inside;
-    const int part = w->engine->piece_part[k];
-    const double later_s = m->tail_s[part] * w->engine->piece_later[k];
-    if (k + 1 == w->engine->n_pieces)
+    const dsgd_computation *const c = &w->gpu.computation;
+    const dsgd_replica_state *const m = w->replica;
+    const int part = w->engine->layout.piece_part[k];
+    const double later_s = m->tail_s[part] * w->engine->layout.piece_later[k];
+    if (k + 1 == w->engine->layout.n_pieces)
         return c->compute_s;
     return dsgd_greater(c->ready_at_s,
                         c->compute_s - (m->step_s - m->ready_s[part] + later_s) * c->group_s);
@@ -49,21 +49,21 @@ static double ready_s(const dsgd_worker *w, size_t k)
 
 double dsgd_stages_todo_s(dsgd_worker *w)
 {
-    dsgd_computation *const c = &w->computation;
+    dsgd_computation *const c = &w->gpu.computation;
     const double before_s = c->ready_at_s;
-    w->gpu_until = c->ready;
-    c->ready_at_s = ready_s(w, w->gpu_until++);
-    while (w->gpu_until < w->engine->n_pieces && ready_s(w, w->gpu_until) <= c->ready_at_s)
-        w->gpu_until++;
+    w->gpu.until = c->ready;
+    c->ready_at_s = ready_s(w, w->gpu.until++);
+    while (w->gpu.until < w->engine->layout.n_pieces && ready_s(w, w->gpu.until) <= c->ready_at_s)
+        w->gpu.until++;
     return c->ready_at_s - before_s;
 }
 
 void dsgd_stages_send(dsgd_worker *w, double seconds)
 {
-    const dsgd_computation *const c = &w->computation;
-    const dsgd_replica_state *const m = w->inside;
+    const dsgd_computation *const c = &w->gpu.computation;
+    const dsgd_replica_state *const m = w->replica;
     const double share = c->compute_s > 0 ? c->share * seconds / c->compute_s : 0;
-    for (size_t i = 0; w->engine->inner_on_wires && i < m->n_streams; i++)
+    for (size_t i = 0; w->engine->hybrid.on_wires && i < m->n_streams; i++)
         if (m->streams[i].on_wires)
             dsgd_pass_bytes(m->streams[i].from, m->streams[i].to, share * m->streams[i].bytes);
 }
@@ -76,7 +76,7 @@ typedef struct watch {
 
 static void record(const watch *of, const dsgd_pipeline_pass *pass, const char *verb)
 {
-    const double since_s = of->worker->computation.since_s;
+    const double since_s = of->worker->gpu.computation.since_s;
     dsgd_timeline_record(of->worker->engine,
                          (dsgd_span){.kind = DSGD_SPAN_PASS,
                                      .host = of->worker->host,
@@ -101,8 +101,8 @@ static void record_pass(void *listener, const dsgd_pipeline_pass *pass)
 /** Passes, and who is away meanwhile. */
 static void record_all(watch *of)
 {
-    const dsgd_replica_state *const m = of->worker->inside;
-    dsgd_replica_watch(of->worker->engine->replica, m, record_pass, of);
+    const dsgd_replica_state *const m = of->worker->replica;
+    dsgd_replica_watch(of->worker->engine->hybrid.replica, m, record_pass, of);
     for (int64_t i = 0; i < m->n_away; i++) {
         const dsgd_absence *const a = &m->away[i];
         const dsgd_pipeline_pass all = {a->host, -1, DSGD_LOST, fmax(0, a->since_s),
@@ -114,9 +114,9 @@ static void record_all(watch *of)
 /** For who shows them, of a step that was computed as a whole. */
 static void record_passes(const dsgd_worker *w)
 {
-    const dsgd_computation *const c = &w->computation;
-    const dsgd_timeline *const t = w->engine->timeline;
-    watch of = {.worker = w, .virtual_s = (c->end_s - c->since_s) / w->inside->step_s};
+    const dsgd_computation *const c = &w->gpu.computation;
+    const dsgd_timeline *const t = w->engine->accounts.timeline;
+    watch of = {.worker = w, .virtual_s = (c->end_s - c->since_s) / w->replica->step_s};
     if (t != NULL && t->ended == NULL && c->forward == 0 && c->share >= 1)
         record_all(&of);
 }
@@ -124,16 +124,16 @@ static void record_passes(const dsgd_worker *w)
 void dsgd_stages_end(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    const dsgd_computation *const c = &w->computation;
-    dsgd_replica_state *const m = w->inside;
+    const dsgd_computation *const c = &w->gpu.computation;
+    dsgd_replica_state *const m = w->replica;
     record_passes(w);
     const double pass = c->forward > 0 && c->compute_s > 0 ? c->pass_s / c->compute_s : 1;
-    for (int d = 0; d < engine->replica->n_stages; d++)
-        m->slow[d] += pass * dsgd_replica_slowness(engine->replica, m, d);
+    for (int d = 0; d < engine->hybrid.replica->n_stages; d++)
+        m->slow[d] += pass * dsgd_replica_slowness(engine->hybrid.replica, m, d);
     for (size_t i = 0; engine->result->virtual_s <= 0 && i < m->n_streams; i++) {
         const double bytes = pass * c->share * m->streams[i].bytes;
         engine->result->inner_bytes += bytes;
         dsgd_count_carried(engine, m->streams[i].from, m->streams[i].to, bytes);
     }
-    dsgd_peers_step_end(w, c->end_s - c->since_s);
+    dsgd_stage_hosts_step_end(w, c->end_s - c->since_s);
 }

@@ -26,14 +26,16 @@ static void record_communication(const dsgd_worker *w, double since_s, double en
 /** The last computation, as far as it has come by an instant. */
 static dsgd_interval last_computation(const dsgd_worker *w, double to_s)
 {
-    return (dsgd_interval){w->computation.since_s, dsgd_computing(w) ? to_s : w->computation.end_s};
+    return (dsgd_interval){w->gpu.computation.since_s,
+                           dsgd_computing(w) ? to_s : w->gpu.computation.end_s};
 }
 
 /** For who watches: what of [since_s, to_s] no computation hides, interval by interval. */
 static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
 {
-    for (size_t i = 0; i <= w->n_earlier; i++) {
-        const dsgd_interval hidden = i < w->n_earlier ? w->earlier[i] : last_computation(w, to_s);
+    for (size_t i = 0; i <= w->accounts.n_earlier; i++) {
+        const dsgd_interval hidden =
+            i < w->accounts.n_earlier ? w->accounts.earlier[i] : last_computation(w, to_s);
         if (hidden.end_s <= since_s || hidden.since_s >= to_s)
             continue;
         record_communication(w, since_s, hidden.since_s);
@@ -45,21 +47,22 @@ static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
 /** What of an interval no computation hides. Forgets computations that end before it does. */
 static void count_communication(dsgd_worker *w, double from_s, double to_s)
 {
-    const double start_s = from_s > w->counted_until_s ? from_s : w->counted_until_s;
-    w->counted_until_s = to_s;
-    if (w->engine->timeline != NULL)
+    const double start_s =
+        from_s > w->accounts.counted_until_s ? from_s : w->accounts.counted_until_s;
+    w->accounts.counted_until_s = to_s;
+    if (w->engine->accounts.timeline != NULL)
         record_exposed(w, start_s, to_s);
     double hidden_s = overlap_s(start_s, to_s, last_computation(w, to_s));
-    const size_t n = w->n_earlier;
+    const size_t n = w->accounts.n_earlier;
     for (size_t i = 0; i < n; i++) /* the last one, then from the first on */
-        hidden_s += overlap_s(start_s, to_s, w->earlier[i == 0 ? n - 1 : i - 1]);
-    w->n_earlier = 0;
+        hidden_s += overlap_s(start_s, to_s, w->accounts.earlier[i == 0 ? n - 1 : i - 1]);
+    w->accounts.n_earlier = 0;
     for (size_t i = 0; i < n; i++)
-        if (w->earlier[i].end_s > to_s)
-            w->earlier[w->n_earlier++] = w->earlier[i];
+        if (w->accounts.earlier[i].end_s > to_s)
+            w->accounts.earlier[w->accounts.n_earlier++] = w->accounts.earlier[i];
     const double exposed_s = to_s - start_s - hidden_s;
     if (exposed_s > 0)
-        w->communicated_s += exposed_s;
+        w->accounts.communicated_s += exposed_s;
 }
 
 static void append(dsgd_interval **list, size_t *n, dsgd_interval interval)
@@ -72,11 +75,12 @@ static void append(dsgd_interval **list, size_t *n, dsgd_interval interval)
 static void count_put_off(dsgd_worker *w, double until_s)
 {
     size_t n = 0;
-    for (; n < w->n_put_off && w->put_off[n].end_s <= until_s; n++)
-        count_communication(w, w->put_off[n].since_s, w->put_off[n].end_s);
-    w->n_put_off -= n;
+    for (; n < w->accounts.n_put_off && w->accounts.put_off[n].end_s <= until_s; n++)
+        count_communication(w, w->accounts.put_off[n].since_s, w->accounts.put_off[n].end_s);
+    w->accounts.n_put_off -= n;
     if (n > 0)
-        memmove(w->put_off, w->put_off + n, w->n_put_off * sizeof *w->put_off);
+        memmove(w->accounts.put_off, w->accounts.put_off + n,
+                w->accounts.n_put_off * sizeof *w->accounts.put_off);
 }
 
 void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s)
@@ -88,15 +92,15 @@ void dsgd_count_communication_by(dsgd_worker *w, double from_s, double to_s)
 void dsgd_count_communication(dsgd_worker *w, double from_s)
 {
     const dsgd_interval interval = {from_s, dsgd_now_s()};
-    if (w->n_uncounted > 0)
-        append(&w->put_off, &w->n_put_off, interval);
+    if (w->accounts.n_uncounted > 0)
+        append(&w->accounts.put_off, &w->accounts.n_put_off, interval);
     else
         count_communication(w, from_s, interval.end_s);
 }
 
 void dsgd_count_later_end(dsgd_worker *w)
 {
-    if (--w->n_uncounted == 0)
+    if (--w->accounts.n_uncounted == 0)
         count_put_off(w, INFINITY);
 }
 
@@ -105,12 +109,13 @@ enum { MOST_EARLIER = 65 };
 
 void dsgd_count_computation(dsgd_worker *w)
 {
-    const dsgd_interval last = {w->computation.since_s, w->computation.end_s};
-    if (last.end_s <= w->counted_until_s)
+    const dsgd_interval last = {w->gpu.computation.since_s, w->gpu.computation.end_s};
+    if (last.end_s <= w->accounts.counted_until_s)
         return;
-    if (w->n_uncounted == 0 && w->n_earlier == MOST_EARLIER)
-        memmove(w->earlier, w->earlier + 1, --w->n_earlier * sizeof *w->earlier);
-    append(&w->earlier, &w->n_earlier, last);
+    if (w->accounts.n_uncounted == 0 && w->accounts.n_earlier == MOST_EARLIER)
+        memmove(w->accounts.earlier, w->accounts.earlier + 1,
+                --w->accounts.n_earlier * sizeof *w->accounts.earlier);
+    append(&w->accounts.earlier, &w->accounts.n_earlier, last);
 }
 
 enum { MANTISSA_BITS = 52 }; /* below exponent and sign */
@@ -188,14 +193,14 @@ void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, int64_t stamp, d
     if (stamp < 0)
         return; /* a null contribution has no age */
     const double age = age_of(user, dsgd_local_steps(&engine->workers[owner], piece), piece, stamp);
-    add(&engine->staleness, &engine->result->staleness_max, (dsgd_lag){age, age}, weight);
+    add(&engine->accounts.staleness, &engine->result->staleness_max, (dsgd_lag){age, age}, weight);
     *bin_of(&engine->result->ages, age) += weight;
 }
 
 bool dsgd_count_ages(dsgd_worker *user, size_t piece, const dsgd_alike *alike, size_t n,
                      double weight)
 {
-    struct dsgd_sum *const staleness = &user->engine->staleness;
+    struct dsgd_sum *const staleness = &user->engine->accounts.staleness;
     dsgd_run_result *const result = user->engine->result;
     double end = staleness->sum;
     for (size_t i = 0; i < n; i++) {
@@ -218,12 +223,12 @@ bool dsgd_count_ages(dsgd_worker *user, size_t piece, const dsgd_alike *alike, s
 
 void dsgd_count_lag(dsgd_engine *engine, dsgd_lag lag, double weight)
 {
-    add(&engine->lag, &engine->result->lag_max, lag, weight);
+    add(&engine->accounts.lag, &engine->result->lag_max, lag, weight);
 }
 
 void dsgd_count_gradient(dsgd_engine *engine, dsgd_lag age, double weight)
 {
-    add(&engine->gradient_staleness, &engine->result->gradient_staleness_max, age, weight);
+    add(&engine->accounts.gradient_staleness, &engine->result->gradient_staleness_max, age, weight);
     *bin_of(&engine->result->gradient_ages, age.mean) += weight;
 }
 
@@ -231,9 +236,9 @@ void dsgd_count_dropped(dsgd_worker *sender, int64_t step, double share)
 {
     sender->engine->result->dropped++;
     if (sender->node.step == step)
-        sender->computation.share = 0; /* its step has yet to be counted */
+        sender->gpu.computation.share = 0; /* its step has yet to be counted */
     else
-        sender->engine->whole_steps -= share;
+        sender->engine->progress.whole_steps -= share;
 }
 
 void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes)
@@ -246,16 +251,16 @@ void dsgd_count_messages(dsgd_engine *engine, uint64_t n, double bytes)
 void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective how, double bytes)
 {
     dsgd_run_result *const result = engine->result;
-    if (bytes <= engine->largest_bytes[partial])
+    if (bytes <= engine->accounts.largest_bytes[partial])
         return;
-    engine->largest_bytes[partial] = bytes;
+    engine->accounts.largest_bytes[partial] = bytes;
     *(partial ? &result->partial_collective : &result->collective) = (int)how;
 }
 
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
 {
-    dsgd_carrier *const sender = &engine->carriers[from];
-    dsgd_carrier *const receiver = &engine->carriers[to];
+    dsgd_carrier *const sender = &engine->accounts.carriers[from];
+    dsgd_carrier *const receiver = &engine->accounts.carriers[to];
     bytes = trunc(bytes); /* as SimGrid sends them */
     if (engine->config->loads)
         dsgd_cluster_carry(from, to, bytes);
@@ -295,12 +300,12 @@ static size_t step_bin_of(double step_s)
 
 void dsgd_count_step_time(dsgd_engine *engine, double step_s)
 {
-    if (engine->finished || engine->continued)
+    if (engine->finished || engine->watch.continued)
         return;
-    if (engine->step_counts == NULL)
-        engine->step_counts =
-            dsgd_run_alloc(engine, DSGD_MOST_STEP_TIMES * sizeof *engine->step_counts);
-    struct dsgd_step_count *const count = &engine->step_counts[step_bin_of(step_s)];
+    if (engine->accounts.step_counts == NULL)
+        engine->accounts.step_counts =
+            dsgd_run_alloc(engine, DSGD_MOST_STEP_TIMES * sizeof *engine->accounts.step_counts);
+    struct dsgd_step_count *const count = &engine->accounts.step_counts[step_bin_of(step_s)];
     count->n++;
     count->sum_s += step_s;
 }
@@ -315,7 +320,7 @@ static double mean_of(struct dsgd_sum of)
 static void sum_up_step_times(dsgd_engine *engine)
 {
     dsgd_step_times *const times = &engine->result->step_times;
-    const struct dsgd_step_count *const counts = engine->step_counts;
+    const struct dsgd_step_count *const counts = engine->accounts.step_counts;
     double n = 0;
     if (counts == NULL)
         return;
@@ -334,23 +339,24 @@ static void sum_up_step_times(dsgd_engine *engine)
 static void sum_up_stages(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
-    const int n = result->n_stages = engine->replica->n_stages;
+    const int n = result->n_stages = engine->hybrid.replica->n_stages;
     double bubbles_s = 0, computed_s = 0;
     result->stage_slowness = dsgd_keep((size_t)engine->n_workers * (size_t)n, sizeof(double));
     result->stage_place = dsgd_keep((size_t)engine->n_workers * (size_t)n, sizeof(int));
     for (int i = 0; i < engine->n_workers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
-        bubbles_s += w->bubbles_s;
-        computed_s += w->computed_s + w->lost_s;
+        bubbles_s += w->gpu.bubbles_s;
+        computed_s += w->gpu.computed_s + w->gpu.lost_s;
         for (int d = 0; d < n; d++) {
-            const int beside = engine->replica->n_beside;
+            const int beside = engine->hybrid.replica->n_beside;
             int slowest = d * beside;
             for (int lane = slowest; lane < (d + 1) * beside; lane++)
                 slowest =
-                    w->inside->lane_slow[lane] > w->inside->lane_slow[slowest] ? lane : slowest;
-            result->stage_place[i * n + d] = engine->carriers[dsgd_cluster_host(i, slowest)].place;
+                    w->replica->lane_slow[lane] > w->replica->lane_slow[slowest] ? lane : slowest;
+            result->stage_place[i * n + d] =
+                engine->accounts.carriers[dsgd_cluster_host(i, slowest)].place;
             result->stage_slowness[i * n + d] =
-                w->inside->slow[d] / dsgd_greater(1, (double)w->steps_done);
+                w->replica->slow[d] / dsgd_greater(1, (double)w->clock.steps);
         }
     }
     result->bubble_share = bubbles_s / computed_s;
@@ -366,30 +372,32 @@ static void sum_up_workers(dsgd_engine *engine)
     for (int i = 0; i < engine->n_workers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         const double compute_s =
-            w->computed_s + (dsgd_computing(w) ? result->virtual_s - w->computation.since_s : 0);
+            w->gpu.computed_s +
+            (dsgd_computing(w) ? result->virtual_s - w->gpu.computation.since_s : 0);
         dsgd_time_shares *const shares = &result->worker_shares[i];
         shares->compute = compute_s / result->virtual_s;
-        shares->lost = w->lost_s / result->virtual_s;
-        shares->communicate = fmin(w->communicated_s / result->virtual_s, 1 - shares->compute);
+        shares->lost = w->gpu.lost_s / result->virtual_s;
+        shares->communicate =
+            fmin(w->accounts.communicated_s / result->virtual_s, 1 - shares->compute);
         shares->wait = fmax(0, 1 - shares->compute - shares->communicate);
-        result->worker_steps[i] = (double)w->steps_done;
-        for (int lane = 0; lane < engine->n_lanes; lane++)
-            result->worker_places[i * engine->n_lanes + lane] =
-                engine->carriers[dsgd_cluster_host(i, lane)].place;
-        sent_bytes += w->sent_bytes;
-        result->sent_max_bytes = fmax(result->sent_max_bytes, w->sent_bytes);
+        result->worker_steps[i] = (double)w->clock.steps;
+        for (int lane = 0; lane < engine->layout.n_lanes; lane++)
+            result->worker_places[i * engine->layout.n_lanes + lane] =
+                engine->accounts.carriers[dsgd_cluster_host(i, lane)].place;
+        sent_bytes += w->accounts.sent_bytes;
+        result->sent_max_bytes = fmax(result->sent_max_bytes, w->accounts.sent_bytes);
         result->shares.compute += shares->compute / p;
         result->shares.wait += shares->wait / p;
         result->shares.communicate += shares->communicate / p;
         result->shares.lost += shares->lost / p;
         computed_s += compute_s;
-        exposed_s += w->exposed_s;
+        exposed_s += w->clock.exposed_s;
     }
     result->sent_mean_bytes = sent_bytes / p;
-    if (engine->replica != NULL)
+    if (engine->hybrid.replica != NULL)
         sum_up_stages(engine);
     result->exposed_mean_s =
-        engine->steps_total > 0 ? exposed_s / (double)engine->steps_total : NAN;
+        engine->progress.steps > 0 ? exposed_s / (double)engine->progress.steps : NAN;
     result->ideal_s = computed_s / p;
 }
 
@@ -429,11 +437,12 @@ static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
     const int n_hosts = dsgd_n_hosts(engine);
     int last = 0;
     for (int i = 0; i < n_hosts; i++)
-        last = engine->carriers[i].place > last ? engine->carriers[i].place : last;
+        last =
+            engine->accounts.carriers[i].place > last ? engine->accounts.carriers[i].place : last;
     const int n = last / (int)kind.hosts + 1;
     struct dsgd_carried *const all = dsgd_run_alloc(engine, (size_t)n * sizeof *all);
     for (int i = 0; i < n_hosts; i++) {
-        const dsgd_carrier *const host = &engine->carriers[i];
+        const dsgd_carrier *const host = &engine->accounts.carriers[i];
         const struct dsgd_carried *const mine = kind.group ? &host->by_group : &host->by_nic;
         all[host->place / kind.hosts].sent += mine->sent;
         all[host->place / kind.hosts].received += mine->received;
@@ -459,7 +468,7 @@ static double busiest_s(dsgd_engine *engine, bool lists)
         longest_s = fmax(longest_s,
                          busiest_of(engine, (carrier){"out", platform->group_hosts, true}, lists));
     for (int i = 0; platform->island_hosts > 0 && i < dsgd_n_hosts(engine); i++) {
-        const dsgd_carrier *const host = &engine->carriers[i];
+        const dsgd_carrier *const host = &engine->accounts.carriers[i];
         longest_s = fmax(longest_s, more_of(host->by_island) / platform->island_bytes_per_s);
         if (lists)
             add_loads(engine->result, "island", host->place, host->by_island,
@@ -474,7 +483,7 @@ static double transfer_cost(const dsgd_engine *engine)
     const dsgd_platform *const platform = engine->config->platform;
     double cost = 0;
     for (int i = 0; platform->regions.n > 0 && i < dsgd_n_hosts(engine); i++) {
-        const dsgd_carrier *const host = &engine->carriers[i];
+        const dsgd_carrier *const host = &engine->accounts.carriers[i];
         const dsgd_region *const region =
             &dsgd_regions(platform)[host->place / platform->group_hosts];
         cost += host->by_group.sent / 1e9 * region->price;
@@ -502,26 +511,26 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
 static double begun_part(const dsgd_worker *w, double end_s)
 {
     const double n = (double)w->node.step; /* by quorum with those of others while it was away */
-    const double mean_s = w->step_since_s / n;
-    if (w->stopped || w->presence != DSGD_HERE || n < 1)
+    const double mean_s = w->clock.since_s / n;
+    if (w->clock.stopped || w->presence.state != DSGD_HERE || n < 1)
         return 0;
-    double variance_s2 = n > 1 ? (w->step_squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
-    if (w->engine->goes_on) /* of the mean alone: the times that it was down */
+    double variance_s2 = n > 1 ? (w->clock.squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
+    if (w->engine->failures.others_continue) /* of the mean alone: the times that it was down */
         variance_s2 = fmax(0, variance_s2);
-    const double part = (end_s - w->step_since_s - variance_s2 / mean_s) / mean_s;
-    return dsgd_less(1, part) - w->in_barrier;
+    const double part = (end_s - w->clock.since_s - variance_s2 / mean_s) / mean_s;
+    return dsgd_less(1, part) - w->clock.in_barrier;
 }
 
 /** Steps of all workers for one that counts as done: more than 1 where time ended the run amid
  * steps. */
 static double steps_for_one(const dsgd_engine *engine)
 {
-    const double end_s = engine->config->until.seconds - engine->away_s;
+    const double end_s = engine->config->until.seconds - engine->failures.away_s;
     double parts = 0;
     if (engine->config->until.seconds > 0 && engine->result->virtual_s >= end_s * (1 - 1e-12))
         for (int i = 0; i < engine->n_workers; i++)
             parts += begun_part(&engine->workers[i], end_s);
-    return 1 + parts / dsgd_greater(1, (double)engine->steps_total);
+    return 1 + parts / dsgd_greater(1, (double)engine->progress.steps);
 }
 
 void dsgd_sum_up(dsgd_engine *engine)
@@ -529,30 +538,32 @@ void dsgd_sum_up(dsgd_engine *engine)
     dsgd_run_result *const result = engine->result;
     const dsgd_run_config *const config = engine->config;
     const double p = engine->n_workers;
-    result->steps = (double)engine->steps_total / p;
-    result->samples = engine->whole_steps * config->workload->samples;
+    result->steps = (double)engine->progress.steps / p;
+    result->samples = engine->progress.whole_steps * config->workload->samples;
     if (dsgd_learns(config))
-        result->learn_samples = engine->whole_steps * (double)config->learning->batch;
+        result->learn_samples = engine->progress.whole_steps * (double)config->learning->batch;
     const double for_one = steps_for_one(engine);
     result->samples_per_s =
         result->virtual_s > 0 ? result->samples / result->virtual_s * for_one : NAN;
     result->step_mean_s =
-        engine->steps_total > 0 ? result->virtual_s / result->steps / for_one : NAN;
-    result->staleness_mean = mean_of(engine->staleness);
-    result->lag_mean = mean_of(engine->lag);
-    result->gradient_staleness_mean = mean_of(engine->gradient_staleness);
+        engine->progress.steps > 0 ? result->virtual_s / result->steps / for_one : NAN;
+    result->staleness_mean = mean_of(engine->accounts.staleness);
+    result->lag_mean = mean_of(engine->accounts.lag);
+    result->gradient_staleness_mean = mean_of(engine->accounts.gradient_staleness);
     for (size_t i = 0; i < result->ages.n; i++)
-        result->ages.share[i] /= engine->staleness.weight;
+        result->ages.share[i] /= engine->accounts.staleness.weight;
     for (size_t i = 0; i < result->gradient_ages.n; i++)
-        result->gradient_ages.share[i] /= engine->gradient_staleness.weight;
-    result->partial_skipped /= (double)engine->n_pieces;
-    result->partial_duplicates /= (double)engine->n_pieces;
+        result->gradient_ages.share[i] /= engine->accounts.gradient_staleness.weight;
+    result->partial_skipped /= (double)engine->layout.n_pieces;
+    result->partial_duplicates /= (double)engine->layout.n_pieces;
     result->partial_active_mean =
-        engine->versions > 0 ? (double)engine->fresh / (double)engine->versions : NAN;
+        engine->accounts.versions > 0
+            ? (double)engine->accounts.fresh / (double)engine->accounts.versions
+            : NAN;
     result->transfer_cost = transfer_cost(engine);
-    result->n_pieces = engine->n_pieces;
-    for (size_t k = 0; k < engine->n_pieces; k++)
-        result->piece_bytes = fmax(result->piece_bytes, engine->piece_bytes[k]);
+    result->n_pieces = engine->layout.n_pieces;
+    for (size_t k = 0; k < engine->layout.n_pieces; k++)
+        result->piece_bytes = fmax(result->piece_bytes, engine->layout.piece_bytes[k]);
     result->link_s =
         config->platform->topology == DSGD_TOPOLOGY_XML ? NAN : busiest_s(engine, false);
     sum_up_workers(engine);

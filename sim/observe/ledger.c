@@ -41,12 +41,12 @@ static void add_entry(dsgd_ledger *ledger, dsgd_ledger_entry entry)
 
 void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value)
 {
-    if (w->engine->ledger->recorder->ended)
+    if (w->engine->accounts.ledger->recorder->ended)
         return;
     entry.host = w->host;
     entry.step = w->node.step;
     entry.value = place_of(value);
-    add_entry(w->engine->ledger, entry);
+    add_entry(w->engine->accounts.ledger, entry);
 }
 
 /** A new value is held from now on, so that its name stays. */
@@ -56,13 +56,13 @@ static void record_value(const dsgd_engine *engine, dsgd_made_by by, const dsgd_
                      : by == DSGD_MADE_UPDATE    ? 2
                      : by == DSGD_MADE_GRADIENT  ? 1
                                                  : 0;
-    dsgd_made *const made = add_value(engine->ledger, n);
-    *dsgd_value_name(call->made) = engine->ledger->n_values - 1;
+    dsgd_made *const made = add_value(engine->accounts.ledger, n);
+    *dsgd_value_name(call->made) = engine->accounts.ledger->n_values - 1;
     made->by = by;
     made->worker = (int)call->where.worker;
     made->step = (int64_t)call->where.step;
     made->value = dsgd_value_retain(call->made);
-    const dsgd_computation *const c = &engine->workers[made->worker].computation;
+    const dsgd_computation *const c = &engine->workers[made->worker].gpu.computation;
     if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL) /* at its end */
         made->at_s = c->since_s;
     for (size_t i = 0; i < n; i++) {
@@ -82,53 +82,54 @@ static void record_call(dsgd_recorder *recorder, const dsgd_call *call)
                                       [DSGD_CALL_ENCODE] = DSGD_MADE_ENCODED};
     const struct dsgd_ledger_recorder *const r = (struct dsgd_ledger_recorder *)recorder;
     const dsgd_engine *const engine = r->engine;
-    const bool is_state = call->kind == DSGD_CALL_CONSTANT && call->piece >= engine->n_pieces;
+    const bool is_state =
+        call->kind == DSGD_CALL_CONSTANT && call->piece >= engine->layout.n_pieces;
     if (call->kind > DSGD_CALL_ENCODE || r->ended || is_state || call->made.node == NULL)
         return;
     if (place_of(call->made) == 0)
         record_value(engine, by[call->kind], call);
     if (call->kind == DSGD_CALL_UPDATE)
-        add_entry(engine->ledger, (dsgd_ledger_entry){.kind = DSGD_ENTRY_UPDATED,
-                                                      .host = (int)call->where.worker,
-                                                      .step = (int64_t)call->where.step,
-                                                      .value = place_of(call->made)});
+        add_entry(engine->accounts.ledger, (dsgd_ledger_entry){.kind = DSGD_ENTRY_UPDATED,
+                                                               .host = (int)call->where.worker,
+                                                               .step = (int64_t)call->where.step,
+                                                               .value = place_of(call->made)});
 }
 
 void dsgd_ledger_open(dsgd_engine *engine)
 {
     dsgd_ledger *const ledger = engine->config->ledger;
-    if (ledger == NULL || engine->values == NULL)
+    if (ledger == NULL || engine->learning.values == NULL)
         return;
-    DSGD_ASSERT(engine->n_pieces == 1 && engine->recorder == NULL,
-                "a ledger of %zu pieces, or beside a record", engine->n_pieces);
-    *ledger = (dsgd_ledger){.n_params = engine->network.n_params};
+    DSGD_ASSERT(engine->layout.n_pieces == 1 && engine->learning.recorder == NULL,
+                "a ledger of %zu pieces, or beside a record", engine->layout.n_pieces);
+    *ledger = (dsgd_ledger){.n_params = engine->learning.network.n_params};
     ledger->recorder = dsgd_keep(1, sizeof *ledger->recorder);
     *ledger->recorder = (struct dsgd_ledger_recorder){.base = {record_call}, .engine = engine};
     add_value(ledger, 0);
-    engine->ledger = ledger;
-    dsgd_values_record(engine->values, &ledger->recorder->base);
+    engine->accounts.ledger = ledger;
+    dsgd_values_record(engine->learning.values, &ledger->recorder->base);
 }
 
 void dsgd_ledger_end(const dsgd_engine *engine)
 {
-    if (engine->ledger != NULL)
-        engine->ledger->recorder->ended = true;
+    if (engine->accounts.ledger != NULL)
+        engine->accounts.ledger->recorder->ended = true;
 }
 
 void dsgd_ledger_close(dsgd_engine *engine)
 {
-    dsgd_ledger *const ledger = engine->ledger;
+    dsgd_ledger *const ledger = engine->accounts.ledger;
     if (ledger == NULL)
         return;
-    engine->ledger = NULL;
-    dsgd_values_record(engine->values, NULL);
+    engine->accounts.ledger = NULL;
+    dsgd_values_record(engine->learning.values, NULL);
     for (size_t i = 0; i < ledger->n_values; i++) {
         dsgd_made *const made = &ledger->values[i];
         made->elements = dsgd_keep(ledger->n_params, sizeof *made->elements);
-        dsgd_values_read(engine->values, 0, made->value, made->elements);
+        dsgd_values_read(engine->learning.values, 0, made->value, made->elements);
     }
     for (size_t i = 0; i < ledger->n_values; i++) {
-        dsgd_value_release(engine->values, ledger->values[i].value);
+        dsgd_value_release(engine->learning.values, ledger->values[i].value);
         ledger->values[i].value = DSGD_ZERO_VALUE;
     }
     ledger->recorder = NULL;

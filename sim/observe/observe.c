@@ -20,15 +20,15 @@ void dsgd_count_timed_by(dsgd_engine *engine, bool computed)
 static void count_message(dsgd_engine *engine, bool computed, int from, double bytes)
 {
     dsgd_count_timed_by(engine, computed);
-    engine->workers[from].sent_bytes += bytes;
+    engine->workers[from].accounts.sent_bytes += bytes;
 }
 
 /** For who watches; an activation's @p position, else -1. Returns its number. */
 static size_t record_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
                              double end_s, int64_t position)
 {
-    const int64_t n = (int64_t)engine->n_pieces;
-    if (engine->timeline == NULL)
+    const int64_t n = (int64_t)engine->layout.n_pieces;
+    if (engine->accounts.timeline == NULL)
         return 0;
     return dsgd_timeline_record(engine, (dsgd_span){.kind = DSGD_SPAN_MESSAGE,
                                                     .host = from,
@@ -142,8 +142,8 @@ void dsgd_observe_gradient_used(const dsgd_worker *user, int from, double missed
 void dsgd_observe_contributed(const dsgd_worker *w, size_t exchange, bool fresh, dsgd_span mark)
 {
     if (mark.piece == 0) {
-        w->engine->versions += w->node.rank == 0;
-        w->engine->fresh += fresh;
+        w->engine->accounts.versions += w->node.rank == 0;
+        w->engine->accounts.fresh += fresh;
     }
     dsgd_timeline_contribute(w, exchange, mark);
 }

@@ -132,7 +132,7 @@ void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value v
 static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry entry,
                                      dsgd_value value)
 {
-    if (w->engine->ledger != NULL)
+    if (w->engine->accounts.ledger != NULL)
         dsgd_ledger_add(w, entry, value);
 }
 

@@ -30,7 +30,7 @@ struct dsgd_recording {
 
 static bool is_chosen(const dsgd_engine *engine, int host)
 {
-    return host >= engine->n_workers || engine->timeline->chosen[host];
+    return host >= engine->n_workers || engine->accounts.timeline->chosen[host];
 }
 
 void dsgd_timeline_open(dsgd_engine *engine)
@@ -38,7 +38,7 @@ void dsgd_timeline_open(dsgd_engine *engine)
     dsgd_timeline *const t = engine->config->timeline;
     if (t == NULL)
         return;
-    engine->timeline = t;
+    engine->accounts.timeline = t;
     t->recording = dsgd_keep(1, sizeof *t->recording);
     t->opened = t->closed = t->full = false;
     t->n_spans = 0;
@@ -51,7 +51,7 @@ void dsgd_timeline_open(dsgd_engine *engine)
 /** Whether spans are, and not handed on: of few workers and steps, as spans have to fit memory. */
 static bool is_kept(const dsgd_engine *engine)
 {
-    return engine->timeline->ended == NULL;
+    return engine->accounts.timeline->ended == NULL;
 }
 
 /* --- spans ------------------------------------------------------------------------------------ */
@@ -59,7 +59,7 @@ static bool is_kept(const dsgd_engine *engine)
 /** Its number, from 1; 0: there is no room, and the run ends. */
 static size_t put(dsgd_engine *engine, const dsgd_span *span)
 {
-    dsgd_timeline *const t = engine->timeline;
+    dsgd_timeline *const t = engine->accounts.timeline;
     struct dsgd_recording *const r = t->recording;
     if (r->n_free > 0) {
         t->spans[r->free[--r->n_free] - 1] = *span;
@@ -77,7 +77,7 @@ static size_t put(dsgd_engine *engine, const dsgd_span *span)
 
 size_t dsgd_timeline_record(dsgd_engine *engine, dsgd_span span)
 {
-    dsgd_timeline *const t = engine->timeline;
+    dsgd_timeline *const t = engine->accounts.timeline;
     if (t == NULL)
         return 0;
     const bool begins = span.end_s == INFINITY;
@@ -106,12 +106,14 @@ size_t dsgd_timeline_begin(const dsgd_worker *w, dsgd_span span)
 /** The span that is not over; NULL: none is watched. */
 static dsgd_span *open_span(const dsgd_engine *engine, size_t span)
 {
-    return engine->timeline == NULL || span == 0 ? NULL : &engine->timeline->spans[span - 1];
+    return engine->accounts.timeline == NULL || span == 0
+               ? NULL
+               : &engine->accounts.timeline->spans[span - 1];
 }
 
 static void end(const dsgd_engine *engine, size_t span, double end_s)
 {
-    dsgd_timeline *const t = engine->timeline;
+    dsgd_timeline *const t = engine->accounts.timeline;
     t->spans[span - 1].end_s = end_s;
     const bool is_before = !t->opened || end_s < t->since_s;
     if (t->ended != NULL && !is_before)
@@ -154,7 +156,8 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
     mark.kind = DSGD_SPAN_CONTRIBUTED;
     mark.peer = -1;
     dsgd_timeline_mark(w, mark);
-    if (w->engine->timeline != NULL && !is_kept(w->engine)) /* else another look comes soon */
+    if (w->engine->accounts.timeline != NULL &&
+        !is_kept(w->engine)) /* else another look comes soon */
         dsgd_timeline_look(w->engine, w->host);
 }
 
@@ -176,8 +179,8 @@ void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double sinc
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position)
 {
     enum { FAR = 100000 }; /* it takes microseconds: its span is one of the last */
-    const dsgd_timeline *const t = to->engine->timeline;
-    const int64_t n = (int64_t)to->engine->n_pieces;
+    const dsgd_timeline *const t = to->engine->accounts.timeline;
+    const int64_t n = (int64_t)to->engine->layout.n_pieces;
     if (t == NULL)
         return;
     for (size_t i = t->n_spans; i > 0 && i + FAR > t->n_spans; i--) {
@@ -207,11 +210,11 @@ static int next_lacking(const dsgd_worker *w, const dsgd_wait *wait, int after)
 size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
 {
     dsgd_engine *const engine = w->engine;
-    if (engine->timeline == NULL)
+    if (engine->accounts.timeline == NULL)
         return 0;
     dsgd_span span = {.kind = DSGD_SPAN_WAIT,
                       .peer = next_lacking(w, wait, w->host),
-                      .track = dsgd_actor_self() != w->work_actor,
+                      .track = dsgd_actor_self() != w->clock.work_actor,
                       .piece = -1,
                       .version = -1,
                       .turn_s = INFINITY,
@@ -223,7 +226,7 @@ size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
     const size_t number = dsgd_timeline_begin(w, span);
     if (number == 0 || span.peer < 0)
         return number;
-    struct dsgd_recording *const r = engine->timeline->recording;
+    struct dsgd_recording *const r = engine->accounts.timeline->recording;
     r->waits = dsgd_keep_more(r->waits, r->n_waits + 1, sizeof *r->waits);
     r->waits[r->n_waits++] = (open_wait){w, wait, span.peer, dsgd_now_s()};
     return number;
@@ -268,8 +271,8 @@ static void look_for(const dsgd_timeline *t, int host)
 /* A listener may have ten thousand workers: of their waits, those for one host are few. */
 void dsgd_timeline_look(const dsgd_engine *engine, int host)
 {
-    if (engine->timeline != NULL)
-        look_for(engine->timeline, is_kept(engine) ? -1 : host);
+    if (engine->accounts.timeline != NULL)
+        look_for(engine->accounts.timeline, is_kept(engine) ? -1 : host);
 }
 
 void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
@@ -279,13 +282,13 @@ void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
         return;
     if (is_kept(w->engine))
         dsgd_timeline_look(w->engine, w->host);
-    struct dsgd_recording *const r = w->engine->timeline->recording;
+    struct dsgd_recording *const r = w->engine->accounts.timeline->recording;
     size_t i = 0;
     while (span->turn_s == INFINITY && i < r->n_waits && r->waits[i].wait != wait)
         i++;
     if (span->turn_s == INFINITY && i < r->n_waits) { /* it ends before all have done their parts */
         if (!is_kept(w->engine))
-            look(w->engine->timeline, &r->waits[i]);
+            look(w->engine->accounts.timeline, &r->waits[i]);
         r->n_waits--;
         memmove(&r->waits[i], &r->waits[i + 1], (r->n_waits - i) * sizeof *r->waits);
     }
@@ -297,7 +300,7 @@ void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
 void dsgd_timeline_step(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    dsgd_timeline *const t = engine->timeline;
+    dsgd_timeline *const t = engine->accounts.timeline;
     if (t == NULL || !is_chosen(engine, w->host))
         return;
     const int64_t step = w->node.step;
@@ -305,8 +308,8 @@ void dsgd_timeline_step(dsgd_worker *w)
         t->opened = true;
         t->since_s = dsgd_now_s();
     }
-    dsgd_timeline_end(engine, w->step_span);
-    w->step_span = dsgd_timeline_begin(w, (dsgd_span){DSGD_SPAN_OF_HOST(STEP)});
+    dsgd_timeline_end(engine, w->clock.span);
+    w->clock.span = dsgd_timeline_begin(w, (dsgd_span){DSGD_SPAN_OF_HOST(STEP)});
     if (step != t->end_step || --t->recording->n_left > 0 || t->closed)
         return;
     t->closed = true;
@@ -316,7 +319,7 @@ void dsgd_timeline_step(dsgd_worker *w)
 
 void dsgd_timeline_close(dsgd_engine *engine)
 {
-    dsgd_timeline *const t = engine->timeline;
+    dsgd_timeline *const t = engine->accounts.timeline;
     if (t == NULL)
         return;
     struct dsgd_recording *const r = t->recording;
@@ -325,7 +328,7 @@ void dsgd_timeline_close(dsgd_engine *engine)
         t->spans[r->waits[i].wait->span - 1].peer = r->waits[i].lacking;
     if (t->ended != NULL)
         t->n_spans = 0;
-    engine->timeline = NULL;
+    engine->accounts.timeline = NULL;
     if (!t->closed)
         t->end_s = engine->result->virtual_s;
     for (size_t i = 0; i < r->n_free; i++)

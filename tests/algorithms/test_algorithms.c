@@ -190,11 +190,11 @@ static void scale_models(dsgd_engine *engine, void *argument)
 {
     (void)argument;
     for (int w = 0; w < engine->n_workers; w++) {
-        for (size_t k = 0; k < engine->n_pieces; k++) {
-            dsgd_piece *const piece = &engine->workers[w].model->piece[k];
+        for (size_t k = 0; k < engine->layout.n_pieces; k++) {
+            dsgd_piece *const piece = &engine->workers[w].learner.model->piece[k];
             const double factor = 0.5 * (1 + w + first_scaled);
             dsgd_piece_set(engine, piece,
-                           dsgd_values_combine(engine->values, (dsgd_origin){0, 0}, k, 1,
+                           dsgd_values_combine(engine->learning.values, (dsgd_origin){0, 0}, k, 1,
                                                &piece->value, &factor, 1),
                            0);
         }

@@ -22,9 +22,9 @@ static void begin(dsgd_engine *engine, void *argument)
     for (int i = 0; i < N; i++)
         x[i] = 0.5;
     for (int w = 0; w < engine->n_workers; w++)
-        for (size_t k = 0; k < engine->n_pieces; k++)
-            dsgd_piece_set(engine, &engine->workers[w].model->piece[k],
-                           dsgd_values_constant(engine->values, k, x), 0);
+        for (size_t k = 0; k < engine->layout.n_pieces; k++)
+            dsgd_piece_set(engine, &engine->workers[w].learner.model->piece[k],
+                           dsgd_values_constant(engine->learning.values, k, x), 0);
 }
 
 static support_case *dadm(int workers, int64_t period, bool adding, double lr)

@@ -47,12 +47,13 @@ static void deal_in_order(dsgd_engine *engine, void *argument)
 {
     (void)argument;
     for (uint32_t w = 0; w < line.n; w++) {
-        engine->split->samples[w] = w;
-        ck_assert_uint_eq(engine->split->begin[w], w);
-        dsgd_vector *const model = engine->workers[w].model;
+        engine->learning.split->samples[w] = w;
+        ck_assert_uint_eq(engine->learning.split->begin[w], w);
+        dsgd_vector *const model = engine->workers[w].learner.model;
         const double x[2] = {begins_apart ? (double)line.a[w] : 0,
                              begins_apart ? (double)line.y[w] : 0};
-        dsgd_piece_set(engine, &model->piece[0], dsgd_values_constant(engine->values, 0, x), 0);
+        dsgd_piece_set(engine, &model->piece[0],
+                       dsgd_values_constant(engine->learning.values, 0, x), 0);
     }
 }
 

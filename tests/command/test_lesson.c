@@ -28,7 +28,7 @@ static void read_models(dsgd_engine *engine, void *unused)
 {
     (void)unused;
     for (int i = 0; i < engine->n_workers + engine->n_servers; i++)
-        dsgd_vector_read(engine->workers[i].model, models[i]);
+        dsgd_vector_read(engine->workers[i].learner.model, models[i]);
 }
 
 /** The lesson's own experiment, of one algorithm, in this process. */

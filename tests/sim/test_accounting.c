@@ -62,15 +62,15 @@ static void putting_off_work(dsgd_node *self)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_vector *const g = dsgd_vector_new(self);
     dsgd_next_step(self);
-    w->n_uncounted = 1;
+    w->accounts.n_uncounted = 1;
     for (int i = 0; i < 3; i++) {
         dsgd_sleep(1);
         dsgd_count_communication(w, i);
     }
     dsgd_count_communication_by(w, 0.5, 1.5);
-    support_current->note[0] = w->communicated_s;
+    support_current->note[0] = w->accounts.communicated_s;
     dsgd_count_later_end(w);
-    support_current->note[1] = w->communicated_s;
+    support_current->note[1] = w->accounts.communicated_s;
     dsgd_gradient(self, g, dsgd_model(self));
     while (dsgd_next_step(self))
         continue;
@@ -385,17 +385,17 @@ static rig *new_rig(double bytes)
 {
     rig *const r = support_alloc(1, sizeof *r);
     *r = (rig){.engine = {.n_workers = OWNERS,
-                          .n_pieces = PIECES,
+                          .layout.n_pieces = PIECES,
                           .workers = r->workers,
-                          .n_stepped = r->n_stepped,
-                          .stepped = r->stepped,
-                          .piece_bytes = r->bytes,
-                          .bytes = bytes},
+                          .computations.n_stepped = r->n_stepped,
+                          .computations.stepped = r->stepped,
+                          .layout.piece_bytes = r->bytes,
+                          .layout.bytes = bytes},
                .bytes = {bytes - 1, 1}};
     for (int i = 0; i < OWNERS; i++) {
         r->workers[i].node.rank = i;
         r->workers[i].engine = &r->engine;
-        r->workers[i].local_steps = r->steps[i];
+        r->workers[i].learner.local_steps = r->steps[i];
     }
     return r;
 }
@@ -434,14 +434,14 @@ static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int lea
 static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
 {
     const double weight = dsgd_piece_share(&r->engine, PIECE) / of->n_members;
-    r->together.staleness = r->engine.staleness;
-    r->engine.staleness = r->alone.staleness;
+    r->together.staleness = r->engine.accounts.staleness;
+    r->engine.accounts.staleness = r->alone.staleness;
     r->engine.result = &r->alone.result;
     for (int i = 0; i < of->n_members; i++)
         dsgd_count_age(user, dsgd_members_rank(&of->members, i), PIECE, of->contribution[i].stamp,
                        weight);
-    r->alone.staleness = r->engine.staleness;
-    r->engine.staleness = r->together.staleness;
+    r->alone.staleness = r->engine.accounts.staleness;
+    r->engine.accounts.staleness = r->together.staleness;
     r->engine.result = &r->together.result;
 }
 
@@ -461,8 +461,8 @@ TEST_RANGE(ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4)
         dsgd_reduction_count_use(user, reduction, PIECE, 0);
         for (uint32_t n = below(use % 3 == 0 ? 3 * OWNERS : 3); n > 0; n--)
             step(r, (int)below(OWNERS));
-        ck_assert(r->engine.staleness.sum == r->alone.staleness.sum);
-        ck_assert(r->engine.staleness.weight == r->alone.staleness.weight);
+        ck_assert(r->engine.accounts.staleness.sum == r->alone.staleness.sum);
+        ck_assert(r->engine.accounts.staleness.weight == r->alone.staleness.weight);
     }
     const dsgd_run_result *const alone = &r->alone.result;
     const dsgd_run_result *const together = &r->together.result;
@@ -503,7 +503,7 @@ TEST_RANGE(ages_are_seldom_counted_alone, 0, 4)
     for (int use = 0; use < USES; use++)
         if (!dsgd_count_ages(&r->workers[0], PIECE, alike, 3, weight)) {
             n_alone++;
-            r->engine.staleness.sum += weight * (1000 * 5 + 24);
+            r->engine.accounts.staleness.sum += weight * (1000 * 5 + 24);
         }
     ck_assert_int_le(n_alone, 20); /* one per power of two */
 }

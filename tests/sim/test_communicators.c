@@ -381,8 +381,8 @@ static void mixing_work(dsgd_node *self)
         const double mine = dsgd_comm_rank(self, same); /* so that all have ended */
         dsgd_allgather(self, &mine, 1, comm);
         const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-        const dsgd_vector *const first =
-            engine->workers[dsgd_comm_worker(self, comm, 0)].model; /* in the next step at most */
+        const dsgd_vector *const first = engine->workers[dsgd_comm_worker(self, comm, 0)]
+                                             .learner.model; /* in the next step at most */
         support_current->note[self->rank] +=
             dsgd_value_equal(first->piece[0].value, x->piece[0].value);
     }

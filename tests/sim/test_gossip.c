@@ -118,11 +118,11 @@ TEST(groups_that_rotate_keep_models_closer_than_fixed_ones)
 static void perturb_rank_5(dsgd_engine *engine, void *argument)
 {
     (void)argument;
-    dsgd_vector *const x = engine->workers[5].model;
-    for (size_t k = 0; k < engine->n_pieces; k++) {
+    dsgd_vector *const x = engine->workers[5].learner.model;
+    for (size_t k = 0; k < engine->layout.n_pieces; k++) {
         const double twice = 2;
-        const dsgd_value moved = dsgd_values_combine(engine->values, (dsgd_origin){5, 0}, k, 1,
-                                                     &x->piece[k].value, &twice, 1);
+        const dsgd_value moved = dsgd_values_combine(engine->learning.values, (dsgd_origin){5, 0},
+                                                     k, 1, &x->piece[k].value, &twice, 1);
         dsgd_piece_set(engine, &x->piece[k], moved, 0);
     }
 }

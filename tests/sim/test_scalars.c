@@ -91,7 +91,7 @@ static void scalars_work(dsgd_node *self)
         for (size_t i = 0; i < PIECES; i++)
             of_parts += pow(dsgd_norm(self, dsgd_fragment(self, g, i, PIECES)), 2);
         note[4] = dsgd_time_s(self);
-        if (dsgd_worker_of(self)->engine->values == NULL)
+        if (dsgd_worker_of(self)->engine->learning.values == NULL)
             continue;
         dsgd_vector_read(g, of_g);
         dsgd_vector_read(x, of_x);

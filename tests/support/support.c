@@ -231,35 +231,38 @@ support_case *support_no_learning(support_case *c)
 static void mean_of_all(dsgd_engine *engine, double *mean)
 {
     const int n = engine->n_workers + engine->n_servers;
-    const size_t n_params = engine->network.n_params;
+    const size_t n_params = engine->learning.network.n_params;
     double *const x = dsgd_keep(n_params, sizeof *x);
     for (int w = 0; w < engine->n_workers; w++) {
-        dsgd_vector_read(engine->workers[w].model, x);
+        dsgd_vector_read(engine->workers[w].learner.model, x);
         for (size_t i = 0; i < n_params && i < SUPPORT_PARAMS; i++)
             mean[i] += x[i] / n;
     }
     /* Each server has its own pieces. */
-    for (size_t k = 0; k < engine->n_pieces && engine->n_servers > 0; k++) {
+    for (size_t k = 0; k < engine->layout.n_pieces && engine->n_servers > 0; k++) {
         const dsgd_worker *const s =
             &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
-        dsgd_values_read(engine->values, k, s->model->piece[k].value, x);
-        for (size_t i = engine->piece_begin[k]; i < engine->piece_begin[k + 1]; i++)
+        dsgd_values_read(engine->learning.values, k, s->learner.model->piece[k].value, x);
+        for (size_t i = engine->learning.piece_begin[k]; i < engine->learning.piece_begin[k + 1];
+             i++)
             if (i < SUPPORT_PARAMS)
-                mean[i] += x[i - engine->piece_begin[k]] / n;
+                mean[i] += x[i - engine->learning.piece_begin[k]] / n;
     }
 }
 
 static void spread(dsgd_engine *engine, void *argument)
 {
     (void)argument;
-    const size_t n = engine->network.n_params;
+    const size_t n = engine->learning.network.n_params;
     double *const x = dsgd_keep(n, sizeof *x);
-    for (int w = 0; w < engine->n_workers + engine->n_servers && engine->values != NULL; w++) {
+    for (int w = 0; w < engine->n_workers + engine->n_servers && engine->learning.values != NULL;
+         w++) {
         for (size_t i = 0; i < n; i++)
             x[i] = dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, (uint32_t)w, 0, (uint32_t)i});
-        dsgd_vector *const model = engine->workers[w].model;
-        for (size_t k = 0; k < engine->n_pieces; k++)
-            dsgd_piece_set(engine, &model->piece[k], dsgd_values_constant(engine->values, k, x), 0);
+        dsgd_vector *const model = engine->workers[w].learner.model;
+        for (size_t k = 0; k < engine->layout.n_pieces; k++)
+            dsgd_piece_set(engine, &model->piece[k],
+                           dsgd_values_constant(engine->learning.values, k, x), 0);
     }
 }
 
@@ -273,11 +276,12 @@ static void inspect(dsgd_engine *engine, void *argument)
 {
     support_outcome *const outcome = argument;
     outcome->weight = dsgd_gossip_weight(engine);
-    if (engine->values == NULL)
+    if (engine->learning.values == NULL)
         return;
-    outcome->n_params = engine->network.n_params;
+    outcome->n_params = engine->learning.network.n_params;
     for (int w = 0; w < engine->n_workers; w++)
-        dsgd_vector_read(engine->workers[w].model, outcome->x + (size_t)w * outcome->n_params);
+        dsgd_vector_read(engine->workers[w].learner.model,
+                         outcome->x + (size_t)w * outcome->n_params);
     mean_of_all(engine, outcome->final_mean);
 }
 
