@@ -63,7 +63,7 @@ enum { DSGD_MOST_LISTED = 10000 };
  * What failures have cost, of the time of all workers or of its mean: NAN where nothing fails, or
  * nothing is done about it.
  */
-typedef struct dsgd_failing_times {
+typedef struct dsgd_failure_times {
     int64_t n;
     struct dsgd_failed {
         double worker; /* of several that fail together the first */
@@ -75,7 +75,7 @@ typedef struct dsgd_failing_times {
     /* Of n, of peers whose stage went on; and of peers to another stage; NAN: all stay. */
     double outlived, moves;
     double daly_s; /* of work between two checkpoints, at which least is lost; NAN: there is none */
-} dsgd_failing_times;
+} dsgd_failure_times;
 
 /** Times are virtual, but for *_wall_s. NAN: not measured in this run. */
 typedef struct dsgd_run_result {
@@ -84,7 +84,7 @@ typedef struct dsgd_run_result {
     double virtual_s;
     double steps; /* gradient steps of all workers / P */
     double samples, learn_samples;
-    dsgd_failing_times failures;
+    dsgd_failure_times failures;
     double samples_per_s, step_mean_s; /* mean over workers; of steps under way: accounting.c */
     dsgd_step_times step_times;
     double exposed_mean_s; /* of that, between passes or after the computation's end */

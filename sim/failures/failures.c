@@ -44,7 +44,7 @@ dsgd_failure dsgd_next_failure(dsgd_engine *engine)
 {
     struct dsgd_failure_state *const f = engine->failures.state;
     const dsgd_failure failure = f->next;
-    dsgd_failing_times *const times = &engine->result->failures;
+    dsgd_failure_times *const times = &engine->result->failures;
     f->next = dsgd_failures_next(f->source);
     f->in_a_row++;
     if (times->n++ < DSGD_MOST_LISTED) {

@@ -14,7 +14,7 @@ enum { LEAST_ROUNDS = 3 };
 
 void dsgd_presence_set(dsgd_worker *w, dsgd_presence_state to)
 {
-    dsgd_failing_times *const times = &w->engine->result->failures;
+    dsgd_failure_times *const times = &w->engine->result->failures;
     const double now_s = dsgd_now_s();
     const double p = w->engine->n_workers;
     if (w->presence.state == DSGD_HERE)
@@ -198,7 +198,7 @@ static void count_wait(dsgd_engine *engine, double *cause, const int *ranks, int
 void dsgd_quorum_count_wait(const dsgd_worker *w, const int *ranks, int n)
 {
     dsgd_engine *const engine = w->engine;
-    dsgd_failing_times *const times = &engine->result->failures;
+    dsgd_failure_times *const times = &engine->result->failures;
     dsgd_interval wait = {w->presence.changed_s, dsgd_now_s()};
     for (int i = 0; i < n; i++) {
         const dsgd_worker *const other = &engine->workers[ranks[i]];

@@ -17,9 +17,9 @@
  * Tells a timeline for what all have stood still: @p worker has failed (-1: a checkpoint), and what
  * has been added to @p before.
  */
-static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failing_times *before)
+static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failure_times *before)
 {
-    const dsgd_failing_times *const now = &engine->result->failures;
+    const dsgd_failure_times *const now = &engine->result->failures;
     const struct {
         const char *cause;
         double s;
@@ -57,7 +57,7 @@ static bool spend(const dsgd_engine *engine, double *cause, double *all_s, doubl
 static bool bring_back(dsgd_engine *engine, double *all_s)
 {
     struct dsgd_failure_state *const f = engine->failures.state;
-    dsgd_failing_times *const times = &engine->result->failures;
+    dsgd_failure_times *const times = &engine->result->failures;
     for (bool fails = true; fails;) {
         const double known_s = f->next.down_s + f->config.detect_s;
         dsgd_failure last =
@@ -97,7 +97,7 @@ static bool restart(dsgd_engine *engine, double *all_s)
 {
     struct dsgd_failure_state *const f = engine->failures.state;
     const double now_s = dsgd_now_s();
-    const dsgd_failing_times before = engine->result->failures;
+    const dsgd_failure_times before = engine->result->failures;
     const int worker = dsgd_failed_worker(engine, &f->next);
     if (f->written_s <= now_s)
         f->saved_s = f->snapshot_s;
@@ -146,7 +146,7 @@ void dsgd_failures_of_run_step(dsgd_engine *engine)
         return;
     }
     double *const cause = &engine->result->failures.checkpoint_s;
-    dsgd_failing_times before = engine->result->failures;
+    dsgd_failure_times before = engine->result->failures;
     double all_s = now_s + engine->failures.away_s;
     bool over = false;
     for (int64_t tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
@@ -215,7 +215,7 @@ void dsgd_failures_of_run_sum_up(dsgd_engine *engine)
         if (engine->workers[i].presence.state != DSGD_HERE)
             dsgd_presence_set(&engine->workers[i], engine->workers[i].presence.state);
     dsgd_run_result *const result = engine->result;
-    dsgd_failing_times *const times = &result->failures;
+    dsgd_failure_times *const times = &result->failures;
     const double progress_s = result->virtual_s;
     if (!engine->failures.others_continue && !dsgd_all_restart(engine)) {
         times->lost_s = times->detect_s = times->repair_s = times->restart_s = NAN;

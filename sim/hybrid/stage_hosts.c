@@ -242,7 +242,7 @@ static int earlier_first(const void *a, const void *b)
 static void count_outage(dsgd_engine *engine, int worker, const outage *o)
 {
     dsgd_run_result *const result = engine->result;
-    dsgd_failing_times *const times = &result->failures;
+    dsgd_failure_times *const times = &result->failures;
     const double of_time = 1.0 / engine->n_workers / engine->hybrid.replica->n_groups;
     const double up_s = fmin(o->up_s, result->virtual_s),
                  back_s = fmin(o->back_s, result->virtual_s);
@@ -261,7 +261,7 @@ static void count_outage(dsgd_engine *engine, int worker, const outage *o)
 
 void dsgd_stage_hosts_sum_up(dsgd_engine *engine)
 {
-    dsgd_failing_times *const times = &engine->result->failures;
+    dsgd_failure_times *const times = &engine->result->failures;
     if (engine->hybrid.stage_hosts == NULL)
         return;
     times->outlived = times->moves = 0;

@@ -276,7 +276,7 @@ TEST(every_place_has_this_version)
 {
     static const char *const places[][2] = {
         {"CITATION.cff", "\nversion: " DSGD_VERSION "\n"},
-        {"CHANGELOG.md", "\n## " DSGD_VERSION "\n"},
+        {"CHANGELOG.md", "\n## " DSGD_VERSION " - "},
     };
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char *const text = text_of(places[i][0]);

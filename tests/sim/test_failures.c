@@ -33,7 +33,7 @@ static support_case *pairs(int workers, double seconds, double averagings)
     return c;
 }
 
-static double all_causes_s(const dsgd_failing_times *t)
+static double all_causes_s(const dsgd_failure_times *t)
 {
     return t->lost_s + t->detect_s + t->repair_s + t->restart_s + t->checkpoint_s;
 }
@@ -53,7 +53,7 @@ TEST(goodput_is_that_of_a_constant_cost)
     const double t_s = 5 + 3 + 0.5;
     for (int k = 1; k <= N; k++)
         events[k - 1] = (dsgd_failure_event){k % 4, 10 * k + 0.5 + (k - 1) * t_s, 5};
-    const dsgd_failing_times t = support_ok(c)->result.failures;
+    const dsgd_failure_times t = support_ok(c)->result.failures;
     ck_assert_int_eq(t.n, N);
     ck_assert_double_eq_tol(t.goodput, 1 / (1 + N / 100.0 * t_s), 1e-9);
     ck_assert_double_eq_tol(t.detect_s, N * 2, 1e-6);
@@ -71,7 +71,7 @@ TEST_RANGE(what_is_lost_is_since_the_last_whole_checkpoint, 0, 2)
     support_case *c = seconds_alone(2, (dsgd_until){.steps = 45});
     fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 6e9, 3e9, blocking};
     event.at_s = blocking ? 2 * 12 + 7 : 21.5; /* the second is not whole */
-    const dsgd_failing_times t = support_ok(c)->result.failures;
+    const dsgd_failure_times t = support_ok(c)->result.failures;
     ck_assert_double_eq_tol(t.lost_s, blocking ? 7 : 11.5, 1e-6);
     ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* it is read */
     ck_assert_double_eq_tol(t.checkpoint_s, blocking ? 4 * 2 : 0, 1e-6);
@@ -89,7 +89,7 @@ TEST_RANGE(a_notice_is_time_for_a_checkpoint, 0, 4)
     dsgd_failures_config *f = fail_at(c, 1, &event);
     f->checkpoint = (dsgd_checkpoint){DSGD_EVERY_NEVER, 0, 2, 0, 0, blocking};
     f->notice_s = in_time ? 10 : 1;
-    const dsgd_failing_times t = support_ok(c)->result.failures;
+    const dsgd_failure_times t = support_ok(c)->result.failures;
     ck_assert_double_eq_tol(t.detect_s, 0, 1e-9);
     ck_assert_double_eq_tol(t.repair_s, 3, 1e-6);
     ck_assert_double_eq_tol(t.lost_s, !in_time ? 100.5 : blocking ? 7.5 : 9.5, 1e-6);
@@ -154,7 +154,7 @@ TEST(seconds_end_a_run_whatever_happens_then)
         f->checkpoint.every = 5;
         f->checkpoint.seconds = 1;
         const support_outcome *got = support_ok(c);
-        const dsgd_failing_times *t = &got->result.failures;
+        const dsgd_failure_times *t = &got->result.failures;
         ck_assert_double_eq_tol(got->result.virtual_s, end_s, 1e-9);
         ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / end_s, 1e-12);
         ck_assert_double_eq_tol(got->result.steps, end_s * t->goodput - 0.5, 0.5 + 1e-9);
@@ -207,7 +207,7 @@ TEST_RANGE(who_comes_back_copies_a_live_model_over_its_link, 0, 3)
     c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
     c->config.exchange.every_message = _i == 1;
     const support_outcome *got = support_ok(c);
-    const dsgd_failing_times *t = &got->result.failures;
+    const dsgd_failure_times *t = &got->result.failures;
     const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
     ck_assert_double_eq_tol(t->lost_s, 0.5 / 2, 1e-9);
     ck_assert_double_eq_tol(t->repair_s, 0.25 / 2, 1e-9);
@@ -221,7 +221,7 @@ TEST(a_restart_that_fails_begins_anew)
     static dsgd_failure_event events[] = {{1, 4.5, 0.25}, {1, 6, 0.25}};
     support_case *c = pairs(2, 60.25, 0);
     fail_at(c, 2, events)->restart_s = 3;
-    const dsgd_failing_times t = support_ok(c)->result.failures;
+    const dsgd_failure_times t = support_ok(c)->result.failures;
     ck_assert_double_eq_tol(t.repair_s, 2 * 0.25 / 2, 1e-9);
     ck_assert_double_eq_tol(t.restart_s, (6 - 4.75 + 3) / 2, 1e-3);
 }
@@ -503,7 +503,7 @@ TEST_RANGE(those_who_are_there_go_on_and_wait_for_a_copy, 0, 3)
     c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
     c->config.exchange.every_message = _i == 1;
     const support_outcome *got = support_ok(c);
-    const dsgd_failing_times *t = &got->result.failures;
+    const dsgd_failure_times *t = &got->result.failures;
     const double known_s = 4.5 + 2 + 3, joins_s = known_s + 17, copied_s = joins_s + 3 + 5e9 / 10e9;
     ck_assert_double_eq_tol(t->lost_s, 0.5 / 4, 1e-3);
     ck_assert_double_eq_tol(t->detect_s, 3 * 1.5 / 4, 1e-3); /* the others' step ended at 5 s */
@@ -1005,9 +1005,9 @@ static const support_outcome *expect_the_same_again(support_case *c)
     const support_outcome *got = support_ok(c);
     c->config.threads = 4;
     const support_outcome *again = support_ok(c);
-    const dsgd_failing_times *t = &got->result.failures;
+    const dsgd_failure_times *t = &got->result.failures;
     const size_t n = (size_t)c->config.workers * got->n_params * sizeof *got->x;
-    dsgd_failing_times of_threads = again->result.failures;
+    dsgd_failure_times of_threads = again->result.failures;
     of_threads.listed = t->listed; /* both are freed */
     ck_assert_mem_eq(t, &of_threads, sizeof *t);
     ck_assert_mem_eq(got->x, again->x, n);
