@@ -40,7 +40,7 @@ pass() {
 case "${1:-}" in
 build)
     install_missing
-    build release --target dsgd dsgd-replay
+    build release --target dsgd
     ;;
 headline)
     install_missing

@@ -68,7 +68,8 @@ static dsgd_status fail_unread(dsgd_error *error, const char *path)
 
 static dsgd_error unread; /* of the last that is there */
 
-void dsgd_file_note_unread(const char *path)
+/** Notes that a file cannot be read, as errno says, for dsgd_file_unread(); errno stays. */
+static void note_unread(const char *path)
 {
     const int why = errno;
     if (why != ENOENT && why != ENOTDIR && why != EISDIR)
@@ -95,16 +96,8 @@ dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_e
         *text = NULL;
         errno = why;
     }
-    dsgd_file_note_unread(path);
+    note_unread(path);
     return fail_unread(error, path);
-}
-
-FILE *dsgd_file_open(const char *path)
-{
-    FILE *const stream = open_to_read(path);
-    if (stream == NULL)
-        dsgd_file_note_unread(path);
-    return stream;
 }
 
 bool dsgd_read_line(FILE *stream, char **line, size_t *room)
@@ -114,7 +107,7 @@ bool dsgd_read_line(FILE *stream, char **line, size_t *room)
     if (!got && errno == ENOMEM)
         dsgd_no_memory();
     if (!got && ferror(stream))
-        dsgd_file_note_unread("a file of lines");
+        note_unread("a file of lines");
     return got;
 }
 

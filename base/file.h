@@ -13,12 +13,6 @@
  */
 dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_error *error);
 
-/** fopen() of a file to be read; NULL: it cannot be, or is not there. */
-FILE *dsgd_file_open(const char *path);
-
-/** Notes that a file cannot be read, as errno says, for dsgd_file_unread(); errno stays. */
-void dsgd_file_note_unread(const char *path);
-
 /** Like getline(); false at the end, and where it fails. Out of memory ends the process. */
 bool dsgd_read_line(FILE *stream, char **line, size_t *room);
 

@@ -1,6 +1,6 @@
 /**
  * @file json.c
- * From option tables to JSON and back.
+ * Options as JSON, and runs of a manifest.
  */
 #include "base/json.h"
 
@@ -104,116 +104,6 @@ json_t *dsgd_json_options(const dsgd_option *options, const void *params)
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++)
         json_object_set_new(object, o->name, option_json(o, (const char *)params + o->offset));
     return object;
-}
-
-static dsgd_status wrong(const char *name, const json_t *value, const char *wanted,
-                         dsgd_error *error)
-{
-    const char *const text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    return dsgd_fail(error, DSGD_EIO, "%s is %.60s, but has to be %s", name,
-                     text == NULL ? "nothing" : text, wanted);
-}
-
-static dsgd_status read_number(const json_t *value, const dsgd_option *o, double *number,
-                               dsgd_error *error)
-{
-    const int word = dsgd_find_word(o->words, json_string_value(value));
-    *number = word >= 0 ? -(word + 1) : json_number_value(value);
-    if (word >= 0)
-        return DSGD_OK;
-    if (!json_is_number(value))
-        return wrong(o->name, value, "a number", error);
-    if (!(*number >= o->min && *number <= o->max))
-        return dsgd_fail(error, DSGD_EIO, "%s is %.10g, but has to be between %.10g and %.10g",
-                         o->name, *number, o->min, o->max);
-    if (o->kind == DSGD_LONG && *number != floor(*number))
-        return wrong(o->name, value, "a whole number", error);
-    return DSGD_OK;
-}
-
-static dsgd_status read_pick(const json_t *value, const dsgd_option *o, dsgd_spec *pick,
-                             dsgd_error *error)
-{
-    const char *const name = json_string_value(json_object_get(value, "name"));
-    if (name == NULL)
-        return wrong(o->name, value, "something with a name", error);
-    pick->about = dsgd_entry_find(o->registry, name);
-    if (pick->about == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: this program knows no `%.60s`", o->name, name);
-    pick->params = dsgd_keep(1, pick->about->params_size);
-    json_t *const options = json_copy((json_t *)value); /* shallow: texts stay where they are */
-    json_object_del(options, "name");
-    dsgd_error why = {""};
-    const dsgd_status status = dsgd_json_read(options, pick->about->options, pick->params, &why);
-    return status == DSGD_OK ? DSGD_OK
-                             : dsgd_fail(error, status, "%s: %s: %s", o->name, name, why.text);
-}
-
-static dsgd_status read_option(const json_t *value, const dsgd_option *o, void *field,
-                               dsgd_error *error)
-{
-    double number = 0;
-    dsgd_numbers *const numbers = field;
-    switch (o->kind) {
-    case DSGD_BOOL:
-        *(bool *)field = json_is_true(value);
-        return json_is_boolean(value) ? DSGD_OK : wrong(o->name, value, "true or false", error);
-    case DSGD_LONG:
-        DSGD_TRY(read_number(value, o, &number, error));
-        *(int64_t *)field = (int64_t)number;
-        return DSGD_OK;
-    case DSGD_DOUBLE:
-        return read_number(value, o, field, error);
-    case DSGD_CHOICE:
-        *(int *)field = dsgd_find_word(o->words, json_string_value(value));
-        return *(int *)field >= 0 ? DSGD_OK : wrong(o->name, value, "one of the choices", error);
-    case DSGD_STRING:
-        *(const char **)field = json_string_value(value);
-        return json_is_string(value) || json_is_null(value) ? DSGD_OK
-                                                            : wrong(o->name, value, "text", error);
-    case DSGD_NUMBERS:
-        if (!json_is_array(value))
-            return wrong(o->name, value, "a list of numbers", error);
-        numbers->n = json_array_size(value);
-        numbers->v = dsgd_keep(numbers->n, sizeof *numbers->v);
-        for (size_t i = 0; i < numbers->n; i++)
-            DSGD_TRY(read_number(json_array_get(value, i), o, &numbers->v[i], error));
-        return DSGD_OK;
-    case DSGD_STRUCT:
-        return dsgd_json_read(value, o->fields, field, error);
-    case DSGD_SPEC:
-        return read_pick(value, o, field, error);
-    default:
-        DSGD_ASSERT(false, "option %s is not read from JSON", o->name);
-    }
-    return DSGD_OK;
-}
-
-dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, void *params,
-                           dsgd_error *error)
-{
-    if (!json_is_object(object))
-        return dsgd_fail(error, DSGD_EIO, "options are missing");
-    dsgd_options_default(options, params);
-    size_t n_read = 0;
-    for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
-        const json_t *const value = json_object_get(object, o->name);
-        if (value == NULL && o->required)
-            return dsgd_fail(error, DSGD_EIO, "%s is missing", o->name);
-        if (value == NULL)
-            continue;
-        n_read++;
-        DSGD_TRY(read_option(value, o, (char *)params + o->offset, error));
-    }
-    const char *name = NULL;
-    json_t *value = NULL;
-    if (n_read < json_object_size(object))
-        json_object_foreach((json_t *)object, name, value)
-        {
-            if (dsgd_option_find(options, name) == NULL)
-                return dsgd_fail(error, DSGD_EIO, "option `%.60s` is unknown", name);
-        }
-    return DSGD_OK;
 }
 
 json_t *dsgd_json_file(const char *path)

@@ -1,6 +1,6 @@
 /**
  * @file json.h
- * Options as JSON, written for manifests and read from the heads of records.
+ * Options as JSON, and the runs of a manifest.
  */
 #pragma once
 
@@ -20,14 +20,6 @@ json_t *dsgd_json_options(const dsgd_option *options, const void *params);
 
 /** The options of a pick, and its name under "name"; null for none. */
 json_t *dsgd_json_spec(const dsgd_spec *pick);
-
-/**
- * Fills @p params from an object as dsgd_json_options() writes it; missing options get their
- * defaults. Refuses unknown options, other types and values out of limits. Texts point into @p
- * object. The only lists that it reads are lists of numbers.
- */
-dsgd_status dsgd_json_read(const json_t *object, const dsgd_option *options, void *params,
-                           dsgd_error *error);
 
 /**
  * The JSON of a file; NULL: it is not there, or no JSON (or cannot be read: dsgd_file_unread()).

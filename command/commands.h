@@ -10,7 +10,7 @@ extern const dsgd_command dsgd_command_run, dsgd_command_check, dsgd_command_mer
     dsgd_command_list, dsgd_command_describe, dsgd_command_plot, dsgd_command_compare,
     dsgd_command_reproduce, dsgd_command_platform, dsgd_command_imbalance, dsgd_command_test,
     dsgd_command_report, dsgd_command_tune, dsgd_command_timeline, dsgd_command_explain,
-    dsgd_command_task, dsgd_command_replay, dsgd_command_import;
+    dsgd_command_task, dsgd_command_import;
 
 enum { DSGD_MOST_COMMANDS = 64 };
 

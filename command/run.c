@@ -2,9 +2,6 @@
  * @file run.c
  * `dsgd run`: the runs of an experiment, and their table.
  */
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/program.h"
@@ -25,7 +22,7 @@
 
 typedef struct arguments {
     dsgd_operands file;
-    const char *folder, *record, *baseline, *sensitivity;
+    const char *folder, *baseline, *sensitivity;
     dsgd_texts sets, plugins;
     const char *only, *shard;
     int64_t jobs, threads; /* 0: not given */
@@ -45,10 +42,6 @@ static const dsgd_argument run_options[] = {
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
                   "Computing threads per run, beside the one that simulates (cores / jobs - 1); "
                   "changes no result"),
-    DSGD_ARGUMENT(TEXT, record, "record", 0, "FILE",
-                  "Writes the operations on values to FILE, for `dsgd replay`; of several runs, or "
-                  "where FILE is a folder, to FILE/RUN.record. With --numerics off nothing is "
-                  "computed"),
     DSGD_ARGUMENT(TEXT, only, "only", 0, "RUNS",
                   "Does these runs alone: a number, or a list with ranges, such as 1,3,7:9"),
     DSGD_ARGUMENT(
@@ -246,36 +239,6 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/** Checks that every run learns something and that the record can be written. */
-static dsgd_status check_record(const dsgd_pool_config *config, dsgd_error *error)
-{
-    const dsgd_experiment *const experiment = config->experiment;
-    struct stat facts;
-    if (*config->record == '\0')
-        return dsgd_refuse(error, "--record: the name of a file is expected");
-    if (stat(config->record, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))
-        return dsgd_refuse(error, "--record %s: this is neither a file nor a folder",
-                           config->record);
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        if (experiment->runs[i].config.learning == NULL)
-            return dsgd_refuse(error,
-                               "--record %s: nothing is learned in %s, so there is nothing to "
-                               "record; `learn` says what",
-                               config->record, experiment->path);
-    if (dsgd_pool_records_in_folder(config))
-        return dsgd_make_folder(error, "%s", config->record);
-    char *const beside = dsgd_xprintf("%s.part", config->record);
-    FILE *const stream = fopen(beside, "ab");
-    dsgd_status status = DSGD_OK;
-    if (stream == NULL)
-        status = dsgd_fail(error, DSGD_EIO, "--record %s: no file can be made there: %m%s",
-                           config->record, errno == ENOENT ? "; the folder has to exist" : "");
-    else
-        fclose(stream);
-    unlink(beside);
-    return status;
-}
-
 /** Checks an experiment against the command line, and runs it, or what --only or --shard select. */
 static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
@@ -287,7 +250,6 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_e
     else if (a->only != NULL)
         DSGD_TRY(dsgd_selection_only(config->experiment, a->only, selected, error));
     config->selected = a->shard == NULL && a->only == NULL ? NULL : selected;
-    config->is_single = a->only != NULL && strpbrk(a->only, ",:") == NULL;
     dsgd_prepare_left_out(config->experiment);
     if (config->selected == NULL)
         dsgd_exchanges_warn_of_time(stderr, config->experiment);
@@ -295,10 +257,7 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_e
         return dsgd_refuse(
             error,
             "--refine: it chooses the runs itself; leave out --only, --shard and --sensitivity");
-    if (a->record != NULL)
-        DSGD_TRY(check_record(config, error));
-    DSGD_TRY(dsgd_study_prepare(config, a->numerics != DSGD_NUMERICS_OFF || a->record != NULL,
-                                a->verbose, error));
+    DSGD_TRY(dsgd_study_prepare(config, a->verbose, error));
     inquiry q = {.arguments = a, .config = config};
     const dsgd_study study = {
         {&q, a->refine ? choose : NULL, a->refine ? refine : NULL}, plan, conclude};
@@ -325,7 +284,6 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
         .experiment = &experiment,
         .folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL),
         .command = command,
-        .record = a.record,
         .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
         .threads = a.threads,
         .limits = a.limits,

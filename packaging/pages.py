@@ -1,4 +1,4 @@
-"""Writes dsgd.1, dsgd-replay.1 and the completions dsgd.bash, _dsgd and dsgd.fish, by what `dsgd --help=json` and
+"""Writes dsgd.1 and the completions dsgd.bash, _dsgd and dsgd.fish, by what `dsgd --help=json` and
 `dsgd COMMAND --help=json` tell: none of them knows an option that the program does not have.
 
 python3 pages.py DSGD DATE TEMPLATES FOLDER: of the program DSGD, into FOLDER. TEMPLATES has the completions with a line `@table@`.
@@ -282,19 +282,9 @@ def man():
     yield from exit_status()
     yield ".SH ENVIRONMENT\n.TP\n.B DSGD_DATA"
     yield paragraph("Folder of the shipped platforms, workloads, imbalance and figures, in place of that of the installation")
-    yield ".SH SEE ALSO\n.BR dsgd\\-replay (1)"
 
 
-def replay_man():
-    replay = next(c for c in COMMANDS if c["name"] == "replay")
-    yield from head("dsgd-replay", "compute the records of simulated training")
-    yield ".B dsgd\\-replay\n[\\fIOPTION\\fR...] \\fI%s\\fR\n.SH DESCRIPTION" % replay["operands"]
-    yield from syntax(replay)
-    yield from exit_status()
-    yield ".SH SEE ALSO\n.BR dsgd (1)"
-
-
-for page, lines in (("dsgd.1", man()), ("dsgd-replay.1", replay_man()), ("dsgd.bash", bash()), ("_dsgd", zsh()), ("dsgd.fish", fish())):
+for page, lines in (("dsgd.1", man()), ("dsgd.bash", bash()), ("_dsgd", zsh()), ("dsgd.fish", fish())):
     text = "\n".join(lines) + "\n"
     if not page.endswith(".1"):
         with open(os.path.join(TEMPLATES, page)) as template:

@@ -263,11 +263,6 @@ static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
 static dsgd_status check_learning(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_learning *const learning = config->learning;
-    if (config->record != NULL && (learning == NULL || learning->model.about == NULL))
-        return dsgd_refuse(error,
-                           "%s: there is nothing to record, because nothing is learned in this "
-                           "run; `learn` says what",
-                           config->record);
     if (config->numerics == DSGD_NUMERICS_CUDA && dsgd_learns(config) &&
         learning->precision == DSGD_PRECISION_DOUBLE)
         return dsgd_refuse(
@@ -276,12 +271,10 @@ static dsgd_status check_learning(const dsgd_run_config *config, dsgd_error *err
     return DSGD_OK;
 }
 
-/** What is read has to be computed, where it decides or is recorded. */
+/** Values that decide must be computed. */
 static dsgd_status check_reads(const dsgd_run_config *config, dsgd_error *error)
 {
-    const dsgd_reads reads = config->algorithm->reads;
-    const bool needed = reads == DSGD_READS_TO_DECIDE || config->record != NULL;
-    if (reads == DSGD_READS_NOTHING || !needed || dsgd_learns(config))
+    if (config->algorithm->reads != DSGD_READS_TO_DECIDE || dsgd_learns(config))
         return DSGD_OK;
     return dsgd_refuse(error, "%s reads losses or norms, so that it needs numerics, but %s",
                        config->algorithm->about.name,

@@ -140,8 +140,6 @@ typedef struct dsgd_run_config {
     uint32_t threads; /* computing threads of the numerics, beside the caller's */
     /* of the host, for values; while more are held the simulation waits, in wall time */
     size_t memory_bytes;
-    const char *record; /* file for the operations on values; NULL: none */
-    const char *record_about; /* about the run, in the record: a JSON object */
     dsgd_progress *progress; /* NULL: nobody asks */
     struct dsgd_timeline *timeline; /* what happens is recorded (sim/timeline.h); NULL: it is not */
     bool loads; /* what links carry is counted */

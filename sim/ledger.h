@@ -1,7 +1,7 @@
 /**
  * @file ledger.h
  * Which values a run had: what each was computed from, and who held, sent and got which, when.
- * Recorded in memory, of small runs; of the results it changes nothing.
+ * It is kept in memory, for small runs. It does not change the results.
  *
  * A value is named by its place in `values`: equal operations on equal values are one. Vectors are
  * in one piece (`exchange: pieces: 1`, at most one server).
@@ -16,7 +16,7 @@ typedef enum dsgd_made_by {
     DSGD_MADE_GRADIENT, /* at from[0], by a worker in its step */
     DSGD_MADE_UPDATE, /* of from[0], by the optimizer, with from[1] */
     DSGD_MADE_COMBINATION, /* sum of weights[i] from[i] */
-    DSGD_MADE_ENCODED /* by an encoding; of what is not recorded */
+    DSGD_MADE_ENCODED /* by an encoding; its inputs are not listed */
 } dsgd_made_by;
 
 typedef struct dsgd_made {
@@ -65,5 +65,5 @@ typedef struct dsgd_ledger {
     dsgd_made *values; /* [n_values], as they were made */
     dsgd_ledger_entry *entries; /* [n_entries], as they happened */
 
-    struct dsgd_ledger_recorder *recorder; /* engine/ledger.c's, during the run */
+    bool ended; /* the run has; a worker that continues adds nothing */
 } dsgd_ledger;

@@ -11,7 +11,6 @@
 
 #include "base/program.h"
 #include "base/round.h"
-#include "models/record/record.h"
 #include "sim/engine/engine.h"
 #include "sim/exchange/analytic.h"
 #include "sim/exchange/channels.h"
@@ -424,9 +423,6 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
         status = dsgd_stage_hosts_open(&engine, error);
     if (status == DSGD_OK)
         simulate(&engine);
-    dsgd_error why = {""};
-    if (dsgd_recorder_close(engine.learning.recorder, status == DSGD_OK, &why) != DSGD_OK)
-        status = dsgd_fail(error, DSGD_EIO, "%s", why.text);
     dsgd_learning_close(&engine);
     dsgd_imbalance_close(engine.imbalance);
     dsgd_failures_of_run_close(&engine);

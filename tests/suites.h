@@ -30,9 +30,6 @@
     X(trainings)                                                                                   \
     X(values)                                                                                      \
     X(encodings)                                                                                   \
-    X(record)                                                                                      \
-    X(record_damage)                                                                               \
-    X(record_files)                                                                                \
     X(graph)                                                                                       \
     X(schedules)                                                                                   \
     X(fabrics)                                                                                     \

@@ -1,6 +1,6 @@
 /**
  * @file columns.c
- * Headers and rows by the schema, and curves.csv: all that `dsgd-replay` writes.
+ * Headers and rows by the schema, and curves.csv.
  */
 #include "command/runs/columns.h"
 

@@ -84,7 +84,7 @@ void dsgd_results_header(FILE *stream, const dsgd_results_file *file, const char
 void dsgd_results_row(FILE *stream, const dsgd_results_file *file, const dsgd_run_key *key,
                       const void *row);
 
-/** curves.csv, whose rows are dsgd_point: the same of a run and of its replay (dsgd-replay). */
+/** curves.csv, whose rows are dsgd_point. */
 extern const dsgd_results_file dsgd_curves_file;
 
 /** A row per point, up to the first after a divergence. */

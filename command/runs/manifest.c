@@ -19,7 +19,6 @@
 #include "command/runs/columns.h"
 #include "command/runs/parts.h"
 #include "command/runs/swept.h"
-#include "models/record/replay.h"
 
 /** Whether an option, and those large ones alone, has the bytes that it has in the run before. */
 static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
@@ -78,12 +77,12 @@ static void name_files(json_t *json, const dsgd_experiment *experiment)
         name_files(json_object_iter_value(at), experiment);
 }
 
-/** What simulates the networks of the runs first, first + 1, ..., end - 1. */
-static char *networks_of(const dsgd_experiment *experiment, size_t first, size_t end)
+/** The simulators of the networks of all runs. */
+static char *networks_of(const dsgd_experiment *experiment)
 {
     char *text = dsgd_xstrdup("");
     for (int kind = 0; dsgd_network_names[kind] != NULL; kind++)
-        for (size_t i = first; i < end; i++) {
+        for (size_t i = 0; i < experiment->n_runs; i++) {
             if (experiment->runs[i].config.network != kind)
                 continue;
             dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ",
@@ -120,29 +119,15 @@ static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, siz
     return runs;
 }
 
-/** Of runs first, first + 1, ..., end - 1. */
-static json_t *manifest(const dsgd_experiment *experiment, size_t first, size_t end,
-                        const char *command)
+static json_t *manifest(const dsgd_experiment *experiment, const char *command)
 {
-    json_t *const runs = runs_as_read(experiment, first, end);
+    json_t *const runs = runs_as_read(experiment, 0, experiment->n_runs);
     return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
                      DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
                      dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
-                     "libraries", "network", networks_of(experiment, first, end), "cpu_level",
+                     "libraries", "network", networks_of(experiment), "cpu_level",
                      dsgd_device_cpu_level(), "gsl", gsl_version, "jansson", JANSSON_VERSION,
                      "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
-}
-
-char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command)
-{
-    const size_t n = experiment->n_columns;
-    json_t *const about =
-        json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)i + 1, "label",
-                  dsgd_json_text(experiment->runs[i].label), "columns",
-                  dsgd_json_text(dsgd_swept_cells(experiment->columns, n)), "cells",
-                  dsgd_json_text(dsgd_swept_cells(experiment->runs[i].swept, n)), "manifest",
-                  manifest(experiment, i, i + 1, command));
-    return json_dumps(about, JSON_COMPACT);
 }
 
 /**
@@ -213,28 +198,13 @@ static void replace_old_words(json_t *manifest)
     }
 }
 
-/** Whether a manifest says of the run in this place of its list what run i of the experiment is. */
-static bool has_run(const json_t *manifest, size_t place, const dsgd_experiment *experiment,
-                    size_t i)
+/** Whether run @p i of a manifest is run @p i of the experiment. */
+static bool has_run(const json_t *manifest, const dsgd_experiment *experiment, size_t i)
 {
     void *const mark = dsgd_mark();
-    const json_t *const then = json_array_get(json_object_get(manifest, "runs"), place);
+    const json_t *const then = json_array_get(json_object_get(manifest, "runs"), i);
     const json_t *const now = runs_as_read(experiment, i, i + 1);
     const bool has = json_equal(then, json_array_get(now, 0)) == 1;
-    dsgd_drop(mark);
-    return has;
-}
-
-bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path)
-{
-    void *const mark = dsgd_mark();
-    const char *const head = dsgd_record_head(path);
-    const json_t *const about = head == NULL ? NULL : json_loads(head, 0, NULL);
-    json_t *const manifest = json_object_get(about, "manifest");
-    replace_old_words(manifest);
-    const bool has = json_integer_value(json_object_get(about, "run")) == (json_int_t)i + 1 &&
-                     json_array_size(json_object_get(manifest, "runs")) == 1 &&
-                     has_run(manifest, 0, experiment, i);
     dsgd_drop(mark);
     return has;
 }
@@ -264,7 +234,7 @@ static dsgd_status add_file(json_t *json, const char *path, const char *name, ds
 dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
-    json_t *const json = manifest(experiment, 0, experiment->n_runs, config->command);
+    json_t *const json = manifest(experiment, config->command);
     DSGD_ASSERT(json != NULL, "the manifest is no JSON");
     json_object_set_new(json, "computed", json_string(computed_on(experiment, config->numerics)));
     json_t *const program = json_object();
@@ -458,7 +428,7 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
                                   (dsgd_numerics)source->numerics, experiment, error));
     for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
-        if (wanted && !has_run(manifest, i, experiment, i))
+        if (wanted && !has_run(manifest, experiment, i))
             return dsgd_refuse(error,
                                "%s: run %zu of %s is another than the folder has, or another build "
                                "of dsgd has written that; give the same --set as then, or an "

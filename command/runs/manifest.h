@@ -51,12 +51,6 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
 dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
                               dsgd_error *error);
 
-/** JSON on run @p i with its manifest, for the head of a record (models/record/record.h). */
-char *dsgd_results_about(const dsgd_experiment *experiment, size_t i, const char *command);
-
-/** Whether the file is the whole record of run @p i. */
-bool dsgd_results_has_record(const dsgd_experiment *experiment, size_t i, const char *path);
-
 /** A text for all that decides a run but the program: two runs of an experiment never share one. */
 enum { DSGD_RUN_ID = 17 };
 void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID]);

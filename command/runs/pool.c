@@ -75,25 +75,6 @@ int64_t dsgd_cores(void)
     return n < 1 ? 1 : n;
 }
 
-bool dsgd_pool_records_in_folder(const dsgd_pool_config *config)
-{
-    const char *const record = config->record;
-    struct stat facts;
-    return (config->experiment->n_runs > 1 && !config->is_single) ||
-           record[strlen(record) - 1] == '/' ||
-           (stat(record, &facts) == 0 && S_ISDIR(facts.st_mode));
-}
-
-/** Path of the record of run @p i; NULL without records. */
-static const char *record_path(const dsgd_pool_config *config, size_t i)
-{
-    if (config->record == NULL)
-        return NULL;
-    return dsgd_pool_records_in_folder(config)
-               ? dsgd_xprintf("%s/%zu.record", config->record, i + 1)
-               : config->record;
-}
-
 /** Where run @p i computes. */
 static dsgd_numerics numerics_of(const pool *p, size_t i)
 {
@@ -135,9 +116,6 @@ static int run_here(const void *task_of_pool)
     config.threads = (uint32_t)(threads < 1 ? 1 : threads);
     config.memory_bytes = dsgd_physical_bytes() / 2 / (size_t)asked->jobs;
     config.progress = &p->progress[i];
-    config.record = record_path(asked, i);
-    if (config.record != NULL)
-        config.record_about = dsgd_results_about(asked->experiment, i, asked->command);
     dsgd_run_result result = {0};
     dsgd_error error = {""};
     const dsgd_status status = asked->simulate == NULL
@@ -240,9 +218,6 @@ static void take_leave(pool *p, task *t)
         if (p->running[k] == t)
             p->running[k] = p->running[--p->n_running];
     dsgd_part_remove_unfinished(p->config->results->folder, t->i);
-    const char *const record = record_path(p->config, t->i);
-    if (record != NULL)
-        unlink(dsgd_xprintf("%s.part", record));
     dsgd_results_read(p->config->results, t->i, NULL); /* it may have written it in time */
 }
 
@@ -459,19 +434,13 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
 }
 
 /** Lists the runs to do, longest first. */
-static dsgd_status list_tasks(pool *p, dsgd_error *error)
+static void list_tasks(pool *p)
 {
     const dsgd_pool_config *const config = p->config;
     const size_t n_runs = config->experiment->n_runs;
     bool *const has = dsgd_keep(n_runs, sizeof *has);
     for (size_t i = 0; i < n_runs; i++) {
-        const char *const record = record_path(config, i);
-        const bool has_record =
-            record == NULL || dsgd_results_has_record(config->experiment, i, record);
-        const bool is_done = has_record && dsgd_results_state(config->results, i) == DSGD_RUN_DONE;
-        /* A record that cannot be read may be whole: nothing is done again, nothing forgotten. */
-        if (!has_record)
-            DSGD_TRY(dsgd_file_unread(error));
+        const bool is_done = dsgd_results_state(config->results, i) == DSGD_RUN_DONE;
         if ((config->selected != NULL && !config->selected[i]) ||
             (config->chosen != NULL && !config->chosen[i]) || (is_done && !config->anew))
             continue;
@@ -486,7 +455,6 @@ static dsgd_status list_tasks(pool *p, dsgd_error *error)
     p->running = dsgd_keep(p->n_tasks, sizeof(task *));
     for (size_t k = 0; k < p->n_tasks; k++)
         p->tasks[k] = (task){.of = p, .i = runs[k].i, .cost = runs[k].cost};
-    return DSGD_OK;
 }
 
 /** One round: all, or what is chosen. */
@@ -506,7 +474,7 @@ static dsgd_status run_round(const dsgd_pool_config *config, dsgd_pool_counts *d
             signal(SIGHUP, SIG_IGN); /* as nohup has it */
     p.progress = dsgd_shared_memory(experiment->n_runs, sizeof *p.progress);
     DSGD_TRY(join(&p, error));
-    DSGD_TRY(list_tasks(&p, error));
+    list_tasks(&p);
     const dsgd_status status = run_all(&p, error);
     *done = (dsgd_pool_counts){p.n_tasks, p.n_failed};
     return status;

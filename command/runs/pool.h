@@ -24,12 +24,10 @@ typedef struct dsgd_pool_config {
     const dsgd_experiment *experiment;
     const char *folder; /* that results are to go to, for who opens them; NULL: any */
     dsgd_results *results; /* of dsgd_results_open() */
-    const char *command; /* the command line, for the records */
-    const char *record; /* file or folder of records; NULL: none */
+    const char *command; /* the command line, for the manifest */
     int64_t jobs; /* processes at the same time */
     int64_t threads; /* computing threads per process; 0: cores / jobs - 1 */
     const bool *selected; /* [n_runs]: runs that the command line names; NULL: all */
-    bool is_single; /* that is one, by its number: its record is one file */
     const bool *chosen; /* [n_runs]: selected runs that a round asks for; NULL: all */
     int numerics; /* dsgd_numerics */
     dsgd_device_survey gpus; /* of dsgd_prepare_device() */
@@ -39,7 +37,7 @@ typedef struct dsgd_pool_config {
     dsgd_status (*simulate)(const void *simulator, size_t i, const dsgd_run_config *run,
                             dsgd_run_result *result, dsgd_error *error);
     const void *simulator;
-    bool anew; /* also what has its results, and its record where one is asked for */
+    bool anew; /* also runs that have their results */
 } dsgd_pool_config;
 
 typedef struct dsgd_pool_counts {
@@ -63,9 +61,6 @@ typedef struct dsgd_rounds {
  */
 dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
                           dsgd_pool_counts *done, dsgd_error *error);
-
-/** Whether `record` (not NULL) is a folder, with one file RUN.record per run. */
-bool dsgd_pool_records_in_folder(const dsgd_pool_config *config);
 
 /** Cores of the machine, at least 1. */
 int64_t dsgd_cores(void);

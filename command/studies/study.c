@@ -8,10 +8,10 @@
 #include "command/analysis/verdict.h"
 #include "command/runs/prepare.h"
 
-dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool learn, bool explains,
-                               dsgd_error *error)
+dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool explains, dsgd_error *error)
 {
-    DSGD_TRY(learn ? dsgd_prepare_data(config->experiment, error) : DSGD_OK);
+    if (config->numerics != DSGD_NUMERICS_OFF)
+        DSGD_TRY(dsgd_prepare_data(config->experiment, error));
     return dsgd_prepare_device(config->experiment, explains, &config->numerics, &config->gpus,
                                error);
 }

@@ -78,37 +78,4 @@ static inline bool dsgd_codec_draws(const dsgd_codec *codec)
            codec->kind == DSGD_CODEC_START;
 }
 
-/** Whether a piece of @p n elements has room for it. For codecs from a file. */
-static inline bool dsgd_codec_fits(const dsgd_codec *codec, size_t n)
-{
-    const uint64_t rows = codec->rows;
-    const uint64_t columns = codec->columns;
-    switch (codec->kind) {
-    case DSGD_CODEC_TOP_K:
-    case DSGD_CODEC_RANDOM_K:
-        return codec->count <= n;
-    case DSGD_CODEC_THRESHOLD:
-    case DSGD_CODEC_MASK:
-    case DSGD_CODEC_CLIP:
-    case DSGD_CODEC_ROOT:
-    case DSGD_CODEC_PRODUCT:
-    case DSGD_CODEC_QUOTIENT:
-        return true;
-    case DSGD_CODEC_SIGN:
-    case DSGD_CODEC_UNIFORM:
-    case DSGD_CODEC_STOCHASTIC:
-        return codec->count >= 1 && codec->count <= (uint64_t)1 << 40;
-    case DSGD_CODEC_START:
-    case DSGD_CODEC_ORTHOGONAL:
-        return rows >= 1 && codec->count <= n / rows;
-    case DSGD_CODEC_TIMES:
-    case DSGD_CODEC_TRANSPOSED_TIMES:
-    case DSGD_CODEC_OUTER:
-        return rows >= 1 && columns >= 1 && codec->count <= n / rows &&
-               codec->count <= n / columns && rows * columns >= n;
-    default:
-        return false;
-    }
-}
-
 enum { DSGD_CODEC_WORDS = sizeof(dsgd_codec) / sizeof(uint64_t) };

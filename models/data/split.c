@@ -5,7 +5,6 @@
 #include "models/data/split.h"
 
 #include <gsl/gsl_cdf.h>
-#include <zlib.h>
 
 #include "base/draw.h"
 
@@ -356,14 +355,4 @@ dsgd_split_summary dsgd_split_summarise(const dsgd_split *split)
         }
     }
     return summary;
-}
-
-uint32_t dsgd_split_checksum(const dsgd_split *split)
-{
-    if (split == NULL)
-        return 0;
-    const size_t size = sizeof *split->begin;
-    const uLong begins = crc32_z(0, (const void *)split->begin, (split->n_workers + 1) * size);
-    return (uint32_t)crc32_z(begins, (const void *)split->samples,
-                             split->begin[split->n_workers] * size);
 }

@@ -61,6 +61,3 @@ typedef struct dsgd_split_summary {
 } dsgd_split_summary;
 
 dsgd_split_summary dsgd_split_summarise(const dsgd_split *split);
-
-/** CRC-32 of whose each sample is; NULL: 0. */
-uint32_t dsgd_split_checksum(const dsgd_split *split);

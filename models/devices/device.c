@@ -2,7 +2,7 @@
  * @file device.c
  * Selects a device: the CPU at the highest level of the machine, or the CUDA module, which is
  * loaded here, so that the program needs no CUDA library. Loading calls no CUDA function: the
- * module's open() does, after which a process must not fork. Also the device that computes nothing.
+ * module's open() does, after which a process must not fork.
  */
 #include <dlfcn.h>
 #include <unistd.h>
@@ -155,55 +155,3 @@ dsgd_numerics dsgd_numerics_resolved(dsgd_numerics wanted, bool has_cuda, bool i
         return wanted;
     return has_cuda && !in_double ? DSGD_NUMERICS_CUDA : DSGD_NUMERICS_CPU;
 }
-
-/* --- computing nothing, to record a run without numerics -------------------------------------- */
-
-static dsgd_status none_open(const dsgd_problem *problem, const dsgd_device_place *place,
-                             uint32_t n_threads, void **context, dsgd_error *error)
-{
-    (void)problem, (void)place, (void)n_threads, (void)error;
-    *context = NULL;
-    return DSGD_OK;
-}
-
-static void none_close(void *context)
-{
-    (void)context;
-}
-
-static dsgd_buffer none_alloc(void *context, size_t n)
-{
-    static char nothing;
-    (void)context, (void)n;
-    return &nothing;
-}
-
-static void none_release(void *context, dsgd_buffer buffer)
-{
-    (void)context, (void)buffer;
-}
-
-static void none_put(void *context, dsgd_buffer to, const double *from, size_t n)
-{
-    (void)context, (void)to, (void)from, (void)n;
-}
-
-static void none_get(void *context, double *to, dsgd_buffer from, size_t n)
-{
-    (void)context, (void)from;
-    for (size_t i = 0; i < n; i++)
-        to[i] = NAN;
-}
-
-const dsgd_device dsgd_device_none = {
-    .abi = DSGD_DEVICE_ABI,
-    .name = "off",
-    .batch = 4096,
-    .threaded = true,
-    .open = none_open,
-    .close = none_close,
-    .alloc = none_alloc,
-    .release = none_release,
-    .put = none_put,
-    .get = none_get,
-};

@@ -172,9 +172,6 @@ const dsgd_device *dsgd_device_cpu(bool in_double);
 /** The level in use: "base", "v3" or "v4". */
 const char *dsgd_device_cpu_level(void);
 
-/** Computes nothing: gradient, update, ..., encode are NULL, and get returns NAN. */
-extern const dsgd_device dsgd_device_none;
-
 /** The symbol that a module exports, of type `const dsgd_device`. */
 #define DSGD_DEVICE_SYMBOL "dsgd_device_module"
 

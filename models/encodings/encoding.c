@@ -8,7 +8,6 @@
 
 #include "base/draw.h"
 #include "base/round.h"
-#include "models/values/recorder.h"
 
 enum { FLOAT_BITS = 32, FLOAT_BYTES = 4, BYTE_BITS = 8 };
 
@@ -302,7 +301,7 @@ dsgd_codec dsgd_matrix_codec(const dsgd_matrix_step *step, size_t n)
 dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, size_t rank,
                              bool of_columns)
 {
-    const size_t n = dsgd_shape_size(values, at->piece);
+    const size_t n = dsgd_values_size(values, at->piece);
     if (!dsgd_matrix_has_rank(n, rank))
         return DSGD_ZERO_VALUE;
     const dsgd_matrix_step step = {DSGD_CODEC_START, (int64_t)rank, of_columns};
@@ -317,7 +316,7 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    const size_t n = dsgd_shape_size(values, piece);
+    const size_t n = dsgd_values_size(values, piece);
     if (!dsgd_matrix_has_rank(n, (size_t)step->rank))
         return dsgd_value_retain(otherwise);
     const dsgd_codec codec = dsgd_matrix_codec(step, n);
@@ -384,7 +383,7 @@ dsgd_value dsgd_encoding_apply(const dsgd_spec *pick, dsgd_values *values,
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
-    const size_t n = dsgd_shape_size(values, at->piece);
+    const size_t n = dsgd_values_size(values, at->piece);
     if (kind->apply != NULL && n > 0)
         return kind->apply(pick->params, values, at, x);
     if (kind->codec == NULL || n == 0)

@@ -183,9 +183,6 @@ void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
         }
         b->finite[i] = true;
     }
-    if (device->gradient ==
-        NULL) /* dsgd_device_none: evaluations stay as dsgd_values_evaluate() has them */
-        return;
     switch (b->kind) {
     case NODE_GRADIENT:
         describe_gradients(values, thread, b);

@@ -55,17 +55,9 @@ void dsgd_buffers_open(dsgd_values *values)
     values->shape_sizes[p->n_pieces] = p->network->n_state;
 }
 
-size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
+size_t dsgd_values_size(const dsgd_values *values, size_t piece)
 {
-    return values->shape_sizes[shape];
-}
-
-size_t dsgd_value_shape(const dsgd_values *values, dsgd_value value)
-{
-    const dsgd_value_node *const node = value.node;
-    return node->kind == NODE_UPDATE && value.index == 1
-               ? values->config.problem.n_pieces + 1 + node->shape
-               : node->shape + value.index;
+    return dsgd_shape_size(values, piece);
 }
 
 static size_t shape_bytes(const dsgd_values *values, size_t shape)

@@ -5,7 +5,7 @@
 #include "models/values/store.h"
 
 /** A node of the call's piece with inputs x[n]. */
-static dsgd_value_node *node_of(dsgd_values *values, const dsgd_call *call, node_kind kind,
+static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_call *call, node_kind kind,
                                 const dsgd_value *x, size_t n, size_t n_outputs)
 {
     const dsgd_value_node header = {.kind = kind,
@@ -20,8 +20,8 @@ static dsgd_value_node *node_of(dsgd_values *values, const dsgd_call *call, node
 }
 
 /** A node that reads the call's model over the mini-batches @p origins[n]. */
-static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_call *call, node_kind kind,
-                                     const dsgd_origin *origins, size_t n)
+static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_value_call *call,
+                                     node_kind kind, const dsgd_origin *origins, size_t n)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
     const uint32_t n_values = (uint32_t)n_pieces + dsgd_has_state(values);
@@ -42,14 +42,14 @@ static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_call *call,
 }
 
 /** The call's gradient. */
-static dsgd_value gradient(dsgd_values *values, const dsgd_call *call, const dsgd_origin *origins,
-                           size_t n)
+static dsgd_value gradient(dsgd_values *values, const dsgd_value_call *call,
+                           const dsgd_origin *origins, size_t n)
 {
     dsgd_value_node *const node = over_samples(values, call, NODE_GRADIENT, origins, n);
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
-static dsgd_value update(dsgd_values *values, const dsgd_call *call)
+static dsgd_value update(dsgd_values *values, const dsgd_value_call *call)
 {
     const bool adaptive = values->config.problem.update.kind == DSGD_OPTIMIZER_ADAMW;
     dsgd_value_node *const node = node_of(values, call, NODE_UPDATE, call->x, call->n, call->n - 1);
@@ -145,14 +145,16 @@ static bool fusable(const dsgd_values *values, const operands *in)
 }
 
 /** The mini-batches of the operands, in order, as gradients of blocks, which the caller unrefs. */
-static void fuse(dsgd_values *values, const dsgd_call *call, const operands *in, operands *out)
+static void fuse(dsgd_values *values, const dsgd_value_call *call, const operands *in,
+                 operands *out)
 {
     DSGD_ASSERT(in->n > 0, "%zu gradients are fused", in->n);
     const uint32_t batch = values->config.stream.batch;
     const size_t per_block = batch >= DSGD_FUSED_SAMPLES ? 1 : DSGD_FUSED_SAMPLES / batch;
     make_operands(out, (in->n + per_block - 1) / per_block);
     dsgd_origin *const origins = dsgd_xcalloc(per_block, sizeof *origins);
-    const dsgd_call block = {.where = call->where, .count = batch, .x = in->x[0].node->inputs};
+    const dsgd_value_call block = {
+        .where = call->where, .count = batch, .x = in->x[0].node->inputs};
     for (size_t first = 0; first < in->n; first += per_block) {
         const size_t n = first + per_block < in->n ? per_block : in->n - first;
         for (size_t i = 0; i < n; i++)
@@ -165,7 +167,7 @@ static void fuse(dsgd_values *values, const dsgd_call *call, const operands *in,
 }
 
 /** The call's sum, of these operands. */
-static dsgd_value sum_of(dsgd_values *values, const dsgd_call *call, const operands *in)
+static dsgd_value sum_of(dsgd_values *values, const dsgd_value_call *call, const operands *in)
 {
     if (in->n == 0)
         return DSGD_ZERO_VALUE;
@@ -179,7 +181,7 @@ static dsgd_value sum_of(dsgd_values *values, const dsgd_call *call, const opera
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
-static dsgd_value combine(dsgd_values *values, const dsgd_call *call)
+static dsgd_value combine(dsgd_values *values, const dsgd_value_call *call)
 {
     operands in;
     simplify(call->n, call->x, call->elements, &in);
@@ -196,7 +198,7 @@ static dsgd_value combine(dsgd_values *values, const dsgd_call *call)
     return sum;
 }
 
-static dsgd_value encode(dsgd_values *values, const dsgd_call *call)
+static dsgd_value encode(dsgd_values *values, const dsgd_value_call *call)
 {
     const bool x_is_zero = call->n > 0 && call->x[0].node == NULL;
     const bool z_is_zero = call->n > 1 && call->x[1].node == NULL;
@@ -208,7 +210,7 @@ static dsgd_value encode(dsgd_values *values, const dsgd_call *call)
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
-dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_call *call)
+dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_value_call *call)
 {
     switch (call->kind) {
     case DSGD_CALL_GRADIENT:
@@ -233,7 +235,8 @@ static void add_input(dsgd_value_node *node, size_t shape, dsgd_value value, dou
 static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, size_t n,
                      const dsgd_value *x, const double *ones)
 {
-    const dsgd_call mean = {.piece = shape, .n = n, .x = x, .elements = ones, .divisor = (double)n};
+    const dsgd_value_call mean = {
+        .piece = shape, .n = n, .x = x, .elements = ones, .divisor = (double)n};
     add_input(node, shape, combine(values, &mean), 0);
 }
 
@@ -278,7 +281,7 @@ static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
  * Inputs: pieces of the evaluated model, the mean state if there is one, pieces of the models' mean
  * where that is another one, distinct pieces of models.
  */
-dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
+dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call)
 {
     const size_t n = call->n;
     const size_t m = call->count; /* models of which the mean is evaluated, if any */
@@ -307,7 +310,7 @@ dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call)
     return in_no_ring(values, node);
 }
 
-dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_call *call)
+dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_value_call *call)
 {
     dsgd_value_node *const node = over_samples(values, call, kind, &call->where, 1);
     for (uint32_t i = 0; i < node->n_inputs; i++)

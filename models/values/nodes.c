@@ -142,9 +142,7 @@ static inline size_t lay_out(unsigned char *memory, dsgd_value_node *node)
     PLACE(node->outputs, node->n_outputs);
     PLACE(node->n_readers, node->n_outputs);
     PLACE(node->output_refs, node->n_outputs);
-    PLACE(node->external_refs, node->n_outputs);
     PLACE(node->input_ids, node->n_inputs);
-    PLACE(node->names, node->n_outputs);
     PLACE(node->operand_numbers, node->n_outputs);
 #undef PLACE
     return at;
@@ -370,19 +368,4 @@ void dsgd_value_node_unlink(dsgd_values *values, dsgd_value_node *node)
     if (node->pending_at != SIZE_MAX)
         values->pending[node->pending_at] = NULL;
     node->pending = false;
-}
-
-uint32_t dsgd_value_external_refs(dsgd_value value)
-{
-    return value.node->external_refs[value.index];
-}
-
-uint64_t *dsgd_value_name(dsgd_value value)
-{
-    return &value.node->names[value.index];
-}
-
-size_t dsgd_value_piece(dsgd_value value)
-{
-    return value.node->kind == NODE_GRADIENT ? value.index : value.node->shape;
 }

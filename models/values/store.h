@@ -3,7 +3,7 @@
  * Private header of the value store: nodes of its lazy graph, and the state of the store. README.md
  * has its files, and in which order they call each other.
  *
- * Counts of a node. The first three change by calls of values.h alone, on the caller's thread and
+ * Counts of a node. The first two change by calls of values.h alone, on the caller's thread and
  * without the lock, so that what is merged, fused or never computed follows from the calls. The
  * last two change under the lock while threads compute; they only decide when memory is released.
  *
@@ -13,7 +13,6 @@
  *                     fusable gradients
  *   output_refs[k]    references to output k                  nodes.c     dropped, if outputs are
  *                                                                         dropped one by one
- *   external_refs[k]  how many of them are handles            values.c    release recorded
  *   n_readers[k]      unfinished nodes that read output k,    executor.c  buffer released, once
  *                     + 1 until it is dropped                             the node is done
  *   n_live            outputs with readers,                   executor.c  node's memory reused
@@ -23,7 +22,7 @@
 
 #include <pthread.h>
 
-#include "models/values/recorder.h"
+#include "models/values/listener.h"
 
 typedef enum node_kind {
     NODE_CONSTANT,
@@ -58,13 +57,11 @@ struct dsgd_value_node {
     size_t pending_at; /* in dsgd_values.pending; SIZE_MAX: in none */
     uint64_t hash;
     uint32_t *output_refs; /* [n_outputs] */
-    uint32_t *external_refs; /* [n_outputs] */
-    uint64_t *names; /* [n_outputs] in a record; valid while external_refs[k] > 0 */
     uint32_t *operand_numbers; /* [n_outputs] from 1, while simplify() merges operands; else 0 */
     uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs; 0 for zeros */
 
     /* Constant once the node is built. */
-    node_kind kind;
+    _Alignas(CACHE_LINE) node_kind kind;
     uint32_t n_inputs;
     uint64_t id; /* from 1, in the order of the calls */
     dsgd_value *inputs; /* [n_inputs] */
@@ -196,7 +193,8 @@ struct dsgd_values {
     _Atomic(struct store_block *) blocks; /* dsgd_store_alloc(), the newest */
 
     /* values.c; caller's thread only */
-    dsgd_recorder *recorder; /* or NULL */
+    dsgd_value_listener *listener; /* or NULL */
+    void *listener_argument;
     uint32_t gradients_since_flush, flush_every;
     uint64_t id_at_flush; /* next_id at the last flush */
     ticket **tickets;
@@ -242,10 +240,27 @@ struct dsgd_values {
     size_t room_bytes; /* ... and their limit; SIZE_MAX: memory of the host */
 };
 
-/** Shapes of buffers: see dsgd_value_shape(). */
+/**
+ * Shapes of buffers. k < n_pieces: piece k; n_pieces: model state; n_pieces + 1 + k: optimizer's
+ * state of piece k.
+ */
 static inline size_t dsgd_n_shapes(const dsgd_values *values)
 {
     return 2 * values->config.problem.n_pieces + 1;
+}
+
+/** Returns the number of elements of a value of this shape. */
+static inline size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
+{
+    return values->shape_sizes[shape];
+}
+
+static inline size_t dsgd_value_shape(const dsgd_values *values, dsgd_value value)
+{
+    const dsgd_value_node *const node = value.node;
+    return node->kind == NODE_UPDATE && value.index == 1
+               ? values->config.problem.n_pieces + 1 + node->shape
+               : node->shape + value.index;
 }
 
 /** Whether gradients have a model state as one more input and output. */
@@ -299,13 +314,13 @@ static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, 
 /* --- lazy_graph.c: on the caller's thread ----------------------------------------------------- */
 
 /** What a gradient, update, combination or encoding makes, or its first value of several. */
-dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_call *call);
+dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_value_call *call);
 /** Pending, but in no ring, because nothing refers to it. */
-dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_call *call);
+dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call);
 /**
  * Likewise the LOSS of a gradient's call, or the TEST of part call->where.worker of .step parts.
  */
-dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_call *call);
+dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_value_call *call);
 /** Submits a node and the pending ones that it needs. Under the lock. */
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
 /** Submits pending nodes up to id @p last, and what belongs to them. Under the lock. */

@@ -37,8 +37,9 @@ dsgd_status dsgd_values_open(const dsgd_values_config *config, dsgd_values **val
 dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics where, bool in_double,
                                    dsgd_values **values, dsgd_error *error)
 {
-    DSGD_ASSERT(where != DSGD_NUMERICS_AUTO, "which device computes is not decided");
-    config->device = where == DSGD_NUMERICS_OFF ? &dsgd_device_none : dsgd_device_cpu(in_double);
+    DSGD_ASSERT(where == DSGD_NUMERICS_CPU || where == DSGD_NUMERICS_CUDA,
+                "which device computes is not decided");
+    config->device = dsgd_device_cpu(in_double);
     if (where == DSGD_NUMERICS_CUDA && in_double)
         return dsgd_refuse(
             error,
@@ -67,34 +68,15 @@ void dsgd_values_close(dsgd_values *values)
 
 /* --- handles ---------------------------------------------------------------------------------- */
 
-void dsgd_values_record(dsgd_values *values, dsgd_recorder *recorder)
+void dsgd_values_listen(dsgd_values *values, dsgd_value_listener *listener, void *argument)
 {
-    if (values != NULL)
-        values->recorder = recorder;
-}
-
-static void report(const dsgd_values *values, const dsgd_call *call)
-{
-    if (values->recorder != NULL)
-        values->recorder->call(values->recorder, call);
-}
-
-static void unref_external(dsgd_values *values, dsgd_value value)
-{
-    if (value.node == NULL)
-        return;
-    uint32_t *const refs = &value.node->external_refs[value.index];
-    DSGD_ASSERT(*refs > 0, "a value is released once too often");
-    if (--*refs == 0)
-        report(values, &(dsgd_call){.kind = DSGD_CALL_RELEASE, .x = &value});
-    dsgd_value_unref(values, value);
+    values->listener = listener;
+    values->listener_argument = argument;
 }
 
 dsgd_value dsgd_value_retain(dsgd_value value)
 {
     dsgd_value_ref(value);
-    if (value.node != NULL)
-        value.node->external_refs[value.index]++;
     return value;
 }
 
@@ -104,7 +86,7 @@ void dsgd_value_release(dsgd_values *values, dsgd_value value)
 {
     if (values == NULL || value.node == NULL)
         return;
-    unref_external(values, value);
+    dsgd_value_unref(values, value);
     if (values->n_dropped < MOST_DROPPED)
         return;
     pthread_mutex_lock(&values->lock);
@@ -137,15 +119,13 @@ static void flush_locked(dsgd_values *values, uint64_t last)
 
 void dsgd_values_flush(dsgd_values *values)
 {
-    if (values == NULL)
-        return;
-    flush_locked(values, UINT64_MAX);
-    report(values, &(dsgd_call){.kind = DSGD_CALL_FLUSH});
+    if (values != NULL)
+        flush_locked(values, UINT64_MAX);
 }
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-static dsgd_value constant(dsgd_values *values, const dsgd_call *call)
+static dsgd_value constant(dsgd_values *values, const dsgd_value_call *call)
 {
     const dsgd_value_node header = {
         .kind = NODE_CONSTANT, .shape = (uint32_t)call->piece, .n_outputs = 1};
@@ -158,34 +138,27 @@ static dsgd_value constant(dsgd_values *values, const dsgd_call *call)
     return made;
 }
 
-void dsgd_values_make(dsgd_values *values, dsgd_call *call)
+/** Makes the values of a call, and reports it. The caller owns their handles; operands stay. */
+static dsgd_value make(dsgd_values *values, dsgd_value_call call)
 {
+    if (values == NULL)
+        return DSGD_ZERO_VALUE;
     /* One round late: by then workers have released the gradients that they used, and those their
      * models. */
-    if (call->kind == DSGD_CALL_GRADIENT && ++values->gradients_since_flush >= values->flush_every)
+    if (call.kind == DSGD_CALL_GRADIENT && ++values->gradients_since_flush >= values->flush_every)
         flush_locked(values, values->id_at_flush);
-    call->made =
-        call->kind == DSGD_CALL_CONSTANT ? constant(values, call) : dsgd_lazy_make(values, call);
-    const bool all = call->kind == DSGD_CALL_GRADIENT || call->kind == DSGD_CALL_UPDATE;
-    call->n_made = all ? call->made.node->n_outputs : call->made.node != NULL;
-    report(values, call);
-    for (uint32_t k = 0; k < call->n_made; k++)
-        call->made.node->external_refs[call->made.index + k]++;
-}
-
-/** Makes the call's one value. */
-static dsgd_value made(dsgd_values *values, dsgd_call call)
-{
-    if (values != NULL)
-        dsgd_values_make(values, &call);
+    call.made =
+        call.kind == DSGD_CALL_CONSTANT ? constant(values, &call) : dsgd_lazy_make(values, &call);
+    if (values->listener != NULL)
+        values->listener(values->listener_argument, &call);
     return call.made;
 }
 
-/** Output @p k of what a call made in place of @p old, whose handle is released. */
-static void replace(dsgd_values *values, dsgd_value *old, const dsgd_call *call, size_t k)
+/** Puts output @p k of the node that was made in place of @p old, whose handle is released. */
+static void replace(dsgd_values *values, dsgd_value *old, dsgd_value made, size_t k)
 {
-    unref_external(values, *old);
-    *old = (dsgd_value){call->made.node, (uint32_t)k};
+    dsgd_value_unref(values, *old);
+    *old = (dsgd_value){made.node, (uint32_t)k};
 }
 
 dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x)
@@ -193,7 +166,7 @@ dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double 
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     x += values->config.problem.piece_begin[piece];
-    return made(values, (dsgd_call){DSGD_CALL_CONSTANT, .piece = piece, .elements = x});
+    return make(values, (dsgd_value_call){DSGD_CALL_CONSTANT, .piece = piece, .elements = x});
 }
 
 dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
@@ -201,7 +174,7 @@ dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
     if (values == NULL || !dsgd_has_state(values))
         return DSGD_ZERO_VALUE;
     const size_t piece = values->config.problem.n_pieces;
-    return made(values, (dsgd_call){DSGD_CALL_CONSTANT, .piece = piece, .elements = state});
+    return make(values, (dsgd_value_call){DSGD_CALL_CONSTANT, .piece = piece, .elements = state});
 }
 
 void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
@@ -209,14 +182,14 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
 {
     if (values == NULL)
         return;
-    dsgd_call call = {
-        .kind = DSGD_CALL_GRADIENT, .where = where, .count = count, .x = x, .states = state};
-    dsgd_values_make(values, &call);
+    const dsgd_value made =
+        make(values, (dsgd_value_call){DSGD_CALL_GRADIENT, .where = where, .count = count, .x = x,
+                                       .states = state});
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
-        g[k] = (dsgd_value){call.made.node, (uint32_t)k};
+        g[k] = (dsgd_value){made.node, (uint32_t)k};
     if (dsgd_has_state(values))
-        replace(values, state, &call, n_pieces);
+        replace(values, state, made, n_pieces);
 }
 
 dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t piece, dsgd_value x,
@@ -226,16 +199,12 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
         return DSGD_ZERO_VALUE;
     const bool state = dsgd_optimizer_states(&values->config.problem.update) > 0;
     const dsgd_value inputs[] = {x, g, state ? *v : DSGD_ZERO_VALUE};
-    dsgd_call call = {.kind = DSGD_CALL_UPDATE,
-                      .where = where,
-                      .piece = piece,
-                      .n = state ? 3 : 2,
-                      .x = inputs,
-                      .rate = rate};
-    dsgd_values_make(values, &call);
+    const dsgd_value made =
+        make(values, (dsgd_value_call){DSGD_CALL_UPDATE, .where = where, .piece = piece,
+                                       .n = state ? 3 : 2, .x = inputs, .rate = rate});
     if (state)
-        replace(values, v, &call, 1);
-    return call.made;
+        replace(values, v, made, 1);
+    return made;
 }
 
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
@@ -243,24 +212,16 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
 {
     if (values == NULL) /* before it writes to a stack that is in no cache */
         return DSGD_ZERO_VALUE;
-    return made(values, (dsgd_call){.kind = DSGD_CALL_COMBINE,
-                                    .where = where,
-                                    .piece = piece,
-                                    .n = n,
-                                    .x = x,
-                                    .elements = weights,
-                                    .divisor = divisor});
+    return make(values, (dsgd_value_call){DSGD_CALL_COMBINE, .where = where, .piece = piece, .n = n,
+                                          .x = x, .elements = weights, .divisor = divisor});
 }
 
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
                               const dsgd_codec *codec, dsgd_value x, dsgd_value z)
 {
-    return made(values, (dsgd_call){.kind = DSGD_CALL_ENCODE,
-                                    .where = where,
-                                    .piece = piece,
-                                    .n = dsgd_codec_inputs(codec),
-                                    .x = (const dsgd_value[]){x, z},
-                                    .codec = codec});
+    return make(values, (dsgd_value_call){DSGD_CALL_ENCODE, .where = where, .piece = piece,
+                                          .n = dsgd_codec_inputs(codec),
+                                          .x = (const dsgd_value[]){x, z}, .codec = codec});
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -286,14 +247,8 @@ size_t dsgd_values_evaluate_output(dsgd_values *values, size_t n, uint32_t m, co
 {
     if (values == NULL)
         return 0;
-    const dsgd_call call = {.kind = m == 0 ? DSGD_CALL_EVALUATE : DSGD_CALL_EVALUATE_OUTPUT,
-                            .n = n,
-                            .count = m,
-                            .x = x,
-                            .states = states};
-    const size_t number = ticket_of(values, dsgd_lazy_evaluate(values, &call));
-    report(values, &call);
-    return number;
+    const dsgd_value_call call = {.n = n, .count = m, .x = x, .states = states};
+    return ticket_of(values, dsgd_lazy_evaluate(values, &call));
 }
 
 size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_value state,
@@ -310,7 +265,7 @@ size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_
         dsgd_permuter_images(permuter, 0, 0, n, values->test_order);
         free(permuter);
     }
-    const dsgd_call call = {.where = {part, n_parts}, .x = x, .states = &state};
+    const dsgd_value_call call = {.where = {part, n_parts}, .x = x, .states = &state};
     return ticket_of(values, dsgd_lazy_scores(values, NODE_TEST, &call));
 }
 
@@ -325,7 +280,6 @@ dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
     const dsgd_evaluation result =
         t->id > values->diverged_id ? (dsgd_evaluation){NAN, NAN, NAN} : t->result;
     pthread_mutex_unlock(&values->lock);
-    report(values, &(dsgd_call){.kind = DSGD_CALL_RESULT, .n = number, .result = &result});
     return result;
 }
 
@@ -335,7 +289,7 @@ double dsgd_values_loss(dsgd_values *values, dsgd_origin where, uint32_t count, 
     dsgd_evaluation result = {NAN, NAN, NAN};
     if (values == NULL)
         return NAN;
-    const dsgd_call call = {.where = where, .count = count, .x = x, .states = &state};
+    const dsgd_value_call call = {.where = where, .count = count, .x = x, .states = &state};
     dsgd_value_node *const node = dsgd_lazy_scores(values, NODE_LOSS, &call);
     const uint64_t id = node->id;
     node->evaluation = &result;
@@ -389,6 +343,4 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
     else
         dsgd_executor_get(values, value.node, value.index, x, n);
     pthread_mutex_unlock(&values->lock);
-    report(values, &(dsgd_call){
-                       .kind = DSGD_CALL_READ, .piece = piece, .n = n, .x = &value, .elements = x});
 }

@@ -23,7 +23,6 @@ enum { DSGD_FUSED_SAMPLES = 256 };
 
 typedef struct dsgd_values dsgd_values;
 typedef struct dsgd_value_node dsgd_value_node;
-typedef struct dsgd_recorder dsgd_recorder; /* recorder.h */
 
 /** One piece of a vector: output `index` of a node. */
 typedef struct dsgd_value {
@@ -101,11 +100,11 @@ dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics whe
                                    dsgd_values **values, dsgd_error *error);
 void dsgd_values_close(dsgd_values *values);
 
-/** Reports every later call to @p recorder; NULL: to none. Before the first call, or at the end. */
-void dsgd_values_record(dsgd_values *values, dsgd_recorder *recorder);
-
 dsgd_value dsgd_value_retain(dsgd_value value); /* returns its argument */
 void dsgd_value_release(dsgd_values *values, dsgd_value value);
+
+/** Returns the number of elements of a piece; @p piece n_pieces is the model state. */
+size_t dsgd_values_size(const dsgd_values *values, size_t piece);
 
 /** A piece of a given vector, copied: x[piece_begin[piece] ...]; @p x has n_params elements. */
 dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double *x);
@@ -153,8 +152,7 @@ static inline size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const d
 /**
  * Evaluates the model x[n_pieces] with its state, without a consensus, on part @p part of @p
  * n_parts into which the seed deals the test set, as equal in size as can be; of one part in the
- * order of dsgd_values_evaluate(). Returns a ticket. Not recorded, so that no recorded call may
- * follow.
+ * order of dsgd_values_evaluate(). Returns a ticket.
  */
 size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_value state,
                                  uint32_t part, uint32_t n_parts);

@@ -310,7 +310,7 @@ void dsgd_barrier(dsgd_node *self);
 
 /* --- learning.c: data, network and values; evaluations ---------------------------------------- */
 
-/** Opens what the run needs of data, network, values and recorder; the imbalance must be open. */
+/** Opens what the run needs of data, network and values; the imbalance must be open. */
 dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error);
 void dsgd_learning_close(dsgd_engine *engine);
 

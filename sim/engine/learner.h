@@ -26,7 +26,6 @@ typedef struct dsgd_learning_state {
     dsgd_network network;
     size_t *piece_begin; /* [n_pieces + 1], of the reduced model's parameters */
     dsgd_values *values; /* NULL: numerics off */
-    dsgd_recorder *recorder; /* NULL: nothing is recorded */
     struct {
         size_t n; /* different models that workers have of their own; 0: they are not evaluated */
         size_t *of_worker; /* [n_workers] index of the model */

@@ -5,7 +5,6 @@
  */
 #include "base/program.h"
 #include "base/round.h"
-#include "models/record/record.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"
 #include "sim/failures/failures.h"
@@ -67,19 +66,7 @@ static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
     DSGD_TRY(dsgd_values_open_where(&values, config->numerics, in_double, &engine->learning.values,
                                     error));
     engine->result->device = values.device->name;
-    if (config->record == NULL)
-        return DSGD_OK;
-    const dsgd_record_config record = {.path = config->record,
-                                       .values = &values,
-                                       .model = learning->model,
-                                       .data = learning->data,
-                                       .split = learning->split,
-                                       .in_double = in_double,
-                                       .n_servers = engine->n_servers,
-                                       .about = config->record_about};
-    const dsgd_status opened = dsgd_recorder_open(&record, &engine->learning.recorder, error);
-    dsgd_values_record(engine->learning.values, engine->learning.recorder);
-    return opened;
+    return DSGD_OK;
 }
 
 static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, bool keep,
@@ -163,7 +150,7 @@ size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config)
 dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;
-    const bool computes = dsgd_learns(config) || config->record != NULL;
+    const bool computes = dsgd_learns(config);
     if (!computes && !dsgd_imbalance_reads_samples(engine->imbalance))
         return DSGD_OK;
     DSGD_TRY(load_learning(config->learning, config->seed, false, &engine->learning.data,
@@ -293,7 +280,6 @@ double dsgd_evaluate_now(dsgd_engine *engine)
         .virtual_s = dsgd_time_now_s(engine),
         .steps = (double)engine->progress.steps / (double)p,
         .ticket = dsgd_values_evaluate_output(engine->learning.values, here, m, models, states)};
-    dsgd_recorder_point(engine->learning.recorder, point->virtual_s, point->steps);
     free(models);
     free(states);
     if (engine->config->until.accuracy <= 0)
@@ -469,11 +455,8 @@ static void sum_up_local(dsgd_engine *engine)
 void dsgd_sum_up_learning(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
-    dsgd_values_record(engine->learning.values, NULL);
-    if (!dsgd_learns(engine->config)) {
-        result->n_points = 0;
+    if (engine->learning.values == NULL)
         return;
-    }
     for (size_t i = 0; i < result->n_points; i++)
         result->points[i].at =
             dsgd_values_result(engine->learning.values, result->points[i].ticket);

@@ -1,23 +1,20 @@
 /**
  * @file ledger.c
- * Records the values of a run: operations as the store reports them, and who has what.
+ * Lists the values of a run, as the store reports them, and which host has which.
  */
 #include "sim/ledger.h"
 #include "sim/observe/observe.h"
 
-#include "models/values/recorder.h"
+#include "models/values/listener.h"
 #include "sim/engine/engine.h"
 
-struct dsgd_ledger_recorder {
-    dsgd_recorder base; /* first */
-    const dsgd_engine *engine;
-    bool ended; /* the run has: what continues is not recorded */
-};
-
-/** The place of a value in the ledger. */
-static size_t place_of(dsgd_value value)
+/** Returns the place of a value in the ledger, 0 if it has none. Most values are near the end. */
+static size_t place_of(const dsgd_ledger *ledger, dsgd_value value)
 {
-    return value.node == NULL ? 0 : (size_t)*dsgd_value_name(value);
+    size_t i = value.node == NULL ? 0 : ledger->n_values - 1;
+    while (i > 0 && !dsgd_value_equal(ledger->values[i].value, value))
+        i--;
+    return i;
 }
 
 static dsgd_made *add_value(dsgd_ledger *ledger, size_t n)
@@ -41,23 +38,23 @@ static void add_entry(dsgd_ledger *ledger, dsgd_ledger_entry entry)
 
 void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value value)
 {
-    if (w->engine->accounts.ledger->recorder->ended)
+    dsgd_ledger *const ledger = w->engine->accounts.ledger;
+    if (ledger->ended)
         return;
     entry.host = w->host;
     entry.step = w->node.step;
-    entry.value = place_of(value);
-    add_entry(w->engine->accounts.ledger, entry);
+    entry.value = place_of(ledger, value);
+    add_entry(ledger, entry);
 }
 
-/** A new value is held from now on, so that its name stays. */
-static void record_value(const dsgd_engine *engine, dsgd_made_by by, const dsgd_call *call)
+/** Adds a new value, and holds it, so that no other value gets its handle. */
+static void add_made(const dsgd_engine *engine, dsgd_made_by by, const dsgd_value_call *call)
 {
     const size_t n = by == DSGD_MADE_COMBINATION ? call->n
                      : by == DSGD_MADE_UPDATE    ? 2
                      : by == DSGD_MADE_GRADIENT  ? 1
                                                  : 0;
     dsgd_made *const made = add_value(engine->accounts.ledger, n);
-    *dsgd_value_name(call->made) = engine->accounts.ledger->n_values - 1;
     made->by = by;
     made->worker = (int)call->where.worker;
     made->step = (int64_t)call->where.step;
@@ -66,33 +63,33 @@ static void record_value(const dsgd_engine *engine, dsgd_made_by by, const dsgd_
     if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL) /* at its end */
         made->at_s = c->since_s;
     for (size_t i = 0; i < n; i++) {
-        made->from[i] = place_of(call->x[i]);
+        made->from[i] = place_of(engine->accounts.ledger, call->x[i]);
         made->weights[i] = by == DSGD_MADE_COMBINATION ? call->elements[i] / call->divisor
                            : i == 0                    ? 1
                                                        : -call->rate.lr;
     }
 }
 
-static void record_call(dsgd_recorder *recorder, const dsgd_call *call)
+static void take_call(void *argument, const dsgd_value_call *call)
 {
     static const dsgd_made_by by[] = {[DSGD_CALL_CONSTANT] = DSGD_MADE_CONSTANT,
                                       [DSGD_CALL_GRADIENT] = DSGD_MADE_GRADIENT,
                                       [DSGD_CALL_UPDATE] = DSGD_MADE_UPDATE,
                                       [DSGD_CALL_COMBINE] = DSGD_MADE_COMBINATION,
                                       [DSGD_CALL_ENCODE] = DSGD_MADE_ENCODED};
-    const struct dsgd_ledger_recorder *const r = (struct dsgd_ledger_recorder *)recorder;
-    const dsgd_engine *const engine = r->engine;
+    const dsgd_engine *const engine = argument;
+    dsgd_ledger *const ledger = engine->accounts.ledger;
     const bool is_state =
         call->kind == DSGD_CALL_CONSTANT && call->piece >= engine->layout.n_pieces;
-    if (call->kind > DSGD_CALL_ENCODE || r->ended || is_state || call->made.node == NULL)
+    if (ledger->ended || is_state || call->made.node == NULL)
         return;
-    if (place_of(call->made) == 0)
-        record_value(engine, by[call->kind], call);
+    if (place_of(ledger, call->made) == 0)
+        add_made(engine, by[call->kind], call);
     if (call->kind == DSGD_CALL_UPDATE)
-        add_entry(engine->accounts.ledger, (dsgd_ledger_entry){.kind = DSGD_ENTRY_UPDATED,
-                                                               .host = (int)call->where.worker,
-                                                               .step = (int64_t)call->where.step,
-                                                               .value = place_of(call->made)});
+        add_entry(ledger, (dsgd_ledger_entry){.kind = DSGD_ENTRY_UPDATED,
+                                              .host = (int)call->where.worker,
+                                              .step = (int64_t)call->where.step,
+                                              .value = place_of(ledger, call->made)});
 }
 
 void dsgd_ledger_open(dsgd_engine *engine)
@@ -100,20 +97,17 @@ void dsgd_ledger_open(dsgd_engine *engine)
     dsgd_ledger *const ledger = engine->config->ledger;
     if (ledger == NULL || engine->learning.values == NULL)
         return;
-    DSGD_ASSERT(engine->layout.n_pieces == 1 && engine->learning.recorder == NULL,
-                "a ledger of %zu pieces, or beside a record", engine->layout.n_pieces);
+    DSGD_ASSERT(engine->layout.n_pieces == 1, "a ledger of %zu pieces", engine->layout.n_pieces);
     *ledger = (dsgd_ledger){.n_params = engine->learning.network.n_params};
-    ledger->recorder = dsgd_keep(1, sizeof *ledger->recorder);
-    *ledger->recorder = (struct dsgd_ledger_recorder){.base = {record_call}, .engine = engine};
     add_value(ledger, 0);
     engine->accounts.ledger = ledger;
-    dsgd_values_record(engine->learning.values, &ledger->recorder->base);
+    dsgd_values_listen(engine->learning.values, take_call, engine);
 }
 
 void dsgd_ledger_end(const dsgd_engine *engine)
 {
     if (engine->accounts.ledger != NULL)
-        engine->accounts.ledger->recorder->ended = true;
+        engine->accounts.ledger->ended = true;
 }
 
 void dsgd_ledger_close(dsgd_engine *engine)
@@ -122,7 +116,7 @@ void dsgd_ledger_close(dsgd_engine *engine)
     if (ledger == NULL)
         return;
     engine->accounts.ledger = NULL;
-    dsgd_values_record(engine->learning.values, NULL);
+    dsgd_values_listen(engine->learning.values, NULL, NULL);
     for (size_t i = 0; i < ledger->n_values; i++) {
         dsgd_made *const made = &ledger->values[i];
         made->elements = dsgd_keep(ledger->n_params, sizeof *made->elements);
@@ -132,5 +126,4 @@ void dsgd_ledger_close(dsgd_engine *engine)
         dsgd_value_release(engine->learning.values, ledger->values[i].value);
         ledger->values[i].value = DSGD_ZERO_VALUE;
     }
-    ledger->recorder = NULL;
 }

@@ -253,15 +253,6 @@ TEST(an_empty_folder_of_data_is_none)
     ck_assert_has(shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms"), "piz-daint");
 }
 
-TEST(a_record_replaces_only_a_file)
-{
-    write_experiment(learn);
-    ck_assert_int_eq(mkfifo(dsgd_xprintf("%s/pipe", folder), 0600), 0);
-    ck_assert_has(dsgd_ends(2, "run e.yaml --record pipe --only 1"),
-                  "--record pipe: this is neither a file nor a folder");
-    ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);
-}
-
 TEST(a_name_with_a_line_break_is_no_two_commands)
 {
     write_experiment("name: n\n");
@@ -287,7 +278,6 @@ static const char *const all_commands[] = {
     "check e.yaml --estimate",
     "merge q1 q2 -o m --force",
     "tune e.yaml -o t --set algorithms=ad_psgd --over 'learn.optimizer.lr=[0.1, 0.2]' --seeds 1",
-    "replay record -o p",
     "timeline e.yaml --format text",
     "explain e.yaml --set algorithms=ad_psgd",
     "plot q throughput",
@@ -312,7 +302,6 @@ static void write_for_all_commands(void)
                   "(echo worker,step,seconds; for s in $(seq 40); do echo 0,$s,0.1$((s * 13 %% 11"
                   ")); done) > s.csv");
     dsgd_ends(0, "run e.yaml -o q");
-    dsgd_ends(0, "run e.yaml -o q0 --only 1 --record record");
     for (int k = 1; k <= 2; k++)
         dsgd_ends(0, "run e.yaml -o q%d --shard %d/2", k, k);
     const char *const help = dsgd_ends(0, "--help");

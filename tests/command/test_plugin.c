@@ -395,7 +395,6 @@ TEST(nothing_but_the_command_line_loads_a_plug_in)
                                            "describe algorithm touching",
                                            "tune e.yaml -o tuned",
                                            "task e.yaml",
-                                           "replay tp.record -o replayed",
                                            "import tp -o i.yaml",
                                            "platform check touching.so",
                                            "test algorithm touching",

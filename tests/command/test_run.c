@@ -181,9 +181,6 @@ TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "messages"), "");
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "final_loss"), "");
     ck_assert_has(dsgd_ends(5, "%s", endless), "1 of 1 runs failed");
-    output = dsgd_ends(5, "run e.yaml -o s --set algorithms=allreduce --set workers=4 --set "
-                          "until.steps=1e9 --only 1 --timeout 1s --record r.record");
-    ck_assert_int_ne(shell(dsgd_xprintf("ls %s/r.record.part", folder), &output), 0);
     ck_assert_has(dsgd_ends(2, "run e.yaml --timeout 3days"),
                   "--timeout 3days: a time above 0 is expected");
 }
@@ -215,7 +212,6 @@ TEST(progress_is_an_object_per_line_or_nothing)
     output = dsgd_ends(0, "run e.yaml -o q --progress off 2>said >table; cat said");
     ck_assert_str_eq(output, "");
     ck_assert_has(dsgd_ends(0, "run e.yaml -o q"), "nothing to do: q has the results");
-    output = dsgd_ends(2, "run e.yaml -o q --only 1 --record no/such.record");
 }
 
 TEST(results_of_another_experiment_are_not_written_over)

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "command/experiment/experiment.h"
-#include "models/record/format.h"
 #include "tests/fuzz/targets.h"
 #include "traces/imbalance.h"
 #include "traces/platform.h"
@@ -33,26 +32,6 @@ const char *fuzz_file(size_t which, const void *bytes, size_t n)
     DSGD_ASSERT(ftruncate(file, 0) == 0 && pwrite(file, bytes, n, 0) == (ssize_t)n,
                 "the input cannot be written: %m");
     return files[which].path;
-}
-
-uint8_t *fuzz_unpack_record(const char *path, size_t *n)
-{
-    char *text = NULL;
-    FILE *const stream = open_memstream(&text, n);
-    record_file file;
-    bool whole = record_open(&file, path, NULL) == DSGD_OK;
-    while (whole && record_next(&file, NULL) == DSGD_OK) {
-        fwrite(file.bytes, 1, file.n, stream);
-        if (strcmp(file.kind, RECORD_DONE) == 0)
-            break;
-        fputs(FUZZ_SEPARATOR, stream);
-    }
-    record_close(&file);
-    fclose(stream);
-    if (whole)
-        return (uint8_t *)text;
-    free(text);
-    return NULL;
 }
 
 static void each_match(const fuzz_target *target, const char *pattern,
@@ -186,7 +165,6 @@ void fuzz_print_dictionary(FILE *stream)
     print_options(all, dsgd_experiment_options, 0);
     print_options(all, dsgd_platform_options, 0);
     print_options(all, dsgd_workload_options, 0);
-    print_options(all, record_problem_options, 0);
     fclose(all);
     print_once(stream, text);
     fputs("\"\\x0a--"

@@ -1,7 +1,7 @@
 /**
  * @file seeds.c
- * fuzz_seeds FOLDER: writes FOLDER/TARGET/... out of the kept and shipped files, records unpacked,
- * and FOLDER/dictionary.
+ * fuzz_seeds FOLDER: writes FOLDER/TARGET/... out of the kept and shipped files, and
+ * FOLDER/dictionary.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -23,15 +23,6 @@ static void copy(const fuzz_target *target, const char *from, void *folder)
     DSGD_ASSERT(dsgd_file_read(from, &text, &n, &error) == DSGD_OK, "%s", error.text);
     char *const to = dsgd_xprintf("%s/%s/%zu", (const char *)folder, target->name, number++);
     write_file(to, text, n);
-    size_t n_unpacked = 0;
-    uint8_t *const unpacked =
-        target->feed == fuzz_record ? fuzz_unpack_record(from, &n_unpacked) : NULL;
-    if (unpacked != NULL) {
-        char *const beside =
-            dsgd_xprintf("%s/%s/%zu", (const char *)folder, target->name, number++);
-        write_file(beside, unpacked, n_unpacked);
-    }
-    free(unpacked);
 }
 
 int main(int count, char **arguments)

@@ -21,7 +21,6 @@
     X(fit)                                                                                         \
     X(idx)                                                                                         \
     X(text)                                                                                        \
-    X(record)                                                                                      \
     X(compare)                                                                                     \
     X(part)                                                                                        \
     X(manifest)                                                                                    \
@@ -52,9 +51,6 @@ extern const fuzz_target fuzz_targets[]; /* ends with a name NULL */
 
 /** The bytes as a file, whose path stays the same; the next call replaces it. */
 const char *fuzz_file(size_t which, const void *bytes, size_t n);
-
-/** The parts of a record as an input: its blocks unpacked. NULL: it is none. To be freed. */
-uint8_t *fuzz_unpack_record(const char *path, size_t *n);
 
 /** All keys, names, words and suffixes of the program, as a dictionary of libFuzzer. */
 void fuzz_print_dictionary(FILE *stream);

@@ -2,9 +2,9 @@
 """Mutation testing: what would the tests notice?
 
 Draws places in the product (by a hash of the file's name and the line: the same ones after other lines have changed, or files have
-moved), changes one thing at each, builds that file alone, links it into copies of dsgd_tests, dsgd and dsgd-replay before what they
-are made of, and runs the suites that concern the file, the fastest first, until a test fails. Tests start the copies of the programs
-that DSGD_TEST_BINARY and DSGD_TEST_REPLAY name.
+moved), changes one thing at each, builds that file alone, links it into copies of dsgd_tests and dsgd before what they
+are made of, and runs the suites that concern the file, the fastest first, until a test fails. Tests start the copy of the program
+that DSGD_TEST_BINARY names.
 
     tests/mutants/mutants.py --n 200 --seed 1          # build/dev has to be built
     tests/mutants/mutants.py --n 25 analysis           # of a room, see ROOMS; or of files
@@ -63,7 +63,6 @@ ROOMS = [
     ("commands", "command/*platform.c", "describe input"),
     ("commands", "command/*list.c command/*keys.c", "schema describe"),
     ("commands", "command/*test.c", "plugin"),
-    ("runs", "command/*replay*.c", "record_files"),
     ("runs", "command/*/estimate.c command/*/expand.c command/*check.c", "tables input shards"),
     ("runs", "command/*/prepare.c command/*merge.c command/*/selection.c", "sweep shards fuzz"),
     ("runs", "command/run.c command/run/*.c command/runs/*.c", "sweep tables expenses reproduce run exchanges shards fuzz input"),
@@ -72,7 +71,6 @@ ROOMS = [
     ("models", "models/data/*.c", "data images stream split fuzz zoo"),
     ("models", "models/values/*.c", "values stream devices encodings networks"),
     ("models", "models/encodings/*.c", "encodings values encoded traffic"),
-    ("models", "models/record/*.c", "record:stores record_damage record_files fuzz record"),
     ("models", "models/optim/*.c", "networks devices schema trainings"),
     ("models", "models/zoo/*.c", "zoo networks trainings"),
     ("devices", "models/devices/*.c", "devices encodings values networks matmul"),
@@ -105,7 +103,7 @@ ROOMS = [
     ("sim", "sim/failures/slow_links.c", "slow_links failures_in_runs explain"),
     ("sim", "sim/observe/timeline.c", "spans timeline lesson"),
     ("sim", "sim/observe/ledger.c", "memory spans accounting timeline lesson"),
-    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings record:replays algorithms@alone"),
+    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings algorithms@alone"),
     ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
     ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
     ("sim", "sim/exchange/pair*.c", "memory staging pair nics against_arrivals hang conformance=ad_psgd@alone"),
@@ -146,7 +144,7 @@ ROOMS = [
 # What survivors are tried by, too, when they are tried again.
 REST = ("schema draw option round values encodings exchange accounting partial pair outer servers staleness zero differing_data oracle "
         "hybrid slow_links failures failures_in_runs open nccl traces platforms fabrics describe sweep tables expenses compare reproduce report "
-        "explain lesson cluster import record:replays run exchanges plugin verdict tune sensitivity phase random timeline")
+        "explain lesson cluster import run exchanges plugin verdict tune sensitivity phase random timeline")
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")
 OPERATORS = [  # what, by what
     (r"(?<=\s)<=(?=\s)", ["<", ">="]), (r"(?<=\s)>=(?=\s)", [">", "<="]), (r"(?<=\s)<(?=\s)", ["<=", ">"]),
@@ -217,7 +215,7 @@ def expand(names):
 
 @functools.lru_cache(None)
 def starts_programs(suite):
-    """Whether a suite starts dsgd or dsgd-replay, as the file of its tests tells."""
+    """Whether a suite starts dsgd, as the file of its tests tells."""
     for path in glob.glob(os.path.join(ROOT, "tests", "*", "*.c")):
         with open(path) as stream:
             text = stream.read()
@@ -227,7 +225,7 @@ def starts_programs(suite):
 
 
 class Build:
-    PRODUCTS = {"dsgd_tests": None, "dsgd": "DSGD_TEST_BINARY", "dsgd-replay": "DSGD_TEST_REPLAY"}
+    PRODUCTS = {"dsgd_tests": None, "dsgd": "DSGD_TEST_BINARY"}
 
     def __init__(self, folder):
         self.folder = os.path.join(ROOT, folder)

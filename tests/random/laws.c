@@ -336,20 +336,6 @@ static char *runs_split_at_checkpoints(const trial *t)
     return NULL;
 }
 
-/** A record computes what the run did. */
-static char *replay_gives_the_same(const trial *t)
-{
-    char *replayed = NULL, *compared = NULL;
-    if (part_find(t->experiment, "learn") == NULL || t->runs.n_rows == 0)
-        return not_asked;
-    char *why = same_bytes(t, "f", "--record f.record");
-    if (why == NULL && trial_run(t, &replayed, "replay -o g f.record") != 0)
-        why = replayed;
-    if (why == NULL && trial_shell(t, &compared, "cmp f/curves.csv g/curves.csv") != 0)
-        why = compared;
-    return why;
-}
-
 /** Runs an experiment that is evaluated at @p half and ends after @p steps; its curves. */
 static char *curves_of(const trial *t, const char *name, double half, double steps,
                        dsgd_csv *curves)
@@ -436,7 +422,6 @@ static struct {
     {"slow", any_may_be_slow},
     {"numerics", numerics_change_no_time},
     {"half", half_is_half},
-    {"replay", replay_gives_the_same},
     {"company", company_changes_nothing},
     {"threads", threads_change_nothing},
 };

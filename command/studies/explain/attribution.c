@@ -454,7 +454,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
                                 .simulator = &a},
                      .is_over = figure};
     const dsgd_study study = {{&a, choose, read_results}, NULL, conclude};
-    DSGD_TRY(dsgd_study_prepare(&a.config, numerics != DSGD_NUMERICS_OFF, false, error));
+    DSGD_TRY(dsgd_study_prepare(&a.config, false, error));
     DSGD_TRY(add_counterfactuals(&experiment, options, a.config.numerics, error));
     a.next = dsgd_keep(experiment.n_runs, sizeof *a.next);
     for (size_t i = 0; i < experiment.n_unchanged; i++)

@@ -181,7 +181,7 @@ static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error
     dsgd_prepare_left_out(&t->grid);
     DSGD_TRY(dsgd_tune_find(t, error));
     DSGD_TRY(dsgd_experiment_settle(&t->grid, a->numerics, error));
-    DSGD_TRY(dsgd_study_prepare(&t->pool, true, false, error));
+    DSGD_TRY(dsgd_study_prepare(&t->pool, false, error));
     const dsgd_study study = {
         {t, dsgd_tune_choose, dsgd_tune_advance}, dsgd_tune_print_plan, conclude};
     return dsgd_study_run(&study, &t->pool, &a->plugins, error);
