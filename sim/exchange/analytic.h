@@ -46,7 +46,7 @@ dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
 dsgd_await dsgd_analytic_next(dsgd_channel *channel);
 
 /** Sets what messages inside of workers that are groups of hosts take, once their places are known.
- * (inside.c) */
+ * (inner_messages.c) */
 void dsgd_inside_cost(dsgd_engine *engine);
 
 /**

@@ -44,7 +44,7 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
                                            jobs * dsgd_at_least_one(inner->pipeline.micro_batches),
                                        .n_chunks = dsgd_at_least_one(inner->pipeline.chunks),
                                        .n_jobs = jobs,
-                                       .n_peers = dsgd_at_least_one(inner->pipeline.peers)};
+                                       .n_stage_hosts = dsgd_at_least_one(inner->pipeline.peers)};
     dsgd_error why;
     if (dsgd_pipeline_check(&shape, &why) != DSGD_OK)
         return dsgd_refuse(error, "workload: inner: pipeline: %s", why.text);
@@ -54,11 +54,11 @@ dsgd_status dsgd_replica_open(const dsgd_workload *workload, dsgd_replica **repl
     g->n_hosts = dsgd_workload_hosts(workload);
     g->n_stages = (int)n;
     g->n_tensor = (int)dsgd_at_least_one(inner->tensor);
-    g->n_peers = (int)shape.n_peers;
-    g->n_shards = g->n_peers > 1 ? g->n_peers : (int)dsgd_at_least_one(inner->shards);
+    g->n_stage_hosts = (int)shape.n_stage_hosts;
+    g->n_shards = g->n_stage_hosts > 1 ? g->n_stage_hosts : (int)dsgd_at_least_one(inner->shards);
     g->n_beside = g->n_tensor * g->n_shards;
-    g->n_groups = g->n_stages * g->n_peers;
-    const int of_group = g->n_beside / g->n_peers;
+    g->n_groups = g->n_stages * g->n_stage_hosts;
+    const int of_group = g->n_beside / g->n_stage_hosts;
     const double all_s = workload->step_s / (double)shape.n_micro_batches / of_group;
     g->forward_s = all_s * (1 - workload->backward_share);
     g->backward_s = all_s * workload->backward_share;
@@ -107,7 +107,7 @@ dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
     const size_t groups = (size_t)replica->n_groups;
     m->stage_of = dsgd_xcalloc(groups, sizeof *m->stage_of);
     for (size_t i = 0; i < groups; i++)
-        m->stage_of[i] = (int32_t)i / replica->n_peers;
+        m->stage_of[i] = (int32_t)i / replica->n_stage_hosts;
     m->measured = dsgd_xcalloc(2 * groups, sizeof *m->measured);
     m->measured_then = m->measured + groups;
     return m;
@@ -194,7 +194,7 @@ static const double weights_share = 0.5; /* of a backward pass: the gradient of 
 static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const double *backward_s)
 {
     const dsgd_pipeline *const pipeline = replica->pipeline;
-    const bool merges = replica->pipeline->weights > 1 || replica->n_peers > 1;
+    const bool merges = replica->pipeline->weights > 1 || replica->n_stage_hosts > 1;
     const double chunks = (double)replica->n_parts_each / replica->n_stages;
     const int64_t jobs = pipeline->shape.n_jobs;
     const double last = pipeline->shape.kind == DSGD_PIPELINE_ZERO_BUBBLE ? weights_share : 1;
@@ -222,7 +222,7 @@ static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_repl
     double *const forward_s = replica->seconds, *const backward_s = forward_s + replica->n_stages;
     double *const factor =
         backward_s + replica->n_stages; /* of a host that has two stages, or is one of several */
-    const bool is_apart = replica->pipeline->weights > 1 || replica->n_peers > 1;
+    const bool is_apart = replica->pipeline->weights > 1 || replica->n_stage_hosts > 1;
     for (int i = 0; i < replica->n_groups; i++) {
         const int d = m->stage_of[i];
         const double slowness = m->slowness[i];
@@ -277,7 +277,7 @@ void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *m
 double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,
                              int stage)
 {
-    const int n = replica->n_peers;
+    const int n = replica->n_stage_hosts;
     double speeds = 0;
     if (n == 1)
         return member->slowness[stage];

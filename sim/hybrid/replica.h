@@ -1,14 +1,14 @@
 /**
  * @file replica.h
  * A worker that is a group of hosts (`workload: inner`): which of them has which part of the model,
- * and when in a step its gradients are ready. Knows of no engine and no network: what messages
- * inside take, it is told.
+ * and when in a step its gradients are ready. It knows neither engine nor network: the caller
+ * passes the times of messages inside the worker.
  *
- * Host h of a worker is of stage h / (shards x tensor), of peers h / peers; h % tensor is its place
- * in its tensor group. The model has as many parts as the pipeline has stages, or chunks of these;
- * each has an even number of the transformer's layers, or of the bytes. Of several jobs each has
- * such parts of its own, an even share of the vector, the first job's at its end: a backward order
- * begins with them.
+ * Host h of a worker belongs to stage h / (shards x tensor); with swarm to stage h / K. h % tensor
+ * is its place in its tensor group. The model has as many parts as the pipeline has stages, or
+ * chunks of these; each has an even number of the transformer's layers, or of the bytes. Of several
+ * jobs each has such parts of its own, an even share of the vector, the first job's at its end: a
+ * backward order begins with them.
  */
 #pragma once
 
@@ -19,10 +19,10 @@ typedef struct dsgd_replica {
     const dsgd_inner *inner;
     int n_hosts; /* of a worker */
     int n_stages, n_tensor;
-    int n_shards; /* of a stage; or its peers, who have all of it */
-    int n_peers; /* 1 but of swarm */
+    int n_shards; /* of a stage; with swarm its K hosts, each of which has all of it */
+    int n_stage_hosts; /* K of swarm; else 1 */
     int n_beside; /* hosts of a stage */
-    int n_groups; /* of hosts that compute a micro-batch: stages, or peers of them */
+    int n_groups; /* of hosts that compute a micro-batch: stages, or hosts of stages with swarm */
     double forward_s, backward_s; /* of a host that has all layers, with a micro-batch */
     size_t n_parts; /* of the vector, in the order of the forward pass; ... */
     size_t n_parts_each; /* ... and of each job's */
@@ -40,8 +40,8 @@ typedef struct dsgd_replica_costs {
     double *sum_s; /* of what a micro-batch has in a layer, over the tensor group */
     double *gather_s,
         *scatter_s; /* of a layer's parameters, and of its gradient, over the shards */
-    double *merge_s; /* of a job's gradients of a stage that two hosts have, or all peers */
-    double *copy_s; /* of a stage's state from a peer to another */
+    double *merge_s; /* of a job's gradients of a stage that two hosts have, or K with swarm */
+    double *copy_s; /* of a stage's state from one of its hosts to another */
 } dsgd_replica_costs;
 
 /** What a host sends another of its worker in a step. */
@@ -62,8 +62,8 @@ typedef struct dsgd_replica_state {
     bool is_current; /* ... as of any next step of that slowness */
     double step_s, bubble_share;
     double lost_s; /* of its hosts: what was done again */
-    /* Of peers: whose stage is which, who is away in the step, and what is known of them before and
-     * after it. */
+    /* With swarm: the stage of each host, hosts that are away in the step, and measured speeds
+     * before and after it. */
     int32_t *stage_of; /* [n_groups] */
     int64_t n_away;
     dsgd_absence *away; /* [n_away] the caller's */
@@ -115,15 +115,16 @@ void dsgd_replica_watch(const dsgd_replica *replica, const dsgd_replica_state *m
                         void (*done)(void *listener, const dsgd_pipeline_pass *pass),
                         void *listener);
 
-/** Of a stage in the last step: the slowness of its hosts; of peers, of what those who are there
- * get done together, by K of them. */
+/**
+ * Slowness of a stage in the last step. With swarm: K, divided by the sum of speeds of its running
+ * hosts.
+ */
 double dsgd_replica_slowness(const dsgd_replica *replica, const dsgd_replica_state *member,
                              int stage);
 
 /** Workers of a run that are groups of hosts. */
 typedef struct dsgd_hybrid {
     dsgd_replica *replica; /* NULL: a worker is one host */
-    struct dsgd_stage_hosts
-        *stage_hosts; /* stage_hosts.c's; NULL: all run, and stay in their stages */
-    bool on_wires; /* messages inside workers meet other messages; inside.c's */
+    struct dsgd_stage_hosts *stage_hosts; /* NULL: all run, and stay in their stages */
+    bool on_wires; /* messages inside workers meet other messages; inner_messages.c's */
 } dsgd_hybrid;

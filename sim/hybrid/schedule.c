@@ -43,7 +43,7 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
     if (shape->n_jobs > 1 && micro_batches % shape->n_jobs != 0)
         return dsgd_refuse(error, "%jd jobs do not divide %jd micro-batches",
                            (intmax_t)shape->n_jobs, (intmax_t)micro_batches);
-    const int64_t each = dsgd_at_least_one(shape->n_peers) * slots_of(shape);
+    const int64_t each = dsgd_at_least_one(shape->n_stage_hosts) * slots_of(shape);
     if (3.0 * (double)stages * (double)micro_batches * (double)each > MOST_TASKS)
         return dsgd_refuse(error,
                            "%jd stages and %jd micro-batches make more than %d tasks of a step",
@@ -246,7 +246,7 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
     dsgd_pipeline *const pipeline = dsgd_xcalloc(1, sizeof *pipeline);
     pipeline->shape = *shape;
     pipeline->shape.n_jobs = dsgd_at_least_one(shape->n_jobs);
-    pipeline->shape.n_peers = dsgd_at_least_one(shape->n_peers);
+    pipeline->shape.n_stage_hosts = dsgd_at_least_one(shape->n_stage_hosts);
     pipeline->n_slots = slots_of(shape);
     pipeline->weights = is_two_way(shape->kind) ? 2 : 1;
     const int64_t each = shape->n_micro_batches *
@@ -303,7 +303,7 @@ dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
     const int64_t of_job = pipeline->shape.n_micro_batches / jobs;
     double makespan_s = 0, all_busy_s = 0;
     if (busy_s != NULL)
-        memset(busy_s, 0, (size_t)(stages * pipeline->shape.n_peers) * sizeof *busy_s);
+        memset(busy_s, 0, (size_t)(stages * pipeline->shape.n_stage_hosts) * sizeof *busy_s);
     if (gradient_s != NULL)
         memset(gradient_s, 0, (size_t)(stages * pipeline->n_slots * jobs) * sizeof *gradient_s);
     if (pipeline->shape.kind == DSGD_PIPELINE_SWARM)

@@ -24,8 +24,8 @@ typedef struct dsgd_pipeline_shape {
     int64_t n_micro_batches; /* N, of a step, of all jobs; interleaved: a multiple of D */
     int64_t n_chunks; /* v, of interleaved; of all others it is not read */
     int64_t n_jobs; /* J, which divides N; 0: 1 */
-    int64_t
-        n_peers; /* K, of swarm: the hosts are D K, d K + p for stage d; 0: 1, as of all others */
+    int64_t n_stage_hosts; /* K, of swarm: the hosts are D K, d K + p for stage d; 0: 1, as of all
+                              others */
 } dsgd_pipeline_shape;
 
 /** Refuses what the kind does not allow, in one sentence without a place. */
@@ -52,7 +52,7 @@ typedef struct dsgd_pipeline_task {
 /** A schedule: made once, never written again, so that any number of pipelines and threads share
  * it. */
 typedef struct dsgd_pipeline {
-    dsgd_pipeline_shape shape; /* with n_jobs and n_peers of 1 or more */
+    dsgd_pipeline_shape shape; /* with n_jobs and n_stage_hosts of 1 or more */
     int64_t n_slots; /* of a host: 1, 2 or v */
     int64_t n_tasks; /* 2 N D, v times as many if interleaved, 3 N D of zero-bubble */
     dsgd_pipeline_task *
@@ -90,7 +90,7 @@ typedef struct dsgd_absence {
 } dsgd_absence;
 
 /**
- * What swarm knows of a peer's slowness: a moving mean; the weight of what it is of, 0: nothing.
+ * What swarm knows of a host's slowness: a moving mean and its weight; 0: nothing is known.
  */
 typedef struct dsgd_measured {
     double mean, weight;
@@ -107,7 +107,7 @@ typedef struct dsgd_pipeline_seconds {
     const double *begin_s; /* likewise: when host d can begin; NULL: 0 */
     /* Of swarm: whose stage is which, [D K], NULL: d of hosts d K to d K + K - 1; what is measured,
      * likewise, also as it is at the end, NULL: slowness is known; and who is away, by since_s, a
-     * host's one after another: at any time a stage has a peer that is not. */
+     * host's one after another: at any time a stage has a running host. */
     const int32_t *stage_of;
     dsgd_measured *measured;
     const dsgd_absence *away; /* [n_away] */

@@ -1,11 +1,11 @@
 /**
  * @file stage_hosts.c
- * Peers of a worker's stages (sim/hybrid/swarm.h) that fail, come back and move by themselves. Who
- * fails when does not depend on what a run does, and so a step is planned at its begin with all
- * that will fail in it; of what comes between two steps the next one knows.
+ * Hosts of a worker's stages (sim/hybrid/swarm.h) that fail, rejoin and move singly. Failures do
+ * not depend on what a run does. So a step is planned at its start with all failures that happen in
+ * it; a change between two steps takes effect in the next one.
  *
- * The last peer of a stage that is there does not leave it: when it fails the worker does, and
- * comes back as others do, with that peer.
+ * The last running host of a stage does not leave it: when it fails, the whole worker fails, and
+ * rejoins as other workers do, with that host.
  */
 #include "sim/hybrid/stage_hosts.h"
 
@@ -13,7 +13,7 @@
 #include "sim/hybrid/swarm.h"
 #include "sim/result.h"
 
-/** Of a peer, in all time. */
+/** A time without one host, in all time. */
 typedef struct outage {
     int host; /* of the worker; -1: it is in another one, or is the worker's */
     bool moves;
@@ -21,9 +21,9 @@ typedef struct outage {
 } outage;
 
 struct dsgd_stage_hosts {
-    dsgd_failures *source; /* NULL: nobody fails */
+    dsgd_failures *source; /* NULL: no host fails */
     dsgd_failure next;
-    struct peers_of {
+    struct stage_hosts_of {
         size_t n, n_met, n_over; /* known; taken into steps; over, with all before them */
         outage *outages; /* [n] by down_s */
         dsgd_absence *away; /* of the last step */
@@ -42,32 +42,32 @@ dsgd_status dsgd_stage_hosts_open(dsgd_engine *engine, dsgd_error *error)
     if (!fail && config->workload->inner.pipeline.migrate_s <= 0)
         return DSGD_OK;
     const size_t n = (size_t)engine->n_workers, groups = (size_t)engine->hybrid.replica->n_groups;
-    struct dsgd_stage_hosts *const peers = engine->hybrid.stage_hosts =
-        dsgd_run_alloc(engine, sizeof *peers);
-    peers->of = dsgd_run_alloc(engine, n * sizeof *peers->of);
-    peers->next.down_s = INFINITY;
+    struct dsgd_stage_hosts *const hosts = engine->hybrid.stage_hosts =
+        dsgd_run_alloc(engine, sizeof *hosts);
+    hosts->of = dsgd_run_alloc(engine, n * sizeof *hosts->of);
+    hosts->next.down_s = INFINITY;
     for (size_t w = 0; w < n; w++) {
-        peers->of[w].back_s = dsgd_run_alloc(engine, 2 * groups * sizeof(double));
-        peers->of[w].slow = peers->of[w].back_s + groups;
+        hosts->of[w].back_s = dsgd_run_alloc(engine, 2 * groups * sizeof(double));
+        hosts->of[w].slow = hosts->of[w].back_s + groups;
     }
     if (!fail)
         return DSGD_OK;
     const dsgd_failure_units units = dsgd_failures_of_run_units(engine, DSGD_HOSTS_FAIL);
     DSGD_TRY(dsgd_failures_open(&engine->failures.state->config, config->seed, units,
-                                &peers->source, error));
-    peers->next = dsgd_failures_next(peers->source);
+                                &hosts->source, error));
+    hosts->next = dsgd_failures_next(hosts->source);
     return DSGD_OK;
 }
 
 void dsgd_stage_hosts_close(dsgd_engine *engine)
 {
-    struct dsgd_stage_hosts *const peers = engine->hybrid.stage_hosts;
-    if (peers == NULL)
+    struct dsgd_stage_hosts *const hosts = engine->hybrid.stage_hosts;
+    if (hosts == NULL)
         return;
-    dsgd_failures_close(peers->source);
+    dsgd_failures_close(hosts->source);
     for (int w = 0; w < engine->n_workers; w++) {
-        free(peers->of[w].outages);
-        free(peers->of[w].away);
+        free(hosts->of[w].outages);
+        free(hosts->of[w].away);
     }
 }
 
@@ -83,7 +83,7 @@ static double copy_s(const dsgd_worker *w, int host)
     return w->replica->costs.copy_s[w->replica->stage_of[host]];
 }
 
-static outage *add(struct peers_of *of, outage added)
+static outage *add(struct stage_hosts_of *of, outage added)
 {
     of->outages = dsgd_xrealloc(of->outages, of->n + 1, sizeof *of->outages);
     of->outages[of->n] = added;
@@ -95,20 +95,20 @@ static outage *add(struct peers_of *of, outage added)
 /** What fails until then, of all workers. */
 static void read_until(dsgd_engine *engine, double until_s)
 {
-    struct dsgd_stage_hosts *const peers = engine->hybrid.stage_hosts;
-    while (peers->next.down_s <= until_s) {
+    struct dsgd_stage_hosts *const hosts = engine->hybrid.stage_hosts;
+    while (hosts->next.down_s <= until_s) {
         for (int i = 0; i < engine->n_workers * engine->layout.n_lanes; i++) {
             const int w = i / engine->layout.n_lanes, host = i % engine->layout.n_lanes;
-            if (dsgd_failure_is_of_host(peers->source, &peers->next, w, host))
-                add(&peers->of[w],
-                    (outage){.host = host, .down_s = peers->next.down_s, .up_s = peers->next.up_s});
+            if (dsgd_failure_is_of_host(hosts->source, &hosts->next, w, host))
+                add(&hosts->of[w],
+                    (outage){.host = host, .down_s = hosts->next.down_s, .up_s = hosts->next.up_s});
         }
-        peers->next = dsgd_failures_next(peers->source);
+        hosts->next = dsgd_failures_next(hosts->source);
     }
 }
 
-/** Whether another peer of its stage is there then. */
-static bool is_outlived(const dsgd_worker *w, const struct peers_of *of, const outage *o)
+/** Whether another host of its stage runs then. */
+static bool is_outlived(const dsgd_worker *w, const struct stage_hosts_of *of, const outage *o)
 {
     const int32_t *const stage_of = w->replica->stage_of;
     bool is = false;
@@ -118,7 +118,7 @@ static bool is_outlived(const dsgd_worker *w, const struct peers_of *of, const o
 }
 
 /** Who was not back yet stays away for longer. */
-static void prolong(struct peers_of *of, outage *o)
+static void prolong(struct stage_hosts_of *of, outage *o)
 {
     outage *before = o - 1;
     while (before->host != o->host)
@@ -131,7 +131,7 @@ static void prolong(struct peers_of *of, outage *o)
 /** Decides what the outages that begin until then are. */
 static void meet(dsgd_worker *w, double until_s)
 {
-    struct peers_of *const of = &w->engine->hybrid.stage_hosts->of[w->node.rank];
+    struct stage_hosts_of *const of = &w->engine->hybrid.stage_hosts->of[w->node.rank];
     for (; of->n_met < of->n && of->outages[of->n_met].down_s <= until_s; of->n_met++) {
         outage *const o = &of->outages[of->n_met];
         o->back_s = o->up_s + w->engine->failures.state->config.restart_s + copy_s(w, o->host);
@@ -148,7 +148,7 @@ static void meet(dsgd_worker *w, double until_s)
 
 static void set_away(dsgd_worker *w, double now_s)
 {
-    struct peers_of *const of = &w->engine->hybrid.stage_hosts->of[w->node.rank];
+    struct stage_hosts_of *const of = &w->engine->hybrid.stage_hosts->of[w->node.rank];
     const struct dsgd_failure_state *const f = w->engine->failures.state;
     dsgd_replica_state *const m = w->replica;
     while (of->n_over < of->n_met &&
@@ -166,12 +166,12 @@ static void set_away(dsgd_worker *w, double now_s)
     }
 }
 
-/** A peer moves to the stage that needs it, if one is to. */
+/** Moves a host to the stage that needs it most, if that shortens the step. */
 static void migrate(dsgd_worker *w, double now_s)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_replica *const replica = engine->hybrid.replica;
-    struct peers_of *const of = &engine->hybrid.stage_hosts->of[w->node.rank];
+    struct stage_hosts_of *const of = &engine->hybrid.stage_hosts->of[w->node.rank];
     const double every_s = replica->inner->pipeline.migrate_s;
     if (every_s <= 0 || now_s < of->compare_s)
         return;
@@ -205,7 +205,7 @@ void dsgd_stage_hosts_step(dsgd_worker *w, const double *slowness)
         dsgd_replica_step(engine->hybrid.replica, w->replica, slowness);
         return;
     }
-    struct peers_of *const of = &engine->hybrid.stage_hosts->of[w->node.rank];
+    struct stage_hosts_of *const of = &engine->hybrid.stage_hosts->of[w->node.rank];
     const double now_s = dsgd_time_now_s(engine);
     double until_s = now_s;
     migrate(w, now_s);
@@ -266,7 +266,7 @@ void dsgd_stage_hosts_sum_up(dsgd_engine *engine)
         return;
     times->outlived = times->moves = 0;
     for (int w = 0; w < engine->n_workers; w++) {
-        const struct peers_of *const of = &engine->hybrid.stage_hosts->of[w];
+        const struct stage_hosts_of *const of = &engine->hybrid.stage_hosts->of[w];
         times->lost_s += of->lost_s / engine->n_workers / engine->hybrid.replica->n_groups;
         for (size_t i = 0; i < of->n_met; i++)
             if (of->outages[i].host >= 0 && of->outages[i].down_s <= engine->result->virtual_s)

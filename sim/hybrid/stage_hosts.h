@@ -17,5 +17,5 @@ void dsgd_stage_hosts_step(dsgd_worker *w, const double *slowness);
 void dsgd_stage_hosts_step_end(const dsgd_worker *w, double virtual_s);
 /** When the result is summed up, virtual_s being of all time. */
 void dsgd_stage_hosts_sum_up(dsgd_engine *engine);
-/** Bytes that a peer of a stage copies from another. */
+/** Bytes that a host of a stage copies from another. */
 double dsgd_stage_hosts_state_bytes(const dsgd_engine *engine, int stage);

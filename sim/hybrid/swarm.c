@@ -1,7 +1,7 @@
 /**
  * @file swarm.c
  * Micro-batches by the time at which they come to a stage: who is first in time is first in a
- * queue, so that all is known of a pass when it comes; also whether its peer fails before its end,
+ * queue, so that all is known of a pass when it comes; also whether its host fails before its end,
  * as it is known who fails when.
  */
 #include "sim/hybrid/swarm.h"
@@ -14,8 +14,8 @@ static const double newest = 0.1;
  * known, or over. */
 typedef struct passing {
     int64_t micro_batch, n_done; /* of the 2 D passes */
-    int32_t *peer; /* [D] by which it goes; -1: by nobody, or nobody any more */
-    bool is_stuck, had_forward; /* with a peer that has failed; which had done it forward */
+    int32_t *via; /* [D] the host that takes it; -1: none, or none any more */
+    bool is_stuck, had_forward; /* at a host that has failed; which had done it forward */
     bool is_again; /* at stage, and by, alone */
     int64_t stage;
     int32_t by;
@@ -34,12 +34,12 @@ typedef struct swarm {
     dsgd_heap events; /* by seconds: each micro-batch comes to one place at a time */
     uint64_t n_events;
     passing *passing, *again; /* [N + 2 n_away]; the first of a list */
-    struct peer {
+    struct host_state {
         double free_s; /* when it has done all that has come to it */
         double given; /* its slowness, once for each micro-batch */
         const dsgd_absence *absence; /* the next, or the present one; NULL: none */
         bool is_known; /* that one */
-    } * peers; /* [n_hosts] */
+    } * states; /* [n_hosts] */
     int64_t *to_do; /* [D][J] backward passes */
     double *end_s, *gradient_s, *busy_s, all_busy_s;
     double *own; /* [D J] for who asks for no gradient_s */
@@ -70,7 +70,7 @@ static int64_t stage_at(const swarm *s, int64_t n_done)
 
 static int32_t *peer_at(passing *m, int64_t stage)
 {
-    return m->is_again ? &m->by : &m->peer[stage];
+    return m->is_again ? &m->by : &m->via[stage];
 }
 
 static int64_t job_of(const swarm *s, const passing *m, int64_t stage)
@@ -89,21 +89,21 @@ static void tell(const swarm *s, dsgd_pipeline_pass pass)
         s->seconds->done(s->seconds->listener, &pass);
 }
 
-/** A peer for a micro-batch; the first of equals. */
+/** Chooses the host that takes a micro-batch; the first of equals. */
 static int32_t choose(swarm *s, int64_t stage)
 {
     int64_t best = -1;
     double least = INFINITY;
     for (int64_t i = s->begin[stage]; i < s->begin[stage + 1]; i++) {
         const int64_t host = s->host[i];
-        const double load = s->peers[host].given + expected_slowness(s, host);
-        if (s->peers[host].is_known || load >= least)
+        const double load = s->states[host].given + expected_slowness(s, host);
+        if (s->states[host].is_known || load >= least)
             continue;
         best = host;
         least = load;
     }
-    DSGD_ASSERT(best >= 0, "stage %jd has no peer", (intmax_t)stage);
-    s->peers[best].given = least;
+    DSGD_ASSERT(best >= 0, "stage %jd has no host", (intmax_t)stage);
+    s->states[best].given = least;
     return (int32_t)best;
 }
 
@@ -125,14 +125,14 @@ static void measure(const swarm *s, passing *m)
     m->measures = -1;
 }
 
-/** It would end when its peer has failed. */
+/** Marks a pass that would end after its host has failed. */
 static void get_stuck(swarm *s, passing *m, int64_t host, double from_s, double until_s)
 {
-    struct peer *const peer = &s->peers[host];
+    struct host_state *const state = &s->states[host];
     m->is_stuck = true;
     if (from_s >= until_s)
         return;
-    peer->free_s = until_s;
+    state->free_s = until_s;
     work(s, host, until_s - from_s);
     s->times.lost_s += until_s - from_s;
     tell(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_LOST, from_s, until_s});
@@ -158,18 +158,18 @@ static void pass(swarm *s, passing *m, double at_s)
     if (goes_forward)
         *by = choose(s, stage);
     const int64_t host = *by;
-    struct peer *const peer = &s->peers[host];
+    struct host_state *const state = &s->states[host];
     const double slowness = slowness_of(s, host);
     const double forward_s = goes_forward ? seconds->forward_s[stage] * slowness : 0,
                  task_s = forward ? forward_s : forward_s + seconds->backward_s[stage] * slowness;
-    const double from_s = fmax(at_s, peer->free_s), end_s = from_s + task_s;
-    const double until_s = peer->absence == NULL ? INFINITY : peer->absence->since_s;
+    const double from_s = fmax(at_s, state->free_s), end_s = from_s + task_s;
+    const double until_s = state->absence == NULL ? INFINITY : state->absence->since_s;
     m->had_forward = !goes_forward;
     if (end_s > until_s) {
         get_stuck(s, m, host, from_s, until_s);
         return;
     }
-    peer->free_s = end_s;
+    state->free_s = end_s;
     work(s, host, task_s);
     s->times.makespan_s = fmax(s->times.makespan_s, end_s);
     const double turn_s = forward ? end_s : end_s - task_s + forward_s;
@@ -193,8 +193,8 @@ static void pass(swarm *s, passing *m, double at_s)
 
 /* --- who is away ------------------------------------------------------------------------------ */
 
-/** To the peer that does it instead: from the stage before, of what is to go backward also from the
- * one behind. */
+/** Sends it to the host that does it instead: from the stage before, of what is to go backward also
+ * from the one behind. */
 static void send_again(swarm *s, passing *m, double at_s)
 {
     const double *const message_s = s->seconds->message_s;
@@ -207,7 +207,7 @@ static void send_again(swarm *s, passing *m, double at_s)
     plan(s, m, at_s + seconds);
 }
 
-/** A gradient that a peer had added to its sum: the pass by itself. */
+/** Repeats a backward pass whose gradient a failed host had added to its sum. */
 static void do_again(swarm *s, passing *m, int64_t stage, double at_s)
 {
     passing *const again = dsgd_xcalloc(1, sizeof *again);
@@ -223,7 +223,7 @@ static void do_again(swarm *s, passing *m, int64_t stage, double at_s)
     send_again(s, again, at_s);
 }
 
-/** Of a peer whose failure is known now, what of a micro-batch it had. */
+/** Repeats what a failed host had of a micro-batch, once its failure is detected. */
 static void lose(swarm *s, passing *m, const dsgd_absence *absence, double now_s)
 {
     const int64_t stage = s->stage_of[absence->host], job = job_of(s, m, stage);
@@ -248,7 +248,7 @@ static void lose(swarm *s, passing *m, const dsgd_absence *absence, double now_s
 static void lose_all(swarm *s, const dsgd_absence *absence, double now_s)
 {
     passing *const before = s->again;
-    s->peers[absence->host].is_known = true;
+    s->states[absence->host].is_known = true;
     for (int64_t m = 0; m < s->n_micro_batches; m++)
         lose(s, &s->passing[m], absence, now_s);
     for (passing *m = before; m != NULL; m = m->next)
@@ -266,22 +266,22 @@ static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
 /** With its state: it has been given as much as the other that has the least. */
 static void come_back(swarm *s, const dsgd_absence *absence)
 {
-    struct peer *const peer = &s->peers[absence->host];
+    struct host_state *const state = &s->states[absence->host];
     const int64_t stage = s->stage_of[absence->host];
     double least = INFINITY;
     for (int64_t i = s->begin[stage]; i < s->begin[stage + 1]; i++)
-        if (!s->peers[s->host[i]].is_known)
-            least = fmin(least, s->peers[s->host[i]].given);
+        if (!s->states[s->host[i]].is_known)
+            least = fmin(least, s->states[s->host[i]].given);
     if (least < INFINITY)
-        peer->given = fmax(peer->given, least);
-    peer->is_known = false;
-    peer->free_s = fmax(peer->free_s, absence->end_s);
-    peer->absence = next_absence(s, absence + 1 - s->seconds->away, absence->host);
+        state->given = fmax(state->given, least);
+    state->is_known = false;
+    state->free_s = fmax(state->free_s, absence->end_s);
+    state->absence = next_absence(s, absence + 1 - s->seconds->away, absence->host);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-static void open_stages(swarm *s, int64_t n_peers)
+static void open_stages(swarm *s, int64_t n_stage_hosts)
 {
     s->begin = dsgd_xcalloc((size_t)(s->n_stages + 1 + s->n_hosts), sizeof *s->begin);
     s->host = s->begin + s->n_stages + 1;
@@ -289,7 +289,7 @@ static void open_stages(swarm *s, int64_t n_peers)
     for (int64_t d = 0, n = 0; d < s->n_stages; d++) {
         for (int64_t host = 0; host < s->n_hosts; host++) {
             const int32_t *const of = s->seconds->stage_of;
-            if ((of == NULL ? host / n_peers : of[host]) != d)
+            if ((of == NULL ? host / n_stage_hosts : of[host]) != d)
                 continue;
             s->stage_of[host] = (int32_t)d;
             s->host[n++] = host;
@@ -302,7 +302,7 @@ static void plan_absences(swarm *s, passing *events)
 {
     const dsgd_pipeline_seconds *const seconds = s->seconds;
     for (int64_t host = 0; host < s->n_hosts && seconds->n_away > 0; host++)
-        s->peers[host].absence = next_absence(s, 0, host);
+        s->states[host].absence = next_absence(s, 0, host);
     for (int64_t i = 0; i < seconds->n_away; i++) {
         const dsgd_absence *const a = &seconds->away[i];
         events[2 * i] = (passing){.absence = a, .measures = -1};
@@ -317,27 +317,27 @@ static swarm open_swarm(const dsgd_pipeline *pipeline, const dsgd_pipeline_secon
 {
     const dsgd_pipeline_shape *const shape = &pipeline->shape;
     const size_t stages = (size_t)shape->n_stages, n = (size_t)shape->n_micro_batches,
-                 hosts = stages * (size_t)shape->n_peers, jobs = (size_t)shape->n_jobs;
+                 hosts = stages * (size_t)shape->n_stage_hosts, jobs = (size_t)shape->n_jobs;
     swarm s = {.seconds = seconds,
                .n_stages = shape->n_stages,
                .n_hosts = (int64_t)hosts,
                .n_micro_batches = shape->n_micro_batches,
                .n_jobs = shape->n_jobs};
-    open_stages(&s, shape->n_peers);
+    open_stages(&s, shape->n_stage_hosts);
     s.passing = dsgd_xcalloc(n + 2 * (size_t)seconds->n_away, sizeof *s.passing);
-    s.peers = dsgd_xcalloc(hosts, sizeof *s.peers);
+    s.states = dsgd_xcalloc(hosts, sizeof *s.states);
     s.to_do = dsgd_xcalloc(stages * jobs, sizeof *s.to_do);
     s.own = dsgd_xcalloc(stages * jobs, sizeof *s.own);
     for (size_t i = 0; i < hosts && seconds->begin_s != NULL; i++)
-        s.peers[i].free_s = seconds->begin_s[i];
+        s.states[i].free_s = seconds->begin_s[i];
     for (size_t i = 0; i < stages * jobs; i++)
         s.to_do[i] = (int64_t)(n / jobs);
     plan_absences(&s, s.passing + n);
-    int32_t *const peer = dsgd_xcalloc(n * stages, sizeof *peer);
-    memset(peer, -1, n * stages * sizeof *peer);
+    int32_t *const via = dsgd_xcalloc(n * stages, sizeof *via);
+    memset(via, -1, n * stages * sizeof *via);
     for (size_t m = 0; m < n; m++) {
         s.passing[m] =
-            (passing){.micro_batch = (int64_t)m, .peer = peer + m * stages, .measures = -1};
+            (passing){.micro_batch = (int64_t)m, .via = via + m * stages, .measures = -1};
         plan(&s, &s.passing[m], 0);
     }
     return s;
@@ -350,9 +350,9 @@ static void close_swarm(swarm *s)
         s->again = again->next;
         free(again);
     }
-    free(s->passing[0].peer);
+    free(s->passing[0].via);
     free(s->passing);
-    free(s->peers);
+    free(s->states);
     free(s->begin);
     free(s->stage_of);
     free(s->to_do);

@@ -1,26 +1,28 @@
 /**
  * @file swarm.h
- * A pipeline that is wired anew for each micro-batch (SWARM: Ryabinin et al., "SWARM Parallelism",
- * ICML 2023): each of D stages has peers, who are of unequal speed, and a micro-batch takes one of
- * them forward, and the same one backward, which has its activations.
+ * A pipeline that chooses its path for each micro-batch (SWARM: Ryabinin et al., "SWARM
+ * Parallelism", ICML 2023). Each of D stages has K hosts of unequal speed, which the paper calls
+ * peers. One host of each stage takes a micro-batch forward, and takes it backward too, because it
+ * has the activations.
  *
- * Who that is, says interleaved weighted round robin as the micro-batch comes to the stage: the
- * peer that would be the first to be done with it, were it to do all that it has been given from
- * the step's begin on, forward and backward, at its speed, without a pause. A peer does what comes
- * to it in the order in which it comes, forward and backward alike.
+ * Interleaved weighted round robin chooses the host when the micro-batch arrives at the stage: the
+ * host that would finish it first, if it did everything that it was given since the start of the
+ * step at its own speed without a pause. A host takes its tasks in the order of their arrival,
+ * forward and backward alike.
  *
- * Speeds are known, or measured: seconds of a pass by those of a peer that is not slow, when its
- * result has come, in a moving average of weight 0.1 for the newest, without bias (the authors'
- * code: PerformanceEMA, alpha = 0.1; there it is of a request, and so has its queue in it, too). A
- * change is followed by a factor 0.9 for each pass, 1 / e in 9.5. Before its first pass a peer
- * counts as not slow.
+ * Speeds are known, or measured. A measurement is the time of a pass, divided by that of a host
+ * that is not slow, taken when its result arrives. Measurements enter an unbiased moving average
+ * with weight 0.1 (PerformanceEMA, alpha = 0.1, in the authors' code; there it is the time of a
+ * request, so it includes the queue). After a change of speed the error falls by a factor 0.9 per
+ * pass, to 1 / e in 9.5 passes. Before its first pass a host counts as not slow.
  *
- * Of a peer that fails the pass under way ends there, and what is sent to it until that is known
- * waits. Then all that it has done in this step and that is not summed up yet is done again by
- * others: forward from the activation that the stage before still has, backward with the forward
- * before it (as the authors' peers do always), whenever it comes; and backward passes that it had
- * added up already. Once all of a job's gradients of a stage are there, they are safe. So every
- * micro-batch counts once. Who comes back gets no more than others do from then on.
+ * When a host fails, its current pass is lost; what is sent to it before the failure is detected
+ * waits. Then other hosts repeat all that it has done in this step and that is not yet summed up:
+ * forward passes from the activation that the stage before still has; backward passes with the
+ * forward pass before them (as the authors' peers always do); and backward passes that it had
+ * already added up. Once all of a job's gradients of a stage are complete, they are safe. So every
+ * micro-batch counts once. A host that rejoins gets a normal share from then on; it does not catch
+ * up.
  */
 #pragma once
 
@@ -31,21 +33,22 @@
  * allocates, and takes O(N D (K + log N)), and O(N) for each absence.
  * @param end_s [2 D][N] of micro-batches, in all stages forward and then, from the last to the
  * first, backward.
- * @param gradient_s [D][J] when all peers of a stage have done all of a job's backward passes.
+ * @param gradient_s [D][J] when all hosts of a stage have done all of a job's backward passes.
  */
 dsgd_pipeline_times dsgd_swarm_run(const dsgd_pipeline *pipeline,
                                    const dsgd_pipeline_seconds *seconds, double *end_s,
                                    double *gradient_s, double *busy_s);
 
 /**
- * Which peer has to change its stage: the one by which the longest of all stages' times becomes the
- * shortest, time being work by the sum of speeds; the first of equals. It goes to the stage whose
- * time is the longest, and leaves one that has another peer and whose time stays below that. So one
- * of the longest times gets shorter and nothing longer than it: with what is constant peers come to
- * rest, and of equal speeds at the least possible longest time (README.md).
- * @param work [D] what a stage has to do, for a speed of 1 @param speed [n_hosts] 0: it is away,
- * and stays where it is
- * @return its index, after stage_of[] has been changed; -1: all stay.
+ * Moves one host to another stage, if that makes the longest time of all stages shorter. The time
+ * of a stage is its work divided by the sum of its hosts' speeds. The host goes to the stage with
+ * the longest time. It comes from a stage that keeps another host and whose time stays below the
+ * longest; of equal choices the first is taken. So one of the longest times gets shorter, and no
+ * time gets longer than it: with constant speeds the moves end, and with equal speeds they end at
+ * the least possible longest time (README.md).
+ * @param work [D] work of a stage, in seconds at a speed of 1
+ * @param speed [n_hosts] 0: the host is away, and stays where it is
+ * @return the index of the host, after stage_of[] has been changed; -1: no host moves
  */
 int64_t dsgd_swarm_migrate(int64_t n_stages, const double *work, int64_t n_hosts,
                            const double *speed, int32_t *stage_of);

@@ -1,11 +1,11 @@
 /**
- * @file inside.c
+ * @file inner_messages.c
  * Messages between the hosts of one worker, by closed forms of the platform: the hosts of a stage
  * send at once, and nobody else. A micro-batch's activations are divided among all hosts of a
  * stage, on both sides (sequence parallelism); sums and gathers are collectives of the run's
- * library, of all groups of a stage at once. Of peers each sends whole micro-batches to all of the
- * next stage, evenly, and they are taken to send to one each at once; a stage's gradient is summed
- * over them at the end of a job.
+ * library, of all groups of a stage at once. With swarm each host sends whole micro-batches to all
+ * of the next stage, evenly, and they are taken to send to one each at once; a stage's gradient is
+ * summed over them at the end of a job.
  */
 #include "sim/exchange/analytic.h"
 #include "sim/exchange/plan.h"
@@ -14,34 +14,34 @@
 #include "traces/closed_form.h"
 
 /** One worker. */
-typedef struct inside {
+typedef struct messages {
     dsgd_engine *engine;
     dsgd_worker *worker;
     dsgd_nodes *nodes; /* of NCCL's collectives */
     dsgd_ends *flows; /* [n_hosts] of a message or round, by places */
     int *chosen; /* [n_hosts] of a collective, hosts of the cluster */
-} inside;
+} messages;
 
 /** Of a worker's hosts: of a stage, a shard and a place in the tensor group. */
-static int host_of(const inside *in, int stage, int shard, int tensor)
+static int host_of(const messages *in, int stage, int shard, int tensor)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     return dsgd_cluster_host(in->worker->host,
                              (stage * g->n_shards + shard) * g->n_tensor + tensor);
 }
 
-static int place_of(const inside *in, int stage, int beside)
+static int place_of(const messages *in, int stage, int beside)
 {
     const int host = host_of(in, stage, 0, beside);
     return in->engine->accounts.carriers[host].place;
 }
 
 /** From each host of a stage to that of another, and back where @p both. */
-static double message_s(const inside *in, int from, int to, double bytes, bool both)
+static double message_s(const messages *in, int from, int to, double bytes, bool both)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
     const int n = in->engine->hybrid.replica->n_beside,
-              of_group = n / in->engine->hybrid.replica->n_peers;
+              of_group = n / in->engine->hybrid.replica->n_stage_hosts;
     size_t n_flows = 0;
     for (int i = 0; i < n * (both ? 2 : 1); i++, n_flows++) {
         in->flows[n_flows].from = place_of(in, i < n ? from : to, i % n);
@@ -62,13 +62,13 @@ typedef struct collective {
     double bytes;
 } collective;
 
-static int member_of(const inside *in, const collective *c, int group, int index)
+static int member_of(const messages *in, const collective *c, int group, int index)
 {
     return c->of_tensor ? host_of(in, c->stage, group, index) : host_of(in, c->stage, index, group);
 }
 
 /** Chooses the members of a group. Returns their number. */
-static int choose_group(const inside *in, const collective *c, int group)
+static int choose_group(const messages *in, const collective *c, int group)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     const int n = c->of_tensor ? g->n_tensor : g->n_shards;
@@ -78,7 +78,7 @@ static int choose_group(const inside *in, const collective *c, int group)
 }
 
 /** Over NICs that the stage's groups share, so many streams at once on each. */
-static double streams_per_nic(const inside *in, const collective *c, const dsgd_nccl_shape *group)
+static double streams_per_nic(const messages *in, const collective *c, const dsgd_nccl_shape *group)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     const int n_groups = c->of_tensor ? g->n_shards : g->n_tensor;
@@ -88,7 +88,7 @@ static double streams_per_nic(const inside *in, const collective *c, const dsgd_
     return fmax(1, (double)n_groups * group->n_nodes * group->nics / (all.n_nodes * all.nics));
 }
 
-static double nccl_s(const inside *in, const collective *c)
+static double nccl_s(const messages *in, const collective *c)
 {
     const int n = choose_group(in, c, 0);
     dsgd_nccl_shape shape = dsgd_nodes_shape(in->nodes, in->chosen, n);
@@ -100,7 +100,7 @@ static double nccl_s(const inside *in, const collective *c)
     return dsgd_nccl_s(&cost, c->bytes);
 }
 
-static double collective_s(const inside *in, collective c)
+static double collective_s(const messages *in, collective c)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     const int n = c.of_tensor ? g->n_tensor : g->n_shards;
@@ -132,8 +132,8 @@ static double collective_s(const inside *in, collective c)
     return seconds;
 }
 
-/** From the next of a stage's peers to its first, all of its state. */
-static double copy_s(const inside *in, int d)
+/** Sends all of a stage's state from its second host to its first. */
+static double copy_s(const messages *in, int d)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
     const double bytes = dsgd_stage_hosts_state_bytes(in->engine, d);
@@ -142,7 +142,7 @@ static double copy_s(const inside *in, int d)
            dsgd_platform_message_s(platform, bytes);
 }
 
-static void cost_stage(const inside *in, int d)
+static void cost_stage(const messages *in, int d)
 {
     const dsgd_engine *const engine = in->engine;
     const dsgd_replica *const g = engine->hybrid.replica;
@@ -156,7 +156,7 @@ static void cost_stage(const inside *in, int d)
     costs->message_s[d] = next == d ? 0 : message_s(in, d, next, micro_batch_bytes, false);
     costs->sum_s[d] =
         collective_s(in, (collective){d, true, DSGD_ALLREDUCE, micro_batch_bytes / g->n_shards});
-    if (g->n_peers > 1) {
+    if (g->n_stage_hosts > 1) {
         costs->merge_s[d] = collective_s(in, (collective){d, false, DSGD_ALLREDUCE, job_bytes});
         costs->copy_s[d] = copy_s(in, d);
         return;
@@ -172,7 +172,7 @@ static void cost_stage(const inside *in, int d)
 /* --- what passes in a step -------------------------------------------------------------------- */
 
 /** Of worker's host to another of its hosts; nothing if that is the same. */
-static void add_stream(const inside *in, int from, int to, double bytes)
+static void add_stream(const messages *in, int from, int to, double bytes)
 {
     const dsgd_engine *const engine = in->engine;
     dsgd_replica_state *const m = in->worker->replica;
@@ -187,7 +187,7 @@ static void add_stream(const inside *in, int from, int to, double bytes)
 }
 
 /** To the next of the chosen hosts on the node of the i-th. */
-static void add_within(const inside *in, int n, int i, double bytes)
+static void add_within(const messages *in, int n, int i, double bytes)
 {
     const dsgd_carrier *const carriers = in->engine->accounts.carriers;
     const int here = in->chosen[i];
@@ -204,7 +204,7 @@ static void add_within(const inside *in, int n, int i, double bytes)
  * node has NICs: each has a part of the bytes, enters and leaves every node by another NIC, and
  * goes through all its GPUs meanwhile.
  */
-static void add_ring(const inside *in, const collective *c, int group)
+static void add_ring(const messages *in, const collective *c, int group)
 {
     const int n = choose_group(in, c, group);
     dsgd_nccl_shape shape = {.n_nodes = 1};
@@ -221,15 +221,15 @@ static void add_ring(const inside *in, const collective *c, int group)
     }
 }
 
-/** For sums and gathers of a stage; of peers for the one sum. */
-static void add_rings(const inside *in, int d)
+/** For sums and gathers of a stage; with swarm for the one sum. */
+static void add_rings(const messages *in, int d)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     const double n = g->n_tensor, s = g->n_shards;
     const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
     const dsgd_pipeline_shape *const shape = &g->pipeline->shape;
     const int64_t passes = 3 * shape->n_micro_batches / shape->n_jobs; /* of each layer */
-    const double gathers = (g->n_peers > 1 ? 2 : (double)passes) * (s - 1) / s *
+    const double gathers = (g->n_stage_hosts > 1 ? 2 : (double)passes) * (s - 1) / s *
                            in->engine->layout.bytes * g->share[d] / n;
     for (int k = 0; k < g->n_shards; k++)
         add_ring(in, &(collective){.stage = d, .of_tensor = true, .bytes = sums}, k);
@@ -238,7 +238,7 @@ static void add_rings(const inside *in, int d)
 }
 
 /** Micro-batches forward and their gradients backward, and what is merged. */
-static void add_streams(const inside *in, int d, int shard, int tensor)
+static void add_streams(const messages *in, int d, int shard, int tensor)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     const double all = g->inner->activation_bytes;
@@ -247,9 +247,9 @@ static void add_streams(const inside *in, int d, int shard, int tensor)
     /* Parts that are followed by one on the next host. */
     const size_t borders =
         (g->n_parts_each + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
-    for (int p = 0; p < g->n_peers; p++) { /* round about from its own place */
+    for (int p = 0; p < g->n_stage_hosts; p++) { /* round about from its own place */
         const int next = host_of(in, (d + 1) % g->n_stages, (shard + p) % g->n_shards, tensor);
-        const double bytes = all / g->n_beside / g->n_peers * (double)borders;
+        const double bytes = all / g->n_beside / g->n_stage_hosts * (double)borders;
         add_stream(in, here, next, bytes);
         add_stream(in, next, here, bytes);
     }
@@ -265,9 +265,9 @@ void dsgd_inside_cost(dsgd_engine *engine)
     if (g == NULL)
         return;
     const size_t n = 2 * (size_t)g->n_hosts;
-    inside in = {.engine = engine,
-                 .flows = dsgd_run_alloc(engine, n * sizeof *in.flows),
-                 .chosen = dsgd_run_alloc(engine, n * sizeof *in.chosen)};
+    messages in = {.engine = engine,
+                   .flows = dsgd_run_alloc(engine, n * sizeof *in.flows),
+                   .chosen = dsgd_run_alloc(engine, n * sizeof *in.chosen)};
     if (platform->library != DSGD_LIBRARY_MPI)
         in.nodes = dsgd_nodes_new(platform, dsgd_cluster_places(), dsgd_n_hosts(engine));
     for (int w = 0; w < engine->n_workers; w++) {
