@@ -98,20 +98,26 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
 {
     int ends[2];
     if (pipe(ends) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s", died);
+        return dsgd_fail(error, DSGD_EIO, "there is no pipe for another process: %m");
     const size_t length = sizeof(head) + bytes;
     char *const message = dsgd_keep(length, 1);
     head *const first = (head *)message;
     const pid_t process = dsgd_fork();
+    if (process < 0) {
+        dsgd_fail(error, DSGD_EIO, "another process cannot be started: %m");
+        close(ends[0]);
+        close(ends[1]);
+        return DSGD_EIO;
+    }
     if (process == 0) {
         first->status = work(argument, report, &first->error);
         memcpy(message + sizeof(head), report, bytes);
         _exit(write(ends[1], message, length) == (ssize_t)length ? 0 : 1);
     }
     close(ends[1]);
-    const bool received = process > 0 && read(ends[0], message, length) == (ssize_t)length;
+    const bool received = read(ends[0], message, length) == (ssize_t)length;
     close(ends[0]);
-    const int state = process > 0 ? dsgd_child_end(process) : 0;
+    const int state = dsgd_child_end(process);
     if (!received && WIFSIGNALED(state))
         return dsgd_fail(error, DSGD_EIO, "%s (%s)", died, strsignal(WTERMSIG(state)));
     if (!received)

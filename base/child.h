@@ -38,9 +38,9 @@ void *dsgd_shared_memory(size_t n, size_t size);
 
 /**
  * Calls work(argument, report, error) in a child process and returns its status. Copies back its
- * error and the @p bytes at @p report (at most 60 KiB, the capacity of a pipe). DSGD_EIO with the
- * sentence @p died (and the signal), and @p report unchanged, if the process could not be created
- * or died.
+ * error and the @p bytes at @p report (at most 60 KiB, the capacity of a pipe). DSGD_EIO and @p
+ * report unchanged if the process died, with the sentence @p died and the signal, or if it could
+ * not be started.
  */
 dsgd_status dsgd_in_child(dsgd_status (*work)(const void *argument, void *report,
                                               dsgd_error *error),
