@@ -93,7 +93,7 @@ static bool is_shown(const dsgd_pool_config *p, size_t i)
 
 static const char of_figures[] =
     "what the computation of a worker on average, or the busiest link, takes by itself: no run is "
-    "shorter; sums missed: of partial collectives, overwritten before the worker came";
+    "shorter";
 
 /** Why runs failed or diverged, and with --verbose the figures that runs.csv lacks. */
 static void print_notes(const dsgd_pool_config *p, bool verbose)
@@ -284,7 +284,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
         .experiment = &experiment,
         .folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL),
         .command = command,
-        .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
+        .jobs = a.jobs,
         .threads = a.threads,
         .limits = a.limits,
         .numerics = a.numerics,

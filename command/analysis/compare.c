@@ -13,6 +13,7 @@
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
+#include "command/runs/manifest.h"
 #include "command/runs/swept.h"
 
 typedef struct arguments {
@@ -399,7 +400,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
     DSGD_TRY(dsgd_comparison_open(a.folder.v[0], &a.framing, a.target, &c, error));
     DSGD_TRY(check_measures(&c, &a.measures, error));
     DSGD_TRY(write_csv(&c, a.folder.v[0], a.ratio, error));
-    a.manifest = dsgd_manifest_of(a.folder.v[0]);
+    a.manifest = dsgd_manifest_unfold(dsgd_manifest_read(a.folder.v[0]));
     print_table(&c, &a);
     if (c.frame.n_left_out > 0)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);

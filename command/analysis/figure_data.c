@@ -12,6 +12,7 @@
 #include "command/analysis/run_table.h"
 #include "command/analysis/verdict.h"
 #include "command/console/data_folder.h"
+#include "command/runs/manifest.h"
 #include "command/runs/swept.h"
 
 /**
@@ -408,7 +409,7 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
     data d = {.folder = folder};
     dsgd_whole_file file;
     DSGD_TRY(dsgd_figure_runs_open(folder, choice, &d.runs, error));
-    d.manifest = dsgd_manifest_of(folder);
+    d.manifest = dsgd_manifest_unfold(dsgd_manifest_read(folder));
     d.experiment = json_string_value(json_object_get(d.manifest, "experiment"));
     find_measures(&d, choice->target);
     DSGD_TRY(read_points(&d, choice->points, error));

@@ -4,8 +4,6 @@
  */
 #include "command/analysis/run_table.h"
 
-#include "base/json.h"
-
 /** 1 + the row of runs.csv by the number of a run, from 0 to *n - 1; 0: none. */
 static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
 {
@@ -47,13 +45,6 @@ dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const c
         t->n[row]++;
     }
     return error == NULL ? DSGD_OK : status;
-}
-
-const json_t *dsgd_manifest_of(const char *folder)
-{
-    json_t *const manifest = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
-    dsgd_runs_unfold(json_object_get(manifest, "runs"));
-    return manifest;
 }
 
 const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t row)

@@ -18,9 +18,6 @@ typedef struct dsgd_run_table {
 dsgd_status dsgd_run_table_open(dsgd_run_table *table, const dsgd_csv *runs, const char *folder,
                                 const char *name, dsgd_error *error);
 
-/** FOLDER/manifest.json, with all members of each run; NULL: there is none that is JSON. */
-const json_t *dsgd_manifest_of(const char *folder);
-
 /** The configuration in manifest.json (NULL: there is none) of the run in a row of runs.csv; NULL:
  * it has none. */
 const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t row);

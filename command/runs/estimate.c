@@ -15,8 +15,8 @@
 
 #include "base/child.h"
 #include "base/program.h"
-#include "command/runs/manifest.h"
 #include "command/runs/pool.h"
+#include "command/runs/provenance.h"
 
 enum {
     MOST_PERIOD = 1000, /* steps */

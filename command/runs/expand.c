@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "command/console/table.h"
-#include "command/runs/manifest.h"
+#include "command/runs/provenance.h"
 
 /** Runs that follow one another in the list. */
 typedef struct task {

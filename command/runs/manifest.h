@@ -1,34 +1,27 @@
 /**
  * @file manifest.h
- * DIR/manifest.json: experiment, versions and inputs that produced the results. Two folders whose
- * manifests say the same have the same results.
+ * DIR/manifest.json: experiment, versions and inputs that produced the results. Two folders with
+ * equal manifests have equal results. Each run of the list `runs` has what differs from the run
+ * before: a hundredth of 100,000 whole ones. Members are left out, and keys of members that are
+ * mappings, except of `algorithm`, which has other keys if the algorithm is another.
  */
 #pragma once
 
 #include <jansson.h>
 
-#include "command/console/arguments.h"
-#include "command/experiment/experiment.h"
+#include "base/status.h"
 
-typedef struct dsgd_results_config {
-    const char *folder; /* of the results */
-    const dsgd_experiment *experiment;
-    const char *command; /* the command line */
-    const dsgd_texts *plugins; /* files; NULL: none */
-    int numerics; /* dsgd_numerics; auto: on a GPU, where it can */
-    bool force; /* results of another experiment are forgotten */
-} dsgd_results_config;
+/** The members and keys of a run that are not those of the runs before it. */
+json_t *dsgd_runs_differ(const json_t *before, const json_t *run);
 
-/**
- * Of all runs. Beside the experiment it has what else decides results: the program with its
- * plug-ins, and files of data; EIO where one of them cannot be read.
- */
-dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **manifest,
-                              dsgd_error *error);
+/** Adds what differs in a run to what the runs before it had, {} at first. */
+void dsgd_runs_take(json_t *before, json_t *differs);
 
-/** Of a folder, its runs as dsgd_runs_differ() leaves them (base/json.h); NULL: it has none that is
- * JSON. */
+/** The manifest of a folder; NULL: the folder has none that is JSON. */
 json_t *dsgd_manifest_read(const char *folder);
+
+/** Gives each run of a manifest (NULL: there is none) all its members; returns the manifest. */
+json_t *dsgd_manifest_unfold(json_t *manifest);
 
 dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error);
 
@@ -37,42 +30,3 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
  * would be written; NULL: they are, or there are none.
  */
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new);
-
-/** Where results go: @p folder, or where there is none as the experiment is called. */
-char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
-                          bool is_sensitivity);
-
-/**
- * Makes and locks the folder, until the last process that was started since ends, and writes the
- * manifest. DSGD_EUSAGE: another process has the lock, which the sentence names; or the folder has
- * results, and not @p force, of another experiment, other contents of the files that it names,
- * other libraries, or another build of the program or its plug-ins.
- */
-dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
-                              dsgd_error *error);
-
-/** A text for all that decides a run but the program: two runs of an experiment never share one. */
-enum { DSGD_RUN_ID = 17 };
-void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID]);
-
-/**
- * A text that runs share which take about the same per step: they differ in seed, bounds, label,
- * stops and optimizer; if @p is_coarse, also in workload, imbalance, placement, and options of
- * algorithm and platform.
- */
-void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID]);
-
-/** What a command is to look at: an experiment file, or a folder of its results. */
-typedef struct dsgd_source {
-    const char *path; /* of a file, or of a folder */
-    const dsgd_texts *sets;
-    int numerics; /* dsgd_numerics */
-    int64_t run; /* the run that is wanted, counted from 1; 0: all */
-} dsgd_source;
-
-/**
- * Opens the experiment. Of a folder it is the file that its manifest names, whose wanted runs have
- * to be what the folder has (DSGD_EUSAGE); a run that there is not is the caller's to refuse.
- */
-dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
-                             dsgd_error *error);

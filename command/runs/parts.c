@@ -57,7 +57,6 @@ static bool find_sections(dsgd_part *p, size_t run, size_t n)
         sum += p->n_bytes[k];
         at = end;
     }
-    p->checksum = expected;
     return sum == n_body && crc32_z(0, (const unsigned char *)body, n_body) == expected &&
            strtoul(p->sections[DSGD_PART_RUNS], NULL, 10) == run;
 }

@@ -18,7 +18,6 @@ enum {
 
 typedef struct dsgd_part {
     char *text; /* NULL: there is no whole part */
-    unsigned long checksum; /* of all sections: crc32_z() */
     const char *sections[DSGD_PART_SECTIONS]; /* into the text */
     size_t n_bytes[DSGD_PART_SECTIONS];
 } dsgd_part;

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
 #include "command/experiment/experiment.h"
 #include "command/runs/progress.h"
 #include "command/runs/results.h"
@@ -25,7 +23,7 @@ typedef struct dsgd_pool_config {
     const char *folder; /* that results are to go to, for who opens them; NULL: any */
     dsgd_results *results; /* of dsgd_results_open() */
     const char *command; /* the command line, for the manifest */
-    int64_t jobs; /* processes at the same time */
+    int64_t jobs; /* processes at the same time; 0: one per core */
     int64_t threads; /* computing threads per process; 0: cores / jobs - 1 */
     const bool *selected; /* [n_runs]: runs that the command line names; NULL: all */
     const bool *chosen; /* [n_runs]: selected runs that a round asks for; NULL: all */
@@ -61,9 +59,6 @@ typedef struct dsgd_rounds {
  */
 dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
                           dsgd_pool_counts *done, dsgd_error *error);
-
-/** Cores of the machine, at least 1. */
-int64_t dsgd_cores(void);
 
 /** Where a run computes, if @p numerics (dsgd_numerics) is asked for. */
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu);

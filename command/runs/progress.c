@@ -58,20 +58,12 @@ bool dsgd_progress_is_due(const dsgd_progress_view *view)
 
 static void show_json(const dsgd_progress_view *view, const dsgd_progress_now *now, bool last)
 {
-    json_t *const running = json_array();
-    for (size_t k = 0; k < now->n_running; k++) {
-        const dsgd_running *const r = &now->running[k];
-        json_array_append_new(running,
-                              json_pack("{s: I, s: f, s: f, s: o?}", "run", (json_int_t)r->i + 1,
-                                        "share", r->share, "virtual_s", r->virtual_s, "left_s",
-                                        json_real(left_s(r->wall_s, r->share))));
-    }
     const double wall_s = dsgd_wall_s() - view->start_wall_s;
-    print_json(json_pack("{s: s, s: I, s: I, s: I, s: f, s: f, s: o?, s: o}", "event",
+    print_json(json_pack("{s: s, s: I, s: I, s: I, s: f, s: f, s: o?}", "event",
                          last ? "end" : "progress", "ended", (json_int_t)now->n_ended, "failed",
                          (json_int_t)now->n_failed, "runs", (json_int_t)now->n_runs, "share",
                          now->share, "wall_s", wall_s, "left_s",
-                         json_real(left_s(wall_s, now->share)), "running", running));
+                         json_real(left_s(wall_s, now->share))));
 }
 
 static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *now, bool last)

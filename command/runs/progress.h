@@ -24,7 +24,7 @@ typedef struct dsgd_running {
 } dsgd_running;
 
 typedef struct dsgd_progress_now {
-    size_t n_ended, n_failed, n_runs; /* of this call */
+    size_t n_ended, n_failed, n_runs; /* of this command */
     double share; /* of the work that is done */
     size_t n_running;
     const dsgd_running *running;

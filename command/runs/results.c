@@ -4,7 +4,10 @@
  */
 #include "command/runs/results.h"
 
+#include <fcntl.h>
 #include <gsl/gsl_statistics_double.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/csv.h"
 #include "base/file.h"
@@ -24,14 +27,6 @@ static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
     if (!isnan(r->link_s))
         fprintf(stream, ", links alone %.4g s", r->link_s);
     fputc(';', stream);
-    fprintf(stream, " staleness %.2f (at most %g), lag %.2f (%g), of gradients %.2f (%g);",
-            r->staleness_mean, r->staleness_max, r->lag_mean, r->lag_max,
-            r->gradient_staleness_mean, r->gradient_staleness_max);
-    if (!isnan(r->partial_active_mean))
-        fprintf(stream,
-                " %.1f fresh contributions per partial collective, %.6g sums missed, %.6g used "
-                "again;",
-                r->partial_active_mean, r->partial_skipped, r->partial_duplicates);
     double least = 0, most = 0;
     gsl_stats_minmax(&least, &most, r->worker_steps, 1, (size_t)workers);
     if (most > least + 1) /* workers go on by themselves; else only where in a step the run ended */
@@ -63,12 +58,72 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
     return dsgd_part_write(folder, i, text, n_bytes, error);
 }
 
-/* --- what is known of runs -------------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------- */
 
-struct dsgd_result_known {
-    dsgd_run_state state;
-    unsigned long checksum; /* of its part */
-};
+/** Who has the lock: what he wrote into its file, as " (...)"; "" where nobody said so. */
+static const char *holder_of(int descriptor)
+{
+    char text[256];
+    const ssize_t n = pread(descriptor, text, sizeof text - 1, 0);
+    text[n < 0 ? 0 : n] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return text[0] == '\0' ? "" : dsgd_xprintf(" (%s)", text);
+}
+
+/** Makes and flock()s the folder; children inherit the lock, and the last to exit releases it. */
+static dsgd_status lock(const char *folder, dsgd_error *error)
+{
+    DSGD_TRY(dsgd_make_folder(error, "%s", folder));
+    DSGD_TRY(dsgd_make_folder_within(folder, ".parts", error));
+    const char *const path = dsgd_xprintf("%s/.parts/lock", folder);
+    const int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", path);
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+        char host[128] = "";
+        gethostname(host, sizeof host - 1);
+        if (ftruncate(descriptor, 0) == 0) /* where that fails, the lock holds all the same */
+            dprintf(descriptor, "process %jd on %s\n", (int64_t)getpid(), host);
+        return DSGD_OK;
+    }
+    const dsgd_status status =
+        errno == EWOULDBLOCK
+            ? dsgd_refuse(error,
+                          "%s: another dsgd%s is writing its results here; wait for its end, or "
+                          "take another folder with -o",
+                          folder, holder_of(descriptor))
+            : dsgd_fail(error, DSGD_EIO,
+                        "%s: the folder cannot be locked: %m; take a folder with -o on a file "
+                        "system with locks, such as a local one",
+                        folder);
+    close(descriptor);
+    return status;
+}
+
+dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
+                              dsgd_error *error)
+{
+    DSGD_TRY(lock(folder, error));
+    json_t *const old = dsgd_manifest_read(folder);
+    const char *const are = dsgd_manifest_other(folder, old, manifest);
+    if (are != NULL && !force)
+        return dsgd_refuse(
+            error, "%s: the folder has %s; take another folder with -o, or --force to replace them",
+            folder, are);
+    for (size_t i = 0; are != NULL && i < n_runs; i++)
+        dsgd_part_remove(folder, i);
+    return dsgd_manifest_write(folder, manifest, error);
+}
+
+char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
+                          bool is_sensitivity)
+{
+    return folder != NULL ? dsgd_xstrdup(folder)
+                          : dsgd_xprintf("results/%s%s", experiment->name,
+                                         is_sensitivity ? "-sensitivity" : "");
+}
+
+/* --- what is known of runs -------------------------------------------------------------------- */
 
 struct dsgd_result_row {
     size_t i; /* the run; SIZE_MAX: none */
@@ -92,7 +147,7 @@ dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *co
                               .n_runs = n_runs,
                               .n_columns = n_columns,
                               .columns = columns,
-                              .known = dsgd_keep(n_runs + 1, sizeof *results->known),
+                              .state = dsgd_keep(n_runs + 1, sizeof *results->state),
                               .row = dsgd_keep(1, sizeof *results->row)};
     results->row->i = SIZE_MAX;
     dsgd_keep_for(end_row, results->row);
@@ -150,77 +205,68 @@ dsgd_run_state dsgd_part_state(const dsgd_part *part)
                                                                            : DSGD_RUN_HAS_ROW;
 }
 
-/** Reads a part, and keeps what there is of it. @p files: where its rows go, or NULL. */
-static dsgd_status read_part(dsgd_results *results, size_t i, const dsgd_whole_file *files,
+/** Reads a part, and keeps the state of its run. */
+static dsgd_status read_part(const dsgd_results *results, size_t i, dsgd_part *part,
                              dsgd_error *error)
 {
-    struct dsgd_result_known *const known = &results->known[i];
-    void *const mark = dsgd_mark();
-    dsgd_part part;
-    const dsgd_status status = dsgd_part_read(results->folder, i, &part, error);
-    for (int k = 0; k < DSGD_PART_TABLES && files != NULL && part.text != NULL; k++)
-        fwrite(part.sections[k], 1, part.n_bytes[k], files[k].stream);
-    if (part.text == NULL || known->state == DSGD_RUN_ABSENT || known->checksum != part.checksum) {
-        *known = (struct dsgd_result_known){dsgd_part_state(&part), part.checksum};
-        results->row->i = results->row->i == i ? SIZE_MAX : results->row->i;
-    }
-    dsgd_drop(mark);
+    const dsgd_status status = dsgd_part_read(results->folder, i, part, error);
+    results->state[i] = dsgd_part_state(part);
     return status;
 }
 
-dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error)
-{
-    results->is_joined = false; /* there is something to read */
-    return read_part(results, i, NULL, error);
-}
-
-void dsgd_results_forget(dsgd_results *results, size_t i)
-{
-    results->is_joined = results->is_joined && results->known[i].state == DSGD_RUN_ABSENT;
-    dsgd_part_remove(results->folder, i);
-    results->known[i] = (struct dsgd_result_known){DSGD_RUN_ABSENT, 0};
-}
-
-dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i)
-{
-    return results->known[i].state;
-}
-
-/** Reads the row of a run, and its note; a part that has gone since has neither. */
-static void read_row(const dsgd_results *results, size_t i)
+/** Reads the row of a run, and its note; a part that has gone has neither. */
+static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *error)
 {
     struct dsgd_result_row *const row = results->row;
     void *const mark = dsgd_mark();
     dsgd_part part;
     dsgd_csv cells = {.n_columns = 0};
-    char *note = NULL;
-    dsgd_part_read(results->folder, i, &part, NULL);
+    char *note = NULL, *text = NULL;
+    size_t n = 0;
+    const dsgd_status status = read_part(results, i, &part, error);
     if (part.text != NULL) {
         cells = row_of(&part);
         note = section(&part, DSGD_PART_NOTE);
     }
     const char *const why = note == NULL ? "" : strsep(&note, "\n");
     const char *const figures = note == NULL ? "" : strsep(&note, "\n");
-    char *text = NULL;
-    size_t n = 0;
     FILE *const stream = dsgd_text_open(&text, &n);
     fprintf(stream, "%s%c%s%c", why, '\0', figures, '\0');
     for (size_t k = 0; k < cells.n_columns; k++)
         fprintf(stream, "%s%c", cells.fields[k], '\0');
     dsgd_text_close(stream, &text);
     row->texts = memcpy(dsgd_xrealloc(row->texts, n, 1), text, n);
-    dsgd_drop(mark);
     row->i = i;
     row->n_fields = cells.n_columns;
+    dsgd_drop(mark);
+    return status;
+}
+
+dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error)
+{
+    results->is_joined = false; /* there may be something new */
+    return read_row(results, i, error);
+}
+
+void dsgd_results_forget(dsgd_results *results, size_t i)
+{
+    results->is_joined = results->is_joined && results->state[i] == DSGD_RUN_ABSENT;
+    dsgd_part_remove(results->folder, i);
+    results->state[i] = DSGD_RUN_ABSENT;
+}
+
+dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i)
+{
+    return results->state[i];
 }
 
 /** Text @p k of the row of a run; NULL without a row, "" behind its last. */
 static const char *text_of(const dsgd_results *results, size_t i, size_t k)
 {
-    if (results->known[i].state == DSGD_RUN_ABSENT)
+    if (results->state[i] == DSGD_RUN_ABSENT)
         return NULL;
     if (results->row->i != i)
-        read_row(results, i);
+        read_row(results, i, NULL);
     if (k >= 2 + results->row->n_fields)
         return "";
     const char *text = results->row->texts;
@@ -244,7 +290,7 @@ double dsgd_results_value(const dsgd_results *results, size_t i, const char *col
 double dsgd_results_throughput(const dsgd_results *results, size_t i)
 {
     const double throughput = dsgd_results_value(results, i, "throughput_samples_per_s");
-    return results->known[i].state == DSGD_RUN_DONE && throughput > 0 ? throughput : NAN;
+    return results->state[i] == DSGD_RUN_DONE && throughput > 0 ? throughput : NAN;
 }
 
 const char *dsgd_results_why(const dsgd_results *results, size_t i)
@@ -260,24 +306,6 @@ const char *dsgd_results_figures(const dsgd_results *results, size_t i)
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
-
-/** Into the manifest, which is made before the runs: by what each run's messages were timed. */
-static dsgd_status note_timed_by(const dsgd_results *results, dsgd_error *error)
-{
-    void *const mark = dsgd_mark();
-    json_t *const manifest = dsgd_manifest_read(results->folder), *const words = json_array();
-    if (manifest == NULL)
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s/manifest.json: it cannot be read any more; has "
-                         "another program changed the folder?",
-                         results->folder);
-    for (size_t i = 0; i < results->n_runs; i++)
-        json_array_append_new(words, dsgd_json_text(dsgd_results_field(results, i, "timed_by")));
-    json_object_set_new(manifest, "timed_by", words);
-    const dsgd_status status = dsgd_manifest_write(results->folder, manifest, error);
-    dsgd_drop(mark);
-    return status;
-}
 
 dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
 {
@@ -295,9 +323,14 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
     size_t n_before = 0;
     results->n_rows = 0;
     for (size_t i = 0; i < results->n_runs && status == DSGD_OK; i++) {
-        n_before += results->known[i].state != DSGD_RUN_ABSENT;
-        status = read_part(results, i, files, error);
-        results->n_rows += results->known[i].state != DSGD_RUN_ABSENT;
+        void *const mark = dsgd_mark();
+        dsgd_part part;
+        n_before += results->state[i] != DSGD_RUN_ABSENT;
+        status = read_part(results, i, &part, error);
+        for (int k = 0; k < DSGD_PART_TABLES && part.text != NULL; k++)
+            fwrite(part.sections[k], 1, part.n_bytes[k], files[k].stream);
+        results->n_rows += part.text != NULL;
+        dsgd_drop(mark);
     }
     for (size_t k = 0; k < n_open; k++)
         if (status != DSGD_OK)
@@ -310,6 +343,5 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
                          "%s: %zu runs have results, but %zu are in runs.csv; has another program "
                          "changed the folder?",
                          results->folder, n_before, results->n_rows);
-    return status == DSGD_OK && results->n_rows == results->n_runs ? note_timed_by(results, error)
-                                                                   : status;
+    return status;
 }

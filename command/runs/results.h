@@ -14,6 +14,7 @@
 #include "command/runs/columns.h"
 #include "command/runs/manifest.h"
 #include "command/runs/parts.h"
+#include "command/runs/provenance.h"
 #include "sim/result.h"
 
 /** What a folder has of a run. */
@@ -29,17 +30,30 @@ typedef struct dsgd_results {
     size_t n_runs, n_columns, n_rows; /* n_rows: in the files */
     const char *const *columns; /* [n_columns] swept */
     bool is_joined; /* the files have what the parts have, as far as this process knows */
-    struct dsgd_result_known *known; /* [n_runs] */
-    struct dsgd_result_row *row; /* of the run that was asked for last */
+    dsgd_run_state *state; /* [n_runs] */
+    struct dsgd_result_row *row; /* of the run that was read last */
 } dsgd_results;
 
 /** Of a folder that nothing is known of yet. @p columns live as long. */
 dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *const *columns,
                                size_t n_columns);
 
+/** Where results go: @p folder; if it is NULL, the folder with the experiment's name. */
+char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
+                          bool is_sensitivity);
+
 /**
- * Makes, locks and takes the folder of an experiment (dsgd_results_take()), and forgets nothing
- * that can be taken up. *results is NULL after an error.
+ * Makes and locks the folder, until the last process that was started since ends, and writes the
+ * manifest. DSGD_EUSAGE: another process has the lock, which the sentence names; or the folder has
+ * results, and not @p force, of another experiment, other contents of the files that it names,
+ * other libraries, or another build of the program or its plug-ins.
+ */
+dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t n_runs, bool force,
+                              dsgd_error *error);
+
+/**
+ * Takes the folder of an experiment (dsgd_results_take()), and forgets nothing that can be taken
+ * up. *results is NULL after an error.
  */
 dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **results,
                               dsgd_error *error);

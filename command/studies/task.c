@@ -344,7 +344,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     DSGD_TRY(check_changes(&experiment, &t, error));
     t.runs = (dsgd_pool_config){.experiment = &experiment,
                                 .command = "dsgd task",
-                                .jobs = a.jobs > 0 ? a.jobs : dsgd_cores(),
+                                .jobs = a.jobs,
                                 .threads = a.threads,
                                 .limits = a.limits,
                                 .numerics = a.numerics,

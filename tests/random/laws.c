@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/option.h"
 #include "base/status.h"
+#include "command/runs/manifest.h"
 #include "tests/random/trial.h"
 
 /** SimGrid takes times as the same that are closer: messages and steps one after another add up to
@@ -377,9 +378,7 @@ static char *half_is_half(const trial *t)
 
 static char *read_results(trial *t)
 {
-    char *const manifest = dsgd_xprintf("%s/a/manifest.json", t->folder);
-    t->manifest = json_load_file(manifest, 0, NULL);
-    dsgd_runs_unfold(json_object_get(t->manifest, "runs"));
+    t->manifest = dsgd_manifest_unfold(dsgd_manifest_read(dsgd_xprintf("%s/a", t->folder)));
     dsgd_error error = {""};
     if (t->manifest == NULL ||
         dsgd_csv_read(&t->runs, &error, "%s/a/runs.csv", t->folder) != DSGD_OK ||

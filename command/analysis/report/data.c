@@ -3,6 +3,7 @@
  * What the sections of a report read, and how texts stand in them.
  */
 #include "command/analysis/report/data.h"
+#include "command/runs/manifest.h"
 
 dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *p)
 {
@@ -19,7 +20,7 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
         return dsgd_fail(error, DSGD_EIO, "%s/runs.csv: there is no run in it", folder);
     DSGD_TRY(dsgd_csv_need(&report->runs, "run", &column, error));
     DSGD_TRY(dsgd_csv_need(&report->runs, "workers", &column, error));
-    report->manifest = dsgd_manifest_of(folder);
+    report->manifest = dsgd_manifest_unfold(dsgd_manifest_read(folder));
     if (report->manifest == NULL)
         return dsgd_fail(error, DSGD_EIO,
                          "%s/manifest.json is missing or no JSON: it says what the runs are. `dsgd "

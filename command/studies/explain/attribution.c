@@ -447,7 +447,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
                      .experiment = &experiment,
                      .config = {.experiment = &experiment,
                                 .command = "dsgd explain",
-                                .jobs = options->jobs > 0 ? options->jobs : dsgd_cores(),
+                                .jobs = options->jobs,
                                 .numerics = numerics,
                                 .limits = options->limits,
                                 .simulate = simulate,

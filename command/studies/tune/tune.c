@@ -172,7 +172,7 @@ static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error
         .experiment = &t->grid,
         .folder = a->folder != NULL ? a->folder : dsgd_xprintf("results/%s-tune", t->plain->name),
         .command = t->command,
-        .jobs = a->jobs > 0 ? a->jobs : dsgd_cores(),
+        .jobs = a->jobs,
         .threads = a->threads,
         .limits = a->limits,
         .anew = a->force,

@@ -1,0 +1,306 @@
+/**
+ * @file provenance.c
+ * Manifests of experiments, and back.
+ */
+#include "command/runs/provenance.h"
+
+#include <gnu/libc-version.h>
+#include <gsl/gsl_version.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "command/experiment/config.h"
+#include "command/runs/manifest.h"
+
+/* --- the manifest of an experiment ------------------------------------------------------------ */
+
+/** Whether an option, and those large ones alone, has the bytes that it has in the run before. */
+static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
+                         const dsgd_planned_run *before)
+{
+    if (o == &dsgd_experiment_options[DSGD_AXIS_PLATFORM])
+        return memcmp(&run->platform, &before->platform, sizeof run->platform) == 0;
+    return o == &dsgd_experiment_options[DSGD_AXIS_WORKLOAD] &&
+           memcmp(&run->workload, &before->workload, sizeof run->workload) == 0;
+}
+
+/** @p before: a run of which large members are left out where they are the same; NULL: none. */
+static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *before)
+{
+    static const char *const members[] = {"algorithm", "label",    "workers",   "seed",
+                                          "platform",  "workload", "inherent",  "imbalance",
+                                          "until",     "learn",    "placement", "network",
+                                          "exchange",  "failures", NULL};
+    json_t *const all = json_object(), *const json = json_object();
+    for (const dsgd_option *o = dsgd_experiment_options; o->name != NULL; o++)
+        if (before == NULL || !is_as_before(o, run, before))
+            json_object_update_new(
+                all, dsgd_json_options((const dsgd_option[]){*o, DSGD_OPTION_END}, run));
+    json_object_set(all, "algorithm", json_object_get(all, "algorithms"));
+    json_object_set_new(all, "label", dsgd_json_text(run->label));
+    if (run->config.learning == NULL)
+        json_object_set_new(all, "learn", json_null());
+    for (size_t k = 0; members[k] != NULL; k++)
+        json_object_set(json, members[k], json_object_get(all, members[k]));
+    return json;
+}
+
+/**
+ * The name of a file from the folder of the experiment, as it names it itself: the same from any
+ * working directory.
+ */
+static const char *name_from(const dsgd_experiment *experiment, const char *file)
+{
+    const char *const slash = strrchr(experiment->path, '/');
+    const size_t n = slash == NULL ? 0 : (size_t)(slash + 1 - experiment->path);
+    return strncmp(file, experiment->path, n) == 0 ? file + n : file;
+}
+
+/** Gives all files of data such names, if there are any. */
+static void name_files(json_t *json, const dsgd_experiment *experiment)
+{
+    const char *const *const files = dsgd_config_data_files(experiment->config);
+    const char *const text = json_string_value(json);
+    if (*files == NULL)
+        return;
+    if (text != NULL && dsgd_find_word(files, text) >= 0)
+        json_string_set(json, name_from(experiment, text));
+    for (size_t i = 0; i < json_array_size(json); i++)
+        name_files(json_array_get(json, i), experiment);
+    for (void *at = json_object_iter(json); at != NULL; at = json_object_iter_next(json, at))
+        name_files(json_object_iter_value(at), experiment);
+}
+
+/** The simulators of the networks of all runs. */
+static char *networks_of(const dsgd_experiment *experiment)
+{
+    char *text = dsgd_xstrdup("");
+    for (int kind = 0; dsgd_network_names[kind] != NULL; kind++)
+        for (size_t i = 0; i < experiment->n_runs; i++) {
+            if (experiment->runs[i].config.network != kind)
+                continue;
+            dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ",
+                        dsgd_simulators[kind]->version());
+            break;
+        }
+    return text;
+}
+
+/** As it stands in a file: so numbers are compared. */
+static json_t *as_read(const json_t *json)
+{
+    return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
+}
+
+/** The runs first, first + 1, ..., end - 1 as they stand in a file. */
+static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, size_t end)
+{
+    json_t *const runs = json_array(), *const before = json_object();
+    for (size_t i = first; i < end; i++) {
+        void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
+        const dsgd_planned_run *const run = &experiment->runs[i];
+        json_t *const now = run_json(run, i == first ? NULL : run - 1);
+        name_files(now, experiment);
+        const json_t *const read = as_read(now);
+        char *const text = strdup(json_dumps(dsgd_runs_differ(before, read), JSON_COMPACT));
+        DSGD_ASSERT(text != NULL, "out of memory");
+        dsgd_drop(mark);
+        json_t *const differs = json_loads(text, 0, NULL);
+        free(text);
+        dsgd_runs_take(before, differs);
+        json_array_append_new(runs, differs);
+    }
+    return runs;
+}
+
+static json_t *manifest(const dsgd_experiment *experiment, const char *command)
+{
+    json_t *const runs = runs_as_read(experiment, 0, experiment->n_runs);
+    return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
+                     DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
+                     dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
+                     "libraries", "network", networks_of(experiment), "cpu_level",
+                     dsgd_device_cpu_level(), "gsl", gsl_version, "jansson", JANSSON_VERSION,
+                     "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
+}
+
+/**
+ * Where there are values, and not only times: runs with and without them, and of a CPU and of a
+ * GPU, do not go into one table.
+ */
+static const char *computed_on(const dsgd_experiment *experiment, int numerics)
+{
+    const char *where = "off";
+    for (size_t i = 0; i < experiment->n_runs && numerics != DSGD_NUMERICS_OFF; i++) {
+        const dsgd_learning *const learning = experiment->runs[i].config.learning;
+        if (learning == NULL)
+            continue;
+        if (numerics != DSGD_NUMERICS_CPU && learning->precision == DSGD_PRECISION_FLOAT)
+            return "cuda";
+        where = "cpu";
+    }
+    return where;
+}
+
+/**
+ * An id of what is in @p json: FNV-1a, of 64 bits. Among 100,000 runs two have the same with a
+ * probability of 3e-10.
+ */
+static void take_id(const json_t *json, char id[DSGD_RUN_ID])
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (const char *c = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS); *c != '\0'; c++)
+        h = (h ^ (unsigned char)*c) * 0x100000001b3;
+    snprintf(id, DSGD_RUN_ID, "%016" PRIx64, h);
+}
+
+void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID])
+{
+    void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
+    take_id(run_json(run, NULL), id);
+    dsgd_drop(mark);
+}
+
+void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID])
+{
+    static const char *const always[] = {"seed", "until", "label", "failures", NULL};
+    static const char *const too[] = {"workload", "imbalance", "inherent", "placement", NULL};
+    void *const mark = dsgd_mark();
+    json_t *const json = run_json(run, NULL);
+    for (size_t k = 0; always[k] != NULL; k++)
+        json_object_del(json, always[k]);
+    json_object_del(json_object_get(json, "learn"), "optimizer");
+    for (size_t k = 0; is_coarse && too[k] != NULL; k++)
+        json_object_del(json, too[k]);
+    if (is_coarse) { /* by name alone */
+        json_object_set_new(json, "algorithm", json_string(run->algorithm.about->name));
+        json_object_set_new(json, "platform", dsgd_json_text(run->platform_name));
+    }
+    take_id(json, id);
+    dsgd_drop(mark);
+}
+
+/** Whether run @p i of a manifest is run @p i of the experiment. */
+static bool has_run(const json_t *manifest, const dsgd_experiment *experiment, size_t i)
+{
+    void *const mark = dsgd_mark();
+    const json_t *const then = json_array_get(json_object_get(manifest, "runs"), i);
+    const json_t *const now = runs_as_read(experiment, i, i + 1);
+    const bool has = json_equal(then, json_array_get(now, 0)) == 1;
+    dsgd_drop(mark);
+    return has;
+}
+
+/** Adds {name: checksum and length} of a regular file, and nothing of anything else. */
+static dsgd_status add_file(json_t *json, const char *path, const char *name, dsgd_error *error)
+{
+    struct stat facts;
+    char *text = NULL;
+    size_t n = 0;
+    if (stat(path, &facts) != 0)
+        return errno == ENOENT
+                   ? DSGD_OK
+                   : dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    if (!S_ISREG(facts.st_mode))
+        return DSGD_OK;
+    void *const mark = dsgd_mark();
+    DSGD_TRY(dsgd_file_read(path, &text, &n, error));
+    const unsigned long checksum = crc32_z(0, (const unsigned char *)text, n);
+    dsgd_drop(mark); /* data may be large */
+    json_t *const key = dsgd_json_text(name); /* which is UTF-8 */
+    json_object_set_new(json, json_string_value(key),
+                        json_string(dsgd_xprintf("%08lx %zu", checksum, n)));
+    return DSGD_OK;
+}
+
+dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole, dsgd_error *error)
+{
+    const dsgd_experiment *const experiment = config->experiment;
+    json_t *const json = manifest(experiment, config->command);
+    DSGD_ASSERT(json != NULL, "the manifest is no JSON");
+    json_object_set_new(json, "computed", json_string(computed_on(experiment, config->numerics)));
+    json_t *const program = json_object();
+    DSGD_TRY(add_file(program, "/proc/self/exe", "dsgd", error));
+    for (size_t i = 0; config->plugins != NULL && i < config->plugins->n; i++) {
+        const char *const path = config->plugins->v[i];
+        const char *const slash = strrchr(path, '/');
+        DSGD_TRY(add_file(program, path, slash == NULL ? path : slash + 1, error));
+    }
+    json_object_set_new(json, "program", program);
+    json_t *const files = json_object();
+    for (const char *const *f = dsgd_config_data_files(experiment->config); *f != NULL; f++)
+        DSGD_TRY(add_file(files, *f, name_from(experiment, *f), error));
+    json_object_set_new(json, "files", files);
+    json_t *const draws = json_object(); /* by algorithm: whether chance is in its times */
+    for (size_t i = 0; i < experiment->n_runs; i++)
+        json_object_set_new(draws, experiment->runs[i].algorithm.about->name,
+                            json_boolean(experiment->runs[i].config.algorithm->draws));
+    json_object_set_new(json, "draws", draws);
+    json_t *const kinds = json_object(); /* the same of imbalance */
+    for (const dsgd_entry *const *k = dsgd_imbalance_kinds; *k != NULL; k++)
+        json_object_set_new(kinds, (*k)->name,
+                            json_boolean(!((const dsgd_imbalance_kind *)*k)->is_fixed));
+    json_object_set_new(json, "imbalance_draws", kinds);
+    json_t *const swept = json_array();
+    for (size_t k = 0; k < experiment->n_columns; k++)
+        json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));
+    json_object_set_new(json, "swept", swept);
+    json_t *const runs = json_incref(json_object_get(json, "runs"));
+    json_object_set_new(json, "runs", json_null());
+    *whole = as_read(json);
+    json_object_set_new(*whole, "runs", runs);
+    return DSGD_OK;
+}
+
+/* --- the experiment of a folder --------------------------------------------------------------- */
+
+/**
+ * The experiment of a folder of results, as its manifest has it: from the working directory of
+ * then, which is most often this one or above the folder.
+ */
+static const char *find_file(const char *folder, const char *file)
+{
+    enum { MOST_LEVELS = 16 };
+    char *up = dsgd_xstrdup(folder);
+    for (int k = 0; k < MOST_LEVELS && file[0] != '/'; k++) {
+        const char *const path = k == 0 ? file : dsgd_xprintf("%s/%s", up, file);
+        if (dsgd_can_read("%s", path))
+            return path;
+        dsgd_append(&up, "/..");
+    }
+    return file;
+}
+
+dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
+                             dsgd_error *error)
+{
+    struct stat facts;
+    const bool is_folder = stat(source->path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    const json_t *const manifest =
+        is_folder ? dsgd_manifest_unfold(dsgd_manifest_read(source->path)) : NULL;
+    const char *const file = json_string_value(json_object_get(manifest, "file"));
+    if (is_folder && file == NULL)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: there is no manifest of an experiment in this folder", source->path);
+    const char *const path = is_folder ? find_file(source->path, file) : source->path;
+    if (is_folder && !dsgd_can_read("%s", path))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: %s, the experiment of this folder, is neither here nor above the "
+                         "folder; give the experiment instead of the folder",
+                         source->path, file);
+    DSGD_TRY(dsgd_experiment_open(path, source->sets->v, source->sets->n,
+                                  (dsgd_numerics)source->numerics, experiment, error));
+    for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
+        const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
+        if (wanted && !has_run(manifest, experiment, i))
+            return dsgd_refuse(error,
+                               "%s: run %zu of %s is another than the folder has, or another build "
+                               "of dsgd has written that; give the same --set as then, or an "
+                               "experiment instead of the folder",
+                               source->path, i + 1, experiment->path);
+    }
+    return DSGD_OK;
+}
