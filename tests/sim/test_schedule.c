@@ -72,7 +72,7 @@ static double closed_s(const dsgd_pipeline_shape *p, double f, double b, double 
     case DSGD_PIPELINE_1F1B:
         return (n + d - 1) * both;
     case DSGD_PIPELINE_SWARM:
-        return (n / fmax((double)p->n_peers, 1) + d - 1) * both;
+        return (n / fmax((double)p->n_stage_hosts, 1) + d - 1) * both;
     case DSGD_PIPELINE_INTERLEAVED:
         return (n + (d - 1) / v) * both;
     case DSGD_PIPELINE_GEMS:
@@ -341,7 +341,7 @@ static trial begin_swarm(int64_t stages, int64_t peers, int64_t micro_batches)
     return begin_of((dsgd_pipeline_shape){.kind = DSGD_PIPELINE_SWARM,
                                           .n_stages = stages,
                                           .n_micro_batches = micro_batches,
-                                          .n_peers = peers});
+                                          .n_stage_hosts = peers});
 }
 
 /* K pipelines of N / K micro-batches each, whoever takes which. */
