@@ -13,7 +13,6 @@
 
 struct dsgd_planned_run; /* command/experiment/experiment.h */
 struct dsgd_run_result; /* sim/result.h */
-struct dsgd_point; /* models/values/values.h */
 
 /** Which statuses of a run a column's value counts for. What `failed` or `timeout` left counts
  * nowhere. */
@@ -79,17 +78,6 @@ const char *dsgd_swept_cells(const char *const *texts, size_t n);
 
 /** The first line of a file. @p swept: names of the swept columns, each behind a comma. */
 void dsgd_results_header(FILE *stream, const dsgd_results_file *file, const char *swept);
-
-/** A line: the key, the cells of @p row by their offsets, the swept cells. */
-void dsgd_results_row(FILE *stream, const dsgd_results_file *file, const dsgd_run_key *key,
-                      const void *row);
-
-/** curves.csv, whose rows are dsgd_point. */
-extern const dsgd_results_file dsgd_curves_file;
-
-/** A row per point, up to the first after a divergence. */
-void dsgd_curve_print(FILE *stream, const dsgd_run_key *key, size_t n,
-                      const struct dsgd_point *points);
 
 /** Writes the rows of a run into dsgd_results_files[k]. */
 void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key,

@@ -90,8 +90,6 @@ void dsgd_prepare_left_out(const dsgd_experiment *experiment)
 
 /* --- splits, each once, however many runs have it --------------------------------------------- */
 
-enum { MOST_LINES = 10 };
-
 /** A pick in a few words: dirichlet alpha=0.1. */
 static const char *words_of(const dsgd_spec *pick)
 {
@@ -108,40 +106,26 @@ static const char *words_of(const dsgd_spec *pick)
     return words;
 }
 
-/** A split, as labels.csv tells it from others. */
-typedef struct named_split {
-    const dsgd_planned_run *run; /* the first that has it */
-    const char *words, *data;
-} named_split;
-
-/** All splits, each once: *n of them. */
-static named_split *distinct(const dsgd_experiment *experiment, size_t *n)
+/** Whether the samples of run @p i are split, as those of no run before it are. */
+static bool has_another(const dsgd_experiment *experiment, size_t i, json_t *seen)
 {
-    named_split *const splits = dsgd_keep(experiment->n_unchanged + 1, sizeof *splits);
-    json_t *const seen = json_object();
-    *n = 0;
-    for (size_t i = 0; i < experiment->n_unchanged; i++) {
-        if (!is_split(experiment, i))
-            continue;
-        void *const mark = dsgd_mark();
-        const dsgd_planned_run *const run = &experiment->runs[i];
-        const named_split split = {run, words_of(&run->learning.split),
-                                   words_of(&run->learning.data)};
-        const char *const name = dsgd_xprintf("%s, %s, %d, %" PRIu64, split.words, split.data,
-                                              run->config.workers, run->config.seed);
-        if (json_object_get(seen, name) != NULL) {
-            dsgd_drop(mark);
-            continue;
-        }
-        json_object_set_new(seen, name, json_null());
-        splits[(*n)++] = split;
+    if (!is_split(experiment, i))
+        return false;
+    void *const mark = dsgd_mark();
+    const dsgd_planned_run *const run = &experiment->runs[i];
+    const char *const name =
+        dsgd_xprintf("%s, %s, %d, %" PRIu64, words_of(&run->learning.split),
+                     words_of(&run->learning.data), run->config.workers, run->config.seed);
+    if (json_object_get(seen, name) != NULL) {
+        dsgd_drop(mark);
+        return false;
     }
-    return splits;
+    json_object_set_new(seen, name, json_null());
+    return true;
 }
 
-static void print_one(const named_split *named)
+static void print_one(const dsgd_planned_run *run)
 {
-    const dsgd_planned_run *const run = named->run;
     dsgd_split *split = NULL;
     if (dsgd_learning_check(&run->config, &split, NULL) != DSGD_OK)
         return;
@@ -149,7 +133,7 @@ static void print_one(const named_split *named)
     const char *const samples =
         s.least == s.most ? dsgd_xprintf("%u", s.least) : dsgd_xprintf("%u to %u", s.least, s.most);
     dsgd_print_text(
-        dsgd_xprintf("split %s:", named->words), 2,
+        dsgd_xprintf("split %s:", words_of(&run->learning.split)), 2,
         "%d workers, seed %" PRIu64 ": each has %s samples, of %.3g of %u classes on average; "
         "total-variation distance from all %.3g",
         run->config.workers, run->config.seed, samples, s.classes, split->n_classes, s.distance);
@@ -158,28 +142,30 @@ static void print_one(const named_split *named)
 
 void dsgd_splits_print(const dsgd_experiment *experiment)
 {
+    enum { MOST_LINES = 10 };
+    json_t *const seen = json_object();
     size_t n = 0;
-    named_split *const splits = distinct(experiment, &n);
-    for (size_t k = 0; k < n && k < MOST_LINES; k++)
-        print_one(&splits[k]);
+    for (size_t i = 0; i < experiment->n_unchanged; i++)
+        if (has_another(experiment, i, seen) && n++ < MOST_LINES)
+            print_one(&experiment->runs[i]);
     if (n > MOST_LINES)
         printf("... %zu more splits\n", n - MOST_LINES);
 }
 
-static dsgd_status write_one(FILE *stream, const named_split *named, dsgd_error *error)
+static dsgd_status write_one(FILE *stream, const dsgd_planned_run *run, dsgd_error *error)
 {
-    const dsgd_planned_run *const run = named->run;
     dsgd_split *split = NULL;
     DSGD_TRY(dsgd_learning_check(&run->config, &split, error));
+    const char *const words[] = {words_of(&run->learning.split), words_of(&run->learning.data)};
     for (uint32_t w = 0; w < split->n_workers; w++) {
         uint32_t counts[DSGD_MOST_CLASSES];
         dsgd_split_count(split, w, counts);
         for (uint32_t c = 0; c < split->n_classes; c++) {
             if (counts[c] == 0)
                 continue;
-            dsgd_csv_text(stream, named->words);
+            dsgd_csv_text(stream, words[0]);
             fputc(',', stream);
-            dsgd_csv_text(stream, named->data);
+            dsgd_csv_text(stream, words[1]);
             fprintf(stream, ",%u,%" PRIu64 ",%u,%u,%u\n", split->n_workers, run->config.seed, w, c,
                     counts[c]);
         }
@@ -191,23 +177,22 @@ static dsgd_status write_one(FILE *stream, const named_split *named, dsgd_error 
 dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *folder,
                               dsgd_error *error)
 {
+    json_t *const seen = json_object();
     size_t n = 0;
-    named_split *const splits = distinct(experiment, &n);
-    const char *const path = dsgd_xprintf("%s/labels.csv", folder);
     dsgd_whole_file file;
     dsgd_status status = DSGD_OK;
-    if (n == 0) {
-        unlink(path);
-        return DSGD_OK;
-    }
-    FILE *const stream = dsgd_whole_open(&file, error, "%s", path);
-    if (stream == NULL)
+    if (dsgd_whole_open(&file, error, "%s/labels.csv", folder) == NULL)
         return DSGD_EIO;
-    fputs("split,data,workers,seed,worker,label,samples\n", stream);
-    for (size_t k = 0; status == DSGD_OK && k < n; k++)
-        status = write_one(stream, &splits[k], error);
-    if (status == DSGD_OK)
+    fputs("split,data,workers,seed,worker,label,samples\n", file.stream);
+    for (size_t i = 0; status == DSGD_OK && i < experiment->n_unchanged; i++)
+        if (has_another(experiment, i, seen)) {
+            n++;
+            status = write_one(file.stream, &experiment->runs[i], error);
+        }
+    if (status == DSGD_OK && n > 0)
         return dsgd_whole_close(&file, error);
     dsgd_whole_drop(&file);
+    if (n == 0)
+        unlink(dsgd_xprintf("%s/labels.csv", folder));
     return status;
 }

@@ -1,16 +1,68 @@
 /**
  * @file run_rows.c
- * The tables of columns, the rows that they show, and what they mean, printed.
+ * The tables of columns, the rows that they show, and their meanings as a text.
  */
 #include "command/runs/columns.h"
 
 #include <jansson.h>
 
+#include "base/csv.h"
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"
+#include "models/values/values.h"
 #include "sim/network/cluster.h"
 #include "traces/platform.h"
 #include "traces/workload.h"
+
+/* --- all files ------------------------------------------------------------------------------- */
+
+const dsgd_column dsgd_key_columns[] = {
+    {.name = "run", .meaning = "its number in the list, from 1"},
+    {.name = "algorithm", .cell = DSGD_CELL_TEXT, .meaning = "its label"},
+    {.name = "workers", .meaning = "P"},
+    {.name = "seed", .meaning = "of all random draws"},
+    {.name = NULL},
+};
+
+const char *dsgd_swept_cells(const char *const *texts, size_t n)
+{
+    char *cells = NULL;
+    size_t n_bytes = 0;
+    FILE *const stream = dsgd_text_open(&cells, &n_bytes);
+    for (size_t k = 0; k < n; k++) {
+        fputc(',', stream);
+        dsgd_csv_text(stream, texts[k] == NULL ? "" : texts[k]);
+    }
+    dsgd_text_close(stream, &cells);
+    return cells;
+}
+
+void dsgd_results_header(FILE *stream, const dsgd_results_file *file, const char *swept)
+{
+    for (const dsgd_column *c = dsgd_key_columns; c->name != NULL; c++)
+        fprintf(stream, "%s%s", c == dsgd_key_columns ? "" : ",", c->name);
+    for (const dsgd_column *c = file->columns; c->name != NULL; c++)
+        fprintf(stream, ",%s", c->name);
+    fprintf(stream, "%s\n", swept);
+}
+
+static void print_row(FILE *stream, const dsgd_results_file *file, const dsgd_run_key *key,
+                      const void *row)
+{
+    fprintf(stream, "%zu,%s,%d,%llu", key->run, key->label, key->workers,
+            (unsigned long long)key->seed);
+    for (const dsgd_column *c = file->columns; c->name != NULL; c++) {
+        const void *const cell = (const char *)row + c->offset;
+        fputc(',', stream);
+        if (c->cell == DSGD_CELL_TEXT)
+            dsgd_csv_text(stream, *(const char *const *)cell);
+        else if (c->cell == DSGD_CELL_HUNDREDTHS)
+            fprintf(stream, "%.2f", *(const double *)cell);
+        else
+            dsgd_csv_number(stream, *(const double *)cell);
+    }
+    fprintf(stream, "%s\n", key->swept);
+}
 
 /* --- runs.csv --------------------------------------------------------------------------------- */
 
@@ -210,10 +262,22 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
         row.r.local_loss = row.r.local_accuracy = row.r.local_accuracy_min = NAN;
     if (isnan(r->partial_active_mean))
         row.r.partial_skipped = row.r.partial_duplicates = NAN;
-    dsgd_results_row(stream, &runs_file, key, &row);
+    print_row(stream, &runs_file, key, &row);
 }
 
 /* --- the other files -------------------------------------------------------------------------- */
+
+static const dsgd_column curve_columns[] = {
+    TIMED(dsgd_point, virtual_s, "virtual_s", "s", "simulated seconds since the begin"),
+    TIMED(dsgd_point, steps, "steps", NULL, "gradient steps of all workers / P since then"),
+    LEARNED(dsgd_point, at.loss, "loss", NULL, "of the algorithm's output, on the test set"),
+    LEARNED(dsgd_point, at.accuracy, "accuracy", NULL, NULL),
+    LEARNED(dsgd_point, at.consensus, "consensus", NULL,
+            "root mean square distance of the workers' models to their mean"),
+    {.name = NULL},
+};
+
+static const dsgd_results_file curves_file = {"curves", "per evaluation", curve_columns};
 
 typedef struct worker_row {
     double worker, steps;
@@ -268,11 +332,10 @@ static const dsgd_column failure_columns[] = {
 static const dsgd_results_file failures_file = {"failures", "per failure, at most 10,000 of a run",
                                                 failure_columns};
 
-/* --- all files -------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 const dsgd_results_file *const dsgd_results_files[] = {
-    &runs_file,  &dsgd_curves_file, &workers_file, &staleness_file,
-    &steps_file, &failures_file,    NULL};
+    &runs_file, &curves_file, &workers_file, &staleness_file, &steps_file, &failures_file, NULL};
 
 void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_planned_run *run,
                    const dsgd_run_result *r)
@@ -280,11 +343,12 @@ void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_p
     const dsgd_results_file *const file = dsgd_results_files[k];
     if (file == &runs_file)
         print_run(stream, key, run, r);
-    if (file == &dsgd_curves_file)
-        dsgd_curve_print(stream, key, r->n_points, r->points);
+    /* Up to the first point after a divergence. */
+    for (size_t i = 0; file == &curves_file && i < r->n_points && !isnan(r->points[i].at.loss); i++)
+        print_row(stream, file, key, &r->points[i]);
     for (int w = 0; file == &workers_file && w < key->workers && r->worker_shares != NULL; w++) {
         const worker_row row = {w, r->worker_steps[w], r->worker_shares[w]};
-        dsgd_results_row(stream, file, key, &row);
+        print_row(stream, file, key, &row);
     }
     const dsgd_ages *const ages[] = {&r->ages, &r->gradient_ages};
     for (size_t m = 0; file == &staleness_file && m < 2; m++)
@@ -292,14 +356,14 @@ void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key, const dsgd_p
             const age_row row = {m == 0 ? "staleness" : "gradient_staleness", (double)age,
                                  ages[m]->share[age]};
             if (row.share != 0)
-                dsgd_results_row(stream, file, key, &row);
+                print_row(stream, file, key, &row);
         }
     const int64_t n_failures =
         isnan(r->failures.goodput) ? 0 : (int64_t)fmin((double)r->failures.n, DSGD_MOST_LISTED);
     for (int64_t i = 0; file == &failures_file && i < n_failures; i++)
-        dsgd_results_row(stream, file, key, &r->failures.listed[i]);
+        print_row(stream, file, key, &r->failures.listed[i]);
     for (size_t i = 0; file == &steps_file && i < r->step_times.n; i++)
-        dsgd_results_row(stream, file, key, &r->step_times.bin[i]);
+        print_row(stream, file, key, &r->step_times.bin[i]);
 }
 
 const dsgd_column *dsgd_column_find(const char *name, size_t *place)
