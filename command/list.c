@@ -18,6 +18,7 @@
 #include "sim/registry.h"
 #include "sim/run.h"
 #include "traces/imbalance.h"
+#include "traces/shapes/shape.h"
 
 /** Things of one kind, in a registry or a folder of files. */
 typedef struct family {
@@ -406,18 +407,17 @@ static void print_extents(const char *heading, const dsgd_numbers *numbers)
 
 static dsgd_status describe_platform(const char *name, dsgd_error *error)
 {
-    static const char *const shapes[] = {"switch", "groups",      "fat tree", "dragonfly",
-                                         "torus",  "HammingMesh", "rails",    "XML"};
     dsgd_config *config = NULL;
     dsgd_platform platform;
     const dsgd_platform *const p = &platform;
     DSGD_TRY(dsgd_platform_open(name, &config, &platform, error));
     print_head(name, p->summary, p->origin);
-    printf("  shape               %s\n", shapes[p->topology]);
+    const dsgd_shape *const shape = dsgd_shape_of(p);
+    printf("  shape               %s\n", shape->title);
     print_extents("size", &p->size);
     print_extents("up", &p->up);
     print_extents("cables", &p->cables);
-    if (p->topology != DSGD_TOPOLOGY_XML)
+    if (shape->has_numbers)
         printf("  host link           %g GB/s each way, %g us between neighbours\n",
                p->host_bandwidth_bytes_per_s / 1e9, p->host_latency_s * 1e6);
     if (p->island_hosts > 0)
@@ -428,18 +428,9 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
         printf("  region of %-9jd %s\n",
                dsgd_regions(p)[i].hosts > 0 ? dsgd_regions(p)[i].hosts : p->group_hosts,
                dsgd_regions(p)[i].name);
-    if (p->regions.n == 0 && p->topology == DSGD_TOPOLOGY_GROUPS)
-        dsgd_print_text("  groups", FACT_INDENT,
-                        "%jd hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",
-                        p->group_hosts, p->group_flow_bytes_per_s / 1e9, p->group_latency_s * 1e6,
-                        p->group_bytes_per_s / 1e9);
-    if (p->topology == DSGD_TOPOLOGY_HAMMING_MESH)
-        printf("  a switch adds       %g us\n", p->group_latency_s * 1e6);
-    if (p->topology == DSGD_TOPOLOGY_RAILS && p->group_bytes_per_s > 0)
-        printf("  spine               %g GB/s of a rail each way, %g us more\n",
-               p->group_bytes_per_s / 1e9, p->group_latency_s * 1e6);
-    else if (p->topology == DSGD_TOPOLOGY_RAILS)
-        puts("  spine               none: to another rail through the node");
+    const char *const fact = shape->describe == NULL ? NULL : shape->describe(p);
+    if (fact != NULL)
+        dsgd_print_text(dsgd_xprintf("  %s", shape->fact), FACT_INDENT, "%s", fact);
     if (p->hosts.n > 0)
         printf("  hosts that differ   %zu entries\n", p->hosts.n);
     dsgd_print_text("  message overhead", FACT_INDENT, "%g us; above %g bytes %g us more",

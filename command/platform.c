@@ -87,7 +87,7 @@ static void print_line(check *c, const char *what, double predicted_s, const by_
 
 static bool has_numbers(const check *c)
 {
-    return c->platform->topology != DSGD_TOPOLOGY_XML;
+    return dsgd_platform_has_numbers(c->platform);
 }
 
 /** A line of messages, all sent at once. */
@@ -128,7 +128,7 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
     }
     double known_s[MOST_DISTANCES];
     int n = 0;
-    const int groups = p->topology == DSGD_TOPOLOGY_GROUPS ? (int)p->group_hosts : 0;
+    const int groups = (int)dsgd_platform_group_hosts(p);
     const int reach = c->workers > groups ? c->workers - 1 : groups;
     for (int to = 1; to <= reach && dsgd_platform_there(p, to) >= 0 && n < MOST_DISTANCES; to++) {
         const double latency_s = dsgd_closed_form_latency_s(p, 0, dsgd_platform_there(p, to));
@@ -146,7 +146,7 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
 /** What is asked of the groups' ways out at most, and whether simulations therefore need them. */
 static void print_ways_out(const check *c)
 {
-    if (c->platform->topology != DSGD_TOPOLOGY_GROUPS || c->platform->regions.n > 0)
+    if (dsgd_platform_group_hosts(c->platform) == 0 || c->platform->regions.n > 0)
         return;
     int *const places = dsgd_keep((size_t)c->workers, sizeof *places);
     for (int i = 0; i < c->workers; i++)

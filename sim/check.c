@@ -100,9 +100,10 @@ static double carrying_s_per_byte(const dsgd_platform *p, int workers)
     double slowest_s = 0;
     for (int nic = 0; nic < (workers + hosts - 1) / hosts; nic++)
         slowest_s = fmax(slowest_s, hosts / dsgd_platform_nic_bytes_per_s(p, nic));
-    if (p->topology == DSGD_TOPOLOGY_GROUPS && p->group_flow_bytes_per_s > 0)
+    const bool has_groups = dsgd_platform_group_hosts(p) > 0;
+    if (has_groups && p->group_flow_bytes_per_s > 0)
         slowest_s = fmax(slowest_s, 1 / p->group_flow_bytes_per_s);
-    if (p->topology == DSGD_TOPOLOGY_GROUPS && p->group_bytes_per_s > 0)
+    if (has_groups && p->group_bytes_per_s > 0)
         slowest_s = fmax(slowest_s, (double)p->group_hosts / p->group_bytes_per_s);
     return slowest_s;
 }
@@ -118,7 +119,7 @@ double dsgd_merging_error(const dsgd_run_config *config)
                               : config->algorithm->least_pieces(config->params, config->workers);
     if (graph_of(config->algorithm, config->params) != NULL || !config->exchange.blocking ||
         config->algorithm->cancels || least > DSGD_MANY_BUCKETS || n <= many ||
-        p->topology > DSGD_TOPOLOGY_GROUPS || p->regions.n > 0)
+        !dsgd_platform_is_crossbar(p) || p->regions.n > 0)
         return INFINITY;
     /* Who gathers encoded vectors decodes what each worker has sent. */
     const double encoded =
@@ -229,7 +230,7 @@ static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
                            config->workers, hosts, 1 << DSGD_MAX_BITS);
     DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
     dsgd_replica_close(replica);
-    if (config->platform->topology == DSGD_TOPOLOGY_XML || config->exchange.every_message)
+    if (!dsgd_platform_has_numbers(config->platform) || config->exchange.every_message)
         return dsgd_refuse(error,
                            "workload: inner: a worker of several hosts is not for SimGrid to time: "
                            "give %s",
@@ -416,10 +417,9 @@ static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
     const dsgd_platform *const p = config->platform;
     const dsgd_link_event *const events = config->failures.links.v;
     const int n_hosts = dsgd_machine_of(config).n_hosts;
-    const bool is_own = p->topology == DSGD_TOPOLOGY_SWITCH || p->topology == DSGD_TOPOLOGY_GROUPS;
     if (config->failures.links.n == 0)
         return DSGD_OK;
-    if (!is_own || config->exchange.every_message)
+    if (!dsgd_platform_is_crossbar(p) || config->exchange.every_message)
         return dsgd_refuse(error,
                            "failures: links: of a topology switch or groups, without exchange: "
                            "every_message; others' links keep their bandwidth, but for XML, which "

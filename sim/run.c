@@ -226,10 +226,10 @@ static void fail_if_workers_hang(dsgd_engine *engine, bool ended)
     const int n = dsgd_waits_watched(engine);
     if (!ended || n == engine->n_workers)
         fail(engine,
-             engine->config->platform->topology == DSGD_TOPOLOGY_XML
-                 ? "every worker waited for another; unless the algorithm does that by itself, a "
-                   "link or host in the platform's file fails by a profile, or carries nothing"
-                 : "every worker waited for another (deadlock or starvation)");
+             dsgd_platform_has_numbers(engine->config->platform)
+                 ? "every worker waited for another (deadlock or starvation)"
+                 : "every worker waited for another; unless the algorithm does that by itself, a "
+                   "link or host in the platform's file fails by a profile, or carries nothing");
     else if (engine->result->outcome == DSGD_RUN_OK && isinf(engine->result->virtual_s))
         fail(engine, "something takes for ever: a bandwidth or speed of almost nothing");
     else if (n > 0 && engine->result->outcome == DSGD_RUN_OK)
@@ -243,8 +243,8 @@ static double reference_flops(const dsgd_platform *platform)
 {
     if (platform->reference_flops > 0)
         return platform->reference_flops;
-    return platform->topology == DSGD_TOPOLOGY_XML ? dsgd_cluster_speed(0)
-                                                   : dsgd_platform_nominal_flops;
+    return dsgd_platform_has_numbers(platform) ? dsgd_platform_nominal_flops
+                                               : dsgd_cluster_speed(0);
 }
 
 static void simulate(dsgd_engine *engine)

@@ -32,6 +32,7 @@
     X(encodings)                                                                                   \
     X(graph)                                                                                       \
     X(schedules)                                                                                   \
+    X(shapes)                                                                                      \
     X(fabrics)                                                                                     \
     X(gossip)                                                                                      \
     X(collectives)                                                                                 \

@@ -1,14 +1,11 @@
 /**
  * @file platform.c
- * The option table of a platform, its checks, its hosts, and where messages can meet.
+ * The option table of a platform, and its checks.
  */
-#include "traces/platform.h"
+#include "traces/shapes/shape.h"
 
-const double dsgd_platform_nominal_flops = 1e9;
 static const double least_reference_flops = 1e6; /* below is a number whose unit was forgotten */
 
-static const char *const topologies[] = {"switch",       "groups", "fat_tree", "dragonfly", "torus",
-                                         "hamming_mesh", "rails",  "xml",      NULL};
 static const char *const libraries[] = {"mpi", "nccl", "rccl", NULL};
 static const char *const none_words[] = {"none", NULL};
 static const char *const memory_words[] = {"memory", NULL};
@@ -68,7 +65,7 @@ const dsgd_option dsgd_platform_options[] = {
         "of each host, a part of the name that its driver tells: `dsgd import` knows "
         "it by that"),
     DSGD_OPTION_CHOICE(
-        dsgd_platform, topology, topologies,
+        dsgd_platform, topology, dsgd_topologies,
         "one crossbar; groups with a limit between them, as an adaptively routed dragonfly has; "
         "SimGrid's fat tree, dragonfly (one gateway for each pair of groups), torus; hamming_mesh: "
         "boards of a mesh, whose rows and columns are switched; rails: GPU r of each node on "
@@ -200,13 +197,6 @@ const dsgd_option dsgd_platform_options[] = {
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform)
-{
-    return platform->topology == DSGD_TOPOLOGY_FAT_TREE ||
-           platform->topology == DSGD_TOPOLOGY_DRAGONFLY ||
-           platform->topology == DSGD_TOPOLOGY_TORUS;
-}
-
 static dsgd_status check_whole(const char *name, const dsgd_numbers *numbers, dsgd_error *error)
 {
     for (size_t i = 0; i < numbers->n; i++)
@@ -216,57 +206,28 @@ static dsgd_status check_whole(const char *name, const dsgd_numbers *numbers, ds
     return DSGD_OK;
 }
 
-static double product(const dsgd_numbers *numbers)
-{
-    double all = 1;
-    for (size_t i = 0; i < numbers->n; i++)
-        all *= numbers->v[i];
-    return all;
-}
-
 static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *error)
 {
-    const size_t levels = platform->size.n;
-    const int shape = platform->topology;
-    if (dsgd_platform_is_made_by_simgrid(platform) && levels == 0)
-        return dsgd_refuse(error, "platform: topology %s needs size", topologies[shape]);
-    const bool has_four = shape == DSGD_TOPOLOGY_DRAGONFLY || shape == DSGD_TOPOLOGY_HAMMING_MESH;
-    const size_t n_size = has_four                                     ? 4
-                          : dsgd_platform_is_made_by_simgrid(platform) ? levels
-                          : shape == DSGD_TOPOLOGY_XML || levels == 0  ? 0
-                                                                       : 1;
-    const size_t n_up = shape == DSGD_TOPOLOGY_FAT_TREE ? levels : 0;
-    const size_t n_cables = shape == DSGD_TOPOLOGY_DRAGONFLY ? 3 : n_up;
+    const dsgd_shape *const shape = dsgd_shape_of(platform);
+    const char *const name = dsgd_topologies[platform->topology];
+    const dsgd_extents n = shape->extents == NULL ? (dsgd_extents){0} : shape->extents(platform);
+    if (n.size > 0 && platform->size.n == 0)
+        return dsgd_refuse(error, "platform: topology %s needs size", name);
     const struct {
         const char *name;
         const dsgd_numbers *numbers;
-        size_t n; /* that its shape takes; or none of cables */
-    } all[] = {{"size", &platform->size, n_size},
-               {"up", &platform->up, n_up},
-               {"cables", &platform->cables, platform->cables.n == 0 ? 0 : n_cables}};
+        size_t n;
+    } all[] = {{"size", &platform->size, n.size},
+               {"up", &platform->up, n.up},
+               {"cables", &platform->cables, platform->cables.n == 0 ? 0 : n.cables}};
     for (int i = 0; i < 3; i++)
         if (all[i].numbers->n != all[i].n)
             return dsgd_refuse(error, "platform: topology %s takes %zu numbers of %s, not %zu",
-                               topologies[shape], all[i].n, all[i].name, all[i].numbers->n);
+                               name, all[i].n, all[i].name, all[i].numbers->n);
     for (int i = 0; i < 3; i++)
         DSGD_TRY(check_whole(all[i].name, all[i].numbers, error));
-    if (shape == DSGD_TOPOLOGY_DRAGONFLY && platform->size.v[0] > platform->size.v[2])
-        return dsgd_refuse(error,
-                           "platform: size: %g groups, but at most as many are possible as a "
-                           "chassis has routers, which is %g: each is the gateway to one group",
-                           platform->size.v[0], platform->size.v[2]);
-    for (size_t i = 0; i < levels; i++)
-        if (shape == DSGD_TOPOLOGY_TORUS && platform->size.v[i] < 2)
-            return dsgd_refuse(error,
-                               "platform: size: 1, but a dimension of a torus has 2 hosts or more");
-    if (shape == DSGD_TOPOLOGY_HAMMING_MESH &&
-        fmax(platform->size.v[0], platform->size.v[1]) > DSGD_MOST_BOARD)
-        return dsgd_refuse(error,
-                           "platform: size: a board of %g by %g hosts, but at most %d by %d are "
-                           "possible",
-                           platform->size.v[0], platform->size.v[1], DSGD_MOST_BOARD,
-                           DSGD_MOST_BOARD);
-    const double hosts = product(&platform->size);
+    DSGD_TRY(shape->check == NULL ? DSGD_OK : shape->check(platform, error));
+    const double hosts = dsgd_product(&platform->size);
     if (hosts > DSGD_PLATFORM_ANY)
         return dsgd_refuse(error, "platform: size: %g hosts, but at most %d are possible", hosts,
                            DSGD_PLATFORM_ANY);
@@ -276,36 +237,26 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
 static dsgd_status check_islands(const dsgd_platform *platform, dsgd_error *error)
 {
     const int64_t hosts = platform->island_hosts;
-    if (platform->topology == DSGD_TOPOLOGY_RAILS && (hosts < 1 || platform->island_nics != hosts))
-        return dsgd_refuse(
-            error,
-            "platform: topology rails needs island_hosts, the GPUs of a node, and as "
-            "many island_nics: one on each rail; they are %jd and %jd",
-            hosts, platform->island_nics);
     if (hosts == 0)
         return DSGD_OK;
-    if (platform->topology > DSGD_TOPOLOGY_GROUPS && platform->topology != DSGD_TOPOLOGY_RAILS)
+    if (!dsgd_shape_of(platform)->has_islands)
         return dsgd_refuse(
             error,
             "platform: island_hosts: topology %s has no islands; switch, groups and rails have",
-            topologies[platform->topology]);
+            dsgd_topologies[platform->topology]);
     if (platform->island_bytes_per_s <= 0)
         return dsgd_refuse(error, "platform: island_hosts needs an island_bandwidth above 0");
     if (hosts % platform->island_nics != 0)
         return dsgd_refuse(error,
                            "platform: island_nics: %jd, but %jd hosts have to share them evenly",
                            platform->island_nics, hosts);
-    if (platform->topology == DSGD_TOPOLOGY_GROUPS && platform->group_hosts % hosts != 0)
-        return dsgd_refuse(
-            error, "platform: island_hosts: %jd, but a group of %jd has to be whole islands", hosts,
-            platform->group_hosts);
     return DSGD_OK;
 }
 
 static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *error)
 {
     const dsgd_platform_entry *const entries = platform->hosts.v;
-    if (platform->topology == DSGD_TOPOLOGY_XML && platform->hosts.n > 0)
+    if (!dsgd_platform_has_numbers(platform) && platform->hosts.n > 0)
         return dsgd_refuse(error, "platform: hosts: topology xml says itself what its hosts are");
     for (size_t i = 0; i < platform->hosts.n; i++) {
         const dsgd_platform_entry *const e = &entries[i];
@@ -325,15 +276,8 @@ static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *erro
 
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error)
 {
-    if (platform->topology == DSGD_TOPOLOGY_XML && platform->file == NULL)
-        return dsgd_refuse(error, "platform: topology xml needs a file");
-    if (platform->topology == DSGD_TOPOLOGY_GROUPS &&
-        (platform->group_hosts < 1 || platform->group_flow_bytes_per_s <= 0 ||
-         platform->group_bytes_per_s <= 0))
-        return dsgd_refuse(error, "platform: topology groups needs group_hosts, "
-                                  "group_flow_bandwidth and group_bandwidth, all above 0");
     if (platform->regions.n > 0 &&
-        (platform->topology != DSGD_TOPOLOGY_GROUPS || platform->library != DSGD_LIBRARY_MPI))
+        (!dsgd_shape_of(platform)->has_groups || platform->library != DSGD_LIBRARY_MPI))
         return dsgd_refuse(error,
                            "platform: regions are of topology groups and library mpi: NCCL's "
                            "model has no latency between them");
@@ -341,7 +285,7 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
         return dsgd_refuse(error, "platform: size: of regions group_hosts and hosts say how many "
                                   "hosts there are; leave out size");
     if (platform->library != DSGD_LIBRARY_MPI &&
-        (platform->nccl.links_bytes_per_s <= 0 || platform->topology == DSGD_TOPOLOGY_XML))
+        (platform->nccl.links_bytes_per_s <= 0 || !dsgd_platform_has_numbers(platform)))
         return dsgd_refuse(error,
                            "platform: library %s needs nccl: {links: BYTES/s}, above 0, and "
                            "another topology than xml, whose NICs are not known",
@@ -353,7 +297,7 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
                            "platform: collective_share, collective_launch and collective_copy "
                            "are of library nccl or rccl; give 0 of each where mpi is in their "
                            "place, which has message_overhead, reduction and staging");
-    if (platform->topology != DSGD_TOPOLOGY_XML && platform->reference_flops > 0 &&
+    if (dsgd_platform_has_numbers(platform) && platform->reference_flops > 0 &&
         platform->reference_flops < least_reference_flops)
         return dsgd_refuse(error,
                            "platform: reference_speed of %g flop/s, where hosts have 1 Gf: steps "
@@ -364,242 +308,4 @@ dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error
     DSGD_TRY(check_islands(platform, error));
     DSGD_TRY(dsgd_platform_check_expenses(platform, error));
     return check_entries(platform, error);
-}
-
-int dsgd_platform_most_hosts(const dsgd_platform *platform)
-{
-    if (platform->regions.n > 0)
-        return (int)fmin((double)platform->regions.n * (double)platform->group_hosts,
-                         DSGD_PLATFORM_ANY - 1);
-    return platform->size.n > 0 ? (int)product(&platform->size) : DSGD_PLATFORM_ANY;
-}
-
-dsgd_dimensions dsgd_platform_dimensions(const dsgd_platform *platform)
-{
-    const double *const size = platform->size.v;
-    dsgd_dimensions all = {{1, 1, 1, 1}};
-    if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH && platform->size.n == 4)
-        return (dsgd_dimensions){{(int)(size[0] * size[2]), (int)(size[1] * size[3]), 1, 1}};
-    if (!dsgd_platform_is_made_by_simgrid(platform)) {
-        all.n[0] = platform->island_hosts > 0 ? (int)platform->island_hosts : 1;
-        return all;
-    }
-    for (size_t i = 0; i < platform->size.n && i < DSGD_MOST_DIMENSIONS; i++)
-        all.n[i] =
-            (int)size[platform->topology == DSGD_TOPOLOGY_DRAGONFLY ? platform->size.n - 1 - i : i];
-    return all;
-}
-
-/* --- hosts that differ ------------------------------------------------------------------------ */
-
-static bool names(const dsgd_platform_entry *e, int host)
-{
-    bool is = e->first >= 0 && host >= e->first && host < e->first + e->count;
-    for (size_t i = 0; i < e->list.n; i++)
-        is = is || e->list.v[i] == host;
-    return is;
-}
-
-dsgd_host_quality dsgd_platform_host(const dsgd_platform *platform, int host)
-{
-    const dsgd_platform_entry *const entries = platform->hosts.v;
-    dsgd_host_quality q = {1, 1, 0};
-    for (size_t i = 0; i < platform->hosts.n; i++) {
-        if (!names(&entries[i], host))
-            continue;
-        q.speed *= entries[i].speed;
-        q.bandwidth *= entries[i].bandwidth;
-        q.latency_s += entries[i].latency_s;
-    }
-    return q;
-}
-
-double dsgd_platform_encoding_s_per_byte(const dsgd_platform *platform)
-{
-    static const double memory_s_per_byte = 8 / 800e9;
-    return platform->encoding_s_per_byte < 0 ? memory_s_per_byte : platform->encoding_s_per_byte;
-}
-
-int dsgd_platform_nic_hosts(const dsgd_platform *platform)
-{
-    return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
-}
-
-/** Of a link that a host shares with another. */
-static void share(dsgd_host_quality *q, dsgd_host_quality other)
-{
-    q->bandwidth = fmin(q->bandwidth, other.bandwidth);
-    q->latency_s = fmax(q->latency_s, other.latency_s);
-}
-
-dsgd_host_quality dsgd_platform_nic(const dsgd_platform *platform, int nic)
-{
-    const int per_nic = dsgd_platform_nic_hosts(platform);
-    dsgd_host_quality q = dsgd_platform_host(platform, nic * per_nic);
-    for (int i = 1; i < per_nic; i++)
-        share(&q, dsgd_platform_host(platform, nic * per_nic + i));
-    return q;
-}
-
-bool dsgd_platform_same_island(const dsgd_platform *platform, int host, int other)
-{
-    const int island = (int)platform->island_hosts;
-    return island > 0 && host / island == other / island;
-}
-
-double dsgd_platform_nic_bytes_per_s(const dsgd_platform *platform, int nic)
-{
-    double n_links = 1;
-    if (platform->topology == DSGD_TOPOLOGY_XML)
-        return NAN;
-    if (platform->topology == DSGD_TOPOLOGY_TORUS) /* two ways in each dimension */
-        n_links = 2 * (double)platform->size.n;
-    else if (platform->topology == DSGD_TOPOLOGY_HAMMING_MESH)
-        n_links = 4;
-    else if (platform->topology == DSGD_TOPOLOGY_FAT_TREE)
-        n_links = platform->up.v[0] * dsgd_extent(&platform->cables, 0);
-    return n_links * platform->host_bandwidth_bytes_per_s *
-           dsgd_platform_nic(platform, nic).bandwidth;
-}
-
-bool dsgd_platform_has_links_to_change(const dsgd_platform *platform)
-{
-    return dsgd_platform_is_made_by_simgrid(platform) && platform->hosts.n > 0;
-}
-
-bool dsgd_platform_link(const dsgd_platform *platform, const char *name, dsgd_host_quality *quality)
-{
-    int a = -1, b = -1;
-    if (platform->topology == DSGD_TOPOLOGY_FAT_TREE) {
-        /* From child to parent; switches have numbers below 0. */
-        if (sscanf(name, "link_from_%d_", &a) != 1 || a < 0)
-            return false;
-    } else if (platform->topology == DSGD_TOPOLOGY_DRAGONFLY) {
-        if (sscanf(name, "local_link_from_router_%d_to_node_%d_", &a, &b) != 2)
-            return false;
-        a = a * (int)platform->size.v[3] + b;
-    } else if (sscanf(name, "all_link_from_%d_to_%d_", &a, &b) != 2) {
-        return false;
-    }
-    *quality = dsgd_platform_host(platform, a);
-    if (platform->topology == DSGD_TOPOLOGY_TORUS)
-        share(quality, dsgd_platform_host(platform, b));
-    return true;
-}
-
-/* --- where messages can meet ------------------------------------------------------------------ */
-
-/** So much more than a limit is rounding, as in 384 * 6.3 against 2419.2. */
-static const double rounding = 1e-12;
-
-/** Blocks of @p size hosts up to the last one with a host of the run. */
-static int blocks(const dsgd_platform_use *use, int64_t size)
-{
-    int n = 0;
-    for (int i = 0; i < use->n_hosts; i++)
-        n = use->places[i] / size >= n ? (int)(use->places[i] / size) + 1 : n;
-    return n;
-}
-
-/** Hosts of the run at each NIC, [*n]; the caller frees them. */
-static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
-{
-    const int per_nic = dsgd_platform_nic_hosts(platform);
-    *n = blocks(use, per_nic);
-    int *const hosts = dsgd_xcalloc((size_t)*n, sizeof *hosts);
-    for (int i = 0; i < use->n_hosts; i++)
-        hosts[use->places[i] / per_nic]++;
-    return hosts;
-}
-
-double *dsgd_platform_group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
-                                    int n_groups)
-{
-    int n_nics = 0;
-    int *const at = count_at_nics(platform, use, &n_nics);
-    double *const demands = dsgd_xcalloc((size_t)n_groups, sizeof *demands);
-    double all = 0;
-    for (int nic = 0; nic < n_nics; nic++) {
-        if (at[nic] == 0)
-            continue;
-        double most = dsgd_platform_nic_bytes_per_s(platform, nic);
-        if (use->at_once > 0)
-            most = fmin(most, at[nic] * use->at_once * platform->group_flow_bytes_per_s);
-        const int64_t first = (int64_t)nic * dsgd_platform_nic_hosts(platform);
-        demands[first / platform->group_hosts] += most;
-        all += most;
-    }
-    for (int group = 0; group < n_groups; group++)
-        demands[group] = fmin(demands[group], all - demands[group]);
-    free(at);
-    return demands;
-}
-
-/** Whether hosts of the run share a NIC. */
-static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use)
-{
-    int n_nics = 0;
-    int *const at = count_at_nics(platform, use, &n_nics);
-    bool shared = false;
-    for (int nic = 0; nic < n_nics; nic++)
-        shared = shared || at[nic] > 1;
-    free(at);
-    return shared;
-}
-
-/** Whether all of the run's hosts lie in one block of @p size hosts. */
-static bool in_one(const dsgd_platform_use *use, int size)
-{
-    for (int i = 1; i < use->n_hosts; i++)
-        if (use->places[i] / size != use->places[0] / size)
-            return false;
-    return true;
-}
-
-bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand)
-{
-    return demand > platform->group_bytes_per_s * (1 + rounding);
-}
-
-static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
-{
-    const int n_groups = blocks(use, platform->group_hosts);
-    double *const demands = dsgd_platform_group_demands(platform, use, n_groups);
-    bool bind = false;
-    for (int group = 0; group < n_groups; group++)
-        bind = bind || dsgd_platform_way_out_binds(platform, demands[group]);
-    free(demands);
-    return bind;
-}
-
-bool dsgd_platform_shares_routes(const dsgd_platform *platform)
-{
-    const dsgd_region_route *const routes = platform->routes.v;
-    bool shared = false;
-    for (size_t k = 0; k < platform->routes.n; k++)
-        shared = shared || routes[k].bytes_per_s > 0;
-    return shared;
-}
-
-bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use)
-{
-    switch (platform->topology) {
-    case DSGD_TOPOLOGY_FAT_TREE:
-        return in_one(use, (int)platform->size.v[0]);
-    case DSGD_TOPOLOGY_DRAGONFLY:
-        return in_one(use, (int)platform->size.v[3]);
-    case DSGD_TOPOLOGY_TORUS:
-    case DSGD_TOPOLOGY_HAMMING_MESH:
-    case DSGD_TOPOLOGY_RAILS:
-    case DSGD_TOPOLOGY_XML:
-        return use->n_hosts < 2;
-    default:
-        break;
-    }
-    if (platform->island_hosts > 0 && in_one(use, (int)platform->island_hosts))
-        return true;
-    if (nic_is_shared(platform, use))
-        return false;
-    return platform->topology == DSGD_TOPOLOGY_SWITCH || in_one(use, (int)platform->group_hosts) ||
-           (!dsgd_platform_shares_routes(platform) && !ways_out_bind(platform, use));
 }

@@ -9,19 +9,7 @@
 #include "base/option.h"
 #include "base/status.h"
 #include "traces/nccl.h"
-
-/** Topologies. SWITCH and GROUPS have as many hosts as a run needs, or `size`. */
-typedef enum dsgd_platform_topology {
-    DSGD_TOPOLOGY_SWITCH, /* one full-duplex crossbar: contention at the NICs only */
-    DSGD_TOPOLOGY_GROUPS, /* crossbars; a flow between them has its own limit and more latency */
-    DSGD_TOPOLOGY_FAT_TREE, /* SimGrid's, routed by destination (D-mod-k) */
-    DSGD_TOPOLOGY_DRAGONFLY, /* SimGrid's, minimal routing: one gateway per pair of groups */
-    DSGD_TOPOLOGY_TORUS, /* SimGrid's, routed dimension by dimension */
-    DSGD_TOPOLOGY_HAMMING_MESH, /* boards of a mesh, rows and columns switched (fabric.h) */
-    DSGD_TOPOLOGY_RAILS, /* GPU r of each node on switch r (fabric.h); as many hosts as a run needs,
-                            or `size` */
-    DSGD_TOPOLOGY_XML /* the user's own file */
-} dsgd_platform_topology;
+#include "traces/shapes/registry.h"
 
 /** Which library carries out collectives: RCCL is AMD's NCCL. */
 typedef enum dsgd_platform_library {
@@ -58,7 +46,7 @@ typedef struct dsgd_platform {
     const char *origin;
     const char *gpu; /* its name, such as H100; NULL: any, or none */
     dsgd_platform_topology topology;
-    const char *file; /* of DSGD_TOPOLOGY_XML */
+    const char *file; /* of XML */
     struct {
         bool scaled;
         double bandwidth, latency; /* factors of all links of the file, where scaled */
@@ -147,18 +135,27 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error);
 /** Checks across options, such as groups without a size. DSGD_EUSAGE with a sentence. */
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error);
 
-/** Whether SimGrid makes the links: of a fat tree, dragonfly or torus. */
-bool dsgd_platform_is_made_by_simgrid(const dsgd_platform *platform);
+/** Makes it the user's XML. (shapes/xml.c) */
+void dsgd_platform_take_file(dsgd_platform *platform, const char *path);
 
-/** Whether the program makes the links itself (fabric.h). */
-static inline bool dsgd_platform_is_fabric(const dsgd_platform *platform)
-{
-    return platform->topology == DSGD_TOPOLOGY_HAMMING_MESH ||
-           platform->topology == DSGD_TOPOLOGY_RAILS;
-}
-/** Hosts of a HammingMesh's board in a row, or a column; hosts of a fabric of which SimGrid can be
- * told. */
-enum { DSGD_MOST_BOARD = 64, DSGD_MOST_TOLD = 256 };
+/** Whether its numbers give links and hosts. False: the user's XML contains them. */
+bool dsgd_platform_has_numbers(const dsgd_platform *platform);
+
+/** Whether messages share NICs, ways into islands, and ways out of groups only. */
+bool dsgd_platform_is_crossbar(const dsgd_platform *platform);
+
+/** Hosts of a group; 0: there are no groups. */
+int64_t dsgd_platform_group_hosts(const dsgd_platform *platform);
+
+/** The group of a host; 0 if there are none. */
+int dsgd_platform_group(const dsgd_platform *platform, int host);
+
+/** How many numbers a topology takes. */
+typedef struct dsgd_extents {
+    size_t size, up, cables; /* cables: or none */
+} dsgd_extents;
+
+double dsgd_product(const dsgd_numbers *numbers);
 
 /** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known
  * to SimGrid only (XML). */
@@ -218,7 +215,7 @@ typedef struct dsgd_platform_use {
 /**
  * Bytes per second that can leave each of @p n_groups groups at once at most, or enter it: what its
  * hosts' NICs send, each message with group_flow_bytes_per_s at most, and what the other groups'
- * hosts receive. The groups are all that have hosts of the run. For DSGD_TOPOLOGY_GROUPS; the
+ * hosts receive. The groups are all that have hosts of the run. Only if there are groups; the
  * caller frees them.
  */
 double *dsgd_platform_group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
@@ -234,20 +231,19 @@ bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand);
  */
 bool dsgd_platform_meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use);
 
+/** Whether all of the run's hosts lie in one block of @p size hosts. */
+bool dsgd_platform_in_one(const dsgd_platform_use *use, int size);
+
+/** The largest number of hosts that SimGrid can simulate (platform_xml.c). */
+int dsgd_platform_most_told(const dsgd_platform *platform);
+
 /**
  * Writes SimGrid XML of @p n_hosts hosts (or all, where the topology fixes their number) to @p
  * path. Hosts are named n0, n1, ...; strverscmp() gives their natural order. Writes nothing for
- * DSGD_TOPOLOGY_XML: the user's file is used.
+ * XML: the user's file is used.
  */
 dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, const char *path,
                                 dsgd_error *error);
-
-/** Whether SimGrid makes the links (fat tree, dragonfly, torus) and `hosts` changes some. */
-bool dsgd_platform_has_links_to_change(const dsgd_platform *platform);
-
-/** Least bandwidth and largest latency of the hosts at such a link, by name. False: unchanged. */
-bool dsgd_platform_link(const dsgd_platform *platform, const char *name,
-                        dsgd_host_quality *quality);
 
 /* --- what its GPUs draw and cost while they run (expenses.c) ---------------------------------- */
 

@@ -16,7 +16,7 @@ static bool is_checked(const dsgd_experiment *experiment, size_t i)
         DSGD_OPTION_STRUCT(dsgd_planned_run, platform, dsgd_platform_options, NULL),
         DSGD_OPTION_LINES(dsgd_planned_run, config.placement, NULL, NULL), DSGD_OPTION_END};
     const dsgd_planned_run *const run = &experiment->runs[i], *const before = run - 1;
-    if (i == 0 || run->platform.topology != DSGD_TOPOLOGY_XML ||
+    if (i == 0 || dsgd_platform_has_numbers(&run->platform) ||
         run->config.network != before->config.network ||
         dsgd_machine_of(&run->config).n_hosts != dsgd_machine_of(&before->config).n_hosts)
         return false;

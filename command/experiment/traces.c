@@ -81,8 +81,7 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, int dept
             config, entry, error,
             "name: this is the %dth platform that departs from another; is it a circle?", depth);
     if (name != NULL && dsgd_ends_with(name, ".xml")) {
-        platform->topology = DSGD_TOPOLOGY_XML;
-        platform->file = dsgd_config_path(config, name);
+        dsgd_platform_take_file(platform, dsgd_config_path(config, name));
         dsgd_config_note_data(config, platform->file);
     } else if (name != NULL) {
         dsgd_config *file = NULL;
@@ -112,8 +111,7 @@ dsgd_status dsgd_platform_open(const char *name, dsgd_config **config, dsgd_plat
     *platform = (dsgd_platform){0};
     dsgd_options_default(dsgd_platform_options, platform);
     if (dsgd_ends_with(name, ".xml")) {
-        platform->topology = DSGD_TOPOLOGY_XML;
-        platform->file = name;
+        dsgd_platform_take_file(platform, name);
         return DSGD_OK;
     }
     DSGD_TRY(dsgd_shipped_open("platforms", name, config, error));

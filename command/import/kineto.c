@@ -121,7 +121,7 @@ static double last_sum_s(const dsgd_import *in, const dsgd_ranks *w)
     const dsgd_platform *const p = &in->platform;
     const int64_t per_node = p->island_hosts > 0 ? p->island_hosts : 1;
     const double bytes = dsgd_ranks_call(w, 0, 0, w->n_buckets - 1)->bytes;
-    if (p->library == DSGD_LIBRARY_MPI || p->topology == DSGD_TOPOLOGY_XML || w->ranks < 2 ||
+    if (p->library == DSGD_LIBRARY_MPI || !dsgd_platform_has_numbers(p) || w->ranks < 2 ||
         w->ranks > dsgd_platform_most_hosts(p) - per_node)
         return 0;
     const dsgd_nccl_shape shape = dsgd_import_shape(in, (w->ranks - 1) / per_node + 1,

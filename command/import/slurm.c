@@ -84,7 +84,7 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
 {
     const dsgd_slurm_topology *const t = state;
     const dsgd_platform *const p = &m->platform;
-    const bool has_groups = p->topology == DSGD_TOPOLOGY_GROUPS;
+    const bool has_groups = dsgd_platform_group_hosts(p) > 0;
     const int64_t gpus = p->island_hosts > 0 ? p->island_hosts : 1;
     const dsgd_slurm_leaf *largest = t->v;
     for (const dsgd_slurm_leaf *l = t->v; l < t->v + t->n; l++)
@@ -98,7 +98,8 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     const char *const assumed =
         dsgd_xprintf("assumed, %s; %s", has_groups ? "as in the platform" : "all that NICs carry",
                      t->speed == NULL ? from : t->speed);
-    DSGD_TRY(dsgd_import_number_is(m, "topology", DSGD_TOPOLOGY_GROUPS, from, error));
+    DSGD_TRY(dsgd_import_number_is(m, "topology", dsgd_find_word(dsgd_topologies, "groups"), from,
+                                   error));
     DSGD_TRY(dsgd_import_number_is(m, "group_hosts", hosts, from, error));
     DSGD_TRY(dsgd_import_number_is(m, "group_bandwidth", out, assumed, error));
     DSGD_TRY(dsgd_import_number_is(m, "group_flow_bandwidth", flow, assumed, error));

@@ -131,8 +131,8 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
     const struct {
         const char *prefix;
         bool is;
-    } uses[] = {{"platform.host_", p->topology != DSGD_TOPOLOGY_XML}, /* has its own links */
-                {"platform.group_", p->topology == DSGD_TOPOLOGY_GROUPS && p->routes.n == 0},
+    } uses[] = {{"platform.host_", dsgd_platform_has_numbers(p)}, /* has its own links */
+                {"platform.group_", dsgd_platform_group_hosts(p) > 0 && p->routes.n == 0},
                 {"platform.route_", p->routes.n > 0},
                 {"platform.nccl.", nccl},
                 {"platform.encoding", dsgd_run_encodes(&run->config)},

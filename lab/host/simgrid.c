@@ -23,11 +23,7 @@ const char *dsgd_cluster_reason(const char *line)
     return NULL;
 }
 
-void dsgd_cluster_carry(int from, int to, double bytes)
-{
-}
-
-size_t dsgd_cluster_loads(dsgd_load **loads)
+size_t dsgd_simgrid_links(dsgd_load **loads)
 {
     *loads = NULL;
     return 0;

@@ -38,8 +38,7 @@ static void set_number(const dsgd_spec *pick, const char *name, double value)
 dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_keep(1, sizeof *trial);
-    trial->platform = (dsgd_platform){.topology = DSGD_TOPOLOGY_SWITCH,
-                                      .host_bandwidth_bytes_per_s = 10e9,
+    trial->platform = (dsgd_platform){.host_bandwidth_bytes_per_s = 10e9, /* a switch */
                                       .host_latency_s = 1e-6,
                                       .doubling_bytes = 65536};
     trial->workload =

@@ -11,7 +11,7 @@ double dsgd_bandwidth(dsgd_node *self)
     const dsgd_platform *const platform = w->engine->config->platform;
     double most =
         dsgd_platform_nic_bytes_per_s(platform, w->place / dsgd_platform_nic_hosts(platform));
-    for (int i = 0; i < w->engine->n_workers && platform->topology == DSGD_TOPOLOGY_XML; i++)
+    for (int i = 0; i < w->engine->n_workers && !dsgd_platform_has_numbers(platform); i++)
         if (i != w->host)
             most = fmax(most, dsgd_route_of(w->host, i).bytes_per_s);
     return most;

@@ -98,15 +98,6 @@ const int *dsgd_cluster_places(void);
 /** Runs the simulation until the actor clock(argument) returns. False: deadlock. */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
-/** Counts, for dsgd_cluster_loads(), what has gone from a host to another. (simgrid.c) */
-void dsgd_cluster_carry(int from, int to, double bytes);
-
-/**
- * What every link of SimGrid's has carried by that; the caller frees *loads and its texts. 0: there
- * are none. (simgrid.c)
- */
-size_t dsgd_cluster_loads(dsgd_load **loads);
-
 /** Starts an actor on a host. */
 void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
 

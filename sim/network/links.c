@@ -11,7 +11,7 @@
 #include "sim/network/paths.h"
 #include "sim/network/simgrid.h"
 #include "traces/closed_form.h"
-#include "traces/fabric.h"
+#include "traces/shapes/shape.h"
 
 typedef struct dsgd_link {
     dsgd_event departure; /* first: of the first of several messages */
@@ -48,8 +48,8 @@ static int n_nics, n_islands, n_groups, n_routes;
 static int n_sites; /* regions, or groups */
 static double
     *factors; /* [n_sites][n_sites] of flows' limits between them; NULL: nothing changes */
-static dsgd_pipe *wires; /* [n_wires] SimGrid's links, or a fabric's, instead; NULL: not used */
-static bool of_fabric; /* these are a fabric's */
+static dsgd_pipe *wires; /* [n_wires] links of the shape, or SimGrid's, instead; NULL: not used */
+static double *wires_later_s; /* [n_wires] latencies of the shape's; NULL: they are SimGrid's */
 static size_t n_wires;
 
 /** Of a flight: its pipes, and its places in them. */
@@ -177,20 +177,21 @@ static void make_room(dsgd_flight *flight, size_t n)
 }
 
 /** Numbers of its links; until the next call. */
-static const size_t *find_fabric(int from, int to, size_t *n, double *latency_s)
+static const size_t *find_route_of_shape(int from, int to, size_t *n, double *latency_s)
 {
-    static size_t number[DSGD_FABRIC_MOST_LINKS];
-    *n = dsgd_fabric_route(platform, hosts[from].place, hosts[to].place, number);
+    static dsgd_shape_route route;
+    dsgd_shape_find_route(platform, hosts[from].place, hosts[to].place, &route);
+    *n = route.n;
     *latency_s = 0;
-    for (size_t i = 0; i < *n; i++)
-        *latency_s += dsgd_fabric_link_at(platform, number[i]).latency_s;
-    return number;
+    for (size_t i = 0; i < route.n; i++)
+        *latency_s += wires_later_s[route.link[i]];
+    return route.link;
 }
 
 static void find_wires(dsgd_flight *flight, int from, int to)
 {
     dsgd_flow *const flow = &flight->flow;
-    const size_t *const number = (of_fabric ? find_fabric : dsgd_simgrid_route)(
+    const size_t *const number = (wires_later_s != NULL ? find_route_of_shape : dsgd_simgrid_route)(
         from, to, &flow->n_pipes, &flight->latency_s);
     DSGD_ASSERT(flow->n_pipes > 0, "no links from host %d to %d", from, to);
     make_room(flight, flow->n_pipes);
@@ -248,10 +249,10 @@ static dsgd_route find_route(int from, int to, dsgd_link **link)
 
 dsgd_route dsgd_links_route(int from, int to)
 {
-    if (of_fabric) {
+    if (wires_later_s != NULL) {
         size_t n = 0;
         dsgd_route route = {0, INFINITY};
-        const size_t *const number = find_fabric(from, to, &n, &route.latency_s);
+        const size_t *const number = find_route_of_shape(from, to, &n, &route.latency_s);
         for (size_t i = 0; i < n; i++)
             route.bytes_per_s = dsgd_less(route.bytes_per_s, wires[number[i]].bytes_per_s);
         return route;
@@ -375,7 +376,6 @@ static void open_routes(void)
 void dsgd_links_open_simgrids(void *(*take_memory)(size_t bytes))
 {
     take = take_memory;
-    of_fabric = false;
     double *const bandwidths = dsgd_simgrid_bandwidths(&n_wires);
     wires = dsgd_xcalloc(n_wires, sizeof *wires);
     for (size_t i = 0; i < n_wires; i++)
@@ -383,12 +383,17 @@ void dsgd_links_open_simgrids(void *(*take_memory)(size_t bytes))
     free(bandwidths);
 }
 
-static void open_fabric(int n_places)
+static void open_links_of_shape(int n_places)
 {
-    n_wires = dsgd_fabric_n_links(platform, n_places);
+    const dsgd_shape *const shape = dsgd_shape_of(platform);
+    n_wires = shape->n_links(platform, n_places);
     wires = dsgd_xcalloc(n_wires, sizeof *wires);
-    for (size_t i = 0; i < n_wires; i++)
-        wires[i].bytes_per_s = dsgd_fabric_link_at(platform, i).bytes_per_s;
+    wires_later_s = dsgd_xcalloc(n_wires, sizeof *wires_later_s);
+    for (size_t i = 0; i < n_wires; i++) {
+        const dsgd_shape_link link = shape->link(platform, i);
+        wires[i].bytes_per_s = link.bytes_per_s;
+        wires_later_s[i] = link.latency_s;
+    }
 }
 
 void dsgd_links_open(const dsgd_machine *machine, const int *places,
@@ -398,8 +403,7 @@ void dsgd_links_open(const dsgd_machine *machine, const int *places,
     const bool change = machine->links_change;
     platform = machine->platform;
     take = take_memory;
-    of_fabric = take != NULL && dsgd_platform_is_fabric(platform);
-    has_paths = dsgd_platform_is_made_by_simgrid(platform) || dsgd_platform_is_fabric(platform);
+    has_paths = !dsgd_platform_is_crossbar(platform);
     const int per_nic = dsgd_platform_nic_hosts(platform);
     int last = 0;
     for (int i = 0; i < n; i++)
@@ -427,9 +431,9 @@ void dsgd_links_open(const dsgd_machine *machine, const int *places,
         factors = dsgd_xcalloc(n_pairs, sizeof *factors);
     for (size_t i = 0; change && i < n_pairs; i++)
         factors[i] = 1;
-    if (of_fabric)
-        open_fabric(last + 1);
-    if (take != NULL && platform->topology == DSGD_TOPOLOGY_GROUPS)
+    if (take != NULL && has_paths)
+        open_links_of_shape(last + 1);
+    if (take != NULL && dsgd_platform_group_hosts(platform) > 0)
         open_groups(n, places);
     if (take != NULL && (platform->route_of != NULL || change))
         open_routes();
@@ -453,6 +457,8 @@ void dsgd_links_close(void)
         free(wires[i].flow);
     free(wires);
     wires = NULL;
+    free(wires_later_s);
+    wires_later_s = NULL;
     dsgd_maxmin_close();
     free(hosts);
     hosts = NULL;

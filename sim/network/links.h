@@ -10,9 +10,8 @@
  * because of the other. No way out of a group is ever full.
  *
  * Max-min fairly, as SimGrid's flows (maxmin.h), messages use all their links at one rate, the ways
- * out of groups, too, after the latency. So do they on trees, dragonflies, tori and XML, where
- * SimGrid says which links there are, and which of them a route has; and on a HammingMesh and
- * rails, of which traces/fabric.h says so.
+ * out of groups, too, after the latency. Other shapes have their links and routes in
+ * traces/shapes/, and SimGrid has those of XML.
  */
 #pragma once
 

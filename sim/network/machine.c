@@ -170,19 +170,18 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     DSGD_TRY(dsgd_platform_check(platform, error));
-    if (platform->topology == DSGD_TOPOLOGY_XML)
+    if (!dsgd_platform_has_numbers(platform))
         return probe(machine, error);
     int *places = NULL;
     int n_hosts = 0;
     void *const mark = dsgd_mark();
     const dsgd_status found = find_places(machine, &places, &n_hosts, error);
     dsgd_drop(mark);
-    if (found == DSGD_OK && machine->simgrid && dsgd_platform_is_fabric(platform) &&
-        n_hosts > DSGD_MOST_TOLD)
+    if (found == DSGD_OK && machine->simgrid && n_hosts > dsgd_platform_most_told(platform))
         return dsgd_refuse(error,
                            "platform: SimGrid is told of every route of this topology, of at most "
                            "%d hosts, not %d; leave out every_message",
-                           DSGD_MOST_TOLD, n_hosts);
+                           dsgd_platform_most_told(platform), n_hosts);
     return found;
 }
 
@@ -204,7 +203,7 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     dsgd_machine opened = *machine;
-    const bool is_users = platform->topology == DSGD_TOPOLOGY_XML;
+    const bool is_users = !dsgd_platform_has_numbers(platform);
     opened.maxmin = machine->network == DSGD_NETWORK_FLOWS && !machine->simgrid &&
                     (!is_users || is_plain(platform->file));
     if (is_users)
@@ -212,8 +211,7 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
     int *places = NULL;
     int n_hosts = 0;
     DSGD_TRY(find_places(machine, &places, &n_hosts, error));
-    return machine->network == DSGD_NETWORK_FLOWS &&
-                   (machine->simgrid || dsgd_platform_is_made_by_simgrid(platform))
+    return machine->network == DSGD_NETWORK_FLOWS && machine->simgrid
                ? open_written(&opened, n_hosts, error)
                : dsgd_cluster_open(&opened, n_hosts, NULL, error);
 }

@@ -30,7 +30,6 @@ dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int
 {
     dsgd_nodes *const nodes = dsgd_keep(1, sizeof *nodes);
     const int per_node = platform->island_hosts > 0 ? (int)platform->island_hosts : 1;
-    const bool grouped = platform->topology == DSGD_TOPOLOGY_GROUPS;
     int highest = 0;
     nodes->flow_bytes_per_s = platform->group_flow_bytes_per_s;
     nodes->host = dsgd_keep((size_t)n, sizeof *nodes->host);
@@ -41,7 +40,7 @@ dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int
         nodes->host[i] =
             (host){.node = places[i] / per_node,
                    .nic = nic,
-                   .group = grouped ? places[i] / (int)platform->group_hosts : 0,
+                   .group = dsgd_platform_group(platform, places[i]),
                    .nic_bytes_per_s = platform->host_bandwidth_bytes_per_s * q.bandwidth,
                    .added_latency_s = q.latency_s};
         highest = places[i] > highest ? places[i] : highest;

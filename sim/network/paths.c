@@ -8,15 +8,15 @@
 static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n_hosts)
 {
     const dsgd_platform_use one_at_a_time = {n_hosts, places, 1};
-    const bool is_switch = platform->topology == DSGD_TOPOLOGY_SWITCH;
-    if (!is_switch && platform->topology != DSGD_TOPOLOGY_GROUPS)
+    if (!dsgd_platform_is_crossbar(platform))
         return 0;
     if (dsgd_platform_meets_at_nics(platform, &one_at_a_time))
         return 1;
     /* Or rows of 2^k share one. */
     const int per_nic = dsgd_platform_nic_hosts(platform);
-    bool in_rows = is_switch && per_nic > 1 && (per_nic & (per_nic - 1)) == 0 &&
-                   n_hosts % per_nic == 0 && places[0] % per_nic == 0;
+    bool in_rows = dsgd_platform_group_hosts(platform) == 0 && per_nic > 1 &&
+                   (per_nic & (per_nic - 1)) == 0 && n_hosts % per_nic == 0 &&
+                   places[0] % per_nic == 0;
     for (int i = 1; i < n_hosts; i++)
         in_rows = in_rows && places[i] == places[0] + i;
     return in_rows ? per_nic : 0;

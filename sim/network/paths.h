@@ -21,8 +21,7 @@ static inline dsgd_path_end dsgd_path_end_at(const dsgd_platform *platform, int 
     return (dsgd_path_end){
         .nic = nic,
         .island = platform->island_hosts > 0 ? place / (int)platform->island_hosts : 0,
-        .group =
-            platform->topology == DSGD_TOPOLOGY_GROUPS ? place / (int)platform->group_hosts : 0,
+        .group = dsgd_platform_group(platform, place),
         .bytes_per_s = q.bandwidth * platform->host_bandwidth_bytes_per_s / sharing,
         .latency_s = platform->host_latency_s / 2 + q.latency_s};
 }

@@ -21,9 +21,9 @@
 
 #include "base/sanitizers.h"
 #include "sim/network/simgrid.h"
+#include "traces/shapes/shape.h"
 
-static sg_host_t *hosts; /* [n_taken] */
-static int n_taken;
+static sg_host_t *hosts; /* [machine->n_hosts] */
 static sg_link_t *links; /* [n_links] all, each with its number, from 1 on, as data */
 static size_t n_links; /* 0: there is no cluster */
 
@@ -111,16 +111,19 @@ static void change_links(const dsgd_platform *platform, bool is_users)
     for (size_t i = 0; i < n_links; i++) {
         const double bandwidth = sg_link_get_bandwidth(links[i]);
         const double latency = sg_link_get_latency(links[i]);
-        dsgd_host_quality q;
+        const dsgd_shape *const shape = dsgd_shape_of(platform);
+        int host[2];
+        const int n_hosts =
+            is_users ? 0 : shape->hosts_of_link(platform, sg_link_get_name(links[i]), host);
         if (is_users) {
             sg_link_set_bandwidth(links[i], bandwidth * platform->file_links.bandwidth);
             sg_link_set_latency(links[i], latency * platform->file_links.latency);
-        } else if (dsgd_platform_link(platform, sg_link_get_name(links[i]), &q)) {
+        } else if (n_hosts > 0) {
+            const dsgd_host_quality q = dsgd_platform_host(platform, host[0]),
+                                    r = dsgd_platform_host(platform, host[n_hosts - 1]);
             any = true;
-            if (q.bandwidth != 1)
-                sg_link_set_bandwidth(links[i], bandwidth * q.bandwidth);
-            if (q.latency_s != 0)
-                sg_link_set_latency(links[i], latency + q.latency_s);
+            sg_link_set_bandwidth(links[i], bandwidth * fmin(q.bandwidth, r.bandwidth));
+            sg_link_set_latency(links[i], latency + fmax(q.latency_s, r.latency_s));
         }
     }
     DSGD_ASSERT(any || is_users, "this SimGrid calls the links of hosts by other names");
@@ -165,7 +168,8 @@ dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const 
     initialise((double)machine->actors_per_host * n_hosts);
     simgrid_load_platform(path);
     number_links();
-    const bool is_users = machine->platform->topology == DSGD_TOPOLOGY_XML;
+    const dsgd_shape *const shape = dsgd_shape_of(machine->platform);
+    const bool is_users = !shape->has_numbers;
     DSGD_TRY(is_users ? check_values(path, error) : DSGD_OK);
     size_t count = 0;
     sg_host_t *const all = hosts_of_all(&count); /* in lexicographic order: n0 n1 n10 n100 */
@@ -179,11 +183,10 @@ dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const 
         names[i] = sg_host_get_name(all[i]);
     DSGD_TRY(dsgd_placement_places(machine, (int)count, names, places, error));
     hosts = dsgd_keep((size_t)n_hosts, sizeof *hosts);
-    n_taken = n_hosts;
     for (int i = 0; i < n_hosts; i++)
         hosts[i] = all[places[i]];
     if (is_users ? machine->platform->file_links.scaled
-                 : dsgd_platform_has_links_to_change(machine->platform))
+                 : shape->hosts_of_link != NULL && machine->platform->hosts.n > 0)
         change_links(machine->platform, is_users);
     return DSGD_OK;
 }
@@ -213,25 +216,7 @@ const char *dsgd_cluster_reason(const char *line)
     return colon == NULL ? reason : colon + 2;
 }
 
-/* --- what links carry ------------------------------------------------------------------------- */
-
-static double **carried; /* [n_taken][n_taken] bytes from host to host; NULL: none */
-
-void dsgd_cluster_carry(int from, int to, double bytes)
-{
-    if (n_links == 0)
-        return;
-    if (carried == NULL)
-        carried = dsgd_keep((size_t)n_taken, sizeof *carried);
-    if (carried[from] == NULL)
-        carried[from] = dsgd_keep((size_t)n_taken, sizeof **carried);
-    carried[from][to] += bytes;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strverscmp(((const dsgd_load *)a)->link, ((const dsgd_load *)b)->link);
-}
+/* --- links and routes ------------------------------------------------------------------------- */
 
 double *dsgd_simgrid_bandwidths(size_t *n)
 {
@@ -268,27 +253,12 @@ const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s)
 
 #pragma GCC diagnostic pop
 
-/** Adds bytes to the loads of all links from one host to another. */
-static void add_to_route(int from, int to, dsgd_load *loads)
-{
-    size_t n = 0;
-    double latency_s = 0;
-    const size_t *const numbers = dsgd_simgrid_route(from, to, &n, &latency_s);
-    for (size_t k = 0; k < n; k++)
-        loads[numbers[k]].bytes += carried[from][to];
-}
-
-size_t dsgd_cluster_loads(dsgd_load **loads)
+size_t dsgd_simgrid_links(dsgd_load **loads)
 {
     *loads = dsgd_xcalloc(n_links + 1, sizeof **loads);
     for (size_t i = 0; i < n_links; i++)
         (*loads)[i] = (dsgd_load){.link = dsgd_xstrdup(sg_link_get_name(links[i])),
                                   .bytes_per_s = sg_link_get_bandwidth(links[i])};
-    for (int from = 0; carried != NULL && from < n_taken; from++)
-        for (int to = 0; carried[from] != NULL && to < n_taken; to++)
-            if (carried[from][to] > 0)
-                add_to_route(from, to, *loads);
-    qsort(*loads, n_links, sizeof **loads, by_name);
     return n_links;
 }
 

@@ -13,5 +13,9 @@ dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const 
 /** Bytes per second of each link, [*n]; the caller frees it. */
 double *dsgd_simgrid_bandwidths(size_t *n);
 
+/** Their names and bandwidths, which have carried nothing yet; the caller frees *loads and its
+ * texts. Returns how many there are. */
+size_t dsgd_simgrid_links(dsgd_load **loads);
+
 /** The links [*n] from a host to another, until the next call, and the sum of their latencies. */
 const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s);

@@ -262,15 +262,17 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
     dsgd_carrier *const sender = &engine->accounts.carriers[from];
     dsgd_carrier *const receiver = &engine->accounts.carriers[to];
     bytes = trunc(bytes); /* as SimGrid sends them */
+    if (engine->config->loads && sender->to == NULL)
+        sender->to = dsgd_run_alloc(engine, (size_t)dsgd_n_hosts(engine) * sizeof *sender->to);
     if (engine->config->loads)
-        dsgd_cluster_carry(from, to, bytes);
+        sender->to[to] += bytes;
     const dsgd_platform *const platform = engine->config->platform;
     const bool inside = platform->island_hosts > 0 &&
                         dsgd_platform_same_island(platform, sender->place, receiver->place);
     (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
     (inside ? &receiver->by_island : &receiver->by_nic)->received += bytes;
-    if (platform->topology == DSGD_TOPOLOGY_GROUPS &&
-        sender->place / platform->group_hosts != receiver->place / platform->group_hosts) {
+    if (dsgd_platform_group(platform, sender->place) !=
+        dsgd_platform_group(platform, receiver->place)) {
         sender->by_group.sent += bytes;
         receiver->by_group.received += bytes;
     }
@@ -464,9 +466,9 @@ static double busiest_s(dsgd_engine *engine, bool lists)
     const dsgd_platform *const platform = engine->config->platform;
     double longest_s =
         busiest_of(engine, (carrier){"nic", dsgd_platform_nic_hosts(platform), false}, lists);
-    if (platform->topology == DSGD_TOPOLOGY_GROUPS)
-        longest_s = fmax(longest_s,
-                         busiest_of(engine, (carrier){"out", platform->group_hosts, true}, lists));
+    const int64_t group_hosts = dsgd_platform_group_hosts(platform);
+    if (group_hosts > 0)
+        longest_s = fmax(longest_s, busiest_of(engine, (carrier){"out", group_hosts, true}, lists));
     for (int i = 0; platform->island_hosts > 0 && i < dsgd_n_hosts(engine); i++) {
         const dsgd_carrier *const host = &engine->accounts.carriers[i];
         longest_s = fmax(longest_s, more_of(host->by_island) / platform->island_bytes_per_s);
@@ -496,10 +498,9 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
     dsgd_run_result *const result = engine->result;
     if (!engine->config->loads)
         return;
-    result->n_loads = dsgd_cluster_loads(&result->loads);
-    if (result->n_loads > 0 || engine->config->platform->topology == DSGD_TOPOLOGY_XML)
-        return;
-    busiest_s(engine, true);
+    result->n_loads = dsgd_list_loads(engine, &result->loads);
+    if (result->n_loads == 0)
+        busiest_s(engine, true);
 }
 
 /**
@@ -564,8 +565,7 @@ void dsgd_sum_up(dsgd_engine *engine)
     result->n_pieces = engine->layout.n_pieces;
     for (size_t k = 0; k < engine->layout.n_pieces; k++)
         result->piece_bytes = fmax(result->piece_bytes, engine->layout.piece_bytes[k]);
-    result->link_s =
-        config->platform->topology == DSGD_TOPOLOGY_XML ? NAN : busiest_s(engine, false);
+    result->link_s = dsgd_platform_has_numbers(config->platform) ? busiest_s(engine, false) : NAN;
     sum_up_workers(engine);
     sum_up_step_times(engine);
 }

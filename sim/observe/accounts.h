@@ -29,6 +29,7 @@ typedef struct dsgd_carrier {
     struct dsgd_carried {
         double sent, received;
     } by_nic, by_island, by_group;
+    double *to; /* [dsgd_n_hosts()] bytes to each host, if loads of links are asked for; or NULL */
     int place; /* among the platform's hosts */
     double slowness; /* seconds for one of the reference GPU */
 } dsgd_carrier;

@@ -72,6 +72,10 @@ void dsgd_count_collective(dsgd_engine *engine, bool partial, dsgd_collective ho
  * cluster. */
 void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes);
 
+/** Returns the number of links that have names, and their loads; the caller frees *loads and its
+ * texts. (loads.c) */
+size_t dsgd_list_loads(const dsgd_engine *engine, dsgd_load **loads);
+
 /** Counts the time of a step, unless the run has ended. */
 void dsgd_count_step_time(dsgd_engine *engine, double step_s);
 

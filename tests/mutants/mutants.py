@@ -78,7 +78,7 @@ ROOMS = [
     ("traces", "traces/expenses.c", "expenses"),
     ("traces", "traces/failures.c", "failures failures_in_runs open"),
     ("traces", "traces/nccl*.c", "nccl cluster fuzz"),
-    ("traces", "traces/fabric.c", "fabrics traces"),
+    ("traces", "traces/shapes/*.c traces/hosts.c", "shapes fabrics platforms traces"),
     ("traces", "traces/regions.c traces/platform_xml.c", "platforms traces maxmin input"),
     ("traces", "traces/kineto.c traces/slurm.c traces/step_*.c", "import cluster import_kineto imbalance_fit fuzz"),
     ("traces", "traces/fit.c", "imbalance_fit imbalance"),

@@ -268,10 +268,7 @@ TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 
 /* --- closed forms of all shapes --------------------------------------------------------------- */
 
-/**
- * Simulated and promised, from hosts that differ too; of the dragonfly from the first chassis
- * (traces/closed_form.c).
- */
+/** Simulated and promised, from hosts that differ too. */
 TEST_RANGE(messages_take_what_the_numbers_promise, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);

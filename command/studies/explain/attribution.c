@@ -83,7 +83,7 @@ static const double idle_factor = 1e9;
 
 static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
 {
-    p->file_links.scaled = p->topology == DSGD_TOPOLOGY_XML;
+    p->file_links.scaled = !dsgd_platform_has_numbers(p);
     p->file_links.bandwidth = p->file_links.latency = 1;
     switch (which) {
     case DSGD_WITHOUT_SLOW_LINKS:
@@ -179,7 +179,7 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     if (which == DSGD_WITHOUT_SLOW_LINKS)
         return p->hosts.n > 0;
     if (which == DSGD_HALF_LATENCY)
-        return latency_s > 0 || p->topology == DSGD_TOPOLOGY_XML;
+        return latency_s > 0 || !dsgd_platform_has_numbers(p);
     if (which == DSGD_FREE_REDUCTION)
         return p->reduction_s_per_byte > 0;
     return which != DSGD_FREE_STAGING || (p->staging_s_per_byte + p->operation_s_per_byte > 0 &&

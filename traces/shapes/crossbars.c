@@ -1,0 +1,230 @@
+/**
+ * @file crossbars.c
+ * Two topologies. `switch`: one full-duplex crossbar. `groups`: several, and a flow between them
+ * passes its group's way out, a limit of its own, and the other group's way in. In both, hosts may
+ * share NICs, and a fast network of their island.
+ */
+#include "traces/shapes/crossbars.h"
+
+static dsgd_extents extents(const dsgd_platform *platform)
+{
+    return (dsgd_extents){.size = platform->size.n > 0};
+}
+
+static dsgd_status check_groups(const dsgd_platform *platform, dsgd_error *error)
+{
+    const int64_t island = platform->island_hosts;
+    if (platform->group_hosts < 1 || platform->group_flow_bytes_per_s <= 0 ||
+        platform->group_bytes_per_s <= 0)
+        return dsgd_refuse(error, "platform: topology groups needs group_hosts, "
+                                  "group_flow_bandwidth and group_bandwidth, all above 0");
+    if (island > 0 && platform->group_hosts % island != 0)
+        return dsgd_refuse(
+            error, "platform: island_hosts: %jd, but a group of %jd has to be whole islands",
+            island, platform->group_hosts);
+    return DSGD_OK;
+}
+
+static char *describe_groups(const dsgd_platform *platform)
+{
+    if (platform->regions.n > 0)
+        return NULL;
+    return dsgd_xprintf("%jd hosts; between them %g GB/s per flow, %g us more, %g GB/s per group",
+                        platform->group_hosts, platform->group_flow_bytes_per_s / 1e9,
+                        platform->group_latency_s * 1e6, platform->group_bytes_per_s / 1e9);
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+/** By the number of a host, a NIC or a group; before them, what all flows between two regions
+ * share. */
+enum { NIC_UP, NIC_DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
+
+static size_t end_of(const dsgd_platform *platform, int64_t number, int kind)
+{
+    const size_t n = platform->regions.n;
+    return n * n + (size_t)(number * N_KINDS + kind);
+}
+
+static size_t n_links(const dsgd_platform *platform, int n_hosts)
+{
+    return end_of(platform, n_hosts, 0);
+}
+
+static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
+{
+    const size_t n = platform->regions.n, first = end_of(platform, 0, 0);
+    if (number < first)
+        return (dsgd_shape_link){
+            dsgd_platform_between(platform, (int)(number / n), (int)(number % n)).bytes_per_s, 0};
+    const int kind = (int)((number - first) % N_KINDS);
+    if (kind >= GROUP_OUT)
+        return (dsgd_shape_link){platform->group_bytes_per_s, 0};
+    if (kind >= ISLAND_IN)
+        return (dsgd_shape_link){platform->island_bytes_per_s, platform->island_latency_s / 2};
+    const dsgd_host_quality q = dsgd_platform_nic(platform, (int)((number - first) / N_KINDS));
+    return (dsgd_shape_link){q.bandwidth * platform->host_bandwidth_bytes_per_s,
+                             platform->host_latency_s / 2 + q.latency_s};
+}
+
+/** Between groups a and b. */
+static void pass_groups(const dsgd_platform *platform, int a, int b, dsgd_shape_route *route)
+{
+    const dsgd_between way = dsgd_platform_between(platform, a, b);
+    route->added_latency_s = way.latency_s;
+    route->flow_bytes_per_s = way.flow_bytes_per_s;
+    dsgd_shape_pass(route, end_of(platform, a, GROUP_OUT));
+    dsgd_shape_pass(route, end_of(platform, b, GROUP_IN));
+    if (way.bytes_per_s < INFINITY)
+        dsgd_shape_pass(route, (size_t)a * platform->regions.n + (size_t)b);
+}
+
+/** In groups of so many hosts. */
+static void find_route(const dsgd_platform *platform, int64_t group_hosts, int from, int to,
+                       dsgd_shape_route *route)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    if (dsgd_platform_same_island(platform, from, to)) {
+        dsgd_shape_pass(route, end_of(platform, from, ISLAND_IN));
+        dsgd_shape_pass(route, end_of(platform, to, ISLAND_OUT));
+        return;
+    }
+    dsgd_shape_pass(route, end_of(platform, from / per_nic, NIC_UP));
+    if (from / group_hosts != to / group_hosts)
+        pass_groups(platform, (int)(from / group_hosts), (int)(to / group_hosts), route);
+    dsgd_shape_pass(route, end_of(platform, to / per_nic, NIC_DOWN));
+}
+
+static void route_in_switch(const dsgd_platform *platform, int from, int to,
+                            dsgd_shape_route *route)
+{
+    find_route(platform, INT64_MAX, from, to, route);
+}
+
+static void route_in_groups(const dsgd_platform *platform, int from, int to,
+                            dsgd_shape_route *route)
+{
+    find_route(platform, platform->group_hosts, from, to, route);
+}
+
+/* --- where messages can meet ------------------------------------------------------------------ */
+
+static double nic_bytes_per_s(const dsgd_platform *platform, int nic)
+{
+    return platform->host_bandwidth_bytes_per_s * dsgd_platform_nic(platform, nic).bandwidth;
+}
+
+/** So much more than a limit is rounding, as in 384 * 6.3 against 2419.2. */
+static const double rounding = 1e-12;
+
+/** Blocks of @p size hosts up to the last one with a host of the run. */
+static int blocks(const dsgd_platform_use *use, int64_t size)
+{
+    int n = 0;
+    for (int i = 0; i < use->n_hosts; i++)
+        n = use->places[i] / size >= n ? (int)(use->places[i] / size) + 1 : n;
+    return n;
+}
+
+/** Hosts of the run at each NIC, [*n]; the caller frees them. */
+static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
+{
+    const int per_nic = dsgd_platform_nic_hosts(platform);
+    *n = blocks(use, per_nic);
+    int *const hosts = dsgd_xcalloc((size_t)*n, sizeof *hosts);
+    for (int i = 0; i < use->n_hosts; i++)
+        hosts[use->places[i] / per_nic]++;
+    return hosts;
+}
+
+double *dsgd_platform_group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
+                                    int n_groups)
+{
+    int n_nics = 0;
+    int *const at = count_at_nics(platform, use, &n_nics);
+    double *const demands = dsgd_xcalloc((size_t)n_groups, sizeof *demands);
+    double all = 0;
+    for (int nic = 0; nic < n_nics; nic++) {
+        if (at[nic] == 0)
+            continue;
+        double most = nic_bytes_per_s(platform, nic);
+        if (use->at_once > 0)
+            most = fmin(most, at[nic] * use->at_once * platform->group_flow_bytes_per_s);
+        const int64_t first = (int64_t)nic * dsgd_platform_nic_hosts(platform);
+        demands[first / platform->group_hosts] += most;
+        all += most;
+    }
+    for (int group = 0; group < n_groups; group++)
+        demands[group] = fmin(demands[group], all - demands[group]);
+    free(at);
+    return demands;
+}
+
+/** Whether hosts of the run share a NIC. */
+static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use)
+{
+    int n_nics = 0;
+    int *const at = count_at_nics(platform, use, &n_nics);
+    bool shared = false;
+    for (int nic = 0; nic < n_nics; nic++)
+        shared = shared || at[nic] > 1;
+    free(at);
+    return shared;
+}
+
+bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand)
+{
+    return demand > platform->group_bytes_per_s * (1 + rounding);
+}
+
+static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
+{
+    const int n_groups = blocks(use, platform->group_hosts);
+    double *const demands = dsgd_platform_group_demands(platform, use, n_groups);
+    bool bind = false;
+    for (int group = 0; group < n_groups; group++)
+        bind = bind || dsgd_platform_way_out_binds(platform, demands[group]);
+    free(demands);
+    return bind;
+}
+
+bool dsgd_platform_shares_routes(const dsgd_platform *platform)
+{
+    const dsgd_region_route *const routes = platform->routes.v;
+    bool shared = false;
+    for (size_t k = 0; k < platform->routes.n; k++)
+        shared = shared || routes[k].bytes_per_s > 0;
+    return shared;
+}
+
+static bool meet_in_switch(const dsgd_platform *platform, const dsgd_platform_use *use)
+{
+    return (platform->island_hosts > 0 && dsgd_platform_in_one(use, (int)platform->island_hosts)) ||
+           !nic_is_shared(platform, use);
+}
+
+static bool meet_in_groups(const dsgd_platform *platform, const dsgd_platform_use *use)
+{
+    return meet_in_switch(platform, use) &&
+           (dsgd_platform_in_one(use, (int)platform->group_hosts) ||
+            (!dsgd_platform_shares_routes(platform) && !ways_out_bind(platform, use)));
+}
+
+#define CROSSBARS                                                                                  \
+    .has_numbers = true, .is_crossbar = true, .has_islands = true, .extents = extents,             \
+    .n_links = n_links, .link = link_at
+
+const dsgd_shape dsgd_shape_switch = {.title = "switch",
+                                      .route = route_in_switch,
+                                      .meets_at_nics = meet_in_switch,
+                                      .write = dsgd_switch_write,
+                                      CROSSBARS};
+const dsgd_shape dsgd_shape_groups = {.title = "groups",
+                                      .fact = "groups",
+                                      .has_groups = true,
+                                      .check = check_groups,
+                                      .describe = describe_groups,
+                                      .route = route_in_groups,
+                                      .meets_at_nics = meet_in_groups,
+                                      .write = dsgd_groups_write,
+                                      CROSSBARS};

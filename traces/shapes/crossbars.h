@@ -1,0 +1,14 @@
+/**
+ * @file crossbars.h
+ * The XML of one crossbar, or of groups of them, for SimGrid.
+ */
+#pragma once
+
+#include "traces/shapes/shape.h"
+
+void dsgd_switch_write(FILE *xml, const dsgd_platform *platform, int n_hosts);
+void dsgd_groups_write(FILE *xml, const dsgd_platform *platform, int n_hosts);
+
+/** Writes link @p i of a name; @p sharing is SimGrid's sharing policy. */
+void dsgd_xml_link(FILE *xml, const char *name, int i, double bytes_per_s, double latency_s,
+                   const char *sharing);

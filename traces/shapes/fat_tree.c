@@ -1,0 +1,204 @@
+/**
+ * @file fat_tree.c
+ * Routed by destination: D-mod-k (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
+ * permutations on real life fat trees", 2010). Level 0 are the hosts. A node of level l has up[l]
+ * parents and cables[l] links to each; a switch of level l + 1 has size[l] children.
+ *
+ * Nodes of level l differ in digits: of base up[j] for j < l, of base size[j] for the others; the
+ * first digit counts least. A parent's digit l is its place among the parents.
+ */
+#include "traces/shapes/shape.h"
+
+static dsgd_extents extents(const dsgd_platform *platform)
+{
+    const size_t n = platform->size.n > 0 ? platform->size.n : 1;
+    return (dsgd_extents){.size = n, .up = n, .cables = n};
+}
+
+/** A level of the tree, from level 0 up and back. */
+typedef struct level {
+    size_t l;
+    int64_t under, over; /* hosts of a subtree below its nodes; its nodes over the same hosts */
+    int64_t children, parents, cables; /* of a node of the next level; of a node here; to each */
+    int64_t n_nodes;
+    int64_t pairs_below, nodes_below; /* of all lower levels */
+} level;
+
+static void enter(const dsgd_platform *platform, level *at)
+{
+    at->children = (int64_t)platform->size.v[at->l];
+    at->parents = (int64_t)platform->up.v[at->l];
+    at->cables = (int64_t)dsgd_extent(&platform->cables, at->l);
+    at->n_nodes = at->over * (dsgd_platform_most_hosts(platform) / at->under);
+}
+
+static level lowest(const dsgd_platform *platform)
+{
+    level at = {.under = 1, .over = 1};
+    enter(platform, &at);
+    return at;
+}
+
+static int64_t pairs_of(const level *at)
+{
+    return at->n_nodes * at->parents * at->cables;
+}
+
+/** False: there are only the topmost switches above. */
+static bool climb(const dsgd_platform *platform, level *at)
+{
+    at->pairs_below += pairs_of(at);
+    at->nodes_below += at->n_nodes;
+    at->under *= at->children;
+    at->over *= at->parents;
+    if (++at->l == platform->size.n)
+        return false;
+    enter(platform, at);
+    return true;
+}
+
+static void descend(const dsgd_platform *platform, level *at)
+{
+    at->l--;
+    at->under /= (int64_t)platform->size.v[at->l];
+    at->over /= (int64_t)platform->up.v[at->l];
+    enter(platform, at);
+    at->pairs_below -= pairs_of(at);
+    at->nodes_below -= at->n_nodes;
+}
+
+static size_t n_links(const dsgd_platform *platform, int n_hosts)
+{
+    (void)n_hosts;
+    level at = lowest(platform);
+    while (climb(platform, &at))
+        ;
+    return dsgd_shape_duplex(at.pairs_below, false);
+}
+
+static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
+{
+    const level hosts = lowest(platform);
+    const int64_t pair = (int64_t)number / 2;
+    if (pair < pairs_of(&hosts))
+        return dsgd_shape_host_link(platform, (int)(pair / (hosts.parents * hosts.cables)),
+                                    platform->host_latency_s / 2);
+    return (dsgd_shape_link){platform->host_bandwidth_bytes_per_s, platform->host_latency_s / 2};
+}
+
+/** SimGrid's number of a node: it counts switches down from twice the hosts. */
+static int64_t id_of(const dsgd_platform *platform, int64_t node)
+{
+    const int64_t n_hosts = dsgd_platform_most_hosts(platform);
+    return node < n_hosts ? node : 3 * n_hosts - 1 - node;
+}
+
+static char *link_name(const dsgd_platform *platform, size_t number)
+{
+    const int64_t pair = (int64_t)number / 2;
+    level at = lowest(platform);
+    while (pair >= at.pairs_below + pairs_of(&at))
+        climb(platform, &at);
+    const int64_t here = pair - at.pairs_below;
+    const int64_t child = here / (at.parents * at.cables);
+    const int64_t digit = here / at.cables % at.parents; /* replaces the child's digit l */
+    const int64_t parent =
+        child % at.over + at.over * digit + at.over * at.parents * (child / at.over / at.children);
+    return dsgd_xprintf("link_from_%jd_%jd_%jd_%s", id_of(platform, at.nodes_below + child),
+                        id_of(platform, at.nodes_below + at.n_nodes + parent), pair,
+                        number % 2 == 0 ? "UP" : "DOWN");
+}
+
+/**
+ * The links between a node and its parent: the node has the higher digits of @p host, and lower
+ * ones that lead to @p to.
+ */
+static int64_t pair_at(const level *at, int64_t place, int64_t host, int64_t digit, int64_t cable)
+{
+    const int64_t node = place + at->over * (host / at->under);
+    return at->pairs_below + (node * at->parents + digit) * at->cables + cable;
+}
+
+/** The node over a host, in digits below l, on the way to @p to. */
+static int64_t place_of(const dsgd_platform *platform, size_t l, int64_t to)
+{
+    int64_t place = 0, over = 1;
+    for (size_t j = 0; j < l; j++) {
+        const int64_t parents = (int64_t)platform->up.v[j];
+        place += over * (to / over % parents);
+        over *= parents;
+    }
+    return place;
+}
+
+/**
+ * Up: of the parents' links, one by one and then cable by cable, the one of the destination's
+ * number. Down: the cable of the source's number; but SimGrid looks for the next child behind the
+ * place of the last one in the list of links, and begins anew if there is none.
+ */
+static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_route *route)
+{
+    level at = lowest(platform);
+    do {
+        const int64_t port = to / at.over % (at.parents * at.cables);
+        const int64_t pair =
+            pair_at(&at, place_of(platform, at.l, to), from, port % at.parents, port / at.parents);
+        dsgd_shape_pass(route, dsgd_shape_duplex(pair, false));
+        climb(platform, &at);
+    } while (from / at.under != to / at.under);
+    int64_t last = -1;
+    while (at.l > 0) {
+        descend(platform, &at);
+        const int64_t child = to / at.under % at.children, n = at.children;
+        int64_t next = last < 0 ? -1 : last + 1 + (child - (last + 1) % n + n) % n;
+        if (next < 0 || next >= n * at.cables)
+            next = from % at.cables * n + child;
+        const int64_t pair =
+            pair_at(&at, place_of(platform, at.l, to), to, to / at.over % at.parents, next / n);
+        dsgd_shape_pass(route, dsgd_shape_duplex(pair, true));
+        last = next;
+    }
+}
+
+static double ports(const dsgd_platform *platform)
+{
+    return platform->up.v[0] * dsgd_extent(&platform->cables, 0);
+}
+
+static bool meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use)
+{
+    return dsgd_platform_in_one(use, (int)platform->size.v[0]);
+}
+
+static char *cluster(const dsgd_platform *platform)
+{
+    const size_t n = platform->size.n;
+    return dsgd_xprintf("lat=\"%.17gs\" topology=\"FAT_TREE\" topo_parameters=\"%zu;%s;%s;%s\"",
+                        platform->host_latency_s / 2, n, dsgd_shape_listed(&platform->size, n),
+                        dsgd_shape_listed(&platform->up, n),
+                        dsgd_shape_listed(&platform->cables, n));
+}
+
+static int hosts_of_link(const dsgd_platform *platform, const char *name, int host[2])
+{
+    const level hosts = lowest(platform);
+    int child = 0, parent = 0, pair = 0;
+    if (sscanf(name, "link_from_%d_%d_%d_", &child, &parent, &pair) != 3 ||
+        pair >= pairs_of(&hosts))
+        return 0;
+    host[0] = child;
+    return 1;
+}
+
+const dsgd_shape dsgd_shape_fat_tree = {.title = "fat tree",
+                                        .has_numbers = true,
+                                        .extents = extents,
+                                        .n_links = n_links,
+                                        .link = link_at,
+                                        .link_name = link_name,
+                                        .route = route,
+                                        .ports = ports,
+                                        .meets_at_nics = meets_at_nics,
+                                        .dimensions = dsgd_shape_size,
+                                        .cluster = cluster,
+                                        .hosts_of_link = hosts_of_link};

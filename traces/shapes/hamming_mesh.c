@@ -1,0 +1,157 @@
+/**
+ * @file hamming_mesh.c
+ * HammingMesh (Hoefler et al., SC 2022): boards of a x b hosts in a mesh, x boards in a row, y in a
+ * column. Each host has four ports; those at a board's edges lead, of each row of hosts, to one
+ * switch (in truth a tree without a bottleneck), and of each column likewise. Messages go along
+ * their row, then along their column; to another board by the nearer edge, and in by the edge
+ * nearer to their end.
+ *
+ * Each host has eight links: out of its four ports, of which those to a neighbour are the
+ * neighbour's way in, and in from the switches.
+ */
+#include "traces/shapes/shape.h"
+
+enum { MOST_BOARD = 64 }; /* hosts of a board in a row, or a column */
+
+static dsgd_extents extents(const dsgd_platform *platform)
+{
+    (void)platform;
+    return (dsgd_extents){.size = 4};
+}
+
+static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
+{
+    const double *const size = platform->size.v;
+    if (fmax(size[0], size[1]) > MOST_BOARD)
+        return dsgd_refuse(error,
+                           "platform: size: a board of %g by %g hosts, but at most %d by %d are "
+                           "possible",
+                           size[0], size[1], MOST_BOARD, MOST_BOARD);
+    return DSGD_OK;
+}
+
+static char *describe(const dsgd_platform *platform)
+{
+    return dsgd_xprintf("%g us", platform->group_latency_s * 1e6);
+}
+
+enum { EAST, WEST, SOUTH, NORTH, N_PORTS };
+
+/** A dimension: rows have ports east and west. */
+typedef struct dimension {
+    int64_t board, boards; /* hosts of a board, boards */
+    int64_t stride; /* between the indices of neighbours */
+    int ahead; /* port; the one back follows */
+} dimension;
+
+static dimension dimension_of(const dsgd_platform *platform, int d)
+{
+    const double *const size = platform->size.v;
+    const int64_t row = (int64_t)(size[0] * size[2]);
+    return d == 0 ? (dimension){(int64_t)size[0], (int64_t)size[2], 1, EAST}
+                  : (dimension){(int64_t)size[1], (int64_t)size[3], row, SOUTH};
+}
+
+static int64_t place_in(const dimension *d, int64_t host)
+{
+    return host / d->stride % (d->board * d->boards);
+}
+
+static size_t out_of(int64_t host, int port)
+{
+    return (size_t)(host * N_PORTS + port);
+}
+
+static size_t into(const dsgd_platform *platform, int64_t host, int port)
+{
+    return out_of(host + dsgd_platform_most_hosts(platform), port);
+}
+
+/** Whether the board's edge ahead is the nearer one; from the middle of an odd board, the one
+ * towards the other. */
+static bool is_nearer_ahead(const dimension *d, int64_t place, int64_t other)
+{
+    const int64_t behind = place % d->board, before = d->board - 1 - behind;
+    return before < behind || (before == behind && place < other);
+}
+
+/** Along a board to a place in it. */
+static int64_t walk(const dimension *d, int64_t host, int64_t to, dsgd_shape_route *route)
+{
+    for (int64_t left = to - place_in(d, host); left != 0; left += left > 0 ? -1 : 1) {
+        dsgd_shape_pass(route, out_of(host, left > 0 ? d->ahead : d->ahead + 1));
+        host += left > 0 ? d->stride : -d->stride;
+    }
+    return host;
+}
+
+/** Along a dimension to a place in it; returns the host there. */
+static int64_t go(const dsgd_platform *platform, const dimension *d, int64_t host, int64_t to,
+                  dsgd_shape_route *route)
+{
+    const int64_t at = place_in(d, host), board = d->board;
+    if (at / board == to / board)
+        return walk(d, host, to, route);
+    const bool out_ahead = is_nearer_ahead(d, at, to), in_ahead = is_nearer_ahead(d, to, at);
+    const int64_t edge = to / board * board + (in_ahead ? board - 1 : 0);
+    host = walk(d, host, at / board * board + (out_ahead ? board - 1 : 0), route);
+    dsgd_shape_pass(route, out_of(host, out_ahead ? d->ahead : d->ahead + 1));
+    host += (edge - place_in(d, host)) * d->stride;
+    dsgd_shape_pass(route, into(platform, host, in_ahead ? d->ahead : d->ahead + 1));
+    return walk(d, host, to, route);
+}
+
+static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_route *route)
+{
+    int64_t at = from;
+    for (int i = 0; i < 2; i++) {
+        const dimension d = dimension_of(platform, i);
+        at = go(platform, &d, at, place_in(&d, to), route);
+    }
+}
+
+static size_t n_links(const dsgd_platform *platform, int n_hosts)
+{
+    (void)n_hosts;
+    return into(platform, dsgd_platform_most_hosts(platform), 0);
+}
+
+/** To a neighbour as in a torus, as slow as the slower; to a switch and from it half of that, and
+ * of what a switch adds. */
+static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
+{
+    const int64_t n_hosts = dsgd_platform_most_hosts(platform),
+                  host = (int64_t)number / N_PORTS % n_hosts;
+    const int port = (int)(number % N_PORTS);
+    const dimension d = dimension_of(platform, port / 2);
+    const bool is_ahead = port == d.ahead, is_in = (int64_t)number / N_PORTS >= n_hosts;
+    if (is_in || place_in(&d, host) % d.board == (is_ahead ? d.board - 1 : 0))
+        return dsgd_shape_host_link(platform, (int)host,
+                                    (platform->host_latency_s + platform->group_latency_s) / 2);
+    return dsgd_shape_shared_link(platform, (int)host,
+                                  (int)(is_ahead ? host + d.stride : host - d.stride));
+}
+
+static double ports(const dsgd_platform *platform)
+{
+    (void)platform;
+    return N_PORTS;
+}
+
+static dsgd_dimensions dimensions(const dsgd_platform *platform)
+{
+    const double *const size = platform->size.v;
+    return (dsgd_dimensions){{(int)(size[0] * size[2]), (int)(size[1] * size[3]), 1, 1}};
+}
+
+const dsgd_shape dsgd_shape_hamming_mesh = {.title = "HammingMesh",
+                                            .fact = "a switch adds",
+                                            .has_numbers = true,
+                                            .extents = extents,
+                                            .check = check,
+                                            .describe = describe,
+                                            .n_links = n_links,
+                                            .link = link_at,
+                                            .route = route,
+                                            .ports = ports,
+                                            .dimensions = dimensions};

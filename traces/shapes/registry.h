@@ -1,0 +1,24 @@
+/**
+ * @file registry.h
+ * The topologies. Each has a file of its own here, which defines dsgd_shape_WORD, and a line of
+ * this list.
+ */
+#pragma once
+
+/** X(NAME, WORD): the constant's name and the word of the option `topology`. */
+#define DSGD_SHAPES(X)                                                                             \
+    X(SWITCH, switch)                                                                              \
+    X(GROUPS, groups)                                                                              \
+    X(FAT_TREE, fat_tree)                                                                          \
+    X(DRAGONFLY, dragonfly)                                                                        \
+    X(TORUS, torus)                                                                                \
+    X(HAMMING_MESH, hamming_mesh)                                                                  \
+    X(RAILS, rails)                                                                                \
+    X(XML, xml)
+
+#define DSGD_TOPOLOGY_OF(name, word) DSGD_TOPOLOGY_##name,
+typedef enum dsgd_platform_topology { DSGD_SHAPES(DSGD_TOPOLOGY_OF) } dsgd_platform_topology;
+
+struct dsgd_shape;
+extern const struct dsgd_shape *const dsgd_shapes[]; /* by dsgd_platform_topology */
+extern const char *const dsgd_topologies[]; /* their words; NULL-terminated */

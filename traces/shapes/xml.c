@@ -1,0 +1,19 @@
+/**
+ * @file xml.c
+ * The user's own file for SimGrid, whose reader alone knows its links and hosts.
+ */
+#include "traces/shapes/shape.h"
+
+static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
+{
+    return platform->file != NULL ? DSGD_OK
+                                  : dsgd_refuse(error, "platform: topology xml needs a file");
+}
+
+void dsgd_platform_take_file(dsgd_platform *platform, const char *path)
+{
+    platform->topology = DSGD_TOPOLOGY_XML;
+    platform->file = path;
+}
+
+const dsgd_shape dsgd_shape_xml = {.title = "XML", .check = check};
