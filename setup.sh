@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 packages=(gcc g++ cmake ninja-build pkg-config libsimgrid-dev libboost-context-dev libgsl-dev librandom123-dev
-          libfyaml-dev libjansson-dev libyajl-dev libexpat1-dev python3 zlib1g-dev libjemalloc-dev
+          libfyaml-dev libjansson-dev libexpat1-dev python3 zlib1g-dev libjemalloc-dev
           check gnuplot-nox fonts-dejavu-core dataset-fashion-mnist)
 
 install_missing() {

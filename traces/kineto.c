@@ -1,52 +1,12 @@
 /**
  * @file kineto.c
- * Events of a trace, one by one, by YAJL; of the millions a few numbers stay until the file ends.
+ * Reads a trace event by event; of the millions a few numbers stay until the file ends.
  */
 #include "traces/kineto.h"
 
+#include <jansson.h>
 #include <strings.h>
-#include <yajl/yajl_parse.h>
 #include <zlib.h>
-
-enum { WORD = 128 };
-
-/** Where a key stands. */
-typedef enum place { NOWHERE, EVENT, ARGUMENT, JOB, DEVICE } place;
-
-/** What is read of an event, and then of the head. */
-#define FIELD_LIST(X)                                                                              \
-    X(PHASE, EVENT, "ph")                                                                          \
-    X(CATEGORY, EVENT, "cat")                                                                      \
-    X(NAME, EVENT, "name")                                                                         \
-    X(TS, EVENT, "ts")                                                                             \
-    X(DUR, EVENT, "dur")                                                                           \
-    X(PID, EVENT, "pid")                                                                           \
-    X(TID, EVENT, "tid")                                                                           \
-    X(WHAT, ARGUMENT, "Collective name")                                                           \
-    X(TYPE, ARGUMENT, "dtype")                                                                     \
-    X(GROUP, ARGUMENT, "Process Group Name")                                                       \
-    X(ELEMENTS, ARGUMENT, "In msg nelems")                                                         \
-    X(SIZE, ARGUMENT, "Group size")                                                                \
-    X(CORRELATION, ARGUMENT, "correlation")                                                        \
-    X(STEP, ARGUMENT, "step")                                                                      \
-    X(DIMENSIONS, ARGUMENT, "Input Dims")                                                          \
-    X(INPUT_TYPE, ARGUMENT, "Input type")                                                          \
-    X(RANK, JOB, "rank")                                                                           \
-    X(WORLD, JOB, "world_size")                                                                    \
-    X(GPU, DEVICE, "name")
-
-#define X(name, place, key) name,
-typedef enum field { FIELD_LIST(X) FIELDS, EVENT_FIELDS = RANK } field;
-#undef X
-
-static const struct {
-    place place;
-    const char *key;
-} fields[] = {
-#define X(name, place, key) {place, key},
-    FIELD_LIST(X)
-#undef X
-};
 
 /** A kernel that computes, until it is known when it was launched. */
 typedef struct kernel {
@@ -64,14 +24,19 @@ typedef struct note {
     const char *what, *group;
 } note;
 
+/** An event that has a duration. */
+typedef struct event {
+    const json_t *json, *args;
+    const char *name, *category;
+    double begin_us, end_us, correlation;
+} event;
+
 typedef struct reader {
     dsgd_kineto *trace;
-    int depth, events_at; /* depth of the list of events; 0: outside */
-    place head; /* of the key of the root: JOB, DEVICE, EVENT: the list of events */
-    bool in_arguments;
-    int field; /* whose value comes; FIELDS: nobody's */
-    char values[FIELDS][WORD]; /* "": absent */
-    double elements, product; /* of the inputs; of one's dimensions */
+    gzFile file;
+    char *text; /* [room], of which [n] are read and ended by a zero; the next is at [at] */
+    size_t room, n, at;
+    bool is_wrong; /* what comes next is not JSON */
     size_t n_launches, n_notes, n_backward;
     kernel *kernels; /* [trace->n_kernels] */
     launch *launches;
@@ -95,18 +60,45 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/** NAN: absent. */
-static double number(const reader *r, field f)
+/** A text, or the first of a list of texts; empty: absent. */
+static const char *text(const json_t *object, const char *key)
 {
-    return r->values[f][0] == '\0' ? NAN : strtod(r->values[f], NULL);
+    const json_t *value = json_object_get(object, key);
+    value = json_is_array(value) ? json_array_get(value, 0) : value;
+    const char *const found = json_string_value(value);
+    return found != NULL           ? found
+           : json_is_number(value) ? dsgd_xprintf("%.17g", json_number_value(value))
+                                   : "";
 }
 
-static bool is_index(const reader *r, field f)
+/** A number, also as a text; NAN: absent. */
+static double number(const json_t *object, const char *key)
 {
-    return number(r, f) >= 0 && number(r, f) <= 1 << 20;
+    const json_t *const value = json_object_get(object, key);
+    const char *const digits = json_string_value(value);
+    return digits != NULL          ? strtod(digits, NULL)
+           : json_is_number(value) ? json_number_value(value)
+                                   : NAN;
 }
 
-static double bytes_of(const reader *r)
+static bool is_index(const json_t *object, const char *key)
+{
+    return number(object, key) >= 0 && number(object, key) <= 1 << 20;
+}
+
+/** Elements of an input by its dimensions, or of a list of inputs. */
+static double elements_of(const json_t *dimensions)
+{
+    double sum = 0, product = 1;
+    for (size_t i = 0; i < json_array_size(dimensions); i++) {
+        const json_t *const one = json_array_get(dimensions, i);
+        product *= json_number_value(one); /* 0 of a list */
+        sum += elements_of(one);
+    }
+    return json_array_size(dimensions) == 0 ? 0 : product + sum;
+}
+
+static double bytes_of(const event *e)
 {
     static const struct {
         const char *type;
@@ -116,62 +108,67 @@ static double bytes_of(const reader *r)
         {"complex", 8},  {"double", 8},  {"float", 4}, {"long", 8},   {"short", 2},
         {"int8", 1},     {"int64", 8},   {"int", 4},   {"char", 1},   {"byte", 1},
         {"bool", 1}};
-    const bool is_message = r->values[ELEMENTS][0] != '\0';
+    const bool is_message = json_object_get(e->args, "In msg nelems") != NULL;
+    const char *const type = text(e->args, is_message ? "dtype" : "Input type");
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcasestr(r->values[is_message ? TYPE : INPUT_TYPE], types[i].type) != NULL)
-            return types[i].bytes * (is_message ? fmax(number(r, ELEMENTS), 0) : r->elements);
+        if (strcasestr(type, types[i].type) != NULL)
+            return types[i].bytes * (is_message
+                                         ? fmax(number(e->args, "In msg nelems"), 0)
+                                         : elements_of(json_object_get(e->args, "Input Dims")));
     return 0;
 }
 
 /** What the event's arguments, or the name of its kernel, call the collective; NULL: neither. */
-static const char *what_of(const reader *r)
+static const char *what_of(const event *e)
 {
     static const char *const words[][2] = {
         {"AllReduce", "allreduce"}, {"AllGather", "allgather"}, {"ReduceScatter", "reduce_scatter"},
         {"Broadcast", "broadcast"}, {"SendRecv", "sendrecv"},   {"Reduce", "reduce"}};
-    for (size_t i = 0; i < sizeof words / sizeof words[0] && r->values[WHAT][0] == '\0'; i++)
-        if (strstr(r->values[NAME], words[i][0]) != NULL)
+    const char *const said = text(e->args, "Collective name");
+    for (size_t i = 0; i < sizeof words / sizeof words[0] && *said == '\0'; i++)
+        if (strstr(e->name, words[i][0]) != NULL)
             return words[i][1];
-    return r->values[WHAT][0] == '\0' ? NULL : dsgd_xstrdup(r->values[WHAT]);
+    return *said == '\0' ? NULL : dsgd_xstrdup(said);
 }
 
 /** ncclKernel_AllReduce_RING_LL..., ncclDevKernel_...; RCCL has both. */
-static bool is_collective(const reader *r)
+static bool is_collective(const event *e)
 {
-    return begins(r->values[NAME], "ncclKernel") || begins(r->values[NAME], "ncclDevKernel") ||
-           begins(r->values[NAME], "rcclKernel") || r->values[WHAT][0] != '\0';
+    return begins(e->name, "ncclKernel") || begins(e->name, "ncclDevKernel") ||
+           begins(e->name, "rcclKernel") || *text(e->args, "Collective name") != '\0';
 }
 
-static void add_kernel(reader *r)
+static void add_kernel(reader *r, const event *e)
 {
     dsgd_kineto *const t = r->trace;
-    const double begin_us = number(r, TS), end_us = begin_us + number(r, DUR);
-    if (!is_collective(r)) {
-        ADD(r->kernels, t->n_kernels, (kernel){begin_us, begin_us, end_us, number(r, CORRELATION)});
+    if (!is_collective(e)) {
+        ADD(r->kernels, t->n_kernels,
+            (kernel){e->begin_us, e->begin_us, e->end_us, e->correlation});
         return;
     }
     size_t n = t->n_calls;
-    ADD(r->correlations, n, number(r, CORRELATION));
+    ADD(r->correlations, n, e->correlation);
     t->calls = dsgd_keep_more(t->calls, t->n_calls + 1, sizeof *t->calls);
-    t->calls[t->n_calls++] = (dsgd_kineto_call){.begin_us = begin_us,
-                                                .end_us = end_us,
-                                                .ready_us = begin_us,
-                                                .launched_us = begin_us,
-                                                .what = what_of(r),
-                                                .group = dsgd_xstrdup(r->values[GROUP]),
-                                                .bytes = bytes_of(r),
-                                                .group_size = (int64_t)fmax(number(r, SIZE), 0),
-                                                .event = t->n_events};
+    t->calls[t->n_calls++] =
+        (dsgd_kineto_call){.begin_us = e->begin_us,
+                           .end_us = e->end_us,
+                           .ready_us = e->begin_us,
+                           .launched_us = e->begin_us,
+                           .what = what_of(e),
+                           .group = dsgd_xstrdup(text(e->args, "Process Group Name")),
+                           .bytes = bytes_of(e),
+                           .group_size = (int64_t)fmax(number(e->args, "Group size"), 0),
+                           .event = t->n_events};
 }
 
 /** Timelines of ranks, such as of ByteDance's StragglerAnalysis; a step of a thread stands in one
  * piece. */
-static void add_seconds(const reader *r)
+static void add_seconds(dsgd_kineto *t, const event *e)
 {
-    dsgd_kineto *const t = r->trace;
-    const dsgd_kineto_seconds new = {(int64_t)number(r, PID), (int64_t)number(r, TID),
-                                     (int64_t)number(r, STEP), begins(r->values[NAME], "forward"),
-                                     1e-6 * number(r, DUR)};
+    const dsgd_kineto_seconds new = {(int64_t)number(e->json, "pid"),
+                                     (int64_t)number(e->json, "tid"),
+                                     (int64_t)number(e->args, "step"), begins(e->name, "forward"),
+                                     1e-6 * number(e->json, "dur")};
     dsgd_kineto_seconds *const last = t->n_seconds == 0 ? NULL : &t->seconds[t->n_seconds - 1];
     if (last != NULL && last->worker == new.worker && last->thread == new.thread &&
         last->step == new.step) {
@@ -183,121 +180,144 @@ static void add_seconds(const reader *r)
     t->seconds[t->n_seconds++] = new;
 }
 
-static void end_event(reader *r)
+static void add_event(reader *r, const json_t *json)
 {
     dsgd_kineto *const t = r->trace;
-    const char *const name = r->values[NAME], *const category = r->values[CATEGORY];
-    const double begin_us = number(r, TS), end_us = begin_us + number(r, DUR);
+    const double begin_us = number(json, "ts"), took_us = number(json, "dur");
+    const event e = {json,
+                     json_object_get(json, "args"),
+                     text(json, "name"),
+                     text(json, "cat"),
+                     begin_us,
+                     begin_us + took_us,
+                     number(json_object_get(json, "args"), "correlation")};
     t->n_events++;
-    if (r->values[PHASE][0] != 'X' || !isfinite(end_us) || number(r, DUR) < 0)
+    if (*text(json, "ph") != 'X' || !isfinite(e.end_us) || took_us < 0)
         return;
-    if (strcasecmp(category, "kernel") == 0) {
-        add_kernel(r);
-    } else if (strcasecmp(category, "cuda_runtime") == 0 || strcmp(category, "cuda_driver") == 0 ||
-               strcmp(category, "Runtime") == 0 || strcmp(category, "hip_runtime") == 0) {
-        if (strstr(name, "Launch") != NULL && !isnan(number(r, CORRELATION)))
-            ADD(r->launches, r->n_launches,
-                (launch){number(r, CORRELATION), begin_us, number(r, TID)});
-    } else if (begins(name, "ProfilerStep#") && !begins(category, "gpu")) {
+    if (strcasecmp(e.category, "kernel") == 0) {
+        add_kernel(r, &e);
+    } else if (strcasecmp(e.category, "cuda_runtime") == 0 ||
+               strcmp(e.category, "cuda_driver") == 0 || strcmp(e.category, "Runtime") == 0 ||
+               strcmp(e.category, "hip_runtime") == 0) {
+        if (strstr(e.name, "Launch") != NULL && !isnan(e.correlation))
+            ADD(r->launches, r->n_launches, (launch){e.correlation, begin_us, number(json, "tid")});
+    } else if (begins(e.name, "ProfilerStep#") && !begins(e.category, "gpu")) {
         t->steps = dsgd_keep_more(t->steps, t->n_steps + 1, sizeof *t->steps);
-        t->steps[t->n_steps++] = (dsgd_kineto_step){begin_us, end_us, strtoll(name + 13, NULL, 10)};
-    } else if (begins(name, "autograd::engine::evaluate_function")) {
+        t->steps[t->n_steps++] =
+            (dsgd_kineto_step){begin_us, e.end_us, strtoll(e.name + 13, NULL, 10)};
+    } else if (begins(e.name, "autograd::engine::evaluate_function")) {
         ADD(r->backward_us, r->n_backward, begin_us);
-    } else if (begins(name, "record_param_comms") ||
-               (begins(name, "nccl:") && strcmp(category, "user_annotation") == 0)) {
+    } else if (begins(e.name, "record_param_comms") ||
+               (begins(e.name, "nccl:") && strcmp(e.category, "user_annotation") == 0)) {
         ADD(r->notes, r->n_notes,
-            (note){begin_us, end_us, number(r, TID), bytes_of(r), fmax(number(r, SIZE), 0),
-                   name[0] == 'n' ? dsgd_xstrdup(name + 5) : what_of(r),
-                   dsgd_xstrdup(r->values[GROUP])});
-    } else if (dsgd_ends_with(name, "-compute") && is_index(r, PID) && is_index(r, TID) &&
-               is_index(r, STEP)) {
-        add_seconds(r);
+            (note){begin_us, e.end_us, number(json, "tid"), bytes_of(&e),
+                   fmax(number(e.args, "Group size"), 0),
+                   e.name[0] == 'n' ? dsgd_xstrdup(e.name + 5) : what_of(&e),
+                   dsgd_xstrdup(text(e.args, "Process Group Name"))});
+    } else if (dsgd_ends_with(e.name, "-compute") && is_index(json, "pid") &&
+               is_index(json, "tid") && is_index(e.args, "step")) {
+        add_seconds(t, &e);
     }
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static int on_key(void *state, const unsigned char *key, size_t n)
+/** Reads on behind what is still to be parsed; false: the file has ended. */
+static bool fill(reader *r)
 {
-    static const char *const heads[] = {
-        [EVENT] = "traceEvents", [JOB] = "distributedInfo", [DEVICE] = "deviceProperties"};
-    reader *const r = state;
-    const int level = r->events_at > 0 ? r->depth - r->events_at : 0;
-    place at = level == 1                      ? EVENT
-               : level == 2 && r->in_arguments ? ARGUMENT
-               : r->depth == 2 && level == 0   ? r->head == JOB ? JOB : NOWHERE
-               : r->depth == 3 && r->events_at == 0 && r->head == DEVICE ? DEVICE
-                                                                         : NOWHERE;
-    if (r->depth == 1 && r->events_at == 0)
-        for (r->head = DEVICE; r->head > NOWHERE; r->head--)
-            if (heads[r->head] != NULL && strlen(heads[r->head]) == n &&
-                memcmp(heads[r->head], key, n) == 0)
-                break;
-    if (at == EVENT)
-        r->in_arguments = n == 4 && memcmp(key, "args", n) == 0;
-    for (r->field = 0; r->field < FIELDS; r->field++)
-        if (fields[r->field].place == at && strlen(fields[r->field].key) == n &&
-            memcmp(fields[r->field].key, key, n) == 0)
-            break;
-    return 1;
+    enum { CHUNK = 1 << 18, MOST = 1 << 30 };
+    r->n -= r->at;
+    memmove(r->text, r->text + r->at, r->n);
+    r->at = 0;
+    if (r->room < r->n + CHUNK + 1)
+        r->text = dsgd_xrealloc(r->text, r->room = 2 * r->n + CHUNK + 1, 1);
+    const int got = r->n < MOST ? gzread(r->file, r->text + r->n, CHUNK) : 0;
+    for (char *c = r->text + r->n; c < r->text + r->n + got; c++)
+        *c = *c > '\0' ? *c : '?'; /* what is not ASCII may not be UTF-8, which jansson wants */
+    r->n += got > 0 ? (size_t)got : 0;
+    r->text[r->n] = '\0';
+    return got > 0;
 }
 
-/** Of a list, such as types of inputs, the first. */
-static int on_string(void *state, const unsigned char *text, size_t n)
+/** Whether the next character that is not blank is @p c (0: the end), which is taken. */
+static bool skip(reader *r, char c)
 {
-    reader *const r = state;
-    const bool in_list = r->depth > r->events_at + 2;
-    n = n < WORD ? n : WORD - 1;
-    if (r->field < FIELDS &&
-        (r->values[r->field][0] == '\0' || (r->field != GPU && r->events_at > 0 && !in_list))) {
-        memcpy(r->values[r->field], text, n);
-        r->values[r->field][n] = '\0';
+    do
+        r->at += strspn(r->text + r->at, " \t\r\n");
+    while (r->text[r->at] == '\0' && fill(r));
+    const char next = r->text[r->at];
+    r->is_wrong = next != '\0' && next != c;
+    r->at += next == c && c != '\0';
+    return next == c;
+}
+
+/** The next value, which json_decref() frees; NULL: there is none. */
+static json_t *take_value(reader *r)
+{
+    enum { WORD = 32 }; /* a number or a word that ends here may go on behind what is read */
+    json_error_t why;
+    while (true) {
+        json_t *const value = json_loadb(r->text + r->at, r->n - r->at,
+                                         JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY |
+                                             JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL,
+                                         &why);
+        const size_t used = (size_t)why.position;
+        r->is_wrong = used + WORD < r->n - r->at;
+        if (r->is_wrong || !fill(r)) {
+            r->at += value == NULL ? 0 : used;
+            return value;
+        }
+        json_decref(value);
     }
-    return 1;
 }
 
-static int on_number(void *state, const char *text, size_t n)
+/** Behind the bracket of a list of events. */
+static bool read_events(reader *r)
 {
-    reader *const r = state;
-    if (r->field == DIMENSIONS)
-        r->product = (r->product > 0 ? r->product : 1) * strtod(text, NULL);
-    return r->field == DIMENSIONS ? 1 : on_string(state, (const unsigned char *)text, n);
+    if (skip(r, ']'))
+        return true;
+    do {
+        json_t *const json = take_value(r);
+        if (json == NULL)
+            return false;
+        add_event(r, json);
+        json_decref(json);
+    } while (skip(r, ','));
+    return skip(r, ']');
 }
 
-static int on_map(void *state)
+/** A member of the root. */
+static bool read_member(reader *r, const char *key)
 {
-    reader *const r = state;
-    r->depth++;
-    r->field = FIELDS;
-    if (r->events_at == 0 || r->depth != r->events_at + 1)
-        return 1;
-    r->elements = 0;
-    for (int i = 0; i < EVENT_FIELDS; i++)
-        r->values[i][0] = '\0';
-    return 1;
+    dsgd_kineto *const t = r->trace;
+    if (strcmp(key, "traceEvents") == 0 && skip(r, '['))
+        return read_events(r);
+    json_t *const value = take_value(r);
+    const char *const gpu = text(json_array_get(value, 0), "name");
+    if (strcmp(key, "distributedInfo") == 0) {
+        t->rank = *text(value, "rank") == '\0' ? -1 : (int64_t)number(value, "rank");
+        t->world = (int64_t)fmax(number(value, "world_size"), 0);
+    } else if (strcmp(key, "deviceProperties") == 0 && *gpu != '\0') {
+        t->gpu = dsgd_xstrdup(gpu);
+    }
+    json_decref(value);
+    return value != NULL;
 }
 
-static int on_list(void *state)
+/** A list of events, or an object with one. */
+static bool read_root(reader *r)
 {
-    reader *const r = state;
-    if (r->depth == 0 || (r->depth == 1 && r->head == EVENT))
-        r->events_at = r->depth + 1;
-    r->depth++;
-    r->product = 0;
-    return 1;
-}
-
-static int on_end(void *state)
-{
-    reader *const r = state;
-    if (r->field == DIMENSIONS && r->depth == r->events_at + 4)
-        r->elements += r->product; /* of an input, which is a list in a list of them */
-    if (r->events_at > 0 && r->depth == r->events_at + 1)
-        end_event(r);
-    if (r->depth == r->events_at)
-        r->events_at = 0;
-    r->depth--;
-    return 1;
+    if (skip(r, '['))
+        return read_events(r);
+    if (!skip(r, '{'))
+        return false;
+    bool is_good = true;
+    do {
+        json_t *const key = take_value(r);
+        is_good = json_is_string(key) && skip(r, ':') && read_member(r, json_string_value(key));
+        json_decref(key);
+    } while (is_good && skip(r, ','));
+    return is_good && skip(r, '}');
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -471,23 +491,16 @@ static void finish(reader *r)
     count_busy(r);
 }
 
-/** Feeds the parser; why it ended early, or NULL. */
-static const char *feed(gzFile file, yajl_handle json, reader *r)
+/** Reads all; why it ended early, or NULL. */
+static const char *read_all(reader *r)
 {
-    enum { CHUNK = 1 << 18 };
-    unsigned char *const chunk = dsgd_xcalloc(CHUNK, 1);
-    yajl_status status = yajl_status_ok;
-    int n = 0, code = Z_OK;
-    while (status == yajl_status_ok && (n = gzread(file, chunk, CHUNK)) > 0)
-        status = yajl_parse(json, chunk, (size_t)n);
-    const char *const why = gzerror(file, &code);
-    const bool is_wrong = status != yajl_status_ok;
-    const bool ends_early = !is_wrong && yajl_complete_parse(json) != yajl_status_ok;
-    free(chunk);
-    if (!is_wrong && !ends_early && code == Z_OK)
+    int code = Z_OK;
+    const bool is_whole = fill(r) && read_root(r) && skip(r, '\0');
+    const char *const why = gzerror(r->file, &code);
+    if (is_whole && code == Z_OK)
         return NULL;
     return dsgd_xprintf("%s behind event %zu",
-                        is_wrong              ? "it is no JSON"
+                        r->is_wrong           ? "it is no JSON"
                         : code == Z_BUF_ERROR ? "the gzip ends"
                         : code != Z_OK        ? why
                                               : "the JSON ends",
@@ -496,30 +509,20 @@ static const char *feed(gzFile file, yajl_handle json, reader *r)
 
 dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *error)
 {
-    static const yajl_callbacks callbacks = {.yajl_number = on_number,
-                                             .yajl_string = on_string,
-                                             .yajl_start_map = on_map,
-                                             .yajl_map_key = on_key,
-                                             .yajl_end_map = on_end,
-                                             .yajl_start_array = on_list,
-                                             .yajl_end_array = on_end};
-    reader r = {.trace = trace, .field = FIELDS};
-    *trace = (dsgd_kineto){.file = dsgd_xstrdup(path)};
-    const gzFile file = gzopen(path, "rb");
-    if (file == NULL)
+    reader r = {.trace = trace, .file = gzopen(path, "rb")};
+    json_malloc_t keep = NULL;
+    json_free_t leave = NULL;
+    *trace = (dsgd_kineto){.file = dsgd_xstrdup(path), .rank = -1};
+    if (r.file == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
-    gzbuffer(file, 1 << 18);
-    const yajl_handle json = yajl_alloc(&callbacks, NULL, &r);
-    if (json == NULL)
-        dsgd_no_memory();
-    yajl_config(json, yajl_dont_validate_strings, 1);
-    trace->damage = feed(file, json, &r);
-    yajl_free(json);
-    gzclose(file);
-    trace->gpu = r.values[GPU][0] == '\0' ? NULL : dsgd_xstrdup(r.values[GPU]);
-    trace->rank = r.values[RANK][0] == '\0' ? -1 : strtoll(r.values[RANK], NULL, 10);
-    trace->world = strtoll(r.values[WORLD], NULL, 10);
+    gzbuffer(r.file, 1 << 18);
+    json_get_alloc_funcs(&keep, &leave);
+    json_set_alloc_funcs(malloc, free); /* there may be millions of events */
+    trace->damage = read_all(&r);
+    json_set_alloc_funcs(keep, leave);
+    gzclose(r.file);
     finish(&r);
+    free(r.text);
     free(r.kernels);
     free(r.launches);
     free(r.backward_us);

@@ -14,7 +14,6 @@ foreach(source IN ITEMS
         "j/jansson/jansson_2.14.orig.tar.gz c739578bf6b764aa0752db9a2fdadcfe921c78f1228c7ec0bb47fa804c55d17b"
         "libf/libfyaml/libfyaml_0.7.12.orig.tar.gz 485342c6920e9fdc2addfe75e5c3e0381793f18b339ab7393c1b6edf78bf8ca8"
         "e/expat/expat_2.5.0.orig.tar.gz ab00ee05c7067fd10a35c5d2a4922ebba746ddd50ff83b79c828da17bbdf1757"
-        "y/yajl/yajl_2.1.0.orig.tar.gz 3fb73364a5a30efe615046d07e6db9d09fd2b41c763c5f7d3bfb121cd5c5ac5a"
         "z/zlib/zlib_1.3.dfsg+really1.3.1.orig.tar.gz 60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb"
         "libr/librandom123/librandom123_1.14.0+dfsg.orig.tar.xz 0ed9bf1de7732303f35529ff9b42b0ab84e1fbeaad8ba97768440d8e2b109e87")
     string(REPLACE " " ";" source ${source})
@@ -79,17 +78,6 @@ dsgd_library(zlib zlib-1.3.1 PUBLIC ${DSGD_LIBRARIES}/zlib-1.3.1
 set(from ${DSGD_LIBRARIES}/libexpat-R_2_5_0/expat)
 file(WRITE ${made}/expat/expat_config.h "#define XML_DEV_URANDOM 1\n#define XML_CONTEXT_BYTES 1024\n#define XML_DTD 1\n#define XML_NS 1\n")
 dsgd_library(expat libexpat-R_2_5_0/expat PUBLIC ${from}/lib PRIVATE ${made}/expat SOURCES lib/xmlparse lib/xmlrole lib/xmltok)
-
-set(YAJL_MAJOR 2)
-set(YAJL_MINOR 1)
-set(YAJL_MICRO 0)
-set(from ${DSGD_LIBRARIES}/yajl-2.1.0/src/api)
-configure_file(${from}/yajl_version.h.cmake ${made}/yajl/yajl/yajl_version.h)
-foreach(header IN ITEMS common gen parse tree)
-    configure_file(${from}/yajl_${header}.h ${made}/yajl/yajl/yajl_${header}.h COPYONLY)
-endforeach()
-dsgd_library(yajl yajl-2.1.0 PUBLIC ${made}/yajl PRIVATE ${made}/yajl/yajl
-    SOURCES src/yajl src/yajl_alloc src/yajl_buf src/yajl_encode src/yajl_lex src/yajl_parser src/yajl_version)
 
 set(from ${DSGD_LIBRARIES}/gsl-2.8)
 file(MAKE_DIRECTORY ${made}/gsl/gsl)
