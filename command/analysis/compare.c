@@ -1,13 +1,12 @@
 /**
  * @file compare.c
  * `dsgd compare`: means over seeds with confidence intervals, differences to a baseline, ratios,
- * and where these pass a level.
+ * and verdicts.
  */
 #include <sys/stat.h>
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "base/option.h"
 #include "command/analysis/comparison.h"
 #include "command/analysis/verdict.h"
 #include "command/console/arguments.h"
@@ -20,8 +19,6 @@ typedef struct arguments {
     dsgd_operands folder;
     dsgd_framing framing;
     const char *target;
-    const char *crossing;
-    double level; /* of --crossing; 0: none */
     dsgd_texts measures; /* columns of runs.csv */
     bool ratio;
     const json_t *manifest; /* NULL: none */
@@ -374,9 +371,6 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(FLAG, ratio, "ratio", 'r', NULL,
                   "Shows speed-ups over the baseline in place of differences, each with its 95 % "
                   "interval, and how many seeds would settle what is open"),
-    DSGD_ARGUMENT(TEXT, crossing, "crossing", 0, "RATIO",
-                  "Also at which swept value a speed-up passes RATIO, such as 1.5; in "
-                  "DIR/crossings.csv"),
     {.name = NULL},
 };
 
@@ -392,10 +386,6 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         options};
     arguments a = {.ratio = false};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
-    a.ratio = a.ratio || a.crossing != NULL;
-    if (a.crossing != NULL && (!dsgd_parse_number(a.crossing, NULL, &a.level) || a.level <= 0))
-        return dsgd_refuse(error, "--crossing %s: a ratio above 0 is expected, such as 1.5",
-                           a.crossing);
     dsgd_comparison c;
     DSGD_TRY(dsgd_comparison_open(a.folder.v[0], &a.framing, a.target, &c, error));
     DSGD_TRY(check_measures(&c, &a.measures, error));
@@ -406,8 +396,7 @@ static dsgd_status compare(int count, char **words, dsgd_error *error)
         printf("%zu runs that are neither ok nor diverged are left out.\n", c.frame.n_left_out);
     dsgd_warn_of_mixed_collectives(stdout, &c.csv);
     print_expenses(&c);
-    DSGD_TRY(print_verdicts(&a, &c.csv, error));
-    return a.crossing == NULL ? DSGD_OK : dsgd_crossings_report(&c, a.level, a.folder.v[0], error);
+    return print_verdicts(&a, &c.csv, error);
 }
 
 const dsgd_command dsgd_command_compare = {

@@ -116,13 +116,6 @@ const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_fram
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);
 
 /**
- * Prints where the throughput of each series passes @p level times the baseline's, along each
- * swept number with all others as they are, and writes DIR/crossings.csv.
- */
-dsgd_status dsgd_crossings_report(const dsgd_comparison *c, double level, const char *folder,
-                                  dsgd_error *error);
-
-/**
  * A sentence where algorithms at one place of runs.csv sum by different collectives. NULL: they do
  * not.
  */

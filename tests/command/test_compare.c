@@ -439,64 +439,6 @@ TEST(ratios_are_geometric_means_over_pairs)
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "_ratio"));
 }
 
-#define AT(algorithm, seed, throughput, x)                                                         \
-    "1," algorithm ",4," seed ",daint,resnet,ok," NUMBERS(throughput, "0.5") "," x "\n"
-#define ALL_AT(x) AT("allreduce", "1", "1", x) AT("allreduce", "2", "1", x)
-#define CROSSING_HEADER RUNS_HEAD ",wall_s,imbalance.0.seconds\n"
-
-/** Throughputs of wagma at places, and the crossing of 2. */
-static const struct {
-    const char *runs, *sentence;
-    double at, low, high; /* 0: none */
-} crossings[] = {
-    {CROSSING_HEADER ALL_AT("1") ALL_AT("2") ALL_AT("3") AT("wagma", "1", "4", "3")
-         AT("wagma", "2", "16", "3") AT("wagma", "1", "1", "1") AT("wagma", "2", "1", "1")
-             AT("wagma", "1", "1", "2") AT("wagma", "2", "1", "2"),
-     "wagma, seconds 1s to 3s: rises past it between 2s and 3s (about 2.375s; "
-     "with noise below 1s to above 3s)",
-     2.375, 2.375 - 12.7062047 * 0.125, 2.375 + 12.7062047 * 0.125},
-    {CROSSING_HEADER ALL_AT("1") ALL_AT("100") AT("wagma", "1", "1", "1") AT("wagma", "2", "1", "1")
-         AT("wagma", "1", "4", "100") AT("wagma", "2", "4", "100"),
-     "rises past it between 1s and 100s (about 10s)", 10, 1, 100},
-    {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "8", "1") AT("wagma", "2", "4", "1")
-         AT("wagma", "1", "2.5", "3") AT("wagma", "2", "0.5", "3"),
-     "falls past it between 1s and 3s (about 2.283s; the mean; so do 1 of 2 seeds)", 2.2825797, 1,
-     3},
-    {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "4", "1") AT("wagma", "1", "1", "3"),
-     "falls past it between 1s and 3s (about 2s; one seed)", 2, 1, 3},
-    {CROSSING_HEADER ALL_AT("1") ALL_AT("3") AT("wagma", "1", "4", "1") AT("wagma", "1", "3", "3"),
-     "wagma, seconds 1s to 3s: above it throughout", 0, 0, 0},
-    {CROSSING_HEADER ALL_AT("1") ALL_AT("3") ALL_AT("9") ALL_AT("27") AT("wagma", "1", "4", "1")
-         AT("wagma", "1", "2.001", "3") AT("wagma", "1", "1.999", "9") AT("wagma", "1", "1", "27"),
-     "is equal (within 2 %) from 3s to 9s, above up to 1s, below from 27s on\n", 0, 0, 0},
-    {CROSSING_HEADER ALL_AT("1") ALL_AT("3") ALL_AT("9") AT("wagma", "1", "4", "1")
-         AT("wagma", "1", "2", "3") AT("wagma", "1", "2.01", "9"),
-     "is equal (within 2 %) from 3s to 9s, above up to 1s\n", 0, 0, 0},
-    {CROSSING_HEADER ALL_AT("1") AT("wagma", "1", "4", "1"), "nowhere: no number is swept", 0, 0,
-     0},
-};
-
-TEST_ROWS(a_crossing_lies_between_the_places_around_it, crossings)
-{
-    const char *const output = compare(crossings[_i].runs, "--crossing 2");
-    ck_assert_has(output, crossings[_i].sentence);
-    const double expected[] = {crossings[_i].at, crossings[_i].low, crossings[_i].high};
-    static const char *const columns[] = {"at", "low", "high"};
-    for (size_t k = 0; k < 3 && _i < 7; k++) {
-        const char *const text = cell_of("r/crossings.csv", "wagma,", columns[k]);
-        ck_assert_msg(expected[k] == 0 ? *text == '\0'
-                                       : fabs(strtod(text, NULL) - expected[k]) < 1e-5,
-                      "%s is `%s`, not %g", columns[k], text, expected[k]);
-    }
-}
-
-TEST(a_level_is_a_positive_number)
-{
-    write_runs(three);
-    ck_assert_has(dsgd_ends(2, "compare r --crossing 0"),
-                  "--crossing 0: a ratio above 0 is expected");
-}
-
 /** gnuplot would warn of a column without a number. */
 TEST(curves_without_accuracy_are_drawn_without_a_warning)
 {

@@ -46,7 +46,7 @@ ROOMS = [
     ("analysis", "command/*/exchanges.c", "exchanges"),
     ("analysis", "command/*/figure*.c command/*/plot.c command/*/gnuplot.c command/*/summary.c",
      "reproduce report phase compare plot timeline"),
-    ("analysis", "command/*/target.c command/*/crossing.c", "report compare tune plot"),
+    ("analysis", "command/*/target.c", "report compare tune plot"),
     ("analysis", "command/*/comparison.c command/*/compare.c", "report compare tune fuzz"),
     ("analysis", "command/analysis/*.c",
      "report reproduce compare tune sensitivity verdict explain plot"),
