@@ -6,7 +6,6 @@
 
 #include <gnu/libc-version.h>
 #include <gsl/gsl_version.h>
-#include <inttypes.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
@@ -143,44 +142,6 @@ static const char *computed_on(const dsgd_experiment *experiment, int numerics)
         where = "cpu";
     }
     return where;
-}
-
-/**
- * An id of what is in @p json: FNV-1a, of 64 bits. Among 100,000 runs two have the same with a
- * probability of 3e-10.
- */
-static void take_id(const json_t *json, char id[DSGD_RUN_ID])
-{
-    uint64_t h = 0xcbf29ce484222325;
-    for (const char *c = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS); *c != '\0'; c++)
-        h = (h ^ (unsigned char)*c) * 0x100000001b3;
-    snprintf(id, DSGD_RUN_ID, "%016" PRIx64, h);
-}
-
-void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID])
-{
-    void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
-    take_id(run_json(run, NULL), id);
-    dsgd_drop(mark);
-}
-
-void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID])
-{
-    static const char *const always[] = {"seed", "until", "label", "failures", NULL};
-    static const char *const too[] = {"workload", "imbalance", "inherent", "placement", NULL};
-    void *const mark = dsgd_mark();
-    json_t *const json = run_json(run, NULL);
-    for (size_t k = 0; always[k] != NULL; k++)
-        json_object_del(json, always[k]);
-    json_object_del(json_object_get(json, "learn"), "optimizer");
-    for (size_t k = 0; is_coarse && too[k] != NULL; k++)
-        json_object_del(json, too[k]);
-    if (is_coarse) { /* by name alone */
-        json_object_set_new(json, "algorithm", json_string(run->algorithm.about->name));
-        json_object_set_new(json, "platform", dsgd_json_text(run->platform_name));
-    }
-    take_id(json, id);
-    dsgd_drop(mark);
 }
 
 /** Whether run @p i of a manifest is run @p i of the experiment. */

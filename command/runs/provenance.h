@@ -25,17 +25,6 @@ typedef struct dsgd_results_config {
 dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **manifest,
                               dsgd_error *error);
 
-/** A text for all that decides a run but the program: two runs of an experiment never share one. */
-enum { DSGD_RUN_ID = 17 };
-void dsgd_run_id(const dsgd_planned_run *run, char id[DSGD_RUN_ID]);
-
-/**
- * A text that runs share which take about the same per step: they differ in seed, bounds, label,
- * stops and optimizer; if @p is_coarse, also in workload, imbalance, placement, and options of
- * algorithm and platform.
- */
-void dsgd_run_kind(const dsgd_planned_run *run, bool is_coarse, char id[DSGD_RUN_ID]);
-
 /** What a command is to look at: an experiment file, or a folder of its results. */
 typedef struct dsgd_source {
     const char *path; /* of a file, or of a folder */

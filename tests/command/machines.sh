@@ -110,11 +110,11 @@ by_jobs() {
     assert_same whole jobs
 }
 
+shard=("$dsgd" run e.yaml --shard "{}/40" -j 1) # of GNU parallel
+
 by_parallel() {
-    "$dsgd" check e.yaml -o parallel --as commands --chunk 30ms >commands 2>parallel.log
-    echo "$(wc -l <commands) commands"
     for least in $((1 + RANDOM % 90)) $((91 + RANDOM % 90)); do
-        setsid parallel -j 2 <commands >>parallel.log 2>&1 &
+        setsid parallel -j 2 "${shard[@]}" -o parallel.tasks/{} ::: {1..40} >>parallel.log 2>&1 &
         wait_for_parts "$least" kill -0 $!
         if [ $((RANDOM % 2)) -eq 0 ]; then
             kill_session $!
@@ -125,7 +125,7 @@ by_parallel() {
         fi
         echo "killed with $(find parallel.tasks -name '*.part' | wc -l) runs done"
     done
-    parallel -j 2 <commands >>parallel.log 2>&1
+    parallel -j 2 "${shard[@]}" -o parallel.tasks/{} ::: {1..40} >>parallel.log 2>&1
     "$dsgd" merge parallel.tasks/* -o parallel
     assert_same whole parallel
 }
@@ -196,15 +196,14 @@ is_at_work() { # whether a run of this test goes on, whoever started it
 by_ssh() {
     start_sshd
     export PARALLEL_SSH=$folder/ssh/ssh
-    "$dsgd" check e.yaml -o ssh-results --as commands --chunk 30ms >commands 2>ssh.log
     for least in $((1 + RANDOM % 90)) $((91 + RANDOM % 90)); do
-        setsid parallel --sshlogin 2/127.0.0.1 --wd . <commands >>ssh.log 2>&1 &
+        setsid parallel --sshlogin 2/127.0.0.1 --wd . "${shard[@]}" -o ssh-results.tasks/{} ::: {1..40} >>ssh.log 2>&1 &
         wait_for_parts "$least" kill -0 $!
         kill_session $!
         while is_at_work; do sleep 0.1; done # parallel's wrapper there sees that nobody is here, and ends them
         echo "killed with $(find ssh-results.tasks -name '*.part' | wc -l) runs done"
     done
-    parallel --sshlogin 2/127.0.0.1 --wd . <commands >>ssh.log 2>&1
+    parallel --sshlogin 2/127.0.0.1 --wd . "${shard[@]}" -o ssh-results.tasks/{} ::: {1..40} >>ssh.log 2>&1
     "$dsgd" merge ssh-results.tasks/* -o ssh-results
     assert_same whole ssh-results
 }
@@ -264,21 +263,27 @@ is_queued() { [ -n "$(squeue -h)" ]; }
 
 by_slurm() {
     start_slurm
-    "$dsgd" check e.yaml -o slurm-results --as slurm --chunk 30ms >job.sh 2>slurm.log
-    grep '^#SBATCH' job.sh
+    mkdir slurm-results.tasks
+    cat >job.sh <<END
+#!/bin/bash
+#SBATCH --array=1-40
+#SBATCH --mem=200M
+#SBATCH --open-mode=append
+#SBATCH --output=slurm-results.tasks/%a.log
+exec "$dsgd" run e.yaml --shard "\$SLURM_ARRAY_TASK_ID/40" -j 1 -o "slurm-results.tasks/\$SLURM_ARRAY_TASK_ID"
+END
     by=slurm-results
     for least in $((1 + RANDOM % 90)) $((91 + RANDOM % 90)); do
-        bash job.sh
+        sbatch job.sh
         wait_for_parts "$least" is_queued
         scancel --full --signal=KILL -u "$(id -un)" || true
         scancel -u "$(id -un)"
         while is_queued; do sleep 0.2; done
         echo "killed with $(find slurm-results.tasks -name '*.part' | wc -l) runs done"
-        [ ! -e slurm-results/runs.csv ]
     done
-    bash job.sh
+    sbatch job.sh
     while is_queued; do sleep 0.2; done
-    cat slurm-results.tasks/merge.log
+    "$dsgd" merge slurm-results.tasks/*/ -o slurm-results
     by=slurm
     assert_same whole slurm-results
 }

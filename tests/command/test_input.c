@@ -253,14 +253,6 @@ TEST(an_empty_folder_of_data_is_none)
     ck_assert_has(shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms"), "piz-daint");
 }
 
-TEST(a_name_with_a_line_break_is_no_two_commands)
-{
-    write_experiment("name: n\n");
-    shell_ends(0, "cp e.yaml 'a\ntouch pwned\n.yaml'");
-    ck_assert_has(shell_ends(2, DSGD_BINARY " check 'a\ntouch pwned\n.yaml' --as commands 2>&1"),
-                  "a name here has a line break");
-}
-
 #if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER) /* which map terabytes */
 
 /** Runs dsgd with a limit of bash's ulimit. */
@@ -275,7 +267,7 @@ static int dsgd_within(const char *limit, long value, const char *arguments, cha
 /** One of each command. */
 static const char *const all_commands[] = {
     "run e.yaml -o r --force",
-    "check e.yaml --estimate",
+    "check e.yaml",
     "merge q1 q2 -o m --force",
     "tune e.yaml -o t --set algorithms=ad_psgd --over 'learn.optimizer.lr=[0.1, 0.2]' --seeds 1",
     "timeline e.yaml --format text",

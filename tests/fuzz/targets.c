@@ -185,8 +185,6 @@ void fuzz_experiment(const uint8_t *bytes, size_t n)
         return;
     DSGD_ASSERT(experiment.n_runs > 0 && experiment.n_runs <= DSGD_MOST_RUNS, "%zu runs",
                 experiment.n_runs);
-    char id[DSGD_RUN_ID];
-    dsgd_run_id(&experiment.runs[0], id);
 }
 
 void fuzz_platform(const uint8_t *bytes, size_t n)

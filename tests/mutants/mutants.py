@@ -63,7 +63,7 @@ ROOMS = [
     ("commands", "command/*platform.c", "describe input"),
     ("commands", "command/*list.c command/*keys.c", "schema describe"),
     ("commands", "command/*test.c", "plugin"),
-    ("runs", "command/*/estimate.c command/*/expand.c command/*check.c", "tables input shards"),
+    ("runs", "command/*check.c", "tables input"),
     ("runs", "command/*/prepare.c command/*merge.c command/*/selection.c", "sweep shards fuzz"),
     ("runs", "command/run.c command/run/*.c command/runs/*.c", "sweep tables expenses reproduce run exchanges shards fuzz input"),
     ("commands", "command/*.c", "tables schema input describe"),
