@@ -24,18 +24,17 @@
 #include "command/experiment/shipped.h"
 #include "command/runs/pool.h"
 #include "command/runs/swept.h"
-#include "command/studies/leave_one_out.h"
 
 typedef struct arguments {
     dsgd_operands figures;
     const char *output, *jobs;
     dsgd_run_limits limits;
-    bool force, leave_one_out, markdown;
+    dsgd_texts sets;
+    bool force, markdown;
 } arguments;
 
-/* Lists of |error|: relative, in uncertainties, and with constants fitted to other figures; and
- * counts. */
-enum { POINTS, PREDICTED, UNITS, LEFT_OUT, N_LISTS };
+/* Lists of |error|: relative, of predicted points only, and in uncertainties; and counts. */
+enum { POINTS, PREDICTED, UNITS, N_LISTS };
 enum { BOUNDS = N_LISTS, KEPT, PAIRS, IN_ORDER, N_COUNTS };
 
 /** What is scored, of a figure, of a class of points, or of all. */
@@ -62,13 +61,11 @@ static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
             dsgd_csv_text(stream, p->fields[row * p->n_columns + c]);
         }
         if (row == 0) {
-            fputs(",simulated,error,left_out_error\n", stream);
+            fputs(",simulated,error\n", stream);
             continue;
         }
         dsgd_csv_numbers(stream,
-                         (double[]){f->simulated[row - 1], dsgd_published_error(f, row - 1),
-                                    dsgd_published_left_out_error(f, row - 1)},
-                         3);
+                         (double[]){f->simulated[row - 1], dsgd_published_error(f, row - 1)}, 2);
         fputc('\n', stream);
     }
     return dsgd_whole_close(&file, error);
@@ -116,7 +113,6 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
         dsgd_columns_take(&t, "beyond", beyond > 0 ? readable(beyond) : "");
         dsgd_columns_take(&t, "simulated", readable(f->simulated[row]));
         dsgd_columns_take(&t, "error (%)", percent(dsgd_published_error(f, row)));
-        dsgd_columns_take(&t, "left out (%)", percent(dsgd_published_left_out_error(f, row)));
         dsgd_columns_take(&t, "units",
                           point ? dsgd_xprintf("%.1f", dsgd_published_units(f, row)) : "-");
         dsgd_columns_put(&t, "use", "%s",
@@ -125,7 +121,6 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
                                                           : "DOES NOT HOLD");
     }
     dsgd_columns_hide(&t, "beyond", "");
-    dsgd_columns_hide(&t, "left out (%)", "-");
     dsgd_columns_print(&t);
 }
 
@@ -253,10 +248,6 @@ static void print_score(const char *lead, const char *between, const score *of)
     const size_t *const n = of->n;
     print_errors(lead, n[POINTS] == 1 ? "point" : "points", of->errors[POINTS], n[POINTS]);
     print_errors(between, "of them predicted", of->errors[PREDICTED], n[PREDICTED]);
-    print_errors(between, "with constants fitted to other figures", of->errors[LEFT_OUT],
-                 n[LEFT_OUT]);
-    if (n[LEFT_OUT] > 0 && n[LEFT_OUT] < n[POINTS])
-        printf("%s%zu with none that other figures tell", between, n[POINTS] - n[LEFT_OUT]);
     if (n[UNITS] > 0) {
         gsl_sort(of->errors[UNITS], 1, n[UNITS]);
         printf("%s%zu in units of their uncertainty: median %.1f\n", between, n[UNITS],
@@ -292,7 +283,6 @@ static void add_row(const dsgd_published *f, size_t row, score *to)
     }
     add_error(to, POINTS, dsgd_published_error(f, row));
     add_error(to, UNITS, dsgd_published_units(f, row));
-    add_error(to, LEFT_OUT, dsgd_published_left_out_error(f, row));
     if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
         add_error(to, PREDICTED, dsgd_published_error(f, row));
 }
@@ -319,8 +309,6 @@ static void add_score(const dsgd_published *f, score *all)
 typedef struct experiment_run {
     const arguments *arguments;
     const dsgd_published *figure;
-    const char *folder;
-    const dsgd_texts *sets; /* NULL: the experiment as it is */
 } experiment_run;
 
 /** In a child process: `dsgd run`, without its table. */
@@ -332,7 +320,7 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
     const char *const name = r->figure->name;
     char *words[16 + DSGD_MOST_TEXTS] = {
         (char *)"run", dsgd_xprintf("%s/plots/%s/%s.yaml", dsgd_data_folder(), name, name),
-        (char *)"-o", (char *)r->folder};
+        (char *)"-o", r->figure->folder};
     int count = 4;
     if (a->jobs != NULL)
         words[count++] = dsgd_xprintf("-j%s", a->jobs);
@@ -342,26 +330,19 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
         words[count++] = dsgd_xprintf("--stall=%.17g", a->limits.stall_s);
     if (a->force)
         words[count++] = (char *)"--force";
-    char *only = dsgd_xstrdup("--only");
-    for (size_t run = 0; r->sets != NULL && run < r->figure->runs.n_rows; run++)
-        if (is_published(r->figure, run))
-            dsgd_append(&only, "%c%zu", strchr(only, '=') == NULL ? '=' : ',', run + 1);
-    for (size_t i = 0; r->sets != NULL && i < r->sets->n; i++)
-        words[count++] = dsgd_xprintf("--set=%s", r->sets->v[i]);
-    if (r->sets != NULL)
-        words[count++] = only;
+    for (size_t i = 0; i < a->sets.n; i++)
+        words[count++] = dsgd_xprintf("--set=%s", a->sets.v[i]);
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     return dsgd_command_run.run(count, words, error);
 }
 
-static dsgd_status run_figure(const void *a, const dsgd_published *figure, const char *folder,
-                              const dsgd_texts *sets, dsgd_error *error)
+static dsgd_status run_figure(const arguments *a, const dsgd_published *figure, dsgd_error *error)
 {
     dsgd_error why;
     char none = 0;
-    const dsgd_status status = dsgd_in_child(run_here, &(experiment_run){a, figure, folder, sets},
-                                             &none, 1, "its experiment could not be run", &why);
+    const dsgd_status status = dsgd_in_child(run_here, &(experiment_run){a, figure}, &none, 1,
+                                             "its experiment could not be run", &why);
     return status == DSGD_OK ? DSGD_OK : dsgd_fail(error, status, "%s: %s", figure->name, why.text);
 }
 
@@ -399,21 +380,12 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *known, d
                                names[i], dsgd_hint(names[i], known), dsgd_listed(known, ", "));
     score all = {.n = {0}};
     DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
-    size_t n = a->figures.n;
-    while (a->figures.n == 0 && names[n] != NULL)
-        n++;
-    dsgd_published *const figures = dsgd_keep(n + 1, sizeof *figures);
-    for (size_t i = 0; i < n; i++) {
-        figures[i] = (dsgd_published){.name = names[i],
-                                      .folder = dsgd_xprintf("%s/%s", a->output, names[i])};
-        DSGD_TRY(run_figure(a, &figures[i], figures[i].folder, NULL, error));
-        DSGD_TRY(dsgd_published_open(&figures[i], error));
-        DSGD_TRY(a->leave_one_out ? DSGD_OK : print_figure(a, &figures[i], &all, error));
+    for (size_t i = 0; a->figures.n > 0 ? i < a->figures.n : names[i] != NULL; i++) {
+        dsgd_published f = {.name = names[i], .folder = dsgd_xprintf("%s/%s", a->output, names[i])};
+        DSGD_TRY(run_figure(a, &f, error));
+        DSGD_TRY(dsgd_published_open(&f, error));
+        DSGD_TRY(print_figure(a, &f, &all, error));
     }
-    if (a->leave_one_out)
-        DSGD_TRY(dsgd_leave_one_out(figures, n, &(dsgd_rerun){run_figure, a, a->markdown}, error));
-    for (size_t i = 0; a->leave_one_out && i < n; i++)
-        DSGD_TRY(print_figure(a, &figures[i], &all, error));
     printf("\n%sall figures\n", a->markdown ? "## " : "");
     for (size_t k = 0; k < all.classes.n; k++)
         print_score(dsgd_xprintf("%s%s: ", a->markdown ? "- " : "", all.classes.v[k]), "; ",
@@ -428,10 +400,8 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(FLAG, force, "force", 0, NULL,
                   "Does all anew, in place of the results that are there"),
-    DSGD_ARGUMENT(
-        FLAG, leave_one_out, "leave-one-out", 0, NULL,
-        "Also fits the constants of plots/constants.csv to all of these figures but one, and "
-        "says how that one is met then"),
+    DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
+                  "Overrides a value of the experiments; may be repeated"),
     DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
                   "Prints tables as Markdown, as in plots/points.md"),
     DSGD_ARGUMENT_RESUME,

@@ -168,12 +168,6 @@ double dsgd_published_error(const dsgd_published *f, size_t row)
                                                       : NAN;
 }
 
-double dsgd_published_left_out_error(const dsgd_published *f, size_t row)
-{
-    return f->left_out == NULL || !f->is_refitted[row] ? NAN
-                                                       : dsgd_published_error(f->left_out, row);
-}
-
 bool dsgd_published_is_kept(const dsgd_published *f, size_t row)
 {
     return dsgd_published_field(f, row, DSGD_RELATION)[0] == '<'

@@ -38,9 +38,6 @@ typedef struct dsgd_published {
     size_t fixed[DSGD_N_FIXED]; /* columns of published.csv */
     size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
     double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
-    struct dsgd_published *left_out; /* constants fitted to other figures; NULL: not done */
-    bool *is_refitted; /* [published.n_rows]: with left_out, whether the point depends on one of
-                          them */
 } dsgd_published;
 
 /**
@@ -72,7 +69,3 @@ double dsgd_published_units(const dsgd_published *f, size_t row);
  * bound, or a point whose rest is less than twice what it may be off, and so not told from nothing.
  */
 double dsgd_published_error(const dsgd_published *f, size_t row);
-
-/** The same with constants fitted to other figures; NAN: none were, or the point depends on none of
- * them. */
-double dsgd_published_left_out_error(const dsgd_published *f, size_t row);
