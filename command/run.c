@@ -5,7 +5,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/program.h"
-#include "command/analysis/comparison.h"
+#include "command/analysis/verdict.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"

@@ -114,28 +114,3 @@ const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_fram
 
 /** Writes FOLDER/compare.csv unless it is newer than runs.csv or no point has several seeds. */
 dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);
-
-/**
- * A sentence where algorithms at one place of runs.csv sum by different collectives. NULL: they do
- * not.
- */
-const char *dsgd_mixed_collectives(const dsgd_csv *runs);
-
-/**
- * Whether another seed could give a run of a manifest another result: it learns, its steps,
- * failures, places or whom it sends to are drawn, or nothing is known of it (NULL).
- */
-bool dsgd_is_by_chance(const json_t *manifest, const json_t *run);
-
-/**
- * A sentence on what decides differences, and no run varies: default pieces of exchanges, an
- * encoder's speed that nobody stated, collectives that differ. "": nothing, as far as the manifest
- * (NULL: none) says.
- */
-const char *dsgd_unvaried(const dsgd_frame *frame, const json_t *manifest);
-
-/** How many of a manifest's runs are done; "": all. */
-const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest);
-
-/** Prints the former. */
-void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);

@@ -1,17 +1,20 @@
 /**
  * @file verdict.h
- * Who wins at each place of a frame, and why others cannot: one rule for tables, pages and figures.
+ * The winner at each place of a frame, and why other candidates cannot win: one rule for tables,
+ * pages and figures.
  *
- * Where models are evaluated, winning is to reach a target: in the least time, and beside it with
- * the fewest bytes, joules and for the least money. Where nothing is learned it is throughput. Who
- * failed, diverged, exchanged nothing, did not learn, did not always reach the target, or lost a
- * tenth of the progress to it again cannot win, and is named with the reason; whose runs ended
- * before the winner was there is open. Differences of less than DSGD_TIE, and those whose interval
- * over seeds holds none, are ties.
+ * If models are evaluated, the candidate wins that reaches a target in the least time; the verdict
+ * also names the candidates that take the fewest bytes, the least energy and the least money until
+ * then. If nothing is learned, throughput decides. A candidate cannot win if it failed, diverged,
+ * exchanged nothing, learned nothing, did not reach the target with every seed, or lost a tenth of
+ * the progress to the target again. If its runs ended before the winner reached the target, that is
+ * open. Differences below DSGD_TIE, and differences whose interval over seeds contains none, are
+ * ties.
  *
- * *Learned* has who made a tenth of the best's progress: in accuracy, or in the logarithm of a loss
- * (in the loss where one is not above 0). A target that nobody named is what all seeds reach of
- * those who made nine tenths of it, so that nobody wins by ending early.
+ * A candidate *learned* if it made a tenth of the best's progress: in accuracy, or in the logarithm
+ * of a loss (in the loss if one is not above 0). The default target is the value that all seeds of
+ * the candidates with nine tenths of that progress reach, so that no candidate wins by ending
+ * early.
  */
 #pragma once
 
@@ -19,12 +22,12 @@
 
 typedef struct dsgd_verdict {
     const dsgd_frame_point *at; /* any point of the place, which names it */
-    const dsgd_frame_point *winner; /* NULL: nobody can win */
+    const dsgd_frame_point *winner; /* NULL: no candidate can win */
     const char *name; /* of its series */
     const char *goal; /* the target; NULL: there is none */
-    bool is_tied; /* with others, whom the text names, or open */
+    bool is_tied; /* with others, which the text names, or open */
     char *text; /* sentences */
-    char *brief; /* who is first, and who cannot be, for a line below a figure */
+    char *brief; /* the winner, outcomes and caveats, for a line below a figure */
 } dsgd_verdict;
 
 typedef struct dsgd_verdicts {
@@ -32,8 +35,9 @@ typedef struct dsgd_verdicts {
     size_t n;
     dsgd_verdict *v; /* [n] places in the order of the table, without variations of --sensitivity */
     const char *
-        *out; /* [rows of runs.csv] why it cannot win, even without a target; NULL: it can */
-    const char *unvaried; /* dsgd_unvaried(), where somebody wins against others */
+        *out; /* [rows of runs.csv] why a run cannot win whatever the target; NULL: it can */
+    const char *unvaried; /* names defaults that decide differences, and that no run varies; "":
+                             there are none, or no candidate wins against others */
 } dsgd_verdicts;
 
 /**
@@ -49,6 +53,25 @@ dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
  */
 bool dsgd_loss_grew(double first, double last);
 
-/** "Of 12 places wagma is first at 7 and allreduce is first at 5": who wins where there are several
- * places. */
+/** "Of 12 places wagma is first at 7 and allreduce is first at 5", for several places. */
 const char *dsgd_verdicts_summary(const dsgd_verdicts *verdicts);
+
+/* --- caveats ---------------------------------------------------------------------------------- */
+
+/**
+ * A sentence if algorithms at one place of runs.csv sum by different collectives; NULL: they do
+ * not.
+ */
+const char *dsgd_mixed_collectives(const dsgd_csv *runs);
+
+/** Prints that sentence. */
+void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);
+
+/**
+ * Whether another seed could give a run of a manifest another result: it learns, its steps,
+ * failures, places or receivers are drawn, or nothing is known of it (NULL).
+ */
+bool dsgd_is_by_chance(const json_t *manifest, const json_t *run);
+
+/** A sentence if runs of a manifest are missing; "": all are done. */
+const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest);

@@ -271,7 +271,7 @@ static double noise_of(const dsgd_phase *p, const dsgd_phase_place *c)
 
 static void read_wanted(dsgd_phase *p)
 {
-    (void)dsgd_study_fates(p->results->folder, p->experiment->n_runs, p->out, NULL);
+    (void)dsgd_study_outcomes(p->results->folder, p->experiment->n_runs, p->out, NULL);
     const dsgd_phase_block whole = whole_grid(p);
     for (size_t k = 0; k < 4; k++)
         p->noise[k] = noise_of(p, corner_of(p, &whole, k));

@@ -30,7 +30,7 @@ typedef struct dsgd_phase_block {
 typedef struct dsgd_phase {
     const dsgd_experiment *experiment;
     const dsgd_results *results;
-    const char **out; /* [n_runs]: why it cannot win (dsgd_study_fates()); NULL: it can */
+    const char **out; /* [n_runs]: why it cannot win (dsgd_study_outcomes()); NULL: it can */
     size_t columns[2]; /* of the experiment: along x and y */
     size_t n[2]; /* swept values */
     double *values[2]; /* rising */

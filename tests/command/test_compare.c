@@ -523,15 +523,15 @@ TEST_ROWS(bad_runs_are_refused_and_cost_nothing, bad_runs)
     ck_assert_int_ne(access(dsgd_xprintf("%s/r/compare.csv.new", folder), F_OK), 0);
 }
 
-/** Who ran alone so far did not win. */
+/** An algorithm does not win because the runs of others are missing. */
 TEST(runs_that_are_missing_are_said)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --only 1");
     ck_assert_has(
         dsgd_ends(0, "compare r"),
-        "\nPartial results: 1 of 6 runs are done. The same command, without --only or\n"
-        "--shard, does the rest. Who wins is open, without a run of wagma or ad_psgd yet.\n");
+        "\nPartial results: 1 of 6 runs are done, so the winner is open. The same command,\n"
+        "without --only or --shard, does the rest.\n");
     dsgd_ends(0, "run e.yaml -o r");
     ck_assert_ptr_null(strstr(dsgd_ends(0, "compare r"), "Partial"));
 }

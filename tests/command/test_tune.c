@@ -135,9 +135,9 @@ static const struct {
     const char *rates, *said, *best; /* of tune.csv */
 } traps[] = {
     {"[1, 10]", "allreduce, local_sgd: diverged: 10", "1\n1\n"},
-    {"[1, 10, 1e-9]", "allreduce, local_sgd: diverged: 10; did not learn: 1e-09", "1\n1\n"},
+    {"[1, 10, 1e-9]", "allreduce, local_sgd: diverged: 10; made no progress: 1e-09", "1\n1\n"},
     {"[10, 15]", "can be best, so the file's own stays: 10 diverged", ""},
-    {"[1e-9, 1e-8]", "can be best, so the file's own stays: 1e-08 did not learn", ""},
+    {"[1e-9, 1e-8]", "can be best, so the file's own stays: 1e-08 made no progress", ""},
 };
 
 TEST_ROWS(what_cannot_win_is_not_best, traps)

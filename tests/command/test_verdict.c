@@ -45,20 +45,20 @@ static const struct {
      {{"allreduce", 1, 100, {GOOD}}, {"fast", 1, 200, {CHANCE}}, {"wagma", 1, 150, {NEAR}}},
      .said =
          {"wagma learns fastest: accuracy 0.78 after 0.6667 s, 1.38 times as fast as allreduce.",
-          " fast (accuracy 0.11, from 0.1) did not learn.",
+          " fast (accuracy 0.11, from 0.1) made no progress.",
           " With one seed a difference can be chance."},
-     .note = "wagma learns fastest; fast (accuracy 0.11, from 0.1) did not learn; one seed"},
+     .note = "wagma learns fastest; fast (accuracy 0.11, from 0.1) made no progress; one seed"},
     {"faster, but ends lower",
      {{"allreduce", 1, 100, {GOOD}}, {"half", 1, 200, {HALF}}},
      .said = {"allreduce leads: accuracy 0.8 after 1 s.",
-              " half (after 0.5 s) ended before that, so that it is open"},
+              " half (after 0.5 s) ended before that; a longer `until`"},
      .note = "allreduce leads; half (after 0.5 s) ended before"},
     {"ends lower, and later",
      {{"allreduce", 1, 100, {GOOD}}, {"half", 1, 90, {HALF}}},
-     .said = {"allreduce is the only one that can win: accuracy 0.8 after 1 s.",
+     .said = {"allreduce is the only candidate that can win: accuracy 0.8 after 1 s.",
               " half did not reach accuracy 0.8 in these runs."},
-     .note =
-         "allreduce is the only one that can win; half did not reach accuracy 0.8 in these runs"},
+     .note = "allreduce is the only candidate that can win; half did not reach accuracy 0.8 in "
+             "these runs"},
     {"a target of the user's own",
      {{"allreduce", 1, 100, {GOOD}}, {"half", 1, 200, {HALF}}},
      .target = "accuracy=0.4",
@@ -80,7 +80,7 @@ static const struct {
     {"two evaluations of one",
      {{"allreduce", 1, 100, {TWICE}}},
      .said = {" 1 s. The target was passed", " up to 1 s apart, so that the time is rough."},
-     .note = "allreduce ran alone, with nothing to compare it with; evaluations 1 s apart"},
+     .note = "allreduce is the only candidate; evaluations 1 s apart"},
     {"the baseline failed",
      {{"allreduce",
        1,
@@ -91,51 +91,57 @@ static const struct {
        "every worker waited at 2 s, where worker 3 had "
        "stopped: worker 1 waits"},
       {"ad_psgd", 1, 50, {GOOD}}},
-     .said = {"ad_psgd is the only one that can win: accuracy 0.8 after 2 s.",
-              " allreduce failed; allreduce: every worker waited at 2 s, where worker 3 had "
-              "stopped."},
-     .note = "ad_psgd is the only one that can win; allreduce failed"},
+     .said = {"ad_psgd is the only candidate that can win: accuracy 0.8 after 2 s.",
+              " allreduce (every worker waited at 2 s, where worker 3 had stopped) failed."},
+     .note =
+         "ad_psgd is the only candidate that can win; allreduce (every worker waited at 2 s, where "
+         "worker 3 had stopped) failed"},
     {"one of two seeds failed",
      {{"allreduce", 1, 100, {NOTHING}},
       {"allreduce", 2, 100, {NOTHING}},
       {"wagma", 1, 200, {NOTHING}},
       {"wagma", 2, 0, {NOTHING}, 0, "timeout"}},
-     .said = {"allreduce is the only one that can win with every seed: 100 samples/s.",
+     .said = {"allreduce is the only candidate that can win: 100 samples/s.",
               " wagma (1 of 2 seeds) ran into the time limit."},
-     .note = "allreduce is the only one that can win with every seed; wagma (1 of 2 seeds) ran "
+     .note = "allreduce is the only candidate that can win; wagma (1 of 2 seeds) ran "
              "into the time limit"},
     {"nobody learned",
      {{"allreduce", 1, 100, {CHANCE}}, {"wagma", 1, 200, {CHANCE}}},
-     .said = {"Nobody wins. allreduce (accuracy 0.11, from 0.1) and wagma (accuracy 0.11, from "
-              "0.1) did not learn."},
-     .note = "nobody wins; allreduce (accuracy 0.11, from 0.1) and wagma (accuracy 0.11, from 0.1) "
-             "did not learn"},
+     .said =
+         {"No candidate wins. allreduce (accuracy 0.11, from 0.1) and wagma (accuracy 0.11, from "
+          "0.1) made no progress."},
+     .note = "no candidate wins; allreduce (accuracy 0.11, from 0.1) and wagma (accuracy 0.11, "
+             "from 0.1) "
+             "made no progress"},
     {"its loss says ok and is 1e30",
      {{"allreduce", 1, 100, {2, 1.5, 1, .8, .7, .6}},
       {"ad_psgd", 1, 200, {2, 9, 1e9, 1e20, 1e29, 1e30}}},
      .losses = true,
-     .said = {"allreduce is the only one that can win: loss 0.6 after 1 s.", " ad_psgd diverged."},
-     .note = "allreduce is the only one that can win; ad_psgd diverged"},
+     .said = {"allreduce is the only candidate that can win: loss 0.6 after 1 s.",
+              " ad_psgd diverged."},
+     .note = "allreduce is the only candidate that can win; ad_psgd diverged"},
     {"there and back again",
      {{"allreduce", 1, 100, {2, 1.5, 1, .8, .7, .6}}, {"slowmo", 1, 200, {2, .5, .6, 1, 2, 3}}},
      .losses = true,
      .target = "loss=0.65",
-     .said = {"allreduce is the only one that can win: loss 0.65 after 0.9 s.",
-              " slowmo (loss 3, after 0.5) learned and lost it again."},
-     .note = "allreduce is the only one that can win; slowmo (loss 3, after 0.5) learned and lost "
-             "it again"},
+     .said = {"allreduce is the only candidate that can win: loss 0.65 after 0.9 s.",
+              " slowmo (loss 3, from 2) made no progress."},
+     .note = "allreduce is the only candidate that can win; slowmo (loss 3, from 2) made no "
+             "progress"},
     {"there and half of the way back",
      {{"allreduce", 1, 100, {9, 5, 2, .8, .7, .6}}, {"slowmo", 1, 200, {9, .5, .6, .8, 1, 1.4}}},
      .losses = true,
-     .said = {"allreduce is the only one that can win: loss 0.6 after 1 s.",
+     .said = {"allreduce is the only candidate that can win: loss 0.6 after 1 s.",
               " slowmo (loss 1.4 at the end) reached loss 0.6 and lost it again."},
-     .note = "allreduce is the only one that can win; slowmo (loss 1.4 at the end) reached loss "
-             "0.6 and lost it again"},
+     .note =
+         "allreduce is the only candidate that can win; slowmo (loss 1.4 at the end) reached loss "
+         "0.6 and lost it again"},
     {"who exchanges nothing",
      {{"allreduce", 1, 100, {NOTHING}, 800}, {"diloco", 1, 200, {NOTHING}}},
-     .said = {"allreduce is the only one that can win: 100 samples/s.",
+     .said = {"allreduce is the only candidate that can win: 100 samples/s.",
               " diloco exchanged nothing in these runs."},
-     .note = "allreduce is the only one that can win; diloco exchanged nothing in these runs"},
+     .note =
+         "allreduce is the only candidate that can win; diloco exchanged nothing in these runs"},
     {"equally fast",
      {{"allreduce", 1, 100, {NOTHING}}, {"wagma", 1, 101, {NOTHING}}, {"sgp", 1, 80, {NOTHING}}},
      .said = {"wagma and allreduce tie: 101 samples/s, 1.26 times as fast as sgp."},
@@ -158,13 +164,14 @@ static const struct {
      .note = "wagma leads, within noise of others; two seeds"},
     {"no seed in common",
      {{"allreduce", 1, 100, {NOTHING}}, {"wagma", 2, 160, {NOTHING}}, {"sgp", 2, 80, {NOTHING}}},
-     .said = {"wagma leads: 160 samples/s, 2 times as fast as sgp, but has no seed in common with "
-              "allreduce: who is faster is open until both have run with the same ones."},
-     .note = "wagma leads, without a seed in common with others; one seed"},
+     .said =
+         {"wagma leads: 160 samples/s, 2 times as fast as sgp, but with 1 seed it cannot be told "
+          "from allreduce (no seed in common)."},
+     .note = "wagma leads, within noise of others; one seed"},
     {"one algorithm alone",
      {{"wagma", 1, 100, {NOTHING}}},
-     .said = {"wagma ran alone, with nothing to compare it with: 100 samples/s."},
-     .note = "wagma ran alone, with nothing to compare it with"},
+     .said = {"wagma is the only candidate: 100 samples/s."},
+     .note = "wagma is the only candidate"},
     {"fewest bytes are another's",
      {{"wagma", 1, 150, {GOOD}, 800, .cost = 2},
       {"wagma", 2, 150, {GOOD}, 800, .cost = 2},
@@ -189,7 +196,9 @@ static const struct {
       {"wagma", 1, 101, {NOTHING}},
       {"allreduce", 1, 300, {NOTHING}, .workers = 8},
       {"wagma", 1, 300, {NOTHING}, .workers = 8}},
-     .said = {"At none of 2 places is anybody first for certain: each is open or a tie."},
+     .said =
+         {"Of 2 places wagma is first at 1 and allreduce is first at 1; each of them is open or "
+          "a tie."},
      .note = "wagma and allreduce tie; one seed', 'allreduce and wagma tie; one seed"},
     {"one rate, tuned for none",
      {{"allreduce", 1, 100, {GOOD}}, {"wagma", 1, 150, {GOOD}}},
@@ -223,9 +232,9 @@ static const struct {
       {"ad_psgd", 1, 200, {2, 1, .5, .4, .3, .2}},
       {"ad_psgd", 2, 200, {2, 9, NAN, NAN, NAN, NAN}, 0, "diverged"}},
      .losses = true,
-     .said = {"allreduce is the only one that can win with every seed: loss 0.6 after 1 s.",
+     .said = {"allreduce is the only candidate that can win: loss 0.6 after 1 s.",
               " ad_psgd (1 of 2 seeds) diverged."},
-     .note = "allreduce is the only one that can win with every seed; ad_psgd (1 of 2 seeds) "
+     .note = "allreduce is the only candidate that can win; ad_psgd (1 of 2 seeds) "
              "diverged"},
     {"encodings alone differ",
      {{"allreduce", 1, 100, {NOTHING}, 800, .value = "none"},
@@ -241,7 +250,7 @@ static const struct {
       {"wagma", 2, 300, {HALF}}},
      .target = "accuracy=0.7",
      .said = {"allreduce leads: accuracy 0.7 after 0.597 s.",
-              " wagma (1 of 2 seeds) ended before that, so that it is open"},
+              " wagma (1 of 2 seeds) ended before that; a longer `until`"},
      .note = "allreduce leads; wagma (1 of 2 seeds) ended before; evaluations 0.2 s apart"},
 };
 

@@ -3,8 +3,8 @@
  * What a reader of a report could take for more than it is.
  */
 #include "base/option.h"
-#include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
+#include "command/analysis/verdict.h"
 
 static void warn_of_missing_runs(const dsgd_report *r, dsgd_names *s)
 {

@@ -68,7 +68,7 @@ static void read_throughputs(dsgd_tune *t)
 static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 {
     const char **const out = dsgd_keep(t->grid.n_runs, sizeof *out);
-    DSGD_TRY(dsgd_study_fates(t->pool.folder, t->grid.n_runs, out, error));
+    DSGD_TRY(dsgd_study_outcomes(t->pool.folder, t->grid.n_runs, out, error));
     t->results = dsgd_keep_more(t->results, t->grid.n_runs, sizeof *t->results);
     for (size_t i = 0; i < t->grid.n_runs; i++) {
         const char *const outcome = dsgd_results_field(t->pool.results, i, "status");
