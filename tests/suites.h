@@ -75,7 +75,6 @@
     X(zero)                                                                                        \
     X(dadm)                                                                                        \
     X(differing_data)                                                                              \
-    X(oracle)                                                                                      \
     X(against_oracle)                                                                              \
     X(against_arrivals)                                                                            \
     X(emulation)                                                                                   \

@@ -142,7 +142,7 @@ ROOMS = [
      "servers laws failures_in_runs algorithms@alone"),
 ]
 # What survivors are tried by, too, when they are tried again.
-REST = ("schema draw option round values encodings exchange accounting partial pair outer servers staleness zero differing_data oracle "
+REST = ("schema draw option round values encodings exchange accounting partial pair outer servers staleness zero differing_data "
         "hybrid slow_links failures failures_in_runs open nccl traces platforms fabrics describe sweep tables expenses compare reproduce report "
         "explain lesson cluster import run exchanges plugin verdict tune sensitivity phase random timeline")
 STATEMENT = re.compile(r"^(\s+)([a-z_]\w*\((?:[^;{}]*)\));$")
