@@ -247,8 +247,7 @@ TEST_RANGE(async_local_sgd_at_equal_speeds_is_diloco, 0,
     for (int i = 0; i < 2; i++) {
         support_case *const c = support_new(i == 0 ? "async_local_sgd" : "diloco", workers);
         c->config.until.steps = 60;
-        support_option(c, "period", 5);
-        support_option(c, "outer_lr", 0.7);
+        OPTIONS(c, {"period", 5}, {"outer_lr", 0.7});
         support_option(c, i == 0 ? "momentum" : "outer_momentum", 0.9);
         if (_i >= 2)
             support_imbalance_number(c, "ramp", "seconds", 1e-3);

@@ -10,13 +10,11 @@
 static support_case *irregular(int algorithm, int workers)
 {
     support_case *c = support_new(dsgd_algorithms[algorithm]->name, workers);
-    c->platform.message_overhead_s = 1e-5;
-    c->platform.reduction_s_per_byte = 1e-9;
-    c->workload.bytes = 50e6;
+    SET(c, platform.message_overhead_s = 1e-5, platform.reduction_s_per_byte = 1e-9,
+        workload.bytes = 50e6);
     support_imbalance_number(c, "delay", "seconds", 0.7);
     support_imbalance_number(c, "ramp", "seconds", 0.01);
-    c->config.exchange.pieces = 3;
-    c->learning.evaluate.every = 5;
+    SET(c, config.exchange.pieces = 3, learning.evaluate.every = 5);
     return c;
 }
 
@@ -87,9 +85,8 @@ TEST_RANGE(time_does_not_depend_on_numerics, 0, support_n_algorithms())
 TEST_RANGE(learns, 0, support_n_algorithms())
 {
     support_case *c = irregular(_i, 8);
-    c->config.until.steps = 40;
-    c->learning.optimizer.lr = 0.02;
-    c->learning.optimizer.momentum = 0.5;
+    SET(c, config.until.steps = 40, learning.optimizer.lr = 0.02,
+        learning.optimizer.momentum = 0.5);
     if (support_has(c, "delta")) { /* a momentum of its own */
         support_option(c, "delta", 0.5);
         c->learning.optimizer.momentum = 0;
@@ -140,8 +137,7 @@ TEST_RANGE(refuses_options_with_what_would_work, 0, 3)
 TEST(dasgd_refuses_to_undo_every_step)
 {
     support_case *c = support_new("dasgd", 4);
-    support_option(c, "d", 4);
-    support_option(c, "xi", 0);
+    OPTIONS(c, {"d", 4}, {"xi", 0});
     ck_assert_int_eq(support_simulate(c)->status, DSGD_EUSAGE);
     support_option(c, "xi", 0.1);
     support_ok(c);
@@ -155,8 +151,7 @@ TEST(ends_by_virtual_seconds_samples_or_accuracy)
     c->config.until = (dsgd_until){.samples = 1280};
     ck_assert_double_eq(support_ok(c)->result.samples, 1280);
     support_use_mlp(c);
-    c->config.until = (dsgd_until){.accuracy = 0.3};
-    c->learning.evaluate.every = 10;
+    SET(c, config.until = (dsgd_until){.accuracy = 0.3}, learning.evaluate.every = 10);
     const support_outcome *got = support_ok(c);
     const size_t n = got->result.n_points;
     ck_assert_double_ge(got->points[n - 1].at.accuracy, 0.3);
@@ -207,8 +202,8 @@ TEST(a_gossip_process_applies_each_gradient_a_step_late)
     const support_outcome *got[3]; /* at the beginning, late, in time */
     for (int i = 0; i < 3; i++) {
         support_case *c = support_new(i == 1 ? "ad_psgd" : "allreduce", 2);
-        c->learning.optimizer = (dsgd_optimizer){.lr = i == 0 ? 0 : 1e-6};
-        c->config.steps_each = i == 1 ? 8 : 7;
+        SET(c, learning.optimizer = (dsgd_optimizer){.lr = i == 0 ? 0 : 1e-6},
+            config.steps_each = i == 1 ? 8 : 7);
         if (i == 1)
             support_option(c, "variant", 1);
         got[i] = support_ok(c);
@@ -223,10 +218,8 @@ TEST(local_evaluations_are_those_of_each_worker_alone)
 {
     support_case *c = support_of(&support_alone, 3);
     support_use_mlp(c);
-    c->learning.optimizer = (dsgd_optimizer){.lr = 0};
-    c->learning.evaluate.local = true;
-    c->config.until.steps = 1;
-    c->config.prepare = scale_models;
+    SET(c, learning.optimizer = (dsgd_optimizer){.lr = 0}, learning.evaluate.local = true,
+        config.until.steps = 1, config.prepare = scale_models);
     first_scaled = 0;
     const support_outcome *all = support_ok(c);
     double loss = 0;
@@ -260,10 +253,8 @@ TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is th
     const double bound = 1.96 * 0.5 / sqrt(64 * 5000);
     support_case *c = support_of(&support_alone, 64);
     support_use_mlp(c);
-    c->learning.evaluate.local = true;
-    c->learning.optimizer = (dsgd_optimizer){.lr = 0.05};
-    c->config.until.steps = 8;
-    c->config.seed = (uint64_t)_i;
+    SET(c, learning.evaluate.local = true, learning.optimizer = (dsgd_optimizer){.lr = 0.05},
+        config.until.steps = 8, config.seed = (uint64_t)_i);
     const dsgd_run_result all = support_ok(c)->result;
     c->learning.evaluate.local_margin = 1.001 * bound;
     const dsgd_run_result got = support_ok(c)->result;
@@ -386,8 +377,7 @@ TEST(a_platform_without_enough_hosts_is_refused)
     ck_assert_int_ge(file, 0);
     support_case *c = support_new("allreduce", 8);
     ck_assert_int_eq(dsgd_platform_write(&c->platform, 4, path, NULL), DSGD_OK);
-    c->platform.topology = DSGD_TOPOLOGY_XML;
-    c->platform.file = path;
+    SET(c, platform.topology = DSGD_TOPOLOGY_XML, platform.file = path);
     c->config.network = DSGD_NETWORK_FLOWS; /* the other reads no XML */
     const support_outcome *few = support_simulate(c);
     ck_assert_int_eq(few->status, DSGD_EUSAGE);

@@ -19,8 +19,7 @@ static void expect_near(const double *got, const double *want, size_t n, const c
 /** Nobody is in step with anybody, and messages take longer than some steps. */
 static void disturb(support_case *c)
 {
-    c->workload.bytes = 4e9;
-    c->platform.message_overhead_s = 1e-3;
+    SET(c, workload.bytes = 4e9, platform.message_overhead_s = 1e-3);
     support_imbalance_number(c, "ramp", "seconds", 0.07);
     support_imbalance_number(c, "delay", "seconds", 0.9);
     c->config.exchange.pieces = 3;
@@ -464,10 +463,8 @@ TEST_RANGE(values_do_not_depend_on_how_vectors_are_cut, 0, 8)
     const support_outcome *whole = NULL;
     for (int way = 0; way < 4; way++) {
         support_case *c = support_new(names[_i], 8);
-        c->config.steps_each = 12;
-        c->config.exchange.pieces = way == 0 ? 1 : 5;
-        c->config.exchange.overlap = way != 2;
-        c->config.exchange.blocking = way != 3;
+        SET(c, config.steps_each = 12, config.exchange.pieces = way == 0 ? 1 : 5,
+            config.exchange.overlap = way != 2, config.exchange.blocking = way != 3);
         const support_outcome *got = support_ok(c);
         whole = way == 0 ? got : whole;
         expect_near(got->x, whole->x, 8 * got->n_params, names[_i]);

@@ -31,11 +31,9 @@ static support_case *dadm(int workers, int64_t period, bool adding, double lr)
 {
     support_case *const c = support_new("dadm", workers);
     support_set(c->learning.data.about, c->learning.data.params, "points", POINTS);
-    c->learning.optimizer = (dsgd_optimizer){.lr = adding ? lr / workers : lr};
-    c->config.prepare = begin;
-    support_option(c, "period", (double)period);
-    support_option(c, "combine", adding);
-    support_option(c, "lambda", lambda);
+    SET(c, learning.optimizer = (dsgd_optimizer){.lr = adding ? lr / workers : lr},
+        config.prepare = begin);
+    OPTIONS(c, {"period", (double)period}, {"combine", adding}, {"lambda", lambda});
     return c;
 }
 
@@ -187,17 +185,16 @@ TEST(what_cannot_be_kept_is_refused)
                    "split: 121 workers, but 120 samples to train on: every worker needs one of its "
                    "own; as many workers as samples would do");
     c = dadm(4, 1, false, 0.01);
-    c->learning.model = picked(dsgd_model_kinds, "policy");
-    c->learning.data = picked(dsgd_data_sources, "navigation");
+    SET(c, learning.model = picked(dsgd_model_kinds, "policy"),
+        learning.data = picked(dsgd_data_sources, "navigation"));
     expect_refused(c, "data with samples would do");
     static double width = 65536;
     c = dadm(4, 1, false, 0.01);
-    c->learning.model = picked(dsgd_model_kinds, "mlp");
-    c->learning.data = picked(dsgd_data_sources, "sequences");
+    SET(c, learning.model = picked(dsgd_model_kinds, "mlp"),
+        learning.data = picked(dsgd_data_sources, "sequences"));
     support_set(c->learning.data.about, c->learning.data.params, "points", 1e5);
     support_set(c->learning.data.about, c->learning.data.params, "longest", 1);
-    c->learning.batch = 1;
-    c->config.until.steps = 1e6;
+    SET(c, learning.batch = 1, config.until.steps = 1e6);
     const dsgd_option *const hidden = dsgd_option_find(c->learning.model.about->options, "hidden");
     *(dsgd_numbers *)(void *)((char *)c->learning.model.params + hidden->offset) =
         (dsgd_numbers){1, &width};

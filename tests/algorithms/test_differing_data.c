@@ -70,8 +70,7 @@ static const double *ended(const char *algorithm, const char *form, double value
     split->params = support_alloc(1, split->about->params_size);
     dsgd_options_default(split->about->options, split->params);
     c->learning.data = (dsgd_spec){&dsgd_data_line.about, NULL};
-    c->learning.batch = 1;
-    c->learning.optimizer = (dsgd_optimizer){.lr = lr};
+    SET(c, learning.batch = 1, learning.optimizer = (dsgd_optimizer){.lr = lr});
     support_option(c, form, value);
     if (half_sent != NULL) {
         const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, half_sent);
@@ -79,8 +78,7 @@ static const double *ended(const char *algorithm, const char *form, double value
         if (strcmp(half_sent, "top_k") == 0)
             support_set(about, params, "share", 0.5);
     }
-    c->config.until.steps = steps;
-    c->config.prepare = deal_in_order;
+    SET(c, config.until.steps = steps, config.prepare = deal_in_order);
     const support_outcome *const run = support_ok(c);
     ck_assert_uint_eq(run->n_params, 2);
     return run->x;

@@ -13,11 +13,8 @@ TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
     static const double limits_s[] = {0, 0.4, 0.5, 2.2, 2.5, 3, 3.5, 4, 9};
     static const double steps_s[] = {0.5, 0.5, 1, 2.5, 3, 3.5, 4, 4, 4};
     support_case *c = support_no_learning(support_new("drop_compute", 1));
-    c->workload.step_s = 4;
-    support_option(c, "micro_batches", 4);
-    support_option(c, "spare", 1);
-    support_option(c, "threshold", limits_s[_i]);
-    c->config.until.steps = 3;
+    SET(c, workload.step_s = 4, config.until.steps = 3);
+    OPTIONS(c, {"micro_batches", 4}, {"spare", 1}, {"threshold", limits_s[_i]});
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 4 + 2 * steps_s[_i], 1e-9);
 }
 
@@ -31,9 +28,7 @@ TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
     support_case *c = support_no_learning(support_new("drop_compute", 4));
     c->workload.bytes = 1;
-    support_option(c, "micro_batches", 4);
-    support_option(c, "calibration", 4);
-    support_option(c, "spare", 0);
+    OPTIONS(c, {"micro_batches", 4}, {"calibration", 4}, {"spare", 0});
     support_imbalance_number(c, "delay", "seconds", 3);
     c->config.until.steps = 10;
     const support_outcome *got = support_ok(c);
@@ -58,11 +53,8 @@ TEST(a_threshold_is_in_seconds_of_the_host)
 {
     support_case *c = support_no_learning(support_new("drop_compute", 1));
     slow_hosts(c, 0.5);
-    c->workload.step_s = 4;
-    support_option(c, "micro_batches", 4);
-    support_option(c, "spare", 1);
-    support_option(c, "threshold", 2.2);
-    c->config.until.steps = 3;
+    SET(c, workload.step_s = 4, config.until.steps = 3);
+    OPTIONS(c, {"micro_batches", 4}, {"spare", 1}, {"threshold", 2.2});
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 8 + 2 * 3, 1e-9);
 }
 
@@ -86,9 +78,7 @@ TEST_ROWS(an_automatic_threshold_counts_communication, costs)
     support_case *c = support_no_learning(support_new("drop_compute", 4));
     slow_hosts(c, 1 / h);
     c->workload.bytes = v * 10e9 / share_of_a_vector;
-    support_option(c, "micro_batches", 4);
-    support_option(c, "calibration", 4);
-    support_option(c, "spare", 1);
+    OPTIONS(c, {"micro_batches", 4}, {"calibration", 4}, {"spare", 1});
     support_imbalance_number(c, "delay", "seconds", 3);
     c->config.until.steps = 10;
     const support_outcome *got = support_ok(c);
@@ -100,8 +90,7 @@ TEST_ROWS(an_automatic_threshold_counts_communication, costs)
 TEST(the_first_few_steps_are_spared)
 {
     support_case *c = support_no_learning(support_new("drop_compute", 1));
-    support_option(c, "micro_batches", 2);
-    support_option(c, "threshold", 0);
+    OPTIONS(c, {"micro_batches", 2}, {"threshold", 0});
     c->config.until.steps = 10;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 5 + 5 * 0.25, 1e-9);
     support_option(c, "spare", 0);
@@ -112,8 +101,7 @@ TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
 {
     support_case *c = support_no_learning(support_new("drop_compute", 4));
     c->workload.bytes = 1;
-    support_option(c, "calibration", 2);
-    support_option(c, "spare", 2);
+    OPTIONS(c, {"calibration", 2}, {"spare", 2});
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 20, 1e-3);
 }
 
@@ -129,12 +117,10 @@ static double throughput_with(double threshold, double backward_share, int micro
     /* Also where the threshold is fixed, so that only thresholds are compared. */
     enum { WHOLE_STEPS = 10 };
     support_case *c = support_no_learning(support_new("drop_compute", 8));
-    support_option(c, "threshold", threshold);
-    support_option(c, "calibration", WHOLE_STEPS);
-    support_option(c, "spare", threshold == AUTO_THRESHOLD ? 0 : WHOLE_STEPS);
-    support_option(c, "micro_batches", micro_batches);
-    c->workload.bytes = bytes;
-    c->workload.backward_share = backward_share;
+    OPTIONS(c, {"threshold", threshold}, {"calibration", WHOLE_STEPS},
+            {"spare", threshold == AUTO_THRESHOLD ? 0 : WHOLE_STEPS},
+            {"micro_batches", micro_batches});
+    SET(c, workload.bytes = bytes, workload.backward_share = backward_share);
     dsgd_table *const table = support_imbalance(c, "quantiles");
     static double percent[] = {0, 85, 90, 100};
     static double seconds[] = {0, 0.1, 1.5, 3};

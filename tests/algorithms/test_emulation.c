@@ -197,9 +197,7 @@ TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i: length, period */
 TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2) /* _i: algorithm */
 {
     support_case *const c = support_new(_i == 0 ? "easgd" : "eamsgd", 4);
-    support_option(c, "beta", 0);
-    support_option(c, "period", 1);
-    support_option(c, "centre", 1);
+    OPTIONS(c, {"beta", 0}, {"period", 1}, {"centre", 1});
     const support_outcome *const got = support_ok(c);
     ck_assert_uint_ge(got->result.n_points, 2);
     ck_assert_double_eq_tol(got->points[got->result.n_points - 1].at.loss, got->points[0].at.loss,

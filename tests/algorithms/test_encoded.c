@@ -120,9 +120,9 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
     const double encoding_s_per_byte = 2e-10;
     for (int every = 0; every < 2; every++) {
         support_case *const c = costly("allreduce", p);
-        c->platform.encoding_s_per_byte = encoding_s_per_byte;
-        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-        c->config.exchange.every_message = every;
+        SET(c, platform.encoding_s_per_byte = encoding_s_per_byte,
+            config.exchange.collective = DSGD_COLLECTIVE_RING,
+            config.exchange.every_message = every);
         encode_exchange(c, "top_k", "share", 0.01);
         const double pairs = 20000; /* bytes; a ring passes those of one worker at a time */
         const double hop_s =
@@ -159,9 +159,8 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
     const double encoding_s_per_byte = 2e-7;
     for (int overlap = 0; overlap < 2; overlap++) {
         support_case *const c = costly("allreduce", 2);
-        c->platform.encoding_s_per_byte = encoding_s_per_byte;
-        c->config.exchange.pieces = 4;
-        c->config.exchange.overlap = overlap;
+        SET(c, platform.encoding_s_per_byte = encoding_s_per_byte, config.exchange.pieces = 4,
+            config.exchange.overlap = overlap);
         encode_exchange(c, "top_k", "share", 1e-5);
         const double step_s = support_ok(c)->result.virtual_s / 10;
         const double sent_s = 4 * (overhead_s + latency_s + 32 / bandwidth);
@@ -245,13 +244,9 @@ TEST(who_encodes_a_share_of_a_sum_knows_no_other)
     support_set(c->learning.data.about, c->learning.data.params, "features", 63);
     support_set(c->learning.data.about, c->learning.data.params, "points", 512);
     support_set(c->learning.data.about, c->learning.data.params, "noise", 0.5);
-    c->learning.batch = 2;
-    c->learning.precision = DSGD_PRECISION_DOUBLE;
-    c->learning.optimizer = (dsgd_optimizer){.lr = 0.004};
-    c->learning.evaluate.every = 1;
-    c->config.seed = 3;
-    c->config.exchange.pieces = 1;
-    c->config.until = (dsgd_until){.steps = 1};
+    SET(c, learning.batch = 2, learning.precision = DSGD_PRECISION_DOUBLE,
+        learning.optimizer = (dsgd_optimizer){.lr = 0.004}, learning.evaluate.every = 1,
+        config.seed = 3, config.exchange.pieces = 1, config.until = (dsgd_until){.steps = 1});
     encode_exchange(c, "sign", "reduce", DSGD_REDUCE_BIDIRECTIONAL);
     const support_outcome *const got = support_ok(c);
     for (size_t i = 0; i < 2; i++)

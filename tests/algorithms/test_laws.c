@@ -37,8 +37,7 @@ TEST_RANGE(allreduce_in_float_is_one_worker_with_a_large_batch, 0, 6)
 {
     support_case *c = support_new("allreduce", some_workers[_i]);
     support_use_mlp(c);
-    c->learning.precision = DSGD_PRECISION_FLOAT;
-    c->learning.optimizer.lr = 0.02;
+    SET(c, learning.precision = DSGD_PRECISION_FLOAT, learning.optimizer.lr = 0.02);
     expect_large_batch(c, 1e-5);
 }
 

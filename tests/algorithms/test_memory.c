@@ -65,10 +65,9 @@ TEST_RANGE(more_steps_hold_no_more, 0,
         support_imbalance_number(c, "ramp", "seconds", 0.01);
         c->config.exchange.pieces = 3;
         c->config.threads = 0; /* else the peak depends on who is faster */
-        c->config.exchange.every_message = ways[_i % N_WAYS].every_message;
-        c->config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion;
-        c->config.exchange.cycle_s = 1e-3;
-        c->config.until.steps = k == 0 ? STEPS : 5 * STEPS;
+        SET(c, config.exchange.every_message = ways[_i % N_WAYS].every_message,
+            config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion, config.exchange.cycle_s = 1e-3,
+            config.until.steps = k == 0 ? STEPS : 5 * STEPS);
         const support_outcome *got = support_ok(c);
         blocks[k] = got->result.n_blocks_kept;
         bytes[k] = got->result.numerics.peak_bytes;

@@ -88,11 +88,9 @@ CASE("DeDLOC", .seconds = 120);
 static support_case *peers(int n, dsgd_platform_entry *links, size_t n_links, double bytes)
 {
     support_case *c = support_no_learning(support_new("dedloc", n));
-    c->platform.host_bandwidth_bytes_per_s = 1e9;
-    c->platform.host_latency_s = 1e-6;
+    SET(c, platform.host_bandwidth_bytes_per_s = 1e9, platform.host_latency_s = 1e-6);
     c->platform.hosts = (dsgd_structs){n_links, links};
-    c->workload.bytes = bytes;
-    c->workload.samples = 128;
+    SET(c, workload.bytes = bytes, workload.samples = 128);
     support_option(c, "batch", 1); /* one gradient of each: who comes before it is full goes on */
     c->config.until = (dsgd_until){.steps = 10};
     return c;
@@ -102,8 +100,7 @@ static support_case *peers(int n, dsgd_platform_entry *links, size_t n_links, do
 TEST_RANGE(a_round_takes_twice_its_parts, 2, 7)
 {
     support_case *c = peers(_i, NULL, 0, 1e9);
-    c->config.exchange.pieces = _i;
-    c->config.exchange.overlap = false;
+    SET(c, config.exchange.pieces = _i, config.exchange.overlap = false);
     const double round_s = 1 + 2.0 * (_i - 1) / _i;
     c->config.exchange.overlap = true;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * round_s, 10 * 3e-5);
@@ -150,10 +147,8 @@ TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
     double seconds[3];
     for (int i = 0; i < 3; i++) { /* without it; with an equal share; with its own */
         support_case *c = peers(8 + (i > 0), &fast, 1, 1e9);
-        c->config.exchange.pieces = 48;
-        support_option(c, "auxiliary", i > 0);
-        support_option(c, "shares", i < 2);
-        c->config.until = (dsgd_until){.samples = 80 * 128};
+        SET(c, config.exchange.pieces = 48, config.until = (dsgd_until){.samples = 80 * 128});
+        OPTIONS(c, {"auxiliary", i > 0}, {"shares", i < 2});
         seconds[i] = support_ok(c)->result.virtual_s / 10 - 1;
     }
     ck_assert_double_eq_tol(seconds[0], 1 + 6 / 8.0, 0.02);
@@ -288,11 +283,9 @@ TEST(a_mean_may_come_before_the_round_begins)
     static dsgd_platform_entry slow[] = {
         {3, 1, {0, NULL}, 1, 1e-6, 0}}; /* behind the workers: 1 kB/s */
     support_case *const c = support_new("dedloc", 3);
-    c->platform = peers(3, slow, 1, 1e6)->platform;
-    c->config.exchange.pieces = 20;
-    support_option(c, "batch", 1);
-    support_option(c, "auxiliary", 1);
-    c->config.steps_each = 10;
+    SET(c, platform = peers(3, slow, 1, 1e6)->platform, config.exchange.pieces = 20,
+        config.steps_each = 10);
+    OPTIONS(c, {"batch", 1}, {"auxiliary", 1});
     const support_outcome *const got = support_ok(c);
     const size_t n = got->n_params;
     ck_assert_double_le(got->result.virtual_s, 10 * (1 + 3 * 8e-3 * (2 + 3 + 20) + 0.1));
@@ -420,10 +413,8 @@ TEST_RANGE(clusters_agree, 0, 24) /* _i: workers, cluster, quorum */
 static support_case *crashing(int quorum, size_t n, dsgd_failure_event *events)
 {
     support_case *c = support_no_learning(support_new("cluster_based", 9));
-    support_option(c, "cluster", 3);
-    support_option(c, "quorum", quorum);
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.seconds = 60.5};
+    OPTIONS(c, {"cluster", 3}, {"quorum", quorum});
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 60.5});
     support_dies(c, n, events);
     return c;
 }

@@ -16,10 +16,7 @@ TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
     support_case *c = support_new("streaming_diloco", 8);
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     c->config.exchange.pieces = _i;
-    support_option(c, "period", 4);
-    support_option(c, "fragments", 1);
-    support_option(c, "delay", 0);
-    support_option(c, "mixing", 0);
+    OPTIONS(c, {"period", 4}, {"fragments", 1}, {"delay", 0}, {"mixing", 0});
     const support_outcome *streaming = support_ok(c);
     support_case *d = support_new("diloco", 8);
     support_imbalance_number(d, "ramp", "seconds", 0.1);
@@ -36,15 +33,10 @@ TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 TEST(a_delay_hides_the_exchange_of_a_fragment)
 {
     support_case *c = support_no_learning(support_new("streaming_diloco", 2));
-    support_option(c, "period", 8);
-    support_option(c, "fragments", 4);
-    support_option(c, "delay", 1);
-    c->config.exchange.pieces = 4;
-    c->config.exchange.overlap = false;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.until.steps = 16;
-    c->platform.host_latency_s = 0;
-    c->workload.bytes = 4 * 9e9;
+    OPTIONS(c, {"period", 8}, {"fragments", 4}, {"delay", 1});
+    SET(c, config.exchange.pieces = 4, config.exchange.overlap = false,
+        config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING, config.until.steps = 16,
+        platform.host_latency_s = 0, workload.bytes = 4 * 9e9);
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 16, 1e-3);
     c->workload.bytes = 4 * 18e9;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 16 + 8 * 0.8, 1e-3);
@@ -57,12 +49,9 @@ static const support_outcome *clusters_of(double cluster, double inside, double 
 {
     support_case *c = support_new(other != NULL ? other : "hierarchical", 12);
     support_imbalance_number(c, "ramp", "seconds", 0.1);
-    c->platform.message_overhead_s = 5e-6;
-    c->config.exchange.pieces = 2;
+    SET(c, platform.message_overhead_s = 5e-6, config.exchange.pieces = 2);
     if (other == NULL) {
-        support_option(c, "cluster", cluster);
-        support_option(c, "inside", inside);
-        support_option(c, "between", between);
+        OPTIONS(c, {"cluster", cluster}, {"inside", inside}, {"between", between});
     }
     if (other == NULL || strcmp(other, "local_sgd") == 0)
         support_option(c, "period", 5);
@@ -93,8 +82,7 @@ TEST(delayed_corrections_wait_for_the_round_before)
     for (int between = 1; between < 3; between++) {
         support_case *c = support_no_learning(support_new("hierarchical", 8));
         support_imbalance_number(c, "delay", "seconds", 1);
-        support_option(c, "period", 2);
-        support_option(c, "between", between);
+        OPTIONS(c, {"period", 2}, {"between", between});
         virtual_s[between] = support_ok(c)->result.virtual_s;
     }
     ck_assert_double_lt(virtual_s[2], 0.95 * virtual_s[1]);

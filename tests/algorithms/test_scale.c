@@ -64,8 +64,7 @@ TEST(eight_servers_of_a_thousand_workers_answer_side_by_side)
 {
     support_case *c = large("easgd", 1025);
     support_option(c, "servers", 8);
-    c->config.exchange.pieces = 4;
-    c->config.exchange.blocking = false;
+    SET(c, config.exchange.pieces = 4, config.exchange.blocking = false);
     ck_assert_double_eq(support_ok(c)->result.steps, 2);
 }
 
@@ -81,8 +80,7 @@ TEST_RANGE(two_steps_of_thousands_of_workers_end, support_n_algorithms(),
 TEST(pieces_side_by_side_are_more_actors_than_guard_pages)
 {
     support_case *c = large("eager_solo", 4096);
-    c->config.exchange.pieces = 16;
-    c->config.exchange.blocking = false;
-    c->config.until = (dsgd_until){.seconds = 1e-3};
+    SET(c, config.exchange.pieces = 16, config.exchange.blocking = false,
+        config.until = (dsgd_until){.seconds = 1e-3});
     ck_assert_double_eq(support_ok(c)->result.steps, 0);
 }

@@ -17,9 +17,8 @@ static support_case *at_speeds(const char *algorithm, int workers, const double 
 {
     support_case *c = support_new(algorithm, workers);
     const dsgd_entry *slow = dsgd_entry_find(dsgd_imbalance_kinds, "slow");
-    c->platform.host_bandwidth_bytes_per_s = 1e18;
-    c->platform.host_latency_s = 1e-9;
-    c->learning.optimizer.momentum = 0;
+    SET(c, platform.host_bandwidth_bytes_per_s = 1e18, platform.host_latency_s = 1e-9,
+        learning.optimizer.momentum = 0);
     for (int i = 0; i < workers; i++) {
         if (h[i] == 1)
             continue;
@@ -75,9 +74,8 @@ static const double uneven[] = {1, 1, 1.31, 1.07, 1};
 TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
 {
     support_case *c = at_speeds("ssp", 5, uneven);
-    c->learning.optimizer.lr = 0.01;
+    SET(c, learning.optimizer.lr = 0.01, config.exchange.pieces = _i);
     support_option(c, "slack", 0);
-    c->config.exchange.pieces = _i;
     support_steps_each(c, 12);
     const support_outcome *got = support_ok(c);
     const dsgd_run_config config = c->config;
@@ -85,8 +83,7 @@ TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
     const support_outcome *want = support_ok(c);
     c->config = config;
     ck_assert(support_distance(got->x, want->x, 5 * got->n_params) < support_rounding());
-    c->config.steps_each = 0;
-    c->config.until.steps = 10;
+    SET(c, config.steps_each = 0, config.until.steps = 10);
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 13.1, 1e-6);
 }
 
@@ -98,10 +95,10 @@ TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2) /* _i: ssp, ringmaste
     support_case *c = at_speeds(_i == 0 ? "ssp" : "ringmaster", 5, distinct);
     support_case *server = at_speeds("a_psgd", 5, distinct);
     support_option(c, _i == 0 ? "slack" : "delay", _i == 0 ? -1 : -2);
-    c->learning.optimizer.momentum = server->learning.optimizer.momentum = 0.5;
-    c->platform.host_bandwidth_bytes_per_s = server->platform.host_bandwidth_bytes_per_s = 1e8;
-    c->config.until.steps = server->config.until.steps = 10;
-    c->platform.message_overhead_s = server->platform.message_overhead_s = 1e-3;
+    SET(c, learning.optimizer.momentum = server->learning.optimizer.momentum = 0.5,
+        platform.host_bandwidth_bytes_per_s = server->platform.host_bandwidth_bytes_per_s = 1e8,
+        config.until.steps = server->config.until.steps = 10,
+        platform.message_overhead_s = server->platform.message_overhead_s = 1e-3);
     const support_outcome *got = support_ok(c), *want = support_ok(server);
     ck_assert_double_eq_tol(got->result.virtual_s, want->result.virtual_s, 1e-9);
     /* But for what is sent at the very end. */
@@ -138,8 +135,7 @@ TEST_RANGE(with_slack_s_nobody_is_more_than_s_and_one_step_ahead, 0, 4) /* _i: s
     support_case *c = at_speeds("ssp", 5, h);
     support_option(c, "slack", _i);
     support_no_learning(c);
-    c->config.timeline = &seen;
-    c->config.until = (dsgd_until){.seconds = 60};
+    SET(c, config.timeline = &seen, config.until = (dsgd_until){.seconds = 60});
     ck_assert_double_eq(support_ok(c)->note[0], _i + 1);
 }
 
@@ -220,10 +216,8 @@ TEST_RANGE(no_applied_delay_reaches_r, 1, 6) /* _i: R */
         support_imbalance_number(c, "delay", "seconds", 3.1);
         support_imbalance_number(c, "ramp", "seconds", 0.2);
         support_option(c, "delay", _i);
-        c->config.seed = seed;
-        c->config.exchange.pieces = 3;
-        c->workload.bytes = 1e9;
-        c->config.until.steps = 60;
+        SET(c, config.seed = seed, config.exchange.pieces = 3, workload.bytes = 1e9,
+            config.until.steps = 60);
         const support_outcome *got = support_ok(c);
         ck_assert_double_le(got->result.gradient_staleness_max, _i - 1);
         ck_assert_double_gt(got->result.shares.lost, 0);
@@ -237,8 +231,7 @@ TEST(slow_workers_make_fewer_local_steps)
     static const double h[] = {1, 2.6, 3.9, 40};
     support_case *c = at_speeds("async_local_sgd", 4, h);
     support_no_learning(c);
-    support_option(c, "period", 8);
-    support_option(c, "grace", 0);
+    OPTIONS(c, {"period", 8}, {"grace", 0});
     support_option(c, "dylu", 1); /* ceil(8 / h): 8, 4, 3, 1 */
     c->config.until = (dsgd_until){.seconds = 80.5};
     const support_outcome *got = support_ok(c);
@@ -252,8 +245,8 @@ TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i: workers */
     support_case *c = support_new("dsgd_aau", _i);
     support_case *d = support_new("d_psgd", _i);
     support_option(d, "order", 2); /* atc */
-    c->config.until.steps = d->config.until.steps = 0;
-    c->config.steps_each = d->config.steps_each = 10;
+    SET(c, config.until.steps = d->config.until.steps = 0,
+        config.steps_each = d->config.steps_each = 10);
     const support_outcome *got = support_ok(c), *want = support_ok(d);
     ck_assert(support_distance(got->x, want->x, (size_t)_i * got->n_params) < support_rounding());
     ck_assert_double_le(got->result.virtual_s, want->result.virtual_s + 10 * (1e-3 + 1e-4));
@@ -280,8 +273,7 @@ TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2) /* _i: how late the thir
     support_spec(c, "graph", "complete");
     support_option(c, "grace", 0.2);
     support_spread(c);
-    c->learning.optimizer.lr = 0;
-    c->config.until = (dsgd_until){.seconds = 1.3};
+    SET(c, learning.optimizer.lr = 0, config.until = (dsgd_until){.seconds = 1.3});
     const support_outcome *const got = support_ok(c);
     const double apart = support_distance(got->x, got->x + 2 * got->n_params, got->n_params);
     ck_assert_int_eq(apart < support_rounding(), _i == 0);
@@ -300,8 +292,7 @@ TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2) /* _i: grace */
     if (_i == 0)
         support_option(c, "grace", 0);
     support_spread(c);
-    c->learning.optimizer.lr = 0;
-    c->config.until = (dsgd_until){.seconds = 30.25};
+    SET(c, learning.optimizer.lr = 0, config.until = (dsgd_until){.seconds = 30.25});
     const support_outcome *const got = support_ok(c);
     unlink(file);
     for (int w = 1; w < 4; w++)

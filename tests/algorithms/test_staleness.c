@@ -112,8 +112,7 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
 {
     support_case *c = support_no_learning(support_new("osgp", 8));
-    c->workload.bytes = 24e9;
-    c->config.exchange.pieces = 3;
+    SET(c, workload.bytes = 24e9, config.exchange.pieces = 3);
     support_option(c, "delay", 3);
     support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.virtual_s, 20);
@@ -154,14 +153,12 @@ TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
     for (int workers = 4; workers <= 16; workers *= 2)
         for (int order = 0; order < 2; order++) {
             support_case *c = support_no_learning(support_new("wagma", workers));
-            support_option(c, "period", some_periods[_i]);
-            support_option(c, "order", order);
+            OPTIONS(c, {"period", some_periods[_i]}, {"order", order});
             support_imbalance_number(c, "slow", "factor", 2.5);
             void *const noise = support_imbalance(c, "lognormal");
             support_set(c->imbalance[1].about, noise, "mean", 0.3);
             support_set(c->imbalance[1].about, noise, "deviation", 0.5);
-            c->config.exchange.pieces = 1 + 2 * order;
-            c->config.until.steps = 40;
+            SET(c, config.exchange.pieces = 1 + 2 * order, config.until.steps = 40);
             const dsgd_run_result bounded = support_ok(c)->result;
             ck_assert_double_gt(bounded.lag_max, 0);
             ck_assert_double_lt(bounded.lag_max, some_periods[_i]);
@@ -266,8 +263,7 @@ TEST(a_delayed_sum_of_gradients_is_a_step_old)
 TEST_RANGE(dasgd_uses_averages_d_steps_old, 0, 5)
 {
     support_case *c = support_no_learning(support_new("dasgd", 8));
-    support_option(c, "tau", 4);
-    support_option(c, "d", _i);
+    OPTIONS(c, {"tau", 4}, {"d", _i});
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.staleness_mean, _i);
     ck_assert_double_eq(got->result.staleness_max, _i);

@@ -33,8 +33,7 @@ TEST_RANGE(passes_take_what_a_gradient_takes, 0, 6)
 {
     support_case *c = support_of(&support_alone, 5);
     support_steps_each(c, 20);
-    c->config.exchange.pieces = 1 + 3 * (_i / 2);
-    c->config.exchange.overlap = _i % 2 == 0;
+    SET(c, config.exchange.pieces = 1 + 3 * (_i / 2), config.exchange.overlap = _i % 2 == 0);
     support_imbalance_number(c, "delay", "seconds", 0.32);
     const support_outcome *want = support_ok(c);
     c->config.algorithm = &by_passes;
@@ -74,15 +73,10 @@ enum { P = 8, STEPS = 10 };
 static support_case *published(int stage, bool reshards, long n_pieces)
 {
     support_case *c = support_no_learning(support_new("zero", P));
-    support_option(c, "stage", stage);
-    support_option(c, "reshard_after_forward", reshards);
-    c->platform.host_bandwidth_bytes_per_s = 1e9;
-    c->platform.host_latency_s = 0;
-    c->workload.bytes = 1e8;
-    c->workload.step_s = 0.3;
-    c->workload.backward_share = 2.0 / 3;
-    c->config.exchange.pieces = n_pieces;
-    c->config.until.steps = STEPS;
+    OPTIONS(c, {"stage", stage}, {"reshard_after_forward", reshards});
+    SET(c, platform.host_bandwidth_bytes_per_s = 1e9, platform.host_latency_s = 0,
+        workload.bytes = 1e8, workload.step_s = 0.3, workload.backward_share = 2.0 / 3,
+        config.exchange.pieces = n_pieces, config.until.steps = STEPS);
     return c;
 }
 
@@ -107,8 +101,8 @@ TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
     support_case *c = published(forms[_i].stage, forms[_i].reshards, 4);
     c->config.exchange.overlap = forms[_i].overlap;
     for (int how = 0; how < 3; how++) {
-        c->config.exchange.every_message = how == 1;
-        c->config.network = how == 2 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
+        SET(c, config.exchange.every_message = how == 1,
+            config.network = how == 2 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS);
         const support_outcome *got = support_ok(c);
         const double step_s = got->result.virtual_s / STEPS;
         ck_assert_msg(fabs(step_s / forms[_i].step_s - 1) < 1e-9, "a step of %.9g s, not %.9g s",
@@ -182,8 +176,8 @@ TEST_RANGE(every_stage_makes_the_models_of_allreduce, 0, 9)
     support_case *c = support_new("zero", 6);
     support_case *want = support_new("allreduce", 6);
     support_option(c, "stage", 1 + _i / 3);
-    c->learning.optimizer = want->learning.optimizer = optimizers[_i % 3];
-    c->config.exchange.pieces = want->config.exchange.pieces = 5;
+    SET(c, learning.optimizer = want->learning.optimizer = optimizers[_i % 3],
+        config.exchange.pieces = want->config.exchange.pieces = 5);
     const support_outcome *a = support_ok(c);
     const support_outcome *b = support_ok(want);
     ck_assert_double_le(support_distance(a->x, b->x, 6 * a->n_params), support_rounding());

@@ -9,10 +9,8 @@
 double communication_s(const dsgd_algorithm *algorithm, dsgd_collective collective, int workers)
 {
     support_case *c = support_no_learning(support_of(algorithm, workers));
-    c->config.exchange.collective = collective;
-    c->platform.message_overhead_s = overhead_s;
-    c->platform.reduction_s_per_byte = reduction_s_per_byte;
-    c->config.until.steps = 10;
+    SET(c, config.exchange.collective = collective, platform.message_overhead_s = overhead_s,
+        platform.reduction_s_per_byte = reduction_s_per_byte, config.until.steps = 10);
     return support_ok(c)->result.virtual_s / 10 - 1;
 }
 
@@ -25,8 +23,7 @@ void expect_close(double measured_s, double expected_s)
 support_case *costly(const char *algorithm, int workers)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
-    c->platform.message_overhead_s = overhead_s;
-    c->platform.reduction_s_per_byte = reduction_s_per_byte;
-    c->config.until.steps = 10;
+    SET(c, platform.message_overhead_s = overhead_s,
+        platform.reduction_s_per_byte = reduction_s_per_byte, config.until.steps = 10);
     return c;
 }

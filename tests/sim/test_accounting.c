@@ -44,11 +44,8 @@ TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
 TEST(what_a_computation_hides_of_an_exchange_is_no_communication)
 {
     support_case *c = support_no_learning(support_of(&support_averaging, 2));
-    c->workload.bytes = 10e9;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.exchange.pieces = 2;
-    c->config.exchange.blocking = true;
-    c->config.until.steps = 4;
+    SET(c, workload.bytes = 10e9, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+        config.exchange.pieces = 2, config.exchange.blocking = true, config.until.steps = 4);
     const support_outcome *const run = support_ok(c);
     ck_assert_double_eq_tol(run->result.virtual_s, 4 * 1.75, 1e-3);
     ck_assert_double_eq_tol(run->result.shares.compute, 1 / 1.75, 1e-3);
@@ -95,9 +92,7 @@ TEST(what_is_put_off_is_counted_once_and_in_order)
 TEST_RANGE(what_is_exposed_comes_before_a_barrier, 0, 2)
 {
     support_case *c = support_no_learning(support_new(_i == 0 ? "allreduce" : "local_sgd", 4));
-    c->workload.bytes = 1;
-    c->config.until.steps = 10;
-    c->config.exchange.barrier = true;
+    SET(c, workload.bytes = 1, config.until.steps = 10, config.exchange.barrier = true);
     support_imbalance_number(c, "ramp", "seconds", 1e-3);
     if (_i == 1)
         support_option(c, "period", 1000);
@@ -109,8 +104,7 @@ TEST_RANGE(what_is_exposed_comes_before_a_barrier, 0, 2)
 TEST(a_run_ends_with_the_samples_that_are_wanted)
 {
     support_case *c = support_no_learning(support_new("allreduce", 4));
-    c->workload.samples = 8;
-    c->config.until = (dsgd_until){.samples = 4 * 8 * 5};
+    SET(c, workload.samples = 8, config.until = (dsgd_until){.samples = 4 * 8 * 5});
     const support_outcome *const got = support_ok(c);
     ck_assert_double_eq(got->result.samples, 4 * 8 * 5);
     ck_assert_double_eq(got->result.steps, 5);
@@ -150,10 +144,8 @@ TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
 {
     support_case *c = support_no_learning(support_new("local_sgd", 4));
     support_option(c, "period", 1000);
-    c->workload.bytes = 1;
-    c->config.until.steps = 0;
-    c->config.until.seconds = 120.5;
-    c->config.exchange.barrier = _i == 1;
+    SET(c, workload.bytes = 1, config.until.steps = 0, config.until.seconds = 120.5,
+        config.exchange.barrier = _i == 1);
     support_imbalance_number(c, "ramp", "seconds", 1);
     const dsgd_run_result *const r = &support_ok(c)->result;
     const dsgd_step_times *const times = &r->step_times;
@@ -231,9 +223,8 @@ TEST_RANGE(a_ring_sends_what_its_closed_form_says, 0, 3)
     static const int workers[] = {2, 5, 16};
     const double p = workers[_i];
     support_case *c = support_no_learning(support_new("allreduce", workers[_i]));
-    c->workload.bytes = 80e6;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    c->config.until.steps = 3;
+    SET(c, workload.bytes = 80e6, config.exchange.collective = DSGD_COLLECTIVE_RING,
+        config.until.steps = 3);
     const dsgd_run_result *const r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->sent_mean_bytes, 3 * 2 * (p - 1) / p * 80e6, 1);
     ck_assert_double_eq_tol(r->sent_max_bytes, r->sent_mean_bytes, 1);
@@ -269,8 +260,7 @@ TEST(the_busiest_link_may_be_that_of_any_host)
     double link_s[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
         support_case *c = support_no_learning(support_new("a_psgd", 4));
-        c->workload.bytes = 80e6;
-        c->config.until.steps = 5;
+        SET(c, workload.bytes = 80e6, config.until.steps = 5);
         if (k == 1)
             c->config.placement = (dsgd_lines){5, first};
         link_s[k] = support_ok(c)->result.link_s;
@@ -290,14 +280,11 @@ static void expect_load(const support_load *load, const char *name, double load_
 TEST(loads_are_those_of_each_nic_and_island_link)
 {
     support_case *c = support_no_learning(support_new("allreduce", 4));
-    c->platform.island_hosts = c->platform.island_nics = 2;
-    c->platform.island_bytes_per_s = 5e9;
-    c->platform.island_latency_s = 2e-6;
-    c->workload.bytes = 80e6;
+    SET(c, platform.island_hosts = c->platform.island_nics = 2, platform.island_bytes_per_s = 5e9,
+        platform.island_latency_s = 2e-6, workload.bytes = 80e6);
     c->config.network = DSGD_NETWORK_NICS; /* the other has its own names */
-    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    c->config.until.steps = 3;
-    c->config.loads = true;
+    SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, config.until.steps = 3,
+        config.loads = true);
     const support_outcome *const run = support_ok(c);
     const double all = 3 * 1.5 * 80e6; /* what each sends, and receives */
     ck_assert_uint_eq(run->result.n_loads, 16);
@@ -330,10 +317,8 @@ TEST_RANGE(loads_are_told_once_and_in_one_order, 0, 2)
         c->platform.size = (dsgd_numbers){2, (double *)extents};
         c->config.network = DSGD_NETWORK_FLOWS;
     }
-    c->workload.bytes = 80e6;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    c->config.until.steps = 3;
-    c->config.loads = true;
+    SET(c, workload.bytes = 80e6, config.exchange.collective = DSGD_COLLECTIVE_RING,
+        config.until.steps = 3, config.loads = true);
     const support_outcome *const run = support_ok(c);
     double sum = 0;
     ck_assert_uint_gt(run->result.n_loads, 0);
@@ -353,8 +338,7 @@ TEST_RANGE(loads_are_told_once_and_in_one_order, 0, 2)
 TEST(what_servers_send_is_no_worker_s)
 {
     support_case *c = support_no_learning(support_new("a_psgd", 4));
-    c->workload.bytes = 1e6;
-    c->config.until.steps = 8;
+    SET(c, workload.bytes = 1e6, config.until.steps = 8);
     const dsgd_run_result *const r = &support_ok(c)->result;
     ck_assert_double_lt(4 * r->sent_mean_bytes, 0.6 * r->bytes);
     ck_assert_double_gt(4 * r->sent_mean_bytes, 0.4 * r->bytes);

@@ -47,25 +47,18 @@ static void uneven_switch(support_case *c)
         {.first = 1, .count = 1, .speed = 0.9, .bandwidth = 0.3},
         {.first = 2, .count = 2, .speed = 1, .bandwidth = 1, .latency_s = 1e-4}};
     c->platform.hosts = (dsgd_structs){2, entries};
-    c->platform.message_overhead_s = 5e-6;
-    c->platform.reduction_s_per_byte = 0.3e-9;
+    SET(c, platform.message_overhead_s = 5e-6, platform.reduction_s_per_byte = 0.3e-9);
 }
 
 /** Groups whose ways out are as wide as needed, and not wider; copies from and to the devices. */
 static void groups(support_case *c)
 {
-    c->platform.topology = DSGD_TOPOLOGY_GROUPS;
-    c->platform.group_hosts = 3;
-    c->platform.group_flow_bytes_per_s = 6.3e9;
-    c->platform.group_bytes_per_s = 3 * 6.3e9;
-    c->platform.group_latency_s = 1.53e-6;
-    c->platform.message_overhead_s = 1e-5;
-    c->platform.reduction_s_per_byte = 0.7e-9;
-    c->platform.staging_s_per_byte = 0.25e-9;
-    c->platform.operation_s_per_byte = 0.4e-9;
-    c->platform.rendezvous_s = 3e-5;
-    c->platform.eager_bytes = 1e5;
-    c->platform.partial_turn_s = 2e-5;
+    SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 3,
+        platform.group_flow_bytes_per_s = 6.3e9, platform.group_bytes_per_s = 3 * 6.3e9,
+        platform.group_latency_s = 1.53e-6, platform.message_overhead_s = 1e-5,
+        platform.reduction_s_per_byte = 0.7e-9, platform.staging_s_per_byte = 0.25e-9,
+        platform.operation_s_per_byte = 0.4e-9, platform.rendezvous_s = 3e-5,
+        platform.eager_bytes = 1e5, platform.partial_turn_s = 2e-5);
 }
 
 /** Islands of four that share a NIC; one has a slower one, and one host a worse latency. */
@@ -76,21 +69,16 @@ static void shared_nics(support_case *c)
         {.first = 9, .count = 1, .speed = 0.95, .bandwidth = 0.7},
         {.first = 14, .count = 1, .speed = 1, .bandwidth = 1, .latency_s = 3e-6}};
     c->platform.hosts = (dsgd_structs){2, entries};
-    c->platform.island_hosts = 4;
-    c->platform.island_nics = 1;
-    c->platform.island_bytes_per_s = 50e9;
-    c->platform.island_latency_s = 2e-6;
-    c->platform.message_overhead_s = 0.15e-6;
-    c->platform.reduction_s_per_byte = 0.7e-9;
+    SET(c, platform.island_hosts = 4, platform.island_nics = 1, platform.island_bytes_per_s = 50e9,
+        platform.island_latency_s = 2e-6, platform.message_overhead_s = 0.15e-6,
+        platform.reduction_s_per_byte = 0.7e-9);
 }
 
 /** Islands in which every host has a NIC of its own. */
 static void islands(support_case *c)
 {
-    c->platform.island_hosts = c->platform.island_nics = 4;
-    c->platform.island_bytes_per_s = 150e9;
-    c->platform.island_latency_s = 2e-6;
-    c->platform.reduction_s_per_byte = 0.75e-12;
+    SET(c, platform.island_hosts = c->platform.island_nics = 4, platform.island_bytes_per_s = 150e9,
+        platform.island_latency_s = 2e-6, platform.reduction_s_per_byte = 0.75e-12);
 }
 
 static void no_delay(support_case *c)
@@ -142,12 +130,9 @@ static support_case *combination(const char *algorithm, int i, char *where, size
     support_case *const c = support_new(algorithm, p);
     platforms[platform](c);
     lateness[late](c);
-    c->workload.bytes = 8e6;
-    c->workload.backward_share = 0.5;
-    c->config.until.steps = 4;
-    c->config.exchange.pieces = n_pieces;
-    c->config.exchange.collective = collectives[how];
-    c->platform.library = DSGD_LIBRARY_NCCL;
+    SET(c, workload.bytes = 8e6, workload.backward_share = 0.5, config.until.steps = 4,
+        config.exchange.pieces = n_pieces, config.exchange.collective = collectives[how],
+        platform.library = DSGD_LIBRARY_NCCL);
     c->platform.nccl = (dsgd_nccl){.links_bytes_per_s = 120e9,
                                    .bandwidth = 1,
                                    .latency = 1,
@@ -224,12 +209,10 @@ static support_case *partial_combination(int i, char *where, size_t room)
     support_option(c, partial[which].option, (double)partial[which].value);
     platforms[platform](c);
     (i % 3 == 0 ? jitter_and_straggler : jitter_and_late_versions)(c);
-    c->workload.bytes = 8e6;
-    c->workload.backward_share = 0.5;
+    SET(c, workload.bytes = 8e6, workload.backward_share = 0.5);
     c->config.until = (dsgd_until){0}; /* no bound of all decides who makes the last step */
-    c->config.steps_each = 6;
-    c->config.exchange.pieces = i % 2 == 0 ? 16 : 1;
-    c->config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + collectives[how];
+    SET(c, config.steps_each = 6, config.exchange.pieces = i % 2 == 0 ? 16 : 1,
+        config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + collectives[how]);
     snprintf(where, room, "%s, %s %ld, %d workers, platform %d, %s", partial[which].algorithm,
              partial[which].option, partial[which].value, p, platform,
              dsgd_collective_names[collectives[how]]);
@@ -261,8 +244,8 @@ TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
     static dsgd_algorithm any;
     uneven_switch(c);
     jitter_and_late_versions(c);
-    c->workload.bytes = 8e6;
-    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
+    SET(c, workload.bytes = 8e6,
+        config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS);
     const support_outcome *const alarms = support_simulate(c);
     any = *c->config.algorithm;
     any.sends = DSGD_SENDS_ANYTHING;
@@ -283,9 +266,7 @@ TEST(what_is_published_when_a_piece_ends_is_in_the_next)
     islands(c);
     c->platform.island_hosts = c->platform.island_nics = 3;
     jitter_and_straggler(c);
-    c->workload.bytes = 1e8;
-    c->config.exchange.pieces = 7;
-    c->config.exchange.overlap = false;
+    SET(c, workload.bytes = 1e8, config.exchange.pieces = 7, config.exchange.overlap = false);
     support_steps_each(c, 12);
     const dsgd_algorithm *const wagma = c->config.algorithm;
     any = *wagma;
@@ -345,12 +326,9 @@ CASE("closed", .seconds = 300);
 TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) /* _i: steps_each */
 {
     support_case *c = support_no_learning(support_new("dasgd", 9));
-    support_option(c, "tau", 5);
-    support_option(c, "d", 4);
-    c->workload.step_s = 0.1;
-    c->workload.bytes = 1e9;
-    c->config.exchange.pieces = 1;
-    c->config.until.steps = 33;
+    OPTIONS(c, {"tau", 5}, {"d", 4});
+    SET(c, workload.step_s = 0.1, workload.bytes = 1e9, config.exchange.pieces = 1,
+        config.until.steps = 33);
     lateness[2](c);
     support_imbalance_number(c, "slow", "factor", 3);
     if (_i == 1) {
@@ -367,10 +345,9 @@ TEST_RANGE(what_is_under_way_at_the_end_counts_alike, 0, 12) /* _i: the instant 
         support_case *c = support_no_learning(support_new(algorithms[i], 11));
         uneven_switch(c);
         lateness[2](c);
-        c->workload.bytes = 1e9;
-        c->config.exchange.pieces = 3;
-        c->config.exchange.collective = collectives[_i % N_COLLECTIVES];
-        c->config.until = (dsgd_until){.seconds = 6.9 + 0.037 * _i};
+        SET(c, workload.bytes = 1e9, config.exchange.pieces = 3,
+            config.exchange.collective = collectives[_i % N_COLLECTIVES],
+            config.until = (dsgd_until){.seconds = 6.9 + 0.037 * _i});
         expect_same_run(c, algorithms[i]);
     }
 }
@@ -382,11 +359,11 @@ TEST_RANGE(groups_under_way_at_the_end_count_alike, 0, 12) /* _i: the instant */
     support_case *c = support_no_learning(support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16));
     uneven_switch(c);
     jitter_and_late_versions(c);
-    c->config.network = _i % 3 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
-    c->workload.bytes = 1e8;
-    c->config.exchange.partial_collective =
-        DSGD_PARTIAL_COLLECTIVE + collectives[_i % N_COLLECTIVES];
-    c->config.until = (dsgd_until){.seconds = 1.9 + 0.037 * _i};
+    SET(c, config.network = _i % 3 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS,
+        workload.bytes = 1e8,
+        config.exchange.partial_collective =
+            DSGD_PARTIAL_COLLECTIVE + collectives[_i % N_COLLECTIVES],
+        config.until = (dsgd_until){.seconds = 1.9 + 0.037 * _i});
     expect_same_run(c, "groups");
 }
 
@@ -397,10 +374,8 @@ TEST_RANGE(fused_allreduces_are_computed_alike, 0, N_LATENESS)
     support_case *c = support_new("allreduce", 12);
     groups(c);
     lateness[_i](c);
-    c->workload.bytes = 8e6;
-    c->config.exchange.pieces = 8;
-    c->config.exchange.fusion_bytes = 3e6;
-    c->config.exchange.cycle_s = 0.03;
+    SET(c, workload.bytes = 8e6, config.exchange.pieces = 8, config.exchange.fusion_bytes = 3e6,
+        config.exchange.cycle_s = 0.03);
     expect_same_run(c, "allreduce");
 }
 
@@ -425,8 +400,7 @@ static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_round
 TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
 {
     support_case *c = support_of(&first_rounds_alone, 8);
-    c->workload.bytes = 1e9;
-    c->platform.message_overhead_s = 0.01;
+    SET(c, workload.bytes = 1e9, platform.message_overhead_s = 0.01);
     if (_i == 1)
         c->config.until = (dsgd_until){.seconds = 4};
     expect_same_run(c, "one missing");
@@ -459,8 +433,7 @@ TEST(schedules_are_closed_where_messages_cannot_meet)
 {
     support_case *c = support_of(&asking, 12);
     ck_assert(is_closed(c));
-    c->config.exchange.pieces = 2;
-    c->config.exchange.blocking = false;
+    SET(c, config.exchange.pieces = 2, config.exchange.blocking = false);
     ck_assert(!is_closed(c));
     c->config.exchange.blocking = true;
     ck_assert(is_closed(c));
@@ -491,8 +464,7 @@ TEST(schedules_are_simulated_where_links_are_shared)
     c->platform.island_hosts = 12; /* nobody sends through a NIC */
     ck_assert(is_closed(c));
     static double shape[] = {2, 6};
-    c->platform.topology = DSGD_TOPOLOGY_TORUS;
-    c->platform.island_hosts = 0;
+    SET(c, platform.topology = DSGD_TOPOLOGY_TORUS, platform.island_hosts = 0);
     c->platform.size = (dsgd_numbers){2, shape};
     ck_assert(!is_closed(c));
 }
@@ -518,8 +490,7 @@ TEST(schedules_are_closed_where_rows_share_a_nic)
     ck_assert(is_closed(c));
     c->config.workers = 14;
     ck_assert(!is_closed(c));
-    c->config.workers = 12;
-    c->platform.island_hosts = 3;
+    SET(c, config.workers = 12, platform.island_hosts = 3);
     ck_assert(!is_closed(c));
 }
 

@@ -33,8 +33,7 @@ SUITE(cancel, "cancel", .seconds = 60);
 TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
 {
     support_case *c = support_of(&giving_up, 2);
-    c->config.exchange.pieces = _i;
-    c->config.until.steps = 6;
+    SET(c, config.exchange.pieces = _i, config.until.steps = 6);
     const support_outcome *got = support_ok(c);
     const dsgd_run_result *r = &got->result;
     ck_assert_double_eq_tol(r->virtual_s, 6.75, 1e-12);

@@ -93,9 +93,8 @@ TEST_RANGE(a_message_that_is_not_eager_takes_a_rendezvous, 0, 2)
     static const double rendezvous_s = 7e-6;
     support_case *c = costly(NULL, WORKERS);
     c->config.algorithm = &support_averaging;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->platform.rendezvous_s = rendezvous_s;
-    c->platform.eager_bytes = bytes - _i;
+    SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+        platform.rendezvous_s = rendezvous_s, platform.eager_bytes = bytes - _i);
     const double message_s = overhead_s + (_i == 0 ? 0 : rendezvous_s) + latency_s;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1,
                  BITS * (message_s + bytes * (1 / bandwidth + reduction_s_per_byte)));
@@ -145,8 +144,7 @@ TEST(by_default_one_worker_more_than_a_power_of_two_costs_little_more)
 TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors)
 {
     support_case *c = support_no_learning(support_of(&support_averaging, WORKERS));
-    c->workload.bytes = 1000;
-    c->config.until.steps = 1;
+    SET(c, workload.bytes = 1000, config.until.steps = 1);
     ck_assert_uint_eq(support_ok(c)->result.messages, WORKERS * BITS);
     c->workload.bytes = 1e6;
     ck_assert_uint_eq(support_ok(c)->result.messages, WORKERS * 2 * BITS);
@@ -169,9 +167,8 @@ static const dsgd_algorithm table = {.about = {.name = "table"}, .work = table_w
 TEST(a_table_travels_as_one_allreduce)
 {
     support_case *c = support_no_learning(support_of(&table, WORKERS));
-    c->platform.message_overhead_s = overhead_s;
-    c->platform.reduction_s_per_byte = reduction_s_per_byte;
-    c->config.steps_each = 3;
+    SET(c, platform.message_overhead_s = overhead_s,
+        platform.reduction_s_per_byte = reduction_s_per_byte, config.steps_each = 3);
     const double table_bytes = WORKERS * 2 * 8;
     const double phase_s =
         overhead_s + latency_s + table_bytes / bandwidth + reduction_s_per_byte * table_bytes;

@@ -302,18 +302,14 @@ static void free_switch(support_case *c)
 /** Islands of four that share a NIC. */
 static void shared_nics(support_case *c)
 {
-    c->config.network = DSGD_NETWORK_NICS;
-    c->platform.island_hosts = 4;
-    c->platform.island_nics = 1;
-    c->platform.island_bytes_per_s = 50e9;
-    c->platform.island_latency_s = 2e-6;
+    SET(c, config.network = DSGD_NETWORK_NICS, platform.island_hosts = 4, platform.island_nics = 1,
+        platform.island_bytes_per_s = 50e9, platform.island_latency_s = 2e-6);
 }
 
 static void own_nics(support_case *c)
 {
-    c->platform.island_hosts = c->platform.island_nics = 4;
-    c->platform.island_bytes_per_s = 150e9;
-    c->platform.island_latency_s = 2e-6;
+    SET(c, platform.island_hosts = c->platform.island_nics = 4, platform.island_bytes_per_s = 150e9,
+        platform.island_latency_s = 2e-6);
 }
 
 static void (*const platforms[])(support_case *) = {free_switch, shared_nics, own_nics};
@@ -337,9 +333,7 @@ TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0, 3 * N_VERB
         support_case *c = case_of(two_in_turn, 16, collectives[i % N_COLLECTIVES]);
         whole_verb = verbs[_i % N_VERBS];
         everyone = true;
-        c->workload.bytes = 8e6;
-        c->config.steps_each = 4;
-        c->config.exchange.pieces = 3;
+        SET(c, workload.bytes = 8e6, config.steps_each = 4, config.exchange.pieces = 3);
         platforms[_i / N_VERBS](c);
         support_imbalance_number(c, "delay", "seconds", 0.32);
         const support_outcome *computed = support_ok(c);

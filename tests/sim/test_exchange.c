@@ -41,8 +41,7 @@ static const dsgd_algorithm drawing = {.about = {.name = "drawing"}, .work = dra
 TEST(draws_are_functions_of_seed_rank_step_and_their_number)
 {
     support_case *c = support_no_learning(support_of(&drawing, 3));
-    c->config.seed = DRAWN_BY;
-    c->config.steps_each = 2;
+    SET(c, config.seed = DRAWN_BY, config.steps_each = 2);
     const support_outcome *got = support_ok(c);
     for (int w = 0; w < 3; w++) {
         ck_assert_double_eq(got->note[w], 2 * 4);
@@ -82,9 +81,8 @@ TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
 {
     for (int half_steps = 1; half_steps <= 20; half_steps++) {
         support_case *c = support_of(&collecting, 5);
-        c->workload.bytes = 4e9;
-        c->config.exchange.pieces = 3;
-        c->config.until = (dsgd_until){.seconds = 0.5 * half_steps + 0.1};
+        SET(c, workload.bytes = 4e9, config.exchange.pieces = 3,
+            config.until = (dsgd_until){.seconds = 0.5 * half_steps + 0.1});
         support_imbalance_number(c, "ramp", "seconds", 0.17);
         ck_assert_double_eq_tol(support_ok(c)->weight, 5, 1e-12);
     }
@@ -102,9 +100,9 @@ TEST_RANGE(exchanges_are_as_many_as_pieces_tensors_or_buckets, 0, 3)
     c->workload.bytes = 0;
     c->workload.tensors = (dsgd_structs){2, tensors};
     for (int blocking = 0; blocking < 2; blocking++) {
-        c->config.exchange = ways[_i];
-        c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-        c->config.exchange.blocking = blocking;
+        SET(c, config.exchange = ways[_i],
+            config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+            config.exchange.blocking = blocking);
         const support_outcome *got = support_ok(c);
         ck_assert_uint_eq(got->result.messages, 2 * 10 * exchanges[_i]);
         ck_assert_double_eq_tol(got->result.bytes, 2 * 10 * 4 * 13000, 1e-6);
@@ -138,10 +136,8 @@ TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
     support_case *c = support_no_learning(support_of(&exchanging_beside, 2));
     dsgd_failure_event stop = {1, 0.5};
     support_dies(c, 1, &stop);
-    c->workload.bytes = 21e9;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.exchange.pieces = 3;
-    c->config.exchange.blocking = true;
+    SET(c, workload.bytes = 21e9, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+        config.exchange.pieces = 3, config.exchange.blocking = true);
     const support_outcome *const got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_uint_eq(got->result.messages, 4);
@@ -166,9 +162,8 @@ TEST(overlap_hides_all_but_the_last_piece)
     support_case *c = support_no_learning(support_of(&support_averaging, 4));
     c->workload.bytes =
         400e6; /* 2 phases of 40 ms for a piece of 100 MB, 125 ms of backward pass each */
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.exchange.pieces = 4;
-    c->config.until.steps = 10;
+    SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+        config.exchange.pieces = 4, config.until.steps = 10);
     const double piece_s = 2 * (100e6 / bandwidth + latency_s);
     expect_close(support_ok(c)->result.virtual_s / 10, 1 + piece_s);
     c->config.exchange.overlap = false;
@@ -194,10 +189,8 @@ static const dsgd_algorithm nearly_ready = {.about = {.name = "nearly_ready"},
 TEST(a_vector_is_ready_when_its_last_piece_is)
 {
     support_case *c = support_no_learning(support_of(&nearly_ready, 4));
-    c->workload.bytes = 400e6;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.exchange.pieces = 4;
-    c->config.until.steps = 10;
+    SET(c, workload.bytes = 400e6, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+        config.exchange.pieces = 4, config.until.steps = 10);
     expect_close(support_ok(c)->result.virtual_s / 10, 1 + 2 * (100e6 / bandwidth + latency_s));
 }
 
@@ -293,8 +286,7 @@ TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
     /* An exchange of more than a cycle: the next cycle begins when it has ended. */
     c = fused("local_sgd", 4, 1e9, 0.3);
     support_option(c, "period", 1);
-    c->platform.message_overhead_s = 0.1;
-    c->config.until.steps = 2;
+    SET(c, platform.message_overhead_s = 0.1, config.until.steps = 2);
     const double long_s = 5 * 0.1 + 2 * 0.1;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.2 + long_s + 1.2 + long_s, 0.01);
 }
@@ -303,8 +295,7 @@ TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
 TEST(a_cycle_takes_what_is_ready_during_the_backward_pass)
 {
     support_case *c = fused("allreduce", 4, 1e9, 0.3);
-    c->config.exchange.overlap = true;
-    c->config.until.steps = 1;
+    SET(c, config.exchange.overlap = true, config.until.steps = 1);
     const support_outcome *got = support_ok(c);
     expect_close(got->result.virtual_s, 1.2 + negotiation_s(4, 1) + doubling_s(4, 1e6));
     ck_assert_uint_eq(got->result.messages, 2 * (2 * 3 + 4 * 2));
@@ -319,13 +310,10 @@ TEST_ROWS(fused_or_not_the_same_is_learned, fusing)
 {
     for (size_t i = 0; i < sizeof fusing_workers / sizeof fusing_workers[0]; i++) {
         support_case *c = support_new(fusing[_i], fusing_workers[i]);
-        c->config.exchange.pieces = 5;
-        c->config.steps_each = 12;
-        c->config.until = (dsgd_until){0};
+        SET(c, config.exchange.pieces = 5, config.steps_each = 12, config.until = (dsgd_until){0});
         support_imbalance_number(c, "ramp", "seconds", 0.2);
         const support_outcome *apart = support_ok(c);
-        c->config.exchange.fusion_bytes = 0.5e6;
-        c->config.exchange.cycle_s = 0.07;
+        SET(c, config.exchange.fusion_bytes = 0.5e6, config.exchange.cycle_s = 0.07);
         const support_outcome *together = support_ok(c);
         if (strcmp(fusing[_i], "drop_compute") != 0) /* its threshold is of measured times */
             ck_assert_mem_eq(apart->x, together->x,
@@ -337,8 +325,7 @@ TEST_ROWS(fused_or_not_the_same_is_learned, fusing)
 TEST_RANGE(fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms())
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
-    c->config.exchange.fusion_bytes = 1e6;
-    c->config.exchange.cycle_s = 5e-3;
+    SET(c, config.exchange.fusion_bytes = 1e6, config.exchange.cycle_s = 5e-3);
     bool possible = false;
     for (size_t i = 0; i < sizeof fusing / sizeof fusing[0]; i++)
         possible = possible || strcmp(fusing[i], dsgd_algorithms[_i]->name) == 0;
@@ -372,9 +359,7 @@ static const dsgd_algorithm copying = {.about = {.name = "copying"}, .work = cop
 TEST_RANGE(linear_combinations_keep_the_overlap, 1, 5)
 {
     support_case *c = support_new("allreduce", _i);
-    c->workload.bytes = 400e6;
-    c->config.exchange.pieces = 16;
-    c->config.exchange.blocking = _i % 2;
+    SET(c, workload.bytes = 400e6, config.exchange.pieces = 16, config.exchange.blocking = _i % 2);
     support_imbalance_number(c, "ramp", "seconds", 0.01);
     const support_outcome *plain = support_ok(c);
     c->config.algorithm = &copying;
@@ -418,8 +403,7 @@ static const dsgd_algorithm chain = {.about = {.name = "chain"}, .work = chain_w
 TEST(combinations_that_wait_compute_what_they_say)
 {
     support_case *c = support_of(&chain, 3);
-    c->workload.bytes = 400e6;
-    c->config.exchange.pieces = 5;
+    SET(c, workload.bytes = 400e6, config.exchange.pieces = 5);
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     waits = true;
     const support_outcome *one_by_one = support_ok(c);
@@ -461,9 +445,7 @@ TEST(a_pairs_difference_is_added_to_what_a_copy_sets)
 {
     support_case *c = support_of(&set_then_add, 2);
     support_spread(c);
-    c->config.until.steps = 1;
-    c->workload.bytes = 400e6;
-    c->workload.step_s = 1e-3;
+    SET(c, config.until.steps = 1, workload.bytes = 400e6, workload.step_s = 1e-3);
     const support_outcome *one_by_one = support_ok(c);
     c->workload.step_s = 2;
     const support_outcome *deferred = support_ok(c);

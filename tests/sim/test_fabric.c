@@ -170,11 +170,8 @@ static double collective_s(const dsgd_platform *platform, int workers,
                            const dsgd_algorithm *algorithm, dsgd_collective how)
 {
     support_case *const c = support_no_learning(support_of(algorithm, workers));
-    c->platform = *platform;
-    c->config.network = DSGD_NETWORK_FLOWS;
-    c->config.exchange.collective = how;
-    c->config.until.steps = 1;
-    c->workload.bytes = vector;
+    SET(c, platform = *platform, config.network = DSGD_NETWORK_FLOWS,
+        config.exchange.collective = how, config.until.steps = 1, workload.bytes = vector);
     return support_ok(c)->result.virtual_s - 1;
 }
 

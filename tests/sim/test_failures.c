@@ -48,8 +48,7 @@ TEST(goodput_is_that_of_a_constant_cost)
     static dsgd_failure_event events[N];
     support_case *c = seconds_alone(4, (dsgd_until){.steps = 100});
     dsgd_failures_config *f = fail_at(c, N, events);
-    f->detect_s = 2;
-    f->restart_s = 3;
+    SET(f, detect_s = 2, restart_s = 3);
     const double t_s = 5 + 3 + 0.5;
     for (int k = 1; k <= N; k++)
         events[k - 1] = (dsgd_failure_event){k % 4, 10 * k + 0.5 + (k - 1) * t_s, 5};
@@ -104,8 +103,7 @@ TEST(a_checkpoint_is_of_all_gpus_of_a_worker)
     double checkpoint_s[2], restart_s[2];
     for (int k = 0; k < 2; k++) {
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 15});
-        c->workload.transformer.parameters = 1;
-        c->workload.transformer.gpus = k == 0 ? 1 : 4;
+        SET(c, workload.transformer.parameters = 1, workload.transformer.gpus = k == 0 ? 1 : 4);
         fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 0, 1e6, true};
         const support_outcome *const got = support_ok(c);
         checkpoint_s[k] = got->result.failures.checkpoint_s;
@@ -130,12 +128,8 @@ TEST(the_interval_of_young_and_daly_is_the_best)
         const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4) : rule_s); /* whole steps */
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 200000});
         dsgd_failures_config *f = fail_at(c, 0, NULL);
-        f->mtbf_s = 2 * m_s;
-        f->detect_s = 0;
-        f->restart_s = r_s - c_s;
-        f->checkpoint.seconds = c_s;
-        f->checkpoint.every = rule;
-        f->checkpoint.interval_s = i < 8 ? tau_s : 0;
+        SET(f, mtbf_s = 2 * m_s, detect_s = 0, restart_s = r_s - c_s, checkpoint.seconds = c_s,
+            checkpoint.every = rule, checkpoint.interval_s = i < 8 ? tau_s : 0);
         goodput[i] = support_ok(c)->result.failures.goodput;
         const double want = tau_s / (m_s * exp(r_s / m_s) * expm1((tau_s + c_s) / m_s));
         ck_assert_double_eq_tol(goodput[i] / want, 1, 0.02); /* some 3,000 failures: 1 % */
@@ -150,9 +144,7 @@ TEST(seconds_end_a_run_whatever_happens_then)
         support_case *c = seconds_alone(3, (dsgd_until){.seconds = end_s});
         static dsgd_failure_event events[] = {{0, 12.25, 9}, {1, 30, 4}};
         dsgd_failures_config *f = fail_at(c, 2, events);
-        f->restart_s = 2;
-        f->checkpoint.every = 5;
-        f->checkpoint.seconds = 1;
+        SET(f, restart_s = 2, checkpoint.every = 5, checkpoint.seconds = 1);
         const support_outcome *got = support_ok(c);
         const dsgd_failure_times *t = &got->result.failures;
         ck_assert_double_eq_tol(got->result.virtual_s, end_s, 1e-9);
@@ -172,8 +164,7 @@ TEST(who_cannot_go_on_says_why)
     ck_assert_has(support_simulate(c)->result.why.text,
                   "; by policy: none allreduce does nothing about it");
     dsgd_failures_config *f = fail_at(c, 0, NULL);
-    f->mtbf_s = 4;
-    f->restart_s = 60;
+    SET(f, mtbf_s = 4, restart_s = 60);
     ck_assert_has(support_simulate(c)->result.why.text,
                   "100,000 failures have come without a step between");
     support_case *const other = support_new("easgd", 4); /* goes on */
@@ -203,9 +194,8 @@ TEST_RANGE(who_comes_back_copies_a_live_model_over_its_link, 0, 3)
     static dsgd_failure_event event = {1, 4.5, 0.25};
     support_case *c = pairs(2, 60.25, 0);
     fail_at(c, 1, &event)->restart_s = 3;
-    c->workload.bytes = 1e9;
-    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
-    c->config.exchange.every_message = _i == 1;
+    SET(c, workload.bytes = 1e9, config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS,
+        config.exchange.every_message = _i == 1);
     const support_outcome *got = support_ok(c);
     const dsgd_failure_times *t = &got->result.failures;
     const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
@@ -258,8 +248,7 @@ TEST(the_first_gradients_of_a_step_are_enough)
     static dsgd_failure_event events[] = {{1, 4.5, 20}, {0, 30.5, DSGD_REPAIR_NEVER}};
     support_case *c = support_no_learning(support_new("backup_workers", 4));
     support_option(c, "backups", 1);
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.seconds = 60.25};
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 60.25});
     fail_at(c, 2, events)->restart_s = 1;
     const dsgd_run_result got = support_ok(c)->result;
     const double away = 21 + 0.5 + 1,
@@ -281,8 +270,7 @@ TEST(a_step_takes_as_long_as_the_last_of_those_it_needs)
     const dsgd_entry *const kind = dsgd_entry_find(dsgd_imbalance_kinds, "gamma");
     support_set(kind, gamma, "mean", 0.1);
     support_set(kind, gamma, "deviation", 0.1);
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.seconds = 20000};
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 20000});
     fail_at(c, 2, events);
     const double steps = support_ok(c)->result.steps * 8 / 6;
     ck_assert_double_eq_tol(20000 / steps, 1 + 0.1 * (1 + 1 / 2.0 + 1 / 3.0 + 0.25 + 0.2 + 1 / 6.0),
@@ -297,8 +285,7 @@ TEST(a_learner_that_fails_costs_its_own_time_alone)
     static dsgd_failure_event events[N];
     support_case *c = support_no_learning(support_new("decoupled_diloco", P));
     support_option(c, "period", 4);
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.steps = 100};
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.steps = 100});
     fail_at(c, N, events)->restart_s = 2;
     for (int k = 0; k < N; k++)
         events[k] = (dsgd_failure_event){k % P, 10 * k + 8.5, 3};
@@ -312,10 +299,8 @@ TEST_RANGE(who_takes_tokens_restarts, 0, 2)
 {
     static dsgd_failure_event event = {1, 4.5, 1};
     support_case *c = support_no_learning(support_new("backup_workers", 4));
-    support_option(c, "release", 1);
-    support_option(c, "backups", _i);
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.steps = 20};
+    OPTIONS(c, {"release", 1}, {"backups", _i});
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.steps = 20});
     fail_at(c, 1, &event);
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq(got.steps, 20);
@@ -327,11 +312,8 @@ TEST(who_fails_in_its_first_step_has_told_what_it_takes)
 {
     static dsgd_failure_event event = {1, 0.5, 1};
     support_case *c = support_no_learning(support_new("async_local_sgd", 4));
-    support_option(c, "period", 3);
-    support_option(c, "dylu", 1);
-    support_option(c, "grace", 0);
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.seconds = 60.25};
+    OPTIONS(c, {"period", 3}, {"dylu", 1}, {"grace", 0});
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 60.25});
     fail_at(c, 1, &event);
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq_tol(got.failures.lost_s, 0.5 / 4, 1e-3);
@@ -345,10 +327,8 @@ TEST(who_comes_back_waits_for_its_answer_and_no_other)
 {
     static dsgd_failure_event event = {1, 4.5, 1};
     support_case *c = support_no_learning(support_new("decoupled_diloco", 2));
-    support_option(c, "period", 5);
-    support_option(c, "delay", 5);
-    c->workload.bytes = 1e9;
-    c->config.until = (dsgd_until){.seconds = 9.75};
+    OPTIONS(c, {"period", 5}, {"delay", 5});
+    SET(c, workload.bytes = 1e9, config.until = (dsgd_until){.seconds = 9.75});
     fail_at(c, 1, &event)->restart_s = 2;
     const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
@@ -362,9 +342,8 @@ TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
     const double slack = _i % 2 == 0 ? 0 : 2;
     const bool back = _i < 2;
     support_case *c = support_no_learning(support_new("ssp", 2));
-    c->workload.bytes = 8;
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 30.25});
     support_option(c, "slack", slack);
-    c->config.until = (dsgd_until){.seconds = 30.25};
     event.repair_s = back ? 3 : DSGD_REPAIR_NEVER;
     dsgd_failures_config *f = fail_at(c, 1, &event);
     f->detect_s = 6;
@@ -386,9 +365,8 @@ TEST(ssp_lets_nobody_wait_for_a_model_that_is_not_sent)
 {
     static dsgd_failure_event events[] = {{1, 2.5, 2}, {0, 0.5, 8}};
     support_case *c = support_no_learning(support_new("ssp", 2));
-    c->workload.bytes = 8;
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 30.25});
     support_option(c, "slack", 0);
-    c->config.until = (dsgd_until){.seconds = 30.25};
     fail_at(c, 2, events)->detect_s = 100;
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq(2 * got.steps, 1 + 20 + 21);
@@ -426,11 +404,10 @@ TEST_RANGE(who_fails_sends_nothing_more, 0, 6)
     static dsgd_failure_event event = {1, 0, 1};
     event.at_s = _i % 2 == 0 ? 4.2 : 4.8;
     support_case *c = support_no_learning(support_of(&telling, 2));
-    c->workload.bytes = 8e6;
-    c->config.network = _i / 2 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
-    c->config.exchange.every_message = _i / 2 == 1;
-    c->config.exchange.pieces = 4;
-    c->config.until = (dsgd_until){.seconds = 20.25};
+    SET(c, workload.bytes = 8e6,
+        config.network = _i / 2 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS,
+        config.exchange.every_message = _i / 2 == 1, config.exchange.pieces = 4,
+        config.until = (dsgd_until){.seconds = 20.25});
     fail_at(c, 1, &event);
     const support_outcome *got = support_ok(c);
     const double sent = 4 + floor(20.25 - event.at_s - 1); /* their own time is little */
@@ -466,9 +443,8 @@ TEST_RANGE(who_fails_pushes_nothing_more, 0, 2)
     static dsgd_failure_event event = {1, 0, 1};
     event.at_s = _i == 0 ? 4.2 : 4.8;
     support_case *c = support_no_learning(support_of(&pushing, 2));
-    c->workload.bytes = 8e6;
-    c->config.exchange.pieces = 4;
-    c->config.until = (dsgd_until){.seconds = 20.25};
+    SET(c, workload.bytes = 8e6, config.exchange.pieces = 4,
+        config.until = (dsgd_until){.seconds = 20.25});
     fail_at(c, 1, &event);
     const double whole = 20 + 4 + floor(20.25 - event.at_s - 1);
     ck_assert_double_eq(support_ok(c)->result.messages, 2 * (4 * whole + (_i == 0 ? 0 : 2)));
@@ -480,8 +456,7 @@ CASE("by quorum", .seconds = 120);
 static support_case *quorum(int workers, double seconds)
 {
     support_case *c = support_no_learning(support_new("allreduce", workers));
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.seconds = seconds};
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = seconds});
     return c;
 }
 
@@ -495,13 +470,10 @@ TEST_RANGE(those_who_are_there_go_on_and_wait_for_a_copy, 0, 3)
     static dsgd_failure_event event = {1, 4.5, 20.25};
     support_case *c = quorum(4, 40.25);
     dsgd_failures_config *f = fail_at(c, 1, &event);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->detect_s = 2;
-    f->remake_s = 3;
-    f->restart_s = 1;
-    f->checkpoint.bytes = 5e9;
-    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
-    c->config.exchange.every_message = _i == 1;
+    SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 2, remake_s = 3, restart_s = 1,
+        checkpoint.bytes = 5e9);
+    SET(c, config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS,
+        config.exchange.every_message = _i == 1);
     const support_outcome *got = support_ok(c);
     const dsgd_failure_times *t = &got->result.failures;
     const double known_s = 4.5 + 2 + 3, joins_s = known_s + 17, copied_s = joins_s + 3 + 5e9 / 10e9;
@@ -539,12 +511,10 @@ TEST_RANGE(a_deadline_follows_the_steps_that_have_been, 0, 5)
     static dsgd_failure_event event = {1, 16.25, DSGD_REPAIR_NEVER};
     static const double known_s[] = {22.25, 17.5, 18.5, 19.5, 18.75};
     support_case *c = support_no_learning(support_of(&alternating, 4));
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.seconds = 40.25};
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 40.25});
     dsgd_failures_config *f = fail_at(c, 1, &event);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->detect_s = _i == 4 ? 2.5 : 6;
-    f->detect_mads = _i == 0 ? -1 : 2 * (_i - 1);
+    SET(f, policy = DSGD_POLICY_QUORUM, detect_s = _i == 4 ? 2.5 : 6,
+        detect_mads = _i == 0 ? -1 : 2 * (_i - 1));
     /* From their gradients' ends on, a second before. */
     const double waited_s = known_s[_i] > 18 ? known_s[_i] - 17 : 0;
     ck_assert_double_eq_tol(support_ok(c)->result.failures.detect_s, 3 * waited_s / 4, 1e-3);
@@ -558,11 +528,9 @@ TEST(a_gpu_copies_its_part_of_the_state)
     double restart_s[2];
     for (int k = 0; k < 2; k++) {
         support_case *c = quorum(4, 40.25);
-        c->workload.transformer.parameters = 1;
-        c->workload.transformer.gpus = k == 0 ? 1 : 4;
+        SET(c, workload.transformer.parameters = 1, workload.transformer.gpus = k == 0 ? 1 : 4);
         dsgd_failures_config *f = fail_at(c, 1, &event);
-        f->policy = DSGD_POLICY_QUORUM;
-        f->checkpoint.bytes = k == 0 ? 20e9 : 80e9;
+        SET(f, policy = DSGD_POLICY_QUORUM, checkpoint.bytes = k == 0 ? 20e9 : 80e9);
         restart_s[k] = support_ok(c)->result.failures.restart_s;
     }
     ck_assert_double_gt(restart_s[0], 0);
@@ -576,8 +544,7 @@ TEST(goodput_of_a_quorum_is_that_of_a_constant_cost)
     support_case *c = quorum(P, 0);
     c->config.until = (dsgd_until){.steps = 110};
     dsgd_failures_config *f = fail_at(c, N, events);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->detect_s = 4;
+    SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 4);
     for (int k = 0; k < N; k++) /* a step that takes 4.5 s, and eight before the next */
         events[k] = (dsgd_failure_event){k % P, 13.5 * k + 9.5, 4};
     const dsgd_run_result got = support_ok(c)->result;
@@ -628,12 +595,10 @@ TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
     if (dsgd_option_find(c->config.algorithm->about.options, "period") != NULL)
         support_option(c, "period", 2);
     if (dsgd_option_find(c->config.algorithm->about.options, "delay") != NULL) {
-        support_option(c, "delay", 0);
-        support_option(c, "mixing", 0);
+        OPTIONS(c, {"delay", 0}, {"mixing", 0});
     }
     dsgd_failures_config *f = fail_at(c, 1, &event);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->detect_s = 1;
+    SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 1);
     c->config.until = (dsgd_until){.seconds = 18.75}; /* amid the first step of a period */
     const support_outcome *got = support_ok(c);
     const size_t n = got->n_params * sizeof *got->x;
@@ -654,12 +619,10 @@ TEST_RANGE(residuals_are_of_what_was_not_sent, 0, 2)
     for (int k = 0; k < 2; k++) {
         support_case *c = support_new(k == 0 ? "allreduce" : "power_sgd", 4);
         if (k == 1) {
-            support_option(c, "rank", 64);
-            support_option(c, "products", _i + 1);
+            OPTIONS(c, {"rank", 64}, {"products", _i + 1});
         }
         fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
-        c->config.failures.detect_s = 1;
-        c->config.until = (dsgd_until){.seconds = 18.75};
+        SET(c, config.failures.detect_s = 1, config.until = (dsgd_until){.seconds = 18.75});
         got[k] = support_ok(c);
     }
     ck_assert_double_gt(got[1]->result.failures.restart_s, 0);
@@ -675,8 +638,7 @@ TEST(who_comes_back_does_so_where_all_are_alike)
     static dsgd_failure_event event = {1, 1.5, 0.25};
     support_case *c = support_no_learning(support_new("local_sgd", 4));
     support_option(c, "period", 4);
-    c->workload.bytes = 8;
-    c->config.until = (dsgd_until){.seconds = 20.25};
+    SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 20.25});
     fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq_tol(got.failures.restart_s, (5 - 1.75) / 4, 1e-3);
@@ -695,8 +657,7 @@ TEST(a_row_without_anybody_is_left_out)
         events[i] = (dsgd_failure_event){i, 2.5 + i, 20 + i};
     c->config.until = (dsgd_until){.seconds = 60.25};
     dsgd_failures_config *f = fail_at(c, 7, events);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->detect_s = 1;
+    SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 1);
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_gt(got.steps, (8 * 60 - 7 * (20 + 3 + 7 + 3) - 8 * 8) / 8.0);
 }
@@ -708,18 +669,13 @@ TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
 {
     static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
     support_case *c = support_no_learning(support_new("streaming_diloco", 4));
-    support_option(c, "period", 2);
-    support_option(c, "fragments", 1);
-    support_option(c, "delay", 1);
+    OPTIONS(c, {"period", 2}, {"fragments", 1}, {"delay", 1});
     c->workload.bytes = 4e9; /* pieces of 0.15 s */
-    c->config.exchange.pieces = 4;
-    c->config.until = (dsgd_until){.steps = 12};
-    c->config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS;
-    c->config.exchange.every_message = _i == 1;
+    SET(c, config.exchange.pieces = 4, config.until = (dsgd_until){.steps = 12},
+        config.network = _i == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS,
+        config.exchange.every_message = _i == 1);
     dsgd_failures_config *f = fail_at(c, 2, events);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->detect_s = 0.1;
-    f->checkpoint.bytes = 8;
+    SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 0.1, checkpoint.bytes = 8);
     ck_assert_double_ge(support_ok(c)->result.steps, 12);
 }
 
@@ -734,11 +690,10 @@ static support_case *differ(const char *algorithm, int rank, double at_s, double
     event = (dsgd_failure_event){rank, at_s, repair_s};
     support_case *c = support_new(algorithm, 8);
     support_spread(c);
-    c->learning.optimizer = (dsgd_optimizer){.lr = 0};
-    c->config.until = (dsgd_until){.seconds = 60.25};
+    SET(c, learning.optimizer = (dsgd_optimizer){.lr = 0},
+        config.until = (dsgd_until){.seconds = 60.25});
     dsgd_failures_config *f = fail_at(c, 1, &event);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->detect_s = 2;
+    SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 2);
     return c;
 }
 
@@ -795,8 +750,7 @@ TEST(wagma_has_the_mean_of_those_who_are_there)
     support_case *c = differ("eager_solo", 0, 1e9, 1); /* which changes nothing */
     const support_outcome *first = support_ok(c);
     c = differ("wagma", 3, 0, DSGD_REPAIR_NEVER);
-    support_option(c, "group", P);
-    support_option(c, "period", 2);
+    OPTIONS(c, {"group", P}, {"period", 2});
     const support_outcome *got = support_ok(c);
     const size_t n = got->n_params;
     for (size_t i = 0; i < n; i++) {
@@ -856,19 +810,12 @@ TEST_RANGE(what_has_begun_is_carried_out, 1, 21)
 {
     support_case *c = support_no_learning(support_new("wagma", 4));
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
-    c->config.failures.mtbf_s = 100;
-    c->config.failures.repair_s = 5;
-    c->config.failures.detect_s = 1;
-    c->config.seed = (uint64_t)_i;
-    c->config.exchange.overlap = true;
-    c->workload.backward_share = 2. / 3;
-    c->config.failures.policy = DSGD_POLICY_QUORUM;
-    c->config.exchange.pieces = 2;
-    c->config.exchange.blocking = false;
-    c->config.until.steps = 30;
+    SET(c, config.failures.mtbf_s = 100, config.failures.repair_s = 5, config.failures.detect_s = 1,
+        config.seed = (uint64_t)_i, config.exchange.overlap = true,
+        workload.backward_share = 2. / 3, config.failures.policy = DSGD_POLICY_QUORUM,
+        config.exchange.pieces = 2, config.exchange.blocking = false, config.until.steps = 30);
     support_imbalance_number(c, "persistent", "deviation", 0.1);
-    c->workload.step_s = 2.5;
-    c->workload.bytes = 1e8;
+    SET(c, workload.step_s = 2.5, workload.bytes = 1e8);
     ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
@@ -878,9 +825,8 @@ TEST(that_nobody_is_left_is_told)
     static dsgd_failure_event events[] = {{0, 1, 3}, {1, 9, 3}};
     support_case *c = support_no_learning(support_new("wagma", 2));
     fail_at(c, 2, events)->detect_s = 1;
-    c->config.failures.policy = DSGD_POLICY_QUORUM;
-    c->config.until.steps = 60;
-    c->workload.step_s = 4;
+    SET(c, config.failures.policy = DSGD_POLICY_QUORUM, config.until.steps = 60,
+        workload.step_s = 4);
     support_outcome *const got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, "no worker is left that has the state");
@@ -892,14 +838,9 @@ TEST_RANGE(every_version_is_activated, 1, 41)
 {
     support_case *c = support_no_learning(support_new("eager_majority", 4));
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
-    c->config.failures.mtbf_s = 100;
-    c->config.failures.repair_s = 5;
-    c->config.failures.detect_s = 1;
-    c->config.failures.policy = DSGD_POLICY_QUORUM;
-    c->config.seed = (uint64_t)_i;
-    c->config.until.steps = 30;
-    c->workload.step_s = 4;
-    c->workload.bytes = 1e8;
+    SET(c, config.failures.mtbf_s = 100, config.failures.repair_s = 5, config.failures.detect_s = 1,
+        config.failures.policy = DSGD_POLICY_QUORUM, config.seed = (uint64_t)_i,
+        config.until.steps = 30, workload.step_s = 4, workload.bytes = 1e8);
     ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
@@ -913,12 +854,8 @@ static double goodput_of(const char *algorithm, int workers, int policy, dsgd_fa
         support_option(c, "period", 20);
     c->config.until = (dsgd_until){.seconds = 50000};
     dsgd_failures_config *f = fail_at(c, 0, NULL);
-    f->mtbf_s = like.mtbf_s;
-    f->detect_s = like.detect_s;
-    f->remake_s = like.remake_s;
-    f->restart_s = like.restart_s;
-    f->policy = policy;
-    f->checkpoint.seconds = 1;
+    SET(f, mtbf_s = like.mtbf_s, detect_s = like.detect_s, remake_s = like.remake_s,
+        restart_s = like.restart_s, policy = policy, checkpoint.seconds = 1);
     return support_ok(c)->result.failures.goodput;
 }
 
@@ -947,15 +884,10 @@ TEST(three_families_have_their_published_goodput)
 TEST(torchft_has_its_published_goodput)
 {
     support_case *c = quorum(30, 36000);
-    c->platform.host_bandwidth_bytes_per_s = 4e9;
-    c->workload.step_s = 2;
+    SET(c, platform.host_bandwidth_bytes_per_s = 4e9, workload.step_s = 2);
     dsgd_failures_config *f = fail_at(c, 0, NULL);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->mtbf_s = 30 * 60;
-    f->detect_s = 10.1;
-    f->remake_s = 0.5;
-    f->restart_s = 30;
-    f->checkpoint.bytes = 12e9;
+    SET(f, policy = DSGD_POLICY_QUORUM, mtbf_s = 30 * 60, detect_s = 10.1, remake_s = 0.5,
+        restart_s = 30, checkpoint.bytes = 12e9);
     ck_assert_double_eq_tol(support_ok(c)->result.failures.goodput, 0.812, 0.03);
 }
 
@@ -967,8 +899,7 @@ TEST(throughput_is_of_who_is_there)
     support_case *c = support_no_learning(support_new("allreduce", 4));
     c->config.until = (dsgd_until){.seconds = 1000.5};
     dsgd_failures_config *f = fail_at(c, 1, &event);
-    f->policy = DSGD_POLICY_QUORUM;
-    f->detect_s = 0;
+    SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 0);
     const dsgd_run_result *r = &support_ok(c)->result;
     const double there = 4 - 500 / 1000.5; /* workers */
     ck_assert_double_eq_tol(r->samples_per_s / c->workload.samples, there, 0.01 * there);
@@ -984,19 +915,14 @@ static void apply_law(support_case *c, int law)
 {
     static dsgd_failure_event events[] = {{3, 2.5, 4}, {4, 2.75, 1}, {15, 6, DSGD_REPAIR_AS_ALL}};
     dsgd_failures_config *f = fail_at(c, law == 2 ? 3 : 0, events);
-    f->detect_s = 0.5;
-    f->restart_s = 0.25;
-    f->checkpoint.seconds = 0.125;
-    f->checkpoint.every = law == 2 ? 4 : DSGD_EVERY_DALY;
-    f->repair_s = 1;
+    SET(f, detect_s = 0.5, restart_s = 0.25, checkpoint.seconds = 0.125,
+        checkpoint.every = law == 2 ? 4 : DSGD_EVERY_DALY, repair_s = 1);
     static const double mtbf_s[LAWS] = {120, 300, 0, 60, 40};
-    f->mtbf_s = mtbf_s[law];
-    f->shape = law == 1 ? 0.7 : 1;
-    f->repair_varies = law == 1;
-    f->per = law == 3 ? DSGD_PER_ISLAND : DSGD_PER_WORKER;
-    c->platform.island_hosts = law == 3 ? 4 : 0;
-    c->platform.island_nics = c->platform.island_hosts;
-    c->platform.island_bytes_per_s = law == 3 ? c->platform.host_bandwidth_bytes_per_s : 0;
+    SET(f, mtbf_s = mtbf_s[law], shape = law == 1 ? 0.7 : 1, repair_varies = law == 1,
+        per = law == 3 ? DSGD_PER_ISLAND : DSGD_PER_WORKER);
+    SET(c, platform.island_hosts = law == 3 ? 4 : 0,
+        platform.island_nics = c->platform.island_hosts,
+        platform.island_bytes_per_s = law == 3 ? c->platform.host_bandwidth_bytes_per_s : 0);
 }
 
 /** The same bytes for any number of threads. */
@@ -1020,8 +946,7 @@ static const support_outcome *expect_the_same_again(support_case *c)
 TEST_RANGE(every_algorithm_goes_on, 0, support_n_algorithms() * LAWS * SEEDS)
 {
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
-    c->config.until.steps = 12;
-    c->config.seed = 1 + (uint64_t)(_i % SEEDS);
+    SET(c, config.until.steps = 12, config.seed = 1 + (uint64_t)(_i % SEEDS));
     apply_law(c, _i / SEEDS % LAWS);
     const dsgd_failures_config failures = c->config.failures;
     fail_at(c, 0, NULL);
@@ -1040,8 +965,7 @@ TEST_RANGE(every_algorithm_goes_on, 0, support_n_algorithms() * LAWS * SEEDS)
 TEST_RANGE(every_algorithm_goes_on_by_quorum, 0, support_n_algorithms() * LAWS * SEEDS)
 {
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
-    c->config.until.steps = 12;
-    c->config.seed = 1 + (uint64_t)(_i % SEEDS);
+    SET(c, config.until.steps = 12, config.seed = 1 + (uint64_t)(_i % SEEDS));
     if (dsgd_option_find(c->config.algorithm->about.options, "period") != NULL)
         support_option(c, "period", 6);
     const support_outcome *whole = support_ok(c);
@@ -1056,8 +980,7 @@ TEST_RANGE(every_algorithm_goes_on_by_quorum, 0, support_n_algorithms() * LAWS *
     ck_assert_double_eq(got->result.failures.goodput, 1);
     ck_assert_mem_eq(got->x, whole->x, 16 * got->n_params * sizeof *got->x);
     apply_law(c, _i / SEEDS % LAWS);
-    c->config.failures.policy = DSGD_POLICY_QUORUM;
-    c->config.failures.remake_s = 0.125;
+    SET(c, config.failures.policy = DSGD_POLICY_QUORUM, config.failures.remake_s = 0.125);
     ck_assert_double_ge(expect_the_same_again(c)->result.steps, 12);
 }
 

@@ -255,8 +255,8 @@ TEST(a_fragment_costs_its_pieces_alone)
 {
     support_case *c = costly(NULL, WORKERS);
     c->config.algorithm = &reducing_one_fragment;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.exchange.pieces = PIECES;
+    SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+        config.exchange.pieces = PIECES);
     const double piece_s =
         BITS * (overhead_s + latency_s + bytes / PIECES * (1 / bandwidth + reduction_s_per_byte));
     for (int overlap = 0; overlap < 2; overlap++) {
@@ -299,10 +299,8 @@ static const dsgd_algorithm gossiping_twice = {.about = {.name = "twice"},
 TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
 {
     support_case *c = support_no_learning(support_of(&gossiping_twice, MEMBERS));
-    c->platform.host_latency_s = 0;
-    c->workload.bytes = 4 * 0.05 * 10e9;
-    c->config.exchange.pieces = 4;
-    c->config.until.steps = 10;
+    SET(c, platform.host_latency_s = 0, workload.bytes = 4 * 0.05 * 10e9,
+        config.exchange.pieces = 4, config.until.steps = 10);
     way = AS_RANGES;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 1.1, 1e-3);
     way = WHOLE;
@@ -402,7 +400,6 @@ TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
                                  "options; give exchange: {pieces: 5}");
     c->config.exchange.pieces = 5;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_OK);
-    c->config.exchange.pieces = 1;
-    c->config.workers = 1;
+    SET(c, config.exchange.pieces = 1, config.workers = 1);
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_OK);
 }

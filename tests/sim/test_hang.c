@@ -314,8 +314,7 @@ TEST_RANGE(who_waits_for_ever_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: 
 {
     support_case *c = bounded(NULL, WORKERS, _i % N_BOUNDS);
     c->config.algorithm = faults[_i / N_BOUNDS].algorithm;
-    c->config.exchange.pieces = 2;
-    c->config.exchange.overlap = false;
+    SET(c, config.exchange.pieces = 2, config.exchange.overlap = false);
     broken = faults[_i / N_BOUNDS].fault;
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->status, DSGD_OK);
@@ -381,12 +380,11 @@ TEST_RANGE(a_worker_that_stops_does_its_part_in_what_it_has_begun, 0,
     dsgd_failure_event stop = {.worker = 0,
                                .at_s = 1.5}; /* begins an average at 2 s, as its step ends */
     support_dies(c, 1, &stop);
-    support_option(c, "tau", 2);
-    support_option(c, "d", 1);
+    OPTIONS(c, {"tau", 2}, {"d", 1});
     c->workload.step_s = 1;
     c->config.until = (dsgd_until){.seconds = 3.5}; /* the next would wait for it */
-    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
-    c->config.exchange.every_message = _i / 2 == 1;
+    SET(c, config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS,
+        config.exchange.every_message = _i / 2 == 1);
     support_ok(c);
 }
 
@@ -401,8 +399,7 @@ enum { N_LATE = sizeof late / sizeof late[0] };
 TEST(nobody_hangs_while_a_message_is_on_its_way)
 {
     support_case *c = support_new("allreduce", 4);
-    c->workload.bytes = 4e12;
-    c->config.until = (dsgd_until){.seconds = 1.05};
+    SET(c, workload.bytes = 4e12, config.until = (dsgd_until){.seconds = 1.05});
     support_ok(c);
 }
 
@@ -410,8 +407,7 @@ TEST(nobody_hangs_while_a_message_is_on_its_way)
 TEST(nobody_hangs_on_a_slow_network)
 {
     support_case *c = support_no_learning(support_new("easgd", 49));
-    c->platform.host_bandwidth_bytes_per_s = 1;
-    c->workload.bytes = 32e6;
+    SET(c, platform.host_bandwidth_bytes_per_s = 1, workload.bytes = 32e6);
     for (int i = 0; i < 2; i++) {
         c->config.until = i == 0 ? (dsgd_until){.seconds = 1.05} : (dsgd_until){.steps = 4};
         support_ok(c);
@@ -427,8 +423,7 @@ TEST_RANGE(nobody_hangs_for_being_late, 0, support_n_algorithms()) /* _i: algori
         support_set(dsgd_entry_find(dsgd_imbalance_kinds, how[0]), support_imbalance(c, how[0]),
                     how[1], strtod(how[2], NULL));
         c->workload.bytes = i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6; /* 3 s per vector */
-        c->config.exchange.pieces = 3;
-        c->config.exchange.blocking = i % 2 == 0;
+        SET(c, config.exchange.pieces = 3, config.exchange.blocking = i % 2 == 0);
         support_ok(c);
     }
 }
@@ -467,8 +462,7 @@ TEST(nothing_counts_after_the_end)
     for (int i = 0; i < support_n_algorithms(); i++) {
         support_case *c = support_new(dsgd_algorithms[i]->name, WORKERS);
         support_imbalance_number(c, "ramp", "seconds", 0.3);
-        c->workload.bytes = 3e9;
-        c->config.until = (dsgd_until){.seconds = 11.05};
+        SET(c, workload.bytes = 3e9, config.until = (dsgd_until){.seconds = 11.05});
         const support_outcome *got = support_ok(c);
         ck_assert_double_eq(got->result.virtual_s, 11.05);
         ck_assert_double_le(got->result.steps, 11);

@@ -17,9 +17,8 @@ static support_case *pipelines(const char *algorithm, int workers, int64_t stage
                                int64_t micro_batches)
 {
     support_case *c = support_new(algorithm, workers);
-    c->workload.step_s = 16;
-    c->workload.inner.pipeline.stages = stages;
-    c->workload.inner.pipeline.micro_batches = micro_batches;
+    SET(c, workload.step_s = 16, workload.inner.pipeline.stages = stages,
+        workload.inner.pipeline.micro_batches = micro_batches);
     c->workload.inner.pipeline.schedule = 1; /* 1f1b */
     c->config.until.steps = 4;
     return support_no_learning(c);
@@ -67,8 +66,8 @@ TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
         const double jobs = i < 2 ? 1 : 8,
                      passes = i % 2 == 0 ? jobs * (n + d - 1) : jobs * n + d - 1;
         support_case *c = pipelines("local_sgd", 1, shapes[_i].stages, shapes[_i].micro_batches);
-        c->workload.inner.pipeline.schedule = schedule_of(i % 2 == 0 ? "gpipe" : "1f1b");
-        c->workload.inner.pipeline.jobs = (int64_t)jobs;
+        SET(c, workload.inner.pipeline.schedule = schedule_of(i % 2 == 0 ? "gpipe" : "1f1b"),
+            workload.inner.pipeline.jobs = (int64_t)jobs);
         const support_outcome *const got = support_ok(c);
         ck_assert_double_eq_tol(got->result.step_mean_s, 16 * passes / (jobs * n * d),
                                 16 * rounding);
@@ -109,8 +108,8 @@ static support_case *swarm_of(const char *algorithm, int workers, int64_t stages
                               int64_t micro_batches)
 {
     support_case *c = pipelines(algorithm, workers, stages, micro_batches);
-    c->workload.inner.pipeline.schedule = schedule_of("swarm");
-    c->workload.inner.pipeline.peers = peers;
+    SET(c, workload.inner.pipeline.schedule = schedule_of("swarm"),
+        workload.inner.pipeline.peers = peers);
     return c;
 }
 
@@ -150,16 +149,14 @@ TEST(a_stage_is_as_slow_as_its_peers_together)
 TEST(peers_sum_the_gradients_of_their_stage)
 {
     support_case *c = swarm_of("local_sgd", 1, 1, 2, 2);
-    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    c->workload.bytes = 40e9;
+    SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.bytes = 40e9);
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 20e9 / bandwidth), 1e-6);
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * 40e9, 100);
     c->workload.inner.pipeline.jobs = 2;
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 10e9 / bandwidth), 1e-6);
     c = swarm_of("local_sgd", 1, 2, 2, 2); /* whole micro-batches, of a half each */
     const double bytes = 5e9;
-    c->workload.bytes = 8;
-    c->workload.inner.activation_bytes = bytes;
+    SET(c, workload.bytes = 8, workload.inner.activation_bytes = bytes);
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (bytes / 2 / bandwidth + latency_s), 1e-4);
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * bytes, 1e3);
 }
@@ -187,9 +184,8 @@ TEST(a_layer_over_a_tensor_group_takes_its_sums)
     for (int t = 2; t <= 8; t *= 2) {
         support_case *c = pipelines("local_sgd", 1, 1, 1);
         make_transformer(c, (int64_t)layers);
-        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-        c->workload.inner.tensor = t;
-        c->workload.inner.activation_bytes = n;
+        SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.inner.tensor = t,
+            workload.inner.activation_bytes = n);
         const double sum_s = 2 * (t - 1) * (latency_s + n / t / bandwidth);
         ck_assert_double_eq_tol(step_s(c), 16.0 / t + 4 * layers * sum_s, 1e-7);
         ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 4 * layers * 2 * (t - 1) * n,
@@ -208,9 +204,8 @@ TEST(shards_gather_layers_beside_computation)
     for (int k = 0; k < 2; k++) {
         support_case *c = pipelines("local_sgd", 1, 1, 1);
         make_transformer(c, (int64_t)layers);
-        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-        c->workload.bytes = bytes[k];
-        c->workload.inner.shards = 2;
+        SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.bytes = bytes[k],
+            workload.inner.shards = 2);
         const double pass_s =
             16 / 2 / layers / 2; /* of a layer, of a half of the samples, forward or back */
         const double g = latency_s + bytes[k] / layers / 2 / bandwidth; /* or scattered */
@@ -225,9 +220,8 @@ TEST(imbalance_is_of_hosts)
 {
     support_case *c = pipelines("allreduce", 2, 2, 1);
     make_transformer(c, 2);
-    c->workload.inner.tensor = 2;
-    c->platform.host_bandwidth_bytes_per_s = 1e30;
-    c->platform.host_latency_s = 0;
+    SET(c, workload.inner.tensor = 2, platform.host_bandwidth_bytes_per_s = 1e30,
+        platform.host_latency_s = 0);
     support_imbalance_number(c, "slow", "worker", 4 + 2); /* stage 1 of worker 1, a host of two */
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
     support_imbalance_number(c, "slow", "worker", 4 + 2 + 1); /* beside it: nothing more */
@@ -246,15 +240,12 @@ TEST(what_passes_inside_is_of_what_was_computed)
     double bytes[4];
     for (int k = 0; k < 4; k++) {
         support_case *c = pipelines(algorithms[k], 4, 4, 8);
-        c->workload.inner.activation_bytes = 1e6;
-        c->platform.host_latency_s = 0;
+        SET(c, workload.inner.activation_bytes = 1e6, platform.host_latency_s = 0);
         dsgd_platform_entry slow = {
             .first = 0, .count = 4, .speed = 0.4, .bandwidth = 1}; /* worker 0 */
         c->platform.hosts = (dsgd_structs){1, &slow};
         if (k == 2) {
-            support_option(c, "micro_batches", 4);
-            support_option(c, "threshold", 7);
-            support_option(c, "spare", 0);
+            OPTIONS(c, {"micro_batches", 4}, {"threshold", 7}, {"spare", 0});
         }
         const dsgd_run_result *const r = &support_ok(c)->result;
         ck_assert((k == 3) == (r->shares.lost > 0));
@@ -278,8 +269,7 @@ TEST_RANGE(every_algorithm_runs_over_groups_of_hosts, 0, support_n_algorithms())
     double seconds[2];
     for (int inner = 0; inner < 2; inner++) {
         support_case *c = pipelines(dsgd_algorithms[_i]->name, 4, inner ? 4 : 1, inner ? 8 : 1);
-        c->platform.host_bandwidth_bytes_per_s = 1e15;
-        c->platform.host_latency_s = 1e-9;
+        SET(c, platform.host_bandwidth_bytes_per_s = 1e15, platform.host_latency_s = 1e-9);
         c->workload.step_s = inner ? 32 : 11; /* 32 / 4 (8 + 4 - 1) / 8 */
         c->config.exchange.overlap = false;
         seconds[inner] = step_s(c);
@@ -290,9 +280,8 @@ TEST_RANGE(every_algorithm_runs_over_groups_of_hosts, 0, support_n_algorithms())
 static support_case *late_pair(int64_t stages, double bytes)
 {
     support_case *c = pipelines("allreduce", 2, stages, 1);
-    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    c->config.exchange.overlap = false;
-    c->workload.bytes = bytes;
+    SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, config.exchange.overlap = false,
+        workload.bytes = bytes);
     return c;
 }
 
@@ -312,8 +301,7 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
         ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2 * exposed_s, 1e-5);
         c->platform.hosts.n = 0;
         c->workload.inner.contention = true; /* of nothing */
-        c->config.exchange.pieces = 8;
-        c->config.exchange.blocking = false;
+        SET(c, config.exchange.pieces = 8, config.exchange.blocking = false);
         ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);
     }
     const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
@@ -322,9 +310,8 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
         double bytes[2]; /* in a minute; to a server and back by its only NIC as many */
         for (int inner = 0; inner < 2; inner++) {
             support_case *c = pipelines(others[k], 2, inner ? 4 : 1, 1);
-            c->workload.step_s = 0.001;
-            c->workload.bytes = 40e9;
-            c->config.until = (dsgd_until){.seconds = 60};
+            SET(c, workload.step_s = 0.001, workload.bytes = 40e9,
+                config.until = (dsgd_until){.seconds = 60});
             bytes[inner] = support_ok(c)->result.bytes;
         }
         printf("%s: %g\n", others[k], bytes[1] / bytes[0]);
@@ -359,11 +346,9 @@ TEST(pieces_are_ready_when_their_stage_is)
 TEST(a_job_exchanges_its_part_while_the_next_computes)
 {
     support_case *c = late_pair(2, 80e9);
-    c->config.exchange.overlap = true;
-    c->workload.inner.pipeline.micro_batches = 2;
+    SET(c, config.exchange.overlap = true, workload.inner.pipeline.micro_batches = 2);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
-    c->workload.inner.pipeline.micro_batches = 1;
-    c->workload.inner.pipeline.jobs = 2;
+    SET(c, workload.inner.pipeline.micro_batches = 1, workload.inner.pipeline.jobs = 2);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     ck_assert_double_eq_tol(support_ok(c)->result.step_mean_s, 12 + 2, 1e-4);
     make_transformer(c, 3); /* an uneven one, of which each job has all layers */
@@ -379,9 +364,8 @@ static support_case *two_stages(const char *algorithm, int workers, int64_t peer
                                 int64_t micro_batches)
 {
     support_case *c = swarm_of(algorithm, workers, 2, peers, micro_batches);
-    c->workload.step_s = 2 * (double)micro_batches;
-    c->platform.host_bandwidth_bytes_per_s = 1e30;
-    c->platform.host_latency_s = 0;
+    SET(c, workload.step_s = 2 * (double)micro_batches, platform.host_bandwidth_bytes_per_s = 1e30,
+        platform.host_latency_s = 0);
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
     return c;
 }
@@ -434,8 +418,7 @@ TEST(the_last_peer_of_a_stage_fails_its_worker)
     static dsgd_failure_event events[] = {{0, 5, 1000, 3}, {0, 14 + 2, 4, 2}};
     support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s; then 8 + 1 */
     c->config.failures.events = (dsgd_structs){2, events};
-    c->config.failures.detect_s = 0;
-    c->config.failures.checkpoint.every = 1;
+    SET(c, config.failures.detect_s = 0, config.failures.checkpoint.every = 1);
     const dsgd_run_result *const r =
         &support_ok(c)->result; /* at 16 s two seconds are lost, which take four */
     ck_assert_double_eq_tol(r->virtual_s, 5 + 3 * 9 + 4 + 2, 40 * rounding);
@@ -447,18 +430,16 @@ TEST(the_last_peer_of_a_stage_fails_its_worker)
 TEST(peers_change_times_and_no_values)
 {
     support_case *c = support_new("allreduce", 4);
-    c->workload.inner.pipeline.stages = c->workload.inner.pipeline.peers = 2;
-    c->workload.inner.pipeline.micro_batches = 8;
-    c->workload.inner.pipeline.schedule = schedule_of("swarm");
+    SET(c, workload.inner.pipeline.stages = c->workload.inner.pipeline.peers = 2,
+        workload.inner.pipeline.micro_batches = 8,
+        workload.inner.pipeline.schedule = schedule_of("swarm"));
     const support_outcome *const still = support_ok(c);
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
-    c->config.failures.mtbf_s = 4 * still->result.step_mean_s;
-    c->config.failures.repair_s = still->result.step_mean_s;
-    c->config.failures.per = DSGD_PER_HOST;
-    c->config.failures.detect_s = 0;
-    c->config.failures.checkpoint.every = 1;
-    c->workload.inner.pipeline.speeds = 1;
-    c->workload.inner.pipeline.migrate_s = still->result.step_mean_s;
+    SET(c, config.failures.mtbf_s = 4 * still->result.step_mean_s,
+        config.failures.repair_s = still->result.step_mean_s, config.failures.per = DSGD_PER_HOST,
+        config.failures.detect_s = 0, config.failures.checkpoint.every = 1,
+        workload.inner.pipeline.speeds = 1,
+        workload.inner.pipeline.migrate_s = still->result.step_mean_s);
     const support_outcome *const moved = support_ok(c);
     ck_assert_double_gt(moved->result.failures.outlived, 10);
     ck_assert_double_gt(moved->result.virtual_s, still->result.virtual_s);
@@ -480,15 +461,13 @@ TEST(peers_move_to_the_stage_that_needs_them)
     c->workload.step_s = 3 * n; /* a second of each layer */
     const double all_s = support_ok(c)->result.virtual_s;
     ck_assert_double_eq_tol(all_s, 4 * (2 * n / 3 + 1), all_s * rounding);
-    c->workload.inner.pipeline.migrate_s = 10;
-    c->config.until.steps = 20;
+    SET(c, workload.inner.pipeline.migrate_s = 10, config.until.steps = 20);
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.failures.moves, 1);
     const double rest_s = (got->result.virtual_s - all_s / 4) / 19;
     ck_assert_double_ge(rest_s, n / 2);
     ck_assert_double_le(rest_s, n / 2 + 2 * 2);
-    c->workload.bytes = 3e9;
-    c->config.until.steps = 2;
+    SET(c, workload.bytes = 3e9, config.until.steps = 2);
     const double moved_bytes = support_ok(c)->result.inner_bytes;
     c->workload.inner.pipeline.migrate_s = 0;
     ck_assert_double_eq_tol(moved_bytes - support_ok(c)->result.inner_bytes, 2e9, 10);
@@ -498,9 +477,9 @@ TEST(peers_move_to_the_stage_that_needs_them)
 TEST(pieces_of_peers_are_ready_at_once)
 {
     support_case *c = late_pair(1, 40e9);
-    c->workload.inner.pipeline.schedule = schedule_of("swarm");
-    c->workload.inner.pipeline.peers = c->workload.inner.pipeline.micro_batches = 2;
-    c->config.exchange.overlap = true;
+    SET(c, workload.inner.pipeline.schedule = schedule_of("swarm"),
+        workload.inner.pipeline.peers = c->workload.inner.pipeline.micro_batches = 2,
+        config.exchange.overlap = true);
     const double one_s = support_ok(c)->result.exposed_mean_s;
     c->config.exchange.pieces = 8;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one_s, 1e-4);
@@ -513,8 +492,7 @@ TEST(many_hosts_have_fewer_channels)
     static dsgd_tensors tensors[] = {{100, 100, 1}, {100000000, 1, 1}};
     c->workload.bytes = 0;
     c->workload.tensors = (dsgd_structs){2, tensors};
-    c->config.exchange.pieces = DSGD_PIECES_TENSORS;
-    c->config.exchange.blocking = false;
+    SET(c, config.exchange.pieces = DSGD_PIECES_TENSORS, config.exchange.blocking = false);
     ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
@@ -524,8 +502,7 @@ TEST(what_is_learned_is_the_same)
     support_case *c = support_new("allreduce", 4);
     c->config.exchange.pieces = 4;
     const support_outcome *const one = support_ok(c);
-    c->workload.inner.pipeline.stages = 4;
-    c->config.exchange.pieces = 1;
+    SET(c, workload.inner.pipeline.stages = 4, config.exchange.pieces = 1);
     const support_outcome *const four = support_ok(c);
     ck_assert_int_eq((int)four->result.n_pieces, 4);
     for (size_t i = 0; i < 4 * one->n_params; i++)
@@ -539,10 +516,8 @@ CASE("places", .seconds = 60);
 static support_case *in_islands(void)
 {
     support_case *c = pipelines("local_sgd", 4, 4, 1);
-    c->platform.island_hosts = 4;
-    c->platform.island_nics = 4;
-    c->platform.island_bytes_per_s = 100e9;
-    c->workload.inner.activation_bytes = 10e9;
+    SET(c, platform.island_hosts = 4, platform.island_nics = 4, platform.island_bytes_per_s = 100e9,
+        workload.inner.activation_bytes = 10e9);
     return c;
 }
 
@@ -570,17 +545,14 @@ TEST_RANGE(other_messages_meet_what_passes_inside, 0, 2) /* of two stages, or be
     for (int meets = 0; meets < 2; meets++) {
         support_case *c = pipelines("dasgd", 2, _i == 0 ? 2 : 4, 1);
         if (_i == 1) {
-            c->platform.island_hosts = c->platform.island_nics = 2;
-            c->platform.island_bytes_per_s = 100e9;
+            SET(c, platform.island_hosts = c->platform.island_nics = 2,
+                platform.island_bytes_per_s = 100e9);
         }
-        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-        c->workload.step_s = 1;
+        SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.step_s = 1);
         c->workload.bytes = _i == 0 ? 80e9 : 160e9; /* four seconds of each NIC */
         c->workload.inner.activation_bytes = 10e9; /* a second of it, in a step of three */
-        c->workload.inner.contention = meets;
-        support_option(c, "tau", 1);
-        support_option(c, "d", 1);
-        c->config.until.steps = 40;
+        SET(c, workload.inner.contention = meets, config.until.steps = 40);
+        OPTIONS(c, {"tau", 1}, {"d", 1});
         seconds[meets] = step_s(c);
         ck_assert_int_eq(support_ok(c)->result.timed_by & DSGD_TIMED_BY_ARITHMETIC,
                          meets ? 0 : DSGD_TIMED_BY_ARITHMETIC);
@@ -603,13 +575,10 @@ TEST(a_worker_fails_with_each_of_its_islands)
     for (int k = 0; k < 2; k++) {
         support_case *c = pipelines("allreduce", 2, k ? 8 : 2, 2);
         dsgd_options_default(dsgd_failures_options, &c->config.failures);
-        c->platform.island_hosts = c->platform.island_nics = 2;
-        c->platform.island_bytes_per_s = 100e9;
-        c->config.failures.mtbf_s = 1000;
-        c->config.failures.repair_s = 1;
-        c->config.failures.policy = DSGD_POLICY_RESTART;
-        c->config.failures.per = DSGD_PER_ISLAND;
-        c->config.until = (dsgd_until){.seconds = 100e3};
+        SET(c, platform.island_hosts = c->platform.island_nics = 2,
+            platform.island_bytes_per_s = 100e9, config.failures.mtbf_s = 1000,
+            config.failures.repair_s = 1, config.failures.policy = DSGD_POLICY_RESTART,
+            config.failures.per = DSGD_PER_ISLAND, config.until = (dsgd_until){.seconds = 100e3});
         failures[k] = (double)support_ok(c)->result.failures.n;
     }
     ck_assert_double_eq_tol(failures[0], 200, 45); /* three standard deviations */
@@ -629,14 +598,10 @@ static support_case *on_nodes(int64_t tensor, int64_t shards)
                                    .bandwidth = 1,
                                    .node_latency = 1,
                                    .node_bandwidth = 1};
-    c->platform.island_hosts = c->platform.island_nics = 4;
-    c->platform.island_bytes_per_s = 370.8e9;
-    c->workload.bytes = 8e9;
-    c->workload.inner.activation_bytes = tensor > 1 ? 16e9 : 0;
-    c->workload.inner.tensor = tensor;
-    c->workload.inner.shards = shards;
-    c->config.network = DSGD_NETWORK_NICS;
-    c->config.loads = true;
+    SET(c, platform.island_hosts = c->platform.island_nics = 4,
+        platform.island_bytes_per_s = 370.8e9, workload.bytes = 8e9,
+        workload.inner.activation_bytes = tensor > 1 ? 16e9 : 0, workload.inner.tensor = tensor,
+        workload.inner.shards = shards, config.network = DSGD_NETWORK_NICS, config.loads = true);
     return c;
 }
 
@@ -671,8 +636,7 @@ TEST_ROWS(rings_of_nccl_leave_a_node_by_all_its_nics, rings)
 TEST(groups_share_the_nics_of_their_nodes)
 {
     support_case *c = on_nodes(2, 4);
-    c->platform.island_nics = 1;
-    c->workload.inner.activation_bytes = 0;
+    SET(c, platform.island_nics = 1, workload.inner.activation_bytes = 0);
     const dsgd_nccl_shape shape = {
         .n_nodes = 2, .gpus = 2, .nics = 1, .nic_bytes_per_s = bandwidth / 2};
     const dsgd_nccl_cost cost = dsgd_nccl_cost_of(&c->platform.nccl, &shape, DSGD_NCCL_SHARES, 4e9);
@@ -705,12 +669,15 @@ TEST(what_does_not_fit_is_refused)
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;
-        inner->pipeline.schedule = i == 0 ? schedule_of("chimera") : 1;
-        inner->pipeline.stages = i == 0 ? 3 : i == 3 ? 5 : 4;
-        inner->pipeline.jobs = i == 12 ? 2 : 1;
-        inner->pipeline.peers = i == 13 ? 2 : 1;
-        inner->tensor = i == 1 || i == 14 ? 2 : i == 9 ? 4096 : 1;
-        inner->shards = i == 9 ? 1 << 18 : 1;
+        SET(inner, pipeline.schedule = i == 0 ? schedule_of("chimera") : 1,
+            pipeline.stages = i == 0   ? 3
+                              : i == 3 ? 5
+                                       : 4,
+            pipeline.jobs = i == 12 ? 2 : 1, pipeline.peers = i == 13 ? 2 : 1,
+            tensor = i == 1 || i == 14 ? 2
+                     : i == 9          ? 4096
+                                       : 1,
+            shards = i == 9 ? 1 << 18 : 1);
         if (i == 14)
             inner->pipeline.schedule = schedule_of("swarm");
         if (i == 2 || i == 3 || i == 9 || i == 14)
@@ -719,14 +686,16 @@ TEST(what_does_not_fit_is_refused)
             inner->pipeline.chunks = 4;
         if (i == 10) {
             make_transformer(c, 11);
-            inner->pipeline.schedule = schedule_of("interleaved");
-            inner->pipeline.chunks = 3;
+            SET(inner, pipeline.schedule = schedule_of("interleaved"), pipeline.chunks = 3);
         }
-        c->workload.transformer.batch = i == 11 ? 3 : i == 12 ? 7 : 0;
-        c->workload.transformer.gpus = i == 2 ? 8 : 1;
+        SET(c,
+            workload.transformer.batch = i == 11   ? 3
+                                         : i == 12 ? 7
+                                                   : 0,
+            workload.transformer.gpus = i == 2 ? 8 : 1,
+            config.exchange.fusion_bytes = i == 5 ? 1e6 : 0,
+            config.exchange.every_message = i == 6);
         inner->activation_bytes = i == 4 ? -1 : 0;
-        c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;
-        c->config.exchange.every_message = i == 6;
         c->platform.size = i == 7 ? (dsgd_numbers){1, (double[]){10}} : (dsgd_numbers){0, NULL};
         c->workload.step_s = i == 8 ? 0 : 16;
         const support_outcome *const got = support_simulate(c);

@@ -69,19 +69,17 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
                                   .bandwidth = 0.5 + (double)draw(experiment, 100 + i, 1000) / 2000,
                                   .latency_s = (double)draw(experiment, 200 + i, 1000) * 1e-9};
     c->platform.hosts = (dsgd_structs){MOST_HOSTS, entries};
-    c->platform.message_overhead_s = (double)draw(experiment, 1, 3) * 7.7e-6;
-    c->platform.reduction_s_per_byte = (double)draw(experiment, 2, 2) * 0.3e-9;
-    c->platform.staging_s_per_byte = (double)draw(experiment, 3, 2) * 0.25e-9;
-    c->platform.operation_s_per_byte = c->platform.staging_s_per_byte / 2;
-    c->platform.rendezvous_s = c->platform.message_overhead_s;
-    c->platform.partial_turn_s = 2 * c->platform.message_overhead_s;
-    c->platform.topology = topology;
+    SET(c, platform.message_overhead_s = (double)draw(experiment, 1, 3) * 7.7e-6,
+        platform.reduction_s_per_byte = (double)draw(experiment, 2, 2) * 0.3e-9,
+        platform.staging_s_per_byte = (double)draw(experiment, 3, 2) * 0.25e-9,
+        platform.operation_s_per_byte = c->platform.staging_s_per_byte / 2,
+        platform.rendezvous_s = c->platform.message_overhead_s,
+        platform.partial_turn_s = 2 * c->platform.message_overhead_s, platform.topology = topology);
     switch (topology) {
     case DSGD_TOPOLOGY_GROUPS:
-        c->platform.group_hosts = 3;
-        c->platform.group_flow_bytes_per_s = 6.3e9;
-        c->platform.group_bytes_per_s = (double)(1 + 2 * draw(experiment, 13, 2)) * 6.3e9;
-        c->platform.group_latency_s = 1.53e-6;
+        SET(c, platform.group_hosts = 3, platform.group_flow_bytes_per_s = 6.3e9,
+            platform.group_bytes_per_s = (double)(1 + 2 * draw(experiment, 13, 2)) * 6.3e9,
+            platform.group_latency_s = 1.53e-6);
         break;
     case DSGD_TOPOLOGY_FAT_TREE:
         c->platform.up = (dsgd_numbers){2, up};
@@ -98,18 +96,15 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
         c->platform.group_latency_s = 0.4e-6;
         break;
     case DSGD_TOPOLOGY_RAILS: /* with a spine that is too thin, or none */
-        c->platform.island_hosts = c->platform.island_nics = 4;
-        c->platform.island_bytes_per_s = 40e9;
-        c->platform.island_latency_s = 2e-6;
-        c->platform.group_bytes_per_s = (double)draw(experiment, 13, 2) * 6.3e9;
-        c->platform.group_latency_s = 0.5e-6;
+        SET(c, platform.island_hosts = c->platform.island_nics = 4,
+            platform.island_bytes_per_s = 40e9, platform.island_latency_s = 2e-6,
+            platform.group_bytes_per_s = (double)draw(experiment, 13, 2) * 6.3e9,
+            platform.group_latency_s = 0.5e-6);
         break;
     case DSGD_TOPOLOGY_XML: /* rails, or NICs that two hosts share */
-        c->platform.topology = DSGD_TOPOLOGY_SWITCH;
-        c->platform.island_hosts = 4;
-        c->platform.island_nics = draw(experiment, 5, 2) == 0 ? 4 : 2;
-        c->platform.island_bytes_per_s = 150e9;
-        c->platform.island_latency_s = 2e-6;
+        SET(c, platform.topology = DSGD_TOPOLOGY_SWITCH, platform.island_hosts = 4,
+            platform.island_nics = draw(experiment, 5, 2) == 0 ? 4 : 2,
+            platform.island_bytes_per_s = 150e9, platform.island_latency_s = 2e-6);
         break;
     default:
         break;
@@ -127,10 +122,8 @@ static void make_late(support_case *c)
 /** No worker sends at the very instant of the end, when it would count or not. */
 static void make_short(support_case *c)
 {
-    c->workload.bytes = 8e6;
-    c->workload.step_s = 0.1;
-    c->workload.backward_share = 0.5;
-    c->config.until = (dsgd_until){.seconds = 0.7123};
+    SET(c, workload.bytes = 8e6, workload.step_s = 0.1, workload.backward_share = 0.5,
+        config.until = (dsgd_until){.seconds = 0.7123});
 }
 
 static support_case *new_experiment(int experiment, char *where, size_t room)
@@ -155,9 +148,9 @@ static support_case *new_experiment(int experiment, char *where, size_t room)
         c->config.placement = (dsgd_lines){1, random};
     make_late(c);
     make_short(c);
-    c->config.seed = (uint64_t)experiment;
-    c->config.exchange.pieces = pieces[draw(experiment, 11, 3)];
-    c->config.exchange.blocking = draw(experiment, 12, 2) == 0;
+    SET(c, config.seed = (uint64_t)experiment,
+        config.exchange.pieces = pieces[draw(experiment, 11, 3)],
+        config.exchange.blocking = draw(experiment, 12, 2) == 0);
     snprintf(where, room, "experiment %d, %s, %s %g, %d workers, %ld pieces", experiment,
              kinds[kind].algorithm,
              kinds[kind].option[0].name == NULL ? "own" : kinds[kind].option[0].name,
@@ -195,16 +188,13 @@ static support_case *new_even(int algorithm, int ground)
     if (ground % 2 == 1)
         make_late(c);
     if (ground / 2 == 1) {
-        c->platform.topology = DSGD_TOPOLOGY_GROUPS;
-        c->platform.group_hosts = 4;
-        c->platform.group_flow_bytes_per_s = 6.3e9;
-        c->platform.group_bytes_per_s = 2 * 6.3e9;
-        c->platform.group_latency_s = 1.53e-6;
+        SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 4,
+            platform.group_flow_bytes_per_s = 6.3e9, platform.group_bytes_per_s = 2 * 6.3e9,
+            platform.group_latency_s = 1.53e-6);
     }
     if (support_has(c, "period") && !support_has(c, "fragments"))
         support_option(c, "period", 2);
-    c->config.exchange.pieces = kind % 4 < 2 ? 3 : 1;
-    c->config.exchange.blocking = kind % 2 == 1;
+    SET(c, config.exchange.pieces = kind % 4 < 2 ? 3 : 1, config.exchange.blocking = kind % 2 == 1);
     return c;
 }
 
@@ -274,9 +264,8 @@ static const struct {
 TEST_ROWS(a_run_says_which_code_timed_its_messages, timed)
 {
     support_case *const c = support_new(timed[_i].algorithm, timed[_i].workers);
-    c->config.network = timed[_i].network;
-    c->config.exchange.every_message = timed[_i].every_message;
-    c->config.until.steps = 16;
+    SET(c, config.network = timed[_i].network,
+        config.exchange.every_message = timed[_i].every_message, config.until.steps = 16);
     if (strcmp(timed[_i].algorithm, "hierarchical") == 0)
         support_option(c, "between", 1); /* reduces and broadcasts are simulated */
     ck_assert_str_eq(dsgd_timed_by_name(support_ok(c)->result.timed_by), timed[_i].word);

@@ -103,8 +103,7 @@ TEST(a_message_is_seen_whole)
 {
     support_case *c = costly(NULL, 1);
     c->config.algorithm = &adding;
-    c->config.exchange.pieces = 4;
-    c->config.exchange.overlap = false;
+    SET(c, config.exchange.pieces = 4, config.exchange.overlap = false);
     const double piece_s =
         latency_s + overhead_s + (wire_s - latency_s) / 4 + (treated_s - overhead_s) / 4;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1,
@@ -439,8 +438,7 @@ static const dsgd_algorithm dropping = {
 TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether they wait */
 {
     support_case *c = support_of(&dropping, 1);
-    c->config.params = _i == 0 ? NULL : c;
-    c->config.until.steps = 10;
+    SET(c, config.params = _i == 0 ? NULL : c, config.until.steps = 10);
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps, 10);
     ck_assert_double_eq(got->result.samples, 5 * 128);
@@ -521,9 +519,8 @@ TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way,
     way = _i % 3;
     support_case *c = costly(NULL, way == TO_WORKER ? 2 : 1);
     c->config.algorithm = &ordered[way != TO_WORKER];
-    c->config.exchange.pieces = _i / 3 % 2 == 0 ? 4 : 7;
-    c->config.exchange.blocking = _i / 6 == 0;
-    c->config.until = (dsgd_until){.seconds = 12.5};
+    SET(c, config.exchange.pieces = _i / 3 % 2 == 0 ? 4 : 7, config.exchange.blocking = _i / 6 == 0,
+        config.until = (dsgd_until){.seconds = 12.5});
     const support_outcome *got = support_ok(c);
     ck_assert_double_ge(got->note[0], 3 * 10);
     ck_assert_double_eq(got->note[1], 0);
@@ -582,12 +579,10 @@ TEST(pieces_leave_for_several_receivers_as_they_get_ready)
         if (i == 1)
             c->config.algorithm = &around;
         support_no_learning(c);
-        c->platform.host_bandwidth_bytes_per_s = 1e9;
-        c->platform.host_latency_s = 0;
+        SET(c, platform.host_bandwidth_bytes_per_s = 1e9, platform.host_latency_s = 0);
         c->workload = (dsgd_workload){.bytes = 100e6, .step_s = 0.3, .backward_share = 2.0 / 3};
-        c->config.exchange.pieces = 4;
-        c->config.exchange.blocking = false;
-        c->config.until.steps = 10;
+        SET(c, config.exchange.pieces = 4, config.exchange.blocking = false,
+            config.until.steps = 10);
         time_s[i] = support_ok(c)->result.virtual_s / 10;
     }
     expect_close(time_s[0], 0.35);

@@ -65,14 +65,11 @@ static support_outcome *benchmark(const dsgd_algorithm *algorithm, double bytes,
 {
     support_case *c = support_no_learning(support_of(algorithm, WORKERS));
     /* As in traces/platforms/piz-daint.yaml, within one group. */
-    c->platform.host_bandwidth_bytes_per_s = 9.4e9;
-    c->platform.host_latency_s = 1.07e-6;
-    c->platform.message_overhead_s = 10e-6;
-    c->platform.reduction_s_per_byte = 0.26e-9;
-    c->workload.bytes = bytes;
-    c->workload.step_s = 1e-3;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.until.steps = CALLS;
+    SET(c, platform.host_bandwidth_bytes_per_s = 9.4e9, platform.host_latency_s = 1.07e-6,
+        platform.message_overhead_s = 10e-6, platform.reduction_s_per_byte = 0.26e-9,
+        workload.bytes = bytes, workload.step_s = 1e-3,
+        config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+        config.until.steps = CALLS);
     support_imbalance_number(c, "ramp", "seconds", late_s);
     return support_ok(c);
 }

@@ -226,14 +226,10 @@ static const double vector_bytes = 64e6;
 static support_case *nodes_of_eight(int workers)
 {
     support_case *const c = support_no_learning(support_new("allreduce", workers));
-    c->workload.bytes = vector_bytes;
-    c->platform.library = DSGD_LIBRARY_NCCL;
-    c->platform.nccl = h100;
-    c->platform.island_hosts = c->platform.island_nics = 8;
-    c->platform.island_bytes_per_s = 370.8e9;
-    c->platform.host_bandwidth_bytes_per_s = 50e9;
-    c->config.exchange.pieces = 1;
-    c->config.until.steps = STEPS;
+    SET(c, workload.bytes = vector_bytes, platform.library = DSGD_LIBRARY_NCCL,
+        platform.nccl = h100, platform.island_hosts = c->platform.island_nics = 8,
+        platform.island_bytes_per_s = 370.8e9, platform.host_bandwidth_bytes_per_s = 50e9,
+        config.exchange.pieces = 1, config.until.steps = STEPS);
     return c;
 }
 
@@ -261,8 +257,7 @@ TEST_RANGE(an_allreduce_takes_what_the_formula_says, 0, 4 * 2 * 2)
 {
     const int workers = sizes_of_groups[_i % 4];
     support_case *const c = nodes_of_eight(workers);
-    c->config.network = networks[_i / 4 % 2];
-    c->config.exchange.every_message = _i / 8 == 1;
+    SET(c, config.network = networks[_i / 4 % 2], config.exchange.every_message = _i / 8 == 1);
     expect_shape(c, (dsgd_nccl_shape){workers / 8, 8, 8, 50e9, 0});
     ck_assert_uint_eq(result->messages, (uint64_t)(STEPS * workers));
     ck_assert_double_eq_tol(result->bytes, STEPS * 2.0 * (workers - 1) * vector_bytes, 1);
@@ -300,10 +295,8 @@ TEST(gpus_that_share_a_nic_send_one_stream_through_it)
 TEST_RANGE(a_limit_between_groups_is_none_within_one, 1, 3)
 {
     support_case *const c = nodes_of_eight(16 * _i);
-    c->platform.topology = DSGD_TOPOLOGY_GROUPS;
-    c->platform.group_hosts = 16;
-    c->platform.group_flow_bytes_per_s = 20e9;
-    c->platform.group_bytes_per_s = 1e15;
+    SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 16,
+        platform.group_flow_bytes_per_s = 20e9, platform.group_bytes_per_s = 1e15);
     expect_shape(c, (dsgd_nccl_shape){2 * _i, 8, 8, _i == 1 ? 50e9 : 20e9, 0});
 }
 
@@ -312,8 +305,7 @@ TEST_ROWS(all_begin_when_the_last_has_come, networks)
     double seconds[2];
     for (int every = 0; every < 2; every++) {
         support_case *const c = nodes_of_eight(16);
-        c->config.network = networks[_i];
-        c->config.exchange.every_message = every == 1;
+        SET(c, config.network = networks[_i], config.exchange.every_message = every == 1);
         support_imbalance_number(c, "delay", "seconds", 0.3);
         seconds[every] = seconds_of(c);
         const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
@@ -330,9 +322,8 @@ TEST_ROWS(a_short_vector_takes_what_its_streams_take, networks)
     double seconds[2];
     for (int every = 0; every < 2; every++) {
         support_case *const c = nodes_of_eight(16);
-        c->config.network = networks[_i];
-        c->workload.bytes = 4001;
-        c->config.exchange.every_message = every == 1;
+        SET(c, config.network = networks[_i], workload.bytes = 4001,
+            config.exchange.every_message = every == 1);
         seconds[every] = seconds_of(c);
     }
     ck_assert_double_eq_tol(seconds[0], seconds[1], 2e-12);
@@ -345,9 +336,8 @@ TEST_ROWS(two_at_once_share_the_nics, networks)
     const dsgd_nccl_cost cost =
         dsgd_nccl_cost_of(&h100, &shape, DSGD_NCCL_ALLREDUCE, vector_bytes / 2);
     support_case *const c = nodes_of_eight(16);
-    c->config.network = networks[_i];
-    c->config.exchange.pieces = 2;
-    c->config.exchange.overlap = false;
+    SET(c, config.network = networks[_i], config.exchange.pieces = 2,
+        config.exchange.overlap = false);
     const double one_after_another_s = seconds_of(c);
     ck_assert_double_eq_tol(one_after_another_s, 2 * dsgd_nccl_s(&cost, vector_bytes / 2), 1e-7);
     c->config.exchange.blocking = false;
@@ -363,12 +353,9 @@ TEST_ROWS(two_at_once_share_the_nics, networks)
 static support_case *beside_computation(double bytes, double share)
 {
     support_case *const c = nodes_of_eight(16);
-    c->workload.bytes = bytes;
-    c->workload.step_s = 1;
-    c->workload.backward_share = 2.0 / 3;
-    c->platform.collective_share = share;
-    c->config.exchange.pieces = 2;
-    c->config.exchange.overlap = true;
+    SET(c, workload.bytes = bytes, workload.step_s = 1, workload.backward_share = 2.0 / 3,
+        platform.collective_share = share, config.exchange.pieces = 2,
+        config.exchange.overlap = true);
     return c;
 }
 
@@ -396,8 +383,7 @@ TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 
     static const double shares[] = {0, 0.25, 0.9}, sizes[] = {1e9, 20e9, 100e9};
     const double share = shares[_i % 3], bytes = sizes[_i / 3 % 3], each_s = half_s(bytes);
     support_case *const c = beside_computation(bytes, share);
-    c->config.network = networks[_i / 9];
-    c->config.exchange.every_message = _i % 2 == 1;
+    SET(c, config.network = networks[_i / 9], config.exchange.every_message = _i % 2 == 1);
     const double ready_s = 2.0 / 3;
     const double rest_s = fmin(1.0 / 3 + share * each_s, 1.0 / 3 / (1 - share));
     expect_step(c, ready_s + fmax(rest_s, each_s) + each_s, ready_s + rest_s);
@@ -418,8 +404,7 @@ TEST(those_who_wait_in_a_collective_are_slowed)
 TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
 {
     support_case *const c = beside_computation(1e9, 0);
-    c->platform.collective_launch_s = 0.003;
-    c->platform.collective_copy_s_per_byte = 4e-12;
+    SET(c, platform.collective_launch_s = 0.003, platform.collective_copy_s_per_byte = 4e-12);
     const double extra_s = 0.003 + 0.5e9 * 4e-12;
     if (_i == 1)
         c->config.workers = 1;
@@ -432,17 +417,14 @@ TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
 TEST(what_says_nothing_of_its_gpus_has_no_nccl)
 {
     support_case *const c = nodes_of_eight(8);
-    c->platform.library = DSGD_LIBRARY_MPI;
-    c->config.exchange.collective = DSGD_COLLECTIVE_NCCL;
+    SET(c, platform.library = DSGD_LIBRARY_MPI, config.exchange.collective = DSGD_COLLECTIVE_NCCL);
     dsgd_error error;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "library is mpi"));
-    c->platform.library = DSGD_LIBRARY_RCCL;
-    c->platform.nccl.links_bytes_per_s = 0;
+    SET(c, platform.library = DSGD_LIBRARY_RCCL, platform.nccl.links_bytes_per_s = 0);
     ck_assert_int_eq(dsgd_platform_check(&c->platform, &error), DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "library rccl needs nccl"));
-    c->platform.library = DSGD_LIBRARY_MPI;
-    c->platform.collective_share = 0.1;
+    SET(c, platform.library = DSGD_LIBRARY_MPI, platform.collective_share = 0.1);
     ck_assert_int_eq(dsgd_platform_check(&c->platform, &error), DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "collective_share"));
 }

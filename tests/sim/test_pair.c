@@ -169,8 +169,7 @@ TEST_RANGE(a_loop_holds_up_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
     c->workload.bytes *= times;
     c->platform.host_latency_s *= times;
     c->platform.message_overhead_s *= times;
-    c->config.steps_each = 0;
-    c->config.until = (dsgd_until){.seconds = 330.5};
+    SET(c, config.steps_each = 0, config.until = (dsgd_until){.seconds = 330.5});
     const support_outcome *got = support_ok(c);
     const double steps = _i == GOSSIP_PROCESS ? 330 + 330 / 3.3 : 2 * 330 / (1 + own_share * 3.3);
     ck_assert_double_eq_tol(got->result.steps * 2, steps, 3);
@@ -182,10 +181,8 @@ TEST_RANGE(a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3)
     support_case *c = support_new("ad_psgd", 2);
     support_option(c, "variant", _i);
     support_no_learning(c);
-    c->workload.bytes = 1;
-    c->workload.step_s = 1e-3;
-    c->platform.host_latency_s = 0;
-    c->config.until.steps = 3;
+    SET(c, workload.bytes = 1, workload.step_s = 1e-3, platform.host_latency_s = 0,
+        config.until.steps = 3);
     const support_outcome *got = support_ok(c);
     expect_close(got->result.virtual_s, 3e-3);
     ck_assert_double_eq_tol((double)got->result.messages / 2, 3000, 3);

@@ -76,8 +76,7 @@ static double group_s(int workers, dsgd_collective all, int partial)
 {
     support_case *c = costly(NULL, workers);
     c->config.algorithm = &sized_group;
-    c->config.exchange.collective = all;
-    c->config.exchange.partial_collective = partial;
+    SET(c, config.exchange.collective = all, config.exchange.partial_collective = partial);
     return support_ok(c)->result.virtual_s / 10 - 1;
 }
 
@@ -105,8 +104,7 @@ TEST(by_default_a_group_sums_long_vectors_by_rabenseifner_and_short_ones_by_doub
                  allreduce_s(DSGD_COLLECTIVE_RABENSEIFNER, 8));
     support_case *c = costly(NULL, 16);
     c->config.algorithm = &sized_group;
-    c->workload.bytes = 1000;
-    c->config.until.steps = 1;
+    SET(c, workload.bytes = 1000, config.until.steps = 1);
     const uint64_t activations = 15;
     ck_assert_uint_ge(support_ok(c)->result.messages, 16 * 3);
     ck_assert_uint_le(support_ok(c)->result.messages, 16 * 3 + 16 * activations);
@@ -141,8 +139,7 @@ TEST_RANGE(a_partial_call_costs_its_caller_per_piece, 0, 2)
 {
     support_case *c = costly("eager_solo", 1);
     support_option(c, "limiter", 4); /* two of ten steps are an allreduce */
-    c->config.exchange.pieces = 4;
-    c->config.exchange.overlap = _i == 1;
+    SET(c, config.exchange.pieces = 4, config.exchange.overlap = _i == 1);
     const double without_s = support_ok(c)->result.virtual_s;
     c->platform.partial_turn_s = 2e-3; /* of which a call takes half of one */
     const double calls = _i == 1 ? 1 : 4;
@@ -159,8 +156,7 @@ TEST(a_message_of_the_library_of_partial_collectives_takes_a_turn)
     c->config.exchange.partial_collective =
         DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     const double without_s = support_ok(c)->result.virtual_s;
-    c->platform.partial_turn_s = turn_s;
-    c->platform.rendezvous_s = 1;
+    SET(c, platform.partial_turn_s = turn_s, platform.rendezvous_s = 1);
     /* All arrive at once, so that activations change nothing. */
     const double turns = 8 * (2 + 0.5) + 2 * 4;
     expect_close(support_ok(c)->result.virtual_s - without_s, turns * turn_s);
@@ -192,8 +188,7 @@ TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &noting;
     support_imbalance_number(c, "ramp", "seconds", 1);
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.steps_each = 1;
+    SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING, config.steps_each = 1);
     const support_outcome *got = support_ok(c);
     expect_close(got->note[0] - 1, notified_s + wire_s + treated_s);
     ck_assert_double_eq(got->note[1], 2); /* the sum was ready already */
@@ -223,13 +218,11 @@ TEST(in_turn_everyone_begins_a_version)
 TEST(wagma_decides_per_piece_who_was_late)
 {
     support_case *c = support_new("wagma", 2);
-    support_option(c, "group", 2);
-    support_option(c, "period", 1000);
+    OPTIONS(c, {"group", 2}, {"period", 1000});
     c->workload.bytes = 8e9; /* four pieces of 2 GB: 0.2 s each */
     c->workload.backward_share = 0.2; /* 50 ms each */
-    c->config.exchange.pieces = 4;
-    c->config.until.steps = 1;
-    c->learning.optimizer = (dsgd_optimizer){.lr = 0.05};
+    SET(c, config.exchange.pieces = 4, config.until.steps = 1,
+        learning.optimizer = (dsgd_optimizer){.lr = 0.05});
     support_imbalance_number(c, "ramp", "seconds", 0.12);
     const support_outcome *mixed = support_ok(c);
     c->config.algorithm = &support_alone;

@@ -58,8 +58,7 @@ SUITE(scalars, "scalars", .seconds = 60);
 TEST(elements_have_their_formulas_and_take_no_time)
 {
     support_case *c = support_of(&elements, 1);
-    c->config.exchange.pieces = PIECES;
-    c->config.until.steps = 2;
+    SET(c, config.exchange.pieces = PIECES, config.until.steps = 2);
     const support_outcome *const got = support_ok(c);
     ck_assert_double_le(got->note[0], support_in_float() ? 1e-4 : 1e-15); /* of numbers up to 100 */
     ck_assert_double_eq_tol(got->note[1], 1, 1e-12); /* the second begins then */
@@ -112,9 +111,8 @@ static const dsgd_algorithm scalars = {
 static support_case *scalars_of(int workers, double steps)
 {
     support_case *c = support_of(&scalars, workers);
-    c->config.exchange.pieces = PIECES;
-    c->platform.reduction_s_per_byte = reads_s / c->workload.bytes;
-    c->config.until.steps = steps;
+    SET(c, config.exchange.pieces = PIECES,
+        platform.reduction_s_per_byte = reads_s / c->workload.bytes, config.until.steps = steps);
     return c;
 }
 

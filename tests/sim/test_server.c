@@ -48,8 +48,7 @@ TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers *
     const int workers = 1 + _i % 9;
     support_case *c = costly("a_psgd", workers);
     support_option(c, "servers", servers);
-    c->config.steps_each = 1;
-    c->config.exchange.overlap = false;
+    SET(c, config.steps_each = 1, config.exchange.overlap = false);
     const double wire_part_s = latency_s + (wire_s - latency_s) / servers;
     const double treated_part_s = overhead_s + (treated_s - overhead_s) / servers;
     expect_close(support_ok(c)->result.virtual_s - 1,
@@ -65,11 +64,9 @@ static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of that */
 static support_case *far_away(const char *algorithm, int workers, bool flows)
 {
     support_case *const c = support_no_learning(support_new(algorithm, workers));
-    c->platform.host_latency_s = far_s;
-    c->workload.bytes = 1e3;
-    c->config.network = flows ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
-    c->config.exchange.every_message = true;
-    c->config.steps_each = 3;
+    SET(c, platform.host_latency_s = far_s, workload.bytes = 1e3,
+        config.network = flows ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS,
+        config.exchange.every_message = true, config.steps_each = 3);
     return c;
 }
 
@@ -118,8 +115,7 @@ TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
 {
     static const int counts[] = {4, 32, 256};
     support_case *const c = far_away("rennala", counts[_i % 3], _i / 3 == 0);
-    c->config.steps_each = 0;
-    c->config.until.steps = 20;
+    SET(c, config.steps_each = 0, config.until.steps = 20);
     const double step_s = support_ok(c)->result.virtual_s / 20;
     ck_assert_double_gt(step_s, 1 + 3 * far_s);
     ck_assert_double_lt(step_s, 1 + 4.1 * far_s);
@@ -135,8 +131,7 @@ TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
     const dsgd_entry *const slow = dsgd_entry_find(dsgd_imbalance_kinds, "slow");
     support_set(slow, late, "worker", 1);
     support_set(slow, late, "factor", 1 + 1.6 * far_s);
-    c->config.steps_each = 0;
-    c->config.until.steps = 1;
+    SET(c, config.steps_each = 0, config.until.steps = 1);
     const double bytes_s = (3 * 1e3 + 8) / bandwidth; /* at most: none of them for 4 latencies */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1 + 4 * far_s, bytes_s);
 }
@@ -146,9 +141,7 @@ TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
 TEST(bytes_of_a_thousand_workers_queue_at_a_server)
 {
     support_case *const c = far_away("a_psgd", SUPPORT_SLOW ? 50 : 1000, !SUPPORT_SLOW);
-    c->platform.host_latency_s = latency_s;
-    c->workload.bytes = 1e8;
-    c->config.steps_each = 1;
+    SET(c, platform.host_latency_s = latency_s, workload.bytes = 1e8, config.steps_each = 1);
     expect_close(support_ok(c)->result.virtual_s - 1,
                  (c->config.workers + 1) * 1e8 / bandwidth + 2 * latency_s);
 }
@@ -162,13 +155,9 @@ TEST(messages_that_others_slow_do_not_overlap)
     double time_s[2];
     for (int i = 0; i < 2; i++) {
         support_case *const c = far_away("easgd", 256, !SUPPORT_SLOW);
-        support_option(c, "servers", 8);
-        support_option(c, "period", 1);
-        c->platform.host_latency_s = i * latency_s;
-        c->workload.bytes = 1e8;
-        c->workload.step_s = 0.1;
-        c->config.exchange.blocking = false;
-        c->config.steps_each = 2;
+        OPTIONS(c, {"servers", 8}, {"period", 1});
+        SET(c, platform.host_latency_s = i * latency_s, workload.bytes = 1e8, workload.step_s = 0.1,
+            config.exchange.blocking = false, config.steps_each = 2);
         time_s[i] = support_ok(c)->result.virtual_s;
     }
     ck_assert_double_lt(fabs(time_s[1] / time_s[0] - 1), 0.05);
@@ -197,8 +186,7 @@ TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
 {
     support_case *c = costly(NULL, 1);
     c->config.algorithm = &hasty;
-    c->config.steps_each = 3;
-    c->config.learning = &c->learning;
+    SET(c, config.steps_each = 3, config.learning = &c->learning);
     const support_outcome *fetched = support_ok(c);
     ck_assert_double_eq(fetched->result.virtual_s, 3);
     ck_assert_mem_eq(fetched->final_mean, fetched->x, fetched->n_params * sizeof(double));

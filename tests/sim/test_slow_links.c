@@ -27,9 +27,8 @@ static const dsgd_algorithm once = {.about = {.name = "once"}, .work = once_work
 static support_case *message(int network, const dsgd_link_event *events, size_t n)
 {
     support_case *c = support_no_learning(support_of(&once, 4));
-    c->workload.bytes = 100e9;
-    c->config.network = network;
-    c->config.until = (dsgd_until){.steps = 2};
+    SET(c, workload.bytes = 100e9, config.network = network,
+        config.until = (dsgd_until){.steps = 2});
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
     c->config.failures.links = (dsgd_structs){n, (void *)(uintptr_t)events};
     return c;
@@ -60,13 +59,10 @@ TEST_RANGE(all_hosts_of_a_worker_are_meant, 0, 2 * 2)
         of == 0 ? DSGD_PER_WORKER : DSGD_PER_ISLAND, of == 0 ? 3 : 7, -1, 6, 0, 3, 0};
     support_case *c = message(_i % 2, &event, 1);
     dsgd_platform_entry slow = {.first = 7, .count = 1, .speed = 1, .bandwidth = 0.5};
-    c->workload.step_s = 1e-3;
-    c->workload.inner.pipeline.stages = 2;
-    c->workload.inner.pipeline.micro_batches = 2;
+    SET(c, workload.step_s = 1e-3, workload.inner.pipeline.stages = 2,
+        workload.inner.pipeline.micro_batches = 2);
     c->platform.hosts = (dsgd_structs){1, &slow};
-    c->platform.island_hosts = 1;
-    c->platform.island_nics = 1;
-    c->platform.island_bytes_per_s = 1;
+    SET(c, platform.island_hosts = 1, platform.island_nics = 1, platform.island_bytes_per_s = 1);
     ck_assert_double_eq_tol(support_ok(c)->note[0], 10 + 3 + latency_s, 1e-3);
 }
 
@@ -91,10 +87,9 @@ TEST_RANGE(what_leaves_a_group_has_its_limits_by_the_factor, 0, 3 * 3 * 2)
     dsgd_link_event event = {DSGD_PER_GROUP, of != 0, of == 0 ? 1 : of == 1 ? -1 : 2, 2, 0, 4, f};
     support_case *c = message(DSGD_NETWORK_FLOWS, &event, 1);
     c->config.workers = of == 2 ? 7 : 6; /* the last is in the third, or second */
-    c->platform.topology = DSGD_TOPOLOGY_GROUPS;
-    c->platform.group_hosts = 3;
-    c->platform.group_flow_bytes_per_s = by_flow ? 5e9 : 20e9;
-    c->platform.group_bytes_per_s = by_flow ? 100e9 : 5e9;
+    SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 3,
+        platform.group_flow_bytes_per_s = by_flow ? 5e9 : 20e9,
+        platform.group_bytes_per_s = by_flow ? 100e9 : 5e9);
     const bool counts =
         of == 1 || (of == 0 && (by_flow || f == 0)); /* a pair has a flow's limit alone */
     ck_assert_double_eq_tol(support_ok(c)->note[0], 20 + (counts ? 4 * (1 - f) : 0) + latency_s,
@@ -144,7 +139,6 @@ TEST(what_cannot_be_slow_is_refused)
     c->config.exchange.every_message = false;
     event.per = DSGD_PER_GROUP;
     ck_assert_has(support_simulate(c)->error.text, "there are 0 of these");
-    c->platform.library = DSGD_LIBRARY_NCCL;
-    c->platform.nccl.links_bytes_per_s = 1e11;
+    SET(c, platform.library = DSGD_LIBRARY_NCCL, platform.nccl.links_bytes_per_s = 1e11);
     ck_assert_has(support_simulate(c)->error.text, "collectives by NCCL or RCCL are formulas");
 }

@@ -87,10 +87,8 @@ static double closed_form_s(int how, int workers)
 static double dsgd_s(network which, int how, int workers)
 {
     support_case *const c = support_no_learning(support_of(&support_averaging, workers));
-    c->platform = platform_of(which, workers);
-    c->workload.bytes = 4.0 * FLOATS;
-    c->config.exchange.collective = collectives[how].collective;
-    c->config.until.steps = 1;
+    SET(c, platform = platform_of(which, workers), workload.bytes = 4.0 * FLOATS,
+        config.exchange.collective = collectives[how].collective, config.until.steps = 1);
     return support_ok(c)->result.virtual_s - 1;
 }
 

@@ -50,10 +50,8 @@ SUITE(spans, "spans", .seconds = 60);
 TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
 {
     support_case *c = support_new("allreduce", 4);
-    c->workload.bytes = 1e9;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    c->config.exchange.overlap = false;
-    c->config.until.steps = 10;
+    SET(c, workload.bytes = 1e9, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
+        config.exchange.overlap = false, config.until.steps = 10);
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_COMPUTE, 40, 10 * 4 * 1.15);
@@ -73,8 +71,7 @@ TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
 TEST(activations_are_of_the_piece_and_version_that_they_begin)
 {
     support_case *c = support_new("eager_solo", 4);
-    c->config.exchange.pieces = 3;
-    c->config.steps_each = 10;
+    SET(c, config.exchange.pieces = 3, config.steps_each = 10);
     const double *const note = notes_of(c);
     ck_assert_double_eq(note[COUNT + DSGD_SPAN_ACTIVATED], 4 * 3 * 10);
     ck_assert_double_eq(note[PIECES + DSGD_SPAN_ACTIVATED], 4 * 10 * (0 + 1 + 2));

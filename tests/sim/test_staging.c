@@ -14,8 +14,7 @@ static const double copy_s = 2e-9 * 1e6; /* of a vector, one way */
 static double step_s(const char *algorithm, double staging, int memory)
 {
     support_case *c = costly(algorithm, strcmp(algorithm, "a_psgd") == 0 ? 1 : 2);
-    c->platform.staging_s_per_byte = staging;
-    c->workload.memory = (dsgd_workload_memory)memory;
+    SET(c, platform.staging_s_per_byte = staging, workload.memory = (dsgd_workload_memory)memory);
     return support_ok(c)->result.virtual_s / 10;
 }
 
@@ -66,8 +65,7 @@ TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
 {
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &asking;
-    c->platform.staging_s_per_byte = staging_s_per_byte;
-    c->config.steps_each = 10;
+    SET(c, platform.staging_s_per_byte = staging_s_per_byte, config.steps_each = 10);
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s) + 3 * copy_s);
     c->config.params = c; /* shared vectors */
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
@@ -125,8 +123,8 @@ TEST(copies_of_pieces_overlap_with_exchanges)
 TEST(copies_begin_when_a_piece_is_ready)
 {
     support_case *c = costly("allreduce", 2);
-    c->config.exchange.pieces = 4;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    SET(c, config.exchange.pieces = 4,
+        config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING);
     const double exchange_s = support_ok(c)->result.virtual_s / 10 - 1;
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * copy_s / 4 + exchange_s);
@@ -138,9 +136,8 @@ TEST(copies_begin_when_a_piece_is_ready)
 TEST(copies_are_communication)
 {
     support_case *c = costly("allreduce", 2);
-    c->workload.step_s = 0.01;
-    c->platform.staging_s_per_byte = staging_s_per_byte;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    SET(c, workload.step_s = 0.01, platform.staging_s_per_byte = staging_s_per_byte,
+        config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING);
     const support_outcome *const got = support_ok(c);
     const double exchange_s = wire_s + treated_s;
     expect_close(got->result.virtual_s / 10 - 0.01, 2 * copy_s + exchange_s);
@@ -157,9 +154,8 @@ TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
     support_case *c = costly("allreduce", 2);
     c->workload.bytes = 0;
     c->workload.tensors = (dsgd_structs){2, tensors};
-    c->platform.message_overhead_s = overhead;
-    c->config.exchange.pieces = 2;
-    c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    SET(c, platform.message_overhead_s = overhead, config.exchange.pieces = 2,
+        config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING);
     /* The first piece is ready after 0.5 s and 3/4 of the backward pass's 0.5 s. */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.875 + 2 * overhead, 1e-4);
     tensors[0].uses = 1; /* like bytes */

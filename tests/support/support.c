@@ -190,6 +190,12 @@ void support_option(support_case *c, const char *name, double value)
     support_set(&c->config.algorithm->about, (void *)c->config.params, name, value);
 }
 
+void support_options(support_case *c, size_t n, const support_number *options)
+{
+    for (size_t i = 0; i < n; i++)
+        support_option(c, options[i].name, options[i].value);
+}
+
 void support_dies(support_case *c, size_t n, dsgd_failure_event *events)
 {
     c->config.failures = (dsgd_failures_config){.policy = DSGD_POLICY_NONE, .events = {n, events}};

@@ -12,6 +12,7 @@
 #include "sim/run.h"
 #include "tests/support/distance.h"
 #include "tests/support/kept.h"
+#include "tests/support/set.h"
 
 /**
  * Under a sanitizer actors are threads, and switch thirty times slower: tests that multiply cases
@@ -95,6 +96,17 @@ void support_steps_each(support_case *c, long steps);
 
 /** Sets a numeric option of the algorithm (LONG, CHOICE or DOUBLE). */
 void support_option(support_case *c, const char *name, double value);
+
+typedef struct support_number {
+    const char *name;
+    double value;
+} support_number;
+
+/** Sets numeric options of the algorithm: OPTIONS(c, {"period", 2}, {"delay", 1}). */
+#define OPTIONS(c, ...)                                                                            \
+    support_options((c), sizeof(support_number[]){__VA_ARGS__} / sizeof(support_number),           \
+                    (const support_number[]){__VA_ARGS__})
+void support_options(support_case *c, size_t n, const support_number *options);
 
 /**
  * Sets an option that picks one, such as a graph; returns the parameters of what was picked, filled
