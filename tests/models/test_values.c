@@ -136,6 +136,36 @@ static void release_all(const fixture *s, size_t n, const dsgd_value *values)
     release_all(s, sizeof(dsgd_value[]){__VA_ARGS__} / sizeof(dsgd_value),                         \
                 (dsgd_value[]){__VA_ARGS__})
 
+/** What x becomes by an update with g, which is released with x. */
+static dsgd_value updated(const fixture *s, dsgd_origin where, dsgd_value x, dsgd_value g,
+                          dsgd_value *v, double lr)
+{
+    const dsgd_value y = dsgd_values_update(s->values, where, 0, x, g, v, (dsgd_rate){lr, 1});
+    RELEASE(s, g, x);
+    return y;
+}
+
+/** The gradients of the workers, in step 0, at x. */
+static void gradients(const fixture *s, uint32_t n_workers, dsgd_value x, dsgd_value *g)
+{
+    for (uint32_t w = 0; w < n_workers; w++)
+        g[w] = gradient(s, w, 0, x);
+}
+
+/** The numbers of a value, until the test ends. */
+static const double *numbers_of(const fixture *s, dsgd_value value)
+{
+    double *const x = dsgd_keep(PARAMS, sizeof *x);
+    dsgd_values_read(s->values, 0, value, x);
+    return x;
+}
+
+static void expect_numbers(const double *got, const double *want, double tolerance)
+{
+    for (size_t i = 0; i < PARAMS; i++)
+        ck_assert_double_eq_tol(got[i], want[i], tolerance);
+}
+
 static dsgd_values_stats stats(const fixture *s)
 {
     dsgd_values_divergence(s->values); /* waits */
@@ -179,8 +209,7 @@ TEST(a_combination_is_linear)
     const dsgd_value x[] = {constant(s, 0, 1), constant(s, 0, 2), constant(s, 0, -5)};
     const double weights[] = {2, 0.5, 1};
     const dsgd_value y = combine(s, 3, x, weights, 4);
-    double got[PARAMS];
-    dsgd_values_read(s->values, 0, y, got);
+    const double *const got = numbers_of(s, y);
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15); /* (2 + 1 - 5) / 4 */
 }
@@ -201,9 +230,7 @@ TEST(equal_encodings_of_equal_values_are_one)
     ck_assert(!dsgd_value_equal(c, d));
     ck_assert_ptr_null(dsgd_values_encode(s->values, nowhere, 0, &top, zero, zero).node);
     const dsgd_value rest = combine(s, 2, (dsgd_value[]){x, a}, (double[]){1, -1}, 1);
-    double got[2][PARAMS];
-    dsgd_values_read(s->values, 0, a, got[0]);
-    dsgd_values_read(s->values, 0, rest, got[1]);
+    const double *const got[] = {numbers_of(s, a), numbers_of(s, rest)};
     size_t n = 0;
     for (size_t i = 0; i < PARAMS; i++) {
         ck_assert_double_eq(got[0][i] + got[1][i], s->initial[i]);
@@ -232,11 +259,8 @@ TEST(zeros_vanish_and_equal_operands_merge)
     ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){zero, zero}, ones, 2).node);
     ck_assert_ptr_null(combine(s, 0, NULL, NULL, 1).node);
     ck_assert_ptr_null(combine(s, 2, (dsgd_value[]){a, a}, (double[]){1, -1}, 1).node);
-    double got[PARAMS];
-    dsgd_values_read(s->values, 0, half, got);
-    ck_assert(got[0] == s->initial[0] / 2);
-    dsgd_values_read(s->values, 0, zero, got);
-    ck_assert(got[0] == 0 && got[PARAMS - 1] == 0);
+    ck_assert(numbers_of(s, half)[0] == s->initial[0] / 2);
+    ck_assert(numbers_of(s, zero)[0] == 0 && numbers_of(s, zero)[PARAMS - 1] == 0);
 }
 
 TEST(equal_operations_on_equal_operands_are_one)
@@ -262,9 +286,8 @@ TEST(equal_operations_on_equal_operands_are_one)
     ck_assert(dsgd_value_equal(late, g[0]));
     RELEASE(s, late, x);
     release_all(s, 4, g);
-    for (size_t i = 0; i < 3; i++) {
-        RELEASE(s, y[i], v[i]);
-    }
+    release_all(s, 3, y);
+    release_all(s, 3, v);
 }
 
 TEST(a_step_is_the_formulas_of_the_header)
@@ -277,8 +300,7 @@ TEST(a_step_is_the_formulas_of_the_header)
     memcpy(x_by_hand, s->initial, sizeof x_by_hand);
     for (uint64_t t = 0; t < 6; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
-        double numbers[PARAMS];
-        dsgd_values_read(s->values, 0, g, numbers);
+        const double *const numbers = numbers_of(s, g);
         double by_hand[PARAMS] = {0};
         for (uint32_t j = 0; j < 4; j++) {
             const uint32_t at = stream_sample(&s->config.stream, 0, t, j);
@@ -289,20 +311,14 @@ TEST(a_step_is_the_formulas_of_the_header)
                 by_hand[f] += z / 4 * (double)s->data.train.x_real[at * FEATURES + f];
             by_hand[FEATURES] += z / 4;
         }
-        const dsgd_value next =
-            dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
-        RELEASE(s, g, x);
-        x = next;
+        x = updated(s, nowhere, x, g, &v, 0.1);
         for (size_t i = 0; i < PARAMS; i++) {
             ck_assert_double_eq_tol(numbers[i], by_hand[i], 1e-13);
             v_by_hand[i] = 0.9 * v_by_hand[i] + by_hand[i] + 1e-3 * x_by_hand[i];
             x_by_hand[i] -= 0.1 * v_by_hand[i];
         }
     }
-    double got[PARAMS];
-    dsgd_values_read(s->values, 0, x, got);
-    for (size_t i = 0; i < PARAMS; i++)
-        ck_assert_double_eq_tol(got[i], x_by_hand[i], 1e-13);
+    expect_numbers(numbers_of(s, x), x_by_hand, 1e-13);
 }
 
 TEST(without_momentum_there_is_no_velocity)
@@ -315,8 +331,7 @@ TEST(without_momentum_there_is_no_velocity)
     dsgd_value v = DSGD_ZERO_VALUE;
     const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.5, 1});
     ck_assert_ptr_null(v.node);
-    double got[PARAMS];
-    dsgd_values_read(s->values, 0, y, got);
+    const double *const got = numbers_of(s, y);
     for (size_t i = 0; i < PARAMS; i++)
         ck_assert_double_eq_tol(got[i], s->initial[i] * (1 - 0.5 * (1e-3 - 2)), 1e-14);
 }
@@ -324,14 +339,9 @@ TEST(without_momentum_there_is_no_velocity)
 TEST(the_model_of_a_gradient_may_be_zeros)
 {
     fixture *const s = fixture_opened(1, 4, 1);
-    const dsgd_value zeros = constant(s, 0, 0);
-    const dsgd_value a = gradient(s, 0, 0, zeros);
-    const dsgd_value b = gradient(s, 0, 0, DSGD_ZERO_VALUE);
-    double by_numbers[PARAMS];
-    double by_nothing[PARAMS];
-    dsgd_values_read(s->values, 0, a, by_numbers);
-    dsgd_values_read(s->values, 0, b, by_nothing);
-    ck_assert_mem_eq(by_numbers, by_nothing, sizeof by_numbers);
+    const double *const by_numbers = numbers_of(s, gradient(s, 0, 0, constant(s, 0, 0)));
+    const double *const by_nothing = numbers_of(s, gradient(s, 0, 0, DSGD_ZERO_VALUE));
+    ck_assert_mem_eq(by_numbers, by_nothing, PARAMS * sizeof *by_numbers);
     ck_assert_double_gt(norm(by_nothing, PARAMS), 0);
 }
 
@@ -360,13 +370,8 @@ TEST(operands_without_references_are_computed)
     fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
-    for (uint64_t t = 0; t < 5; t++) {
-        const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y =
-            dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
-        RELEASE(s, g, x);
-        x = y;
-    }
+    for (uint64_t t = 0; t < 5; t++)
+        x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.1);
     release(s, v);
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).gradients, 5);
@@ -387,8 +392,15 @@ TEST(the_store_begins_by_itself_after_enough_gradients)
     }
     /* At the 256th gradient, and at the 512th those of the 256th. */
     ck_assert_uint_eq(stats(s).updates, 255);
-    for (uint64_t t = 0; t < 600; t++)
-        release(s, y[t]);
+    release_all(s, 600, y);
+}
+
+/** The CPU in double, to be changed; until the store closes. */
+static dsgd_device *changed_device(void)
+{
+    dsgd_device *const device = dsgd_keep(1, sizeof *device);
+    *device = *dsgd_device_cpu(true);
+    return device;
 }
 
 static size_t n_allocs;
@@ -406,8 +418,7 @@ static dsgd_buffer counted_alloc(void *context, size_t n)
 TEST_RANGE(buffers_are_used_again, 0, 4)
 {
     const uint32_t n_threads = (uint32_t)_i;
-    dsgd_device *const device = dsgd_keep(1, sizeof *device); /* until the store closes */
-    *device = *dsgd_device_cpu(true);
+    dsgd_device *const device = changed_device();
     device->alloc = counted_alloc;
     n_allocs = 0;
     fixture *const s = fixture_new(4, 4, 1);
@@ -416,13 +427,8 @@ TEST_RANGE(buffers_are_used_again, 0, 4)
     fixture_open(s);
     dsgd_value x = constant(s, 0, 1);
     dsgd_value v = DSGD_ZERO_VALUE;
-    for (uint64_t t = 0; t < 2000; t++) {
-        const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y =
-            dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.01, 1});
-        RELEASE(s, g, x);
-        x = y;
-    }
+    for (uint64_t t = 0; t < 2000; t++)
+        x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.01);
     dsgd_values_flush(s->values);
     /* A step holds the old and the new x and v, and g. */
     ck_assert_uint_le(stats(s).peak_bytes, 5 * PARAMS * sizeof(double));
@@ -472,12 +478,10 @@ TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the c
     for (size_t i = 0; i < PARAMS; i++)
         fused[i] -= apart[i];
     ck_assert_double_le(norm(fused, PARAMS), 1e-12 * norm(apart, PARAMS));
-    for (size_t k = 0; k < 3; k++) {
-        RELEASE(s, mean[k], x[k]);
-    }
+    release_all(s, 3, mean);
+    release_all(s, 3, x);
     for (uint32_t w = 0; w < n; w++)
-        for (size_t k = 0; k < 3; k++)
-            release(s, g[w][k]);
+        release_all(s, 3, g[w]);
 }
 
 /** Whether the combination of two gradients is one operation over both mini-batches. */
@@ -487,8 +491,7 @@ static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double w
     const dsgd_value x = constant(s, 0, 1);
     const dsgd_value g[] = {gradient(s, 0, 0, x), second(s, x)};
     const dsgd_value sum = combine(s, 2, g, (double[]){1, weight}, 2);
-    double got[PARAMS];
-    dsgd_values_read(s->values, 0, sum, got);
+    numbers_of(s, sum);
     const bool fused = stats(s).gradients == 1 && stats(s).gradient_samples == 8;
     RELEASE(s, x, g[0], g[1], sum);
     return fused;
@@ -525,19 +528,14 @@ TEST(fused_mini_batches_are_those_of_their_workers)
     for (size_t i = 0; i < N; i++)
         g[i] = gradient(s, at[i].worker, at[i].step, x);
     const dsgd_value sum = combine(s, N, g, ones, 1);
-    double fused[PARAMS];
-    dsgd_values_read(s->values, 0, sum, fused);
+    const double *const fused = numbers_of(s, sum);
     ck_assert_uint_eq(stats(s).gradients, 1);
     double apart[PARAMS] = {0};
-    for (size_t i = 0; i < N; i++) {
-        double one[PARAMS];
-        dsgd_values_read(s->values, 0, g[i], one);
+    for (size_t i = 0; i < N; i++)
         for (size_t k = 0; k < PARAMS; k++)
-            apart[k] += one[k];
-        release(s, g[i]);
-    }
-    for (size_t k = 0; k < PARAMS; k++)
-        ck_assert_double_eq_tol(fused[k], apart[k], 1e-12);
+            apart[k] += numbers_of(s, g[i])[k];
+    release_all(s, N, g);
+    expect_numbers(fused, apart, 1e-12);
 }
 
 TEST(only_equal_shares_of_gradients_of_one_model_are_fused)
@@ -553,17 +551,13 @@ TEST(gradients_wait_for_a_collective)
     fixture *const s = fixture_opened(64, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value g[64];
-    for (uint32_t w = 0; w < 64; w++)
-        g[w] = gradient(s, w, 0, x);
+    gradients(s, 64, x, g);
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).gradients, 0);
     release(s, x); /* the gradients hold it */
     const dsgd_value mean = combine(s, 64, g, ones, 64);
-    for (uint32_t w = 0; w < 64; w++)
-        release(s, g[w]);
-    double got[PARAMS];
-    dsgd_values_read(s->values, 0, mean, got);
-    ck_assert_double_gt(norm(got, PARAMS), 0);
+    release_all(s, 64, g);
+    ck_assert_double_gt(norm(numbers_of(s, mean), PARAMS), 0);
     ck_assert_uint_eq(stats(s).gradients, 1);
 }
 
@@ -572,22 +566,16 @@ TEST(a_mean_of_fused_means_is_the_mean)
     fixture *const s = fixture_opened(8, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
     dsgd_value g[8];
-    for (uint32_t w = 0; w < 8; w++)
-        g[w] = gradient(s, w, 0, x);
+    gradients(s, 8, x, g);
     const dsgd_value halves[] = {combine(s, 4, g, ones, 4), combine(s, 4, g + 4, ones, 4)};
     const dsgd_value mean = combine(s, 2, halves, ones, 2);
     const dsgd_value at_once = combine(s, 8, g, ones, 8);
-    double a[PARAMS], b[PARAMS];
-    dsgd_values_read(s->values, 0, mean, a);
-    dsgd_values_read(s->values, 0, at_once, b);
-    for (size_t i = 0; i < PARAMS; i++)
-        ck_assert_double_eq_tol(a[i], b[i], 1e-13);
-    for (uint32_t w = 0; w < 8; w++)
-        release(s, g[w]);
+    expect_numbers(numbers_of(s, mean), numbers_of(s, at_once), 1e-13);
+    release_all(s, 8, g);
 }
 
 /** Some steps of synchronous SGD; the model after them. */
-static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
+static const double *synchronous(uint32_t n_workers, uint32_t batch)
 {
     fixture *const s = fixture_opened(n_workers, batch, 1);
     dsgd_value x = constant(s, 0, 1);
@@ -597,27 +585,17 @@ static void synchronous(uint32_t n_workers, uint32_t batch, double *x_end)
         for (uint32_t w = 0; w < n_workers; w++)
             g[w] = gradient(s, w, t, x);
         const dsgd_value mean = combine(s, n_workers, g, ones, n_workers);
-        for (uint32_t w = 0; w < n_workers; w++)
-            release(s, g[w]);
-        const dsgd_value y =
-            dsgd_values_update(s->values, nowhere, 0, x, mean, &v, (dsgd_rate){0.05, 1});
-        RELEASE(s, mean, x);
-        x = y;
+        release_all(s, n_workers, g);
+        x = updated(s, nowhere, x, mean, &v, 0.05);
     }
-    dsgd_values_read(s->values, 0, x, x_end);
+    return numbers_of(s, x);
 }
 
 TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
 {
-    double many[PARAMS];
-    double one[PARAMS];
-    synchronous(64, 4, many);
-    synchronous(1, 256, one);
-    ck_assert_mem_eq(many, one, sizeof one); /* one block, so to the bit */
-    synchronous(96, 4, many);
-    synchronous(1, 384, one);
-    for (size_t i = 0; i < PARAMS; i++)
-        ck_assert_double_eq_tol(many[i], one[i], 1e-13);
+    ck_assert_mem_eq(synchronous(64, 4), synchronous(1, 256), /* one block, so to the bit */
+                     PARAMS * sizeof(double));
+    expect_numbers(synchronous(96, 4), synchronous(1, 384), 1e-13);
 }
 
 /* --- threads and memory ----------------------------------------------------------------------- */
@@ -703,11 +681,7 @@ static void demand_equal(const outcome *a, const outcome *b)
     ck_assert_mem_eq(a->x, b->x, sizeof a->x);
     ck_assert_mem_eq(a->losses, b->losses, sizeof a->losses);
     ck_assert_mem_eq(a->consensus, b->consensus, sizeof a->consensus);
-    ck_assert_uint_eq(a->stats.gradients, b->stats.gradients);
-    ck_assert_uint_eq(a->stats.gradient_samples, b->stats.gradient_samples);
-    ck_assert_uint_eq(a->stats.updates, b->stats.updates);
-    ck_assert_uint_eq(a->stats.combinations, b->stats.combinations);
-    ck_assert_uint_eq(a->stats.evaluations, b->stats.evaluations);
+    ck_assert_mem_eq(&a->stats, &b->stats, offsetof(dsgd_values_stats, busy_wall_s));
 }
 
 CASE("threads", .seconds = 60, .tear_down = close_fixtures);
@@ -742,17 +716,13 @@ TEST(little_memory_is_kept_to)
         release(s, start);
         for (uint64_t t = 0; t < 20; t++) {
             for (uint32_t w = 0; w < 200; w++) {
-                const dsgd_value g = gradient(s, w, t, x[w]);
                 dsgd_value v = DSGD_ZERO_VALUE;
-                const dsgd_value y =
-                    dsgd_values_update(s->values, nowhere, 0, x[w], g, &v, (dsgd_rate){0.05, 1});
-                RELEASE(s, v, g, x[w]);
-                x[w] = y;
+                x[w] = updated(s, nowhere, x[w], gradient(s, w, t, x[w]), &v, 0.05);
+                release(s, v);
             }
         }
         peaks[i] = stats(s).peak_bytes;
-        for (uint32_t w = 0; w < 200; w++)
-            release(s, x[w]);
+        release_all(s, 200, x);
     }
     /* Models, and what 256 more gradients and updates may add before the next check. */
     ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
@@ -788,8 +758,7 @@ static void watched_put(void *context, dsgd_buffer to, const double *from, size_
 
 TEST(a_caller_over_its_memory_waits)
 {
-    dsgd_device *const device = dsgd_keep(1, sizeof *device); /* until the store closes */
-    *device = *dsgd_device_cpu(true);
+    dsgd_device *const device = changed_device();
     device->update = slow_update;
     fixture *const s = fixture_new(1, 4, 1);
     s->config.device = device;
@@ -798,10 +767,8 @@ TEST(a_caller_over_its_memory_waits)
     dsgd_value x = constant(s, 0, 1);
     for (int i = 0; i < 100; i++) {
         dsgd_value v = DSGD_ZERO_VALUE;
-        const dsgd_value y =
-            dsgd_values_update(s->values, nowhere, 0, x, x, &v, (dsgd_rate){0.01, 1});
-        RELEASE(s, v, x);
-        x = y;
+        x = updated(s, nowhere, x, dsgd_value_retain(x), &v, 0.01);
+        release(s, v);
     }
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(dsgd_values_stats_get(s->values).updates, 100);
@@ -809,8 +776,7 @@ TEST(a_caller_over_its_memory_waits)
 
 TEST(a_device_without_threads_is_called_by_one_at_a_time)
 {
-    dsgd_device *const device = dsgd_keep(1, sizeof *device); /* until the store closes */
-    *device = *dsgd_device_cpu(true);
+    dsgd_device *const device = changed_device();
     device->threaded = false;
     device->update = slow_update;
     device->put = watched_put;
@@ -854,10 +820,7 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
             if (w == 3 && !breaks)
                 continue;
             const dsgd_value g = w == 3 ? dsgd_value_retain(x[3]) : gradient(s, w, t, x[w]);
-            const dsgd_value y = dsgd_values_update(s->values, where, 0, x[w], g, &v[w],
-                                                    (dsgd_rate){breaks ? INFINITY : 0.01, 1});
-            RELEASE(s, g, x[w]);
-            x[w] = y;
+            x[w] = updated(s, where, x[w], g, &v[w], breaks ? INFINITY : 0.01);
         }
         if (t == 22)
             after = dsgd_values_evaluate(s->values, 4, x, NULL);
@@ -874,9 +837,8 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
     ck_assert(isnan(nothing.loss) && isnan(nothing.consensus));
     ck_assert(isnan(dsgd_values_result(s->values, apart).loss));
     release(s, start);
-    for (size_t w = 0; w < 4; w++) {
-        RELEASE(s, x[w], v[w]);
-    }
+    release_all(s, 4, x);
+    release_all(s, 4, v);
 }
 
 TEST(of_two_divergences_at_once_the_first_counts)
@@ -929,8 +891,7 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
     }
     const size_t ticket = dsgd_values_evaluate(s->values, 4, models, NULL);
     const size_t of_others = dsgd_values_evaluate_output(s->values, 4, 2, models, NULL);
-    for (size_t i = 0; i < 6 * n_pieces; i++)
-        release(s, models[i]); /* the evaluation holds them */
+    release_all(s, 6 * n_pieces, models); /* the evaluation holds them */
     const size_t of_mean = dsgd_values_evaluate(s->values, 1, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
     const dsgd_evaluation b = dsgd_values_result(s->values, of_mean);
@@ -941,8 +902,7 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
     ck_assert_double_eq_tol(others.loss, b.loss, 1e-13);
     ck_assert_double_eq(others.consensus, a.consensus);
     ck_assert_uint_eq(stats(s).evaluations, 3);
-    for (size_t k = 0; k < n_pieces; k++)
-        release(s, mean[k]);
+    release_all(s, n_pieces, mean);
 }
 
 TEST(parts_of_the_test_set_make_the_whole)
@@ -981,11 +941,7 @@ TEST(an_evaluation_is_of_the_moment_of_its_request)
     double losses[3];
     for (uint64_t t = 0; t < 3; t++) {
         tickets[t] = dsgd_values_evaluate(s->values, 1, &x, NULL);
-        const dsgd_value g = gradient(s, 0, t, x);
-        const dsgd_value y =
-            dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
-        RELEASE(s, g, x);
-        x = y;
+        x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.1);
     }
     for (size_t t = 3; t-- > 0;) /* also when asked for backwards */
         losses[t] = dsgd_values_result(s->values, tickets[t]).loss;
