@@ -170,3 +170,8 @@ dsgd_platform read_platform(const char *name)
                   "%s", error.text);
     return platform;
 }
+
+double cell_number(const char *file, const char *row, const char *column)
+{
+    return strtod(cell_of(file, row, column), NULL);
+}

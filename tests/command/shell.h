@@ -44,3 +44,5 @@ char *without_wall(const char *csv);
 
 /** The field of a CSV file in a column, and in the row that begins with @p row. */
 char *cell_of(const char *file, const char *row, const char *column);
+/** The number in that field; 0 if it has none. */
+double cell_number(const char *file, const char *row, const char *column);

@@ -91,6 +91,49 @@ static void read_drawing(const char *name)
     }
 }
 
+/** Draws a figure of the folder r with options, reads it, and returns its text. */
+static const char *draw(const char *figure)
+{
+    const char *const svg = dsgd_xprintf("r/figures/%.*s.svg", (int)strcspn(figure, " "), figure);
+    dsgd_ends(0, "plot r %s --format svg", figure);
+    read_drawing(svg);
+    return read_file(svg);
+}
+
+static const char one_count[] = "platform: idle-switch\n"
+                                "workload: {bytes: 1M, step: 100ms, samples: 8, unit: tokens}\n"
+                                "workers: 4\n"
+                                "algorithms: [allreduce, {name: wagma, period: 4}, ad_psgd]\n"
+                                "until: {steps: 10}\n"
+                                "seed: [1, 2]\n"
+                                "imbalance: [{kind: delay, seconds: 50ms}]\n";
+
+/** The same, which learns. */
+static const char *one_count_learned(void)
+{
+    return dsgd_xprintf("%s%s", one_count, learn);
+}
+
+/** Runs the experiment with options into the folder r. */
+static void run(const char *experiment, const char *options)
+{
+    write_file("e.yaml", experiment);
+    dsgd_ends(0, "run e.yaml -o r %s", options);
+}
+
+/** The output of `dsgd plot` with arguments, which may not warn. */
+static char *plot(const char *arguments)
+{
+    char *const output = dsgd_ends(0, "plot %s", arguments);
+    ck_assert_msg(strcasestr(output, "warning") == NULL, "%s", output);
+    return output;
+}
+
+static bool has_file(const char *name)
+{
+    return access(dsgd_xprintf("%s/%s", folder, name), F_OK) == 0;
+}
+
 /* --- texts that can be read ------------------------------------------------------------------- */
 
 /** Corners of what a text covers: letters are at least half as wide as high, lines 0.7 high. */
@@ -191,17 +234,13 @@ static const struct {
 
 enum { SEVENTEEN = 2 };
 
-static void run_shape(int i)
+/** Runs an experiment of so many algorithms and places, which learns by @p learned. */
+static void run_kind(const char *head, const char *learned)
 {
-    const char *const platform =
-        strstr(shapes[i].head, "platform") == NULL ? "platform: idle-switch\n" : "";
-    write_file(
-        "e.yaml",
-        dsgd_xprintf("%s%s%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: "
-                     "experience steps}\nuntil: {steps: 10}\nseed: [1, 2]\nimbalance: [{kind: "
-                     "delay, seconds: 50ms}]\n%s",
-                     platform, shapes[i].head, i == SEVENTEEN ? seventeen : "", learn));
-    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
+    run(dsgd_xprintf("%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: experience steps}\n"
+                     "until: {steps: 10}\nimbalance: [{kind: delay, seconds: 50ms}]\n%s",
+                     head, learned),
+        "--numerics cpu");
 }
 
 static const char phase[] =
@@ -260,7 +299,10 @@ SUITE(plot, "figures", .seconds = 300, .set_up = make_folder, .tear_down = remov
 
 TEST_ROWS(texts_of_every_figure_are_apart_and_its_ticks_differ, shapes)
 {
-    run_shape(_i);
+    const bool has_platform = strstr(shapes[_i].head, "platform") != NULL;
+    run_kind(dsgd_xprintf("%sseed: [1, 2]\n%s%s", has_platform ? "" : "platform: idle-switch\n",
+                          shapes[_i].head, _i == SEVENTEEN ? seventeen : ""),
+             learn);
     char *const plots = dsgd_xprintf("%s/plots", DSGD_SOURCE_DIR);
     DIR *const list = opendir(plots);
     size_t n = 0;
@@ -304,54 +346,46 @@ static double value_at(bool of_y, double pixel)
 }
 
 /** Mean over the two seeds of a column of runs.csv; runs 2 i + 1 and 2 i + 2 are algorithm i. */
-static double mean_of(int i, const char *column)
+static double mean_of(size_t i, const char *column)
 {
-    double sum = 0;
-    for (int k = 1; k <= 2; k++)
-        sum += strtod(cell_of("r/runs.csv", dsgd_xprintf("%d,", 2 * i + k), column), NULL);
-    return sum / 2;
+    return (cell_number("r/runs.csv", dsgd_xprintf("%zu,", 2 * i + 1), column) +
+            cell_number("r/runs.csv", dsgd_xprintf("%zu,", 2 * i + 2), column)) /
+           2;
 }
-
-static const char one_count[] = "platform: idle-switch\n"
-                                "workload: {bytes: 1M, step: 100ms, samples: 8, unit: tokens}\n"
-                                "workers: 4\n"
-                                "algorithms: [allreduce, {name: wagma, period: 4}, ad_psgd]\n"
-                                "until: {steps: 10}\n"
-                                "seed: [1, 2]\n"
-                                "imbalance: [{kind: delay, seconds: 50ms}]\n";
 
 TEST(quotes_in_a_label_are_drawn)
 {
     write_file("e.yaml", one_count);
     write_file("l.txt", "algorithms=[{name: allreduce, label: \"'it''s\"}]");
     shell_ends(0, DSGD_BINARY " run e.yaml -o r --set \"$(cat l.txt)\"");
-    dsgd_ends(0, "plot r throughput --format svg");
-    ck_assert_has(read_file("r/figures/throughput.svg"), "’it’’s");
+    ck_assert_has(draw("throughput"), "’it’’s");
 }
 
-TEST(bars_are_as_high_as_the_means_of_the_table)
+static void expect_bar(size_t bar, double value, double tolerance)
 {
-    write_file("e.yaml", one_count);
-    dsgd_ends(0, "run e.yaml -o r");
-    dsgd_ends(0, "plot r throughput --format svg");
-    read_drawing("r/figures/throughput.svg");
-    ck_assert_int_eq((int)d.n_bars, 3);
-    for (int i = 0; i < 3; i++) {
-        ck_assert_double_eq_tol(value_at(true, d.bars[i].foot), 0, 2);
-        ck_assert_double_eq_tol(value_at(true, d.bars[i].top),
-                                mean_of(i, "throughput_samples_per_s"), 2); /* of 300: a pixel */
-    }
-    ck_assert_has(read_file("r/figures/throughput.svg"), "throughput (tokens/s)");
-    /* Shares of time are stacked to 100 %: three bars for each. */
-    dsgd_ends(0, "plot r time --format svg --legend off");
-    read_drawing("r/figures/time.svg");
-    ck_assert_int_eq((int)d.n_bars, 9);
-    for (int i = 0; i < 3; i++)
-        ck_assert_double_eq_tol(value_at(true, d.bars[6 + i].top),
-                                100 * mean_of(i, "compute_share"), 0.7);
+    ck_assert_double_eq_tol(value_at(true, d.bars[bar].top), value, tolerance);
 }
 
-/** Which is said; from three seeds on they are Student's. */
+static void expect_last_point_at_height(double y, double tolerance)
+{
+    ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), y, tolerance);
+}
+
+/** Points that are so near to one or both of two numbers; NAN: anywhere. */
+static size_t points_at(double x, double x_off, double y, double y_off)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < d.n_points; k++)
+        n += (isnan(x) || fabs(value_at(false, d.points[k].x) - x) < x_off) &&
+             (isnan(y) || fabs(value_at(true, d.points[k].y) - y) < y_off);
+    return n;
+}
+
+static void expect_point(double x, double y)
+{
+    ck_assert_msg(points_at(x, 0.01 * x, y, 0.02 * y) > 0, "no point at %g, %g", x, y);
+}
+
 /** The label of this text. */
 static const label *label_named(const char *text)
 {
@@ -362,62 +396,70 @@ static const label *label_named(const char *text)
     return &d.labels[i];
 }
 
+TEST(bars_are_as_high_as_the_means_of_the_table)
+{
+    run(one_count, "");
+    ck_assert_has(draw("throughput"), "throughput (tokens/s)");
+    ck_assert_int_eq((int)d.n_bars, 3);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_double_eq_tol(value_at(true, d.bars[i].foot), 0, 2);
+        expect_bar(i, mean_of(i, "throughput_samples_per_s"), 2); /* of 300: a pixel */
+    }
+    draw("time --legend off"); /* shares of time, stacked to 100 %: three bars for each */
+    ck_assert_int_eq((int)d.n_bars, 9);
+    for (size_t i = 0; i < 3; i++)
+        expect_bar(6 + i, 100 * mean_of(i, "compute_share"), 0.7);
+}
+
 /** Any number of runs.csv, by its name; over intervals of checkpoints Daly's lies where it is. */
 TEST(a_column_is_drawn_by_its_name_and_daly_is_marked)
 {
-    write_file("e.yaml",
-               "platform: {name: idle-switch, price: 2 USD/h}\n"
-               "workload: {bytes: 1k, step: 30s, samples: 8}\nworkers: 4\n"
-               "algorithms: [allreduce, ad_psgd]\nuntil: {seconds: 5d}\n"
-               "failures: {mtbf: 4h, checkpoint: {interval: {sweep: [1min, 2min, 4min, 8min, "
-               "16min, 30min, 1h]}, seconds: 30s}}\n");
-    dsgd_ends(0, "run e.yaml -o r");
-    dsgd_ends(0, "plot r goodput --format svg");
-    read_drawing("r/figures/goodput.svg");
+    run("platform: {name: idle-switch, price: 2 USD/h}\n"
+        "workload: {bytes: 1k, step: 30s, samples: 8}\nworkers: 4\n"
+        "algorithms: [allreduce, ad_psgd]\nuntil: {seconds: 5d}\n"
+        "failures: {mtbf: 4h, checkpoint: {interval: {sweep: [1min, 2min, 4min, 8min, "
+        "16min, 30min, 1h]}, seconds: 30s}}\n",
+        "");
+    draw("goodput");
     expect_texts_apart("goodput");
-    const double daly_s = strtod(cell_of("r/runs.csv", "1,", "daly_s"), NULL);
+    const double daly_s = cell_number("r/runs.csv", "1,", "daly_s");
     const double at[] = {label_named("240s")->x, label_named("480s")->x, label_named(" Daly")->x};
     ck_assert_double_eq_tol(240 * exp2((at[2] - at[0]) / (at[1] - at[0])), daly_s, 0.03 * daly_s);
-    const double goodput = strtod(cell_of("r/runs.csv", "1,", "goodput"), NULL);
-    size_t n = 0; /* points at the height of the first one's */
-    for (size_t i = 0; i < d.n_points; i++)
-        n += fabs(value_at(true, d.points[i].y) - goodput) < 0.005;
-    ck_assert_uint_ge(n, 1);
-    dsgd_ends(0, "plot r samples_per_cost --format svg");
-    read_drawing("r/figures/samples_per_cost.svg");
+    ck_assert_uint_ge(points_at(NAN, 0, cell_number("r/runs.csv", "1,", "goodput"), 0.005), 1);
+    draw("samples_per_cost");
     label_named("samples per USD");
     ck_assert_has(dsgd_ends(0, "plot r energy_j"),
                   "energy_j     skipped: no run has a number of it");
-    char *output = NULL;
-    ck_assert_int_eq(dsgd("plot r status", &output), 2);
-    ck_assert_has(output, "no number in runs.csv");
+    ck_assert_has(dsgd_ends(2, "plot r status"), "no number in runs.csv");
 }
 
 /** Crosses over a curve are as many as failures of its runs, and where they came; without failures
  * there is none. */
 TEST(failures_are_marked_where_they_came)
 {
-    write_file(
-        "e.yaml",
-        dsgd_xprintf("%s%sfailures: {events: [{worker: 1, at: 300ms}, {worker: 2, at: 500ms}],"
+    run(dsgd_xprintf("%sfailures: {events: [{worker: 1, at: 300ms}, {worker: 2, at: 500ms}],"
                      " detect: 10ms}\n",
-                     one_count, learn));
-    dsgd_ends(0, "run e.yaml -o r --set seed=1 --set algorithms=[allreduce]");
+                     one_count_learned()),
+        "--set seed=1 --set algorithms=[allreduce]");
     const char *const rows = strchr(read_file("r/failures.csv"), '\n');
     ck_assert_str_eq(rows, "\n1,allreduce,4,1,1,0.3\n1,allreduce,4,1,2,0.5\n");
-    dsgd_ends(0, "plot r learning --format svg");
+    draw("learning");
     ck_assert_has(read_file("r/figures/data.gp"),
                   "$failures << EOD\n-1,NaN\n0,0.3\n0,0.5\nEOD\nn_failures = 2");
     read_drawing("r/figures/learning.svg");
     label_named("a worker fails");
-    size_t n = 0;
-    for (size_t i = 0; i < d.n_points; i++)
-        for (int k = 0; k < 2; k++)
-            n += fabs(value_at(false, d.points[i].x) - (k == 0 ? 0.3 : 0.5)) < 0.005;
-    ck_assert_uint_ge(n, 2);
+    ck_assert_uint_ge(points_at(0.3, 0.005, NAN, 0) + points_at(0.5, 0.005, NAN, 0), 2);
     dsgd_ends(0, "run e.yaml -o r --force --set failures.events=[] --set algorithms=[allreduce]");
-    dsgd_ends(0, "plot r learning --format svg");
-    ck_assert_ptr_null(strstr(read_file("r/figures/learning.svg"), "a worker fails"));
+    ck_assert_ptr_null(strstr(draw("learning"), "a worker fails"));
+}
+
+/** The upper end of the largest interval of a column, by data.gp. */
+static double top_of(const char *column)
+{
+    const char *const data = read_file("r/figures/data.gp");
+    const char *const top = strstr(data, dsgd_xprintf("array top_%s[1] = [", column));
+    ck_assert_ptr_nonnull(top);
+    return strtod(strchr(top, '=') + 3, NULL);
 }
 
 TEST(intervals_of_two_seeds_are_their_range)
@@ -430,36 +472,20 @@ TEST(intervals_of_two_seeds_are_their_range)
                                 "throughput_samples_per_s,wall_s\n1,wagma,4,1,p,w,ok,2,100,1\n"
                                 "2,wagma,4,2,p,w,ok,2,140,1\n%s",
                                 third[k]));
-        dsgd_ends(0, "plot r throughput --format svg");
-        const char *const top = strstr(read_file("r/figures/data.gp"), "top_throughput_samples");
-        ck_assert_double_eq_tol(strtod(strchr(top, '=') + 3, NULL),
+        ck_assert_int_eq(strstr(draw("throughput"), "their range") != NULL, !k);
+        ck_assert_double_eq_tol(top_of("throughput_samples_per_s"),
                                 k == 0 ? 140 : 120 + 4.302653 * 20 / sqrt(3), 1e-4);
-        ck_assert_int_eq(strstr(read_file("r/figures/throughput.svg"), "their range") != NULL, !k);
     }
-}
-
-/** A point of the curve that is read. */
-static void expect_point(double x, double y)
-{
-    bool found = false;
-    for (size_t k = 0; k < d.n_points; k++)
-        found = found || (fabs(value_at(false, d.points[k].x) - x) < 0.01 * x &&
-                          fabs(value_at(true, d.points[k].y) - y) < 0.02 * y);
-    ck_assert_msg(found, "no point at %g, %g", x, y);
 }
 
 TEST(curves_go_through_the_means_of_the_table)
 {
-    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
-    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
-    dsgd_ends(0, "plot r learning --format svg --only wagma --legend off");
-    read_drawing("r/figures/learning.svg");
+    run(one_count_learned(), "--numerics cpu");
+    draw("learning --only wagma --legend off");
     expect_point(mean_of(1, "virtual_s"), mean_of(1, "final_loss"));
-    dsgd_ends(0, "plot r traffic --format svg --only wagma --legend off");
-    read_drawing("r/figures/traffic.svg");
+    draw("traffic --only wagma --legend off");
     expect_point(1e-6 * mean_of(1, "sent_mean_bytes"), mean_of(1, "final_loss"));
-    dsgd_ends(0, "plot r speedup --format svg --legend off");
-    read_drawing("r/figures/speedup.svg");
+    draw("speedup --legend off");
     ck_assert_uint_eq(d.n_bars, 2); /* the baseline has none */
 }
 
@@ -483,9 +509,7 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
     write_file("e.yaml", one_count);
     dsgd_ends(0, "run e.yaml -o r --set until.steps=40 --set "
                  "imbalance='{kind: normal, mean: 0, deviation: 20ms}'");
-    dsgd_ends(0, "plot r steps --format svg --only ad_psgd --legend off");
-    read_drawing("r/figures/steps.svg");
-    ck_assert_has(read_file("r/figures/steps.svg"), "step time (ms)");
+    ck_assert_has(draw("steps --only ad_psgd --legend off"), "step time (ms)");
     ck_assert_int_eq((int)d.n_points, 5);
     for (size_t k = 0; k < d.n_points; k++) {
         const double step_s = 1e-3 * value_at(false, d.points[k].x);
@@ -506,56 +530,41 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
 /** And there is none where a seed does not reach it. */
 TEST(bars_of_a_target_are_those_of_the_comparison)
 {
-    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
-    char *output =
-        dsgd_ends(0, "run e.yaml -o r --numerics cpu --set until.steps=40 --set "
-                     "platform='{name: idle-switch, busy_power: 300, idle_power: 50, price: 2 "
-                     "USD/h}'");
+    run(one_count_learned(), "--numerics cpu --set until.steps=40 --set platform='{name: "
+                             "idle-switch, busy_power: 300, idle_power: 50, price: 2 USD/h}'");
     dsgd_ends(0, "compare r --target loss=0");
-    output = dsgd_ends(0, "plot r to_target --target loss=0 --format svg");
-    read_drawing("r/figures/to_target.svg");
+    ck_assert_has(draw("to_target --target loss=0"), "nothing where not all seeds reach it");
     ck_assert_int_eq((int)d.n_bars, 0);
-    ck_assert_has(read_file("r/figures/to_target.svg"), "nothing where not all seeds reach it");
     dsgd_ends(0, "compare r --target loss=2");
-    output = dsgd_ends(0, "plot r to_target --target loss=2 --format svg --only wagma");
-    read_drawing("r/figures/to_target.svg");
+    const char *const svg = draw("to_target --target loss=2 --only wagma");
     ck_assert_int_eq((int)d.n_bars, 4);
     static const char *const units[] = {"time (s)", "energy (J)", "cost (USD)", "MB per worker"};
     for (size_t k = 0; k < 4; k++)
-        ck_assert_has(read_file("r/figures/to_target.svg"), units[k]);
-    const char *const data = read_file("r/figures/data.gp");
+        ck_assert_has(svg, units[k]);
     static const char *const measures[] = {"time_to_target_s", "energy_to_target_j",
                                            "cost_to_target"};
     for (size_t k = 0; k < 3; k++) { /* mean and interval of the only group that is drawn */
-        const double mean =
-            strtod(cell_of("r/compare.csv", "wagma,", dsgd_xprintf("%s_mean", measures[k])), NULL);
-        const double ci = /* of two seeds half their range is drawn */
-            strtod(cell_of("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", measures[k])), NULL) /
-            12.706204736;
-        const char *const top = strstr(data, dsgd_xprintf("array top_%s[1] = [", measures[k]));
-        ck_assert_ptr_nonnull(top);
-        ck_assert_double_eq_tol(strtod(strchr(top, '=') + 3, NULL), mean + ci, 1e-6 * mean);
+        const char *const name = measures[k];
+        const double mean = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_mean", name));
+        const double ci = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", name));
+        /* of two seeds half their range is drawn */
+        ck_assert_double_eq_tol(top_of(name), mean + ci / 12.706204736, 1e-6 * mean);
     }
-    output = dsgd_ends(0, "plot r --format svg -o none");
-    ck_assert_ptr_null(strstr(output, "to_target"));
+    ck_assert_ptr_null(strstr(dsgd_ends(0, "plot r --format svg -o none"), "to_target"));
 }
 
 TEST(results_without_the_columns_of_later_versions_are_drawn)
 {
-    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
-    char *output = dsgd_ends(0, "run e.yaml -o r --numerics cpu");
-    ck_assert_msg(shell(dsgd_xprintf("cd %s/r && rm steps.csv && cut -d, -f1-40,46- runs.csv "
-                                     "> old && ! grep sent_ old && mv old runs.csv",
-                                     folder),
-                        &output) == 0,
-                  "%s", output);
-    output = dsgd_ends(0, "plot r --format svg");
-    ck_assert_msg(strstr(output, "warning") == NULL && strstr(output, "steps") == NULL, "%s",
-                  output);
+    run(one_count_learned(), "--numerics cpu");
+    shell_ends(0,
+               "cd %s/r && rm steps.csv && cut -d, -f1-40,46- runs.csv > old && ! grep sent_ old "
+               "&& mv old runs.csv",
+               folder);
+    ck_assert_ptr_null(strstr(plot("r --format svg"), "steps"));
     ck_assert_has(read_file("r/figures/traffic.svg"), "sent per worker");
-    output = dsgd_ends(0, "compare r");
+    dsgd_ends(0, "compare r");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "sent_mean_bytes"));
-    output = dsgd_ends(0, "report r");
+    dsgd_ends(0, "report r");
     ck_assert_has(read_file("r/report.html"), "sent per worker (MB)");
 }
 
@@ -563,21 +572,17 @@ TEST(results_without_the_columns_of_later_versions_are_drawn)
 
 TEST(a_user_chooses_style_names_and_formats)
 {
-    write_file("e.yaml", one_count);
-    char *output = dsgd_ends(0, "run e.yaml -o r");
-    ck_assert_msg(shell(dsgd_xprintf("sed 's/#A40A0F/#123456/' %s/plots/style.gp > %s/my.gp",
-                                     DSGD_SOURCE_DIR, folder),
-                        &output) == 0,
-                  "%s", output);
-    output = dsgd_ends(0, "plot r --style my.gp --only wagma,ad_psgd --order ad_psgd "
-                          "--label 'wagma=Ours_1 & co' --format svg,tikz --size 3x2.5 -o out");
+    run(one_count, "");
+    shell_ends(0, "sed 's/#A40A0F/#123456/' %s/plots/style.gp > %s/my.gp", DSGD_SOURCE_DIR, folder);
+    dsgd_ends(0, "plot r --style my.gp --only wagma,ad_psgd --order ad_psgd --label 'wagma=Ours_1 "
+                 "& co' --format svg,tikz --size 3x2.5 -o out");
     const char *const svg = read_file("out/throughput.svg");
     ck_assert_has(svg, "rgb( 18,  52,  86)");
     ck_assert_has(svg, "Ours_1 &amp; co");
     ck_assert_ptr_null(strstr(svg, "Allreduce-SGD"));
     ck_assert(strstr(svg, "AD-PSGD") < strstr(svg, "Ours_1"));
     ck_assert_has(read_file("out/throughput.tex"), "Ours{\\char95}1");
-    ck_assert_int_ne(access(dsgd_xprintf("%s/out/throughput.png", folder), F_OK), 0);
+    ck_assert(!has_file("out/throughput.png"));
 }
 
 /** gnuplot runs commands of the shell: what came with results must not get there. */
@@ -586,38 +591,34 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
     static const char script[] = "# Mine.\n# needs: runs.csv\nload common\nload open_canvas\n"
                                  "plot sin(x)\nunset multiplot\nunset output\n"
                                  "system('touch '.dir.'/was_here')\n";
-    write_file("e.yaml", one_count);
-    char *output = dsgd_ends(0, "run e.yaml -o r");
+    run(one_count, "");
     write_file("own.gp", script); /* beside the experiment */
     write_file("r/own.gp", script);
     write_file("r/throughput.gp", script);
-    output = dsgd_ends(0, "plot r --format svg");
-    ck_assert_ptr_null(strstr(output, "own"));
-    dsgd_ends(0, "plot r throughput --format svg");
-    output = dsgd_ends(0, "report r");
+    ck_assert_ptr_null(strstr(dsgd_ends(0, "plot r --format svg"), "own"));
+    draw("throughput");
+    dsgd_ends(0, "report r");
     ck_assert_has(dsgd_ends(2, "plot r own --format svg"),
                   "figure `own` is unknown: none of `dsgd list figures`, no number in "
                   "runs.csv, nor the path of a .gp file with a line `# needs:`\n");
-    ck_assert_int_ne(access(dsgd_xprintf("%s/r/was_here", folder), F_OK), 0);
+    ck_assert(!has_file("r/was_here"));
     ck_assert_has(dsgd_ends(0, "plot r r/own.gp --format svg,tikz"),
                   "own          r/figures/own.svg, .tex");
-    ck_assert_int_eq(access(dsgd_xprintf("%s/r/was_here", folder), F_OK), 0);
+    ck_assert(has_file("r/was_here"));
 }
 
 /** Without runs there is no data.gp of ours, and that of others is not read. */
 TEST(data_of_others_is_no_script)
 {
-    char *output = NULL;
-    ck_assert_msg(shell(dsgd_xprintf("mkdir -p %s/r/figures", folder), &output) == 0, "%s", output);
-    write_file("r/quantiles.csv", "a,b\n1,2\n");
-    write_file("r/eager-cifar10.csv", "a,b\n1,2\n");
-    write_file("r/curves.csv", "a,b\n1,2\n");
-    write_file("r/staleness.csv", "a,b\n1,2\n");
+    static const char *const tables[] = {"quantiles", "eager-cifar10", "curves", "staleness"};
+    char *output = shell_ends(0, "mkdir -p %s/r/figures", folder);
+    for (size_t k = 0; k < 4; k++)
+        write_file(dsgd_xprintf("r/%s.csv", tables[k]), "a,b\n1,2\n");
     write_file("r/figures/data.gp", "system('touch '.dir.'/was_here')\n");
     write_file("own.gp", "# needs: curves.csv\nload common\nprint 1\n");
     dsgd("plot r --format svg", &output);
     dsgd("plot r own.gp --format svg", &output);
-    ck_assert_msg(access(dsgd_xprintf("%s/r/was_here", folder), F_OK) != 0, "%s", output);
+    ck_assert_msg(!has_file("r/was_here"), "%s", output);
 }
 
 TEST(a_column_of_others_is_no_command)
@@ -628,18 +629,15 @@ TEST(a_column_of_others_is_no_command)
                "system(\"\"touch was_here\"\"); array y\",throughput_samples_per_s,wall_s\n"
                "1,a,2,1,p,w,ok,1,1,1\n");
     dsgd("plot r --format svg", &output);
-    ck_assert_msg(access(dsgd_xprintf("%s/was_here", folder), F_OK) != 0, "%s", output);
+    ck_assert_msg(!has_file("was_here"), "%s", output);
     ck_assert_ptr_null(strstr(read_file("r/figures/data.gp"), "touch"));
 }
 
 TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
 {
-    write_file("e.yaml", one_count);
-    char *output =
-        dsgd_ends(0, "run e.yaml -o r --set algorithms='[{name: allreduce, label: a baseline "
-                     "that has a very long name}, {name: ad_psgd, label: 50 %%d @x}]'");
-    output = dsgd_ends(0, "plot r --format svg");
-    ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
+    run(one_count, "--set algorithms='[{name: allreduce, label: a baseline that has a very long "
+                   "name}, {name: ad_psgd, label: 50 %d @x}]'");
+    plot("r --format svg");
     static const char *const figures[] = {"throughput", "speedup", "time"};
     for (size_t k = 0; k < sizeof figures / sizeof figures[0]; k++) {
         const char *const svg = dsgd_xprintf("r/figures/%s.svg", figures[k]);
@@ -655,13 +653,11 @@ TEST(labels_take_colours_that_a_figure_does_not_have)
     static const char *const colours[] = {"  0,   0,   0", " 47,   5,  82", "  6,   0, 190",
                                           "164,  10,  15", " 27, 122,  99", " 97, 136, 215",
                                           "253, 136,  53", "123, 209, 248"};
-    write_file("e.yaml", one_count);
-    dsgd_ends(0, "run e.yaml -o r --set seed=1 --set algorithms='[allreduce, eager_solo, "
-                 "eager_majority, {name: allreduce, label: a}, {name: allreduce, label: b}, "
-                 "{name: allreduce, label: c}, {name: allreduce, label: d}, {name: "
-                 "allreduce, label: e}, {name: allreduce, label: f}]'");
-    dsgd_ends(0, "plot r throughput --format svg");
-    const char *const svg = read_file("r/figures/throughput.svg");
+    run(one_count, "--set seed=1 --set algorithms='[allreduce, eager_solo, eager_majority, "
+                   "{name: allreduce, label: a}, {name: allreduce, label: b}, "
+                   "{name: allreduce, label: c}, {name: allreduce, label: d}, "
+                   "{name: allreduce, label: e}, {name: allreduce, label: f}]'");
+    const char *const svg = draw("throughput");
     for (size_t k = 0; k < sizeof colours / sizeof colours[0]; k++)
         ck_assert_msg(strstr(svg, dsgd_xprintf("stroke='rgb(%s)'", colours[k])) != NULL,
                       "rgb(%s) is missing", colours[k]);
@@ -746,18 +742,11 @@ static int expected_marks(const char *figure, int kind)
 /** Every figure of a kind of folder at a size: texts apart and on the page, and no mark is lost. */
 static void draw_and_read(int kind, int size)
 {
-    write_file("e.yaml",
-               dsgd_xprintf("%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: experience "
-                            "steps}\nuntil: {steps: 10}\nimbalance: [{kind: delay, seconds: "
-                            "50ms}]\n%s",
-                            kinds[kind].head, kinds[kind].learn));
-    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
+    run_kind(kinds[kind].head, kinds[kind].learn);
     if (kind == FAILED)
         shell_ends(0, "sed -i '/allreduce/s/,ok,/,failed,/' %s/r/runs.csv", folder);
-    const char *const output =
-        dsgd_ends(0, "plot r --format svg%s%s", sizes[size],
-                  kinds[kind].learn == learn ? " --target loss=5" : " --target loss=2.07");
-    ck_assert_msg(strstr(output, "warning:") == NULL, "%s", output);
+    plot(dsgd_xprintf("r --format svg%s --target loss=%s", sizes[size],
+                      kinds[kind].learn == learn ? "5" : "2.07"));
     DIR *const list = opendir(dsgd_xprintf("%s/r/figures", folder));
     int n = 0;
     for (struct dirent *e = readdir(list); e != NULL; e = readdir(list)) {
@@ -787,16 +776,13 @@ TEST_RANGE(figures_of_every_kind_of_folder_can_be_read, 0, N_KINDS)
 
 TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
 {
-    write_file("e.yaml", one_count);
-    dsgd_ends(0, "run e.yaml -o r --set seed=1 --set workers='[4, 8, 16, 32, 64]'");
-    char *output =
-        dsgd_ends(0, "run e.yaml -o s --set seed=1 --set imbalance.0.seconds='{sweep: [50ms, "
-                     "75ms]}' --set platform='{name: idle-switch, host_bandwidth: {sweep: "
-                     "[1.25GB/s, 5GB/s, 12.5GB/s, 25GB/s, 50GB/s]}}'");
+    run(one_count, "--set seed=1 --set workers='[4, 8, 16, 32, 64]'");
+    dsgd_ends(0, "run e.yaml -o s --set seed=1 --set imbalance.0.seconds='{sweep: [50ms, "
+                 "75ms]}' --set platform='{name: idle-switch, host_bandwidth: {sweep: "
+                 "[1.25GB/s, 5GB/s, 12.5GB/s, 25GB/s, 50GB/s]}}'");
     static const char *const figures[] = {"r throughput", "s phase"};
     for (size_t i = 0; i < 2; i++) {
-        output = dsgd_ends(0, "plot %s --size one-column --format svg -o .", figures[i]);
-        ck_assert_msg(strstr(output, "arning") == NULL, "%s", output);
+        plot(dsgd_xprintf("%s --size one-column --format svg -o .", figures[i]));
         const char *const svg = dsgd_xprintf("%s.svg", figures[i] + 2);
         read_drawing(svg);
         expect_texts_apart(svg);
@@ -811,18 +797,13 @@ TEST(a_figure_of_some_runs_says_so)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --only 1 && true");
-    dsgd_ends(0, "plot r throughput --format svg");
-    ck_assert_has(read_file("r/figures/throughput.svg"), "1 of 6 runs");
+    ck_assert_has(draw("throughput"), "1 of 6 runs");
 }
 
 TEST(of_runs_that_all_diverged_times_are_drawn_and_no_learning)
 {
-    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
-    char *output = NULL;
-    ck_assert_msg(dsgd("run e.yaml -o r --numerics cpu --set learn.optimizer.lr=1e30", &output) ==
-                      0,
-                  "%s", output);
-    output = dsgd_ends(0, "plot r --format svg");
+    run(one_count_learned(), "--numerics cpu --set learn.optimizer.lr=1e30");
+    dsgd_ends(0, "plot r --format svg");
     read_drawing("r/figures/throughput.svg");
     ck_assert_int_eq((int)d.n_bars, 3); /* of throughput, which never waits for numbers */
     ck_assert_has(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss");
@@ -836,8 +817,7 @@ TEST(a_narrow_axis_has_two_ticks)
                              "1,wagma,4,1,p,w,ok,2,1\n");
     write_file("r/curves.csv", "run,virtual_s,steps,loss,accuracy,consensus\n1,0,0,,0.1,0\n"
                                "1,1,1,,0.5312,0\n1,2,2,,0.5494,0\n");
-    dsgd_ends(0, "plot r learning --format svg --size 2.4x1.6");
-    read_drawing("r/figures/learning.svg");
+    draw("learning --size 2.4x1.6");
     size_t n = 0;
     for (size_t i = 0; i < d.n_labels; i++)
         n += d.labels[i].anchor == 'e' && d.labels[i].degrees == 0;
@@ -848,13 +828,12 @@ TEST(a_narrow_axis_has_two_ticks)
  * less. */
 TEST(no_bar_is_above_the_ideal)
 {
-    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
-    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
+    run(one_count_learned(), "--numerics cpu");
     write_file("r/runs.csv", "run,algorithm,workers,seed,platform,workload,status,steps,"
                              "throughput_samples_per_s,compute_share,wall_s\n"
                              "1,allreduce,4,1,p,w,ok,2,100,0.5,1\n"
                              "2,ad_psgd,4,1,p,w,ok,2,300,1,1\n");
-    dsgd_ends(0, "plot r throughput --format svg");
+    draw("throughput");
     const char *const data = read_file("r/figures/data.gp");
     ck_assert_has(data, ",300,0,NaN,NaN\n");
     ck_assert_has(data, ",300,0,3,0\n");
@@ -868,7 +847,7 @@ TEST(swept_values_are_sorted_and_have_units)
                "workers: 2\nalgorithms: allreduce\nuntil: {steps: 1}\n"
                "imbalance: {kind: delay, seconds: {sweep: [5h, 200ms, 50ms, 0.20001]}}\n");
     dsgd_ends(0, "run e.yaml -o r");
-    dsgd_ends(0, "plot r throughput --format svg");
+    draw("throughput");
     const char *const data = read_file("r/figures/data.gp");
     static const char *const parts[] = {
         "array panel[6] = ['piz-daint; bytes 1MB', 'piz-daint; bytes 20MB', 'piz-daint; bytes "
@@ -880,6 +859,14 @@ TEST(swept_values_are_sorted_and_have_units)
     };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_msg(strstr(data, parts[i]) != NULL, "%s", parts[i]);
+}
+
+/** No figure of r is drawn with the options, but a sentence printed. */
+static void expect_refusal(const char *options, const char *sentence)
+{
+    char *output = NULL;
+    ck_assert_int_ne(dsgd(dsgd_xprintf("plot r %s", options), &output), 0);
+    ck_assert_msg(strstr(output, sentence) != NULL, "%s: %s", options, output);
 }
 
 static const struct {
@@ -903,32 +890,24 @@ static const struct {
 
 TEST(a_bad_option_is_refused_with_a_sentence)
 {
-    write_file("e.yaml", one_count);
-    char *output = dsgd_ends(0, "run e.yaml -o r");
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        ck_assert_int_ne(dsgd(dsgd_xprintf("plot r %s", refused[i].options), &output), 0);
-        ck_assert_msg(strstr(output, refused[i].sentence) != NULL, "%s: %s", refused[i].options,
-                      output);
-    }
+    run(one_count, "");
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        expect_refusal(refused[i].options, refused[i].sentence);
 }
 
 /* --- measured points, baselines, looks -------------------------------------------------------- */
 
 TEST(measured_points_are_drawn_where_they_were_measured)
 {
-    write_file("e.yaml", dsgd_xprintf("%s%s", one_count, learn));
-    dsgd_ends(0, "run e.yaml -o r --numerics cpu");
+    run(one_count_learned(), "--numerics cpu");
     write_file("bars.csv", "algorithm,throughput_samples_per_s,low,high\nwagma,200,150,330\n");
-    dsgd_ends(0, "plot r throughput --format svg --points bars.csv");
-    ck_assert_has(read_file("r/figures/throughput.svg"), "measured");
-    read_drawing("r/figures/throughput.svg");
+    ck_assert_has(draw("throughput --points bars.csv"), "measured");
     ck_assert_uint_eq(d.n_points, 3); /* in the legend, and dark with a light heart */
-    ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), 200, 2);
+    expect_last_point_at_height(200, 2);
     write_file("curve.csv", "algorithm,virtual_s,loss\nwagma,0.75,3\n");
-    dsgd_ends(0, "plot r learning --format svg --points curve.csv --only wagma --legend off");
-    read_drawing("r/figures/learning.svg");
+    draw("learning --points curve.csv --only wagma --legend off");
     ck_assert_double_eq_tol(value_at(false, d.points[d.n_points - 1].x), 0.75, 0.01);
-    ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), 3, 0.05);
+    expect_last_point_at_height(3, 0.05);
     write_file("m.csv", "workers,throughput_samples_per_s\n4,100\n5,2\n");
     ck_assert_has(
         dsgd_ends(0, "plot r throughput --format svg --points m.csv"),
@@ -937,10 +916,9 @@ TEST(measured_points_are_drawn_where_they_were_measured)
     write_file("long.csv", "algorithm,quantity,published,relation,over\n"
                            "wagma,throughput_samples_per_s,200,~,\n"
                            "wagma,throughput_samples_per_s,300,~,algorithm=allreduce\n");
-    dsgd_ends(0, "plot r throughput --format svg --points long.csv");
-    read_drawing("r/figures/throughput.svg");
+    draw("throughput --points long.csv");
     ck_assert_uint_eq(d.n_points, 3);
-    ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), 200, 2);
+    expect_last_point_at_height(200, 2);
 }
 
 static const struct {
@@ -958,13 +936,10 @@ static const struct {
 
 TEST(a_bad_file_of_points_is_refused_with_its_line_and_value)
 {
-    write_file("e.yaml", one_count);
-    dsgd_ends(0, "run e.yaml -o r");
+    run(one_count, "");
     for (size_t i = 0; i < sizeof bad_points / sizeof bad_points[0]; i++) {
-        char *output = NULL;
         write_file("p.csv", bad_points[i].rows);
-        ck_assert_int_ne(dsgd("plot r throughput --points p.csv --format svg", &output), 0);
-        ck_assert_msg(strstr(output, bad_points[i].sentence) != NULL, "%s", output);
+        expect_refusal("throughput --points p.csv --format svg", bad_points[i].sentence);
     }
 }
 
@@ -976,11 +951,11 @@ TEST(ratios_to_a_swept_baseline_are_those_of_the_comparison)
                  "host_bandwidth: {sweep: [1GB/s, 10GB/s]}}' --set algorithms=allreduce");
     dsgd_ends(0, "compare r --by host_bandwidth --baseline 10GB/s --ratio");
     const double ratio =
-        strtod(cell_of("r/compare.csv", "allreduce,4,", "throughput_samples_per_s_ratio"), NULL);
+        cell_number("r/compare.csv", "allreduce,4,", "throughput_samples_per_s_ratio");
     dsgd_ends(0, "plot r speedup --by host_bandwidth --baseline 10GB/s --format svg --legend off");
     read_drawing("r/figures/speedup.svg");
     ck_assert_uint_eq(d.n_bars, 1);
-    ck_assert_double_eq_tol(value_at(true, d.bars[0].top), ratio, 0.01);
+    expect_bar(0, ratio, 0.01);
     ck_assert_has(read_file("r/figures/speedup.svg"), "over host bandwidth 10GB/s");
     ck_assert_has(dsgd_ends(0, "plot r speedup --format svg"), "the baseline");
 }
