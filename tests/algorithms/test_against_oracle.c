@@ -197,9 +197,7 @@ TEST(elastic_synchronous)
     support_option(t->c, "centre", 1);
     support_option(t->c, "period", (double)period);
     support_option(t->c, "beta", alpha * WORKERS);
-    double v[WORKERS * N] = {0};
-    double e[WORKERS * N];
-    double g[N];
+    double v[WORKERS * N] = {0}, e[WORKERS * N], g[N];
     memcpy(t->want, t->initial, sizeof t->want);
     for (long step = 0; step < STEPS; step++) {
         memset(e, 0, sizeof e);
@@ -349,8 +347,7 @@ TEST(slow_momentum_is_in_units_of_the_learning_rate)
     support_option(t->c, "alpha", 0.8);
     support_problem *const data = support_problem_new(t->c);
     learner l = {0};
-    double start[N];
-    double u[N] = {0};
+    double start[N], u[N] = {0};
     memcpy(l.x, t->initial, sizeof l.x);
     memcpy(start, l.x, sizeof start);
     for (long step = 0; step < STEPS; step++) {
@@ -456,15 +453,12 @@ enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0], N_GATHERED = N_ENCO
 /** One of these, in fresh memory. */
 static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
 {
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, encodings[e].name);
-    const dsgd_spec pick = {about, support_alloc(1, about->params_size + 1)};
-    dsgd_options_default(about->options, pick.params);
-    if (encodings[e].option != NULL)
-        support_set(about, pick.params, encodings[e].option, encodings[e].value);
+    const dsgd_spec pick = support_picked(dsgd_encoding_kinds, encodings[e].name,
+                                          encodings[e].option, encodings[e].value);
     if (feedback)
-        support_set(about, pick.params, "feedback", true);
+        support_set(pick.about, pick.params, "feedback", true);
     if (again)
-        support_set(about, pick.params, "reduce", 1);
+        support_set(pick.about, pick.params, "reduce", 1);
     return pick;
 }
 
@@ -473,8 +467,7 @@ static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
 TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
 {
     const size_t e = (size_t)_i / 4 / N_COUNTS;
-    const bool feedback = _i % 2 == 1;
-    const bool again = _i / 2 % 2 == 1;
+    const bool feedback = _i % 2 == 1, again = _i / 2 % 2 == 1;
     ck_assert(dsgd_encoding_kinds[e] != NULL && dsgd_encoding_kinds[N_ENCODINGS] == NULL);
     if (e == 0 ? feedback || again : again && e < N_GATHERED)
         return;
@@ -528,8 +521,7 @@ static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
 static void cut_into_matrices(size_t pieces, size_t rank)
 {
     for (size_t k = 0; k < pieces; k++) {
-        const size_t first = lockstep_cut(N, k, pieces);
-        const size_t n = lockstep_cut(N, k + 1, pieces) - first;
+        const size_t first = lockstep_cut(N, k, pieces), n = lockstep_cut(N, k + 1, pieces) - first;
         size_t rows = 1;
         while ((rows + 1) * (rows + 1) <= n)
             rows++;
@@ -628,8 +620,7 @@ TEST_RANGE(noloco, 0, 7) /* _i: options */
 
 TEST_RANGE(hierarchical, 0, 24) /* _i: between, inside, workers */
 {
-    static const int workers[] = {12, 9, 8, 3};
-    static const int clusters[] = {4, 3, 1, 3};
+    static const int workers[] = {12, 9, 8, 3}, clusters[] = {4, 3, 1, 3};
     const int between = _i % 3;
     const bool of_models = _i / 3 % 2 == 1;
     const size_t row = (size_t)(_i / 6);

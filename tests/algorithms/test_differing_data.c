@@ -65,10 +65,7 @@ static const double *ended(const char *algorithm, const char *form, double value
                            int steps)
 {
     support_case *const c = support_new(algorithm, (int)line.n);
-    dsgd_spec *const split = &c->learning.split;
-    split->about = dsgd_entry_find(dsgd_split_kinds, "dirichlet");
-    split->params = support_alloc(1, split->about->params_size);
-    dsgd_options_default(split->about->options, split->params);
+    c->learning.split = support_picked(dsgd_split_kinds, "dirichlet", NULL, 0);
     c->learning.data = (dsgd_spec){&dsgd_data_line.about, NULL};
     SET(c, learning.batch = 1, learning.optimizer = (dsgd_optimizer){.lr = lr});
     support_option(c, form, value);

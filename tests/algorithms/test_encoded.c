@@ -58,12 +58,7 @@ TEST(choco_of_the_sign_mixes_by_its_share_of_the_square)
 
 static void encode_exchange(support_case *c, const char *name, const char *option, double value)
 {
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, name);
-    void *const params = support_alloc(1, about->params_size + 1);
-    dsgd_options_default(about->options, params);
-    if (option != NULL)
-        support_set(about, params, option, value);
-    c->config.exchange.encoding = (dsgd_spec){about, params};
+    c->config.exchange.encoding = support_picked(dsgd_encoding_kinds, name, option, value);
 }
 
 TEST(encodings_that_leave_nothing_out_change_no_bit)
@@ -176,8 +171,7 @@ static dsgd_spec repeated; /* of repeating_work() */
  */
 static void repeating_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const given = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const given = dsgd_vector_new(self);
     dsgd_vector *const q = dsgd_vector_new(self);
     dsgd_selection all = {.common = {.feedback = true}};
     const dsgd_spec everything = dsgd_encoding_of("threshold", &all); /* of 0 */
@@ -196,11 +190,8 @@ TEST(with_feedback_nothing_is_lost)
     const support_outcome *want = NULL;
     for (const dsgd_entry *const *about = dsgd_encoding_kinds; *about != NULL; about++) {
         support_case *const c = support_of(&repeating, 2);
-        void *const params = support_alloc(1, (*about)->params_size + 1);
-        dsgd_options_default((*about)->options, params);
-        if ((*about)->options != NULL) /* not those of none */
-            support_set(*about, params, "feedback", true);
-        repeated = (dsgd_spec){*about, params};
+        const char *const option = (*about)->options != NULL ? "feedback" : NULL;
+        repeated = support_picked(dsgd_encoding_kinds, (*about)->name, option, true);
         support_spread(c);
         c->config.exchange.pieces = 2;
         support_steps_each(c, 10);
@@ -305,8 +296,7 @@ TEST(ok_topk_sends_less_than_six_k)
     for (int p = 2; p <= 64; p *= 2) {
         support_case *const c = costly("ok_topk", p);
         support_option(c, "density", 0.01);
-        const double k = 0.01 * bytes / 4;
-        const double per_worker = support_ok(c)->result.bytes / 10 / p;
+        const double k = 0.01 * bytes / 4, per_worker = support_ok(c)->result.bytes / 10 / p;
         ck_assert_double_le(per_worker, 6 * k * 4);
         ck_assert_double_eq_tol(per_worker, 4 * k * 4 * (p - 1) / p, 1e-6);
     }

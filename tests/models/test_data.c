@@ -27,8 +27,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
 {
     const dsgd_data_source *const found = (const void *)dsgd_entry_find(dsgd_data_sources, source);
     ck_assert_ptr_nonnull(found);
-    void *const params = dsgd_keep(1, found->about.params_size);
-    dsgd_options_default(found->about.options, params);
+    void *const params = support_params(&found->about);
     for (size_t i = 0; i < n; i++)
         support_set(&found->about, params, with[i].name, with[i].value);
     for (const dsgd_option *o = found->about.options; path != NULL && o->name != NULL; o++)
@@ -45,10 +44,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
 static dsgd_data *opened(const char *source, const char *option, double value, uint64_t seed,
                          bool keep)
 {
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_data_sources, source);
-    const dsgd_spec pick = {about, dsgd_keep(1, about->params_size)};
-    dsgd_options_default(about->options, pick.params);
-    support_set(about, pick.params, option, value);
+    const dsgd_spec pick = support_picked(dsgd_data_sources, source, option, value);
     dsgd_data *data = NULL;
     ck_assert_int_eq(dsgd_data_open(&pick, seed, keep, &data, NULL), DSGD_OK);
     return data;
@@ -98,10 +94,8 @@ TEST(kept_data_outlive_what_was_kept_with_them)
 TEST(data_that_read_no_seed_are_kept_for_all_seeds)
 {
     const char *path = DSGD_SOURCE_DIR "/README.md";
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_data_sources, "text");
-    const dsgd_spec pick = {about, dsgd_keep(1, about->params_size)};
-    dsgd_options_default(about->options, pick.params);
-    memcpy((char *)pick.params + dsgd_option_find(about->options, "path")->offset, &path,
+    const dsgd_spec pick = support_picked(dsgd_data_sources, "text", NULL, 0);
+    memcpy((char *)pick.params + dsgd_option_find(pick.about->options, "path")->offset, &path,
            sizeof path);
     dsgd_data *data[2] = {NULL, NULL};
     for (uint64_t seed = 0; seed < 2; seed++)
@@ -123,12 +117,10 @@ CASE("hyperplane");
 
 TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
 {
-    dsgd_data *const a = hyperplane(1, 0.5);
-    dsgd_data *const b = hyperplane(1, 0.5);
+    dsgd_data *const a = hyperplane(1, 0.5), *const b = hyperplane(1, 0.5);
     dsgd_data *const c = hyperplane(2, 0.5);
     const size_t n = (size_t)a->train.n * a->n_features;
-    double sum = 0;
-    double squares = 0;
+    double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
         sum += (double)a->train.x_real[i];
         squares += (double)a->train.x_real[i] * (double)a->train.x_real[i];
@@ -267,8 +259,7 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0,
     ck_assert_uint_eq(data->n_features, context);
     ck_assert_uint_eq(data->n_labels, context);
     /* Training windows overlap by half, test windows do not; the last tenth is to test on. */
-    const size_t half = (context + 1) / 2;
-    const size_t n_train = N - N / 10;
+    const size_t half = (context + 1) / 2, n_train = N - N / 10;
     ck_assert_uint_eq(data->train.n, (n_train - context - 1) / half + 1);
     ck_assert_uint_eq(data->test.n, (N / 10 - context - 1) / context + 1);
     for (size_t w = 0; w < data->train.n; w++)
@@ -349,9 +340,7 @@ TEST(lengths_of_sequences_are_lognormal_and_cut_off)
 {
     const setting with[] = {{"points", 4000}, {"longest", 40}, {"median", 10}, {"spread", 0.5}};
     dsgd_data *const data = sequences(1, with, 4);
-    uint32_t below = 0;
-    uint32_t below_sigma = 0;
-    uint32_t at_end = 0;
+    uint32_t below = 0, below_sigma = 0, at_end = 0;
     ck_assert_int_eq(data->kind, DSGD_DATA_SEQUENCES);
     ck_assert_uint_eq(data->n_rows, 40);
     ck_assert_uint_eq(data->train.n, 4000);
@@ -426,8 +415,7 @@ TEST(sequences_without_noise_go_on_by_their_frequency)
 TEST(sequences_follow_their_seed)
 {
     const setting with[] = {{"points", 100}};
-    dsgd_data *const a = sequences(1, with, 1);
-    dsgd_data *const b = sequences(1, with, 1);
+    dsgd_data *const a = sequences(1, with, 1), *const b = sequences(1, with, 1);
     dsgd_data *const c = sequences(2, with, 1);
     const size_t bytes = (size_t)100 * a->n_features * sizeof(float);
     ck_assert_mem_eq(a->train.x_real, b->train.x_real, bytes);
@@ -456,8 +444,7 @@ TEST(navigation_has_no_samples_but_a_stream_of_them)
     /* Steps of workers have keys of their own. */
     const dsgd_stream stream = {11, data->train.n, 4, 16};
     static uint32_t seen[50 * 64];
-    size_t n = 0;
-    size_t n_twice = 0;
+    size_t n = 0, n_twice = 0;
     for (uint64_t t = 0; t < 50; t++)
         for (uint32_t j = 0; j < 64; j++) {
             const uint32_t at = stream_sample(&stream, j / 16, t, j % 16);
@@ -471,8 +458,7 @@ TEST(navigation_has_no_samples_but_a_stream_of_them)
 
 TEST(episodes_begin_anywhere_in_the_room)
 {
-    double sum[4] = {0};
-    double squares[4] = {0};
+    double sum[4] = {0}, squares[4] = {0};
     enum { N = 4000 };
     for (uint32_t i = 0; i < N; i++) {
         double e[DSGD_ENVIRONMENT_REALS];
@@ -492,22 +478,16 @@ TEST(episodes_begin_anywhere_in_the_room)
 
 TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the way to choose actions */
 {
-    uint32_t slips = 0;
-    uint32_t n_steps = 0;
-    uint32_t n_there = 0;
-    uint32_t n_crossed = 0;
+    uint32_t slips = 0, n_steps = 0, n_there = 0, n_crossed = 0;
     for (uint32_t episode = 0; episode < 400; episode++) {
         double e[DSGD_ENVIRONMENT_REALS];
         dsgd_episode_begin(e, 7, 3, 0, episode);
-        const double way = dsgd_way_left(e);
-        const double goal[] = {e[2], e[3]};
+        const double way = dsgd_way_left(e), goal[] = {e[2], e[3]};
         double sum = 0;
-        bool ended = false;
-        bool there = false;
+        bool ended = false, there = false;
         uint32_t step = 0;
         for (; !ended; step++) {
-            const double x = e[0];
-            const double y = e[1];
+            const double x = e[0], y = e[1];
             const uint32_t id = episode * 100 + step;
             const uint32_t action = _i < 8 ? (uint32_t)_i : (uint32_t)(8 * rig_number(4, id));
             sum += dsgd_environment_step(e, action, 7, id, &ended, &there);

@@ -59,8 +59,7 @@ TEST(the_largest_are_kept_and_of_equal_ones_the_first)
 TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i: how many of 1,003 */
 {
     enum { N = 1003 };
-    double x[N];
-    double y[N];
+    double x[N], y[N];
     const size_t counts[] = {1, 10, 500, 1002, 1003};
     for (size_t i = 0; i < N; i++)
         x[i] = (double)((i * 7919) % 211) - 105; /* many equal ones */
@@ -76,8 +75,7 @@ TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i: how many of 1,003 */
 TEST(draws_keep_as_many_as_they_should_and_others_at_another_step)
 {
     enum { N = 1000, KEPT = 37 };
-    double x[N];
-    double y[2][N];
+    double x[N], y[2][N];
     for (size_t i = 0; i < N; i++)
         x[i] = 1;
     dsgd_codec codec = selection(DSGD_CODEC_RANDOM_K, KEPT);
@@ -122,8 +120,7 @@ TEST(what_is_not_finite_is_reported)
     for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
         for (size_t at = 0; at < 3; at++)
             for (int which = 0; which < 2; which++) {
-                double x[] = {1, 2, 3};
-                double y[3];
+                double x[] = {1, 2, 3}, y[3];
                 x[at] = which == 0 ? NAN : INFINITY;
                 ck_assert_msg(!encode(codecs[c], 3, x, NULL, y), "codec %zu", c);
             }
@@ -170,13 +167,7 @@ TEST(levels_of_the_cpu_have_the_same_bits_in_float)
 
 static dsgd_spec picked(const char *name, const char *option, double value)
 {
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, name);
-    ck_assert_ptr_nonnull(about);
-    void *const params = dsgd_xcalloc(1, about->params_size + 1);
-    dsgd_options_default(about->options, params);
-    if (option != NULL)
-        support_set(about, params, option, value);
-    return (dsgd_spec){about, params};
+    return support_picked(dsgd_encoding_kinds, name, option, value);
 }
 
 /** Whether the mean of many draws is the vector but for what their variance explains. */
@@ -214,7 +205,6 @@ TEST(encodings_that_say_so_and_no_others_have_the_vector_as_their_mean)
                                   : strcmp(o->name, "unbiased") == 0;
             if (dsgd_encoding_kind_of(&pick)->codec != NULL)
                 ck_assert_msg(has_the_right_mean(&pick) == says, "%s, %s", (*about)->name, o->name);
-            free(pick.params);
         }
 }
 
@@ -257,11 +247,9 @@ TEST(a_contraction_is_what_an_encoding_keeps)
         const double beyond = kept - dsgd_encoding_contraction(&pick);
         ck_assert_msg(beyond >= cases[c].least && beyond <= cases[c].most, "%s: %g more, of %g",
                       cases[c].name, beyond, kept);
-        free(pick.params);
     }
     const dsgd_spec strom = picked("threshold", NULL, 0);
     ck_assert(isnan(dsgd_encoding_contraction(&strom)) && !dsgd_encoding_expands(&strom));
-    free(strom.params);
 }
 
 TEST(bytes_are_what_the_options_say)
@@ -290,6 +278,5 @@ TEST(bytes_are_what_the_options_say)
         ck_assert_msg(dsgd_encoding_bytes(&pick, 4 * cases[i].elements, 4) == cases[i].bytes,
                       "case %zu: %g bytes", i,
                       dsgd_encoding_bytes(&pick, 4 * cases[i].elements, 4));
-        free(pick.params);
     }
 }

@@ -118,8 +118,7 @@ enum { OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
 /** Three steps on the gradients of tests/reference/gradients.py; x [3][n], piece by piece. */
 static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, double *x)
 {
-    static const double lr[] = {0.1, 0.05, 0.2};
-    static const double size[] = {1, 0.1, 1};
+    static const double lr[] = {0.1, 0.05, 0.2}, size[] = {1, 0.1, 1};
     dsgd_network network = {.n_params = n};
     dsgd_data data = {.deviation = 1};
     const size_t begin[] = {0, n};
@@ -217,9 +216,7 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     const double sizes[] = {1, 0.1, INFINITY, NAN};
     for (size_t k = 0; k < PIECES; k++)
         for (size_t c = 0; c < 4; c++) {
-            double x[N] = {0};
-            double g[N] = {0};
-            double y[N];
+            double x[N] = {0}, g[N] = {0}, y[N];
             const size_t n = begin[k + 1] - begin[k];
             for (size_t i = 0; i < n; i++)
                 g[i] = sizes[c < 2 ? c : 0];
@@ -301,8 +298,7 @@ TEST(of_equal_values_the_first_is_the_maximum)
      * window's maximum once. */
     rig *const s = rig_new(rig_spec_named("cnn of 2x3"), dsgd_device_cpu(true), 1);
     const dsgd_layer *const first = &s->network.layers[0];
-    const size_t n_weights = first->n_params - first->out.n_columns;
-    const size_t n = s->network.n_params;
+    const size_t n_weights = first->n_params - first->out.n_columns, n = s->network.n_params;
     double *const g = dsgd_keep(n, sizeof *g);
     for (size_t i = 0; i < n; i++)
         s->x[i] = i < first->params ? fabs(s->x[i]) + 0.1 : i < first->params + n_weights ? 0 : 0.3;
@@ -605,13 +601,11 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i
     if (s->network.loss == DSGD_LOSS_POLICY) {
         long double *const x = as_long(s->x, s->network.n_params);
         const uint32_t n = 400; /* more than the device takes at once */
-        double sum = 0;
-        double arrived = 0;
+        double sum = 0, arrived = 0;
         s->data.test.n = n;
         for (uint32_t episode = 0; episode < n; episode++) {
             walker w = walker_at(s->data.seed, UINT32_MAX, 0, episode);
-            bool ended = false;
-            bool there = false;
+            bool ended = false, there = false;
             while (!ended) {
                 long double seen[FEATURES];
                 long double log_p[ACTIONS];
@@ -639,8 +633,7 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i
 
 static void *small_params(const dsgd_entry *source)
 {
-    void *const params = dsgd_xcalloc(1, source->params_size + 1);
-    dsgd_options_default(source->options, params);
+    void *const params = support_params(source);
     for (const dsgd_option *o = source->options; o != NULL && o->name != NULL; o++)
         if (strcmp(o->name, "points") == 0)
             support_set(source, params, "points", 32);
@@ -649,7 +642,7 @@ static void *small_params(const dsgd_entry *source)
         "/usr/share/datasets/fashion-mnist/t10k-labels-idx1-ubyte.gz"};
     for (size_t i = 0; i < 4 && strcmp(source->name, "idx") == 0; i++)
         ((const char **)params)[i] = idx[i % 2];
-    return kept(params);
+    return params;
 }
 
 static dsgd_data *small_data(int i)
@@ -733,9 +726,7 @@ TEST_RANGE(every_model_learns_from_every_source_or_says_why_not, 0,
     const char *const name = dsgd_data_sources[_i]->name;
     for (int m = 0; dsgd_model_kinds[m] != NULL; m++) {
         const dsgd_entry *const about = dsgd_model_kinds[m];
-        void *const params = dsgd_keep(1, about->params_size + 1);
-        dsgd_options_default(about->options, params);
-        const bool works = works_or_refuses((const void *)about, params, data);
+        const bool works = works_or_refuses((const void *)about, support_params(about), data);
         ck_assert_msg(works == fits(about->name, name), "%s %s from %s", about->name,
                       works ? "learns" : "does not learn", name);
     }
@@ -781,8 +772,7 @@ TEST_RANGE(a_refusal_names_what_would_do, 0, REFUSALS) /* _i is the refusal */
     dsgd_data *const data = small_data(source);
     const dsgd_model_kind *const kind =
         (const void *)dsgd_entry_find(dsgd_model_kinds, refusals[_i].model);
-    void *const params = dsgd_keep(1, kind->about.params_size + 1);
-    dsgd_options_default(kind->about.options, params);
+    void *const params = support_params(&kind->about);
     dsgd_network *const network = dsgd_keep(1, sizeof *network);
     dsgd_error error = {""};
     ck_assert_int_eq(dsgd_model_build(kind, params, data, network, &error), DSGD_EUSAGE);

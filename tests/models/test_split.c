@@ -8,22 +8,9 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** A source or split with its defaults, but for one option. */
-static dsgd_spec picked(const dsgd_entry *const *registry, const char *name, const char *option,
-                        double value)
-{
-    const dsgd_entry *const about = dsgd_entry_find(registry, name);
-    ck_assert_msg(about != NULL, "nothing is called %s", name);
-    const dsgd_spec pick = {about, support_alloc(1, about->params_size + 1)};
-    dsgd_options_default(about->options, pick.params);
-    if (option != NULL)
-        support_set(about, pick.params, option, value);
-    return pick;
-}
-
 static dsgd_data *loaded(const char *source, const char *option, double value)
 {
-    const dsgd_spec pick = picked(dsgd_data_sources, source, option, value);
+    const dsgd_spec pick = support_picked(dsgd_data_sources, source, option, value);
     dsgd_data *data = NULL;
     ck_assert_int_eq(((const dsgd_data_source *)pick.about)->load(pick.params, 1, &data, NULL),
                      DSGD_OK);
@@ -33,7 +20,7 @@ static dsgd_data *loaded(const char *source, const char *option, double value)
 static dsgd_split *made(const dsgd_data *data, const char *kind, const char *option, double value,
                         uint32_t n_workers)
 {
-    const dsgd_spec pick = picked(dsgd_split_kinds, kind, option, value);
+    const dsgd_spec pick = support_picked(dsgd_split_kinds, kind, option, value);
     dsgd_split *split = NULL;
     dsgd_error error = {""};
     ck_assert_msg(dsgd_split_new(&pick, data, 1, n_workers, false, &split, &error) == DSGD_OK, "%s",
@@ -191,8 +178,7 @@ TEST(one_worker_has_the_order_of_all_samples)
 {
     dsgd_data *const data = loaded("hyperplane", "points", 50);
     dsgd_split *const split = made(data, "dirichlet", NULL, 0, 1);
-    const dsgd_stream all = {5, 50, 1, 7, NULL};
-    const dsgd_stream own = {5, 50, 1, 7, split};
+    const dsgd_stream all = {5, 50, 1, 7, NULL}, own = {5, 50, 1, 7, split};
     for (uint32_t i = 0; i < 500; i++)
         ck_assert_uint_eq(drawn(&own, 0, i / 7, i % 7), drawn(&all, 0, i / 7, i % 7));
 }
@@ -226,10 +212,10 @@ TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
            4) /* _i: split, whether batches are filled */
 {
     enum { N = 100, WORKERS = 7, EPOCHS = 3, MOST = 8 };
-    const uint32_t batch = _i % 2 == 0 ? 3 : MOST;
-    const uint32_t n_points = _i % 2 == 0 ? N : WORKERS * 5;
+    const uint32_t batch = _i % 2 == 0 ? 3 : MOST, n_points = _i % 2 == 0 ? N : WORKERS * 5;
     dsgd_data *const data = loaded("hyperplane", "points", n_points);
-    const dsgd_spec kind = picked(dsgd_split_kinds, _i / 2 == 0 ? "iid" : "dirichlet", NULL, 0);
+    const dsgd_spec kind =
+        support_picked(dsgd_split_kinds, _i / 2 == 0 ? "iid" : "dirichlet", NULL, 0);
     dsgd_split *split = NULL;
     ck_assert_int_eq(dsgd_split_new(&kind, data, 1, WORKERS, true, &split, NULL), DSGD_OK);
     kept(split);
@@ -277,15 +263,15 @@ static const struct {
 TEST_ROWS(what_cannot_be_divided_is_refused, refusals)
 {
     dsgd_data *const data = loaded(refusals[_i].data, refusals[_i].size, refusals[_i].n);
-    const dsgd_spec pick =
-        picked(dsgd_split_kinds, refusals[_i].kind, refusals[_i].option, refusals[_i].value);
+    const dsgd_spec pick = support_picked(dsgd_split_kinds, refusals[_i].kind, refusals[_i].option,
+                                          refusals[_i].value);
     dsgd_split *split = NULL;
     dsgd_error error = {""};
     ck_assert_int_eq(dsgd_split_new(&pick, data, 1, refusals[_i].workers, false, &split, &error),
                      DSGD_EUSAGE);
     ck_assert_ptr_null(split);
     ck_assert_has(error.text, refusals[_i].sentence);
-    const dsgd_spec iid = picked(dsgd_split_kinds, "iid", NULL, 0);
+    const dsgd_spec iid = support_picked(dsgd_split_kinds, "iid", NULL, 0);
     ck_assert_int_eq(dsgd_split_new(&iid, data, 1, 1 << 20, false, &split, NULL), DSGD_OK);
     ck_assert_ptr_null(split);
 }
@@ -298,7 +284,7 @@ static double loss_of(const char *algorithm, bool differs)
     support_use_mlp(c);
     c->learning.optimizer = (dsgd_optimizer){.lr = 0.1};
     if (differs)
-        c->learning.split = picked(dsgd_split_kinds, "dirichlet", "alpha", 0.01);
+        c->learning.split = support_picked(dsgd_split_kinds, "dirichlet", "alpha", 0.01);
     if (strcmp(algorithm, "d_psgd") == 0)
         support_spec(c, "graph", "ring");
     c->learning.evaluate.local = true;
@@ -320,7 +306,7 @@ TEST(a_split_gives_the_same_bits_at_any_number_of_threads)
     const support_outcome *runs[2];
     for (int k = 0; k < 2; k++) {
         support_case *const c = support_new("d_psgd", WORKERS);
-        c->learning.split = picked(dsgd_split_kinds, "labels", NULL, 0);
+        c->learning.split = support_picked(dsgd_split_kinds, "labels", NULL, 0);
         c->config.threads = k == 0 ? 1 : 3;
         runs[k] = support_ok(c);
     }

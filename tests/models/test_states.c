@@ -106,10 +106,8 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
     s->config.memory_bytes = memory_bytes;
     s->device.batch = at_once;
     store_open(s);
-    dsgd_value x[WORKERS][MOST_PIECES];
-    dsgd_value v[WORKERS][MOST_PIECES] = {{DSGD_ZERO_VALUE}};
-    dsgd_value state[WORKERS];
-    dsgd_value all[WORKERS * MOST_PIECES];
+    dsgd_value x[WORKERS][MOST_PIECES], v[WORKERS][MOST_PIECES] = {{DSGD_ZERO_VALUE}};
+    dsgd_value state[WORKERS], all[WORKERS * MOST_PIECES];
     size_t tickets[STEPS];
     for (uint32_t w = 0; w < WORKERS; w++) {
         state[w] = state_of(s, w);
@@ -164,8 +162,7 @@ TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i is th
     for (size_t i = 0; i < one.n; i++)
         sum += fabs(one.x[i]);
     ck_assert(isfinite(sum) && sum > 0);
-    static const uint32_t threads[] = {1, 2, 4, 4};
-    static const uint32_t at_once[] = {8, 1, 3, 64};
+    static const uint32_t threads[] = {1, 2, 4, 4}, at_once[] = {8, 1, 3, 64};
     for (size_t i = 0; i < (SUPPORT_SLOW ? 2 : 4); i++) {
         const outcome other = run_program(spec, batch, i == 1 ? MOST_PIECES : 1, threads[i],
                                           at_once[i], i % 2 == 0 ? 1 : (size_t)1 << 30);
@@ -235,8 +232,7 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i i
     }
     const dsgd_value mean =
         dsgd_values_combine(s->values, (dsgd_origin){0, 0}, 0, WORKERS, g, ones, WORKERS);
-    double *const sum = dsgd_keep(3 * s->n_params, sizeof *sum);
-    double *const got = sum + s->n_params;
+    double *const sum = dsgd_keep(3 * s->n_params, sizeof *sum), *const got = sum + s->n_params;
     dsgd_values_read(s->values, 0, mean, got);
     ck_assert_uint_eq(stats(s).gradients, s->rig->network.coupled ? WORKERS : 1);
     ck_assert_uint_eq(stats(s).gradient_samples, 4 * WORKERS);
@@ -273,9 +269,7 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* 
 TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network */
 {
     store *const s = store_opened(stateful[_i], 2, 4);
-    const dsgd_value x = model_of(s, 0);
-    const dsgd_value begin = state_of(s, 0);
-    const dsgd_value other = state_of(s, 1);
+    const dsgd_value x = model_of(s, 0), begin = state_of(s, 0), other = state_of(s, 1);
     dsgd_value states[] = {dsgd_value_retain(begin), dsgd_value_retain(begin),
                            dsgd_value_retain(other)};
     dsgd_value g[3];
@@ -296,9 +290,7 @@ TEST_RANGE(many_steps_need_the_memory_of_one, 0,
            2 * STATEFUL) /* _i: network, and whether the caller ever flushes */
 {
     store *const s = store_opened(stateful[_i / 2], 1, 2);
-    dsgd_value x = model_of(s, 0);
-    dsgd_value v = DSGD_ZERO_VALUE;
-    dsgd_value state = state_of(s, 0);
+    dsgd_value x = model_of(s, 0), v = DSGD_ZERO_VALUE, state = state_of(s, 0);
     const uint64_t steps = SUPPORT_SLOW ? 600 : 2000;
     for (uint64_t t = 0; t < steps; t++) {
         const dsgd_value g = gradient(s, 0, t, x, &state);
@@ -322,8 +314,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
 {
     store *const s = store_opened("resnet-9x7", WORKERS, 4);
     double *const mean_x = dsgd_keep(2 * (s->n_params + s->n_state), sizeof *mean_x);
-    double *const mean_state = mean_x + s->n_params;
-    double *const one = mean_state + s->n_state;
+    double *const mean_state = mean_x + s->n_params, *const one = mean_state + s->n_state;
     dsgd_value x[4], states[3];
     for (uint32_t w = 0; w < 3; w++) {
         for (size_t i = 0; i < s->n_params; i++) {
@@ -402,23 +393,12 @@ static const struct {
 };
 enum { LEARNING_CASES = sizeof learning_cases / sizeof learning_cases[0] };
 
-static dsgd_spec pick_of(const dsgd_entry *const *registry, const char *name)
-{
-    const dsgd_entry *const about = dsgd_entry_find(registry, name);
-    ck_assert_ptr_nonnull(about);
-    void *const params = dsgd_xcalloc(1, about->params_size + 1);
-    dsgd_options_default(about->options, params);
-    return (dsgd_spec){about, params};
-}
-
 static support_outcome *run_learning_case(int i, int threads)
 {
     support_case *const c = support_new(learning_cases[i].algorithm, 4);
-    c->learning.model = pick_of(dsgd_model_kinds, learning_cases[i].model);
-    c->learning.data = pick_of(dsgd_data_sources, learning_cases[i].data);
-    if (learning_cases[i].option != NULL)
-        support_set(c->learning.data.about, c->learning.data.params, learning_cases[i].option,
-                    learning_cases[i].value);
+    c->learning.model = support_picked(dsgd_model_kinds, learning_cases[i].model, NULL, 0);
+    c->learning.data = support_picked(dsgd_data_sources, learning_cases[i].data,
+                                      learning_cases[i].option, learning_cases[i].value);
     c->learning.optimizer.lr = 0.01;
     c->config.until.steps = 5;
     c->config.threads = threads;

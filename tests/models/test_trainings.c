@@ -33,8 +33,7 @@ typedef struct training {
 /** Parameters of a thing by the training's options that it has. */
 static void *params_of(const dsgd_entry *about, const training *t)
 {
-    void *const params = dsgd_xcalloc(1, about->params_size + 1);
-    dsgd_options_default(about->options, params);
+    void *const params = support_params(about);
     for (const dsgd_option *o = about->options; o != NULL && o->name != NULL; o++) {
         for (size_t i = 0; i < 4 && t->with[i].name != NULL; i++)
             if (strcmp(t->with[i].name, o->name) == 0)
@@ -43,7 +42,7 @@ static void *params_of(const dsgd_entry *about, const training *t)
             *(dsgd_numbers *)(void *)((char *)params + o->offset) =
                 (dsgd_numbers){1, (double *)(uintptr_t)&t->hidden};
     }
-    return kept(params);
+    return params;
 }
 
 static dsgd_data *data_of(const training *t)
@@ -72,8 +71,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
     dsgd_network *const network = dsgd_keep(1, sizeof *network);
     void *const params = params_of(&kind->about, t);
     ck_assert_int_eq(dsgd_model_build(kind, params, data, network, NULL), DSGD_OK);
-    const size_t n = network->n_params;
-    const size_t begin[] = {0, n};
+    const size_t n = network->n_params, begin[] = {0, n};
     const dsgd_problem problem = {network, data, 1, begin, t->update};
     const dsgd_stream stream = {1, data->train.n, 1, t->batch};
     void *context = NULL;
@@ -95,8 +93,7 @@ static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
         uint32_t samples[BATCH_MOST];
         for (uint32_t j = 0; j < t->batch; j++)
             samples[j] = stream_sample(&stream, 0, step, j);
-        const turn *const from = &turns[step % 2];
-        const turn *const to = &turns[1 - step % 2];
+        const turn *const from = &turns[step % 2], *const to = &turns[1 - step % 2];
         bool finite = false;
         const dsgd_gradient_op gradient = {
             &from->x, &g,      has_state ? from->state : NULL, has_state ? to->state : NULL,

@@ -10,8 +10,7 @@
 /** Plain SGD; in steps 1 and 3 gives its gradient up after 0.25 s, once and twice. */
 static void giving_up_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     long *given_up = dsgd_memory_new(self, 4, sizeof *given_up);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -54,15 +53,8 @@ TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
 TEST(a_model_state_is_as_before)
 {
     support_case *c = support_of(&giving_up, 2);
-    const dsgd_entry *policy = dsgd_entry_find(dsgd_model_kinds, "policy");
-    const dsgd_entry *navigation = dsgd_entry_find(dsgd_data_sources, "navigation");
-    ck_assert_ptr_nonnull(navigation);
-    void *of_model = support_alloc(1, policy->params_size);
-    void *of_data = support_alloc(1, navigation->params_size);
-    dsgd_options_default(policy->options, of_model);
-    dsgd_options_default(navigation->options, of_data);
-    c->learning.model = (dsgd_spec){policy, of_model};
-    c->learning.data = (dsgd_spec){navigation, of_data};
+    c->learning.model = support_picked(dsgd_model_kinds, "policy", NULL, 0);
+    c->learning.data = support_picked(dsgd_data_sources, "navigation", NULL, 0);
     c->config.until.steps = 6;
     const support_outcome *got = support_ok(c);
     c->config.algorithm = &support_alone;
@@ -89,8 +81,7 @@ TEST(its_time_is_drawn_anew)
 /** Worker 1 writes to worker 0 after its step; who gives up at the message, or is done before. */
 static void interrupted_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     double *note = support_current->note;
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);

@@ -126,8 +126,7 @@ void *rig_params(const rig_spec *spec)
 {
     const dsgd_entry *const about = dsgd_entry_find(dsgd_model_kinds, spec->model);
     ck_assert_msg(about != NULL, "no model is called %s", spec->model);
-    void *const params = dsgd_keep(1, about->params_size + 1);
-    dsgd_options_default(about->options, params);
+    void *const params = support_params(about);
     for (size_t i = 0; i < 4 && spec->with[i].name != NULL; i++)
         support_set(about, params, spec->with[i].name, spec->with[i].value);
     for (const dsgd_option *o = about->options; spec->list != NULL && o->name != NULL; o++)
@@ -246,10 +245,8 @@ static void state_end(const rig *s, dsgd_buffer buffer, double *state)
 bool rig_gradient(const rig *s, const double *x, const double *state, const uint32_t *samples,
                   uint32_t n, double *g, double *state_new)
 {
-    const vector at = vector_new(s, x);
-    const vector to = vector_new(s, NULL);
-    const dsgd_buffer before = state_buffer(s, state);
-    const dsgd_buffer after = state_buffer(s, NULL);
+    const vector at = vector_new(s, x), to = vector_new(s, NULL);
+    const dsgd_buffer before = state_buffer(s, state), after = state_buffer(s, NULL);
     bool finite = false;
     const dsgd_gradient_op op = {at.pieces, to.pieces, before, after, samples, n};
     s->device->gradient(s->context, 0, &op, 1, &finite);

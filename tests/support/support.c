@@ -24,13 +24,28 @@ void *support_alloc(size_t n, size_t size)
     return dsgd_keep(n, size);
 }
 
+void *support_params(const dsgd_entry *about)
+{
+    void *const params = support_alloc(1, about->params_size + 1);
+    if (about->options != NULL)
+        dsgd_options_default(about->options, params);
+    return params;
+}
+
+dsgd_spec support_picked(const dsgd_entry *const *registry, const char *name, const char *option,
+                         double value)
+{
+    const dsgd_entry *const about = dsgd_entry_find(registry, name);
+    DSGD_ASSERT(about != NULL, "nothing is called %s", name);
+    const dsgd_spec found = {about, support_params(about)};
+    if (option != NULL)
+        support_set(about, found.params, option, value);
+    return found;
+}
+
 static dsgd_spec pick(const dsgd_entry *const *registry, const char *name)
 {
-    const dsgd_entry *about = dsgd_entry_find(registry, name);
-    ck_assert_msg(about != NULL, "nothing is called %s", name);
-    void *params = support_alloc(1, about->params_size);
-    dsgd_options_default(about->options, params);
-    return (dsgd_spec){about, params};
+    return support_picked(registry, name, NULL, 0);
 }
 
 void support_set(const dsgd_entry *about, void *params, const char *name, double value)
@@ -87,11 +102,8 @@ enum { SEED = 1 };
 
 static dsgd_spec hyperplane(void)
 {
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_data_sources, "hyperplane");
-    const dsgd_spec data = {about, support_alloc(1, about->params_size)};
-    dsgd_options_default(about->options, data.params);
-    support_set(about, data.params, "features", 32);
-    support_set(about, data.params, "points", 4096);
+    const dsgd_spec data = support_picked(dsgd_data_sources, "hyperplane", "features", 32);
+    support_set(data.about, data.params, "points", 4096);
     return data;
 }
 
@@ -396,8 +408,7 @@ double *support_mean_model(const support_outcome *outcome, int workers)
 support_problem *support_problem_new(const support_case *c)
 {
     support_problem *const p = support_alloc(1, sizeof *p);
-    const dsgd_spec *const source = &c->learning.data;
-    const dsgd_spec *const model = &c->learning.model;
+    const dsgd_spec *const source = &c->learning.data, *const model = &c->learning.model;
     ck_assert_int_eq(dsgd_data_open(source, c->config.seed, false, &p->data, NULL), DSGD_OK);
     ck_assert_int_eq(dsgd_model_build((const dsgd_model_kind *)model->about, model->params, p->data,
                                       &p->network, NULL),
@@ -465,8 +476,7 @@ double *support_plain_sgd(const support_case *c, long steps)
 {
     support_problem *const p = support_problem_new(c);
     const size_t n = p->network.n_params;
-    double *const x = support_alloc(n, sizeof *x);
-    double *const v = dsgd_keep(n, sizeof *v);
+    double *const x = support_alloc(n, sizeof *x), *const v = dsgd_keep(n, sizeof *v);
     double *const g = dsgd_keep(n, sizeof *g);
     dsgd_network_initial(&p->network, c->config.seed, x);
     for (long t = 0; t < steps; t++) {
@@ -491,8 +501,7 @@ void support_expect_kept_mean(support_case *c)
     const support_outcome *mixed = support_ok(c);
     c->config.algorithm = &support_alone;
     const support_outcome *alone = support_ok(c);
-    const double *mean = support_mean_model(mixed, p);
-    const double *want = support_mean_model(alone, p);
+    const double *mean = support_mean_model(mixed, p), *want = support_mean_model(alone, p);
     ck_assert_double_gt(support_distance(alone->x, want, mixed->n_params),
                         1e-3); /* they did differ */
     ck_assert_double_lt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p), 10);
@@ -503,8 +512,7 @@ void support_expect_kept_mean(support_case *c)
 
 static void averaging_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
@@ -516,8 +524,7 @@ const dsgd_algorithm support_averaging = {.about = {.name = "averaging"}, .work 
 
 static void alone_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);

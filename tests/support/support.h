@@ -67,6 +67,12 @@ typedef struct support_outcome {
 /** Zeroed memory that lives as long as the process. */
 void *support_alloc(size_t n, size_t size);
 
+/** The defaults of what a table describes. */
+void *support_params(const dsgd_entry *about);
+/** An entry of a registry with its defaults, except one numeric option; NULL: none. */
+dsgd_spec support_picked(const dsgd_entry *const *registry, const char *name, const char *option,
+                         double value);
+
 /**
  * What the environment's DSGD_TEST_DEVICE names: cpu (in double; also where it names nothing),
  * cpu-float or cuda (in float).
