@@ -12,10 +12,18 @@
 #include "models/values/values.h"
 #include "tests/cuda/cuda_probe.h"
 #include "tests/support/distance.h"
+#include "tests/support/noise.h"
 #include "tests/support/suite.h"
+#include "tests/support/team.h"
 
 enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_NUMBERS = 2 };
-enum { MOST_OPS = 40, MOST_PIECES = 5, MOST_SAMPLES = 64, MOST_BUFFERS = 512 };
+enum {
+    LARGE = 2 /* spec: mlp */,
+    MOST_OPS = 40,
+    MOST_PIECES = 5,
+    MOST_SAMPLES = 64,
+    MOST_BUFFERS = 512
+};
 
 /* Both devices round every product and sum to float, in different orders: relative to the norm of a
  * gradient that is some 1e-7 times the root of the number of terms. */
@@ -68,36 +76,6 @@ static void *params_of(const dsgd_entry *about, size_t n, const setting *setting
 
 enum { WIDTH = 11, HEIGHT = 13, CHANNELS = 2, CLASSES = 7 };
 
-static dsgd_samples image_samples(uint32_t what, uint32_t n, uint32_t n_features)
-{
-    dsgd_samples s = {.n = n};
-    s.x_bytes = dsgd_xcalloc((size_t)n * n_features, 1);
-    s.labels = dsgd_xcalloc(n, 1);
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t f = 0; f < n_features; f++)
-            s.x_bytes[(size_t)i * n_features + f] = (uint8_t)(256 * uniform(what, i, f));
-        s.labels[i] = (uint8_t)(CLASSES * uniform(what + 2, i, 0));
-    }
-    return s;
-}
-
-static dsgd_data *images(void)
-{
-    dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
-    *data = (dsgd_data){.kind = DSGD_DATA_IMAGES,
-                        .n_rows = WIDTH * HEIGHT,
-                        .n_columns = CHANNELS,
-                        .width = WIDTH,
-                        .n_features = WIDTH * HEIGHT * CHANNELS,
-                        .n_labels = 1,
-                        .n_classes = CLASSES,
-                        .mean = 0.5f,
-                        .deviation = 0.3f};
-    data->train = image_samples(10, TRAIN, data->n_features);
-    data->test = image_samples(11, TEST, data->n_features);
-    return data;
-}
-
 enum { SETTINGS = 4 };
 
 /* All have more to test on than one block of an evaluation holds. */
@@ -117,7 +95,7 @@ enum { SOURCES = sizeof sources / sizeof sources[0] };
 static dsgd_data *data_of(size_t i)
 {
     if (i == 0)
-        return images();
+        return noise_images(WIDTH, HEIGHT, CHANNELS, CLASSES, TRAIN, TEST);
     const dsgd_data_source *const source =
         (const void *)dsgd_entry_find(dsgd_data_sources, sources[i - 1].name);
     dsgd_data *data = NULL;
@@ -459,8 +437,7 @@ static double *with_missing_pieces(const dsgd_device *device, const rig *s)
 {
     gradients *const all = gradients_new(device, s, 2, mixed + 2);
     const size_t last = s->problem.n_pieces - 1;
-    dsgd_buffer x[MOST_PIECES];
-    dsgd_buffer g[MOST_PIECES] = {NULL};
+    dsgd_buffer x[MOST_PIECES], g[MOST_PIECES] = {NULL};
     memcpy(x, all->x[0], sizeof x);
     x[0] = NULL;
     g[last] = all->g[1][last];
@@ -541,40 +518,22 @@ TEST_ROWS(one_launch_gives_the_bits_of_a_launch_for_each_product, chained_specs)
 {
     rig *const s = rig_of(chained_specs[_i]);
     for (int call = 0; call < CALLS; call++) {
-        double *const expected = chained(s, call, false);
-        double *const got = chained(s, call, true);
+        double *const expected = chained(s, call, false), *const got = chained(s, call, true);
         ck_assert_msg(memcmp(expected, got, PER_CALL * reals_of(s) * sizeof *got) == 0,
                       "%s, spec %d, call %d", s->spec.model, _i, call);
     }
 }
 
 /** Kernels that a gradient, an update and a combination of each of n workers take. */
-static uint64_t launches_of(const rig *s, size_t n)
+static uint64_t launches_of(const rig *s, uint32_t n)
 {
-    const uint32_t sizes[MOST_OPS] = {16, 16, 16, 16, 16, 16, 16, 16};
-    gradients *const all = gradients_new(cuda, s, n, sizes);
-    void *const context = all->b->context;
-    dsgd_update_op updates[MOST_OPS];
-    dsgd_combine_op combinations[MOST_OPS];
-    const double weights[] = {1, 1};
-    dsgd_buffer operands[MOST_OPS][2];
-    for (size_t i = 0; i < n; i++) {
-        updates[i] = (dsgd_update_op){.n = s->network.n_params,
-                                      .x = all->x[i][0],
-                                      .g = all->g[i][0],
-                                      .x_new = all->x[i][0],
-                                      .lr = 0.1,
-                                      .t = 1};
-        operands[i][0] = all->x[i][0];
-        operands[i][1] = all->x[(i + 1) % n][0];
-        combinations[i] =
-            (dsgd_combine_op){s->network.n_params, 2, operands[i], weights, 2, all->g[i][0]};
-    }
+    team *const t = team_new(cuda, &s->problem, n, 16);
     const uint64_t before = probe->launches();
-    cuda->gradient(context, 0, all->ops, n, all->finite);
-    cuda->update(context, 0, updates, n, all->finite);
-    cuda->combine(context, 0, combinations, n, all->finite);
-    return probe->launches() - before;
+    for (int kind = TEAM_gradient; kind <= TEAM_combine; kind++)
+        team_call(t, (team_kind)kind, 0, n);
+    const uint64_t launches = probe->launches() - before;
+    team_close(t);
+    return launches;
 }
 
 CASE("cuda", .seconds = 600, .tear_down = end_test);
@@ -585,15 +544,33 @@ TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
     static const uint64_t most[] = {8, 20};
     rig *const s = rig_of(all[_i]);
     s->problem.update.momentum = 0;
-    const uint64_t one = launches_of(s, 1);
-    const uint64_t eight = launches_of(s, 8);
+    const uint64_t one = launches_of(s, 1), eight = launches_of(s, 8);
     ck_assert_uint_eq(one, eight);
     ck_assert_msg(eight <= most[_i], "%s: %u launches", s->spec.model, (unsigned)eight);
 }
 
+/** In one call and in several, of whatever the other operations of a call are. */
+TEST_RANGE(operations_of_every_kind_are_those_of_the_cpu, 0, 3) /* _i: workers of a call */
+{
+    static const uint32_t per_call[] = {8, 1, 3};
+    rig *const s = rig_new(LARGE);
+    team *const teams[] = {team_new(dsgd_device_cpu(false), &s->problem, 8, 16),
+                           team_new(cuda, &s->problem, 8, 16)};
+    for (int kind = 0; kind < TEAM_KINDS; kind++) {
+        for (uint32_t first = 0; first < 8; first += per_call[_i])
+            for (int d = 0; d < 2; d++)
+                team_call(teams[d], (team_kind)kind, first,
+                          first + per_call[_i] > 8 ? 8 - first : per_call[_i]);
+        const double distance = team_distance(teams[1], teams[0], (team_kind)kind);
+        ck_assert_msg(distance <= tolerance, "%s: %g", team_kind_names[kind], distance);
+    }
+    team_close(teams[0]);
+    team_close(teams[1]);
+}
+
 /* --- update, combination, distance, evaluation ------------------------------------------------ */
 
-enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3, LARGE = 2 /* spec: mlp */ };
+enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3 };
 
 static const dsgd_buffer *const v = opened.buffers;
 
@@ -916,13 +893,13 @@ typedef struct training {
     double lr;
 } training;
 
-typedef struct team {
+typedef struct crew {
     dsgd_values *values;
     const rig *rig;
     dsgd_value x[WORKERS][MOST_PIECES], v[WORKERS][MOST_PIECES], state[WORKERS];
-} team;
+} crew;
 
-static void replace(team *t, dsgd_value *old, dsgd_value next)
+static void replace(crew *t, dsgd_value *old, dsgd_value next)
 {
     dsgd_value_release(t->values, *old);
     *old = next;
@@ -931,7 +908,7 @@ static void replace(team *t, dsgd_value *old, dsgd_value next)
 static const double ones[WORKERS] = {1, 1, 1, 1};
 
 /** Gradients, combined where all share them, then an update. */
-static void local_step(team *t, const training *how, uint64_t step)
+static void local_step(crew *t, const training *how, uint64_t step)
 {
     const size_t n_pieces = t->rig->problem.n_pieces;
     dsgd_value g[WORKERS][MOST_PIECES];
@@ -955,7 +932,7 @@ static void local_step(team *t, const training *how, uint64_t step)
             dsgd_value_release(t->values, g[w][k]);
 }
 
-static void gossip(team *t, uint64_t step)
+static void gossip(crew *t, uint64_t step)
 {
     for (uint32_t w = 0; w < WORKERS; w++) {
         const uint32_t other = (w + 1 + (uint32_t)(step % 2)) % WORKERS;
@@ -968,14 +945,14 @@ static void gossip(team *t, uint64_t step)
     }
 }
 
-static team team_open(const dsgd_device *device, const rig *s, double *memory)
+static crew crew_open(const dsgd_device *device, const rig *s, double *memory)
 {
     const dsgd_values_config config = {.device = device,
                                        .problem = s->problem,
                                        .stream = {1, TRAIN, WORKERS, BATCH},
                                        .n_threads = 1,
                                        .memory_bytes = (size_t)1 << 30};
-    team t = {.rig = s};
+    crew t = {.rig = s};
     dsgd_error error = {""};
     ck_assert_msg(dsgd_values_open(&config, &t.values, &error) == DSGD_OK, "%s", error.text);
     for (uint32_t w = 0; w < WORKERS; w++) {
@@ -997,7 +974,7 @@ static double *train(const dsgd_device *device, const rig *s, const training *ho
 {
     const size_t n_params = s->network.n_params;
     double *const out = dsgd_keep(WORKERS * n_params + s->network.n_state, sizeof *out);
-    team t = team_open(device, s, out);
+    crew t = crew_open(device, s, out);
     for (uint64_t step = 0; step < how->n_steps; step++) {
         local_step(&t, how, step);
         if (!how->allreduce)
@@ -1065,8 +1042,7 @@ int main(void)
     SRunner *const runner = srunner_create(cuda_suite());
     srunner_set_fork_status(runner, CK_NOFORK);
     srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    const int run = srunner_ntests_run(runner);
+    const int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
     return failed == 0 && run > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -8,6 +8,7 @@
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
+#include "tests/support/team.h"
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
@@ -40,8 +41,7 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is 
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
-    double *const g = dsgd_keep(2 * n, sizeof *g);
-    double *const wanted = g + n;
+    double *const g = dsgd_keep(2 * n, sizeof *g), *const wanted = g + n;
     /* All, one, and some with one of them twice; afterwards the workspace holds what a larger batch
      * left. */
     const uint32_t few[] = {s->spec->n_samples - 1, 0, s->spec->n_samples / 2, 0};
@@ -88,11 +88,9 @@ TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     rig *const f = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
-    const size_t n = s->network.n_params;
-    const size_t n_state = s->network.n_state;
+    const size_t n = s->network.n_params, n_state = s->network.n_state;
     const uint32_t n_samples = s->spec->n_samples;
-    double *const g = dsgd_keep(2 * (n + n_state), sizeof *g);
-    double *const in_float = g + n;
+    double *const g = dsgd_keep(2 * (n + n_state), sizeof *g), *const in_float = g + n;
     double *const state = in_float + n;
     rig_gradient(s, s->x, s->state, s->all, n_samples, g, state);
     rig_gradient(f, s->x, s->state, s->all, n_samples, in_float, state + n_state);
@@ -111,9 +109,7 @@ TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i is the
     const size_t n = s->network.n_params;
     const uint32_t last = s->spec->n_samples - 1;
     const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one of them twice */
-    double *const g = dsgd_keep(3 * n, sizeof *g);
-    double *const one = g + n;
-    double *const mean = one + n;
+    double *const g = dsgd_keep(3 * n, sizeof *g), *const one = g + n, *const mean = one + n;
     rig_gradient(s, s->x, s->state, samples, 4, g, NULL);
     for (size_t j = 0; j < 4; j++) {
         rig_gradient(s, s->x, s->state, samples + j, 1, one, NULL);
@@ -137,11 +133,8 @@ static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size
     const size_t n = s->network.n_params;
     double *const state = out + 3 * n + 1;
     rig_gradient(s, s->x, s->state, s->all, spec->n_samples > 6 ? 6 : spec->n_samples, out, state);
-    const vector x = vector_new(s, s->x);
-    const vector g = vector_new(s, out);
-    const vector v = vector_new(s, s->x);
-    const vector x_new = vector_new(s, NULL);
-    const vector v_new = vector_new(s, NULL);
+    const vector x = vector_new(s, s->x), g = vector_new(s, out), v = vector_new(s, s->x);
+    const vector x_new = vector_new(s, NULL), v_new = vector_new(s, NULL);
     for (size_t k = 0; k < n_pieces; k++) {
         const dsgd_update_op op = {.n = s->piece_begin[k + 1] - s->piece_begin[k],
                                    .x = x.pieces[k],
@@ -169,8 +162,7 @@ TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
     const rig_spec *const spec = &rig_specs[_i];
     rig *const s = rig_new(spec, dsgd_device_cpu(true), 1);
     const size_t size = 3 * s->network.n_params + 1 + s->network.n_state;
-    double *const whole = dsgd_keep(size, sizeof *whole);
-    double *const cut = dsgd_keep(size, sizeof *cut);
+    double *const whole = dsgd_keep(size, sizeof *whole), *const cut = dsgd_keep(size, sizeof *cut);
     for (size_t d = 0; d < 2; d++) {
         step_in_pieces(spec, devices[d], 1, whole);
         for (size_t p = 0; p < 2; p++) {
@@ -183,17 +175,12 @@ TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
 TEST_RANGE(an_operation_does_not_see_its_neighbours, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
-    const size_t n = s->network.n_params;
-    const size_t n_state = s->network.n_state;
-    const uint32_t all = s->spec->n_samples;
-    const uint32_t some = (all + 1) / 2;
+    const size_t n = s->network.n_params, n_state = s->network.n_state;
+    const uint32_t all = s->spec->n_samples, some = (all + 1) / 2;
     double *const alone = dsgd_keep(2 * n + 2 * n_state, sizeof *alone);
-    double *const together = alone + n;
-    double *const state = together + n;
+    double *const together = alone + n, *const state = together + n;
     rig_gradient(s, s->x, s->state, s->all, some, alone, state);
-    const vector x = vector_new(s, s->x);
-    const vector other = vector_new(s, NULL);
-    const vector g = vector_new(s, NULL);
+    const vector x = vector_new(s, s->x), other = vector_new(s, NULL), g = vector_new(s, NULL);
     dsgd_buffer states[3];
     for (size_t i = 0; i < 3; i++) {
         states[i] = s->device->alloc(s->context, n_state + 1);
@@ -216,12 +203,33 @@ TEST_RANGE(an_operation_does_not_see_its_neighbours, 0, rig_n_specs) /* _i is th
         ck_assert_mem_eq(state + n_state, state, n_state * sizeof *state);
 }
 
+/** All workers in one call, one by one, and in calls of three. */
+TEST_RANGE(operations_of_every_kind_do_not_depend_on_their_call, 0, 2) /* _i: in double */
+{
+    enum { WORKERS = 7 };
+    const dsgd_problem *const problem =
+        &rig_new(rig_spec_named("mlp"), dsgd_device_cpu(true), 1)->problem;
+    static const uint32_t per_call[] = {WORKERS, 1, 3};
+    team *teams[3];
+    for (size_t k = 0; k < 3; k++)
+        teams[k] = team_new(dsgd_device_cpu(_i == 1), problem, WORKERS, 5);
+    for (int kind = 0; kind < TEAM_KINDS; kind++)
+        for (size_t k = 0; k < 3; k++) {
+            for (uint32_t w = 0; w < WORKERS; w += per_call[k])
+                team_call(teams[k], (team_kind)kind, w,
+                          w + per_call[k] > WORKERS ? WORKERS - w : per_call[k]);
+            const double distance = team_distance(teams[k], teams[0], (team_kind)kind);
+            ck_assert_msg(distance == 0, "%s is %g off", team_kind_names[kind], distance);
+        }
+    for (size_t k = 0; k < 3; k++)
+        team_close(teams[k]);
+}
+
 TEST(a_piece_that_is_not_there_is_zeros)
 {
     rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(true), 4);
     const size_t n = s->network.n_params;
-    double *const g = dsgd_keep(2 * n, sizeof *g);
-    double *const wanted = g + n;
+    double *const g = dsgd_keep(2 * n, sizeof *g), *const wanted = g + n;
     memset(s->x + s->piece_begin[1], 0, (s->piece_begin[2] - s->piece_begin[1]) * sizeof *s->x);
     rig_gradient(s, s->x, NULL, s->all, 5, wanted, NULL);
     vector x = vector_new(s, s->x);
@@ -249,8 +257,7 @@ TEST(a_combination_is_summed_in_order_and_in_double)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
     enum { N = 1500, INPUTS = 3 };
-    static float x[INPUTS][N];
-    static float y[N];
+    static float x[INPUTS][N], y[N];
     for (uint32_t j = 0; j < N; j++) {
         /* In float the small one would vanish beside the large ones, which cancel. */
         x[0][j] = 1e9f + 64.0f * (float)(j % 7);
@@ -274,8 +281,7 @@ TEST(a_combination_of_any_number_of_inputs_is_summed_in_order)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
     enum { N = 2048 + 77, MOST = 20 };
-    static float x[MOST][N];
-    static float y[N];
+    static float x[MOST][N], y[N];
     dsgd_buffer inputs[MOST];
     double weights[MOST];
     for (uint32_t i = 0; i < MOST; i++) {
@@ -305,8 +311,7 @@ TEST(every_non_finite_value_is_detected)
     rig *const s =
         rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
-    float x[40] = {0};
-    float y[40];
+    float x[40] = {0}, y[40];
     const dsgd_buffer inputs[] = {x};
     const double weight = 1;
     for (size_t n = 1; n <= 40; n++) {
@@ -332,8 +337,7 @@ TEST(every_non_finite_value_is_detected)
 TEST(the_distance_is_squared_and_takes_zeros)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
-    float x[] = {3, 1};
-    float y[] = {0, 5};
+    float x[] = {3, 1}, y[] = {0, 5};
     dsgd_distance_op ops[] = {{2, x, y, 0}, {2, x, NULL, 0}, {2, NULL, NULL, 1}};
     s->device->distance(s->context, 0, ops, 3);
     ck_assert(ops[0].distance == 25 && ops[1].distance == 10 && ops[2].distance == 0);
