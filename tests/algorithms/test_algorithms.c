@@ -222,9 +222,7 @@ TEST(local_evaluations_are_those_of_each_worker_alone)
         config.until.steps = 1, config.prepare = scale_models);
     first_scaled = 0;
     const support_outcome *all = support_ok(c);
-    double loss = 0;
-    double accuracy = 0;
-    double least = 1;
+    double loss = 0, accuracy = 0, least = 1;
     c->config.workers = 1;
     for (first_scaled = 0; first_scaled < 3; first_scaled++) {
         const support_outcome *one = support_ok(c);
@@ -269,8 +267,7 @@ TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is th
 /** Waits for an answer that never comes. */
 static void starving_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_pair_average(self, x, 0);

@@ -160,8 +160,7 @@ static void go_wrong(dsgd_node *self, dsgd_vector *x, int way)
 static void faulty_work(dsgd_node *self)
 {
     const faulty_params *p = self->params;
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
@@ -318,8 +317,7 @@ static bool halves; /* set before the simulations */
 /** Pushes models to random workers with weights of their own, half of what is left (GoSGD). */
 static void weighing_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     double w = 1;
     while (dsgd_next_step(self)) {
         for (const dsgd_message *l; (l = dsgd_recv(self, dsgd_time_s(self))) != NULL;) {

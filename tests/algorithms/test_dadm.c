@@ -111,8 +111,7 @@ TEST_RANGE(is_sdca_without_duality, 0, 16) /* _i: workers, period, combine */
 static void optimum(const support_case *c, double *x)
 {
     support_problem *const problem = support_problem_new(c);
-    const int workers = c->config.workers;
-    const int n = POINTS / BATCH / workers;
+    const int workers = c->config.workers, n = POINTS / BATCH / workers;
     double g[N];
     memset(x, 0, N * sizeof *x);
     for (int k = 0; k < 600; k++) {
@@ -143,8 +142,7 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12) /* _i: workers, combin
     optimum(c, best);
     if (support_in_float())
         return;
-    const double early = off_after(c, 800, best);
-    const double late = off_after(c, 2400, best);
+    const double early = off_after(c, 800, best), late = off_after(c, 2400, best);
     ck_assert_double_le(late, 1e-8);
     ck_assert_double_le(late, early * early); /* at a constant rate it would be its cube */
     support_case *const sgd = support_new("allreduce", workers);

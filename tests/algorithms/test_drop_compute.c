@@ -72,8 +72,7 @@ static const struct {
 TEST_ROWS(an_automatic_threshold_counts_communication, costs)
 {
     static const double share_of_a_vector = 2 * 3 / 4.0; /* that each of 4 workers sends */
-    const double v = costs[_i].communication_s;
-    const double h = costs[_i].slowness;
+    const double v = costs[_i].communication_s, h = costs[_i].slowness;
     const bool gains = costs[_i].gains;
     support_case *c = support_no_learning(support_new("drop_compute", 4));
     slow_hosts(c, 1 / h);
@@ -122,8 +121,7 @@ static double throughput_with(double threshold, double backward_share, int micro
             {"micro_batches", micro_batches});
     SET(c, workload.bytes = bytes, workload.backward_share = backward_share);
     dsgd_table *const table = support_imbalance(c, "quantiles");
-    static double percent[] = {0, 85, 90, 100};
-    static double seconds[] = {0, 0.1, 1.5, 3};
+    static double percent[] = {0, 85, 90, 100}, seconds[] = {0, 0.1, 1.5, 3};
     *table = (dsgd_table){4, percent, seconds};
     c->config.until.steps = 400;
     const support_outcome *got = support_ok(c);

@@ -170,8 +170,7 @@ TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i: length, options, pieces */
 
 TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i: length, delay, pieces */
 {
-    static const long tau[] = {4, 4, 3, 5};
-    static const long d[] = {1, 4, 0, 2};
+    static const long tau[] = {4, 4, 3, 5}, d[] = {1, 4, 0, 2};
     const int row = _i / N_LENGTHS % 4;
     support_pair *const t = pair_of_steps("dasgd", _i < 4 * N_LENGTHS ? 8 : 3,
                                           _i < 4 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
@@ -230,8 +229,7 @@ TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6) /* _i: period, pieces */
 {
     enum { STEPS = 12 };
     static const long pieces[] = {1, 4, 20};
-    const long period = 1 + 2 * (_i % 2);
-    const long n_pieces = pieces[_i / 2];
+    const long period = 1 + 2 * (_i % 2), n_pieces = pieces[_i / 2];
     support_pair *const t = pair_of_steps("a_psgd", 1, n_pieces, STEPS);
     support_no_learning(t->c);
     support_option(t->c, "period", (double)period);
@@ -240,8 +238,7 @@ TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6) /* _i: period, pieces */
     double computed_s = 0;
     for (int row = 0; row < STEPS; row++)
         computed_s += t->seconds[row];
-    const double exchanges = STEPS / (double)period;
-    const double got_s = support_ok(t->c)->result.virtual_s;
+    const double exchanges = STEPS / (double)period, got_s = support_ok(t->c)->result.virtual_s;
     unlink(t->file);
     ck_assert_double_eq_tol((got_s - computed_s) / exchanges, 0.1 + 0.1 / (double)n_pieces, 3e-5);
 }
@@ -263,8 +260,7 @@ static int any_passive(const emulation_problem *p, int worker, long nth)
 
 static int beside_on_the_ring(const emulation_problem *p, int worker, long nth)
 {
-    const int behind = worker - 1;
-    const int ahead = (worker + 1) % p->workers;
+    const int behind = worker - 1, ahead = (worker + 1) % p->workers;
     const int first = behind < ahead ? behind : ahead;
     return p->workers == 2 || drawn_below(worker, nth, 2) == 0 ? first : behind + ahead - first;
 }
@@ -432,8 +428,7 @@ TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
            24) /* _i: bytes, workers, micro-batches */
 {
     const double bytes = drop_bytes[_i % 4];
-    const int workers = drop_workers[_i / 4 % 3];
-    const int m = drop_micro_batches[_i / 12];
+    const int workers = drop_workers[_i / 4 % 3], m = drop_micro_batches[_i / 12];
     support_pair *const none = drop_pair(workers, m, bytes, NO_THRESHOLD);
     support_pair *const t = drop_pair(workers, m, bytes, AUTO_THRESHOLD);
     emulation_calibration c = {.seconds = t->seconds,

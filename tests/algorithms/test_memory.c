@@ -19,8 +19,7 @@ static void halves(const dsgd_colouring *at, int *colour)
 /** Collectives that few algorithms call, or seldom. */
 static void collective_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         const double step = (double)self->step;
         dsgd_gradient(self, g, x);
@@ -49,8 +48,7 @@ TEST_RANGE(more_steps_hold_no_more, 0,
     const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL behind the last */
     const dsgd_algorithm *const algorithm =
         about == NULL ? &collective : (const dsgd_algorithm *)about;
-    size_t blocks[2];
-    size_t bytes[2];
+    size_t blocks[2], bytes[2];
     if (ways[_i % N_WAYS].fusion > 0 && algorithm->sends != DSGD_SENDS_ALLREDUCES)
         return;
     for (int k = 0; k < 2; k++) {

@@ -50,9 +50,7 @@ TEST_RANGE(a_step_lasts_as_long_as_its_last_of_the_first, 0, 4) /* _i: how slow 
 /** x <- x + sum of everybody's updates. */
 static void summing_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *u = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *u = dsgd_vector_new(self);
     dsgd_vector *fetched = dsgd_vector_new(self);
     dsgd_copy(self, fetched, x);
     while (dsgd_next_step(self)) {
@@ -242,8 +240,7 @@ TEST(slow_workers_make_fewer_local_steps)
 
 TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i: workers */
 {
-    support_case *c = support_new("dsgd_aau", _i);
-    support_case *d = support_new("d_psgd", _i);
+    support_case *c = support_new("dsgd_aau", _i), *d = support_new("d_psgd", _i);
     support_option(d, "order", 2); /* atc */
     SET(c, config.until.steps = d->config.until.steps = 0,
         config.steps_each = d->config.steps_each = 10);

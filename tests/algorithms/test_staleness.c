@@ -8,9 +8,7 @@
 /** Ages add up to 1, and have this mean and, where every use has one age, this largest. */
 static void expect_histogram(const double *ages, double mean, double largest, double tolerance)
 {
-    double sum = 0;
-    double mean_of_ages = 0;
-    double largest_of_ages = 0;
+    double sum = 0, mean_of_ages = 0, largest_of_ages = 0;
     for (int age = 0; age < SUPPORT_AGES; age++) {
         ck_assert_double_ge(ages[age], 0);
         sum += ages[age];
@@ -204,8 +202,7 @@ TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
         support_imbalance_number(c, "slow", "factor", 8);
     c->config.until = (dsgd_until){.seconds = 16.5};
     const support_outcome *got = support_ok(c);
-    const double slow = passive_is_slow ? 2 * 8 : 16;
-    const double steps = passive_is_slow ? 16 + 2 : 16 + 16;
+    const double slow = passive_is_slow ? 2 * 8 : 16, steps = passive_is_slow ? 16 + 2 : 16 + 16;
     ck_assert_double_eq_tol(got->result.gradient_staleness_mean, (16 + slow) / steps, 1e-12);
     ck_assert_double_eq(got->result.gradient_staleness_max, passive_is_slow ? 8 : 1);
     /* The last model of the slow worker that is averaged: made by 1 step, used in step 16. */
@@ -235,8 +232,7 @@ TEST_RANGE(a_gradient_beside_an_average_is_one_update_old, 0, 9)
 /** Gradients travel for a step: each worker applies the sum of those of the step before. */
 static void delayed_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g[2] = {dsgd_vector_new(self), dsgd_vector_new(self)};
+    dsgd_vector *x = dsgd_model(self), *g[2] = {dsgd_vector_new(self), dsgd_vector_new(self)};
     dsgd_vector *mean = dsgd_vector_new(self);
     dsgd_request *round = NULL;
     while (dsgd_next_step(self)) {

@@ -13,10 +13,8 @@ SUITE(zero, "zero", .seconds = 120);
 /** Like support_alone. */
 static void by_passes_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
-    const size_t n = dsgd_units(self);
-    const size_t each = dsgd_pieces(self, x) / n;
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    const size_t n = dsgd_units(self), each = dsgd_pieces(self, x) / n;
     while (dsgd_next_step(self)) {
         for (size_t u = n; u-- > 0;)
             dsgd_forward(self, dsgd_range(self, x, u * each, (u + 1) * each));
@@ -173,13 +171,11 @@ static const dsgd_optimizer optimizers[] = {
 /** _i: stage, optimizer. Whatever the update reads of a gradient, it is that of the mean. */
 TEST_RANGE(every_stage_makes_the_models_of_allreduce, 0, 9)
 {
-    support_case *c = support_new("zero", 6);
-    support_case *want = support_new("allreduce", 6);
+    support_case *c = support_new("zero", 6), *want = support_new("allreduce", 6);
     support_option(c, "stage", 1 + _i / 3);
     SET(c, learning.optimizer = want->learning.optimizer = optimizers[_i % 3],
         config.exchange.pieces = want->config.exchange.pieces = 5);
-    const support_outcome *a = support_ok(c);
-    const support_outcome *b = support_ok(want);
+    const support_outcome *a = support_ok(c), *b = support_ok(want);
     ck_assert_double_le(support_distance(a->x, b->x, 6 * a->n_params), support_rounding());
     ck_assert_double_eq(a->result.gradient_staleness_mean, 0);
 }

@@ -79,8 +79,7 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
     static const char *const kinds[] = {"algorithms", "models",    "data",
                                         "splits",     "imbalance", "workloads",
                                         "platforms",  "graphs",    "encodings"};
-    char *words = dsgd_xprintf("list %s", kinds[_i]);
-    char *output = dsgd_ends(0, "%s", words);
+    char *words = dsgd_xprintf("list %s", kinds[_i]), *output = dsgd_ends(0, "%s", words);
     int n = 0;
     char *rest = output;
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
@@ -99,10 +98,8 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
 
 TEST(every_kind_is_named_by_every_help)
 {
-    char *refusal = dsgd_ends(2, "list nothing 2>&1");
-    char *help = dsgd_ends(0, "list --help");
-    char *all = dsgd_ends(0, "--help");
-    char *expected = dsgd_ends(2, "list 2>&1");
+    char *refusal = dsgd_ends(2, "list nothing 2>&1"), *help = dsgd_ends(0, "list --help");
+    char *all = dsgd_ends(0, "--help"), *expected = dsgd_ends(2, "list 2>&1");
     char *kinds = strstr(refusal, "there is ");
     ck_assert_msg(kinds != NULL, "%s", refusal);
     kinds += strlen("there is ");

@@ -337,8 +337,7 @@ static void listen(void *listener, const dsgd_span *span)
 
 static void expect_same(const support_outcome *a, const support_outcome *b, const char *name)
 {
-    const dsgd_run_result *const x = &a->result;
-    const dsgd_run_result *const y = &b->result;
+    const dsgd_run_result *const x = &a->result, *const y = &b->result;
     const double of_a[] = {x->virtual_s,       x->steps,          x->samples,
                            x->step_mean_s,     x->exposed_mean_s, x->shares.compute,
                            x->shares.wait,     x->bytes,          (double)x->messages,

@@ -84,8 +84,7 @@ TEST(idx_files_are_read_plain_or_zipped)
     ck_assert_mem_eq(data->train.x_bytes, good_images + 16, 6);
     ck_assert_mem_eq(data->test.x_bytes, good_images + 16, 6);
     ck_assert_mem_eq(data->train.labels, good_labels + 8, 2);
-    const double mean = 350.0 / 6;
-    const double variance = (100 + 400 + 900 + 1600 + 62500) / 6.0 - mean * mean;
+    const double mean = 350.0 / 6, variance = (100 + 400 + 900 + 1600 + 62500) / 6.0 - mean * mean;
     ck_assert_double_eq_tol((double)data->mean, mean / 255, 1e-7);
     ck_assert_double_eq_tol((double)data->deviation, sqrt(variance) / 255, 1e-7);
     dsgd_data_free(data);

@@ -113,8 +113,7 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
         free(a), free(b), free(row);
         return;
     }
-    float *const a = dsgd_xcalloc(n_a, sizeof *a);
-    float *const b = dsgd_xcalloc(n_b, sizeof *b);
+    float *const a = dsgd_xcalloc(n_a, sizeof *a), *const b = dsgd_xcalloc(n_b, sizeof *b);
     float *const c = dsgd_xcalloc(n_c, sizeof *c);
     for (size_t i = 0; i < n_a; i++)
         a[i] = (float)s->a[i];
@@ -319,9 +318,7 @@ TEST(nan_spreads_along_its_row_and_column_only)
         if (!found[l].here)
             continue;
         enum { M = 9, N = 35, K = 5 };
-        float a[M * K] = {0};
-        float b[K * N] = {0};
-        float c[M * N];
+        float a[M * K] = {0}, b[K * N] = {0}, c[M * N];
         a[3 * K + 1] = NAN;
         b[2 * N + 33] = INFINITY; /* times 0 */
         const shape p = shape_of(M, N, K, false, false, 0, 0);

@@ -12,8 +12,7 @@ TEST(an_epoch_is_a_permutation)
 {
     enum { N = 600, BATCH = 5, WORKERS = 4, STEPS = N / BATCH / WORKERS };
     const dsgd_stream stream = {9, N, WORKERS, BATCH};
-    uint32_t first[N];
-    uint32_t moved = 0;
+    uint32_t first[N], moved = 0;
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
         bool seen[N] = {false};
         for (uint32_t i = 0; i < N; i++) {
@@ -31,8 +30,7 @@ TEST(an_epoch_is_a_permutation)
 
 TEST(workers_see_what_one_large_batch_sees)
 {
-    const dsgd_stream many = {9, 1000, 6, 7};
-    const dsgd_stream one = {9, 1000, 1, 42};
+    const dsgd_stream many = {9, 1000, 6, 7}, one = {9, 1000, 1, 42};
     for (uint64_t t = 0; t < 60; t++)
         for (uint32_t i = 0; i < 42; i++)
             ck_assert_uint_eq(stream_sample(&many, i / 7, t, i % 7), stream_sample(&one, 0, t, i));
@@ -48,8 +46,7 @@ TEST(many_mini_batches_are_those_drawn_sample_by_sample)
         for (uint64_t i = 0; i < 3000; i++) {
             const uint32_t w = (uint32_t)(i * 7 % stream->n_workers);
             const uint64_t t = i / 100 + i * i % 5 + (i % 50 == 0 ? (uint64_t)1 << 40 : 0);
-            const uint32_t batch = stream->batch;
-            const uint32_t count = 1 + (uint32_t)(i % (3ull * batch));
+            const uint32_t batch = stream->batch, count = 1 + (uint32_t)(i % (3ull * batch));
             uint32_t indices[3 * 16];
             dsgd_sampler_draw(sampler, w, t, count, indices);
             for (uint32_t j = 0; j < count; j++)
@@ -69,11 +66,9 @@ TEST(rows_are_those_of_the_samples)
         lengths[i] = (uint16_t)(1 + i * i % 97);
     dsgd_data data = {.n_rows = 100, .train = {.n = N, .lengths = lengths}};
     dsgd_sampler *const sampler = dsgd_sampler_new(&stream);
-    double rows = 0;
-    double longest = 0;
+    double rows = 0, longest = 0;
     for (uint64_t t = 0; t < 100; t++) {
-        uint16_t sum = 0;
-        uint16_t most = 0;
+        uint16_t sum = 0, most = 0;
         for (uint32_t j = 0; j < stream.batch; j++) {
             const uint16_t n = lengths[stream_sample(&stream, 5, t, j)];
             sum = (uint16_t)(sum + n);

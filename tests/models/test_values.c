@@ -186,8 +186,7 @@ SUITE(values, "operations", .tear_down = close_fixtures);
 
 TEST(no_store_accepts_everything)
 {
-    dsgd_value v = DSGD_ZERO_VALUE;
-    dsgd_value g = DSGD_ZERO_VALUE;
+    dsgd_value v = DSGD_ZERO_VALUE, g = DSGD_ZERO_VALUE;
     const double x[] = {1};
     ck_assert_ptr_null(dsgd_values_constant(NULL, 0, x).node);
     dsgd_values_gradient(NULL, nowhere, 1, &v, NULL, &g);
@@ -219,8 +218,7 @@ TEST(equal_encodings_of_equal_values_are_one)
     fixture *const s = fixture_opened(1, 1, 1);
     const dsgd_codec top = {.kind = DSGD_CODEC_TOP_K, .count = 1, .number = 1};
     dsgd_codec drawn = {.kind = DSGD_CODEC_RANDOM_K, .count = 1, .number = 1};
-    const dsgd_value zero = DSGD_ZERO_VALUE;
-    const dsgd_value x = constant(s, 0, 1);
+    const dsgd_value zero = DSGD_ZERO_VALUE, x = constant(s, 0, 1);
     const dsgd_value a = dsgd_values_encode(s->values, nowhere, 0, &top, x, zero);
     const dsgd_value b = dsgd_values_encode(s->values, (dsgd_origin){3, 7}, 0, &top, x, zero);
     ck_assert(dsgd_value_equal(a, b));
@@ -243,9 +241,7 @@ TEST(equal_encodings_of_equal_values_are_one)
 TEST(zeros_vanish_and_equal_operands_merge)
 {
     fixture *const s = fixture_opened(1, 1, 1);
-    const dsgd_value a = constant(s, 0, 1);
-    const dsgd_value b = constant(s, 0, 2);
-    const dsgd_value zero = DSGD_ZERO_VALUE;
+    const dsgd_value a = constant(s, 0, 1), b = constant(s, 0, 2), zero = DSGD_ZERO_VALUE;
     const dsgd_value merged = combine(s, 2, (dsgd_value[]){a, b}, (double[]){3, 2}, 5);
     const dsgd_value spread =
         combine(s, 6, (dsgd_value[]){zero, a, b, b, zero, a}, (double[]){7, 1, 1, 1, 7, 2}, 5);
@@ -293,10 +289,8 @@ TEST(equal_operations_on_equal_operands_are_one)
 TEST(a_step_is_the_formulas_of_the_header)
 {
     fixture *const s = fixture_opened(1, 4, 1);
-    dsgd_value x = constant(s, 0, 1);
-    dsgd_value v = DSGD_ZERO_VALUE;
-    double x_by_hand[PARAMS];
-    double v_by_hand[PARAMS] = {0};
+    dsgd_value x = constant(s, 0, 1), v = DSGD_ZERO_VALUE;
+    double x_by_hand[PARAMS], v_by_hand[PARAMS] = {0};
     memcpy(x_by_hand, s->initial, sizeof x_by_hand);
     for (uint64_t t = 0; t < 6; t++) {
         const dsgd_value g = gradient(s, 0, t, x);
@@ -326,8 +320,7 @@ TEST(without_momentum_there_is_no_velocity)
     fixture *const s = fixture_new(1, 4, 1);
     s->config.problem.update.momentum = 0;
     fixture_open(s);
-    const dsgd_value x = constant(s, 0, 1);
-    const dsgd_value g = constant(s, 0, -2);
+    const dsgd_value x = constant(s, 0, 1), g = constant(s, 0, -2);
     dsgd_value v = DSGD_ZERO_VALUE;
     const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.5, 1});
     ck_assert_ptr_null(v.node);
@@ -352,8 +345,7 @@ CASE("what is computed", .tear_down = close_fixtures);
 TEST(values_without_references_are_never_computed)
 {
     fixture *const s = fixture_opened(1, 4, 1);
-    const dsgd_value x = constant(s, 0, 1);
-    const dsgd_value g = gradient(s, 0, 0, x);
+    const dsgd_value x = constant(s, 0, 1), g = gradient(s, 0, 0, x);
     dsgd_value v = DSGD_ZERO_VALUE;
     const dsgd_value y = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
     const dsgd_value sum = combine(s, 2, (dsgd_value[]){x, y}, ones, 2);
@@ -368,8 +360,7 @@ TEST(values_without_references_are_never_computed)
 TEST(operands_without_references_are_computed)
 {
     fixture *const s = fixture_opened(1, 4, 1);
-    dsgd_value x = constant(s, 0, 1);
-    dsgd_value v = DSGD_ZERO_VALUE;
+    dsgd_value x = constant(s, 0, 1), v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 5; t++)
         x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.1);
     release(s, v);
@@ -425,8 +416,7 @@ TEST_RANGE(buffers_are_used_again, 0, 4)
     s->config.device = device;
     s->config.n_threads = n_threads;
     fixture_open(s);
-    dsgd_value x = constant(s, 0, 1);
-    dsgd_value v = DSGD_ZERO_VALUE;
+    dsgd_value x = constant(s, 0, 1), v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 2000; t++)
         x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.01);
     dsgd_values_flush(s->values);
@@ -448,15 +438,13 @@ TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the c
 {
     const uint32_t n = fused_cases[_i].n_workers;
     fixture *const s = fixture_opened(n, fused_cases[_i].batch, 3);
-    dsgd_value x[3];
-    dsgd_value g[MOST_WORKERS][3];
+    dsgd_value x[3], g[MOST_WORKERS][3];
     for (size_t k = 0; k < 3; k++)
         x[k] = constant(s, k, 1);
     for (uint32_t w = 0; w < n; w++)
         dsgd_values_gradient(s->values, (dsgd_origin){w, 5}, fused_cases[_i].batch, x, NULL, g[w]);
     dsgd_value mean[3];
-    double fused[PARAMS];
-    double apart[PARAMS] = {0};
+    double fused[PARAMS], apart[PARAMS] = {0};
     for (size_t k = 0; k < 3; k++) {
         dsgd_value contributions[MOST_WORKERS];
         for (uint32_t w = 0; w < n; w++)
@@ -488,8 +476,7 @@ TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the c
 static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double weight)
 {
     fixture *const s = fixture_opened(2, 4, 1);
-    const dsgd_value x = constant(s, 0, 1);
-    const dsgd_value g[] = {gradient(s, 0, 0, x), second(s, x)};
+    const dsgd_value x = constant(s, 0, 1), g[] = {gradient(s, 0, 0, x), second(s, x)};
     const dsgd_value sum = combine(s, 2, g, (double[]){1, weight}, 2);
     numbers_of(s, sum);
     const bool fused = stats(s).gradients == 1 && stats(s).gradient_samples == 8;
@@ -505,8 +492,7 @@ static dsgd_value same_model(const fixture *s, dsgd_value x)
 static dsgd_value other_model(const fixture *s, dsgd_value x)
 {
     (void)x;
-    const dsgd_value other = constant(s, 0, 2);
-    const dsgd_value g = gradient(s, 1, 0, other);
+    const dsgd_value other = constant(s, 0, 2), g = gradient(s, 1, 0, other);
     release(s, other);
     return g;
 }
@@ -568,8 +554,7 @@ TEST(a_mean_of_fused_means_is_the_mean)
     dsgd_value g[8];
     gradients(s, 8, x, g);
     const dsgd_value halves[] = {combine(s, 4, g, ones, 4), combine(s, 4, g + 4, ones, 4)};
-    const dsgd_value mean = combine(s, 2, halves, ones, 2);
-    const dsgd_value at_once = combine(s, 8, g, ones, 8);
+    const dsgd_value mean = combine(s, 2, halves, ones, 2), at_once = combine(s, 8, g, ones, 8);
     expect_numbers(numbers_of(s, mean), numbers_of(s, at_once), 1e-13);
     release_all(s, 8, g);
 }
@@ -578,8 +563,7 @@ TEST(a_mean_of_fused_means_is_the_mean)
 static const double *synchronous(uint32_t n_workers, uint32_t batch)
 {
     fixture *const s = fixture_opened(n_workers, batch, 1);
-    dsgd_value x = constant(s, 0, 1);
-    dsgd_value v = DSGD_ZERO_VALUE;
+    dsgd_value x = constant(s, 0, 1), v = DSGD_ZERO_VALUE;
     for (uint64_t t = 0; t < 10; t++) {
         dsgd_value g[MOST_WORKERS];
         for (uint32_t w = 0; w < n_workers; w++)
@@ -616,11 +600,8 @@ static uint32_t below(uint32_t t, uint32_t i, uint32_t n)
 static void random_program(fixture *s, outcome *out)
 {
     enum { P = 8, K = MOST_PIECES, STEPS = 120 };
-    dsgd_value x[P][K];
-    dsgd_value v[P][K] = {{DSGD_ZERO_VALUE}};
-    dsgd_value stale[P][K];
-    size_t tickets[8];
-    size_t n_tickets = 0;
+    dsgd_value x[P][K], v[P][K] = {{DSGD_ZERO_VALUE}}, stale[P][K];
+    size_t tickets[8], n_tickets = 0;
     for (size_t k = 0; k < K; k++) {
         x[0][k] = constant(s, k, 1);
         for (size_t w = 0; w < P; w++) {
@@ -803,13 +784,11 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
     fixture *const s = fixture_new(4, 4, 1);
     s->config.n_threads = (uint32_t)_i + 1;
     fixture_open(s);
-    dsgd_value x[4];
-    dsgd_value v[4] = {DSGD_ZERO_VALUE};
+    dsgd_value x[4], v[4] = {DSGD_ZERO_VALUE};
     for (size_t w = 0; w < 4; w++)
         x[w] = constant(s, 0, 1 + (double)w);
     const size_t before = dsgd_values_evaluate(s->values, 4, x, NULL);
-    size_t after = 0;
-    size_t apart = 0;
+    size_t after = 0, apart = 0;
     const dsgd_value start = constant(s, 0, 1);
     for (uint64_t t = 0; t < 40; t++) {
         for (uint32_t w = 0; w < 4; w++) {
@@ -914,8 +893,7 @@ TEST(parts_of_the_test_set_make_the_whole)
         dsgd_values_result(s->values, dsgd_values_evaluate(s->values, 1, &x, NULL)).loss;
     static const uint32_t n_parts[] = {1, 2, 7, 300};
     for (int i = 0; i < 4; i++) {
-        double sum = 0;
-        double previous = 0;
+        double sum = 0, previous = 0;
         for (uint32_t part = 0; part < n_parts[i]; part++) {
             const size_t ticket =
                 dsgd_values_evaluate_part(s->values, &x, DSGD_ZERO_VALUE, part, n_parts[i]);
@@ -935,8 +913,7 @@ TEST(parts_of_the_test_set_make_the_whole)
 TEST(an_evaluation_is_of_the_moment_of_its_request)
 {
     fixture *const s = fixture_opened(1, 4, 1);
-    dsgd_value x = constant(s, 0, 1);
-    dsgd_value v = DSGD_ZERO_VALUE;
+    dsgd_value x = constant(s, 0, 1), v = DSGD_ZERO_VALUE;
     size_t tickets[3];
     double losses[3];
     for (uint64_t t = 0; t < 3; t++) {

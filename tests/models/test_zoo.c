@@ -24,8 +24,7 @@ TEST_RANGE(a_model_that_knows_nothing_has_the_loss_of_guessing, 0, rig_n_specs) 
     const rig_spec *const spec = s->spec;
     const size_t n_labels = (size_t)spec->n_samples * s->data.n_labels;
     memset(s->x, 0, s->network.n_params * sizeof *s->x);
-    double wanted = 0;
-    double zeros = 0;
+    double wanted = 0, zeros = 0;
     for (size_t i = 0; i < n_labels; i++) {
         const double target = spec->n_classes == 0 ? (double)s->data.test.targets[i] : 0;
         wanted += target * target / 2 / (double)n_labels;
@@ -70,8 +69,7 @@ TEST(networks_have_the_published_sizes_in_backward_order)
 {
     dsgd_network n;
     double widths[] = {128};
-    dsgd_numbers none = {0, NULL};
-    dsgd_numbers one = {1, widths};
+    dsgd_numbers none = {0, NULL}, one = {1, widths};
     ck_assert_int_eq(build("hyperplane", NULL, shape(8192, 0), &n, NULL), DSGD_OK);
     ck_assert_uint_eq(n.n_params, 8193);
     ck_assert_int_eq(build("logreg", NULL, shape(784, 10), &n, NULL), DSGD_OK);
@@ -94,8 +92,7 @@ TEST(a_model_refuses_what_it_cannot_learn)
     double widths[DSGD_MAX_LAYERS] = {2.5};
     for (size_t i = 1; i < DSGD_MAX_LAYERS; i++)
         widths[i] = 1;
-    dsgd_numbers most = {DSGD_MAX_LAYERS - 2, widths + 1};
-    dsgd_numbers many = {DSGD_MAX_LAYERS - 1, widths + 1};
+    dsgd_numbers most = {DSGD_MAX_LAYERS - 2, widths + 1}, many = {DSGD_MAX_LAYERS - 1, widths + 1};
     dsgd_numbers broken = {1, widths};
     ck_assert_int_eq(build("logreg", NULL, shape(8, 0), &n, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: logreg learns classes, but this data has none; "
@@ -121,8 +118,7 @@ TEST(initial_weights_are_he_uniform)
         const dsgd_layer *const layer = &n.layers[l];
         const uint32_t n_in = layer->in.n_columns;
         const size_t count = (size_t)n_in * layer->out.n_columns;
-        double sum = 0;
-        double squares = 0;
+        double sum = 0, squares = 0;
         for (size_t i = 0; i < count; i++) {
             const double w = x[layer->params + i];
             ck_assert_double_le(fabs(w), sqrt(6.0 / n_in));

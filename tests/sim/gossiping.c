@@ -28,9 +28,7 @@ const dsgd_spec *graph_of(const support_case *c)
 void mixing(const support_case *c, long round, bool doubly, double w[MOST][MOST])
 {
     const int p = c->config.workers;
-    int to[MOST];
-    int from[MOST];
-    int other[MOST];
+    int to[MOST], from[MOST], other[MOST];
     double share[MOST];
     const dsgd_neighbour_room room = {to, from, other, share};
     memset(w, 0, sizeof(double[MOST][MOST]));

@@ -112,8 +112,7 @@ TEST(a_run_ends_with_the_samples_that_are_wanted)
 
 static void counting_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         support_current->note[self->rank]++;
         dsgd_gradient(self, g, x);
@@ -202,8 +201,7 @@ TEST(a_histogram_of_step_times_is_bounded)
     c->config.until.steps = 5000;
     support_imbalance_number(c, "normal", "deviation", 0.1);
     const dsgd_run_result *const r = &support_ok(c)->result;
-    double sum = 0;
-    double mean_s = 0;
+    double sum = 0, mean_s = 0;
     for (size_t k = 0; k < r->step_times.n; k++) {
         sum += r->step_times.bin[k].share;
         mean_s += r->step_times.bin[k].share * r->step_times.bin[k].step_s;
@@ -291,8 +289,7 @@ TEST(loads_are_those_of_each_nic_and_island_link)
     ck_assert_double_eq_tol(run->result.link_s, all / 5e9, 1e-9); /* an island's is the busiest */
     for (int i = 0; i < 8; i++) {
         const int worker = i / 2;
-        const bool up = i % 2 == 0;
-        const bool to_island = up == (worker % 2 == 0);
+        const bool up = i % 2 == 0, to_island = up == (worker % 2 == 0);
         char name[32];
         snprintf(name, sizeof name, "nic%d_%s", worker, up ? "UP" : "DOWN");
         expect_load(&run->loads[i], name, to_island ? 0 : all, 10e9);
@@ -448,8 +445,7 @@ TEST_RANGE(ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4)
         ck_assert(r->engine.accounts.staleness.sum == r->alone.staleness.sum);
         ck_assert(r->engine.accounts.staleness.weight == r->alone.staleness.weight);
     }
-    const dsgd_run_result *const alone = &r->alone.result;
-    const dsgd_run_result *const together = &r->together.result;
+    const dsgd_run_result *const alone = &r->alone.result, *const together = &r->together.result;
     ck_assert_double_gt(alone->staleness_max, 4);
     ck_assert_double_eq(together->staleness_max, alone->staleness_max);
     ck_assert_uint_eq(together->ages.n, alone->ages.n);

@@ -122,8 +122,7 @@ enum {
 /** One of all combinations, for 4 steps of 8 MB. */
 static support_case *combination(const char *algorithm, int i, char *where, size_t room)
 {
-    const int platform = i % N_PLATFORMS;
-    const int late = i / N_PLATFORMS % N_LATENESS;
+    const int platform = i % N_PLATFORMS, late = i / N_PLATFORMS % N_LATENESS;
     const int p = workers[i / N_PLATFORMS / N_LATENESS % N_WORKERS];
     const long n_pieces = pieces[i / N_PLATFORMS / N_LATENESS / N_WORKERS % N_PIECES];
     const int how = i / N_PLATFORMS / N_LATENESS / N_WORKERS / N_PIECES;
@@ -201,10 +200,8 @@ enum { N_PARTIAL = sizeof partial / sizeof partial[0], PARTIAL_STRIDE = SUPPORT_
 static support_case *partial_combination(int i, char *where, size_t room)
 {
     static const int powers[] = {4, 16, 64};
-    const int which = i % N_PARTIAL;
-    const int platform = i / N_PARTIAL % N_PLATFORMS;
-    const int p = powers[i / N_PARTIAL / N_PLATFORMS % 3];
-    const int how = i / N_PARTIAL / N_PLATFORMS / 3;
+    const int which = i % N_PARTIAL, platform = i / N_PARTIAL % N_PLATFORMS;
+    const int p = powers[i / N_PARTIAL / N_PLATFORMS % 3], how = i / N_PARTIAL / N_PLATFORMS / 3;
     support_case *const c = support_new(partial[which].algorithm, p);
     support_option(c, partial[which].option, (double)partial[which].value);
     platforms[platform](c);
@@ -223,8 +220,7 @@ CASE("groups", .seconds = 300);
 
 TEST_RANGE(partial_collectives_are_computed_alike, 0, 7) /* _i: first combination */
 {
-    double missed = 0;
-    double stale = 0;
+    double missed = 0, stale = 0;
     for (int i = _i; i < N_PARTIAL * N_PLATFORMS * 3 * N_COLLECTIVES; i += PARTIAL_STRIDE * 7) {
         char where[160];
         support_case *const c = partial_combination(i, where, sizeof where);
@@ -287,8 +283,7 @@ TEST(what_is_published_when_a_piece_ends_is_in_the_next)
 /** Its first collective is of all; workers make their partial one up to three steps later. */
 static void late_listeners_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER};
     dsgd_partial *sum = NULL;
     while (dsgd_next_step(self)) {
@@ -381,8 +376,7 @@ TEST_RANGE(fused_allreduces_are_computed_alike, 0, N_LATENESS)
 
 static void first_rounds_alone_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (self->rank != 5 || self->step < 2)

@@ -42,8 +42,7 @@ static const dsgd_comm *group_of(dsgd_node *self, long round)
 
 static void split_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     int colour[1024];
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -52,8 +51,7 @@ static void split_work(dsgd_node *self)
         const dsgd_worker *const w = dsgd_worker_of(self);
         const dsgd_colouring at = {NULL, self->n_workers, w->engine->config->seed, self->step};
         groups(&at, colour);
-        double members = 0;
-        double before = 0;
+        double members = 0, before = 0;
         for (int i = 0; i < self->n_workers && colour[self->rank] >= 0; i++) {
             const bool is_member = colour[i] == colour[self->rank];
             before += is_member && i < self->rank;
@@ -148,8 +146,7 @@ static bool everyone; /* calls the verb, also who is in no group */
 
 static void one_collective_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     const dsgd_comm *const comm = of_all ? DSGD_WORLD : group_of(self, 7);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -639,8 +636,7 @@ enum { FOUND = 72, IN_GROUP = 4 }; /* workers: more than a long has bits */
 /** As in Prague and Moshpit SGD: a local step, then the mean of a group that a server has made. */
 static void found_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     int ranks[IN_GROUP];
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);

@@ -54,8 +54,7 @@ TEST(draws_are_functions_of_seed_rank_step_and_their_number)
 /** All send half of what they have to worker 0: push-sum weights are no longer 1. */
 static void collecting_work(dsgd_node *self)
 {
-    static const int first[] = {0};
-    static const int others[] = {1, 2, 3, 4};
+    static const int first[] = {0}, others[] = {1, 2, 3, 4};
     static const double half[] = {0.5};
     const bool collects = self->rank == 0;
     const dsgd_neighbours with = {.n_to = !collects,
@@ -65,8 +64,7 @@ static void collecting_work(dsgd_node *self)
                                   .keep = collects ? 1 : 0.5,
                                   .share = half,
                                   .promises = DSGD_PROMISE_COLUMNS};
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
@@ -112,8 +110,7 @@ TEST_RANGE(exchanges_are_as_many_as_pieces_tensors_or_buckets, 0, 3)
 
 static void exchanging_beside_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_request *const sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
         dsgd_gradient(self, g, x);
@@ -173,8 +170,7 @@ TEST(overlap_hides_all_but_the_last_piece)
 /** Steps when all pieces of the gradient but the last are ready. */
 static void nearly_ready_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_piece_wait(g, dsgd_pieces(self, g) - 2);
@@ -341,9 +337,7 @@ TEST_RANGE(fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms())
 /** Allreduce of a copy of the gradient, which linear combinations have made; it equals g. */
 static void copying_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *y = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *y = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_copy(self, y, g);
@@ -375,9 +369,7 @@ static bool waits; /* set before the simulation forks */
 /** Vectors that are ready, that wait for g, and that change behind a combination that waits. */
 static void chain_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *y = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *y = dsgd_vector_new(self);
     dsgd_vector *error = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -417,9 +409,7 @@ TEST(combinations_that_wait_compute_what_they_say)
 /** Worker 1 adds half of a difference to a vector that a copy has still to set. */
 static void set_then_add_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *y = dsgd_shared(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *y = dsgd_shared(self);
     while (dsgd_next_step(self)) {
         dsgd_sleep(1e-6); /* its assist() has asked */
         dsgd_gradient(self, g, x);

@@ -350,8 +350,7 @@ TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
     const dsgd_run_result got = support_ok(c)->result;
     /* It may begin its step 5 + slack when the other has made its fifth, or is known to have
      * failed. */
-    const double free_s = back ? 7.5 + 1 : 10.5;
-    const double begun_s = fmax(5 + slack, free_s);
+    const double free_s = back ? 7.5 + 1 : 10.5, begun_s = fmax(5 + slack, free_s);
     const double others = 4 + (back ? floor(30.25 - 7.5 - 1e-3) : 0);
     ck_assert_double_eq(2 * got.steps, 5 + slack + floor(30.25 - begun_s - 1e-3) + others);
 }

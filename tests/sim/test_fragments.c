@@ -16,8 +16,7 @@ typedef void part_verb(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 static const dsgd_neighbours *ring(dsgd_node *self)
 {
     const int p = self->n_workers;
-    int *const to = support_alloc(1, sizeof *to);
-    int *const from = support_alloc(1, sizeof *from);
+    int *const to = support_alloc(1, sizeof *to), *const from = support_alloc(1, sizeof *from);
     double *const share = support_alloc(1, sizeof *share);
     dsgd_neighbours *const n = support_alloc(1, sizeof *n);
     *to = (self->rank + 1) % p;
@@ -166,8 +165,7 @@ static void in_parts(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 
 static void parts_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const y = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const y = dsgd_vector_new(self);
     dsgd_vector *const g = dsgd_vector_new(self);
     dsgd_copy(self, y, x);
     while (dsgd_next_step(self)) {
@@ -236,8 +234,7 @@ TEST_RANGE(every_verb_does_to_all_parts_what_it_does_to_the_whole, 0, 2 * N_VERB
 
 static void reduce_one_fragment_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_vector *const part = dsgd_fragment(self, g, 1, 4);
         support_current->note[self->rank] = (double)dsgd_pieces(self, part);
@@ -274,8 +271,7 @@ TEST(a_fragment_costs_its_pieces_alone)
 
 static void gossip_twice_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     const dsgd_neighbours *const n = ring(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);

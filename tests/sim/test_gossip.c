@@ -18,8 +18,7 @@ static double second_singular_value(const support_case *c, bool doubly)
     const size_t p = (size_t)c->config.workers;
     const long period = dsgd_graph_period(graph_of(c), c->config.workers);
     double w[MOST][MOST];
-    gsl_matrix *product = gsl_matrix_alloc(p, p);
-    gsl_matrix *next = gsl_matrix_alloc(p, p);
+    gsl_matrix *product = gsl_matrix_alloc(p, p), *next = gsl_matrix_alloc(p, p);
     gsl_matrix_set_identity(product);
     for (long r = 0; r < period; r++) {
         mixing(c, r, doubly, w);
@@ -35,8 +34,7 @@ static double second_singular_value(const support_case *c, bool doubly)
     }
     gsl_matrix_add_constant(product, -1.0 / (double)p);
     gsl_matrix *v = gsl_matrix_alloc(p, p);
-    gsl_vector *s = gsl_vector_alloc(p);
-    gsl_vector *work = gsl_vector_alloc(p);
+    gsl_vector *s = gsl_vector_alloc(p), *work = gsl_vector_alloc(p);
     gsl_linalg_SV_decomp(product, v, s, work);
     const double largest = gsl_vector_get(s, 0);
     gsl_matrix_free(product);
@@ -58,8 +56,7 @@ static void expect_decay(const char *algorithm, const graph *g, bool doubly)
         return;
     }
     /* Long enough for the slowest part to be left alone, not so long that rounding is. */
-    const long last = (long)fmin(80, floor(log(1e-9) / log(sigma)));
-    const long first = last * 3 / 4;
+    const long last = (long)fmin(80, floor(log(1e-9) / log(sigma))), first = last * 3 / 4;
     ck_assert_int_ge(first, 4);
     const double measured =
         pow(consensus_after(c, last * period) / consensus_after(c, first * period),
@@ -290,8 +287,7 @@ static unsigned promises;
 /** A ring of two: each keeps and gives a half. */
 static void by_hand_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     const int other = 1 - self->rank;
     while (dsgd_next_step(self)) {
         const bool odd = self->rank == 1 && self->step == 2;

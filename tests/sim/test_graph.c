@@ -38,8 +38,7 @@ enum { N_GRAPHS = sizeof graphs / sizeof graphs[0] };
 static void expect_sums(double w[MOST][MOST], int p, bool rows)
 {
     for (int i = 0; i < p; i++) {
-        double row = 0;
-        double column = 0;
+        double row = 0, column = 0;
         for (int j = 0; j < p; j++) {
             ck_assert_double_ge(w[i][j], 0);
             row += w[i][j];
@@ -94,9 +93,7 @@ TEST_RANGE(senders_and_receivers_agree, 0, N_GRAPHS)
     const graph *const g = &graphs[_i];
     support_case *c = gossiping("d_psgd", g);
     double w[MOST][MOST];
-    int to[MOST];
-    int from[MOST];
-    int other[MOST];
+    int to[MOST], from[MOST], other[MOST];
     double share[MOST];
     const dsgd_neighbour_room room = {to, from, other, share};
     for (long round = 0; round < 12; round++) {
@@ -120,8 +117,7 @@ TEST_RANGE(a_degree_is_the_mean_number_of_receivers, 0, N_GRAPHS)
 {
     const int p = graphs[_i].workers;
     support_case *c = gossiping("d_psgd", &graphs[_i]);
-    const long period = dsgd_graph_period(graph_of(c), p);
-    const long rounds = period == 0 ? 1 : period;
+    const long period = dsgd_graph_period(graph_of(c), p), rounds = period == 0 ? 1 : period;
     double w[MOST][MOST];
     int n = 0;
     for (long round = 0; round < rounds; round++) {

@@ -17,8 +17,7 @@ static fault *broken; /* set before the simulation forks */
 
 static void broken_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
@@ -328,8 +327,7 @@ TEST_RANGE(who_waits_for_ever_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: 
 /** Worker 2 leaves in step 3. */
 static void leaving_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         if (self->rank == 2 && self->step == 3)
             return;
@@ -434,8 +432,7 @@ TEST_RANGE(nobody_hangs_for_being_late, 0, support_n_algorithms()) /* _i: algori
  */
 static void rounds_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     const long period = 3 * (self->rank + 1);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);

@@ -130,8 +130,7 @@ static support_case *new_experiment(int experiment, char *where, size_t room)
 {
     static const int workers[] = {2, 8, 16};
     static const long pieces[] = {1, 3, 16};
-    const int kind = experiment % N_KINDS;
-    const int p = workers[draw(experiment, 10, 3)];
+    const int kind = experiment % N_KINDS, p = workers[draw(experiment, 10, 3)];
     support_case *const c = support_new(kinds[kind].algorithm, p);
     for (int i = 0; i < 2 && kinds[kind].option[i].name != NULL; i++)
         support_option(c, kinds[kind].option[i].name, kinds[kind].option[i].value);

@@ -27,9 +27,7 @@ static void adding_serve(dsgd_node *self)
 
 static void adding_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *u = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *u = dsgd_vector_new(self);
     dsgd_vector *fetched = dsgd_vector_new(self);
     double version = 0;
     dsgd_copy(self, fetched, x);
@@ -71,8 +69,7 @@ static void noticing_serve(dsgd_node *self)
 
 static void noticing_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
@@ -171,8 +168,7 @@ static const dsgd_algorithm halving = {.about = {.name = "halving"},
 /** Of servers with and without the first update: after a step that is half a step. */
 TEST(the_output_of_whole_servers_is_their_mean)
 {
-    support_case *c = support_of(&halving, 1);
-    support_case *alone = support_of(&support_alone, 1);
+    support_case *c = support_of(&halving, 1), *alone = support_of(&support_alone, 1);
     c->config.until.steps = alone->config.until.steps = 1;
     alone->learning.optimizer.lr /= 2;
     const support_outcome *got = support_ok(c), *want = support_ok(alone);
@@ -184,8 +180,7 @@ TEST(the_output_of_whole_servers_is_their_mean)
 /** With whole vectors it is the parameter server that answers piece by piece. */
 TEST_RANGE(a_server_of_messages_does_what_dsgd_serve_does, 1, 6) /* _i: workers */
 {
-    support_case *c = support_of(&adding, _i);
-    support_case *served = support_new("a_psgd", _i);
+    support_case *c = support_of(&adding, _i), *served = support_new("a_psgd", _i);
     support_imbalance_number(c, "ramp", "seconds", 0.13);
     support_imbalance_number(served, "ramp", "seconds", 0.13);
     const support_outcome *got = support_ok(c), *want = support_ok(served);
@@ -210,8 +205,7 @@ static void optimizing_serve(dsgd_node *self)
 
 static void optimized_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_send(self, dsgd_server_address(self, 0), g, NULL, 0);
@@ -243,9 +237,7 @@ TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
 /** Worker 0 sends every other piece, worker 1 notes what has changed in its model. */
 static void fragment_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *zeros = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *zeros = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (self->step > 0)
@@ -293,8 +285,7 @@ static double patience_s;
  */
 static void some_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     double *const note = support_current->note;
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -364,9 +355,7 @@ TEST(a_deadline_ends_the_wait_for_the_third)
 static void any_work(dsgd_node *self)
 {
     const unsigned all = DSGD_ON_MESSAGE | DSGD_ON_GRADIENT | DSGD_ON_REQUEST;
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *mean = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *mean = dsgd_vector_new(self);
     double *note = support_current->note;
     while (dsgd_next_step(self)) {
         if (self->step == 0 && self->rank == 1) {
@@ -422,8 +411,7 @@ static void dropping_serve(dsgd_node *self)
 /** The second kind goes on without an answer: its step is over when its message is dropped. */
 static void dropped_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_send(self, self->n_workers, g, NULL, 0);
@@ -477,8 +465,7 @@ static int way; /* of the case */
 
 static void in_order_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *part = dsgd_range(self, x, 2, 4);
+    dsgd_vector *x = dsgd_model(self), *part = dsgd_range(self, x, 2, 4);
     dsgd_vector *g = dsgd_vector_new(self);
     double *number = dsgd_numbers_new(self, 1);
     while (dsgd_next_step(self)) {
@@ -494,8 +481,7 @@ static void in_order_work(dsgd_node *self)
 
 static void in_order_serve(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *part = dsgd_range(self, x, 2, 4);
+    dsgd_vector *x = dsgd_model(self), *part = dsgd_range(self, x, 2, 4);
     double *number = dsgd_numbers_new(self, 1);
     for (long step = 0;; step++) {
         if (way == FROM_SERVER && step == 20)
@@ -550,9 +536,7 @@ TEST(a_message_to_nobody_is_refused)
 /** Sends its model to both neighbours on a ring, one call after the other, and averages. */
 static void around_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *sent = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *sent = dsgd_vector_new(self);
     const int p = self->n_workers;
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);

@@ -22,8 +22,7 @@ static const struct {
 
 static void measure(dsgd_node *self, bool partial, dsgd_initiator initiator)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     dsgd_partial *sum =
         partial ? dsgd_partial_new(
                       self, (dsgd_partial_spec){.initiator = initiator, .draining = true}, NULL)

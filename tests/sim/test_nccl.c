@@ -384,8 +384,7 @@ TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 
     const double share = shares[_i % 3], bytes = sizes[_i / 3 % 3], each_s = half_s(bytes);
     support_case *const c = beside_computation(bytes, share);
     SET(c, config.network = networks[_i / 9], config.exchange.every_message = _i % 2 == 1);
-    const double ready_s = 2.0 / 3;
-    const double rest_s = fmin(1.0 / 3 + share * each_s, 1.0 / 3 / (1 - share));
+    const double ready_s = 2.0 / 3, rest_s = fmin(1.0 / 3 + share * each_s, 1.0 / 3 / (1 - share));
     expect_step(c, ready_s + fmax(rest_s, each_s) + each_s, ready_s + rest_s);
 }
 

@@ -65,8 +65,7 @@ TEST(a_question_waits_for_the_first_answer)
 /** Pair averaging that stops early enough for the last exchange to end. */
 static void pairs_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (self->rank % 2 == 1 && self->step > 0 && self->step < SUPPORT_MIXING_STEPS)
@@ -191,8 +190,7 @@ TEST_RANGE(a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3)
 /** Worker 0 awaits worker 3, who comes after two steps, and then worker 1, who came at once. */
 static void scheduled_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         if (self->step == (self->rank == 3 ? 2 : 0) && self->rank % 2 == 1)
             dsgd_pair_average(self, x, 0);

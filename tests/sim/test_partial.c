@@ -19,8 +19,7 @@ static dsgd_group group_of_four(const void *params, int n_workers, long version)
 
 static void group_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER, .group = group_of_four};
     dsgd_partial *average = dsgd_partial_new(self, spec, x);
     while (dsgd_next_step(self)) {
@@ -44,8 +43,7 @@ static dsgd_group upper_bits(const void *params, int n_workers, long version)
 
 static void sized_group_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     const dsgd_partial_spec spec = {.initiator = DSGD_FIRST_ARRIVER, .group = upper_bits};
     dsgd_partial *average = dsgd_partial_new(self, spec, x);
     while (dsgd_next_step(self)) {
@@ -61,8 +59,7 @@ static const dsgd_algorithm sized_group = {.about = {.name = "sized group"},
 /** The closed forms of schedules.c, of n members. */
 static double allreduce_s(dsgd_collective how, double n)
 {
-    const double phases = log2(n);
-    const double share = (n - 1) / n;
+    const double phases = log2(n), share = (n - 1) / n;
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
         return phases * (overhead_s + latency_s + bytes / bandwidth + reduction_s_per_byte * bytes);
     if (how == DSGD_COLLECTIVE_RABENSEIFNER)
@@ -167,8 +164,7 @@ TEST(a_message_of_the_library_of_partial_collectives_takes_a_turn)
 /** Worker 1 computes for 1 s more. It is notified of the version, and sends its buffer. */
 static void note_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     const dsgd_partial_spec spec = {.initiator = self->params == NULL ? DSGD_FIRST_ARRIVER
                                                                       : DSGD_EACH_IN_TURN};
     dsgd_partial *average = dsgd_partial_new(self, spec, x);
@@ -234,8 +230,7 @@ TEST(wagma_decides_per_piece_who_was_late)
     const size_t n = mixed->n_params;
     ck_assert_uint_eq(n, 33);
     for (size_t i = 0; i < n; i++) {
-        const double w0 = alone->x[i];
-        const double w1 = alone->x[n + i];
+        const double w0 = alone->x[i], w1 = alone->x[n + i];
         const bool late = i < 8; /* the first piece has round(33 / 4) parameters */
         const double at_0 = late ? (w0 + initial->x[n + i]) / 2 : (w0 + w1) / 2;
         const double at_1 = late ? (w0 + initial->x[n + i] + w1) / 3 : (w0 + w1) / 2;

@@ -44,8 +44,7 @@ TEST(pushes_and_answers_take_turns_at_a_server)
  */
 TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers */
 {
-    const int servers = 1 + _i / 9;
-    const int workers = 1 + _i % 9;
+    const int servers = 1 + _i / 9, workers = 1 + _i % 9;
     support_case *c = costly("a_psgd", workers);
     support_option(c, "servers", servers);
     SET(c, config.steps_each = 1, config.exchange.overlap = false);
@@ -97,8 +96,7 @@ enum { N_FAR = sizeof far_kinds / sizeof far_kinds[0] };
 TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
 {
     static const int counts[] = {4, 32, 256};
-    const int kind = _i % N_FAR;
-    const int workers = counts[_i / N_FAR % 3];
+    const int kind = _i % N_FAR, workers = counts[_i / N_FAR % 3];
     support_case *const c = far_away(far_kinds[kind].algorithm, workers, _i / N_FAR / 3 == 0);
     if (far_kinds[kind].option.name != NULL)
         support_option(c, far_kinds[kind].option.name, far_kinds[kind].option.value);
@@ -168,8 +166,7 @@ TEST(messages_that_others_slow_do_not_overlap)
 /** Fetches over a local step under way, and pushes gradients where it has parameters. */
 static void hasty_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self);
-    dsgd_vector *g = dsgd_vector_new(self);
+    dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);

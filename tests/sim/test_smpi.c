@@ -35,13 +35,8 @@ static const char *const network_names[] = {"flat", "fat tree", "dragonfly"};
  */
 static dsgd_platform platform_of(network which, int workers)
 {
-    static double of_64[] = {8, 8};
-    static double of_1024[] = {32, 32};
-    static double up_64[] = {1, 4};
-    static double up_1024[] = {1, 16};
-    static double groups_64[] = {4, 2, 4, 2};
-    static double groups_1024[] = {8, 4, 8, 4};
-    static double cables[] = {4, 4, 4};
+    static double of_64[] = {8, 8}, of_1024[] = {32, 32}, up_64[] = {1, 4}, up_1024[] = {1, 16};
+    static double groups_64[] = {4, 2, 4, 2}, groups_1024[] = {8, 4, 8, 4}, cables[] = {4, 4, 4};
     dsgd_platform p = {.topology = DSGD_TOPOLOGY_SWITCH,
                        .host_bandwidth_bytes_per_s = link_bytes_per_s,
                        .host_latency_s = 2 * link_s};
@@ -74,8 +69,7 @@ enum { RECURSIVE_DOUBLING, HALVING_DOUBLING, RING, N_COLLECTIVES };
 /** On the flat network, without overhead and cost of reducing (sim/exchange/schedules.c). */
 static double closed_form_s(int how, int workers)
 {
-    const double wire_s = 4.0 * FLOATS / link_bytes_per_s;
-    const double share = (workers - 1.0) / workers;
+    const double wire_s = 4.0 * FLOATS / link_bytes_per_s, share = (workers - 1.0) / workers;
     const int bits = (int)lround(log2(workers));
     if (how == RECURSIVE_DOUBLING)
         return bits * (2 * link_s + wire_s);

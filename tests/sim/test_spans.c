@@ -83,8 +83,7 @@ static enum { ZEROS, NEW, OLD } sent;
 
 static void broadcasting_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     dsgd_vector *const y = dsgd_vector_new(self); /* zeros */
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -138,8 +137,7 @@ static bool beside; /* its gradient a worker asks; else after it */
 
 static void asking_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (!beside)

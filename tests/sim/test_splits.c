@@ -35,8 +35,7 @@ static void step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 
 static void two_colourings_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         const dsgd_comm *const half = dsgd_comm_split(self, halves, 3);
         const dsgd_comm *const pair = dsgd_comm_split(self, pairs, 3);
@@ -69,8 +68,7 @@ TEST(two_colourings_of_one_round_are_two_splits)
 /** The ids of the last rounds, asked for again from the newest to the oldest, and the other way. */
 static void last_rounds_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         uint64_t id[PROMISED];
         const long first = self->step * PROMISED;
@@ -108,8 +106,7 @@ static const dsgd_comm *nobody; /* of the first that asks, in the simulating pro
 
 static void strangers_work(dsgd_node *self)
 {
-    dsgd_vector *const x = dsgd_model(self);
-    dsgd_vector *const g = dsgd_vector_new(self);
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         const dsgd_comm *const comm = dsgd_comm_split(self, strangers, 0);
         if (self->rank >= 2 && nobody == NULL)

@@ -18,8 +18,7 @@ static void expect_same(double computed, double simulated, double tolerance, con
 void support_expect_alike(const support_case *c, const support_outcome *a, const support_outcome *b,
                           double slack_s, const char *where)
 {
-    const dsgd_run_result *const x = &a->result;
-    const dsgd_run_result *const y = &b->result;
+    const dsgd_run_result *const x = &a->result, *const y = &b->result;
     ck_assert_int_eq(a->status, b->status);
     ck_assert_int_eq(x->outcome, y->outcome);
     ck_assert_str_eq(x->why.text, y->why.text);

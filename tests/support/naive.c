@@ -20,8 +20,7 @@ static long double sigmoid(long double z)
 
 static void dense(const place *p)
 {
-    const uint32_t n_in = p->layer->in.n_columns;
-    const uint32_t n_out = p->layer->out.n_columns;
+    const uint32_t n_in = p->layer->in.n_columns, n_out = p->layer->out.n_columns;
     for (uint32_t row = 0; row < p->layer->in.n_rows; row++)
         for (uint32_t j = 0; j < n_out; j++) {
             long double z = p->w[n_in * n_out + j];
@@ -34,11 +33,8 @@ static void dense(const place *p)
 static void convolution(const place *p)
 {
     const dsgd_layer *const l = p->layer;
-    const int width = (int)l->in.width;
-    const int height = (int)(l->in.n_rows / l->in.width);
-    const int k = (int)l->kernel_size;
-    const int c = (int)l->in.n_columns;
-    const int n = (int)l->out.n_columns;
+    const int width = (int)l->in.width, height = (int)(l->in.n_rows / l->in.width);
+    const int k = (int)l->kernel_size, c = (int)l->in.n_columns, n = (int)l->out.n_columns;
     for (int y = 0; y < (int)(l->out.n_rows / l->out.width); y++)
         for (int x = 0; x < (int)l->out.width; x++)
             for (int j = 0; j < n; j++) {
@@ -112,8 +108,7 @@ static void layer_norm(const place *p)
 static void attention(const place *p)
 {
     const dsgd_layer *const l = p->layer;
-    const uint32_t c = l->out.n_columns;
-    const uint32_t size = c / l->n_heads;
+    const uint32_t c = l->out.n_columns, size = c / l->n_heads;
     for (uint32_t head = 0; head < l->n_heads; head++)
         for (uint32_t t = 0; t < l->in.n_rows; t++) {
             long double sum = 0;
@@ -201,8 +196,7 @@ static void one_sample(const place *p)
 static void batch_norm(const dsgd_layer *l, const long double *w, const naive_batch *batch,
                        const long double *in, long double *out, double *statistics)
 {
-    const size_t c = l->in.n_columns;
-    const size_t n = (size_t)batch->n * l->in.n_rows;
+    const size_t c = l->in.n_columns, n = (size_t)batch->n * l->in.n_rows;
     for (size_t j = 0; j < c; j++) {
         long double mean = 0;
         long double squares = 0;
@@ -238,8 +232,7 @@ long double *naive_forward(const dsgd_network *network, const long double *x,
     const long double *tensors[DSGD_MAX_LAYERS + 1] = {batch->x};
     for (uint32_t i = 0; i < network->n_layers; i++) {
         const dsgd_layer *const l = &network->layers[i];
-        const size_t n_in = size_of(network, l->from);
-        const size_t n_out = size_of(network, i + 1);
+        const size_t n_in = size_of(network, l->from), n_out = size_of(network, i + 1);
         long double *const out = dsgd_xcalloc(batch->n * n_out, sizeof *out);
         tensors[i + 1] = out;
         if (l->kind == DSGD_BATCH_NORM)
@@ -295,8 +288,7 @@ long double naive_loss(const dsgd_network *network, const dsgd_data *data, const
                        const naive_batch *batch, const uint32_t *samples, double *accuracy)
 {
     const dsgd_tensor *const out = &network->layers[network->n_layers - 1].out;
-    const uint32_t n = out->n_columns;
-    const uint32_t n_rows = batch->n * out->n_rows;
+    const uint32_t n = out->n_columns, n_rows = batch->n * out->n_rows;
     long double *const z = naive_forward(network, x, batch, NULL);
     long double loss = 0;
     double right = 0;
