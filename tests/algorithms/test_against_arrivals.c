@@ -92,8 +92,7 @@ TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i: workers, end, backups, rule */
     const int b = backups[_i / N_CASES % 3];
     const bool queues = _i >= 3 * N_CASES;
     const int fewer = b < t->problem.workers ? b : t->problem.workers - 1;
-    support_option(t->c, "backups", fewer);
-    support_option(t->c, "release", queues);
+    OPTIONS(t->c, {"backups", fewer}, {"release", queues});
     support_pair_lr(t, 0.05);
     arrivals_backup_workers(&t->problem, fewer, queues, &t->arrived);
     expect_same(t);
@@ -132,8 +131,7 @@ TEST_RANGE(dc_asgd, 0, 6 * N_CASES) /* _i: workers, end, form and lambda */
     support_pair *const t = pair_of("dc_asgd", _i);
     const double lambda = lambdas[_i / N_CASES % 3];
     const bool constant = _i / N_CASES / 3 == 1;
-    support_option(t->c, "form", constant);
-    support_option(t->c, "lambda", lambda);
+    OPTIONS(t->c, {"form", constant}, {"lambda", lambda});
     if (lambda == 0)
         arrivals_ringmaster(&t->problem, 0, false, &t->arrived);
     else
@@ -156,12 +154,9 @@ TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i: workers, end, options */
     long steps[MOST];
     for (int w = 0; w < MOST; w++)
         steps[w] = rows[row].period;
-    support_option(t->c, "period", (double)rows[row].period);
-    support_option(t->c, "delay", (double)rows[row].delay);
-    support_option(t->c, "outer_lr", rows[row].lr);
-    support_option(t->c, "momentum", rows[row].momentum);
-    support_option(t->c, "c", rows[row].c);
-    support_option(t->c, "grace", rows[row].grace);
+    OPTIONS(t->c, {"period", (double)rows[row].period}, {"delay", (double)rows[row].delay},
+            {"outer_lr", rows[row].lr}, {"momentum", rows[row].momentum}, {"c", rows[row].c},
+            {"grace", rows[row].grace});
     support_pair_lr(t, 0.02);
     arrivals_local_sgd(&t->problem,
                        (arrivals_local_options){steps, rows[row].delay, rows[row].lr,
@@ -185,11 +180,7 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
     unlink(t->file);
     t->c->config.imbalance.n = 0;
     support_replay(t->c, t->seconds, ROWS, t->file);
-    support_option(t->c, "period", PERIOD);
-    support_option(t->c, "delay", 4);
-    support_option(t->c, "outer_lr", 1);
-    support_option(t->c, "dylu", true);
-    support_option(t->c, "grace", 0);
+    OPTIONS(t->c, {"period", PERIOD}, {"delay", 4}, {"outer_lr", 1}, {"dylu", true}, {"grace", 0});
     support_pair_lr(t, 0.02);
     arrivals_local_sgd(&t->problem, (arrivals_local_options){steps, 4, 1, 0.9, 0, 0}, &t->arrived);
     expect_same(t);
@@ -212,16 +203,12 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
     static const double of_options[] = {-1, 3, -2, 2}; /* below 0: infinite */
     support_option(t->c, options[_i], of_options[_i]);
     if (_i == 3) {
-        support_option(t->c, "period", 5);
-        support_option(t->c, "grace", 0);
-        support_option(t->c, "outer_lr", 0.7);
-        support_option(t->c, "momentum", 0.9);
+        OPTIONS(t->c, {"period", 5}, {"grace", 0}, {"outer_lr", 0.7}, {"momentum", 0.9});
     }
     t->c->config.exchange.overlap = false; /* parts of a vector are pushed together */
     t->problem.momentum = t->problem.weight_decay = 0; /* whose they are differs */
-    t->c->learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0;
-    t->c->config.until = (dsgd_until){.steps = 60};
-    t->c->learning.evaluate.every = 5;
+    SET(t->c, learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0,
+        config.until = (dsgd_until){.steps = 60}, learning.evaluate.every = 5);
     const support_outcome *const got = support_ok(t->c);
     unlink(t->file);
     ck_assert_uint_eq(got->result.n_points, 60 / 5 + 1);

@@ -96,8 +96,7 @@ SUITE(against_oracle, "emulated", .seconds = 120);
 TEST(post_local_sgd)
 {
     twin *const t = twin_new("local_sgd");
-    support_option(t->c, "period", 4);
-    support_option(t->c, "post_local", 7);
+    OPTIONS(t->c, {"period", 4}, {"post_local", 7});
     oracle_local_sgd(&t->problem, 4, 7, t->want);
     expect_same(t);
 }
@@ -120,8 +119,7 @@ TEST_RANGE(d_psgd, 0, 36) /* _i: graph, rounds, order */
     const long rounds = 1 + _i / 6 % 2;
     const int order = _i / 12;
     pick_graph(t, kinds[_i % 6]);
-    support_option(t->c, "rounds", (double)rounds);
-    support_option(t->c, "order", order);
+    OPTIONS(t->c, {"rounds", (double)rounds}, {"order", order});
     double *const w = mixing_of(t, ROUNDS, true);
     oracle_gossip(&t->problem, w, ROUNDS, rounds, order == 2, t->want);
     expect_same(t);
@@ -177,8 +175,7 @@ TEST_RANGE(elastic, 0, 4)
     const bool momentum = _i % 2 == 1;
     const long period = 1 + 3 * (_i / 2);
     twin *const t = twin_new(momentum ? "eamsgd" : "easgd");
-    support_option(t->c, "period", (double)period);
-    support_option(t->c, "beta", 0.8);
+    OPTIONS(t->c, {"period", (double)period}, {"beta", 0.8});
     support_imbalance_number(t->c, "ramp", "seconds", 0.001); /* they come in order of rank */
     if (momentum) {
         t->c->learning.optimizer.momentum = 0;
@@ -194,9 +191,7 @@ TEST(elastic_synchronous)
     const double alpha = 0.1;
     const long period = 2;
     twin *const t = twin_new("easgd");
-    support_option(t->c, "centre", 1);
-    support_option(t->c, "period", (double)period);
-    support_option(t->c, "beta", alpha * WORKERS);
+    OPTIONS(t->c, {"centre", 1}, {"period", (double)period}, {"beta", alpha * WORKERS});
     double v[WORKERS * N] = {0}, e[WORKERS * N], g[N];
     memcpy(t->want, t->initial, sizeof t->want);
     for (long step = 0; step < STEPS; step++) {
@@ -228,8 +223,7 @@ TEST_RANGE(diloco, 0, 3)
 TEST_RANGE(slowmo, 0, 3)
 {
     twin *const t = twin_new("slowmo");
-    support_option(t->c, "period", 1 + 3 * _i);
-    support_option(t->c, "alpha", 0.8);
+    OPTIONS(t->c, {"period", 1 + 3 * _i}, {"alpha", 0.8});
     oracle_slowmo(&t->problem, 1 + 3 * _i, 0.8, 0.7, t->want);
     expect_same(t);
 }
@@ -239,8 +233,7 @@ TEST_RANGE(scaffold, 0, 4) /* its option II is of plain SGD */
     twin *const t = twin_new("scaffold");
     t->problem.momentum = t->c->learning.optimizer.momentum = 0;
     t->problem.weight_decay = t->c->learning.optimizer.weight_decay = 0;
-    support_option(t->c, "period", 1 + 2 * _i);
-    support_option(t->c, "global_lr", 0.9);
+    OPTIONS(t->c, {"period", 1 + 2 * _i}, {"global_lr", 0.9});
     oracle_scaffold(&t->problem, 1 + 2 * _i, 0.9, t->want);
     expect_same(t);
 }
@@ -249,10 +242,8 @@ TEST_RANGE(co2, 0, 6) /* _i: period, penalty; the clip is felt */
 {
     twin *const t = twin_new("co2");
     const oracle_co2_options o = {1 + 2 * (_i / 2), 0.7, 0.3, 0.05, _i % 2 == 1};
-    support_option(t->c, "period", (double)o.period);
-    support_option(t->c, "outer_momentum", o.outer_momentum);
-    support_option(t->c, "clip", o.clip);
-    support_option(t->c, "penalty", o.penalty);
+    OPTIONS(t->c, {"period", (double)o.period}, {"outer_momentum", o.outer_momentum},
+            {"clip", o.clip}, {"penalty", o.penalty});
     oracle_co2(&t->problem, o, t->want);
     expect_same(t);
 }
@@ -263,8 +254,7 @@ TEST_RANGE(adacomm, 0, 6) /* _i: interval, tau */
     static const double intervals[] = {1e9, 4.5, 0.5};
     twin *const t = twin_new("adacomm");
     const oracle_adacomm_options o = {4 + 3 * (_i % 2), intervals[_i / 2], 0.5, support_batch_loss};
-    support_option(t->c, "tau", (double)o.tau);
-    support_option(t->c, "interval", o.interval);
+    OPTIONS(t->c, {"tau", (double)o.tau}, {"interval", o.interval});
     if (_i / 2 == 0)
         oracle_local_sgd(&t->problem, o.tau, 0, t->want);
     else
@@ -303,8 +293,7 @@ TEST_RANGE(drop_compute, 0, 2)
     twin *const t = twin_new("drop_compute");
     support_option(t->c, "threshold", 0.9);
     micro_batches = 4 - _i;
-    support_option(t->c, "micro_batches", micro_batches);
-    support_option(t->c, "spare", 2);
+    OPTIONS(t->c, {"micro_batches", micro_batches}, {"spare", 2});
     t->c->workload.backward_share = 1; /* nothing is begun in vain */
     support_imbalance_number(t->c, "ramp", "seconds", 0.2);
     double share[STEPS * WORKERS];
@@ -343,8 +332,7 @@ TEST(slow_momentum_is_in_units_of_the_learning_rate)
     t->c->config.workers = 1;
     t->c->drop = (dsgd_lr_drop){DROP, 0.1};
     t->c->learning.optimizer.decay = (dsgd_structs){1, &t->c->drop};
-    support_option(t->c, "period", PERIOD);
-    support_option(t->c, "alpha", 0.8);
+    OPTIONS(t->c, {"period", PERIOD}, {"alpha", 0.8});
     support_problem *const data = support_problem_new(t->c);
     learner l = {0};
     double start[N], u[N] = {0};
@@ -539,8 +527,7 @@ TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i: workers, form, rank and pieces */
     const size_t way = (size_t)(_i / (2 * N_COUNTS));
     const bool both = _i / N_COUNTS % 2 == 1;
     twin *const t = twin_of("power_sgd", counts[_i % N_COUNTS], pieces[way]);
-    support_option(t->c, "rank", (double)ranks[way]);
-    support_option(t->c, "products", both ? 2 : 1);
+    OPTIONS(t->c, {"rank", (double)ranks[way]}, {"products", both ? 2 : 1});
     t->problem.lr = t->c->learning.optimizer.lr = 0.02;
     cut_into_matrices(t->pieces, ranks[way]);
     oracle_power_sgd(&t->problem,
@@ -579,10 +566,8 @@ TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i: workers, options */
         {6, 1, 0, 1, 0}, {6, 2, 0, 3, 0.5}, {6, 2, 1, 5, 0}, {9, 3, 2, 3, 0.5}, {8, 2, 3, 7, 0.25}};
     const size_t row = (size_t)(_i / N_COUNTS);
     twin *const t = twin_of("streaming_diloco", counts[_i % N_COUNTS], rows[row].pieces);
-    support_option(t->c, "period", (double)rows[row].period);
-    support_option(t->c, "fragments", (double)rows[row].fragments);
-    support_option(t->c, "delay", (double)rows[row].delay);
-    support_option(t->c, "mixing", rows[row].mixing);
+    OPTIONS(t->c, {"period", (double)rows[row].period}, {"fragments", (double)rows[row].fragments},
+            {"delay", (double)rows[row].delay}, {"mixing", rows[row].mixing});
     size_t fragment[N];
     for (size_t k = 0; k < t->pieces; k++)
         for (size_t i = lockstep_cut(N, k, t->pieces); i < lockstep_cut(N, k + 1, t->pieces); i++)
@@ -610,8 +595,7 @@ TEST_RANGE(noloco, 0, 7) /* _i: options */
         long period;
     } rows[] = {{2, 2, 3}, {8, 2, 4}, {12, 3, 2}, {12, 4, 1}, {9, 3, 5}, {5, 5, 3}, {7, 1, 2}};
     twin *const t = twin_of("noloco", rows[_i].workers, 3);
-    support_option(t->c, "period", (double)rows[_i].period);
-    support_option(t->c, "group", rows[_i].group);
+    OPTIONS(t->c, {"period", (double)rows[_i].period}, {"group", rows[_i].group});
     oracle_noloco(&t->problem,
                   (oracle_noloco_options){rows[_i].period, rows[_i].group, 0.7, 0.5, shuffled},
                   t->want);
@@ -626,10 +610,8 @@ TEST_RANGE(hierarchical, 0, 24) /* _i: between, inside, workers */
     const size_t row = (size_t)(_i / 6);
     const long period = 3 + _i / 6;
     twin *const t = twin_of("hierarchical", workers[row], 3);
-    support_option(t->c, "cluster", clusters[row]);
-    support_option(t->c, "period", (double)period);
-    support_option(t->c, "inside", of_models);
-    support_option(t->c, "between", between);
+    OPTIONS(t->c, {"cluster", clusters[row]}, {"period", (double)period}, {"inside", of_models},
+            {"between", between});
     const oracle_level levels[] = {{1, clusters[row]}, {period, workers[row]}};
     oracle_hierarchical(&t->problem,
                         (oracle_hierarchy){.level = of_models ? levels : levels + 1,

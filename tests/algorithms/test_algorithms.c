@@ -382,8 +382,7 @@ TEST(a_platform_without_enough_hosts_is_refused)
     c->config.workers = 4;
     support_ok(c);
     support_case *served = support_new("a_psgd", 4);
-    served->platform = c->platform;
-    served->config.network = c->config.network;
+    SET(served, platform = c->platform, config.network = c->config.network);
     few = support_simulate(served);
     ck_assert_int_eq(few->status, DSGD_EUSAGE);
     ck_assert_has(few->error.text, "5 workers and servers need one each");

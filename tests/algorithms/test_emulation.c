@@ -64,8 +64,7 @@ TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i: length, order, pieces */
     const bool cta = _i / N_LENGTHS % 2 == 1;
     support_pair *const t = pair_of_steps("local_sgd", _i < 2 * N_LENGTHS ? 8 : 7,
                                           _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
-    support_option(t->c, "period", 4);
-    support_option(t->c, "order", cta);
+    OPTIONS(t->c, {"period", 4}, {"order", cta});
     emulation_local_sgd(&t->problem, 4, cta, &t->result);
     expect_same(t);
 }
@@ -116,10 +115,8 @@ static void wagma_case(int i, bool cta)
                                           i < N_LENGTHS * N_WAGMAS ? 1 : 3, lengths[i % N_LENGTHS]);
     if (!wagmas[row].by_default)
         support_option(t->c, "group", o.group);
-    support_option(t->c, "period", (double)o.period);
-    support_option(t->c, "order", cta);
-    support_option(t->c, "late_check", o.late_check);
-    support_option(t->c, "rotate", o.rotates);
+    OPTIONS(t->c, {"period", (double)o.period}, {"order", cta}, {"late_check", o.late_check},
+            {"rotate", o.rotates});
     emulation_wagma(&t->problem, o, &t->result);
     expect_same_versions(t);
     ck_assert_double_lt(t->result.contribution_versions.max, (double)o.period);
@@ -174,8 +171,7 @@ TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i: length, delay, pieces */
     const int row = _i / N_LENGTHS % 4;
     support_pair *const t = pair_of_steps("dasgd", _i < 4 * N_LENGTHS ? 8 : 3,
                                           _i < 4 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
-    support_option(t->c, "tau", (double)tau[row]);
-    support_option(t->c, "d", (double)d[row]);
+    OPTIONS(t->c, {"tau", (double)tau[row]}, {"d", (double)d[row]});
     emulation_dasgd(&t->problem, tau[row], d[row], 0.25, &t->result);
     expect_same(t);
 }
@@ -184,8 +180,7 @@ TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i: length, period */
 {
     const long period = 1 + 3 * (_i / N_LENGTHS);
     support_pair *const t = pair_of_steps("easgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
-    support_option(t->c, "period", (double)period);
-    support_option(t->c, "beta", 0.8);
+    OPTIONS(t->c, {"period", (double)period}, {"beta", 0.8});
     emulation_easgd(&t->problem, 0.1, period, &t->result);
     const support_outcome *const got = expect_same(t);
     const double loss = support_loss(t->problem.argument, t->center); /* of the centre variable */
@@ -233,8 +228,7 @@ TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6) /* _i: period, pieces */
     support_pair *const t = pair_of_steps("a_psgd", 1, n_pieces, STEPS);
     support_no_learning(t->c);
     support_option(t->c, "period", (double)period);
-    t->c->workload.bytes = 1e9;
-    t->c->config.exchange.overlap = false;
+    SET(t->c, workload.bytes = 1e9, config.exchange.overlap = false);
     double computed_s = 0;
     for (int row = 0; row < STEPS; row++)
         computed_s += t->seconds[row];
@@ -335,8 +329,7 @@ static support_pair *looping_pair(int variant, int workers, double until_s)
 {
     static const double message_s = 1e9 / 10e9 + 1e-6;
     support_pair *const t = support_pair_new("ad_psgd", workers, 1);
-    t->c->workload.bytes = 1e9;
-    t->c->config.until = (dsgd_until){.seconds = until_s};
+    SET(t->c, workload.bytes = 1e9, config.until = (dsgd_until){.seconds = until_s});
     t->problem.until_s = until_s;
     support_option(t->c, "variant", variant);
     emulation_ad_psgd(&t->problem,
@@ -390,10 +383,8 @@ static support_pair *drop_pair(int workers, int micro_batches, double bytes, dou
     support_pair *const t = pair_of_steps("drop_compute", workers, 1, ROWS);
     support_no_learning(t->c);
     t->c->workload.bytes = bytes;
-    support_option(t->c, "micro_batches", micro_batches);
-    support_option(t->c, "calibration", CALIBRATION);
-    support_option(t->c, "spare", 0);
-    support_option(t->c, "threshold", threshold);
+    OPTIONS(t->c, {"micro_batches", micro_batches}, {"calibration", CALIBRATION}, {"spare", 0},
+            {"threshold", threshold});
     return t;
 }
 

@@ -267,8 +267,7 @@ TEST_RANGE(every_sample_counts_once, 0, 16) /* _i: workers, batch, auxiliary */
     support_pair *const t = pair_until("dedloc", workers[_i % 4], 61.3);
     const long batch = batches[_i / 4];
     const int auxiliary = _i % 4 == 3 ? 2 : 0;
-    support_option(t->c, "batch", (double)batch * t->c->workload.samples);
-    support_option(t->c, "auxiliary", auxiliary);
+    OPTIONS(t->c, {"batch", (double)batch * t->c->workload.samples}, {"auxiliary", auxiliary});
     emulated *const want = dedloc_emulated(&t->problem, batch, auxiliary);
     expect_models(t, want);
 }
@@ -404,8 +403,7 @@ TEST_RANGE(clusters_agree, 0, 24) /* _i: workers, cluster, quorum */
     support_pair *const t = pair_until("cluster_based", counts[_i % 4], 41.3);
     const int workers = t->problem.workers, cluster = clusters[_i / 4 % 2];
     const int quorums[] = {workers / 2 + 1, 0, workers};
-    support_option(t->c, "cluster", cluster);
-    support_option(t->c, "quorum", _i / 8 == 0 ? -1 : quorums[_i / 8]);
+    OPTIONS(t->c, {"cluster", cluster}, {"quorum", _i / 8 == 0 ? -1 : quorums[_i / 8]});
     expect_models(t, cluster_based_emulated(&t->problem, cluster, quorums[_i / 8]));
 }
 

@@ -53,9 +53,9 @@ TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
 TEST(a_model_state_is_as_before)
 {
     support_case *c = support_of(&giving_up, 2);
-    c->learning.model = support_picked(dsgd_model_kinds, "policy", NULL, 0);
-    c->learning.data = support_picked(dsgd_data_sources, "navigation", NULL, 0);
-    c->config.until.steps = 6;
+    SET(c, learning.model = support_picked(dsgd_model_kinds, "policy", NULL, 0),
+        learning.data = support_picked(dsgd_data_sources, "navigation", NULL, 0),
+        config.until.steps = 6);
     const support_outcome *got = support_ok(c);
     c->config.algorithm = &support_alone;
     const support_outcome *want = support_ok(c);
