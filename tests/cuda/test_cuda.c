@@ -11,6 +11,7 @@
 #include "models/encodings/encoding.h"
 #include "models/values/values.h"
 #include "tests/cuda/cuda_probe.h"
+#include "tests/support/crew.h"
 #include "tests/support/distance.h"
 #include "tests/support/noise.h"
 #include "tests/support/suite.h"
@@ -884,7 +885,7 @@ TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
 
 /* --- training --------------------------------------------------------------------------------- */
 
-enum { WORKERS = 4, BATCH = 8, GROUP = 2 };
+enum { WORKERS = 4, BATCH = 8 };
 
 /** How workers learn together. */
 typedef struct training {
@@ -893,105 +894,28 @@ typedef struct training {
     double lr;
 } training;
 
-typedef struct crew {
-    dsgd_values *values;
-    const rig *rig;
-    dsgd_value x[WORKERS][MOST_PIECES], v[WORKERS][MOST_PIECES], state[WORKERS];
-} crew;
-
-static void replace(crew *t, dsgd_value *old, dsgd_value next)
-{
-    dsgd_value_release(t->values, *old);
-    *old = next;
-}
-
-static const double ones[WORKERS] = {1, 1, 1, 1};
-
-/** Gradients, combined where all share them, then an update. */
-static void local_step(crew *t, const training *how, uint64_t step)
-{
-    const size_t n_pieces = t->rig->problem.n_pieces;
-    dsgd_value g[WORKERS][MOST_PIECES];
-    for (uint32_t w = 0; w < WORKERS; w++)
-        dsgd_values_gradient(t->values, (dsgd_origin){w, step}, BATCH, t->x[w], &t->state[w], g[w]);
-    for (uint32_t w = 0; w < WORKERS; w++)
-        for (size_t k = 0; k < n_pieces; k++) {
-            const dsgd_origin where = {w, step};
-            const dsgd_value all[WORKERS] = {g[0][k], g[1][k], g[2][k], g[3][k]};
-            const dsgd_value used =
-                how->allreduce
-                    ? dsgd_values_combine(t->values, where, k, WORKERS, all, ones, WORKERS)
-                    : dsgd_value_retain(g[w][k]);
-            replace(t, &t->x[w][k],
-                    dsgd_values_update(t->values, where, k, t->x[w][k], used, &t->v[w][k],
-                                       (dsgd_rate){how->lr, step + 1}));
-            dsgd_value_release(t->values, used);
-        }
-    for (uint32_t w = 0; w < WORKERS; w++)
-        for (size_t k = 0; k < n_pieces; k++)
-            dsgd_value_release(t->values, g[w][k]);
-}
-
-static void gossip(crew *t, uint64_t step)
-{
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        const uint32_t other = (w + 1 + (uint32_t)(step % 2)) % WORKERS;
-        for (size_t k = 0; k < t->rig->problem.n_pieces; k++) {
-            const dsgd_value both[GROUP] = {t->x[w][k], t->x[other][k]};
-            replace(t, &t->x[w][k],
-                    dsgd_values_combine(t->values, (dsgd_origin){w, step}, k, GROUP, both, ones,
-                                        GROUP));
-        }
-    }
-}
-
-static crew crew_open(const dsgd_device *device, const rig *s, double *memory)
+/** All models at the end, [WORKERS][n_params]. */
+static double *train(const dsgd_device *device, const rig *s, const training *how,
+                     dsgd_evaluation *evaluation)
 {
     const dsgd_values_config config = {.device = device,
                                        .problem = s->problem,
                                        .stream = {1, TRAIN, WORKERS, BATCH},
                                        .n_threads = 1,
                                        .memory_bytes = (size_t)1 << 30};
-    crew t = {.rig = s};
-    dsgd_error error = {""};
-    ck_assert_msg(dsgd_values_open(&config, &t.values, &error) == DSGD_OK, "%s", error.text);
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        dsgd_network_initial_state(&s->network, 3, w, memory);
-        t.state[w] = dsgd_values_state(t.values, memory);
-    }
-    dsgd_network_initial(&s->network, 3, memory);
-    for (size_t k = 0; k < s->problem.n_pieces; k++) {
-        t.x[0][k] = dsgd_values_constant(t.values, k, memory);
-        for (uint32_t w = 1; w < WORKERS; w++)
-            t.x[w][k] = dsgd_value_retain(t.x[0][k]);
-    }
-    return t;
-}
-
-/** All models at the end, [WORKERS][n_params]. */
-static double *train(const dsgd_device *device, const rig *s, const training *how,
-                     dsgd_evaluation *evaluation)
-{
-    const size_t n_params = s->network.n_params;
-    double *const out = dsgd_keep(WORKERS * n_params + s->network.n_state, sizeof *out);
-    crew t = crew_open(device, s, out);
+    double *const x = dsgd_keep(s->network.n_params, sizeof *x);
+    dsgd_network_initial(&s->network, 3, x);
+    crew c = crew_open(&config, x);
     for (uint64_t step = 0; step < how->n_steps; step++) {
-        local_step(&t, how, step);
+        crew_step(&c, step, how->lr, how->allreduce);
         if (!how->allreduce)
-            gossip(&t, step);
+            crew_gossip(&c, step, 1 + (uint32_t)(step % 2));
         if (step % how->flush_every == 0)
-            dsgd_values_flush(t.values);
+            dsgd_values_flush(c.values);
     }
-    dsgd_value models[WORKERS * MOST_PIECES];
-    for (size_t w = 0; w < WORKERS; w++)
-        memcpy(models + w * s->problem.n_pieces, t.x[w], s->problem.n_pieces * sizeof(dsgd_value));
-    *evaluation =
-        dsgd_values_result(t.values, dsgd_values_evaluate(t.values, WORKERS, models, t.state));
-    for (size_t w = 0; w < WORKERS; w++)
-        for (size_t k = 0; k < s->problem.n_pieces; k++)
-            dsgd_values_read(t.values, k, t.x[w][k], out + w * n_params + s->piece_begin[k]);
-    ck_assert(!dsgd_values_divergence(t.values).happened);
-    dsgd_values_close(t.values);
+    *evaluation = crew_evaluation(&c);
+    double *const out = crew_models(&c);
+    dsgd_values_close(c.values);
     return out;
 }
 

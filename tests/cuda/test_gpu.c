@@ -7,16 +7,17 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "models/values/values.h"
 #include "tests/command/shell.h"
 #include "tests/cuda/cuda_probe.h"
+#include "tests/support/crew.h"
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
 
 enum { WORKERS = 16, BATCH = 2, STEPS = 5 };
 
-static void use_emulation(void)
+static void set_up(void)
 {
+    make_folder();
     setenv("DSGD_CUDA_MODULE", DSGD_EMULATED_CUDA, 1);
 }
 
@@ -53,76 +54,36 @@ static rig *large_rig(void)
 
 /* --- a store ---------------------------------------------------------------------------------- */
 
-/** Workers who average with a neighbour after each step. */
-typedef struct store {
-    rig *rig; /* its context is the CPU's */
-    dsgd_values *values;
-    dsgd_value x[WORKERS], v[WORKERS];
-} store;
-
-static void store_open(store *s, const dsgd_device_place *place)
+/** Workers on this GPU. */
+static crew opened(const dsgd_device_place *place)
 {
-    s->rig = large_rig();
+    const rig *const r = large_rig(); /* its context is the CPU's */
     const dsgd_values_config config = {.device = emulated(),
-                                       .problem = s->rig->problem,
-                                       .stream = {1, s->rig->data.train.n, WORKERS, BATCH},
+                                       .problem = r->problem,
+                                       .stream = {1, r->data.train.n, WORKERS, BATCH},
                                        .n_threads = 1,
                                        .memory_bytes = 1,
                                        .place = *place};
-    dsgd_error error = {""};
-    ck_assert_msg(dsgd_values_open(&config, &s->values, &error) == DSGD_OK, "%s", error.text);
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        s->x[w] = dsgd_values_constant(s->values, 0, s->rig->x);
-        s->v[w] = DSGD_ZERO_VALUE;
+    return crew_open(&config, r->x);
+}
+
+/** All models after some steps, each followed by a mean with a neighbour. */
+static double *train(crew *c)
+{
+    for (uint32_t t = 0; t < STEPS; t++) {
+        crew_step(c, t, 0.05, false);
+        crew_gossip(c, t, t);
     }
+    return crew_models(c);
 }
 
-static void replace(store *s, dsgd_value *old, dsgd_value next)
-{
-    dsgd_value_release(s->values, *old);
-    *old = next;
-}
-
-static void store_train(store *s)
-{
-    for (uint64_t t = 0; t < STEPS; t++) {
-        for (uint32_t w = 0; w < WORKERS; w++) {
-            const dsgd_origin where = {w, t};
-            dsgd_value g = DSGD_ZERO_VALUE;
-            dsgd_values_gradient(s->values, where, BATCH, &s->x[w], NULL, &g);
-            replace(s, &s->x[w],
-                    dsgd_values_update(s->values, where, 0, s->x[w], g, &s->v[w],
-                                       (dsgd_rate){0.05, t + 1}));
-            dsgd_value_release(s->values, g);
-        }
-        for (uint32_t w = 0; w < WORKERS; w++) {
-            const dsgd_value both[] = {s->x[w], s->x[(w + t) % WORKERS]};
-            replace(s, &s->x[w],
-                    dsgd_values_combine(s->values, (dsgd_origin){w, t}, 0, 2, both,
-                                        (const double[]){1, 1}, 2));
-        }
-    }
-}
-
-static double *store_read(store *s)
-{
-    const size_t n = s->rig->network.n_params;
-    double *const out = dsgd_keep(WORKERS * n, sizeof *out);
-    for (uint32_t w = 0; w < WORKERS; w++)
-        dsgd_values_read(s->values, 0, s->x[w], out + w * n);
-    ck_assert(!dsgd_values_divergence(s->values).happened);
-    return out;
-}
-
-/** All models after training on this GPU; *peak_bytes: of buffers. */
+/** The same on this GPU; *peak_bytes: of buffers. */
 static double *trained(const dsgd_device_place *place, size_t *peak_bytes)
 {
-    store s;
-    store_open(&s, place);
-    store_train(&s);
-    double *const out = store_read(&s);
-    *peak_bytes = dsgd_values_stats_get(s.values).peak_bytes;
-    dsgd_values_close(s.values);
+    crew c = opened(place);
+    double *const out = train(&c);
+    *peak_bytes = dsgd_values_stats_get(c.values).peak_bytes;
+    dsgd_values_close(c.values);
     return out;
 }
 
@@ -133,7 +94,7 @@ static size_t size_of_models(void)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-SUITE(gpu, "gpu", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
+SUITE(gpu, "gpu", .set_up = set_up, .tear_down = remove_folder, .seconds = 60);
 
 /**
  * What is not there, or is another run's, is waited for, with the same result: models and
@@ -142,7 +103,6 @@ SUITE(gpu, "gpu", .set_up = make_folder, .tear_down = remove_folder, .seconds = 
 TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0,
            2) /* _i: 1: this run's share is small */
 {
-    use_emulation();
     size_t wanted = 0;
     double *const expected = trained(&(dsgd_device_place){0}, &wanted);
     const size_t models = size_of_models() / 2; /* in float */
@@ -190,7 +150,6 @@ static void gradients(const rig *s, void *context, size_t left_bytes, double *ou
 
 TEST(the_workspace_shrinks_where_memory_is_short)
 {
-    use_emulation();
     rig *const s = large_rig();
     const size_t n = s->network.n_params;
     double *const out[] = {dsgd_keep(OPS * n, sizeof(double)), dsgd_keep(OPS * n, sizeof(double))};
@@ -215,18 +174,15 @@ TEST(the_workspace_shrinks_where_memory_is_short)
 
 TEST(a_run_computes_on_its_gpu_from_every_thread)
 {
-    use_emulation();
     setenv("EMULATED_DEVICES", "3", 1);
     size_t peak = 0;
     double *const expected = trained(&(dsgd_device_place){0}, &peak);
     for (uint32_t index = 1; index < 6; index += 3) { /* of three, 4 is 1 */
-        store s;
-        store_open(&s, &(dsgd_device_place){.index = index});
-        store_train(&s);
-        double *const got = store_read(&s);
+        crew c = opened(&(dsgd_device_place){.index = index});
+        double *const got = train(&c);
         ck_assert_uint_eq(held_bytes(0), 0);
         ck_assert_uint_gt(held_bytes(1), 0);
-        dsgd_values_close(s.values);
+        dsgd_values_close(c.values);
         ck_assert_mem_eq(got, expected, size_of_models());
         ck_assert_uint_eq(held_bytes(1), 0);
     }
@@ -235,34 +191,32 @@ TEST(a_run_computes_on_its_gpu_from_every_thread)
 /** Constants and reads, as an actor makes them. */
 static void *on_a_small_stack(void *argument)
 {
-    store *const s = argument;
-    const dsgd_value x = dsgd_values_constant(s->values, 0, s->rig->x);
-    double *const back = dsgd_keep(s->rig->network.n_params, sizeof *back);
-    dsgd_values_read(s->values, 0, x, back);
-    ck_assert_double_eq(back[3], (double)(float)s->rig->x[3]);
-    dsgd_value_release(s->values, x);
+    crew *const c = argument;
+    double *const numbers = dsgd_keep(c->problem.network->n_params, sizeof *numbers);
+    numbers[3] = 0.1;
+    const dsgd_value x = dsgd_values_constant(c->values, 0, numbers);
+    dsgd_values_read(c->values, 0, x, numbers);
+    ck_assert_double_eq(numbers[3], (double)0.1f);
+    dsgd_value_release(c->values, x);
     return NULL;
 }
 
 /** Copies take 200 KiB of stack in the emulation; an actor has 128. */
 TEST(an_actor_calls_no_driver)
 {
-    use_emulation();
-    store s;
-    store_open(&s, &(dsgd_device_place){0});
+    crew c = opened(&(dsgd_device_place){0});
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, (size_t)128 << 10);
     pthread_t actor;
-    ck_assert_int_eq(pthread_create(&actor, &small, on_a_small_stack, &s), 0);
+    ck_assert_int_eq(pthread_create(&actor, &small, on_a_small_stack, &c), 0);
     pthread_join(actor, NULL);
     pthread_attr_destroy(&small);
-    dsgd_values_close(s.values);
+    dsgd_values_close(c.values);
 }
 
 TEST(runs_that_share_cores_wait_asleep)
 {
-    use_emulation();
     rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1);
     Dl_info info;
     ck_assert_int_ne(dladdr((const void *)emulated(), &info), 0);
@@ -279,7 +233,6 @@ TEST(runs_that_share_cores_wait_asleep)
 
 TEST(a_gpu_that_cannot_launch_is_refused_when_it_is_opened)
 {
-    use_emulation();
     setenv("EMULATED_NO_IMAGE", "1", 1);
     dsgd_error error = {""};
     dsgd_device_survey survey;
@@ -306,6 +259,13 @@ static const char experiment[] = "platform: idle-switch\n"
                                  "  optimizer: {lr: 0.02, momentum: 0.5}\n"
                                  "  evaluate: {every: 4}\n";
 
+/** Its runs are processes that see each other's memory. */
+static void write_experiment_that_shares(void)
+{
+    write_file("e.yaml", experiment);
+    setenv("EMULATED_SHARED", dsgd_xprintf("%s/shared", folder), 1);
+}
+
 static char *lines_with(const char *text, const char *word)
 {
     char *const out = dsgd_xcalloc(strlen(text) + 1, 1);
@@ -321,9 +281,7 @@ static char *lines_with(const char *text, const char *word)
 /** Once `auto` is a GPU, no run is computed on anything else: one that has none fails. */
 TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
 {
-    use_emulation();
-    write_file("e.yaml", experiment);
-    setenv("EMULATED_SHARED", dsgd_xprintf("%s/shared", folder), 1);
+    write_experiment_that_shares();
     setenv("EMULATED_EXCLUSIVE", "1", 1);
     dsgd_ends(0, "run e.yaml -o alone -j 1");
     char *output = dsgd_ends(5, "run e.yaml -o four -j 4 -v");
@@ -335,9 +293,7 @@ TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
 /** Runs side by side, on one GPU that has room for two of them, and on three GPUs. */
 TEST(runs_share_a_gpu_and_wait_for_their_share)
 {
-    use_emulation();
-    write_file("e.yaml", experiment);
-    setenv("EMULATED_SHARED", dsgd_xprintf("%s/shared", folder), 1);
+    write_experiment_that_shares();
     char *output = dsgd_ends(0, "run e.yaml -o alone -j 1");
     const char *const curves = read_file("alone/curves.csv");
     static const char *const machines[][2] = {{"1", "10500000"}, {"3", "5600000"}};
@@ -354,9 +310,7 @@ TEST(runs_share_a_gpu_and_wait_for_their_share)
 /** Such as allreduce, whose workers have one model in common. */
 TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
 {
-    use_emulation();
-    write_file("e.yaml", experiment);
-    setenv("EMULATED_SHARED", dsgd_xprintf("%s/shared", folder), 1);
+    write_experiment_that_shares();
     dsgd_ends(0, "run e.yaml -o alone --set algorithms=allreduce");
     setenv("EMULATED_BYTES", "4200000", 1);
     ck_assert_has(dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4"),
@@ -369,7 +323,6 @@ TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
 /** What `auto` finds holds for float; double is the CPU's, in the same experiment. */
 TEST(auto_takes_a_gpu_for_float_alone)
 {
-    use_emulation();
     write_file("e.yaml", experiment);
     char *output = dsgd_ends(0, "run e.yaml -v -o r --set seed=1 --set "
                                 "'learn.precision={sweep: [float, double]}'");
