@@ -72,7 +72,6 @@ TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i: length, order, pieces */
 /** Two neighbours and oneself; of two workers, both. */
 static double ring_weight(const emulation_problem *p, int i, int j, long step)
 {
-    (void)step;
     const int distance = (i - j + p->workers) % p->workers;
     const bool near = distance <= 1 || distance == p->workers - 1;
     return near ? 1.0 / (p->workers < 3 ? p->workers : 3) : 0;
@@ -446,91 +445,4 @@ TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
     ck_assert_double_le(got->result.virtual_s, want.virtual_s + folded_s + 1e-3);
     ck_assert(workers > 1 || want.samples == whole.samples);
     ck_assert(workers == 1 || bytes > 1 || want.samples < whole.samples);
-}
-
-/* --- lags, as the emulation counts them ------------------------------------------------------- */
-
-static const double flat[N];
-
-static void no_gradient(void *argument, int worker, long step, const double *x, double *g)
-{
-    (void)argument, (void)worker, (void)step, (void)x;
-    memset(g, 0, N * sizeof *g);
-}
-
-/** Two workers of constant step times. */
-static emulation_problem two_of(const double *seconds)
-{
-    return (emulation_problem){.workers = 2,
-                               .n = N,
-                               .pieces = 1,
-                               .gradient = no_gradient,
-                               .initial = flat,
-                               .seconds = seconds,
-                               .rows = 1};
-}
-
-static void expect_lag(emulation_lag lag, double n, double sum, double max)
-{
-    ck_assert_double_eq(lag.n, n);
-    ck_assert_double_eq(lag.sum, sum);
-    ck_assert_double_eq(lag.max, max);
-}
-
-/**
- * While worker 0 takes its gradients from 0 to 8.4 s and to 16.8 s, worker 1 averages at 0, 1, ...,
- * 8 and 9, ..., 16 s, and makes a local step at 1, ..., 8 and 9, ..., 16 s. Each of its own 17
- * gradients sees one averaging; two of them, an update of worker 0.
- */
-TEST(a_gradient_ages_by_averagings_and_by_updates)
-{
-    static const double seconds[] = {8.4, 1};
-    double x[2 * N];
-    emulation_result r = {.x = x};
-    emulation_problem p = two_of(seconds);
-    p.until_s = 17.2;
-    emulation_ad_psgd(&p, (emulation_pair_options){EMULATION_PAPER, any_passive, 0, 1}, &r);
-    expect_lag(r.gradient_averagings, 2 + 17, 9 + 8 + 17, 9);
-    expect_lag(r.gradient_updates, 2 + 17, 8 + 8 + 2, 8);
-}
-
-/**
- * Worker 0 starts versions 0 to 4 at 1, ..., 5 s, when worker 1 has what it published at the
- * start, there, at 2.9 s (step 0) and again. It uses versions 1, 4, 4, 4, 4.
- */
-TEST(a_contribution_ages_by_versions)
-{
-    static const double seconds[] = {1, 2.9};
-    double x[2 * N];
-    emulation_result r = {.x = x};
-    emulation_problem p = two_of(seconds);
-    p.steps = 6;
-    emulation_wagma(
-        &p, (emulation_wagma_options){.group = 2, .period = 6, .late_check = true, .rotates = true},
-        &r);
-    expect_lag(r.contribution_versions, 5 + 5, 1 + 2 + 2 + 3 + 4, 4);
-    expect_lag(r.lead, 5 + 5, 1 + 3 + 2 + 1 + 0, 3);
-    /* Halves of those sums, and two synchronisations. */
-    expect_lag(r.use_versions, 5 + 5 + 2, (1 + 2 + 2 + 3 + 4 + 2 + 4 * 4) / 2.0, 2);
-    ck_assert_double_eq(r.missed, 1 + 2);
-    ck_assert_double_eq(r.repeated, 3);
-    ck_assert_double_eq(r.fresh, 5);
-    ck_assert_double_eq(r.end_s, 6 * 2.9);
-}
-
-/** Likewise; but what was sampled leaves nothing to sample, and gradients 0 to 2 go at 3, 6 and 9
- * s. */
-TEST(a_late_gradient_ages_by_versions)
-{
-    static const double seconds[] = {1, 2.9};
-    double x[2 * N];
-    emulation_result r = {.x = x};
-    emulation_problem p = two_of(seconds);
-    p.until_s = 9.5;
-    emulation_eager(&p, (emulation_eager_options){0}, &r);
-    /* Version 2 at 3 s has gradient 0, version 5 at 6 s gradient 1, version 8 at 9 s gradient 2. */
-    expect_lag(r.contribution_versions, 9 + 3, 2 + 4 + 6, 6);
-    expect_lag(r.lead, 9 + 3, 1 + 3 + 5, 5);
-    ck_assert_double_eq(r.missed, 1 + 2 + 2);
-    ck_assert_double_eq(r.repeated, 0);
 }

@@ -38,9 +38,8 @@ typedef struct life {
     long answered; /* averagings */
     bool arrived; /* its question, which is not yet answered */
     double averagings; /* of its model */
-    double averagings_at, updates_at; /* when its snapshot was taken */
-    double handed_averagings_at, handed_updates_at; /* of the gradient that is handed over */
-    double updates; /* local steps made */
+    double averagings_at; /* when its snapshot was taken */
+    double handed_averagings_at; /* of the gradient that is handed over */
 } life;
 
 /** Of a worker and a piece, in a partial collective. */
@@ -72,7 +71,6 @@ struct emulation {
     share *shares; /* [workers][pieces] */
     double *sums; /* [workers][n]: of the latest version */
     long *latest; /* [pieces]: the latest version */
-    double total_updates;
     bool owner; /* the model is the process's, b; x is the training's copy */
 };
 
@@ -134,7 +132,6 @@ static void begin_step(emulation *e, int worker)
     l->ready = l->done = 0;
     p->gradient(p->argument, worker, l->step, l->x, l->g);
     l->averagings_at = l->averagings;
-    l->updates_at = e->total_updates - l->updates;
     const double step_s = p->seconds[l->step % p->rows * p->workers + worker];
     for (size_t k = 0; k < p->pieces; k++) {
         const double rest = 1 - (double)(k + 1) / (double)p->pieces;
@@ -183,8 +180,6 @@ static void descend(emulation *e, int worker, size_t piece, double *x, const dou
         l->v[i] = p->momentum * l->v[i] + g[i] + p->weight_decay * x[i];
         x[i] -= p->lr * l->v[i];
     }
-    l->updates += 1.0 / (double)p->pieces;
-    e->total_updates += 1.0 / (double)p->pieces;
 }
 
 static emulation emulation_new(const emulation_problem *p, emulation_result *r, const void *options)
@@ -433,7 +428,6 @@ static void use_sum(emulation *e, int worker, size_t piece, long skipped_steps)
 {
     share *const s = share_of(e, worker, piece);
     const long version = e->latest[piece];
-    count(&e->out->lead, (double)(version - e->lives[worker].step));
     e->out->repeated += version == s->took;
     e->out->missed += version > s->took ? (double)(version - s->took - 1 - skipped_steps) : 0;
     s->took = version;
@@ -804,17 +798,15 @@ int emulation_exponential_peer(const emulation_problem *p, int worker, long nth)
     return (to % p->workers + p->workers) % p->workers;
 }
 
-static void count_gradient(emulation *e, int worker, double averagings_at, double updates_at)
+static void count_gradient(emulation *e, int worker, double averagings_at)
 {
-    const life *const l = &e->lives[worker];
-    count(&e->out->gradient_averagings, l->averagings - averagings_at);
-    count(&e->out->gradient_updates, round(e->total_updates - l->updates - updates_at));
+    count(&e->out->gradient_averagings, e->lives[worker].averagings - averagings_at);
 }
 
 static void paper_arrive(emulation *e, int worker, size_t piece)
 {
     life *const l = &e->lives[worker];
-    count_gradient(e, worker, l->averagings_at, l->updates_at);
+    count_gradient(e, worker, l->averagings_at);
     descend(e, worker, piece, l->x, l->g);
     piece_done(e, worker, piece);
 }
@@ -912,7 +904,7 @@ static void shared_arrive(emulation *e, int worker, size_t piece)
     life *const l = &e->lives[worker];
     for (size_t i = from_of(e->p, piece); i < from_of(e->p, piece + 1); i++)
         l->x[i] = l->b[i] = (l->x[i] + l->b[i]) / 2;
-    count_gradient(e, worker, l->averagings_at, l->updates_at);
+    count_gradient(e, worker, l->averagings_at);
     descend(e, worker, piece, l->x, l->g);
     piece_done(e, worker, piece);
 }
@@ -924,7 +916,6 @@ static void hand_over(emulation *e, int worker)
     memcpy(l->applied, l->g, e->p->n * sizeof *l->g);
     l->hands_over = true;
     l->handed_averagings_at = l->averagings_at;
-    l->handed_updates_at = l->updates_at;
     memcpy(l->x, l->b, e->p->n * sizeof *l->x);
     if (worker % 2 == 0)
         apply_handed(e, worker);
@@ -937,7 +928,7 @@ static void apply_handed(emulation *e, int worker)
     if (!l->hands_over)
         return;
     l->hands_over = false;
-    count_gradient(e, worker, l->handed_averagings_at, l->handed_updates_at);
+    count_gradient(e, worker, l->handed_averagings_at);
     for (size_t k = 0; k < e->p->pieces; k++)
         descend(e, worker, k, l->b, l->applied);
     if (l->waits) {

@@ -50,8 +50,6 @@ typedef struct emulation_result {
      * and before it is applied (AD-PSGD).
      */
     emulation_lag gradient_averagings;
-    /** Likewise, local steps of all other workers: the ticks of the AD-PSGD paper's counter k. */
-    emulation_lag gradient_updates;
     /**
      * Of each contribution to a version t (WAGMA, eager-SGD): t minus the step in which what is
      * sampled was made. A send buffer's initial content was made in step -1 (with cta it is
@@ -63,8 +61,6 @@ typedef struct emulation_result {
     /** Of each use of a sum: the mean of these lags over its contributions; of a synchronisation:
      * 0. */
     emulation_lag use_versions;
-    /** Of each sum that a worker uses in step t: the version it is of, minus t. */
-    emulation_lag lead;
     /** Versions of which a worker never used the sum, and second uses of a sum; of all pieces. */
     double missed, repeated;
     /** Of each push to a server: other workers' pushes of the piece since its worker's fetch. */
