@@ -9,8 +9,8 @@
  * gives a fat tree and a dragonfly other times. With DSGD_SHOW in the environment the table of
  * smpi.md comes out.
  */
+#include "tests/command/shell.h"
 #include "tests/support/suite.h"
-#include "tests/support/support.h"
 
 enum { FLOATS = 25557032 }; /* ResNet-50 */
 
@@ -88,46 +88,22 @@ static double dsgd_s(network which, int how, int workers)
 
 /* --- SMPI ------------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/dsgd-smpi-XXXXXX";
-
-static void make_folder(void)
-{
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static void remove_folder(void)
-{
-    char *const command = dsgd_xprintf("rm -rf %s", folder);
-    ck_assert_int_eq(system(command), 0);
-}
-
-static FILE *create(const char *name)
-{
-    char *const path = dsgd_xprintf("%s/%s", folder, name);
-    FILE *const stream = fopen(path, "w");
-    ck_assert_ptr_nonnull(stream);
-    return stream;
-}
-
 /**
  * One allreduce of single precision (5 in SMPI's traces) by every rank, each on the host of its
  * number.
  */
 static void write_trace(int workers)
 {
-    FILE *const list = create("traces");
-    FILE *const hosts = create("hosts");
+    char *list = dsgd_xstrdup(""), *hosts = dsgd_xstrdup("");
     for (int rank = 0; rank < workers; rank++) {
-        char name[32];
-        snprintf(name, sizeof name, "rank%d", rank);
-        FILE *const trace = create(name);
-        fprintf(trace, "%d init\n%d allreduce %d 0 5\n%d finalize\n", rank, rank, FLOATS, rank);
-        fclose(trace);
-        fprintf(list, "%s/%s\n", folder, name);
-        fprintf(hosts, "n%d\n", rank);
+        write_file(
+            dsgd_xprintf("rank%d", rank),
+            dsgd_xprintf("%d init\n%d allreduce %d 0 5\n%d finalize\n", rank, rank, FLOATS, rank));
+        dsgd_append(&list, "%s/rank%d\n", folder, rank);
+        dsgd_append(&hosts, "n%d\n", rank);
     }
-    fclose(list);
-    fclose(hosts);
+    write_file("traces", list);
+    write_file("hosts", hosts);
 }
 
 /** Seconds that SMPI finds. */
@@ -137,28 +113,18 @@ static double smpi_s(network which, int how, int workers)
     char *const xml = dsgd_xprintf("%s/platform.xml", folder);
     ck_assert_int_eq(dsgd_platform_write(&platform, workers, xml, NULL), DSGD_OK);
     write_trace(workers);
-    char *const command = dsgd_xprintf(
-        "cd %s && smpirun -np %d -hostfile hosts -platform platform.xml -replay traces "
+    const char *const output = shell_ends(
+        0,
+        "smpirun -np %d -hostfile hosts -platform platform.xml -replay traces "
         "--cfg=smpi/allreduce:%s --cfg=smpi/host-speed:1Gf --cfg=smpi/privatization:no "
         "--cfg=network/model:CM02 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0 "
         "--cfg=smpi/lat-factor:0:1 --cfg=smpi/bw-factor:0:1 --cfg=smpi/os:0:0:0 "
         "--cfg=smpi/or:0:0:0 --cfg=smpi/ois:0:0:0 --log=root.thres:warning "
         "--log=smpi_replay.thres:info 2>&1",
-        folder, workers, collectives[how].smpi);
-    FILE *const stream = popen(command, "r");
-    ck_assert_ptr_nonnull(stream);
-    double seconds = NAN;
-    char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, stream) > 0) {
-        const char *const said = strstr(line, "Simulation time ");
-        if (said != NULL)
-            seconds = atof(said + strlen("Simulation time "));
-    }
-    ck_assert_int_eq(pclose(stream), 0);
-    free(line);
-    ck_assert_msg(seconds > 0, "smpirun did not say how long it took");
-    return seconds;
+        workers, collectives[how].smpi);
+    const char *const said = strstr(output, "Simulation time ");
+    ck_assert_msg(said != NULL, "smpirun did not say how long it took: %s", output);
+    return atof(said + strlen("Simulation time "));
 }
 
 static bool is_installed(void)
