@@ -183,7 +183,6 @@ static int first_scaled; /* set before the simulation forks */
 /** Worker w begins with (1 + w) / 2 times the common model. */
 static void scale_models(dsgd_engine *engine, void *argument)
 {
-    (void)argument;
     for (int w = 0; w < engine->n_workers; w++) {
         for (size_t k = 0; k < engine->layout.n_pieces; k++) {
             dsgd_piece *const piece = &engine->workers[w].learner.model->piece[k];
@@ -275,7 +274,7 @@ static void starving_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm starving = {.about = {.name = "starving"}, .work = starving_work};
+TEST_ALGORITHM(starving, .work = starving_work);
 
 TEST(starvation_is_reported_not_waited_for)
 {
@@ -338,7 +337,7 @@ static void lost_work(dsgd_node *self)
         dsgd_gossip_begin(self, x, &from);
 }
 
-static const dsgd_algorithm lost = {.about = {.name = "lost"}, .work = lost_work};
+TEST_ALGORITHM(lost, .work = lost_work);
 
 TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5) /* _i: the verb */
 {
@@ -351,7 +350,6 @@ TEST_RANGE(a_rank_out_of_range_cannot_be_a_peer, 0, 5) /* _i: the verb */
 
 static int fewer_than_none(const void *params, int n_workers)
 {
-    (void)params;
     return 2 - n_workers;
 }
 

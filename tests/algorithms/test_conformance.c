@@ -103,7 +103,7 @@ TEST_RANGE(every_built_in_algorithm_declares_laws_and_what_it_sends_by_default, 
 }
 
 /** A server with the model of the paper is what is evaluated. */
-TEST_RANGE(who_has_a_server_outputs_its_model_or_says_why, 0, support_n_algorithms())
+TEST_RANGE(an_algorithm_with_a_server_outputs_its_model_or_reports_why, 0, support_n_algorithms())
 {
     static const char *const others = "dedloc dsgd_aau "; /* theirs have none: they say who mixes */
     const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
@@ -188,13 +188,11 @@ static dsgd_traffic faulty_traffic(const void *params, const dsgd_scale *scale)
 
 static long faulty_period(const void *params, int n_workers)
 {
-    (void)n_workers;
     return ((const faulty_params *)params)->period;
 }
 
 static dsgd_status faulty_check(const void *params, int n_workers, dsgd_error *error)
 {
-    (void)n_workers;
     const faulty_params *p = params;
     if (p->period < 5 && p->e == 0)
         return dsgd_refuse(error, "period: %ld, but 5 or more are needed", p->period);
@@ -232,7 +230,7 @@ static void expect_failure(const dsgd_algorithm *algorithm, const char *sentence
 
 CASE("wrong", .seconds = 480);
 
-TEST(what_is_right_passes_under_more_than_four_options)
+TEST(a_right_algorithm_passes_under_more_than_four_options)
 {
     const dsgd_law laws[] = {
         {.kind = DSGD_LAW_KEEPS_MEAN},
@@ -266,8 +264,6 @@ TEST_ROWS(wrong_traffic_fails, wrong_traffic)
 
 static dsgd_traffic timely(const void *params, const dsgd_scale *scale)
 {
-    (void)params;
-    (void)scale;
     return (dsgd_traffic){NAN, NAN};
 }
 
@@ -355,7 +351,7 @@ static const char *const deaths[] = {
     "learns: faulty with way=hangs at P=8: the simulation died (CPU time limit exceeded)",
 };
 
-TEST(what_crashes_starves_or_hangs_fails)
+TEST(an_algorithm_that_crashes_starves_or_hangs_fails)
 {
     const dsgd_algorithm a = faulty(numbers_and_way, NULL);
     findings f = check_all(&a, true, 1);

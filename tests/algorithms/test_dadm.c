@@ -17,7 +17,6 @@ static const double lambda = 0.3;
 /** All begin at 0.5, because a first model of 0 would need no duals. */
 static void begin(dsgd_engine *engine, void *argument)
 {
-    (void)argument;
     double x[N];
     for (int i = 0; i < N; i++)
         x[i] = 0.5;
@@ -176,7 +175,7 @@ static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
     return dsgd_spec_default(dsgd_entry_find(registry, name));
 }
 
-TEST(what_cannot_be_kept_is_refused)
+TEST(a_case_that_dadm_does_not_allow_is_rejected)
 {
     support_case *c = dadm(POINTS + 1, 1, false, 0.01);
     expect_refused(c,

@@ -23,7 +23,6 @@ static struct {
 
 static dsgd_status line_load(const void *params, uint64_t seed, dsgd_data **data, dsgd_error *error)
 {
-    (void)params, (void)seed, (void)error;
     *data = dsgd_xcalloc(1, sizeof **data);
     **data = (dsgd_data){.n_rows = 1, .n_columns = 1, .width = 1, .n_features = 1};
     dsgd_samples *const parts[] = {&(*data)->train, &(*data)->test};
@@ -45,7 +44,6 @@ static bool begins_apart;
 /** Worker i has sample i. */
 static void deal_in_order(dsgd_engine *engine, void *argument)
 {
-    (void)argument;
     for (uint32_t w = 0; w < line.n; w++) {
         engine->learning.split->samples[w] = w;
         ck_assert_uint_eq(engine->learning.split->begin[w], w);

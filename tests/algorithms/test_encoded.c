@@ -228,7 +228,7 @@ TEST(osgp_keeps_what_is_not_sent_in_proportion_to_its_weight)
 
 /** Losses of an emulation in which each share of the sum has a scale of its own; with one
  * scale 38.6995. */
-TEST(who_encodes_a_share_of_a_sum_knows_no_other)
+TEST(an_encoder_of_a_share_knows_no_other_share)
 {
     static const double losses[] = {38.818275600273346, 38.6874702507265};
     support_case *const c = support_new("allreduce", 8);
@@ -244,7 +244,7 @@ TEST(who_encodes_a_share_of_a_sum_knows_no_other)
         ck_assert_double_eq_tol(got->points[i].at.loss, losses[i], 1e-12);
 }
 
-TEST(what_makes_no_sense_is_refused)
+TEST(a_contradictory_encoding_is_rejected)
 {
     dsgd_error error;
     support_case *const noticing = support_new("dsgd_aau", 4); /* its server has no model */

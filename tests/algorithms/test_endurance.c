@@ -61,10 +61,7 @@ static support_case *enduring(const char *algorithm, int i, double steps)
     learning->optimizer = (dsgd_optimizer){.lr = task->lr * share_of_rate(c)};
     learning->precision = DSGD_PRECISION_FLOAT;
     learning->evaluate.every = steps / 2;
-    const dsgd_entry *const lognormal = dsgd_entry_find(dsgd_imbalance_kinds, "lognormal");
-    void *const late = support_imbalance(c, "lognormal");
-    support_set(lognormal, late, "mean", 0.1);
-    support_set(lognormal, late, "deviation", 0.1);
+    IMBALANCE(c, "lognormal", {"mean", 0.1}, {"deviation", 0.1});
     return c;
 }
 

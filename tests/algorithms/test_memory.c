@@ -31,7 +31,7 @@ static void collective_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm collective = {.about = {.name = "collective"}, .work = collective_work};
+TEST_ALGORITHM(collective, .work = collective_work);
 
 static const struct {
     bool every_message;

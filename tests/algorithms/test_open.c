@@ -295,7 +295,7 @@ TEST(a_mean_may_come_before_the_round_begins)
  * One of four takes 7.3 s: the first round waits 2 s for it, no other does. What it brings is
  * dropped; the model it gets as the round under way ends, so that it is back each 8 s.
  */
-TEST(who_is_late_is_left_behind)
+TEST(a_late_peer_is_left_behind)
 {
     support_case *c = peers(4, NULL, 0, 8);
     support_imbalance_number(c, "slow", "factor", 7.3);
@@ -310,7 +310,7 @@ TEST(who_is_late_is_left_behind)
  * Rounds go on in three of four while one is away; it costs them the wait for it, once. Who is back
  * gets the model as a round ends, and is waited for in the next.
  */
-TEST(who_leaves_costs_a_round)
+TEST(a_leaving_peer_costs_a_round)
 {
     static dsgd_failure_event event = {1, 10.5, 20};
     support_case *c = peers(4, NULL, 0, 8);

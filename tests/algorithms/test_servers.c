@@ -16,16 +16,11 @@
 static support_case *at_speeds(const char *algorithm, int workers, const double *h)
 {
     support_case *c = support_new(algorithm, workers);
-    const dsgd_entry *slow = dsgd_entry_find(dsgd_imbalance_kinds, "slow");
     SET(c, platform.host_bandwidth_bytes_per_s = 1e18, platform.host_latency_s = 1e-9,
         learning.optimizer.momentum = 0);
-    for (int i = 0; i < workers; i++) {
-        if (h[i] == 1)
-            continue;
-        void *params = support_imbalance(c, "slow");
-        support_set(slow, params, "worker", i);
-        support_set(slow, params, "factor", h[i]);
-    }
+    for (int i = 0; i < workers; i++)
+        if (h[i] != 1)
+            IMBALANCE(c, "slow", {"worker", i}, {"factor", h[i]});
     return c;
 }
 
@@ -65,7 +60,7 @@ static void summing_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm summing = {.about = {.name = "summing"}, .work = summing_work};
+TEST_ALGORITHM(summing, .work = summing_work);
 
 static const double uneven[] = {1, 1, 1.31, 1.07, 1};
 
@@ -112,7 +107,6 @@ static int n_computed[8];
 /** Notes how far the workers' finished gradients are apart at most. */
 static void watch_spread(void *nothing, const dsgd_span *span)
 {
-    (void)nothing;
     if (span->kind != DSGD_SPAN_COMPUTE || span->host >= 5)
         return;
     n_computed[span->host]++;

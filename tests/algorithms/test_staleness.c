@@ -153,9 +153,7 @@ TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
             support_case *c = support_no_learning(support_new("wagma", workers));
             OPTIONS(c, {"period", some_periods[_i]}, {"order", order});
             support_imbalance_number(c, "slow", "factor", 2.5);
-            void *const noise = support_imbalance(c, "lognormal");
-            support_set(c->imbalance[1].about, noise, "mean", 0.3);
-            support_set(c->imbalance[1].about, noise, "deviation", 0.5);
+            IMBALANCE(c, "lognormal", {"mean", 0.3}, {"deviation", 0.5});
             SET(c, config.exchange.pieces = 1 + 2 * order, config.until.steps = 40);
             const dsgd_run_result bounded = support_ok(c)->result;
             ck_assert_double_gt(bounded.lag_max, 0);
@@ -245,7 +243,7 @@ static void delayed_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm delayed = {.about = {.name = "delayed"}, .work = delayed_work};
+TEST_ALGORITHM(delayed, .work = delayed_work);
 
 TEST(a_delayed_sum_of_gradients_is_a_step_old)
 {

@@ -50,7 +50,7 @@ static void wrong_work(dsgd_node *self)
         dsgd_forward(self, dsgd_range(self, dsgd_model(self), 0, begins_with_first ? 1 : 4));
 }
 
-static const dsgd_algorithm wrong = {.about = {.name = "wrong"}, .work = wrong_work};
+TEST_ALGORITHM(wrong, .work = wrong_work);
 
 TEST(passes_out_of_order_stop_the_program_with_a_sentence)
 {

@@ -608,7 +608,7 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
 }
 
 /** Without runs there is no data.gp of ours, and that of others is not read. */
-TEST(data_of_others_is_no_script)
+TEST(foreign_data_are_not_run_as_a_script)
 {
     static const char *const tables[] = {"quantiles", "eager-cifar10", "curves", "staleness"};
     char *output = shell_ends(0, "mkdir -p %s/r/figures", folder);
@@ -621,7 +621,7 @@ TEST(data_of_others_is_no_script)
     ck_assert_msg(!has_file("r/was_here"), "%s", output);
 }
 
-TEST(a_column_of_others_is_no_command)
+TEST(a_foreign_column_is_not_run_as_a_command)
 {
     char *output = shell_ends(0, "mkdir %s/r", folder);
     write_file("r/runs.csv",
@@ -793,14 +793,14 @@ TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
     ck_assert_has(read_file("throughput.svg"), ">50GB/s<");
 }
 
-TEST(a_figure_of_some_runs_says_so)
+TEST(a_figure_of_some_runs_reports_it)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --only 1 && true");
     ck_assert_has(draw("throughput"), "1 of 6 runs");
 }
 
-TEST(of_runs_that_all_diverged_times_are_drawn_and_no_learning)
+TEST(diverged_runs_have_times_and_no_learning)
 {
     run(one_count_learned(), "--numerics cpu --set learn.optimizer.lr=1e30");
     dsgd_ends(0, "plot r --format svg");
@@ -888,7 +888,7 @@ static const struct {
     {"--target accuracy=1.5", "--target accuracy=1.5: accuracy has to be from 0 to 1"},
 };
 
-TEST(a_bad_option_is_refused_with_a_sentence)
+TEST(a_bad_option_is_rejected_with_a_sentence)
 {
     run(one_count, "");
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
@@ -934,7 +934,7 @@ static const struct {
     {"algorithm\n\"wagma\n", "p.csv"},
 };
 
-TEST(a_bad_file_of_points_is_refused_with_its_line_and_value)
+TEST(a_bad_file_of_points_is_rejected_with_its_line_and_value)
 {
     run(one_count, "");
     for (size_t i = 0; i < sizeof bad_points / sizeof bad_points[0]; i++) {

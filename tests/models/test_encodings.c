@@ -107,7 +107,7 @@ TEST(rounding_has_its_formulas)
            whole, NULL, whole);
 }
 
-TEST(what_is_not_finite_is_reported)
+TEST(non_finite_values_of_encodings_are_reported)
 {
     static const dsgd_codec codecs[] = {
         {.kind = DSGD_CODEC_TOP_K, .count = 1},

@@ -292,7 +292,7 @@ TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4) /* _i is its place in the window */
     s.device->close(s.context);
 }
 
-TEST(of_equal_values_the_first_is_the_maximum)
+TEST(the_maximum_is_the_first_of_equal_values)
 {
     /* Without weights the first convolution writes one number everywhere: its bias moves every
      * window's maximum once. */

@@ -260,7 +260,7 @@ static const struct {
     {"hyperplane", "points", 100, "labels", "per_worker", 3, 34, "per_worker: at most 2"},
 };
 
-TEST_ROWS(what_cannot_be_divided_is_refused, refusals)
+TEST_ROWS(data_that_cannot_be_divided_are_rejected, refusals)
 {
     dsgd_data *const data = loaded(refusals[_i].data, refusals[_i].size, refusals[_i].n);
     const dsgd_spec pick = support_picked(dsgd_split_kinds, refusals[_i].kind, refusals[_i].option,

@@ -357,7 +357,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(what_follows_a_divergence_has_no_state, 0, STATEFUL) /* _i is the network */
+TEST_RANGE(a_value_after_a_divergence_has_no_state, 0, STATEFUL) /* _i is the network */
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     for (size_t i = 0; i < s->n_params; i++)

@@ -491,7 +491,6 @@ static dsgd_value same_model(const fixture *s, dsgd_value x)
 
 static dsgd_value other_model(const fixture *s, dsgd_value x)
 {
-    (void)x;
     const dsgd_value other = constant(s, 0, 2), g = gradient(s, 1, 0, other);
     release(s, other);
     return g;
@@ -499,7 +498,6 @@ static dsgd_value other_model(const fixture *s, dsgd_value x)
 
 static dsgd_value no_gradient(const fixture *s, dsgd_value x)
 {
-    (void)x;
     return constant(s, 0, 3);
 }
 
@@ -820,7 +818,7 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
     release_all(s, 4, v);
 }
 
-TEST(of_two_divergences_at_once_the_first_counts)
+TEST(the_first_of_two_divergences_counts)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);

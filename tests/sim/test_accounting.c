@@ -41,7 +41,7 @@ TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
  * Two pieces of 0.5 s each, one after another: the first begins a quarter of a second before the
  * gradient ends, which hides as much of it; a second step's begin in the same way.
  */
-TEST(what_a_computation_hides_of_an_exchange_is_no_communication)
+TEST(a_hidden_exchange_counts_as_computation)
 {
     support_case *c = support_no_learning(support_of(&support_averaging, 2));
     SET(c, workload.bytes = 10e9, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
@@ -73,10 +73,9 @@ static void putting_off_work(dsgd_node *self)
         continue;
 }
 
-static const dsgd_algorithm putting_off = {.about = {.name = "putting_off"},
-                                           .work = putting_off_work};
+TEST_ALGORITHM(putting_off, .work = putting_off_work);
 
-TEST(what_is_put_off_is_counted_once_and_in_order)
+TEST(deferred_time_is_counted_once_and_in_order)
 {
     support_case *c = support_no_learning(support_of(&putting_off, 1));
     c->config.until.steps = 1;
@@ -89,7 +88,7 @@ TEST(what_is_put_off_is_counted_once_and_in_order)
  * Worker i of 4 is i ms late: who waits for all waits 1.5 ms on average; at a barrier also those
  * wait who have nobody to wait for.
  */
-TEST_RANGE(what_is_exposed_comes_before_a_barrier, 0, 2)
+TEST_RANGE(exposed_time_excludes_the_barrier, 0, 2)
 {
     support_case *c = support_no_learning(support_new(_i == 0 ? "allreduce" : "local_sgd", 4));
     SET(c, workload.bytes = 1, config.until.steps = 10, config.exchange.barrier = true);
@@ -121,7 +120,7 @@ static void counting_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm counting = {.about = {.name = "counting"}, .work = counting_work};
+TEST_ALGORITHM(counting, .work = counting_work);
 
 /** Who waits at the end of a run is waited for, and no longer: a step, not thousands. */
 TEST(a_run_ends_when_no_worker_waits_any_more)
@@ -332,7 +331,7 @@ TEST_RANGE(loads_are_told_once_and_in_one_order, 0, 2)
 }
 
 /** A worker pushes its vector and fetches another: half of all bytes are the server's. */
-TEST(what_servers_send_is_no_worker_s)
+TEST(bytes_of_servers_are_not_counted_for_workers)
 {
     support_case *c = support_no_learning(support_new("a_psgd", 4));
     SET(c, workload.bytes = 1e6, config.until.steps = 8);

@@ -37,7 +37,6 @@ static const support_outcome *expect_same_run(support_case *c, const char *where
 
 static void free_switch(support_case *c)
 {
-    (void)c;
 }
 
 /** Three hosts that are worse than the others, each in its own way. */
@@ -83,7 +82,6 @@ static void islands(support_case *c)
 
 static void no_delay(support_case *c)
 {
-    (void)c;
 }
 
 static void delays(support_case *c)
@@ -94,10 +92,7 @@ static void delays(support_case *c)
 /** Everyone at another time, and a straggler: for milliseconds the early ones exchange alone. */
 static void jitter_and_straggler(support_case *c)
 {
-    void *const params = support_imbalance(c, "lognormal");
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "lognormal");
-    support_set(about, params, "mean", 0.01);
-    support_set(about, params, "deviation", 0.02);
+    IMBALANCE(c, "lognormal", {"mean", 0.01}, {"deviation", 0.02});
     support_imbalance_number(c, "slow", "factor", 1.02);
 }
 
@@ -158,8 +153,7 @@ static void be_frequent(support_case *c)
 SUITE(analytic, "closed", .seconds = 300);
 
 /** Each algorithm takes another part of the combinations; together the slow ones are few. */
-TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0,
-           support_n_algorithms()) /* _i: algorithm */
+TEST_RANGE(computed_times_equal_those_of_messages, 0, support_n_algorithms()) /* _i: algorithm */
 {
     const dsgd_algorithm *const algorithm =
         support_new(dsgd_algorithms[_i]->name, 8)->config.algorithm;
@@ -254,7 +248,7 @@ TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
  * Pairs of which some are faster: their activations of the next piece have come when another pair
  * ends one. What its members publish at that instant is in the next piece, on either network.
  */
-TEST(what_is_published_when_a_piece_ends_is_in_the_next)
+TEST(values_published_when_a_piece_ends_are_in_the_next)
 {
     static dsgd_algorithm any;
     support_case *const c = support_new("wagma", 8);
@@ -296,11 +290,9 @@ static void late_listeners_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm late_listeners = {.about = {.name = "late_listeners"},
-                                              .work = late_listeners_work,
-                                              .sends = DSGD_SENDS_COLLECTIVES};
+TEST_ALGORITHM(late_listeners, .work = late_listeners_work, .sends = DSGD_SENDS_COLLECTIVES);
 
-TEST(who_begins_to_listen_later_receives_the_activations_before)
+TEST(a_late_listener_receives_earlier_activations)
 {
     static dsgd_algorithm any;
     support_case *const c = support_of(&late_listeners, 8);
@@ -333,7 +325,7 @@ TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) 
 }
 
 /** The run ends while messages are on their way, in the middle of some. */
-TEST_RANGE(what_is_under_way_at_the_end_counts_alike, 0, 12) /* _i: the instant */
+TEST_RANGE(messages_under_way_at_the_end_are_counted_alike, 0, 12) /* _i: the instant */
 {
     static const char *const algorithms[] = {"allreduce", "dasgd"};
     for (size_t i = 0; i < 2; i++) {
@@ -386,9 +378,7 @@ static void first_rounds_alone_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_rounds_alone"},
-                                                  .work = first_rounds_alone_work,
-                                                  .sends = DSGD_SENDS_ALLREDUCES};
+TEST_ALGORITHM(first_rounds_alone, .work = first_rounds_alone_work, .sends = DSGD_SENDS_ALLREDUCES);
 
 /** A run in which one member is missing stands still when the messages that can come have come. */
 TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
@@ -413,10 +403,8 @@ static void asking_work(dsgd_node *self)
         ;
 }
 
-static const dsgd_algorithm asking = {
-    .about = {.name = "asking"}, .work = asking_work, .sends = DSGD_SENDS_ALLREDUCES};
-static const dsgd_algorithm asking_others = {.about = {.name = "asking_others"},
-                                             .work = asking_work};
+TEST_ALGORITHM(asking, .work = asking_work, .sends = DSGD_SENDS_ALLREDUCES);
+TEST_ALGORITHM(asking_others, .work = asking_work);
 
 static bool is_closed(const support_case *c)
 {
@@ -509,7 +497,7 @@ static const dsgd_algorithm lying[] = {
     {.about = {.name = "lying"}, .work = lying_work, .sends = DSGD_SENDS_COLLECTIVES}};
 
 /** At once or not: the network's own promise of one message at a time is made in blocking alone. */
-TEST_RANGE(who_says_what_it_exchanges_by_can_make_no_other_exchange, 0, 6)
+TEST_RANGE(a_false_declaration_of_exchanges_aborts, 0, 6)
 {
     static const char *const by[] = {"lying exchanges otherwise than by allreduces of all workers",
                                      "lying exchanges otherwise than by allreduces of all workers",

@@ -24,12 +24,11 @@ static void giving_up_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm giving_up = {
-    .about = {.name = "giving_up"}, .work = giving_up_work, .cancels = true};
+TEST_ALGORITHM(giving_up, .work = giving_up_work, .cancels = true);
 
 SUITE(cancel, "cancel", .seconds = 60);
 
-TEST_RANGE(what_is_cancelled_is_lost_and_done_again, 1, 4) /* _i: pieces */
+TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4) /* _i: pieces */
 {
     support_case *c = support_of(&giving_up, 2);
     SET(c, config.exchange.pieces = _i, config.until.steps = 6);
@@ -97,8 +96,7 @@ static void interrupted_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm interrupted = {
-    .about = {.name = "interrupted"}, .work = interrupted_work, .cancels = true};
+TEST_ALGORITHM(interrupted, .work = interrupted_work, .cancels = true);
 
 TEST(a_message_interrupts_a_computation_when_it_arrives)
 {
@@ -124,9 +122,8 @@ static void undeclared_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm undeclared = {.about = {.name = "undeclared"}, .work = undeclared_work};
-static const dsgd_algorithm followed = {
-    .about = {.name = "followed"}, .work = undeclared_work, .cancels = true};
+TEST_ALGORITHM(undeclared, .work = undeclared_work);
+TEST_ALGORITHM(followed, .work = undeclared_work, .cancels = true);
 
 TEST(misuse_is_told)
 {
@@ -142,7 +139,6 @@ TEST(misuse_is_told)
 static void hear(void *nothing, const dsgd_span *span)
 {
     double *const note = support_current->note;
-    (void)nothing;
     if (span->host != 0 || span->kind != DSGD_SPAN_COMPUTE)
         return;
     note[dsgd_is_cancelled(span)]++;

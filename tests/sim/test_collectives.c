@@ -62,7 +62,7 @@ static void summing_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm summing = {.about = {.name = "summing"}, .work = summing_work};
+TEST_ALGORITHM(summing, .work = summing_work);
 
 TEST(a_sum_takes_as_long_as_a_mean)
 {
@@ -162,7 +162,7 @@ static void table_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm table = {.about = {.name = "table"}, .work = table_work};
+TEST_ALGORITHM(table, .work = table_work);
 
 TEST(a_table_travels_as_one_allreduce)
 {

@@ -69,8 +69,7 @@ static void split_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm splitting = {
-    .about = {.name = "splitting"}, .work = split_work, .sends = DSGD_SENDS_COLLECTIVES};
+TEST_ALGORITHM(splitting, .work = split_work, .sends = DSGD_SENDS_COLLECTIVES);
 
 SUITE(communicators, "communicators", .seconds = 120);
 
@@ -132,7 +131,6 @@ static void begins_and_ends_halves(dsgd_node *self, dsgd_vector *x, const dsgd_c
 
 static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    (void)x;
     const double mine[2] = {self->rank + 0.5, (double)self->step};
     const double *const all = dsgd_allgather(self, mine, 2, comm);
     for (int i = 0; i < dsgd_comm_size(self, comm); i++)
@@ -293,7 +291,6 @@ TEST_ROWS(traffic_is_what_is_sent, declared)
 
 static void free_switch(support_case *c)
 {
-    (void)c;
 }
 
 /** Islands of four that share a NIC. */
@@ -321,7 +318,7 @@ static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 }
 
 /** _i: platform, verb. */
-TEST_RANGE(what_is_computed_is_what_the_messages_would_have_taken, 0, 3 * N_VERBS)
+TEST_RANGE(computed_times_equal_those_of_messages, 0, 3 * N_VERBS)
 {
     const int every = SUPPORT_SLOW ? 17 : 6; /* cases; others for another verb */
     for (int i = _i % every; i < N_COLLECTIVES * 5 * N_WAYS; i += every) {
@@ -379,14 +376,10 @@ static void mixing_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm mixing = {
-    .about = {.name = "mixing"}, .work = mixing_work, .sends = DSGD_SENDS_COLLECTIVES};
+TEST_ALGORITHM(mixing, .work = mixing_work, .sends = DSGD_SENDS_COLLECTIVES);
 
 static void does_nothing(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    (void)self;
-    (void)x;
-    (void)comm;
 }
 
 /** The models before a step of mixing, to which the case is then set. */
@@ -435,7 +428,7 @@ static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd
 }
 
 /** The sum is divided by other numbers: the part of each is that of its owner, at all members. */
-TEST(of_gathered_shares_each_members_own_counts)
+TEST(a_gathered_share_is_that_of_its_owner)
 {
     enum { MEMBERS = 4 };
     support_case *c = support_of(&mixing, MEMBERS);
@@ -581,22 +574,16 @@ static void calls_another_verb(dsgd_node *self, dsgd_vector *x, const dsgd_comm 
 
 static void names_a_stranger(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    (void)x;
-    (void)comm;
     dsgd_comm_of(self, (const int[]){self->rank, 4}, 2);
 }
 
 static void names_one_twice(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    (void)x;
-    (void)comm;
     dsgd_comm_of(self, (const int[]){self->rank, 2, self->rank}, 3);
 }
 
 static void names_others(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    (void)x;
-    (void)comm;
     dsgd_comm_of(self, (const int[]){3, 2}, 2);
 }
 
@@ -669,8 +656,7 @@ static void found_serve(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm finding = {
-    .about = {.name = "finding"}, .work = found_work, .serve = found_serve};
+TEST_ALGORITHM(finding, .work = found_work, .serve = found_serve);
 
 TEST(groups_are_found_while_the_run_goes_on)
 {

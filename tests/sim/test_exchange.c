@@ -36,7 +36,7 @@ static void drawing_work(dsgd_node *self)
         }
 }
 
-static const dsgd_algorithm drawing = {.about = {.name = "drawing"}, .work = drawing_work};
+TEST_ALGORITHM(drawing, .work = drawing_work);
 
 TEST(draws_are_functions_of_seed_rank_step_and_their_number)
 {
@@ -72,7 +72,7 @@ static void collecting_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm collecting = {.about = {.name = "collecting"}, .work = collecting_work};
+TEST_ALGORITHM(collecting, .work = collecting_work);
 
 /** In the instant in which half of the second messages are there, too, and of all pieces. */
 TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
@@ -121,8 +121,7 @@ static void exchanging_beside_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm exchanging_beside = {.about = {.name = "exchanging_beside"},
-                                                 .work = exchanging_beside_work};
+TEST_ALGORITHM(exchanging_beside, .work = exchanging_beside_work);
 
 /**
  * Three pieces of 0.7 s, one after another. A worker that stops after 1 s, in the middle of the
@@ -179,8 +178,7 @@ static void nearly_ready_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm nearly_ready = {.about = {.name = "nearly_ready"},
-                                            .work = nearly_ready_work};
+TEST_ALGORITHM(nearly_ready, .work = nearly_ready_work);
 
 TEST(a_vector_is_ready_when_its_last_piece_is)
 {
@@ -348,7 +346,7 @@ static void copying_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm copying = {.about = {.name = "copying"}, .work = copying_work};
+TEST_ALGORITHM(copying, .work = copying_work);
 
 TEST_RANGE(linear_combinations_keep_the_overlap, 1, 5)
 {
@@ -390,7 +388,7 @@ static void chain_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm chain = {.about = {.name = "chain"}, .work = chain_work};
+TEST_ALGORITHM(chain, .work = chain_work);
 
 TEST(combinations_that_wait_compute_what_they_say)
 {

@@ -161,7 +161,7 @@ static void collective_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm other = {.about = {.name = "other"}, .work = collective_work};
+TEST_ALGORITHM(other, .work = collective_work);
 
 /* One collective of 4 MiB, of which every share is whole bytes. */
 static const double vector = 1024 * 4096;

@@ -63,7 +63,7 @@ TEST(goodput_is_that_of_a_constant_cost)
 
 /** Blocking ones of 2 s every 10 steps, and a failure 7 s behind one; beside the steps, 1.5 s
  * behind. */
-TEST_RANGE(what_is_lost_is_since_the_last_whole_checkpoint, 0, 2)
+TEST_RANGE(a_failure_loses_the_time_since_the_last_whole_checkpoint, 0, 2)
 {
     const bool blocking = _i == 0;
     static dsgd_failure_event event = {1, 0, DSGD_REPAIR_AS_ALL};
@@ -153,7 +153,7 @@ TEST(seconds_end_a_run_whatever_happens_then)
     }
 }
 
-TEST(who_cannot_go_on_says_why)
+TEST(a_run_that_cannot_continue_reports_why)
 {
     static dsgd_failure_event event = {2, 3, DSGD_REPAIR_NEVER};
     support_case *c = support_new("allreduce", 4);
@@ -189,7 +189,7 @@ CASE("going on", .seconds = 60);
 
 /** It fails amid its fifth step, is away for less than the rest, and copies 1 GB over a link of 10
  * GB/s. */
-TEST_RANGE(who_comes_back_copies_a_live_model_over_its_link, 0, 3)
+TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 3)
 {
     static dsgd_failure_event event = {1, 4.5, 0.25};
     support_case *c = pairs(2, 60.25, 0);
@@ -217,7 +217,7 @@ TEST(a_restart_that_fails_begins_anew)
 }
 
 /** All who ask worker 0, which is gone from 5 s on, give up at 15 s, and then at once. */
-TEST_RANGE(nobody_waits_for_the_dead_beyond_the_deadline, 0, 3)
+TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
 {
     static const int variants[] = {0, 2, 3}; /* paper, shared_copy, pull */
     static dsgd_failure_event event = {0, 5, DSGD_REPAIR_NEVER};
@@ -266,10 +266,7 @@ TEST(a_step_takes_as_long_as_the_last_of_those_it_needs)
     static dsgd_failure_event events[] = {{2, 0, DSGD_REPAIR_NEVER}, {5, 0, DSGD_REPAIR_NEVER}};
     support_case *c = support_no_learning(support_new("backup_workers", 8));
     support_option(c, "backups", 2);
-    void *const gamma = support_imbalance(c, "gamma");
-    const dsgd_entry *const kind = dsgd_entry_find(dsgd_imbalance_kinds, "gamma");
-    support_set(kind, gamma, "mean", 0.1);
-    support_set(kind, gamma, "deviation", 0.1);
+    IMBALANCE(c, "gamma", {"mean", 0.1}, {"deviation", 0.1});
     SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 20000});
     fail_at(c, 2, events);
     const double steps = support_ok(c)->result.steps * 8 / 6;
@@ -295,7 +292,7 @@ TEST(a_learner_that_fails_costs_its_own_time_alone)
 }
 
 /** Its token would not come back, for which the others would wait. */
-TEST_RANGE(who_takes_tokens_restarts, 0, 2)
+TEST_RANGE(an_algorithm_with_tokens_restarts, 0, 2)
 {
     static dsgd_failure_event event = {1, 4.5, 1};
     support_case *c = support_no_learning(support_new("backup_workers", 4));
@@ -308,7 +305,7 @@ TEST_RANGE(who_takes_tokens_restarts, 0, 2)
 }
 
 /** All tell each other what their first step takes, once; the other rounds are of three steps. */
-TEST(who_fails_in_its_first_step_has_told_what_it_takes)
+TEST(a_worker_that_fails_in_its_first_step_has_reported_its_speed)
 {
     static dsgd_failure_event event = {1, 0.5, 1};
     support_case *c = support_no_learning(support_new("async_local_sgd", 4));
@@ -323,7 +320,7 @@ TEST(who_fails_in_its_first_step_has_told_what_it_takes)
 /**
  * It fails in the step whose change it would send, and waits for the answer to what it asks then.
  */
-TEST(who_comes_back_waits_for_its_answer_and_no_other)
+TEST(a_rejoining_worker_waits_for_its_answer_only)
 {
     static dsgd_failure_event event = {1, 4.5, 1};
     support_case *c = support_no_learning(support_new("decoupled_diloco", 2));
@@ -394,11 +391,10 @@ static void telling_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm telling = {
-    .about = {.name = "telling"}, .work = telling_work, .serve = counting_serve, .rejoins = true};
+TEST_ALGORITHM(telling, .work = telling_work, .serve = counting_serve, .rejoins = true);
 
 /** In its forward pass, or with half of its pieces on their way: all that have come are whole. */
-TEST_RANGE(who_fails_sends_nothing_more, 0, 6)
+TEST_RANGE(a_failed_worker_sends_nothing, 0, 6)
 {
     static dsgd_failure_event event = {1, 0, 1};
     event.at_s = _i % 2 == 0 ? 4.2 : 4.8;
@@ -427,17 +423,12 @@ static void pushing_work(dsgd_node *self)
 
 static void begins_anew(dsgd_node *self, int peer)
 {
-    (void)self;
-    (void)peer;
 }
 
-static const dsgd_algorithm pushing = {.about = {.name = "pushing"},
-                                       .work = pushing_work,
-                                       .serve = dsgd_serve,
-                                       .comes_back = begins_anew};
+TEST_ALGORITHM(pushing, .work = pushing_work, .serve = dsgd_serve, .comes_back = begins_anew);
 
 /** In its forward pass, or when two of its four pieces have left; each is acknowledged. */
-TEST_RANGE(who_fails_pushes_nothing_more, 0, 2)
+TEST_RANGE(a_failed_worker_pushes_nothing, 0, 2)
 {
     static dsgd_failure_event event = {1, 0, 1};
     event.at_s = _i == 0 ? 4.2 : 4.8;
@@ -464,7 +455,7 @@ static support_case *quorum(int workers, double seconds)
  * + 3 s later. It is back in the first step behind its repair and restart, in which they wait for
  * its copy.
  */
-TEST_RANGE(those_who_are_there_go_on_and_wait_for_a_copy, 0, 3)
+TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 3)
 {
     static dsgd_failure_event event = {1, 4.5, 20.25};
     support_case *c = quorum(4, 40.25);
@@ -500,8 +491,7 @@ static void alternating_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm alternating = {
-    .about = {.name = "alternating"}, .work = alternating_work, .quorum = true};
+TEST_ALGORITHM(alternating, .work = alternating_work, .quorum = true);
 
 /** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and
  * ends at 18 s. */
@@ -570,7 +560,7 @@ static void three_work(dsgd_node *self)
 static const dsgd_algorithm three_of_four = {.about = {.name = "three"}, .work = three_work};
 
 /** Who is away from the begin is as if it had not been: all values, to the byte. */
-TEST(the_mean_is_of_those_who_are_there)
+TEST(the_mean_is_that_of_the_running_workers)
 {
     static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
     support_case *c = support_of(&three_of_four, 4);
@@ -585,7 +575,7 @@ TEST(the_mean_is_of_those_who_are_there)
 }
 
 /** Worker 1 is away for some steps; once it has given something again, all models are alike. */
-TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
+TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithms())
 {
     static dsgd_failure_event event = {1, 2.5, 4};
     support_case *c = support_new(dsgd_algorithms[_i]->name, 4);
@@ -611,7 +601,7 @@ TEST_RANGE(who_comes_back_has_what_the_others_have, 0, support_n_algorithms())
  * away that had not sent anything: by two products residuals are what each has more than the mean,
  * 0 in all.
  */
-TEST_RANGE(residuals_are_of_what_was_not_sent, 0, 2)
+TEST_RANGE(residuals_hold_the_values_that_were_not_sent, 0, 2)
 {
     static dsgd_failure_event event = {1, 0.5, 4};
     const support_outcome *got[2];
@@ -632,7 +622,7 @@ TEST_RANGE(residuals_are_of_what_was_not_sent, 0, 2)
 /**
  * It fails in the second step of four, and is back in that; what all have alike is there at 4 s.
  */
-TEST(who_comes_back_does_so_where_all_are_alike)
+TEST(a_worker_rejoins_where_all_models_are_equal)
 {
     static dsgd_failure_event event = {1, 1.5, 0.25};
     support_case *c = support_no_learning(support_new("local_sgd", 4));
@@ -647,7 +637,7 @@ TEST(who_comes_back_does_so_where_all_are_alike)
 
 /** Both members of a row of Moshpit's, for any seed's rows: their others are gone, and nobody
  * hangs. */
-TEST(a_row_without_anybody_is_left_out)
+TEST(an_empty_row_is_left_out)
 {
     static dsgd_failure_event events[7];
     support_case *c = support_no_learning(support_new("moshpit", 8));
@@ -664,7 +654,7 @@ TEST(a_row_without_anybody_is_left_out)
 /**
  * Its last pieces wait in its channel as it fails again; they are carried out when that is known.
  */
-TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 3)
+TEST_RANGE(a_worker_that_fails_while_it_rejoins_completes_begun_exchanges, 0, 3)
 {
     static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
     support_case *c = support_no_learning(support_new("streaming_diloco", 4));
@@ -699,7 +689,7 @@ static support_case *differ(const char *algorithm, int rank, double at_s, double
 static const char *const differing[] = {"eager_solo", "eager_majority", "wagma", "sgp", "osgp"};
 
 /** Whoever fails, whenever that is: the others go on as soon as they know, without it. */
-TEST_RANGE(all_go_on_when_they_know, 0, 5 * 8 * 2)
+TEST_RANGE(workers_continue_when_a_failure_is_detected, 0, 5 * 8 * 2)
 {
     const double repair_s = _i / 40 == 0 ? DSGD_REPAIR_NEVER : 20;
     support_case *c = differ(differing[_i % 5], _i / 5 % 8, 4.25 + 0.25 * (_i % 3), repair_s);
@@ -743,7 +733,7 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
 }
 
 /** A mean of all: those who were there, and who is back is among them. */
-TEST(wagma_has_the_mean_of_those_who_are_there)
+TEST(wagma_has_the_mean_of_the_running_workers)
 {
     enum { P = 8 };
     support_case *c = differ("eager_solo", 0, 1e9, 1); /* which changes nothing */
@@ -762,7 +752,7 @@ TEST(wagma_has_the_mean_of_those_who_are_there)
 }
 
 /** Of eager-SGD: the model of the next that is there. Nobody else has another than before. */
-TEST_RANGE(who_comes_back_has_copied_a_live_model, 0, 2)
+TEST_RANGE(a_rejoined_worker_has_a_copy_of_a_live_model, 0, 2)
 {
     support_case *c = differ(differing[_i], 3, 4.5, 5);
     const support_outcome *got = support_ok(c);
@@ -789,7 +779,7 @@ static void three_quarters_work(dsgd_node *self)
 static const dsgd_algorithm three_quarters = {.about = {.name = "three"},
                                               .work = three_quarters_work};
 
-TEST_RANGE(what_the_dead_contribute_is_a_zero, 0, 2)
+TEST_RANGE(a_failed_worker_contributes_zeros, 0, 2)
 {
     static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
     support_case *c = support_of(&three_quarters, 4);
@@ -805,7 +795,7 @@ TEST_RANGE(what_the_dead_contribute_is_a_zero, 0, 2)
 
 /** A part that has begun is carried out to its end, though the others have theirs: the next one
  * begins anew. */
-TEST_RANGE(what_has_begun_is_carried_out, 1, 21)
+TEST_RANGE(a_begun_exchange_is_completed, 1, 21)
 {
     support_case *c = support_no_learning(support_new("wagma", 4));
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
@@ -819,7 +809,7 @@ TEST_RANGE(what_has_begun_is_carried_out, 1, 21)
 }
 
 /** Not that those hang who waited for the last one. */
-TEST(that_nobody_is_left_is_told)
+TEST(a_run_without_workers_reports_it)
 {
     static dsgd_failure_event events[] = {{0, 1, 3}, {1, 9, 3}};
     support_case *c = support_no_learning(support_new("wagma", 2));
@@ -892,7 +882,7 @@ TEST(torchft_has_its_published_goodput)
 
 /** A run that time ends counts no steps of those who are away, though one that is goes along with
  * the others. */
-TEST(throughput_is_of_who_is_there)
+TEST(throughput_counts_the_running_workers)
 {
     static dsgd_failure_event event = {1, 100, 500};
     support_case *c = support_no_learning(support_new("allreduce", 4));
@@ -942,7 +932,7 @@ static const support_outcome *expect_the_same_again(support_case *c)
 }
 
 /** And, where all restart, the values of no failure. */
-TEST_RANGE(every_algorithm_goes_on, 0, support_n_algorithms() * LAWS * SEEDS)
+TEST_RANGE(every_algorithm_continues_after_failures, 0, support_n_algorithms() * LAWS * SEEDS)
 {
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
     SET(c, config.until.steps = 12, config.seed = 1 + (uint64_t)(_i % SEEDS));
@@ -961,7 +951,7 @@ TEST_RANGE(every_algorithm_goes_on, 0, support_n_algorithms() * LAWS * SEEDS)
 }
 
 /** Or says why not. No failure that comes costs anything. */
-TEST_RANGE(every_algorithm_goes_on_by_quorum, 0, support_n_algorithms() * LAWS * SEEDS)
+TEST_RANGE(every_algorithm_continues_by_quorum, 0, support_n_algorithms() * LAWS * SEEDS)
 {
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
     SET(c, config.until.steps = 12, config.seed = 1 + (uint64_t)(_i % SEEDS));
@@ -984,7 +974,7 @@ TEST_RANGE(every_algorithm_goes_on_by_quorum, 0, support_n_algorithms() * LAWS *
 }
 
 /** The table of algorithms/more.md has each algorithm in the row of what it declares. */
-TEST(what_each_does_is_written_down)
+TEST(the_policy_of_each_algorithm_is_documented)
 {
     char *text = NULL;
     size_t n = 0;

@@ -76,7 +76,6 @@ static void gossips_meanwhile(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 /** In the order of ranks, so that the answer does not depend on time. */
 static void averages_in_pairs(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    (void)y;
     if (self->rank % 2 == 0)
         dsgd_pair_average(self, x, self->rank + 1);
     if (self->rank % 2 == 0)
@@ -188,11 +187,9 @@ static void assist_by(dsgd_node *self)
         dsgd_pair_answer(self, dsgd_model(self), DSGD_ANYONE);
 }
 
-static const dsgd_algorithm parts = {.about = {.name = "parts"}, .work = parts_work};
-static const dsgd_algorithm asking = {
-    .about = {.name = "asking"}, .work = parts_work, .assist = assist_by};
-static const dsgd_algorithm serving = {
-    .about = {.name = "serving"}, .work = parts_work, .serve = dsgd_serve};
+TEST_ALGORITHM(parts, .work = parts_work);
+TEST_ALGORITHM(asking, .work = parts_work, .assist = assist_by);
+TEST_ALGORITHM(serving, .work = parts_work, .serve = dsgd_serve);
 
 static support_case *case_of(int verb)
 {
@@ -330,26 +327,22 @@ static void sums_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 
 static void mixes_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    (void)y;
     dsgd_partial *const partial = dsgd_partial_new(self, (dsgd_partial_spec){0}, NULL);
     dsgd_partial_mix(self, partial, dsgd_range(self, x, 0, 2), 0.25, 0.2);
 }
 
 static void publishes_a_part_first(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    (void)y;
     dsgd_partial_new(self, (dsgd_partial_spec){0}, dsgd_range(self, x, 0, 2));
 }
 
 static void takes_too_many(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    (void)y;
     dsgd_range(self, x, 3, PIECES + 1);
 }
 
 static void gossips_another(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    (void)y;
     dsgd_gossip(self, dsgd_fragment(self, x, (size_t)self->rank % 2, 2), ring(self));
 }
 
@@ -378,12 +371,10 @@ TEST_ROWS(misused_views_stop_the_program_with_a_sentence, misuses)
 
 static long five_pieces(const void *params, int n_workers)
 {
-    (void)params;
     return n_workers > 1 ? 5 : 1;
 }
 
-static const dsgd_algorithm demanding = {
-    .about = {.name = "demanding"}, .work = parts_work, .least_pieces = five_pieces};
+TEST_ALGORITHM(demanding, .work = parts_work, .least_pieces = five_pieces);
 
 TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
 {

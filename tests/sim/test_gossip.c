@@ -114,7 +114,6 @@ TEST(groups_that_rotate_keep_models_closer_than_fixed_ones)
 
 static void perturb_rank_5(dsgd_engine *engine, void *argument)
 {
-    (void)argument;
     dsgd_vector *const x = engine->workers[5].learner.model;
     for (size_t k = 0; k < engine->layout.n_pieces; k++) {
         const double twice = 2;
@@ -305,7 +304,7 @@ static void by_hand_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm by_hand = {.about = {.name = "by_hand"}, .work = by_hand_work};
+TEST_ALGORITHM(by_hand, .work = by_hand_work);
 
 TEST(a_list_made_by_hand_keeps_what_it_promises)
 {

@@ -27,12 +27,10 @@ static void broken_work(dsgd_node *self)
 
 static void serve_nobody(dsgd_node *self)
 {
-    (void)self;
 }
 
-static const dsgd_algorithm breaking = {.about = {.name = "breaking"}, .work = broken_work};
-static const dsgd_algorithm serving = {
-    .about = {.name = "serving"}, .work = broken_work, .serve = serve_nobody};
+TEST_ALGORITHM(breaking, .work = broken_work);
+TEST_ALGORITHM(serving, .work = broken_work, .serve = serve_nobody);
 
 static void calls_alone(dsgd_node *self, dsgd_vector *x)
 {
@@ -63,7 +61,6 @@ static void ends_alone(dsgd_node *self, dsgd_vector *x)
 
 static void gathers_without_one(dsgd_node *self, dsgd_vector *x)
 {
-    (void)x;
     const double mine = self->rank;
     if (self->rank != 6)
         dsgd_allgather(self, &mine, 1, DSGD_WORLD);
@@ -95,7 +92,6 @@ static void awaits_the_next(dsgd_node *self, dsgd_vector *x)
 
 static void meets_alone(dsgd_node *self, dsgd_vector *x)
 {
-    (void)x;
     if (self->rank == 4 && self->step == 2)
         dsgd_barrier(self);
 }
@@ -130,21 +126,18 @@ static void fetches_from_a_server(dsgd_node *self, dsgd_vector *x)
 
 static void awaits_a_message(dsgd_node *self, dsgd_vector *x)
 {
-    (void)x;
     if (self->rank == 1)
         dsgd_recv(self, INFINITY);
 }
 
 static void awaits_any(dsgd_node *self, dsgd_vector *x)
 {
-    (void)x;
     if (self->rank == 2)
         dsgd_wait_any(self, DSGD_ON_MESSAGE | DSGD_ON_REQUEST, INFINITY);
 }
 
 static void polls_messages(dsgd_node *self, dsgd_vector *x)
 {
-    (void)x;
     while (self->rank == 2 && dsgd_recv(self, 0) == NULL)
         ;
 }
@@ -181,7 +174,6 @@ static void two_wait_for_each_other(dsgd_node *self, dsgd_vector *x)
 
 static void locks_twice(dsgd_node *self, dsgd_vector *x)
 {
-    (void)x;
     dsgd_lock(self);
     dsgd_lock(self);
 }
@@ -205,7 +197,6 @@ static void awaits_the_dumb(dsgd_node *self, dsgd_vector *x)
 
 static void awaits_its_own_steps(dsgd_node *self, dsgd_vector *x)
 {
-    (void)x;
     if (self->rank == 5)
         dsgd_next_turn(self, 1000000);
 }
@@ -228,8 +219,7 @@ static void restless_assist(dsgd_node *self)
         dsgd_pair_answer(self, y, DSGD_ANYONE);
 }
 
-static const dsgd_algorithm restless = {
-    .about = {.name = "restless"}, .work = broken_work, .assist = restless_assist};
+TEST_ALGORITHM(restless, .work = broken_work, .assist = restless_assist);
 
 static const struct {
     const dsgd_algorithm *algorithm;
@@ -309,7 +299,7 @@ static support_case *bounded(const char *algorithm, int workers, int bound)
 
 SUITE(hang, "hang", .seconds = 120);
 
-TEST_RANGE(who_waits_for_ever_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fault, bound */
+TEST_RANGE(an_endless_wait_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fault, bound */
 {
     support_case *c = bounded(NULL, WORKERS, _i % N_BOUNDS);
     c->config.algorithm = faults[_i / N_BOUNDS].algorithm;
@@ -335,7 +325,7 @@ static void leaving_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm leaving = {.about = {.name = "leaving"}, .work = leaving_work};
+TEST_ALGORITHM(leaving, .work = leaving_work);
 
 TEST_RANGE(a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS)
 {
@@ -348,7 +338,7 @@ TEST_RANGE(a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS)
 }
 
 /** Those that ask the worker that stopped hang, however fast the others reach the bound. */
-TEST(who_waits_for_a_worker_that_stopped_hangs)
+TEST(a_wait_for_a_stopped_worker_hangs)
 {
     support_case *c = support_new("ad_psgd", 4);
     dsgd_failure_event stop = {.worker = 0, .at_s = 3};
@@ -394,7 +384,7 @@ static const char *const late[][3] = {
 enum { N_LATE = sizeof late / sizeof late[0] };
 
 /** A message may take many times as long as the run. */
-TEST(nobody_hangs_while_a_message_is_on_its_way)
+TEST(a_run_does_not_hang_while_a_message_is_on_its_way)
 {
     support_case *c = support_new("allreduce", 4);
     SET(c, workload.bytes = 4e12, config.until = (dsgd_until){.seconds = 1.05});
@@ -402,7 +392,7 @@ TEST(nobody_hangs_while_a_message_is_on_its_way)
 }
 
 /** Nor many of them, one after the other, through the NIC of a server: 1.6e9 s here. */
-TEST(nobody_hangs_on_a_slow_network)
+TEST(a_run_does_not_hang_on_a_slow_network)
 {
     support_case *c = support_no_learning(support_new("easgd", 49));
     SET(c, platform.host_bandwidth_bytes_per_s = 1, workload.bytes = 32e6);
@@ -412,7 +402,7 @@ TEST(nobody_hangs_on_a_slow_network)
     }
 }
 
-TEST_RANGE(nobody_hangs_for_being_late, 0, support_n_algorithms()) /* _i: algorithm */
+TEST_RANGE(a_run_with_late_workers_does_not_hang, 0, support_n_algorithms()) /* _i: algorithm */
 {
     for (int i = 0; i < N_LATE * N_BOUNDS * 2; i++) {
         support_case *c = bounded(dsgd_algorithms[_i]->name, WORKERS, i % N_BOUNDS);
@@ -442,7 +432,7 @@ static void rounds_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm rounds = {.about = {.name = "rounds"}, .work = rounds_work};
+TEST_ALGORITHM(rounds, .work = rounds_work);
 
 TEST(rounds_may_have_other_steps_at_each_worker)
 {

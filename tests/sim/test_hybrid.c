@@ -122,8 +122,7 @@ TEST(a_slow_peer_slows_a_swarm_by_its_part)
     c->platform.host_latency_s = 0;
     ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
     ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
-    support_imbalance_number(c, "slow", "worker", 4 + 2); /* of stage 1 */
-    support_set(c->imbalance[0].about, c->imbalance[0].params, "factor", slow);
+    IMBALANCE(c, "slow", {"worker", 4 + 2}, {"factor", slow}); /* of stage 1 */
     const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
     ck_assert_double_ge(swarm_s, least_s);
     ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
@@ -234,7 +233,7 @@ TEST(imbalance_is_of_hosts)
 
 /** Pass by pass, cut short, or lost: bubbles are as much of it, and what is sent inside is of what
  * was computed. */
-TEST(what_passes_inside_is_of_what_was_computed)
+TEST(inner_bytes_are_those_of_computed_micro_batches)
 {
     const char *const algorithms[] = {"allreduce", "zero", "drop_compute", "rennala"};
     double bytes[4];
@@ -497,7 +496,7 @@ TEST(many_hosts_have_fewer_channels)
 }
 
 /** Values know nothing of hosts: as many pieces, the same loss. */
-TEST(what_is_learned_is_the_same)
+TEST(pipelines_learn_the_same_model)
 {
     support_case *c = support_new("allreduce", 4);
     c->config.exchange.pieces = 4;
@@ -647,7 +646,7 @@ TEST(groups_share_the_nics_of_their_nodes)
 
 CASE("refused");
 
-TEST(what_does_not_fit_is_refused)
+TEST(a_pipeline_that_does_not_fit_is_rejected)
 {
     const char *const sentences[] = {
         "(chimera: an even number) and 2 micro-batches or more, not 3 and 4",

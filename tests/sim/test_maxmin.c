@@ -113,10 +113,7 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
 
 static void make_late(support_case *c)
 {
-    void *const params = support_imbalance(c, "lognormal");
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, "lognormal");
-    support_set(about, params, "mean", 0.02);
-    support_set(about, params, "deviation", 0.03);
+    IMBALANCE(c, "lognormal", {"mean", 0.02}, {"deviation", 0.03});
 }
 
 /** No worker sends at the very instant of the end, when it would count or not. */
@@ -197,7 +194,7 @@ static support_case *new_even(int algorithm, int ground)
     return c;
 }
 
-TEST_RANGE(what_comes_at_one_instant_simgrid_takes_in_one_order_too, 0, 4) /* _i: the ground */
+TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4) /* _i: the ground */
 {
     for (int i = 0; i < 2 * support_n_algorithms(); i += SUPPORT_SLOW ? 7 : 1) {
         support_case *const c = new_even(i / 2, _i);

@@ -44,8 +44,7 @@ static void adding_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm adding = {
-    .about = {.name = "adding"}, .work = adding_work, .serve = adding_serve};
+TEST_ALGORITHM(adding, .work = adding_work, .serve = adding_serve);
 
 SUITE(messages, "messages", .seconds = 60);
 
@@ -79,8 +78,7 @@ static void noticing_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm noticing = {
-    .about = {.name = "noticing"}, .work = noticing_work, .serve = noticing_serve};
+TEST_ALGORITHM(noticing, .work = noticing_work, .serve = noticing_serve);
 
 /** Where a vector takes hours, too. */
 TEST(a_message_without_a_vector_reduces_nothing)
@@ -109,8 +107,6 @@ TEST(a_message_is_seen_whole)
 
 static int two_servers(const void *params, int n_workers)
 {
-    (void)params;
-    (void)n_workers;
     return 2;
 }
 
@@ -130,11 +126,8 @@ static void telling_serve(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm telling = {.about = {.name = "telling"},
-                                       .work = adding_work,
-                                       .serve = telling_serve,
-                                       .n_servers = two_servers,
-                                       .whole_servers = true};
+TEST_ALGORITHM(telling, .work = adding_work, .serve = telling_serve, .n_servers = two_servers,
+               .whole_servers = true);
 
 /** A far away server, 100 s each way, keeps nobody waiting; and nothing is cut into parts. */
 TEST(messages_between_servers_hold_up_no_worker)
@@ -158,12 +151,8 @@ static void halving_serve(dsgd_node *self)
     adding_serve(self);
 }
 
-static const dsgd_algorithm halving = {.about = {.name = "halving"},
-                                       .work = adding_work,
-                                       .serve = halving_serve,
-                                       .n_servers = two_servers,
-                                       .whole_servers = true,
-                                       .output = DSGD_OUTPUT_SERVERS};
+TEST_ALGORITHM(halving, .work = adding_work, .serve = halving_serve, .n_servers = two_servers,
+               .whole_servers = true, .output = DSGD_OUTPUT_SERVERS);
 
 /** Of servers with and without the first update: after a step that is half a step. */
 TEST(the_output_of_whole_servers_is_their_mean)
@@ -213,8 +202,7 @@ static void optimized_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm optimizing = {
-    .about = {.name = "optimizing"}, .work = optimized_work, .serve = optimizing_serve};
+TEST_ALGORITHM(optimizing, .work = optimized_work, .serve = optimizing_serve);
 
 /** Momentum, Adam's count of steps and a learning rate that falls are the server's. */
 TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
@@ -252,7 +240,7 @@ static void fragment_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm fragment = {.about = {.name = "fragment"}, .work = fragment_work};
+TEST_ALGORITHM(fragment, .work = fragment_work);
 
 TEST(a_message_may_have_a_fragment)
 {
@@ -309,15 +297,12 @@ static void some_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm some = {.about = {.name = "some"}, .work = some_work};
+TEST_ALGORITHM(some, .work = some_work);
 
 static support_case *with_one_late(void)
 {
     support_case *c = support_of(&some, FEW);
-    const dsgd_entry *slow = dsgd_entry_find(dsgd_imbalance_kinds, "slow");
-    void *params = support_imbalance(c, "slow");
-    support_set(slow, params, "worker", LATE);
-    support_set(slow, params, "factor", 1.3);
+    IMBALANCE(c, "slow", {"worker", LATE}, {"factor", 1.3});
     return c;
 }
 
@@ -378,7 +363,7 @@ static void any_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm any = {.about = {.name = "any"}, .work = any_work};
+TEST_ALGORITHM(any, .work = any_work);
 
 TEST(a_worker_wakes_when_the_first_of_several_things_happens)
 {
@@ -420,8 +405,7 @@ static void dropped_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm dropping = {
-    .about = {.name = "dropping"}, .work = dropped_work, .serve = dropping_serve};
+TEST_ALGORITHM(dropping, .work = dropped_work, .serve = dropping_serve);
 
 TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether they wait */
 {
@@ -521,7 +505,7 @@ static void astray_work(dsgd_node *self)
         dsgd_send(self, self->n_workers + 1, NULL, NULL, 0);
 }
 
-static const dsgd_algorithm astray = {.about = {.name = "astray"}, .work = astray_work};
+TEST_ALGORITHM(astray, .work = astray_work);
 
 TEST(a_message_to_nobody_is_refused)
 {
@@ -549,7 +533,7 @@ static void around_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm around = {.about = {.name = "around"}, .work = around_work};
+TEST_ALGORITHM(around, .work = around_work);
 
 /**
  * With channels of their own pieces leave for all receivers as they get ready, as in gossip: of

@@ -55,10 +55,9 @@ static void measure_solo(dsgd_node *self)
     measure(self, true, DSGD_FIRST_ARRIVER);
 }
 
-static const dsgd_algorithm synchronous = {.about = {.name = "synchronous"},
-                                           .work = measure_synchronous};
-static const dsgd_algorithm majority = {.about = {.name = "majority"}, .work = measure_majority};
-static const dsgd_algorithm solo = {.about = {.name = "solo"}, .work = measure_solo};
+TEST_ALGORITHM(synchronous, .work = measure_synchronous);
+TEST_ALGORITHM(majority, .work = measure_majority);
+TEST_ALGORITHM(solo, .work = measure_solo);
 
 static support_outcome *benchmark(const dsgd_algorithm *algorithm, double bytes, double late_s)
 {

@@ -389,7 +389,7 @@ TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 
 }
 
 /** For a late one, too: it begins 0.2 s later, and those who wait are slowed for so long. */
-TEST(those_who_wait_in_a_collective_are_slowed)
+TEST(workers_that_wait_in_a_collective_are_slowed)
 {
     support_case *const c = beside_computation(1e9, 0.5);
     support_imbalance_number(c, "delay", "seconds", 0.2);
@@ -413,7 +413,7 @@ TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
     expect_step(c, 1 + each_s, 1);
 }
 
-TEST(what_says_nothing_of_its_gpus_has_no_nccl)
+TEST(a_platform_without_gpus_has_no_nccl)
 {
     support_case *const c = nodes_of_eight(8);
     SET(c, platform.library = DSGD_LIBRARY_MPI, config.exchange.collective = DSGD_COLLECTIVE_NCCL);

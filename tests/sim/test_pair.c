@@ -28,8 +28,7 @@ static void ask_assist(dsgd_node *self)
         dsgd_pair_answer(self, dsgd_model(self), DSGD_ANYONE);
 }
 
-static const dsgd_algorithm asking = {
-    .about = {.name = "asking"}, .work = ask_work, .assist = ask_assist};
+TEST_ALGORITHM(asking, .work = ask_work, .assist = ask_assist);
 
 static void late_assist(dsgd_node *self)
 {
@@ -38,8 +37,7 @@ static void late_assist(dsgd_node *self)
     ask_assist(self);
 }
 
-static const dsgd_algorithm asking_early = {
-    .about = {.name = "asking_early"}, .work = ask_work, .assist = late_assist};
+TEST_ALGORITHM(asking_early, .work = ask_work, .assist = late_assist);
 
 SUITE(pair, "pair", .seconds = 240);
 
@@ -82,8 +80,7 @@ static void pairs_assist(dsgd_node *self)
         dsgd_pair_answer(self, x, DSGD_ANYONE);
 }
 
-static const dsgd_algorithm pairs = {
-    .about = {.name = "pairs"}, .work = pairs_work, .assist = pairs_assist};
+TEST_ALGORITHM(pairs, .work = pairs_work, .assist = pairs_assist);
 
 TEST(pair_averaging_keeps_the_mean_under_message_delay)
 {
@@ -206,10 +203,9 @@ static void scheduled_assist(dsgd_node *self)
     dsgd_pair_answer(self, x, 1);
 }
 
-static const dsgd_algorithm scheduled = {
-    .about = {.name = "scheduled"}, .work = scheduled_work, .assist = scheduled_assist};
+TEST_ALGORITHM(scheduled, .work = scheduled_work, .assist = scheduled_assist);
 
-TEST(who_is_not_awaited_waits_for_its_turn)
+TEST(a_worker_that_is_not_awaited_waits_for_its_turn)
 {
     support_case *c = support_no_learning(support_of(&scheduled, 4));
     c->config.exchange.pieces = 3;

@@ -12,8 +12,6 @@
 /** A group of 4 sums its vectors, nobody late. */
 static dsgd_group group_of_four(const void *params, int n_workers, long version)
 {
-    (void)params;
-    (void)n_workers;
     return version % 2 == 0 ? 0x3 : 0xc;
 }
 
@@ -36,8 +34,6 @@ static int group_size; /* set before the simulation forks */
 /** The upper address bits. */
 static dsgd_group upper_bits(const void *params, int n_workers, long version)
 {
-    (void)params;
-    (void)version;
     return (dsgd_group)(n_workers - n_workers / group_size);
 }
 
@@ -114,7 +110,7 @@ TEST(rotating_groups_sum_by_a_ring_too)
 }
 
 /** The sum is one linear combination in the order of ranks, whatever the messages. */
-TEST(what_is_learned_does_not_depend_on_the_collective)
+TEST(learning_does_not_depend_on_the_collective)
 {
     support_case *c = support_new("wagma", 16);
     support_option(c, "group", 8);
@@ -176,7 +172,7 @@ static void note_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm noting = {.about = {.name = "noting"}, .work = note_work};
+TEST_ALGORITHM(noting, .work = note_work);
 
 TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
 {

@@ -51,7 +51,7 @@ static void elements_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm elements = {.about = {.name = "elements"}, .work = elements_work};
+TEST_ALGORITHM(elements, .work = elements_work);
 
 SUITE(scalars, "scalars", .seconds = 60);
 
@@ -105,8 +105,7 @@ static void scalars_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm scalars = {
-    .about = {.name = "scalars"}, .work = scalars_work, .reads = DSGD_READS_TO_COMPUTE};
+TEST_ALGORITHM(scalars, .work = scalars_work, .reads = DSGD_READS_TO_COMPUTE);
 
 static support_case *scalars_of(int workers, double steps)
 {

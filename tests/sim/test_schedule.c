@@ -459,7 +459,7 @@ TEST_RANGE(a_stage_without_one_of_its_peers_shares_its_part, 2, 6)
 /* One of two peers of the only stage: all that it did is done again, so that the other one does
  * all. It is busy until the failure is known, unless that is after its own half: then the other
  * half follows. Once all gradients are there nothing is lost. */
-TEST_RANGE(what_a_peer_had_done_is_done_again, 1, 40)
+TEST_RANGE(work_of_a_failed_peer_is_repeated, 1, 40)
 {
     const double f = 1, b = 2, half_s = 8 * (f + b), since_s = 0.7 * _i;
     for (int known = 0; known < 3; known++) {
@@ -593,7 +593,7 @@ TEST_RANGE(peers_migrate_until_no_move_helps, 0, 200)
         ck_assert_int_eq(stage_of[1], 1 / peers);
 }
 
-TEST(what_a_kind_does_not_allow_is_refused)
+TEST(a_shape_that_a_schedule_does_not_allow_is_rejected)
 {
     static const struct {
         dsgd_pipeline_shape shape;

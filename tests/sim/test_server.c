@@ -125,10 +125,7 @@ TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
 {
     support_case *const c = far_away("ringmaster", 2, _i == 0);
     support_option(c, "delay", 1);
-    void *const late = support_imbalance(c, "slow");
-    const dsgd_entry *const slow = dsgd_entry_find(dsgd_imbalance_kinds, "slow");
-    support_set(slow, late, "worker", 1);
-    support_set(slow, late, "factor", 1 + 1.6 * far_s);
+    IMBALANCE(c, "slow", {"worker", 1}, {"factor", 1 + 1.6 * far_s});
     SET(c, config.steps_each = 0, config.until.steps = 1);
     const double bytes_s = (3 * 1e3 + 8) / bandwidth; /* at most: none of them for 4 latencies */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1 + 4 * far_s, bytes_s);
@@ -176,8 +173,7 @@ static void hasty_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm hasty = {
-    .about = {.name = "hasty"}, .work = hasty_work, .serve = dsgd_serve};
+TEST_ALGORITHM(hasty, .work = hasty_work, .serve = dsgd_serve);
 
 TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
 {

@@ -21,7 +21,7 @@ static void once_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm once = {.about = {.name = "once"}, .work = once_work};
+TEST_ALGORITHM(once, .work = once_work);
 
 /** 10 s at 10 GB/s. */
 static support_case *message(int network, const dsgd_link_event *events, size_t n)
@@ -67,7 +67,7 @@ TEST_RANGE(all_hosts_of_a_worker_are_meant, 0, 2 * 2)
 }
 
 /** Another worker's: nothing. One of half the rate within one of a fifth: a tenth. */
-TEST_RANGE(what_is_slow_at_once_is_slow_by_the_product, 0, 2)
+TEST_RANGE(simultaneous_slowdowns_multiply, 0, 2)
 {
     dsgd_link_event events[] = {{.which = 1, .to = -1, .at_s = 0, .for_s = -1, .factor = 0},
                                 {.which = 3, .to = -1, .at_s = 1, .for_s = 6, .factor = 0.2},
@@ -79,7 +79,7 @@ TEST_RANGE(what_is_slow_at_once_is_slow_by_the_product, 0, 2)
 
 /** Of groups of three this pair, all of the other one, another pair; by a flow's limit, or the
  * groups'. */
-TEST_RANGE(what_leaves_a_group_has_its_limits_by_the_factor, 0, 3 * 3 * 2)
+TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
 {
     const double f = factors[_i % 3];
     const int of = _i / 3 % 3;
@@ -128,7 +128,7 @@ TEST_RANGE(a_link_of_its_whole_bandwidth_changes_nothing, 0, support_n_algorithm
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, virtual_s, 1e-3 * virtual_s);
 }
 
-TEST(what_cannot_be_slow_is_refused)
+TEST(a_link_that_does_not_exist_is_rejected)
 {
     dsgd_link_event event = {.which = 4, .to = -1, .for_s = -1};
     support_case *c = message(DSGD_NETWORK_FLOWS, &event, 1);

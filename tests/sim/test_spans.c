@@ -15,7 +15,6 @@ enum { COUNT = 0, SECONDS = KINDS, PIECES = 2 * KINDS, VERSIONS = 3 * KINDS, TUR
 
 static void take(void *listener, const dsgd_span *span)
 {
-    (void)listener;
     double *const note = support_current->note + span->kind;
     note[COUNT]++;
     note[SECONDS] += span->end_s - span->since_s;
@@ -97,8 +96,7 @@ static void broadcasting_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm broadcasting = {.about = {.name = "broadcasting"},
-                                            .work = broadcasting_work};
+TEST_ALGORITHM(broadcasting, .work = broadcasting_work);
 
 /**
  * What is older than its user's steps is marked when it is used: by three who get it, ten times.
@@ -117,7 +115,7 @@ TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
 /**
  * Two workers push in turn, as each step of theirs takes 1 and 1.1 s: all but the first miss one.
  */
-TEST(what_a_server_adds_is_marked_where_it_misses_a_push)
+TEST(a_stale_sum_of_a_server_is_marked)
 {
     support_case *c = support_new("a_psgd", 2);
     c->config.until.steps = 5;
@@ -148,8 +146,7 @@ static void asking_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm asking = {
-    .about = {.name = "asking"}, .work = asking_work, .serve = answering_serve};
+TEST_ALGORITHM(asking, .work = asking_work, .serve = answering_serve);
 
 /** A message is waited for, by workers, whether they compute or not; the own gradient is not. */
 TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)

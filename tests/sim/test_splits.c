@@ -51,8 +51,7 @@ static void two_colourings_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm two_colourings = {.about = {.name = "two_colourings"},
-                                              .work = two_colourings_work};
+TEST_ALGORITHM(two_colourings, .work = two_colourings_work);
 
 SUITE(splits, "splits", .seconds = 60);
 
@@ -82,8 +81,7 @@ static void last_rounds_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm last_rounds = {.about = {.name = "last_rounds"},
-                                           .work = last_rounds_work};
+TEST_ALGORITHM(last_rounds, .work = last_rounds_work);
 
 TEST(a_worker_keeps_the_last_eight_rounds_of_a_colouring)
 {
@@ -119,10 +117,9 @@ static void strangers_work(dsgd_node *self)
     }
 }
 
-static const dsgd_algorithm strangers_all = {.about = {.name = "strangers_all"},
-                                             .work = strangers_work};
+TEST_ALGORITHM(strangers_all, .work = strangers_work);
 
-TEST(who_has_no_colour_shares_a_communicator_of_nobody)
+TEST(workers_without_a_colour_get_an_empty_communicator)
 {
     support_case *c = support_no_learning(support_of(&strangers_all, 8));
     support_imbalance_number(c, "ramp", "seconds", 0.01);

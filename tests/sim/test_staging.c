@@ -58,8 +58,7 @@ static void ask_assist(dsgd_node *self)
                          DSGD_ANYONE);
 }
 
-static const dsgd_algorithm asking = {
-    .about = {.name = "asking"}, .work = ask_work, .assist = ask_assist};
+TEST_ALGORITHM(asking, .work = ask_work, .assist = ask_assist);
 
 TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
 {
@@ -77,8 +76,7 @@ static void ask_each_other_work(dsgd_node *self)
         dsgd_pair_average(self, dsgd_model(self), 1 - self->rank);
 }
 
-static const dsgd_algorithm asking_each_other = {
-    .about = {.name = "asking_each_other"}, .work = ask_each_other_work, .assist = ask_assist};
+TEST_ALGORITHM(asking_each_other, .work = ask_each_other_work, .assist = ask_assist);
 
 /**
  * Each copies out what it asks with and, at the other's question, what it answers; what it was

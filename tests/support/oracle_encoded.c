@@ -15,8 +15,6 @@
 void oracle_identity(const oracle_encoding *e, oracle_place at, size_t n, const double *v,
                      double *q)
 {
-    (void)e;
-    (void)at;
     memcpy(q, v, n * sizeof *v);
 }
 
@@ -37,7 +35,6 @@ static size_t rank_of(const double *v, size_t n, size_t i)
 
 void oracle_top_k(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
 {
-    (void)at;
     const size_t k = count_of(e->density, n);
     for (size_t i = 0; i < n; i++)
         q[i] = rank_of(v, n, i) < k ? v[i] : 0;
@@ -56,14 +53,12 @@ void oracle_random_k(const oracle_encoding *e, oracle_place at, size_t n, const 
 void oracle_threshold(const oracle_encoding *e, oracle_place at, size_t n, const double *v,
                       double *q)
 {
-    (void)at;
     for (size_t i = 0; i < n; i++)
         q[i] = fabs(v[i]) > e->at ? v[i] : 0;
 }
 
 void oracle_uniform(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
 {
-    (void)at;
     double most = 0;
     for (size_t i = 0; i < n; i++)
         most = fmax(most, fabs(v[i]));
@@ -92,8 +87,6 @@ void oracle_low_rank(const oracle_encoding *e, oracle_place at, size_t n, const 
 
 void oracle_sign(const oracle_encoding *e, oracle_place at, size_t n, const double *v, double *q)
 {
-    (void)e;
-    (void)at;
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += fabs(v[i]);

@@ -221,10 +221,18 @@ void *support_imbalance(support_case *c, const char *kind)
     return picked.params;
 }
 
-void support_imbalance_number(support_case *c, const char *kind, const char *name, double value)
+void support_imbalance_numbers(support_case *c, const char *kind, size_t n,
+                               const support_number *numbers)
 {
     void *const params = support_imbalance(c, kind);
-    support_set(dsgd_entry_find(dsgd_imbalance_kinds, kind), params, name, value);
+    for (size_t i = 0; i < n; i++)
+        support_set(dsgd_entry_find(dsgd_imbalance_kinds, kind), params, numbers[i].name,
+                    numbers[i].value);
+}
+
+void support_imbalance_number(support_case *c, const char *kind, const char *name, double value)
+{
+    IMBALANCE(c, kind, {name, value});
 }
 
 void support_use_mlp(support_case *c)
@@ -270,7 +278,6 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
 
 static void spread(dsgd_engine *engine, void *argument)
 {
-    (void)argument;
     const size_t n = engine->learning.network.n_params;
     double *const x = dsgd_keep(n, sizeof *x);
     for (int w = 0; w < engine->n_workers + engine->n_servers && engine->learning.values != NULL;

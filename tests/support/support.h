@@ -138,6 +138,17 @@ void support_dies(support_case *c, size_t n, dsgd_failure_event *events);
 /** Adds an imbalance entry; returns its parameters, filled with defaults. */
 void *support_imbalance(support_case *c, const char *kind);
 
+/** An algorithm of a test, by the members other than its name. */
+#define TEST_ALGORITHM(algorithm, ...)                                                             \
+    static const dsgd_algorithm algorithm = {.about = {.name = #algorithm}, __VA_ARGS__}
+
+/** Like support_imbalance(), with numeric options: IMBALANCE(c, "slow", {"worker", 1}). */
+#define IMBALANCE(c, kind, ...)                                                                    \
+    support_imbalance_numbers((c), (kind),                                                         \
+                              sizeof(support_number[]){__VA_ARGS__} / sizeof(support_number),      \
+                              (const support_number[]){__VA_ARGS__})
+void support_imbalance_numbers(support_case *c, const char *kind, size_t n,
+                               const support_number *numbers);
 /** Like support_imbalance(), with one numeric option set. */
 void support_imbalance_number(support_case *c, const char *kind, const char *name, double value);
 
