@@ -195,7 +195,7 @@ host() {
     fi
     for device in cuda null; do
         try "host_$device" 120 env $([ $device = cuda ] || echo "DSGD_CUDA_MODULE=$folder/dsgd_cuda_null.so") \
-            "$folder/dsgd_bench_values" "${sizes%% *}" 1 pairs 32 16 "$device"
+            "$folder/dsgd_bench_values" "${sizes%% *}" 1 32 16 "$device"
         row "a step of the store, $device" "1,024 workers: 0.5 ms" "$(last "host_$device")" "$(verdict)"
     done
 }

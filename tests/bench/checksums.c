@@ -46,22 +46,20 @@ static void print(const char *what, const char *which, uint32_t n, uint64_t sum)
 
 static dsgd_buffer vector(const bench *b, uint32_t what, size_t n)
 {
-    double *const x = dsgd_xcalloc(n, sizeof *x);
+    double *const x = dsgd_keep(n, sizeof *x);
     for (size_t i = 0; i < n; i++)
         x[i] = uniform(what, 0, (uint32_t)i);
     const dsgd_buffer out = b->device->alloc(b->context, n);
     DSGD_ASSERT(out != NULL, "no room for %zu numbers", n);
     b->device->put(b->context, out, x, n);
-    free(x);
     return out;
 }
 
 static uint64_t add(const bench *b, uint64_t sum, dsgd_buffer from, size_t n)
 {
-    double *const x = dsgd_xcalloc(n, sizeof *x);
+    double *const x = dsgd_keep(n, sizeof *x);
     b->device->get(b->context, x, from, n);
     sum = checksum(sum, x, n);
-    free(x);
     return sum;
 }
 
@@ -99,10 +97,9 @@ static void print_updates(const bench *b, const char *name)
     const dsgd_buffer x = vector(b, 1, n);
     const dsgd_buffer g = vector(b, 2, n);
     const dsgd_buffer v = states > 0 ? vector(b, 3, states * n) : NULL;
-    double *const zeros = dsgd_xcalloc((states + 1) * n, sizeof *zeros);
+    double *const zeros = dsgd_keep((states + 1) * n, sizeof *zeros);
     if (v != NULL)
         b->device->put(b->context, v, zeros, states * n); /* second moments are not negative */
-    free(zeros);
     for (uint64_t t = 1; t <= STEPS; t++) {
         const dsgd_update_op op = {
             .n = n, .x = x, .g = g, .v = v, .x_new = x, .v_new = v, .lr = 0.1, .t = t};
@@ -145,8 +142,8 @@ static void print_means(const bench *b)
 static bool open_bench(bench *b, uint32_t n_features, dsgd_optimizer update)
 {
     dsgd_samples samples = {.n = POINTS,
-                            .x_real = dsgd_xcalloc((size_t)POINTS * n_features, sizeof(float)),
-                            .targets = dsgd_xcalloc(POINTS, sizeof(float))};
+                            .x_real = dsgd_keep((size_t)POINTS * n_features, sizeof(float)),
+                            .targets = dsgd_keep(POINTS, sizeof(float))};
     for (uint32_t i = 0; i < POINTS; i++) {
         for (uint32_t f = 0; f < n_features; f++)
             samples.x_real[(size_t)i * n_features + f] = (float)uniform(20, i, f);
@@ -170,13 +167,6 @@ static bool open_bench(bench *b, uint32_t n_features, dsgd_optimizer update)
         return true;
     fprintf(stderr, "skipped: %s\n", error.text);
     return false;
-}
-
-static void close_bench(bench *b)
-{
-    b->device->close(b->context);
-    free(b->data.train.x_real);
-    free(b->data.train.targets);
 }
 
 int main(void)
@@ -206,7 +196,7 @@ int main(void)
                 print_means(&b);
             }
             print_updates(&b, rules[k].name);
-            close_bench(&b);
+            b.device->close(b.context);
         }
     return 0;
 }

@@ -103,7 +103,7 @@ class Team:
 
 
 def ours_ms(where, bench, n, model):
-    arguments = [n] if where == "cuda" else [n, 1, "pairs", 32, BATCH]
+    arguments = [n] if where == "cuda" else [n, 1, 32, BATCH]
     text = subprocess.run([bench, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
     if where == "cuda":
         return float(re.search(model + r":.* median ([0-9.]+) ms", text).group(1))

@@ -1,11 +1,9 @@
 /**
  * @file values.c
- * What the numerics of one worker's step cost: gradient, update and combination of many models of
- * one network. Checks an answer that can be known, then times: values [workers] [threads] [layout]
- * [hidden] [batch] [device], layout one of `pairs` (each worker averages with a neighbour),
- * `groups` (of sqrt(workers)) and `all` (gradients of one model, which are fused), device one of
- * `cpu`, `cuda`, and `null`: the CUDA module where the GPU takes no time, DSGD_CUDA_MODULE=.../
- * dsgd_cuda_null.so, which computes no numbers.
+ * The cost of the numerics of a worker's step: a gradient, an update, and an average with a
+ * neighbour, of many models of one network. Checks an answer that can be known, then times: values
+ * [workers] [threads] [hidden] [batch] [device]. The device is `cpu`, `cuda`, or `null`: the CUDA
+ * module DSGD_CUDA_MODULE=.../dsgd_cuda_null.so, which computes no numbers and takes no time.
  */
 #include <gsl/gsl_sort.h>
 #include <time.h>
@@ -18,7 +16,7 @@ enum { RUNS = 7, STEPS = 4, STEPS_OF_NOTHING = 64 };
 
 typedef struct bench {
     dsgd_values *values;
-    uint32_t n_workers, group, batch, steps;
+    uint32_t n_workers, batch, steps;
     dsgd_value *x, *v, *mean; /* [n_workers] */
     uint64_t step;
 } bench;
@@ -27,19 +25,18 @@ static const dsgd_data *load(void)
 {
     const dsgd_data_source *source =
         (const void *)dsgd_entry_find(dsgd_data_sources, "fashion-mnist");
-    void *const params = dsgd_xcalloc(1, source->about.params_size);
+    void *const params = dsgd_keep(1, source->about.params_size);
     dsgd_options_default(source->about.options, params);
     dsgd_data *data = NULL;
     dsgd_error error = {""};
     DSGD_ASSERT(source->load(params, 1, &data, &error) == DSGD_OK, "%s", error.text);
-    free(params);
     return data;
 }
 
-/** A local step of every worker, then the mean over its group. */
-static void decentralized_step(bench *b)
+/** A local step of every worker, then the mean of each pair. */
+static void step(bench *b)
 {
-    double ones[4096];
+    static const double ones[] = {1, 1};
     for (uint32_t w = 0; w < b->n_workers; w++) {
         const dsgd_origin where = {w, b->step};
         dsgd_value g = DSGD_ZERO_VALUE;
@@ -49,50 +46,21 @@ static void decentralized_step(bench *b)
         dsgd_value_release(b->values, g);
         dsgd_value_release(b->values, b->x[w]);
         b->x[w] = x;
-        ones[w] = 1;
     }
     for (uint32_t w = 0; w < b->n_workers; w++) {
-        /* Groups of neighbours one time, across them the other. */
-        const uint32_t stride = b->step % 2 == 0 ? 1 : b->n_workers / b->group;
-        const uint32_t first = stride == 1 ? w - w % b->group : w % stride;
-        dsgd_value members[4096];
-        for (uint32_t i = 0; i < b->group; i++)
-            members[i] = b->x[first + i * stride];
-        b->mean[w] = dsgd_values_combine(b->values, (dsgd_origin){w, b->step}, 0, b->group, members,
-                                         ones, b->group);
+        /* A neighbour one time, one half of all workers away the other. */
+        const uint32_t half = b->n_workers / 2;
+        const uint32_t other = b->step % 2 == 0 ? w ^ 1 : (w + half) % b->n_workers;
+        const dsgd_value pair[] = {b->x[w < other ? w : other], b->x[w < other ? other : w]};
+        b->mean[w] = dsgd_values_combine(b->values, (dsgd_origin){w, b->step}, 0, 2, pair, ones, 2);
     }
-}
-
-/** Synchronous SGD: every worker combines all gradients. */
-static void synchronous_step(bench *b)
-{
-    dsgd_value *const g = dsgd_xcalloc(b->n_workers, sizeof *g);
-    double *const ones = dsgd_xcalloc(b->n_workers, sizeof *ones);
-    for (uint32_t w = 0; w < b->n_workers; w++) {
-        dsgd_values_gradient(b->values, (dsgd_origin){w, b->step}, b->batch, &b->x[w], NULL, &g[w]);
-        ones[w] = 1;
-    }
-    const dsgd_origin where = {0, b->step};
-    const dsgd_value sum =
-        dsgd_values_combine(b->values, where, 0, b->n_workers, g, ones, b->n_workers);
-    for (uint32_t w = 0; w < b->n_workers; w++) {
-        dsgd_value_release(b->values, g[w]);
-        b->mean[w] =
-            dsgd_values_update(b->values, where, 0, b->x[w], sum, &b->v[w], (dsgd_rate){0.01, 1});
-    }
-    dsgd_value_release(b->values, sum);
-    free(g);
-    free(ones);
 }
 
 static double steps_wall_s(bench *b)
 {
     const double start_s = dsgd_wall_s();
     for (uint32_t i = 0; i < b->steps; i++) {
-        if (b->group == 0)
-            synchronous_step(b);
-        else
-            decentralized_step(b);
+        step(b);
         for (uint32_t w = 0; w < b->n_workers; w++) {
             dsgd_value_release(b->values, b->x[w]);
             b->x[w] = b->mean[w];
@@ -109,7 +77,7 @@ static double steps_wall_s(bench *b)
  */
 static void check(bench *b, const double *x, size_t n)
 {
-    double *const y = dsgd_xcalloc(n, sizeof *y);
+    double *const y = dsgd_keep(n, sizeof *y);
     for (size_t i = 0; i < n; i++)
         y[i] = 3 * x[i];
     const dsgd_value operands[] = {b->x[0], dsgd_values_constant(b->values, 0, y)};
@@ -121,7 +89,6 @@ static void check(bench *b, const double *x, size_t n)
                     y[i]);
     dsgd_value_release(b->values, operands[1]);
     dsgd_value_release(b->values, mean);
-    free(y);
     const size_t before = dsgd_values_evaluate(b->values, b->n_workers, b->x, NULL);
     steps_wall_s(b);
     const size_t after = dsgd_values_evaluate(b->values, b->n_workers, b->x, NULL);
@@ -136,7 +103,7 @@ static void check(bench *b, const double *x, size_t n)
 static void check_counts(bench *b, const dsgd_stream *stream)
 {
     dsgd_sampler *const sampler = dsgd_sampler_new(stream);
-    uint32_t *const drawn = dsgd_xcalloc(b->batch, sizeof *drawn);
+    uint32_t *const drawn = dsgd_keep(b->batch, sizeof *drawn);
     for (uint32_t i = 0; i < 8 * b->n_workers; i++) {
         const uint32_t w = i % b->n_workers;
         const uint32_t t = i / b->n_workers;
@@ -144,17 +111,13 @@ static void check_counts(bench *b, const dsgd_stream *stream)
         for (uint32_t j = 0; j < b->batch; j++)
             DSGD_ASSERT(drawn[j] == stream_sample(stream, w, t, j), "sample %u of %u", j, w);
     }
-    free(drawn);
     dsgd_sampler_free(sampler);
     steps_wall_s(b);
     const dsgd_values_stats stats = dsgd_values_stats_get(b->values);
     const uint64_t n = (uint64_t)b->steps * b->n_workers;
-    const bool apart = b->group > 0; /* else gradients of one model are fused */
-    DSGD_ASSERT(!apart || stats.gradients == n, "%lu gradients", (unsigned long)stats.gradients);
-    DSGD_ASSERT(!apart || stats.updates == n, "%lu updates", (unsigned long)stats.updates);
-    DSGD_ASSERT(!apart || stats.combinations == n / b->group, "%lu means of groups",
-                (unsigned long)stats.combinations);
-    DSGD_ASSERT(apart || stats.updates == b->steps, "%lu updates", (unsigned long)stats.updates);
+    DSGD_ASSERT(stats.gradients == n && stats.updates == n && stats.combinations == n / 2,
+                "%lu gradients, %lu updates, %lu means", (unsigned long)stats.gradients,
+                (unsigned long)stats.updates, (unsigned long)stats.combinations);
     DSGD_ASSERT(stats.gradient_samples == n * b->batch, "%lu samples",
                 (unsigned long)stats.gradient_samples);
 }
@@ -166,7 +129,7 @@ static double cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void report(bench *b, const char *layout, uint32_t n_threads)
+static void report(bench *b, uint32_t n_threads)
 {
     double us[RUNS];
     const double busy_before_s = dsgd_values_stats_get(b->values).busy_wall_s;
@@ -178,9 +141,9 @@ static void report(bench *b, const char *layout, uint32_t n_threads)
     const double busy_us =
         1e6 * (stats.busy_wall_s - busy_before_s) / RUNS / b->steps / b->n_workers;
     gsl_sort(us, 1, RUNS);
-    printf("%s: %u workers, %u threads: min %.2f us, median %.2f us per worker and step; "
+    printf("pairs: %u workers, %u threads: min %.2f us, median %.2f us per worker and step; "
            "%.2f us in the device, %.2f us of CPU in all; %.0f MB at most\n",
-           layout, b->n_workers, n_threads, us[0], us[RUNS / 2], busy_us, cpu_us,
+           b->n_workers, n_threads, us[0], us[RUNS / 2], busy_us, cpu_us,
            1e-6 * (double)stats.peak_bytes);
 }
 
@@ -188,16 +151,12 @@ int main(int count, char **arguments)
 {
     const uint32_t n_workers = count > 1 ? (uint32_t)atoi(arguments[1]) : 1024;
     const uint32_t n_threads = count > 2 ? (uint32_t)atoi(arguments[2]) : 1;
-    const char *const layout = count > 3 ? arguments[3] : "pairs";
-    const uint32_t group = strcmp(layout, "all") == 0     ? 0
-                           : strcmp(layout, "pairs") == 0 ? 2
-                                                          : (uint32_t)lround(sqrt(n_workers));
-    DSGD_ASSERT(n_workers <= 4096 && (group == 0 || n_workers % group == 0), "odd groups");
+    DSGD_ASSERT(n_workers % 2 == 0, "an odd number of workers");
     const dsgd_data *const data = load();
     const dsgd_model_kind *kind = (const void *)dsgd_entry_find(dsgd_model_kinds, "mlp");
-    double hidden = count > 4 ? atof(arguments[4]) : 32;
-    const uint32_t batch = count > 5 ? (uint32_t)atoi(arguments[5]) : 4;
-    const char *const where = count > 6 ? arguments[6] : "cpu";
+    double hidden = count > 3 ? atof(arguments[3]) : 32;
+    const uint32_t batch = count > 4 ? (uint32_t)atoi(arguments[4]) : 4;
+    const char *const where = count > 5 ? arguments[5] : "cpu";
     const dsgd_numbers sizes = {1, &hidden};
     DSGD_ASSERT(kind->about.params_size == sizeof sizes, "the sizes are mlp's only parameter");
     dsgd_network network;
@@ -217,14 +176,13 @@ int main(int count, char **arguments)
                                        .n_threads = n_threads,
                                        .memory_bytes = (size_t)4 << 30};
     bench b = {.n_workers = n_workers,
-               .group = group,
                .batch = batch,
                .steps = strcmp(where, "null") == 0 ? STEPS_OF_NOTHING : STEPS,
-               .x = dsgd_xcalloc(n_workers, sizeof(dsgd_value)),
-               .v = dsgd_xcalloc(n_workers, sizeof(dsgd_value)),
-               .mean = dsgd_xcalloc(n_workers, sizeof(dsgd_value))};
+               .x = dsgd_keep(n_workers, sizeof(dsgd_value)),
+               .v = dsgd_keep(n_workers, sizeof(dsgd_value)),
+               .mean = dsgd_keep(n_workers, sizeof(dsgd_value))};
     DSGD_ASSERT(dsgd_values_open(&config, &b.values, NULL) == DSGD_OK, "the store");
-    double *const initial = dsgd_xcalloc(network.n_params, sizeof *initial);
+    double *const initial = dsgd_keep(network.n_params, sizeof *initial);
     dsgd_network_initial(&network, 1, initial);
     const dsgd_value start = dsgd_values_constant(b.values, 0, initial);
     for (uint32_t w = 0; w < n_workers; w++)
@@ -233,11 +191,7 @@ int main(int count, char **arguments)
         check(&b, initial, network.n_params);
     else
         check_counts(&b, &config.stream);
-    report(&b, layout, n_threads);
+    report(&b, n_threads);
     dsgd_values_close(b.values);
-    free(initial);
-    free(b.x);
-    free(b.v);
-    free(b.mean);
     return 0;
 }
