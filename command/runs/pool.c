@@ -418,10 +418,11 @@ static void list_tasks(pool *p)
     find_seeds(p);
 }
 
-dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
+dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
                           dsgd_pool_counts *done, dsgd_error *error)
 {
     const size_t n_runs = config->experiment->n_runs;
+    bool *const chosen = dsgd_keep(n_runs + 1, sizeof *chosen);
     const double now_s = dsgd_wall_s();
     pool p = {.config = config,
               .anew = config->anew,

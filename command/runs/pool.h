@@ -55,9 +55,9 @@ typedef struct dsgd_rounds {
 /**
  * Does the runs, shows progress on stderr, writes a row of each. A run beyond a limit is ended, and
  * its row and its sentence say how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP;
- * finished runs are kept. @p chosen [n_runs] becomes that of @p config where there are rounds.
+ * finished runs are kept. If there are rounds, `chosen` has the runs of the last one.
  */
-dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds, bool *chosen,
+dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
                           dsgd_pool_counts *done, dsgd_error *error);
 
 /** Where a run computes, if @p numerics (dsgd_numerics) is asked for. */

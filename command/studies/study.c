@@ -44,13 +44,12 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
                                        .numerics = config->numerics,
                                        .force = config->anew};
     void *const state = study->rounds.state;
-    bool *const chosen = dsgd_keep(config->experiment->n_runs, sizeof *chosen);
     dsgd_pool_counts done = {0};
     dsgd_status status = dsgd_results_open(&where, &config->results, error);
     if (status == DSGD_OK && study->plan != NULL)
         status = study->plan(state, error);
     if (status == DSGD_OK) {
-        status = dsgd_pool_run(config, &study->rounds, chosen, &done, error);
+        status = dsgd_pool_run(config, &study->rounds, &done, error);
         if (status == DSGD_ERUNS && meanwhile != NULL)
             dsgd_fail(error, status, "interrupted; nothing is kept");
     }
