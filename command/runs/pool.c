@@ -13,13 +13,13 @@
 #include "command/runs/room.h"
 #include "command/runs/selection.h"
 
-/** A run that has a process, or the next one to get one. */
+/** A run with a process, or the next run that gets one. */
 typedef struct job {
     const struct pool *of;
     size_t i; /* in the experiment */
     double cost;
     dsgd_run_config config; /* with its share of the machine */
-    size_t gpu_bytes; /* that it may need on a GPU; 0: it computes on none */
+    size_t gpu_bytes; /* that the run may need on a GPU; 0: it computes on none */
     pid_t process;
     double start_wall_s;
     int from; /* descriptor of what the process writes to stderr */
@@ -28,8 +28,8 @@ typedef struct job {
     char reason[512]; /* why SimGrid ended it; "": it did not */
     uint64_t moves; /* of its progress, when they last changed, ... */
     double moved_cpu_s; /* ... and its CPU time then */
-    dsgd_outcome outcome; /* of a row that it does not write itself */
-    dsgd_error why; /* the same; "": its process has ended by itself */
+    dsgd_outcome outcome; /* of the row, if the process does not write it */
+    dsgd_error why; /* the reason in that row; "": the process ended by itself */
 } job;
 
 typedef struct pool {
@@ -38,7 +38,7 @@ typedef struct pool {
     const dsgd_work *tasks; /* [n_tasks] of this round, the longest first */
     bool *seed_again; /* [n_tasks]: a later task has the same seed, and so perhaps the same data */
     size_t n_tasks, n_begun;
-    job *next; /* that task n_begun is; NULL: nothing is known of it yet */
+    job *next; /* the job of task n_begun; NULL: it has none yet */
     job **running; /* [n_running], in any order */
     size_t n_running;
     bool stops; /* runs that end now are to be done again */
@@ -57,7 +57,7 @@ static void on_interrupt(int number)
     interrupted = number;
 }
 
-/** What ends the runs, and then this process in order. */
+/** Catches the signals that end the runs, and then this process in order. */
 static void catch_interrupts(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -115,8 +115,10 @@ static job *next_job(pool *p)
     return j;
 }
 
-/** Has this process keep what a later run learns from, too; what is wrong with it, the run will
- * say. */
+/**
+ * Keeps the data of a run in this process if a later run may learn from them, too. The run itself
+ * reports what is wrong with them.
+ */
 static void keep_data(const pool *p, const job *j)
 {
     dsgd_data *data = NULL;
@@ -126,8 +128,7 @@ static void keep_data(const pool *p, const job *j)
         dsgd_data_close(data);
 }
 
-/** Starts the next run. False: it waits for another one to end, or there is no process to be had.
- */
+/** Starts the next run. False: the machine has no room for it yet, or no process. */
 static bool start(pool *p)
 {
     p->next = p->next == NULL ? next_job(p) : p->next;
@@ -198,7 +199,7 @@ static void write_unfinished(const pool *p, const job *j)
     dsgd_results_write(p->config->results->folder, p->config->experiment, j->i, &r, NULL);
 }
 
-/** Unless the files have it all already. */
+/** Joins the parts into the files, unless the files are up to date. */
 static dsgd_status join(pool *p, dsgd_error *error)
 {
     if (p->config->results->is_joined)
@@ -232,7 +233,7 @@ static dsgd_status count(pool *p, job *j, bool is_final, dsgd_error *error)
     return dsgd_wall_s() - p->joined_s < 20 * p->join_took_s ? DSGD_OK : join(p, error);
 }
 
-/** The process of a run has ended: nothing that it left unfinished stays. */
+/** Counts a run whose process has ended, and removes the part that it left unfinished. */
 static dsgd_status end(pool *p, size_t at, int state, dsgd_error *error)
 {
     job *const j = p->running[at];
@@ -355,7 +356,7 @@ static void kill_all(pool *p)
 /** Does the runs of a round, and joins their rows. */
 static dsgd_status run_all(pool *p, dsgd_error *error)
 {
-    dsgd_status status = join(p, error); /* without what is to be done anew */
+    dsgd_status status = join(p, error); /* the rows of runs that are done again go first */
     while (status == DSGD_OK && !interrupted && (p->n_begun < p->n_tasks || p->n_running > 0)) {
         kill_overdue(p);
         status = start_what_fits(p, error);
@@ -381,7 +382,7 @@ static int by_seed(const void *a, const void *b)
     return s->k < t->k ? -1 : 1;
 }
 
-/** Finds the tasks whose data a later one may learn from, too. */
+/** Marks the tasks whose data a later task may learn from, too. */
 static void find_seeds(pool *p)
 {
     seed *const seeds = dsgd_keep(p->n_tasks + 1, sizeof *seeds);

@@ -9,18 +9,18 @@
 #include "command/runs/progress.h"
 #include "command/runs/results.h"
 
-/** When a run is ended from outside. */
+/** The limits at which the pool ends a run. */
 typedef struct dsgd_run_limits {
     double timeout_s; /* wall time of a run; 0: none */
     double stall_s; /* CPU time in which nothing of a run moves; 0: DSGD_STALL_S */
 } dsgd_run_limits;
 
-/** No event of a run that is well takes a hundredth of it. */
+/** No event of a healthy run takes a hundredth of it. */
 enum { DSGD_STALL_S = 600 };
 
 typedef struct dsgd_pool_config {
     const dsgd_experiment *experiment;
-    const char *folder; /* that results are to go to, for who opens them; NULL: any */
+    const char *folder; /* of the results, for dsgd_results_open(); NULL: any */
     dsgd_results *results; /* of dsgd_results_open() */
     const char *command; /* the command line, for the manifest */
     int64_t jobs; /* processes at the same time; 0: one per core */
@@ -31,7 +31,7 @@ typedef struct dsgd_pool_config {
     dsgd_device_survey gpus; /* of dsgd_prepare_device() */
     dsgd_run_limits limits;
     dsgd_progress_form progress;
-    /** In the process of run @p i, in place of dsgd_simulate(); NULL: that. */
+    /** Called in the process of run @p i instead of dsgd_simulate(); NULL: dsgd_simulate(). */
     dsgd_status (*simulate)(const void *simulator, size_t i, const dsgd_run_config *run,
                             dsgd_run_result *result, dsgd_error *error);
     const void *simulator;
@@ -42,7 +42,7 @@ typedef struct dsgd_pool_counts {
     size_t n_runs, n_failed; /* of all rounds */
 } dsgd_pool_counts;
 
-/** What chooses runs round by round, each from the results of those before. */
+/** Chooses runs round by round, each round from the results of those before. */
 typedef struct dsgd_rounds {
     void *state;
     /** Marks the runs to do, in chosen[n_runs]; finished runs may be among them. NULL: one round of
@@ -53,12 +53,12 @@ typedef struct dsgd_rounds {
 } dsgd_rounds;
 
 /**
- * Does the runs, shows progress on stderr, writes a row of each. A run beyond a limit is ended, and
- * its row and its sentence say how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP;
+ * Does the runs, shows progress on stderr, and writes a row of each run. A run beyond a limit is
+ * ended; its row and a sentence report how far it came. DSGD_ERUNS after SIGINT, SIGTERM or SIGHUP;
  * finished runs are kept. If there are rounds, `chosen` has the runs of the last one.
  */
 dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
                           dsgd_pool_counts *done, dsgd_error *error);
 
-/** Where a run computes, if @p numerics (dsgd_numerics) is asked for. */
+/** Returns where a run computes if the user asks for @p numerics (dsgd_numerics). */
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu);

@@ -3,11 +3,11 @@
  * The results of an experiment in one folder: runs.csv, curves.csv, workers.csv, staleness.csv,
  * steps.csv, failures.csv, manifest.json.
  *
- * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum; the parts are
- * joined in the order of the list. Every file is written beside its place and renamed: a kill loses
- * at most the runs under way. A part is whole, or its run is done again. In
- * memory is the state of each run, and the row of the one that was asked for last: a sweep of
- * 100,000 runs takes no more at its end than at its begin.
+ * Each run writes its rows into a part (DIR/.parts/N.part, N from 1) with a checksum. The parts are
+ * joined in the order of the list. Every file is written beside its place and renamed, so a kill
+ * loses at most the runs in progress. A run without a whole part is done again. Memory holds the
+ * state of each run, and the row of the run that was read last: a sweep of 100,000 runs takes no
+ * more at its end than at its start.
  */
 #pragma once
 
@@ -17,24 +17,25 @@
 #include "command/runs/provenance.h"
 #include "sim/result.h"
 
-/** What a folder has of a run. */
+/** The results of a run in a folder. */
 typedef enum dsgd_run_state {
-    DSGD_RUN_ABSENT, /* nothing that is whole */
+    DSGD_RUN_ABSENT, /* there is no whole part */
     DSGD_RUN_HAS_ROW, /* a row with status failed or timeout */
     DSGD_RUN_DONE /* a row with status ok or diverged */
 } dsgd_run_state;
 
-/** What a folder has of each run (from 0), as it was when last read or joined. */
+/** The results in a folder, of each run (from 0), as they were when last read or joined. */
 typedef struct dsgd_results {
     const char *folder;
-    size_t n_runs, n_columns, n_rows; /* n_rows: in the files */
+    size_t n_runs, n_columns;
+    size_t n_rows; /* of runs.csv */
     const char *const *columns; /* [n_columns] swept */
     bool is_joined; /* the files have what the parts have, as far as this process knows */
     dsgd_run_state *state; /* [n_runs] */
     struct dsgd_result_row *row; /* of the run that was read last */
 } dsgd_results;
 
-/** Of a folder that nothing is known of yet. @p columns live as long. */
+/** Makes a list without results; @p folder and @p columns live as long as the list. */
 dsgd_results *dsgd_results_new(const char *folder, size_t n_runs, const char *const *columns,
                                size_t n_columns);
 
@@ -62,10 +63,10 @@ dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
                                const dsgd_run_result *result, dsgd_error *error);
 
-/** Reads the part of run @p i. DSGD_EIO: what it has cannot be known, and counts as absent. */
+/** Reads the part of run @p i. DSGD_EIO: the part cannot be read, and counts as absent. */
 dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error);
 
-/** Reads all parts, and joins them into the files. DSGD_EIO also where one is there no more. */
+/** Reads all parts, and joins them into the files. DSGD_EIO also if a part has disappeared. */
 dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error);
 
 /** Removes the part of run @p i, and forgets it. */
@@ -73,11 +74,11 @@ void dsgd_results_forget(dsgd_results *results, size_t i);
 
 dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i);
 
-/** Whether a part's row has as many columns as this version's runs.csv: else another one has
- * written it. */
+/** Whether a part's row has as many columns as this version's runs.csv; else another version wrote
+ * it. */
 bool dsgd_part_fits(const dsgd_part *part, size_t n_swept);
 
-/** What a part says of the run. */
+/** Returns the state of the run by its part. */
 dsgd_run_state dsgd_part_state(const dsgd_part *part);
 
 /** Field @p column of the row of run @p i, until another run is asked for; NULL without a row. */

@@ -16,7 +16,8 @@ dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool explains, dsgd_err
                                error);
 }
 
-dsgd_status dsgd_study_outcomes(const char *folder, size_t n_runs, const char **why, dsgd_error *error)
+dsgd_status dsgd_study_outcomes(const char *folder, size_t n_runs, const char **why,
+                                dsgd_error *error)
 {
     dsgd_csv runs;
     dsgd_verdicts v;
