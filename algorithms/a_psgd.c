@@ -46,13 +46,6 @@ static void a_psgd_comes_back(dsgd_node *self, int peer)
     dsgd_copy(self, dsgd_shared(self), dsgd_model(self));
 }
 
-/** A push, and the reply, which acknowledges it. */
-static dsgd_traffic a_psgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    const a_psgd_params *p = params;
-    return dsgd_traffic_times(dsgd_vector_traffic(scale, 2), 1.0 / (double)p->period);
-}
-
 static const dsgd_option a_psgd_options[] = {
     DSGD_OPTION_LONG(a_psgd_params, period, 1, 1, 1e9, "steps",
                      "local steps per push and fetch; above 1 this is Downpour"),
@@ -78,7 +71,6 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
     .work = a_psgd_work,
     .serve = dsgd_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = a_psgd_traffic,
     .comes_back = a_psgd_comes_back,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 4}, {"servers", 3})}),

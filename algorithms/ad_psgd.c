@@ -230,23 +230,6 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
     return DSGD_OK;
 }
 
-/** One message each way per averaging of an odd rank; PULL: one fetch of every rank. */
-static dsgd_traffic ad_psgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    const ad_psgd_params *p = params;
-    const int n_odd = scale->n_workers / 2;
-    const double active = (double)n_odd / scale->n_workers;
-    if (p->variant == PULL) {
-        dsgd_traffic whole = dsgd_vector_traffic(scale, scale->n_workers > 1 ? 1 : 0);
-        whole.messages *= 2; /* the request is empty */
-        return whole;
-    }
-    const int64_t n = n_odd > 0 ? averagings(p) : 0;
-    if (n == ENDLESS)
-        return (dsgd_traffic){NAN, NAN}; /* as much as the network carries */
-    return dsgd_vector_traffic(scale, active * 2 * (double)n);
-}
-
 static const char *const averagings_words[] = {"own", "endless", NULL};
 
 static const dsgd_option ad_psgd_options[] = {
@@ -292,7 +275,6 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .check = ad_psgd_check,
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,
-    .traffic = ad_psgd_traffic,
     .draws = true,
     .comes_back = ad_psgd_comes_back,
     .goes_on = ad_psgd_goes_on,

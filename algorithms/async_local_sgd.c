@@ -153,16 +153,6 @@ static dsgd_status async_local_sgd_check(const void *params, int n_workers, dsgd
         p->c, n, 1 / (double)n);
 }
 
-static dsgd_traffic async_local_sgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    const async_local_sgd_params *p = params;
-    if (p->dylu)
-        return (dsgd_traffic){NAN, NAN};
-    const dsgd_traffic round =
-        dsgd_traffic_sum(dsgd_vector_traffic(scale, 2), (dsgd_traffic){0, 16}); /* updates */
-    return dsgd_traffic_times(round, 1.0 / (double)p->period);
-}
-
 static const char *const delay_words[] = {"workers", NULL};
 
 static const dsgd_option async_local_sgd_options[] = {
@@ -210,7 +200,6 @@ const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
     .work = async_local_sgd_work,
     .serve = async_local_sgd_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = async_local_sgd_traffic,
     .rejoins = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD,
                        DSGD_WITH({"period", 4}, {"delay", 1}, {"outer_lr", 1}, {"momentum", 0})}),

@@ -113,14 +113,6 @@ static bool backup_workers_goes_on(const void *params)
     return ((const backup_workers_params *)params)->release == NEWEST;
 }
 
-static dsgd_traffic backup_workers_traffic(const void *params, const dsgd_scale *scale)
-{
-    const backup_workers_params *p = params;
-    if (backups(p, scale->n_workers) > 0)
-        return (dsgd_traffic){NAN, NAN}; /* how many gradients each makes depends on time */
-    return dsgd_traffic_sum(dsgd_vector_traffic(scale, 2), (dsgd_traffic){0, 16}); /* tokens */
-}
-
 static const char *const backups_words[] = {"published", NULL};
 static const char *const release_words[] = {"newest", "tokens", NULL};
 
@@ -160,7 +152,6 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
     .work = backup_workers_work,
     .serve = backup_workers_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = backup_workers_traffic,
     .rejoins = true,
     .goes_on = backup_workers_goes_on,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"backups", 0})},

@@ -72,13 +72,6 @@ static dsgd_status choco_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_graph_check(&p->graph, n_workers, "choco", error);
 }
 
-static dsgd_traffic choco_traffic(const void *params, const dsgd_scale *scale)
-{
-    const choco_params *p = params;
-    return dsgd_encoded_vector_traffic(scale, &p->encoding,
-                                       dsgd_graph_degree(&p->graph, scale->n_workers));
-}
-
 static const char *const gamma_words[] = {"encoding", NULL};
 
 static const dsgd_option choco_options[] = {
@@ -104,7 +97,6 @@ const dsgd_algorithm dsgd_algorithm_choco = {
             .waits = "for the neighbours' messages of this step"},
     .work = choco_work,
     .check = choco_check,
-    .traffic = choco_traffic,
     .laws = DSGD_LAWS(
         {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_PLAIN_SGD},
         {DSGD_LAW_ALLREDUCE, DSGD_WITH({"gamma", 1}, {"graph=complete", 0}, {"encoding=none", 0})}),

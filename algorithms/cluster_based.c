@@ -154,14 +154,6 @@ static void cluster_based_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic cluster_based_traffic(const void *params, const dsgd_scale *scale)
-{
-    const cluster_based_params *p = params;
-    const double n = (double)p->rounds * (scale->n_workers - 1);
-    const dsgd_traffic numbers = {0, n * 2 * sizeof(double)};
-    return dsgd_traffic_sum(dsgd_vector_traffic(scale, n), numbers);
-}
-
 static const char *const quorum_words[] = {"majority", NULL};
 
 static const dsgd_option cluster_based_options[] = {
@@ -195,7 +187,6 @@ const dsgd_algorithm dsgd_algorithm_cluster_based = {
                      "piles up"},
     .work = cluster_based_work,
     .averages_models = true,
-    .traffic = cluster_based_traffic,
     .rejoins = true,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"cluster", 1}, {"quorum", 1 << 20})},

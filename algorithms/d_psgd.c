@@ -37,13 +37,6 @@ static void d_psgd_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic d_psgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    const d_psgd_params *p = params;
-    return dsgd_vector_traffic(scale,
-                               (double)p->rounds * dsgd_graph_degree(&p->graph, scale->n_workers));
-}
-
 static const char *const order_words[] = {"cta", "beside", "atc", NULL};
 
 static const dsgd_option d_psgd_options[] = {
@@ -70,7 +63,6 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
             .waits = "a worker for its neighbours' models of the same step; with many exchanges "
                      "per step in a fixed order a delay travels on within the step"},
     .work = d_psgd_work,
-    .traffic = d_psgd_traffic,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", ATC}, {"rounds", 2})},
         {DSGD_LAW_ALLREDUCE, DSGD_WITH({"order", ATC}, {"graph=complete", 0})},

@@ -106,7 +106,6 @@ const dsgd_algorithm dsgd_algorithm_dadm = {
             .sends = "one allreduce of changes every K steps: about 2 N / K bytes",
             .waits = "everyone for the slowest, every K steps"},
     .work = dadm_work,
-    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .own_batches = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"lambda", 0})},

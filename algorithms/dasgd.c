@@ -85,7 +85,6 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .check = dasgd_check,
     .work = dasgd_work,
     .averages_models = true,
-    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .period = dasgd_period,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"xi", 1})},

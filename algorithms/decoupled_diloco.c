@@ -149,16 +149,6 @@ static void decoupled_diloco_serve(dsgd_node *self)
     }
 }
 
-static dsgd_traffic decoupled_diloco_traffic(const void *params, const dsgd_scale *scale)
-{
-    const decoupled_diloco_params *p = params;
-    if (p->delay > 0 || quorum_of(p, scale->n_workers) < scale->n_workers)
-        return (dsgd_traffic){NAN, NAN}; /* what is in a round depends on time */
-    const dsgd_traffic numbers = {0, 3 * sizeof(double)};
-    return dsgd_traffic_times(dsgd_traffic_sum(dsgd_vector_traffic(scale, 2), numbers),
-                              1.0 / (double)p->period);
-}
-
 static const char *const quorum_words[] = {"majority", NULL};
 
 static const dsgd_option decoupled_diloco_options[] = {
@@ -197,7 +187,6 @@ const dsgd_algorithm dsgd_algorithm_decoupled_diloco = {
     .work = decoupled_diloco_work,
     .serve = decoupled_diloco_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = decoupled_diloco_traffic,
     .rejoins = true,
     .laws =
         DSGD_LAWS({DSGD_LAW_PLAIN_SGD,

@@ -60,7 +60,6 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
             .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
             .waits = "everyone for the slowest, every H steps"},
     .work = diloco_work,
-    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .quorum = true,
     .laws = DSGD_LAWS(

@@ -186,6 +186,5 @@ const dsgd_algorithm dsgd_algorithm_dsgd_aau = {
     .check = dsgd_aau_check,
     .work = dsgd_aau_work,
     .serve = dsgd_aau_serve,
-    .traffic = dsgd_traffic_by_time,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})}),
 };

@@ -63,18 +63,6 @@ static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("eager-SGD", n_workers, error);
 }
 
-/** A version per step, or the limiter's allreduce in its place; and the models' average. */
-static dsgd_traffic eager_traffic(const void *params, const dsgd_scale *scale)
-{
-    const eager_params *p = params;
-    const double synchronous = p->limiter > 0 ? 1.0 / (double)(p->limiter + 1) : 0;
-    const double averages = p->period > 0 ? 1.0 / (double)p->period : 0;
-    const dsgd_traffic version = dsgd_partial_traffic(scale, dsgd_log2(scale->n_workers));
-    return dsgd_traffic_sum(
-        dsgd_traffic_times(version, 1 - synchronous),
-        dsgd_traffic_times(dsgd_partial_allreduce_traffic(scale), synchronous + averages));
-}
-
 /** The least multiple of both intervals. */
 static int64_t eager_period(const void *params, int n_workers)
 {
@@ -134,7 +122,6 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
                      "limiter everyone now and then"},
     .check = eager_check,
     .work = eager_solo_work,
-    .traffic = eager_traffic,
     .period = eager_period,
     .sends = DSGD_SENDS_COLLECTIVES,
     .quorum = true,
@@ -155,7 +142,6 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
             .waits = "everyone who comes earlier for the worker that was drawn"},
     .check = eager_check,
     .work = eager_majority_work,
-    .traffic = eager_traffic,
     .period = eager_period,
     .sends = DSGD_SENDS_COLLECTIVES,
     .quorum = true,

@@ -99,17 +99,6 @@ static int easgd_servers(const void *params, int n_workers)
     return p->centre == AT_SERVER ? (int)p->servers : 0;
 }
 
-/** A fetch, its reply, a push, its acknowledgement; or an allreduce. */
-static dsgd_traffic easgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    const easgd_params *p = params;
-    const dsgd_traffic whole = dsgd_vector_traffic(scale, 2);
-    const dsgd_traffic exchange = p->centre == AT_SERVER
-                                      ? (dsgd_traffic){2 * whole.messages, whole.bytes}
-                                      : dsgd_allreduce_traffic(scale);
-    return dsgd_traffic_times(exchange, 1.0 / (double)p->period);
-}
-
 static const char *const centre_words[] = {"server", "allreduce", NULL};
 
 #define ELASTIC_OPTIONS                                                                            \
@@ -159,7 +148,6 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .serve = dsgd_serve,
     .n_servers = easgd_servers,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = easgd_traffic,
     .comes_back = easgd_comes_back,
     .goes_on = easgd_goes_on,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0})},
@@ -181,7 +169,6 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .serve = dsgd_serve,
     .n_servers = easgd_servers,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = easgd_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0}, {"delta", 0})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})}),
 };

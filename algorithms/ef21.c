@@ -49,12 +49,6 @@ static dsgd_status ef21_check(const void *params, int n_workers, dsgd_error *err
     return dsgd_encoding_check_contracts(&p->encoding, "ef21", "and g_i runs away", error);
 }
 
-static dsgd_traffic ef21_traffic(const void *params, const dsgd_scale *scale)
-{
-    const ef21_params *p = params;
-    return dsgd_encoded_allreduce_traffic(scale, &p->encoding);
-}
-
 static const dsgd_option ef21_options[] = {
     DSGD_OPTION_ENCODING(ef21_params, encoding, "sign", "of the changes of gradients"),
     DSGD_OPTION_END,
@@ -76,7 +70,6 @@ const dsgd_algorithm dsgd_algorithm_ef21 = {
             .waits = "everyone for the slowest, in every step"},
     .work = ef21_work,
     .check = ef21_check,
-    .traffic = ef21_traffic,
     .sends = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"encoding=none", 0})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"encoding=none", 0})}),

@@ -71,13 +71,6 @@ static dsgd_status gradient_tracking_check(const void *params, int n_workers, ds
                        kind->about.name, n_workers, least);
 }
 
-static dsgd_traffic gradient_tracking_traffic(const void *params, const dsgd_scale *scale)
-{
-    const gradient_tracking_params *p = params;
-    const double vectors = p->form == TRACKING ? 2 : 1;
-    return dsgd_vector_traffic(scale, vectors * dsgd_graph_degree(&p->graph, scale->n_workers));
-}
-
 static const char *const form_words[] = {"tracking", "d2", NULL};
 
 static const dsgd_option gradient_tracking_options[] = {
@@ -107,7 +100,6 @@ const dsgd_algorithm dsgd_algorithm_gradient_tracking = {
                      "its differences for long: consensus is several times that of tracking"},
     .check = gradient_tracking_check,
     .work = gradient_tracking_work,
-    .traffic = gradient_tracking_traffic,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"form", D2})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0}, {"form", D2})},

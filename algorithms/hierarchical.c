@@ -103,24 +103,6 @@ static dsgd_status hierarchical_check(const void *params, int n_workers, dsgd_er
     return dsgd_check_groups("hierarchical: cluster", p->cluster, n_workers, error);
 }
 
-static dsgd_traffic hierarchical_traffic(const void *params, const dsgd_scale *scale)
-{
-    const hierarchical_params *p = params;
-    const double h = (double)p->period;
-    const int c = dsgd_group_size(p->cluster, scale->n_workers);
-    const dsgd_scale cluster = dsgd_scale_of_comm(scale, c);
-    const dsgd_scale among = dsgd_scale_of_comm(scale, scale->n_workers / c);
-    const double steps_inside = p->inside == GRADIENTS ? 1 : 1 - 1 / h;
-    dsgd_traffic event = dsgd_allreduce_traffic(scale);
-    if (p->between != ALLREDUCE)
-        event = dsgd_traffic_sum(dsgd_broadcast_traffic(&cluster),
-                                 dsgd_traffic_times(dsgd_allreduce_traffic(&among), 1.0 / c));
-    if (p->between != ALLREDUCE && p->inside == MODELS)
-        event = dsgd_traffic_sum(event, dsgd_reduce_traffic(&cluster));
-    return dsgd_traffic_sum(dsgd_traffic_times(dsgd_allreduce_traffic(&cluster), steps_inside),
-                            dsgd_traffic_times(event, 1 / h));
-}
-
 /** Delayed, the leaders' allreduce goes beside the clusters' allreduces. */
 static dsgd_sends hierarchical_sends(const void *params)
 {
@@ -165,7 +147,6 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
     .check = hierarchical_check,
     .work = hierarchical_work,
     .averages_models = true,
-    .traffic = hierarchical_traffic,
     .sends_with = hierarchical_sends,
     .laws =
         DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"cluster", 1})},

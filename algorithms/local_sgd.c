@@ -62,7 +62,6 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
                 "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
     .work = local_sgd_work,
     .averages_models = true,
-    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", 1})},

@@ -80,15 +80,6 @@ static bool is_full(const void *params, int n_workers)
     return to_the(p->side, axes_of(p, n_workers)) == n_workers;
 }
 
-static dsgd_traffic moshpit_traffic(const void *params, const dsgd_scale *scale)
-{
-    const moshpit_params *p = params;
-    if (!is_full(params, scale->n_workers)) /* rows differ in length */
-        return (dsgd_traffic){NAN, NAN};
-    const dsgd_scale row = dsgd_scale_of_comm(scale, (int)p->side);
-    return dsgd_traffic_times(dsgd_allreduce_traffic(&row), 1.0 / (double)p->period);
-}
-
 static const dsgd_option moshpit_options[] = {
     DSGD_OPTION_LONG(moshpit_params, period, 1, 1, 1e9, "steps", "local steps per average"),
     DSGD_OPTION_LONG(moshpit_params, side, 8, 2, 4096, "workers",
@@ -111,7 +102,6 @@ const dsgd_algorithm dsgd_algorithm_moshpit = {
     .check = moshpit_check,
     .work = moshpit_work,
     .averages_models = true,
-    .traffic = moshpit_traffic,
     .period = moshpit_period,
     .sends = DSGD_SENDS_COLLECTIVES,
     .quorum = true,

@@ -38,13 +38,6 @@ static void ok_topk_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic ok_topk_traffic(const void *params, const dsgd_scale *scale)
-{
-    const ok_topk_params *p = params;
-    const dsgd_spec encoding = dsgd_encoding_of("top_k", &p->select);
-    return dsgd_encoded_allreduce_traffic(scale, &encoding);
-}
-
 static const char *const reduce_words[] = {"gather", "regions", NULL}; /* DSGD_REDUCE_* */
 
 static const dsgd_option ok_topk_options[] = {
@@ -76,7 +69,6 @@ const dsgd_algorithm dsgd_algorithm_ok_topk = {
                      "rounds of messages; the paper sends P - 1, one to each region: where latency "
                      "counts this is faster than the paper's"},
     .work = ok_topk_work,
-    .traffic = ok_topk_traffic,
     .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,
     .quorum = true,

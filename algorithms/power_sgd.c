@@ -71,14 +71,6 @@ static void power_sgd_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic power_sgd_traffic(const void *params, const dsgd_scale *scale)
-{
-    const power_sgd_params *p = params;
-    const dsgd_traffic both = dsgd_traffic_sum(dsgd_factor_traffic(scale, p->rank, false),
-                                               dsgd_factor_traffic(scale, p->rank, true));
-    return dsgd_traffic_times(both, (double)p->products / 2);
-}
-
 static int64_t power_sgd_period(const void *params, int n_workers)
 {
     (void)params, (void)n_workers;
@@ -109,7 +101,6 @@ const dsgd_algorithm dsgd_algorithm_power_sgd = {
              "as it can be; the paper has one for each tensor, in its own shape, whose factors are "
              "larger: of ResNet-50 at rank 2 by 4 in default buckets"},
     .work = power_sgd_work,
-    .traffic = power_sgd_traffic,
     .period = power_sgd_period,
     .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,

@@ -117,7 +117,6 @@ const dsgd_algorithm dsgd_algorithm_rennala = {
     .work = rennala_work,
     .serve = rennala_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = dsgd_traffic_by_time,
     .cancels = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}),
 };

@@ -86,12 +86,6 @@ static void ringmaster_serve(dsgd_node *self)
     }
 }
 
-static dsgd_traffic ringmaster_traffic(const void *params, const dsgd_scale *scale)
-{
-    const ringmaster_params *p = params;
-    return p->delay == INFINITE ? dsgd_vector_traffic(scale, 2) : (dsgd_traffic){NAN, NAN};
-}
-
 static const char *const delay_words[] = {"workers", "infinite", NULL};
 
 static const dsgd_option ringmaster_options[] = {
@@ -120,7 +114,6 @@ const dsgd_algorithm dsgd_algorithm_ringmaster = {
     .work = ringmaster_work,
     .serve = ringmaster_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = ringmaster_traffic,
     .cancels = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"delay", INFINITE})}),
 };

@@ -45,11 +45,6 @@ static void scaffold_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic scaffold_traffic(const void *params, const dsgd_scale *scale)
-{
-    return dsgd_traffic_times(dsgd_allreduce_per_period(params, scale), 2);
-}
-
 static const dsgd_option scaffold_options[] = {
     DSGD_OPTION_LONG(scaffold_params, period, 10, 1, 1e9, "steps", "K, local steps per round"),
     DSGD_OPTION_DOUBLE(scaffold_params, global_lr, 1, 0, 100, NULL,
@@ -70,7 +65,6 @@ const dsgd_algorithm dsgd_algorithm_scaffold = {
                      "/ K bytes",
             .waits = "everyone for the slowest, every K steps"},
     .work = scaffold_work,
-    .traffic = scaffold_traffic,
     .sends = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})},
                       {DSGD_LAW_KEEPS_MEAN}),

@@ -70,19 +70,6 @@ static void osgp_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic sgp_traffic(const void *params, const dsgd_scale *scale)
-{
-    const sgp_params *p = params;
-    return dsgd_vector_traffic(scale, dsgd_graph_degree(&p->graph, scale->n_workers));
-}
-
-/** With a longer delay a round begins in the step after the last one's shares have come. */
-static dsgd_traffic osgp_traffic(const void *params, const dsgd_scale *scale)
-{
-    const sgp_params *p = params;
-    return p->delay > 1 ? (dsgd_traffic){NAN, NAN} : sgp_traffic(params, scale);
-}
-
 #define GRAPH_HELP                                                                                 \
     "who sends to whom; exponential with its options peers and schedule is the papers'"
 
@@ -111,7 +98,6 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
             .sends = "the model to n out-peers: n N bytes",
             .waits = "a worker for its in-peers' shares of the same step"},
     .work = sgp_work,
-    .traffic = sgp_traffic,
     .quorum = true,
     .copies = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
@@ -134,7 +120,6 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
                 "a worker for its in-peers' shares of the round that it began `delay` steps ago; "
                 "they may be older than that, because rounds that are complete end sooner"},
     .work = osgp_work,
-    .traffic = osgp_traffic,
     .quorum = true,
     .copies = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_REACHES_MEAN},

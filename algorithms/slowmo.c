@@ -59,7 +59,6 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
             .waits = "everyone for the slowest, every tau steps"},
     .work = slowmo_work,
     .averages_models = true,
-    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},

@@ -155,7 +155,6 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
     .work = ssp_work,
     .serve = ssp_serve,
     .output = DSGD_OUTPUT_SERVERS,
-    .traffic = dsgd_push_and_fetch_per_step,
     .rejoins = true,
     .told = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", 0})},

@@ -107,7 +107,6 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
     .check = streaming_diloco_check,
     .work = streaming_diloco_work,
     .least_pieces = streaming_diloco_least_pieces,
-    .traffic = dsgd_allreduce_per_period,
     .sends = DSGD_SENDS_ALLREDUCES,
     .quorum = true,
     .laws = DSGD_LAWS(

@@ -50,13 +50,6 @@ static void top_k_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic top_k_traffic(const void *params, const dsgd_scale *scale)
-{
-    const top_k_params *p = params;
-    const dsgd_spec encoding = dsgd_encoding_of("top_k", &p->select);
-    return dsgd_encoded_allreduce_traffic(scale, &encoding);
-}
-
 static const char *const off[] = {"off", NULL};
 
 static const dsgd_option top_k_options[] = {
@@ -87,7 +80,6 @@ const dsgd_algorithm dsgd_algorithm_top_k = {
              "everyone for the slowest, in every step. What is kept is a sum of gradients; that of "
              "Stich et al., of gradients times the learning rate, differs where the rate changes"},
     .work = top_k_work,
-    .traffic = top_k_traffic,
     .encodes = true,
     .sends = DSGD_SENDS_COLLECTIVES,
     .quorum = true,

@@ -75,18 +75,6 @@ static dsgd_status wagma_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("wagma", n_workers, error);
 }
 
-static dsgd_traffic wagma_traffic(const void *params, const dsgd_scale *scale)
-{
-    const wagma_params *p = params;
-    /* Behind a synchronisation several workers arrive, and activate, at one instant. */
-    if (p->order == CTA && p->period > 1)
-        return (dsgd_traffic){NAN, NAN};
-    const double synchronous = 1.0 / (double)p->period;
-    const dsgd_traffic version = dsgd_partial_traffic(scale, group_bits(p, scale->n_workers));
-    return dsgd_traffic_sum(dsgd_traffic_times(version, 1 - synchronous),
-                            dsgd_traffic_times(dsgd_partial_allreduce_traffic(scale), synchronous));
-}
-
 static const char *const group_words[] = {"sqrt", NULL};
 static const char *const order_words[] = {"atc", "cta", NULL};
 
@@ -126,7 +114,6 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
     .check = wagma_check,
     .work = wagma_work,
     .averages_models = true,
-    .traffic = wagma_traffic,
     .sends = DSGD_SENDS_COLLECTIVES,
     .quorum = true,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", CTA})},

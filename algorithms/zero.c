@@ -81,13 +81,6 @@ static void zero_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic zero_traffic(const void *params, const dsgd_scale *scale)
-{
-    const zero_params *p = params;
-    const bool twice = p->stage == 3 && p->reshard_after_forward; /* gathers */
-    return dsgd_traffic_times(dsgd_shares_traffic(scale), twice ? 3 : 2);
-}
-
 static const dsgd_option zero_options[] = {
     DSGD_OPTION_LONG(
         zero_params, stage, 3, 1, 3, NULL,
@@ -115,7 +108,6 @@ const dsgd_algorithm dsgd_algorithm_zero = {
             .sends = "2 (P - 1) / P N, as an allreduce; stage 3 gathers twice: 3 (P - 1) / P N",
             .waits = "everyone for the slowest, in every step"},
     .work = zero_work,
-    .traffic = zero_traffic,
     .sends = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, NULL}, {DSGD_LAW_PLAIN_SGD, NULL},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"reshard_after_forward", false})},

@@ -2,6 +2,7 @@
  * @file list.c
  * `dsgd list` and `dsgd describe`: registries and shipped files.
  */
+#include "base/child.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "command/analysis/plot.h"
@@ -195,17 +196,69 @@ static const char *const outputs[] = {
     [DSGD_OUTPUT_WORKERS] = "the mean of the workers' models is evaluated",
     [DSGD_OUTPUT_SERVERS] = "the servers' model is evaluated, not the workers'"};
 
-static const char *const readings[] = {
-    [DSGD_READS_TO_COMPUTE] =
-        "norms or losses, and computes with them; its times do not depend on it",
-    [DSGD_READS_TO_DECIDE] =
-        "norms or losses, and decides by them: it needs `learn`, and numerics"};
+/* Workers of an example, whose messages are counted, and steps of it. */
+enum { SENDERS = 64, WARM_UP_STEPS = 16, COUNTED_STEPS = 48 };
 
-/** What is written of an algorithm; its traffic by the defaults, by an example. */
+typedef struct sent {
+    double messages, bytes;
+} sent;
+
+/** Work of a child process. */
+static dsgd_status simulate_senders(const void *config, void *report, dsgd_error *error)
+{
+    dsgd_run_result result;
+    DSGD_TRY(dsgd_simulate(config, &result, error));
+    *(sent *)report = (sent){(double)result.messages, result.bytes};
+    return result.outcome == DSGD_RUN_OK ? DSGD_OK : DSGD_ERUNS;
+}
+
+/**
+ * Counts what is sent in so many steps of each worker, or of all on average where one that has
+ * ended its own would keep others waiting. False: the run is refused.
+ */
+static bool count_sent(dsgd_run_config config, int64_t steps, sent *all)
+{
+    config.until = (dsgd_until){0};
+    config.steps_each = steps;
+    if (dsgd_in_child(simulate_senders, &config, all, sizeof *all, "", NULL) == DSGD_OK)
+        return true;
+    config.until.steps = (double)steps;
+    config.steps_each = 0;
+    return dsgd_in_child(simulate_senders, &config, all, sizeof *all, "", NULL) == DSGD_OK;
+}
+
+/**
+ * Prints what an algorithm sends by default, counted in a run; nothing where it refuses that run.
+ * The steps that are counted begin after a warm-up, and are whole periods of the algorithm.
+ */
+static void print_sent(const char *algorithm)
+{
+    char *const path = dsgd_xprintf("%s/plots/timeline/timeline.yaml", dsgd_data_folder());
+    const char *const sets[] = {dsgd_xprintf("algorithms=[%s]", algorithm),
+                                dsgd_xprintf("workers=%d", SENDERS),
+                                "imbalance=[{kind: ramp, seconds: 50ms}]"};
+    dsgd_experiment experiment;
+    sent before = {0}, all = {0};
+    if (dsgd_experiment_open(path, sets, 3, DSGD_NUMERICS_OFF, &experiment, NULL) != DSGD_OK)
+        return;
+    dsgd_run_config config = experiment.runs[0].config;
+    const int64_t period = dsgd_period(&config);
+    const int64_t warm_up = (WARM_UP_STEPS + period - 1) / period * period;
+    const int64_t steps = (COUNTED_STEPS + period - 1) / period * period;
+    config.numerics = DSGD_NUMERICS_OFF;
+    config.threads = 1;
+    if (!count_sent(config, warm_up, &before) || !count_sent(config, warm_up + steps, &all))
+        return;
+    const double n = (double)steps * SENDERS;
+    dsgd_print_text("", DOC_INDENT,
+                    "by default, %d workers with a model of %.0f MB send %.4g MB in %.3g messages "
+                    "per worker and step (mean of %jd steps)",
+                    SENDERS, config.workload->bytes / 1e6, (all.bytes - before.bytes) / n / 1e6,
+                    (all.messages - before.messages) / n, steps);
+}
+
 static void print_doc(const dsgd_algorithm *a)
 {
-    enum { WORKERS = 64 };
-    static const double bytes = 100e6;
     if (a->doc.idea == NULL)
         return;
     putchar('\n');
@@ -214,21 +267,7 @@ static void print_doc(const dsgd_algorithm *a)
     print_wrapped("sends", DOC_INDENT, a->doc.sends);
     void *const params = dsgd_keep(1, a->about.params_size);
     dsgd_options_default(a->about.options, params);
-    if (a->traffic != NULL && dsgd_algorithm_check(a, params, WORKERS, NULL) == DSGD_OK) {
-        const dsgd_scale scale = {.n_workers = WORKERS,
-                                  .n_servers = dsgd_n_servers(&(dsgd_run_config){
-                                      .algorithm = a, .params = params, .workers = WORKERS}),
-                                  .n_pieces = 1,
-                                  .piece_bytes = &bytes};
-        const dsgd_traffic t = a->traffic(params, &scale);
-        if (isnan(t.messages) || isnan(t.bytes))
-            print_wrapped("", DOC_INDENT, "how much depends on time, or on chance");
-        else
-            dsgd_print_text("", DOC_INDENT,
-                            "by default, of %d workers with a model of 100 MB: %.4g MB in %.3g "
-                            "messages",
-                            WORKERS, t.bytes / 1e6, t.messages);
-    }
+    print_sent(a->about.name);
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
     print_wrapped(
         "failing", DOC_INDENT,
@@ -241,8 +280,6 @@ static void print_doc(const dsgd_algorithm *a)
             "by policy: quorum those who are there go on, and who comes back copies their "
             "state");
     print_wrapped("output", DOC_INDENT, outputs[a->output]);
-    if (a->reads != DSGD_READS_NOTHING)
-        print_wrapped("reads", DOC_INDENT, readings[a->reads]);
 }
 
 /* Draws per line of a description: the figures are good to about 1 %. */

@@ -56,7 +56,7 @@ static dsgd_status test(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "algorithm NAME...",
-        "Tests algorithms, one after another: the laws and the traffic that they declare; that "
+        "Tests algorithms, one after another: the laws that they declare; that "
         "they end, repeat themselves, learn and do not deadlock; each under variations of their "
         "options.",
         2,

@@ -75,20 +75,17 @@ int dsgd_server_parts(const dsgd_run_config *config)
     return config->algorithm->whole_servers || n_servers < 1 ? 1 : n_servers;
 }
 
-/** That the busiest host sends in a step: of two vectors at least, of each worker of a server. */
+/**
+ * Bytes that the busiest host sends in a step, at most: two vectors, as an allreduce does, or as a
+ * server does for each of its workers; three where halves of an allreduce are called separately, as
+ * by ZeRO; a vector per round of recursive doubling.
+ */
 static double bytes_of_step(const dsgd_run_config *config, double bytes)
 {
     const int n_servers = dsgd_n_servers(config);
-    const dsgd_scale scale = {.n_workers = config->workers,
-                              .n_servers = n_servers,
-                              .n_pieces = 1,
-                              .piece_bytes = &bytes,
-                              .value_bytes = dsgd_workload_value_bytes(config->workload),
-                              .collective = config->exchange.collective};
-    const double sent = config->algorithm->traffic == NULL
-                            ? 0
-                            : config->algorithm->traffic(config->params, &scale).bytes;
-    return (sent > 2 * bytes ? sent : 2 * bytes) * /* NAN: not known */
+    const bool doubles = config->exchange.collective == DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
+    const double vectors = config->algorithm->sends == DSGD_SENDS_COLLECTIVES ? 3 : 2;
+    return bytes * dsgd_greater(vectors, doubles ? dsgd_log2(config->workers) : 0) *
            (n_servers > 0 ? dsgd_greater((double)config->workers / n_servers, 1) : 1);
 }
 
@@ -117,8 +114,9 @@ double dsgd_merging_error(const dsgd_run_config *config)
     const int64_t least = config->algorithm->least_pieces == NULL
                               ? 1
                               : config->algorithm->least_pieces(config->params, config->workers);
+    const bool addresses_workers = config->algorithm->rejoins && config->algorithm->serve == NULL;
     if (graph_of(config->algorithm, config->params) != NULL || !config->exchange.blocking ||
-        config->algorithm->cancels || least > DSGD_MANY_BUCKETS || n <= many ||
+        config->algorithm->cancels || addresses_workers || least > DSGD_MANY_BUCKETS || n <= many ||
         !dsgd_platform_is_crossbar(p) || p->regions.n > 0)
         return INFINITY;
     /* Who gathers encoded vectors decodes what each worker has sent. */
@@ -270,18 +268,6 @@ static dsgd_status check_learning(const dsgd_run_config *config, dsgd_error *err
             error,
             "learn: precision: the CUDA device computes in float; use --numerics cpu for double");
     return DSGD_OK;
-}
-
-/** Values that decide must be computed. */
-static dsgd_status check_reads(const dsgd_run_config *config, dsgd_error *error)
-{
-    if (config->algorithm->reads != DSGD_READS_TO_DECIDE || dsgd_learns(config))
-        return DSGD_OK;
-    return dsgd_refuse(error, "%s reads losses or norms, so that it needs numerics, but %s",
-                       config->algorithm->about.name,
-                       config->learning == NULL || config->learning->model.about == NULL
-                           ? "nothing is learned in this run; `learn` says what"
-                           : "they are off; --numerics cpu computes them");
 }
 
 static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
@@ -526,9 +512,9 @@ static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *er
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
     static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
-        check_until,    check_learning, check_algorithm, check_inner,    check_reads,
-        check_platform, check_library,  check_exchange,  check_pieces,   check_fusion,
-        check_encoding, check_failures, check_machine,   check_imbalance};
+        check_until,    check_learning, check_algorithm, check_inner,  check_platform,
+        check_library,  check_exchange, check_pieces,    check_fusion, check_encoding,
+        check_failures, check_machine,  check_imbalance};
     if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
         return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
                            1 << DSGD_MAX_BITS);

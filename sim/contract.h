@@ -30,23 +30,6 @@ typedef struct dsgd_doc {
     const char *waits; /* who waits for whom */
 } dsgd_doc;
 
-/** Arguments of a traffic formula. */
-typedef struct dsgd_scale {
-    int n_workers, n_servers;
-    size_t n_pieces;
-    const double *piece_bytes; /* [n_pieces]; of parts: dsgd_scale_piece() */
-    double value_bytes; /* of a number that is not encoded */
-    int collective, partial_collective; /* dsgd_collective */
-    double doubling_bytes; /* of AUTO: the platform's */
-    int rings[4]; /* of RINGS: the platform's dimensions; 0 or 1: none */
-    size_t skipped; /* pieces between two of them; 0 but in a fragment */
-} dsgd_scale;
-
-/** Means over workers and over a whole number of the algorithm's periods (dsgd_algorithm). */
-typedef struct dsgd_traffic {
-    double messages, bytes;
-} dsgd_traffic;
-
 /** An algebraic law, or invariant, under some options. The conformance suite tests every declared
  * law. */
 typedef enum dsgd_law_kind {
@@ -103,16 +86,6 @@ typedef enum dsgd_sends {
     DSGD_SENDS_ALLREDUCES
 } dsgd_sends;
 
-/** What an algorithm may read of values, by dsgd_norm(), dsgd_dot() and dsgd_loss(). */
-typedef enum dsgd_reads {
-    DSGD_READS_NOTHING,
-    /* It computes with what it reads: when it sends, and for what it waits, does not depend on it.
-     * Without numerics each scalar is 1. */
-    DSGD_READS_TO_COMPUTE,
-    /* It decides by what it reads, so that its times depend on values: refused without numerics. */
-    DSGD_READS_TO_DECIDE
-} dsgd_reads;
-
 /** The model that an algorithm makes: evaluations, `until: accuracy` and targets are of it. */
 typedef enum dsgd_output {
     DSGD_OUTPUT_WORKERS, /* the mean of the workers' models */
@@ -145,12 +118,6 @@ typedef struct dsgd_algorithm {
     dsgd_output output;
     /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
     int64_t (*least_pieces)(const void *params, int n_workers);
-    /**
-     * Optional, pure. Messages sent if no worker is late; {NAN, NAN} where that depends on time, or
-     * on chance. `dsgd describe` prints it, and the conformance suite counts. Without it nothing is
-     * counted.
-     */
-    dsgd_traffic (*traffic)(const void *params, const dsgd_scale *scale);
     /** Optional, pure. Steps after which what is sent repeats itself. NULL: what its option
      * `period` has, or the rounds after which its option `graph` repeats itself, or 1. */
     int64_t (*period)(const void *params, int n_workers);
@@ -172,8 +139,6 @@ typedef struct dsgd_algorithm {
      * work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end.
      */
     bool cancels;
-    /** Which scalars it may read. */
-    dsgd_reads reads;
     /* Whom it sends to, or when, is drawn: two seeds differ in their times though no step does.
      * What an option `graph` draws is not meant. */
     bool draws;
@@ -212,103 +177,6 @@ typedef struct dsgd_algorithm {
      */
     bool copies;
 } dsgd_algorithm;
-
-/* --- traffic of verbs ------------------------------------------------------------------------- */
-
-/* Each per worker, or, by dsgd_scale_of_comm(), per member. Without `exchange: fusion`. */
-
-/** One allreduce of a vector; one reduce; one broadcast; one reduce-scatter, or allgather of
- * shares. */
-dsgd_traffic dsgd_allreduce_traffic(const dsgd_scale *scale);
-dsgd_traffic dsgd_reduce_traffic(const dsgd_scale *scale);
-dsgd_traffic dsgd_broadcast_traffic(const dsgd_scale *scale);
-dsgd_traffic dsgd_shares_traffic(const dsgd_scale *scale);
-
-/** Bytes of a vector's k-th piece. */
-static inline double dsgd_scale_piece(const dsgd_scale *scale, size_t k)
-{
-    return scale->piece_bytes[k * (1 + scale->skipped)];
-}
-
-/** One dsgd_allreduce_*() of encoded vectors; @p times of these, sent piece by piece. */
-dsgd_traffic dsgd_encoded_allreduce_traffic(const dsgd_scale *scale, const dsgd_spec *encoding);
-dsgd_traffic dsgd_encoded_vector_traffic(const dsgd_scale *scale, const dsgd_spec *encoding,
-                                         double times);
-/** One allreduce of factors. */
-dsgd_traffic dsgd_factor_traffic(const dsgd_scale *scale, int64_t rank, bool of_columns);
-
-/** The scale of a communicator of @p n members. */
-static inline dsgd_scale dsgd_scale_of_comm(const dsgd_scale *scale, int n)
-{
-    dsgd_scale s = *scale;
-    s.n_workers = n;
-    return s;
-}
-
-/** The scale of dsgd_fragment(), and of dsgd_range(). */
-static inline dsgd_scale dsgd_scale_of_fragment(const dsgd_scale *scale, size_t index, size_t n)
-{
-    dsgd_scale s = *scale;
-    s.n_pieces = index < s.n_pieces ? (s.n_pieces - index + n - 1) / n : 0;
-    s.piece_bytes += index * (1 + s.skipped);
-    s.skipped = n * (1 + s.skipped) - 1;
-    return s;
-}
-
-static inline dsgd_scale dsgd_scale_of_range(const dsgd_scale *scale, size_t first, size_t end)
-{
-    dsgd_scale s = *scale;
-    s.n_pieces = end - first;
-    s.piece_bytes += first * (1 + s.skipped);
-    return s;
-}
-
-/** @p times vectors, sent piece by piece. */
-dsgd_traffic dsgd_vector_traffic(const dsgd_scale *scale, double times);
-
-/** One allreduce of an algorithm that has partial collectives: their library carries it out. */
-dsgd_traffic dsgd_partial_allreduce_traffic(const dsgd_scale *scale);
-
-/** One version in groups of 2^bits, activated by one worker; activations included. */
-dsgd_traffic dsgd_partial_traffic(const dsgd_scale *scale, int bits);
-
-/** For `.traffic`, where it depends on time. */
-static inline dsgd_traffic dsgd_traffic_by_time(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    (void)scale;
-    return (dsgd_traffic){NAN, NAN};
-}
-
-static inline dsgd_traffic dsgd_traffic_times(dsgd_traffic t, double times)
-{
-    return (dsgd_traffic){t.messages * times, t.bytes * times};
-}
-
-/** For `.traffic` whatever the parameters: an allreduce in each step; a vector up and one down. */
-static inline dsgd_traffic dsgd_allreduce_per_step(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    return dsgd_allreduce_traffic(scale);
-}
-
-static inline dsgd_traffic dsgd_push_and_fetch_per_step(const void *params, const dsgd_scale *scale)
-{
-    (void)params;
-    return dsgd_vector_traffic(scale, 2);
-}
-
-/** For `.traffic` of parameters that begin with a `long period`: an allreduce in each. */
-static inline dsgd_traffic dsgd_allreduce_per_period(const void *params, const dsgd_scale *scale)
-{
-    const int64_t *period = (const int64_t *)params;
-    return dsgd_traffic_times(dsgd_allreduce_traffic(scale), 1.0 / (double)*period);
-}
-
-static inline dsgd_traffic dsgd_traffic_sum(dsgd_traffic a, dsgd_traffic b)
-{
-    return (dsgd_traffic){a.messages + b.messages, a.bytes + b.bytes};
-}
 
 /* --- sets of address bits --------------------------------------------------------------------- */
 

@@ -401,20 +401,6 @@ int64_t dsgd_graph_period(const dsgd_spec *pick, int n_workers)
     return kind->random ? 0 : kind->period == NULL ? 1 : kind->period(&graph);
 }
 
-double dsgd_graph_degree(const dsgd_spec *pick, int n_workers)
-{
-    const dsgd_graph graph = {pick->params, n_workers, 0};
-    const int64_t period = dsgd_graph_period(pick, n_workers);
-    const int64_t rounds = period > 0 ? period : 1;
-    int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
-    double sum = 0;
-    for (int64_t round = 0; round < rounds; round++)
-        for (int rank = 0; rank < n_workers; rank++)
-            sum += kind_of(pick)->to(&graph, rank, round, to);
-    free(to);
-    return sum / (double)rounds / n_workers;
-}
-
 /** y <- (I - W) x / about; returns x (I - W) x / x x. @p to: the receivers of each rank, its @p n
  * of them. */
 static double apply_laplacian(int n_workers, const int *n, int *const *to, double about,

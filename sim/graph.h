@@ -66,9 +66,6 @@ extern const dsgd_spec dsgd_graph_exponential_pairs;
 /** Rounds after which the graphs repeat; 0: never. */
 int64_t dsgd_graph_period(const dsgd_spec *pick, int n_workers);
 
-/** Receivers: mean over workers and one period (one round of a random graph). */
-double dsgd_graph_degree(const dsgd_spec *pick, int n_workers);
-
 /**
  * Smallest eigenvalue of W, whose entries are the doubly stochastic shares, of a graph that neither
  * changes nor is directed. By power iteration: not below it, and above by less than 1 % of 1 - it.

@@ -64,8 +64,8 @@ int dsgd_server_parts(const dsgd_run_config *config);
  * ready and of what it and those behind it take: merged ones are ready with their last, so that one
  * of them more is exposed, less one bucket; and latencies are saved, where the network is not done
  * within the backward pass, or takes them from the GPU. INFINITY: not known, as of gossip on a
- * graph, where a delay travels by one neighbour with each piece, and of who cancels gradients by
- * their age.
+ * graph, where a delay travels by one neighbour with each piece, of an algorithm that cancels
+ * gradients by their age, and of one whose workers send messages to any others.
  */
 double dsgd_merging_error(const dsgd_run_config *config);
 

@@ -50,12 +50,10 @@
     X(hang)                                                                                        \
     X(partial)                                                                                     \
     X(staging)                                                                                     \
-    X(scalars)                                                                                     \
     X(cancel)                                                                                      \
     X(messages)                                                                                    \
     X(server)                                                                                      \
     X(accounting)                                                                                  \
-    X(traffic)                                                                                     \
     X(spans)                                                                                       \
     X(nics)                                                                                        \
     X(hybrid)                                                                                      \

@@ -69,13 +69,6 @@ static dsgd_status e_tree_check(const void *params, int n_workers, dsgd_error *e
     return dsgd_check_groups("e_tree: group", p->group, n_workers, error);
 }
 
-static dsgd_traffic e_tree_traffic(const void *params, const dsgd_scale *scale)
-{
-    const e_tree_params *p = params;
-    const double trainers = (double)p->rounds * dsgd_group_size(p->group, scale->n_workers);
-    return dsgd_vector_traffic(scale, (2 + 2 / trainers) / (double)p->period);
-}
-
 static int64_t e_tree_period(const void *params, int n_workers)
 {
     const e_tree_params *p = params;
@@ -100,7 +93,6 @@ static const dsgd_algorithm e_tree = {
     .serve = e_tree_serve,
     .n_servers = e_tree_servers,
     .whole_servers = true,
-    .traffic = e_tree_traffic,
     .period = e_tree_period,
     .laws =
         DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_MEAN},

@@ -80,11 +80,6 @@ static void federated_serve(dsgd_node *self)
     }
 }
 
-static dsgd_traffic federated_traffic(const void *params, const dsgd_scale *scale)
-{
-    return dsgd_vector_traffic(scale, 2.0 / (double)((const federated_params *)params)->period);
-}
-
 static const dsgd_option federated_options[] = {
     DSGD_OPTION_LONG(federated_params, period, 8, 1, 1e9, "steps", "local steps of a round"),
     DSGD_OPTION_DOUBLE(federated_params, ratio, 0.5, 0, 1, NULL, "of trainers in a round"),
@@ -100,7 +95,6 @@ static const dsgd_algorithm federated = {
     .serve = federated_serve,
     .output = DSGD_OUTPUT_SERVERS,
     .draws = true,
-    .traffic = federated_traffic,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
                       {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1}, {"ratio", 1})}),
 };

@@ -61,12 +61,6 @@ static void gossip_learning_work(dsgd_node *self)
     }
 }
 
-static dsgd_traffic gossip_learning_traffic(const void *params, const dsgd_scale *scale)
-{
-    const double period = (double)((const gossip_learning_params *)params)->period;
-    return dsgd_vector_traffic(scale, scale->n_workers > 1 ? 1 / period : 0);
-}
-
 static const dsgd_option gossip_learning_options[] = {
     DSGD_OPTION_LONG(gossip_learning_params, period, 8, 1, 1e9, "steps",
                      "local steps from one model sent to the next"),
@@ -82,7 +76,6 @@ static const dsgd_algorithm gossip_learning = {
               DSGD_PARAMS(gossip_learning_params, gossip_learning_options)},
     .work = gossip_learning_work,
     .draws = true,
-    .traffic = gossip_learning_traffic,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}),
 };
 

@@ -4,7 +4,7 @@
  * names encodings (models/encodings/encoding.h); each has its codecs.
  *
  * Every Q is a pure function of its inputs and of its numbers (the numbers of its draws, too): the
- * same at all devices and threads. Q(0) = 0, but for START and ROOT. NaN passes.
+ * same at all devices and threads. Q(0) = 0, except for START. NaN passes.
  */
 #pragma once
 
@@ -34,12 +34,7 @@ typedef enum dsgd_codec_kind {
     DSGD_CODEC_ORTHOGONAL, /* orthonormal columns of a factor x of `rows` rows, by Gram-Schmidt */
     DSGD_CODEC_TIMES, /* A z, a factor of `rows` rows; z one of `columns` rows */
     DSGD_CODEC_TRANSPOSED_TIMES, /* A^T z, a factor of `columns` rows; z one of `rows` rows */
-    DSGD_CODEC_OUTER, /* the matrix x z^T; x, z factors of `rows` and `columns` rows */
-    /* Element by element, of vectors that need not be sent: */
-    DSGD_CODEC_CLIP, /* x within -`number` to `number` */
-    DSGD_CODEC_ROOT, /* sqrt(x + `number`) */
-    DSGD_CODEC_PRODUCT, /* x z */
-    DSGD_CODEC_QUOTIENT /* x / (z + `number`), 0 where x is 0 */
+    DSGD_CODEC_OUTER /* the matrix x z^T; x, z factors of `rows` and `columns` rows */
 } dsgd_codec_kind;
 
 /** Plain numbers without padding, compared and hashed as bytes; what a kind does not use is 0. */
@@ -59,16 +54,7 @@ static inline size_t dsgd_codec_inputs(const dsgd_codec *codec)
 {
     if (codec->kind == DSGD_CODEC_START)
         return 0;
-    const bool one = codec->kind == DSGD_CODEC_CLIP || codec->kind == DSGD_CODEC_ROOT;
-    return codec->kind == DSGD_CODEC_MASK || (codec->kind >= DSGD_CODEC_TIMES && !one) ? 2 : 1;
-}
-
-/** Whether zeros come out where these inputs are zeros. */
-static inline bool dsgd_codec_gives_zeros(const dsgd_codec *codec, bool x_is_zero, bool z_is_zero)
-{
-    if (codec->kind == DSGD_CODEC_ROOT)
-        return x_is_zero && codec->number == 0;
-    return x_is_zero || (z_is_zero && codec->kind != DSGD_CODEC_QUOTIENT);
+    return codec->kind == DSGD_CODEC_MASK || codec->kind >= DSGD_CODEC_TIMES ? 2 : 1;
 }
 
 /** Whether it has random numbers. */

@@ -102,26 +102,10 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_rounded(const dsgd_codec *cod
     return (real)(v < 0 ? -rounded : rounded);
 }
 
-/** Element i of a vector, of which NULL is one of zeros. */
-static inline DSGD_DEVICE_FUNCTION double dsgd_codec_input(const real *x, size_t i)
-{
-    return x == NULL ? 0 : (double)x[i];
-}
-
-/** Element i of y by itself: THRESHOLD, MASK, START, OUTER, CLIP and what follows it. */
+/** Element i of y by itself: THRESHOLD, MASK, START, OUTER. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *codec, const real *x,
                                                            const real *z, size_t i)
 {
-    if (codec->kind == DSGD_CODEC_CLIP)
-        return fabs((double)x[i]) > codec->number ? (real)copysign(codec->number, (double)x[i])
-                                                  : x[i];
-    if (codec->kind == DSGD_CODEC_ROOT)
-        return (real)sqrt(dsgd_codec_input(x, i) + codec->number);
-    if (codec->kind == DSGD_CODEC_PRODUCT)
-        return (real)((double)x[i] * (double)z[i]);
-    if (codec->kind == DSGD_CODEC_QUOTIENT)
-        return x[i] == (real)0 ? (real)0
-                               : (real)((double)x[i] / (dsgd_codec_input(z, i) + codec->number));
     if (codec->kind == DSGD_CODEC_THRESHOLD)
         return fabs((double)x[i]) <= codec->number ? (real)0 : x[i]; /* NaN is sent */
     if (codec->kind == DSGD_CODEC_MASK)

@@ -149,23 +149,16 @@ static void take_part(const dsgd_values *values, dsgd_origin part, dsgd_evaluate
     op->of_test = true;
 }
 
-/** Losses on mini-batches, or evaluations on parts of the test set. */
+/** Evaluations on parts of the test set. */
 static void compute_scores(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
-    const uint32_t *samples = b->kind == NODE_LOSS ? samples_of(values, thread, b) : NULL;
     dsgd_evaluate_op *const ops = b->ops.evaluations;
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];
-        ops[i] =
-            (dsgd_evaluate_op){.x = node->operands,
-                               .state = dsgd_has_state(values) ? node->operands[n_pieces] : NULL,
-                               .samples = samples,
-                               .n_samples = (uint32_t)dsgd_batch_samples(node)};
-        if (b->kind == NODE_TEST)
-            take_part(values, node->samples[0], &ops[i]);
-        else
-            samples += ops[i].n_samples;
+        ops[i] = (dsgd_evaluate_op){
+            .x = node->operands, .state = dsgd_has_state(values) ? node->operands[n_pieces] : NULL};
+        take_part(values, node->samples[0], &ops[i]);
     }
     values->config.device->evaluate(values->context, thread, ops, b->n);
     for (size_t i = 0; i < b->n; i++)
@@ -207,7 +200,6 @@ void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b)
         for (size_t i = 0; i < b->n; i++)
             evaluate(values, thread, b->nodes[i]);
         break;
-    case NODE_LOSS:
     case NODE_TEST:
         compute_scores(values, thread, b);
         break;

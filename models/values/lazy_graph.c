@@ -202,8 +202,7 @@ static dsgd_value encode(dsgd_values *values, const dsgd_value_call *call)
 {
     const bool x_is_zero = call->n > 0 && call->x[0].node == NULL;
     const bool z_is_zero = call->n > 1 && call->x[1].node == NULL;
-    if (dsgd_shape_size(values, call->piece) == 0 ||
-        dsgd_codec_gives_zeros(call->codec, x_is_zero, z_is_zero))
+    if (dsgd_shape_size(values, call->piece) == 0 || x_is_zero || z_is_zero)
         return DSGD_ZERO_VALUE;
     dsgd_value_node *const node = node_of(values, call, NODE_ENCODE, call->x, call->n, 1);
     *node->codec = *call->codec;
@@ -310,9 +309,9 @@ dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *
     return in_no_ring(values, node);
 }
 
-dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_value_call *call)
+dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, const dsgd_value_call *call)
 {
-    dsgd_value_node *const node = over_samples(values, call, kind, &call->where, 1);
+    dsgd_value_node *const node = over_samples(values, call, NODE_TEST, &call->where, 1);
     for (uint32_t i = 0; i < node->n_inputs; i++)
         dsgd_value_ref(node->inputs[i]);
     return in_no_ring(values, node);

@@ -31,7 +31,6 @@ typedef enum node_kind {
     NODE_COMBINE,
     NODE_ENCODE,
     NODE_EVALUATE,
-    NODE_LOSS,
     NODE_TEST, /* loss and accuracy on a part of the test set */
     NODE_KINDS
 } node_kind;
@@ -318,9 +317,9 @@ dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_value_call *call);
 /** Pending, but in no ring, because nothing refers to it. */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call);
 /**
- * Likewise the LOSS of a gradient's call, or the TEST of part call->where.worker of .step parts.
+ * Likewise the TEST of part call->where.worker of call->where.step parts.
  */
-dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, node_kind kind, const dsgd_value_call *call);
+dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, const dsgd_value_call *call);
 /** Submits a node and the pending ones that it needs. Under the lock. */
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
 /** Submits pending nodes up to id @p last, and what belongs to them. Under the lock. */

@@ -266,7 +266,7 @@ size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_
         free(permuter);
     }
     const dsgd_value_call call = {.where = {part, n_parts}, .x = x, .states = &state};
-    return ticket_of(values, dsgd_lazy_scores(values, NODE_TEST, &call));
+    return ticket_of(values, dsgd_lazy_scores(values, &call));
 }
 
 dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
@@ -281,25 +281,6 @@ dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
         t->id > values->diverged_id ? (dsgd_evaluation){NAN, NAN, NAN} : t->result;
     pthread_mutex_unlock(&values->lock);
     return result;
-}
-
-double dsgd_values_loss(dsgd_values *values, dsgd_origin where, uint32_t count, const dsgd_value *x,
-                        dsgd_value state)
-{
-    dsgd_evaluation result = {NAN, NAN, NAN};
-    if (values == NULL)
-        return NAN;
-    const dsgd_value_call call = {.where = where, .count = count, .x = x, .states = &state};
-    dsgd_value_node *const node = dsgd_lazy_scores(values, NODE_LOSS, &call);
-    const uint64_t id = node->id;
-    node->evaluation = &result;
-    pthread_mutex_lock(&values->lock);
-    dsgd_lazy_submit(values, node);
-    flush(values, UINT64_MAX);
-    dsgd_executor_wait(values, 0);
-    const bool diverged = id > values->diverged_id;
-    pthread_mutex_unlock(&values->lock);
-    return diverged ? NAN : result.loss;
 }
 
 dsgd_divergence dsgd_values_divergence(dsgd_values *values)

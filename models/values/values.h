@@ -161,14 +161,6 @@ size_t dsgd_values_evaluate_part(dsgd_values *values, const dsgd_value *x, dsgd_
 dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t ticket);
 
 /**
- * The mean loss of the model x[n_pieces] with its state over the first @p count samples of
- * mini-batch (where.worker, where.step), by the formulas of evaluations. Computed now, like
- * dsgd_values_read(), after which it is NAN after a divergence.
- */
-double dsgd_values_loss(dsgd_values *values, dsgd_origin where, uint32_t count, const dsgd_value *x,
-                        dsgd_value state);
-
-/**
  * Starts the computation of all nodes built so far. Decides which nodes are computed, so it must be
  * called at places that do not depend on the wall clock.
  */

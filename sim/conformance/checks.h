@@ -12,7 +12,6 @@ typedef struct dsgd_tester {
     const dsgd_algorithm *algorithm;
     const dsgd_conformance *how;
     size_t *n; /* [DSGD_N_VERDICTS] */
-    dsgd_verdict declared; /* on the traffic by default */
     const dsgd_law *law; /* that is tested; NULL: none */
     bool hung, undefined;
     dsgd_error why; /* of the answer under way; without algorithm, options and P */
@@ -76,9 +75,6 @@ void dsgd_trial_pieces(dsgd_trial *trial, int64_t pieces);
 /** So many points to train on, and an eighth of them to test on, instead of 2,048. */
 void dsgd_trial_points(dsgd_trial *trial, int64_t points);
 
-/** Without learning, unless the algorithm decides by what is learned. */
-void dsgd_trial_of_times(dsgd_trial *trial);
-
 /** Adds an imbalance entry with one option set; NULL: none. */
 void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *option, double value);
 
@@ -94,16 +90,6 @@ void dsgd_begin_alike(struct dsgd_engine *engine, void *outcome);
  * DSGD_ERUNS with what went wrong in t->why.
  */
 dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome);
-
-/** What an algorithm declares for a trial. */
-typedef struct dsgd_declared {
-    bool traffic; /* whether it says what it sends */
-    int64_t period;
-    dsgd_traffic per_step;
-} dsgd_declared;
-
-/** Asks it in a child process, likewise. */
-dsgd_status dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared);
 
 /** The answer no, with a sentence in t->why. */
 #define dsgd_answer_no(t, ...) dsgd_fail(&(t)->why, DSGD_ERUNS, __VA_ARGS__)
@@ -125,9 +111,6 @@ typedef dsgd_status dsgd_question(dsgd_tester *t, const dsgd_setting *setting, i
 /* laws.c */
 /* dsgd_is_allreduce: or, at P = 1, plain SGD */
 dsgd_question dsgd_is_allreduce, dsgd_keeps_mean, dsgd_reaches_mean, dsgd_keeps_consensus;
-/* traffic.c */
-dsgd_question dsgd_sends_what_it_declares, dsgd_sends_it_in_every_step,
-    dsgd_sends_it_by_any_exchange;
 /* endurance.c */
 dsgd_question dsgd_ends_and_repeats, dsgd_choice_ends_and_learns, dsgd_number_ends,
     dsgd_bears_a_slow_worker, dsgd_bears_delays;

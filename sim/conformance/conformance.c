@@ -109,19 +109,12 @@ static const check of_laws[] = {
     [DSGD_LAW_REACHES_MEAN] = {"law REACHES_MEAN", dsgd_reaches_mean, true, 2, {3, 8, 6}, {4}},
 };
 
-static const check traffic[] = {
-    {"traffic", dsgd_sends_what_it_declares, true, 0, {3, 8, 1, 2, 6, 7, 16}, {3, 8}},
-    {"traffic in every step", dsgd_sends_it_in_every_step, true, 1, {8, 7, 6}, {4, 6}},
-    {"traffic of any exchange", dsgd_sends_it_by_any_exchange, true, 2, {7, 8, 6}, {4, 6}},
-};
-
-enum { CHOICE_ENDS, NUMBER_ENDS, SENDS, STAYS };
+enum { CHOICE_ENDS, NUMBER_ENDS, STAYS };
 
 /* With one option varied. */
 static const check of_variation[] = {
     [CHOICE_ENDS] = {"learns", dsgd_choice_ends_and_learns, false, 1, {8, 7, 6}, {8}},
     [NUMBER_ENDS] = {"ends", dsgd_number_ends, false, 1, {8, 7, 6}, {8}},
-    [SENDS] = {"traffic", dsgd_sends_what_it_declares, true, 2, {7, 8, 6}, {8}},
     [STAYS] = {"keeps consensus", dsgd_keeps_consensus, false, 1, {8, 7, 6}, {8}},
 };
 
@@ -149,15 +142,12 @@ static void check_laws(dsgd_tester *t)
     }
 }
 
-/** What is left out by default, because it depends on time, is not told again. */
 static void check_variation(dsgd_tester *t, const dsgd_setting *s)
 {
     if (make(t, &of_variation[s->choice ? CHOICE_ENDS : NUMBER_ENDS], s, true) != DSGD_CHECK_PASSED)
         return;
     if (s->choice && !s->encoding) /* copies of drawn pieces differ for a while */
         make(t, &of_variation[STAYS], s, false);
-    if (t->algorithm->traffic != NULL)
-        make(t, &of_variation[SENDS], s, t->declared != DSGD_CHECK_LEFT_OUT);
 }
 
 void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conformance *how,
@@ -169,10 +159,6 @@ void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conforma
     for (size_t i = 0; i < sizeof of_defaults / sizeof of_defaults[0]; i++)
         make(&t, &of_defaults[i], &by_default, true);
     check_laws(&t);
-    t.declared = make(&t, &traffic[0], &by_default, true);
-    for (size_t i = 1; i < sizeof traffic / sizeof traffic[0]; i++)
-        if (t.declared == DSGD_CHECK_PASSED)
-            make(&t, &traffic[i], &by_default, true);
     dsgd_setting_variations(&t, check_variation);
     if (t.hung)
         report(&t, DSGD_CHECK_LEFT_OUT, "all others", &by_default, "",

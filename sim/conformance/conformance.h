@@ -1,6 +1,6 @@
 /**
  * @file conformance.h
- * Checks of one algorithm, built in or of a plug-in: the laws and the traffic that it declares, and
+ * Checks of one algorithm, built in or of a plug-in: the laws that it declares, and
  * what every algorithm promises: it ends, repeats itself, learns, and does not deadlock. Each
  * simulation is a process of its own, so that a crash or an endless loop is a failure of the check.
  */
@@ -19,7 +19,7 @@ typedef enum dsgd_verdict {
 /** One check that has ended: a subject under some options, at some numbers of workers. */
 typedef struct dsgd_check {
     dsgd_verdict verdict;
-    const char *subject; /* "traffic", "law KEEPS_MEAN", ... */
+    const char *subject; /* "ends", "law KEEPS_MEAN", ... */
     const char *options; /* that differ from their defaults: "period=4, order=cta"; or "" */
     const char *workers; /* where it passed: "2, 3, 4"; else "" */
     const char *why; /* of one that did not pass, a sentence with algorithm, options, P and step */

@@ -5,7 +5,7 @@
  */
 #include "sim/conformance/checks.h"
 
-/** Runs it twice with models and, unless it decides by what they are, once without. */
+/** Runs it twice with models and once without. */
 static dsgd_status repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome *one)
 {
     dsgd_trial_outcome other;
@@ -14,8 +14,6 @@ static dsgd_status repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome
     if (one->virtual_s != other.virtual_s || one->messages != other.messages ||
         memcmp(one->x, other.x, (size_t)trial->config.workers * sizeof one->x[0]) != 0)
         return dsgd_answer_no(t, "the same run twice gives different results");
-    if (t->algorithm->reads == DSGD_READS_TO_DECIDE)
-        return DSGD_OK;
     trial->config.numerics = DSGD_NUMERICS_OFF;
     DSGD_TRY(dsgd_trial_run(t, trial, &other));
     if (other.virtual_s != one->virtual_s || other.messages != one->messages)
@@ -57,12 +55,12 @@ dsgd_status dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *sett
     return t->how->brief ? DSGD_OK : learns(t, setting, workers, false);
 }
 
-/** Disturbed, without models where that can be. */
+/** Disturbed, without models. */
 static dsgd_status ends(dsgd_tester *t, dsgd_trial *trial)
 {
     dsgd_trial_outcome got;
     dsgd_trial_disturb(trial);
-    dsgd_trial_of_times(trial);
+    trial->config.learning = NULL;
     return dsgd_trial_run(t, trial, &got);
 }
 
@@ -89,7 +87,7 @@ dsgd_status dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int w
         static double percent[] = {0, 50, 95, 100};
         static double seconds[] = {0, 0.2, 2, 9};
         *(dsgd_table *)trial->imbalance[1].params = (dsgd_table){4, percent, seconds};
-        dsgd_trial_of_times(trial);
+        trial->config.learning = NULL;
         trial->config.seed = seed;
         trial->workload.bytes = seed < 4 ? 1e9 : 1e3;
         dsgd_trial_pieces(trial, (int64_t)seed);

@@ -89,12 +89,6 @@ void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *optio
     trial->imbalance[trial->config.imbalance.n++] = pick;
 }
 
-void dsgd_trial_of_times(dsgd_trial *trial)
-{
-    if (trial->config.algorithm->reads != DSGD_READS_TO_DECIDE)
-        trial->config.learning = NULL;
-}
-
 void dsgd_trial_points(dsgd_trial *trial, int64_t points)
 {
     set_number(&trial->learning.data, "points", (double)points);
@@ -221,35 +215,6 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
                      result.outcome == DSGD_RUN_DIVERGED ? "diverged" : "failed", result.why.text);
 }
 
-static dsgd_status ask(const void *argument, void *report, dsgd_error *error)
-{
-    const child_job *const job = argument;
-    dsgd_declared *const declared = report;
-    const dsgd_run_config *const c = &job->trial->config;
-    limit(job);
-    DSGD_TRY(dsgd_run_check(c, error));
-    if (c->algorithm->traffic == NULL)
-        return DSGD_OK;
-    const size_t n_pieces = (size_t)c->exchange.pieces * (size_t)dsgd_server_parts(c);
-    double *const bytes = dsgd_keep(n_pieces, sizeof *bytes);
-    for (size_t k = 0; k < n_pieces; k++)
-        bytes[k] = c->workload->bytes / (double)n_pieces;
-    dsgd_scale scale = {.n_workers = c->workers,
-                        .n_servers = dsgd_n_servers(c),
-                        .n_pieces = n_pieces,
-                        .piece_bytes = bytes,
-                        .value_bytes = dsgd_workload_value_bytes(c->workload),
-                        .collective = (int)dsgd_way_of(c, false).how,
-                        .partial_collective = (int)dsgd_way_of(c, true).how,
-                        .doubling_bytes = c->platform->doubling_bytes};
-    const dsgd_dimensions along = dsgd_platform_dimensions(c->platform);
-    memcpy(scale.rings, along.n, sizeof scale.rings);
-    declared->traffic = true;
-    declared->per_step = c->algorithm->traffic(c->params, &scale);
-    declared->period = dsgd_period(c);
-    return DSGD_OK;
-}
-
 /** Appends what a bug or a broken contract printed before it ended the process. */
 static void append_assertion(dsgd_error *why, FILE *errors)
 {
@@ -294,11 +259,6 @@ static dsgd_status in_child(dsgd_tester *t, const dsgd_trial *trial,
 dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome)
 {
     return in_child(t, trial, simulate, outcome, sizeof *outcome);
-}
-
-dsgd_status dsgd_trial_ask(dsgd_tester *t, const dsgd_trial *trial, dsgd_declared *declared)
-{
-    return in_child(t, trial, ask, declared, sizeof *declared);
 }
 
 /* --- distances -------------------------------------------------------------------------------- */

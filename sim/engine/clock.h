@@ -19,7 +19,7 @@ typedef struct dsgd_clock {
     double exposed_s; /* from the ends of computations to the ends of their steps; between passes */
     double squares_s2; /* sum of t^2 over the steps done, t the time of a step */
     size_t span; /* timeline.c's */
-    uint32_t draws, shared_draws; /* made by the algorithm in this step */
+    uint32_t draws; /* made by the algorithm in this step */
     uint32_t encodings; /* begun in this step; encodings.c's */
     const void *work_actor; /* dsgd_actor_self() of work(); run.c's */
     double turn_s; /* when assist() may take its next turn */

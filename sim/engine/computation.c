@@ -72,20 +72,6 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 
 /* --- values of gradients ---------------------------------------------------------------------- */
 
-/** A gradient over @p count samples is taken at x[n_pieces]: dsgd_loss() may ask for it. */
-static void remember_taken(dsgd_worker *w, const dsgd_piece *x, int64_t count)
-{
-    dsgd_engine *const engine = w->engine;
-    if (engine->config->algorithm->reads == DSGD_READS_NOTHING)
-        return;
-    if (w->gpu.taken_at == NULL)
-        w->gpu.taken_at = dsgd_vector_new(&w->node);
-    for (size_t k = 0; k < engine->layout.n_pieces; k++)
-        dsgd_piece_set(engine, &w->gpu.taken_at->piece[k], dsgd_value_retain(x[k].value), 0);
-    w->gpu.taken_count = count;
-    w->gpu.taken_step = w->node.step;
-}
-
 /** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as
  * zeros. */
 static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *x, int64_t count)
@@ -93,7 +79,6 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
     dsgd_engine *const engine = w->engine;
     const int64_t batch = engine->config->learning->batch;
     const size_t n = engine->layout.n_pieces;
-    remember_taken(w, x, count);
     dsgd_value *const old = dsgd_xcalloc(2 * n, sizeof *old);
     dsgd_value *const new = old + n;
     for (size_t k = 0; k < n; k++)

@@ -51,9 +51,6 @@ typedef struct dsgd_gpu {
     double asked_s; /* ... what it is to do besides, and has not begun */
     bool cancelled; /* the current step begins again */
     int64_t n_cancelled; /* steps that began again; steps.c's */
-    /* What the last gradient was taken at, where the algorithm reads scalars: */
-    struct dsgd_vector *taken_at; /* NULL: none yet */
-    int64_t taken_count, taken_step; /* samples; in which step */
 } dsgd_gpu;
 
 /** The computations of a run. */

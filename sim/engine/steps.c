@@ -110,7 +110,7 @@ bool dsgd_next_step(dsgd_node *self)
     self->step++;
     dsgd_quorum_lead(w);
     dsgd_timeline_step(w);
-    w->clock.draws = w->clock.shared_draws = w->clock.encodings = 0;
+    w->clock.draws = w->clock.encodings = 0;
     w->clock.may_return = is_to_stop(w);
     return !w->clock.may_return;
 }
@@ -179,17 +179,6 @@ uint64_t dsgd_random_below(dsgd_node *self, uint64_t n)
                           .worker = (uint32_t)self->rank,
                           .step = (uint32_t)self->step,
                           .index = w->clock.draws++};
-    return dsgd_draw_below(at, n);
-}
-
-uint64_t dsgd_shared_random_below(dsgd_node *self, uint64_t n)
-{
-    dsgd_worker *const w = dsgd_worker_of(self);
-    const dsgd_draw at = {.seed = w->engine->config->seed,
-                          .purpose = DSGD_DRAW_SHARED,
-                          .worker = 2, /* partial.c draws as 0, communicators.c as 1 */
-                          .step = (uint32_t)self->step,
-                          .index = w->clock.shared_draws++};
     return dsgd_draw_below(at, n);
 }
 

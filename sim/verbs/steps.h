@@ -165,38 +165,6 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 /** y <- y where x is not 0, else 0. */
 void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
 
-/** y <- y x. */
-void dsgd_multiply(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
-
-/** y <- y / (x + epsilon), 0 where y is 0. */
-void dsgd_divide_by(dsgd_node *self, dsgd_vector *y, dsgd_vector *x, double epsilon);
-
-/** x <- sqrt(x + epsilon). */
-void dsgd_root(dsgd_node *self, dsgd_vector *x, double epsilon);
-
-/** x <- x, each element within [-limit, limit]. */
-void dsgd_clip(dsgd_node *self, dsgd_vector *x, double limit);
-
-/* --- scalars ---------------------------------------------------------------------------------- */
-
-/*
- * For an algorithm that says what it `reads`. Each waits until what it reads is computed. A norm
- * takes the time of a reduction of as many bytes as x has, a dot product that of both vectors, a
- * loss none. Only this worker knows them: dsgd_allgather() tells others. NAN after a divergence.
- */
-
-/** ||x||_2, of a view that of its pieces. */
-double dsgd_norm(dsgd_node *self, dsgd_vector *x);
-
-/** The sum of the products of the elements of x and y. */
-double dsgd_dot(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
-
-/**
- * The mean loss over the samples of this step's last gradient, at its model, by the formulas of
- * evaluations (of batch normalisation: with running statistics). NAN where all were dropped.
- */
-double dsgd_loss(dsgd_node *self);
-
 /* --- encodings -------------------------------------------------------------------------------- */
 
 /* Compressors: `dsgd list encodings` has them. What is encoded travels as its encoding says: every
@@ -232,10 +200,5 @@ void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, int64_t r
 
 /** A random integer in [0, n): a function of seed, worker, step, and earlier calls in this step. */
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n);
-
-/**
- * The same at all workers: a function of seed, step, and earlier calls of this verb in this step.
- */
-uint64_t dsgd_shared_random_below(dsgd_node *self, uint64_t n);
 
 DSGD_END_C

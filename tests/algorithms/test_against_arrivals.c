@@ -124,21 +124,6 @@ TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i: workers, end, delay */
     expect_same(t);
 }
 
-/** Without a correction it is asynchronous SGD with the server's momentum. */
-TEST_RANGE(dc_asgd, 0, 6 * N_CASES) /* _i: workers, end, form and lambda */
-{
-    static const double lambdas[] = {2, 30, 0}; /* the second is clipped */
-    support_pair *const t = pair_of("dc_asgd", _i);
-    const double lambda = lambdas[_i / N_CASES % 3];
-    const bool constant = _i / N_CASES / 3 == 1;
-    OPTIONS(t->c, {"form", constant}, {"lambda", lambda});
-    if (lambda == 0)
-        arrivals_ringmaster(&t->problem, 0, false, &t->arrived);
-    else
-        arrivals_dc_asgd(&t->problem, lambda, constant ? -1 : 0.95, &t->arrived);
-    expect_same(t);
-}
-
 TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i: workers, end, options */
 {
     static const struct {

@@ -238,30 +238,6 @@ TEST_RANGE(scaffold, 0, 4) /* its option II is of plain SGD */
     expect_same(t);
 }
 
-TEST_RANGE(co2, 0, 6) /* _i: period, penalty; the clip is felt */
-{
-    twin *const t = twin_new("co2");
-    const oracle_co2_options o = {1 + 2 * (_i / 2), 0.7, 0.3, 0.05, _i % 2 == 1};
-    OPTIONS(t->c, {"period", (double)o.period}, {"outer_momentum", o.outer_momentum},
-            {"clip", o.clip}, {"penalty", o.penalty});
-    oracle_co2(&t->problem, o, t->want);
-    expect_same(t);
-}
-
-/** Local SGD where no interval ends; a step takes 1 s. */
-TEST_RANGE(adacomm, 0, 6) /* _i: interval, tau */
-{
-    static const double intervals[] = {1e9, 4.5, 0.5};
-    twin *const t = twin_new("adacomm");
-    const oracle_adacomm_options o = {4 + 3 * (_i % 2), intervals[_i / 2], 0.5, support_batch_loss};
-    OPTIONS(t->c, {"tau", (double)o.tau}, {"interval", o.interval});
-    if (_i / 2 == 0)
-        oracle_local_sgd(&t->problem, o.tau, 0, t->want);
-    else
-        oracle_adacomm(&t->problem, o, t->want);
-    expect_same(t);
-}
-
 static int micro_batches;
 
 /** Micro-batches that begin within 0.9 s, where worker w computes for 1 + 0.2 w seconds in all. */
@@ -577,28 +553,6 @@ TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i: workers, options */
                                                        rows[row].period, rows[row].delay,
                                                        rows[row].mixing, 0.7, 0.9},
                             NULL, t->want);
-    expect_same(t);
-}
-
-/** The order in which the simulator has shuffled all. */
-static void shuffled(const oracle_problem *p, long round, int *workers)
-{
-    const dsgd_draw draw = {SEED, DSGD_DRAW_SHARED, 1, (uint32_t)round, 0};
-    for (int w = 0; w < p->workers; w++)
-        workers[dsgd_draw_permuted(draw, (uint32_t)p->workers, (uint32_t)w)] = w;
-}
-
-TEST_RANGE(noloco, 0, 7) /* _i: options */
-{
-    static const struct {
-        int workers, group;
-        long period;
-    } rows[] = {{2, 2, 3}, {8, 2, 4}, {12, 3, 2}, {12, 4, 1}, {9, 3, 5}, {5, 5, 3}, {7, 1, 2}};
-    twin *const t = twin_of("noloco", rows[_i].workers, 3);
-    OPTIONS(t->c, {"period", (double)rows[_i].period}, {"group", rows[_i].group});
-    oracle_noloco(&t->problem,
-                  (oracle_noloco_options){rows[_i].period, rows[_i].group, 0.7, 0.5, shuffled},
-                  t->want);
     expect_same(t);
 }
 

@@ -69,8 +69,6 @@ TEST_RANGE(the_same_run_gives_the_same_bits_at_any_number_of_threads, 0, support
 
 TEST_RANGE(time_does_not_depend_on_numerics, 0, support_n_algorithms())
 {
-    if (support_decides(_i))
-        return;
     support_case *c = irregular(_i, 16);
     const support_outcome *with = support_ok(c);
     c->config.numerics = DSGD_NUMERICS_OFF;

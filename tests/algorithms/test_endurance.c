@@ -31,7 +31,7 @@ static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
  */
 static double share_of_rate(const support_case *c)
 {
-    static const char *const adding[] = {"a_psgd", "ssp", "ringmaster", "dc_asgd"};
+    static const char *const adding[] = {"a_psgd", "ssp", "ringmaster"};
     const double workers = c->config.workers;
     for (size_t i = 0; i < sizeof adding / sizeof *adding && c->config.algorithm != NULL; i++)
         if (strcmp(c->config.algorithm->about.name, adding[i]) == 0)

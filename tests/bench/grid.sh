@@ -13,9 +13,8 @@ for platform in "$@"; do
         for algorithm in $("$dsgd" list algorithms | grep -o '^[a-z0-9_]*'); do
             options=
             case $algorithm in
-            local_sgd | slowmo | diloco | noloco | hierarchical | async_local_sgd | scaffold | co2) options=', period: 4' ;;
+            local_sgd | slowmo | diloco | hierarchical | async_local_sgd | scaffold) options=', period: 4' ;;
             streaming_diloco) options=', period: 4, fragments: 2, delay: 1' ;;
-            adacomm) continue ;; # decides by values
             esac
             cat >run.yaml <<YAML
 name: run

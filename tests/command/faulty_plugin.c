@@ -1,19 +1,11 @@
 /**
  * @file faulty_plugin.c
  * A plug-in for the tests of `dsgd test`: local SGD, right unless compiled with one of
- * -D BYTES_FACTOR=7, -D REFUSED_LAW, -D FALSE_LAW, -D CRASH, -D SKIPPED=39, or with a mistake in
+ * -D REFUSED_LAW, -D FALSE_LAW, -D CRASH, or with a mistake in
  * each step by -D STEP=MISTAKE, or in its table by -D ROWS=MISTAKE, -D ABOUT=MISTAKE. As of an
  * algorithm with parts, no period below 5 is accepted.
  */
 #include "sim/algorithm.h"
-
-#ifndef BYTES_FACTOR
-#define BYTES_FACTOR 1
-#endif
-
-#ifndef SKIPPED
-#define SKIPPED (-1)
-#endif
 
 typedef struct faulty_params {
     long period;
@@ -76,7 +68,7 @@ static void faulty_work(dsgd_node *self)
             abort();
         }
 #endif
-        if ((self->step + 1) % p->period == 0 && self->step != SKIPPED)
+        if ((self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x, DSGD_WORLD);
     }
 }
@@ -88,13 +80,6 @@ static dsgd_status faulty_check(const void *params, int n_workers, dsgd_error *e
     if (period < 5)
         return dsgd_refuse(error, "faulty: period: %ld, but 5 or more are needed", period);
     return DSGD_OK;
-}
-
-static dsgd_traffic faulty_traffic(const void *params, const dsgd_scale *scale)
-{
-    dsgd_traffic t = dsgd_allreduce_traffic(scale);
-    t.bytes *= BYTES_FACTOR;
-    return dsgd_traffic_times(t, 1.0 / (double)((const faulty_params *)params)->period);
 }
 
 static long faulty_period(const void *params, int n_workers)
@@ -141,7 +126,6 @@ static const dsgd_algorithm faulty = {
     .about = {.name = "faulty", ABOUT},
     .check = faulty_check,
     .work = faulty_work,
-    .traffic = faulty_traffic,
     .period = faulty_period,
     .laws = DSGD_LAWS(
 #ifdef REFUSED_LAW

@@ -156,9 +156,7 @@ TEST(the_template_passes_its_checks)
 {
     expect(TESTED("doubling", "my_algorithm.so"), 0,
            "ok law KEEPS_MEAN, period=1, at P = 2, 3, 4, 6, 7, 8, 16 ");
-    expect("tr -s ' \\n' ' ' < tested", 0,
-           "left out traffic: doubling by default at P=3: it does not say what it sends ");
-    expect("tail -n 1 tested", 0, " 0 failed, 1 left out");
+    expect("tail -n 1 tested", 0, " 0 failed, 0 left out");
 }
 
 /* --- the examples ----------------------------------------------------------------------------- */
@@ -201,14 +199,6 @@ static const struct {
     const char *sentence;
 } tested[] = {
     {"", 0, " 0 failed, "},
-    {"-D BYTES_FACTOR=7", 5,
-     "FAILED traffic: faulty by default at P=3: in steps 60 to 134: 1866666.667 bytes per worker "
-     "and "
-     "step are declared, but 266666.6667 are sent"},
-    {"-D SKIPPED=39", 5,
-     "FAILED traffic in every step: faulty by default at P=8: in steps 25 to 39: "},
-    {"-D BYTES_FACTOR=1.001", 5,
-     "FAILED traffic: faulty with period=6 at P=7: in steps 60 to 137: "},
     {"-D REFUSED_LAW", 5,
      "FAILED law ALLREDUCE: faulty with period=1 at P=2: faulty: period: 1, but 5 or more are "
      "needed; every P that was tried is refused"},

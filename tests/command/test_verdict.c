@@ -339,8 +339,7 @@ TEST(who_draws_is_who_says_so)
 {
     char *names = dsgd_xstrdup("");
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
-        if (((const dsgd_algorithm *)dsgd_algorithms[i])->reads != DSGD_READS_TO_DECIDE)
-            dsgd_append(&names, "%s%s", i == 0 ? "" : ", ", dsgd_algorithms[i]->name);
+        dsgd_append(&names, "%s%s", i == 0 ? "" : ", ", dsgd_algorithms[i]->name);
     write_file(
         "e.yaml",
         dsgd_xprintf("platform: {host_bandwidth: 20MB/s}\nworkload: {bytes: 1M, step: 100ms, "
@@ -351,8 +350,6 @@ TEST(who_draws_is_who_says_so)
     dsgd_ends(0, "run e.yaml -o r");
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
         const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[i];
-        if (a->reads == DSGD_READS_TO_DECIDE)
-            continue;
         const char *const n =
             shell_ends(0, "awk -F, '$2 == \"%s\" {print $9}' %s/r/runs.csv | sort -u | wc -l",
                        a->about.name, folder);

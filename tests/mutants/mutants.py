@@ -70,7 +70,7 @@ ROOMS = [
     ("models", "models/data/split.c", "split data"),
     ("models", "models/data/*.c", "data images stream split fuzz zoo"),
     ("models", "models/values/*.c", "values stream devices encodings networks"),
-    ("models", "models/encodings/*.c", "encodings values encoded traffic"),
+    ("models", "models/encodings/*.c", "encodings values encoded"),
     ("models", "models/optim/*.c", "networks devices schema trainings"),
     ("models", "models/zoo/*.c", "zoo networks trainings"),
     ("devices", "models/devices/*.c", "devices encodings values networks matmul"),
@@ -104,7 +104,7 @@ ROOMS = [
     ("sim", "sim/observe/timeline.c", "spans timeline lesson"),
     ("sim", "sim/observe/ledger.c", "memory spans accounting timeline lesson"),
     ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings algorithms@alone"),
-    ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
+    ("sim", "sim/engine/encodings.c", "encoded encodings against_oracle"),
     ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
     ("sim", "sim/exchange/pair*.c", "memory staging pair nics against_arrivals hang conformance=ad_psgd@alone"),
     ("sim", "sim/exchange/server*.c",
@@ -112,7 +112,7 @@ ROOMS = [
     ("sim", "sim/exchange/messages*.c",
      "memory messages spans against_arrivals servers conformance=ringmaster,dsgd_aau,cluster_based@alone"),
     ("sim", "sim/exchange/partial*.c",
-     "memory partial@alone traffic against_oracle staleness laws fragments spans conformance=eager_majority,wagma@alone"),
+     "memory partial@alone against_oracle staleness laws fragments spans conformance=eager_majority,wagma@alone"),
     ("sim", "sim/exchange/analytic*.c", "memory collectives exchange fragments analytic conformance=allreduce@alone"),
     ("sim", "sim/exchange/gossip*.c",
      "memory exchange staleness encoded fragments against_oracle gossip conformance=sgp,choco@alone"),
@@ -121,10 +121,10 @@ ROOMS = [
      "memory staging exchange collectives accounting encoded fragments communicators@alone analytic@alone "
      "conformance=allreduce@alone"),
     ("sim", "sim/exchange/schedules*.c sim/exchange/plan.c",
-     "memory traffic encoded collectives accounting exchange partial@alone communicators@alone microbenchmark "
+     "memory encoded collectives accounting exchange partial@alone communicators@alone microbenchmark "
      "conformance=allreduce,power_sgd@alone"),
     ("sim", "sim/exchange/communicators*.c",
-     "memory splits collectives fragments communicators@alone conformance=hierarchical,noloco@alone"),
+     "memory splits collectives fragments communicators@alone conformance=hierarchical,moshpit@alone"),
     ("sim", "sim/exchange/alarms*.c", "messages cancel servers"),
     ("sim", "sim/exchange/*.c",
      "memory staging exchange collectives accounting staleness@alone encoded fragments partial@alone communicators@alone "
@@ -138,7 +138,7 @@ ROOMS = [
     ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*@alone"),
     ("algorithms", "algorithms/roles/*.c algorithms/template/*.c", "plugin"),
     ("algorithms", "algorithms/*.c",
-     "memory traffic outer staleness@alone encoded against_arrivals against_oracle conformance=*@alone "
+     "memory outer staleness@alone encoded against_arrivals against_oracle conformance=*@alone "
      "servers laws failures_in_runs algorithms@alone"),
 ]
 # What survivors are tried by, too, when they are tried again.

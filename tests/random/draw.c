@@ -407,8 +407,7 @@ part random_experiment(uint64_t seed)
     part_add(&e, algorithms);
     part_add(&e, number("seed", (double)below(&s, 1000)));
     part_add(&e, until(&s, large));
-    if (learns ||
-        drawn_algorithm(&part_find(&e, "algorithms")->parts[0])->reads == DSGD_READS_TO_DECIDE)
+    if (learns)
         part_add(&e, learn(&s));
     static const char *const others[] = {"imbalance", "inherent", "exchange", "network",
                                          "placement"};

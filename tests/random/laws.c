@@ -75,8 +75,7 @@ static char *numerics_change_no_time(const trial *t)
 {
     static const char *const columns[] = {"virtual_s", "steps", "messages", "bytes", "comm_share"};
     dsgd_csv runs = {.n_rows = 0};
-    char *why =
-        t->diverged ? not_asked : trial_run_into(t, "c", "a", without_numerics(t->experiment));
+    char *why = t->diverged ? not_asked : trial_run_into(t, "c", "a", "--numerics off");
     if (why != NULL)
         return why;
     if (dsgd_csv_read(&runs, NULL, "%s/c/runs.csv", t->folder) != DSGD_OK)

@@ -104,7 +104,7 @@ bool is_synchronous(const part *experiment)
 
 bool ends_together(const part *experiment)
 {
-    static const char *const behind[] = {"dasgd", "co2", "streaming_diloco", NULL};
+    static const char *const behind[] = {"dasgd", "streaming_diloco", NULL};
     return is_synchronous(experiment) && dsgd_find_word(behind, algorithm_of(experiment)) < 0;
 }
 
@@ -115,19 +115,11 @@ bool drops_samples(const part *experiment)
     return dsgd_find_word(dropping, algorithm_of(experiment)) >= 0;
 }
 
-const char *without_numerics(const part *experiment)
-{
-    const dsgd_entry *const about = dsgd_entry_find(dsgd_algorithms, algorithm_of(experiment));
-    const bool decides =
-        about != NULL && ((const dsgd_algorithm *)about)->reads == DSGD_READS_TO_DECIDE;
-    return decides ? "" : "--numerics off";
-}
-
 dsgd_csv trial_changed(const trial *t, const char *name, const part *experiment, char **why)
 {
     dsgd_csv runs = {.n_rows = 0};
     trial_write(t->folder, name, experiment);
-    *why = trial_run_into(t, name, name, without_numerics(experiment));
+    *why = trial_run_into(t, name, name, "--numerics off");
     if (*why != NULL && strcspn(*why, "234") == strlen("exit status "))
         *why = not_asked; /* the change is refused */
     if (*why == NULL && (dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) != DSGD_OK ||

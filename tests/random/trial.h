@@ -59,7 +59,6 @@ bool ends_together(const part *experiment);
 bool drops_samples(const part *experiment);
 
 /** What does not learn, where the algorithm can do without. */
-const char *without_numerics(const part *experiment);
 
 /** Whether workers fail. */
 bool fails(const trial *t);

@@ -132,7 +132,7 @@ static double regrown_s(const trial *t, const char *name, double time, double si
     const char *const path = dsgd_xprintf("%s/%s.yaml", t->folder, name);
     DSGD_ASSERT(json_dump_file(run, path, JSON_REAL_PRECISION(17)) == 0, "%s: %m", path);
     json_decref(run);
-    *why = trial_run_into(t, name, name, without_numerics(t->experiment));
+    *why = trial_run_into(t, name, name, "--numerics off");
     if (*why == NULL && dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) == DSGD_OK &&
         runs.n_rows > 0)
         return trial_value(&runs, 0, "virtual_s");

@@ -24,32 +24,21 @@ TEST_RANGE(an_allreduce_adds_each_number_once_per_other_member, 2, 25)
     const double whole = 1e6;
     for (int how = DSGD_COLLECTIVE_RABENSEIFNER; how <= DSGD_COLLECTIVE_RINGS; how++) {
         const dsgd_way way = {.how = (dsgd_collective)how, .along = {{4, 3, 2, 1}}};
-        const dsgd_scale scale = {.n_workers = _i,
-                                  .n_pieces = 1,
-                                  .piece_bytes = &whole,
-                                  .collective = how,
-                                  .rings = {4, 3, 2, 1}};
-        const dsgd_traffic said = dsgd_allreduce_traffic(&scale);
         const dsgd_plan plan = dsgd_plan_of(way, DSGD_ALLREDUCE, _i, whole);
-        double all = 0, messages = 0, sent = 0;
+        double all = 0;
         for (int m = 0; m < _i; m++) {
             double mine = 0;
             for (int round = 0; round < plan.n_rounds; round++) {
                 const dsgd_phase phase = dsgd_plan_phase(&plan, round, m);
                 mine += phase.reduced;
-                if (phase.to < 0)
-                    continue;
-                ck_assert_int_eq(dsgd_plan_phase(&plan, round, phase.to).from, m);
-                messages++;
-                sent += phase.bytes;
+                if (phase.to >= 0)
+                    ck_assert_int_eq(dsgd_plan_phase(&plan, round, phase.to).from, m);
             }
             all += mine;
             if (plan.extra == 0)
                 ck_assert_double_eq_tol(mine, 1e6 * (_i - 1) / _i, 1e-6);
         }
         ck_assert_double_eq_tol(all, 1e6 * (_i - 1), 1e-5);
-        ck_assert_double_eq_tol(messages, _i * said.messages, 1e-6);
-        ck_assert_double_eq_tol(sent, _i * said.bytes, 1e-3);
     }
 }
 

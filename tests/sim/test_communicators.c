@@ -242,50 +242,7 @@ TEST(parts_of_an_allreduce_take_their_closed_forms)
     expect_form(step_of(broadcasts, DSGD_COLLECTIVE_RECURSIVE_DOUBLING), 3, 3, 0);
 }
 
-static const struct {
-    collective_verb *verb;
-    dsgd_traffic (*traffic)(const dsgd_scale *scale);
-} declared[] = {{allreduces, dsgd_allreduce_traffic},
-                {reduces, dsgd_reduce_traffic},
-                {broadcasts, dsgd_broadcast_traffic},
-                {scatters, dsgd_shares_traffic},
-                {gathers_shares, dsgd_shares_traffic}};
-
 static collective_verb *whole_verb;
-
-/** Of pieces 1, 3 and 5. */
-static void of_a_fragment(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    whole_verb(self, dsgd_fragment(self, dsgd_range(self, x, 1, 7), 0, 2), comm);
-}
-
-/** _i: verb. Counted over as many whole groups as 16 workers have. */
-TEST_ROWS(traffic_is_what_is_sent, declared)
-{
-    static const double piece_bytes[] = {1e6 / 7, 1e6 / 7, 1e6 / 7, 1e6 / 7,
-                                         1e6 / 7, 1e6 / 7, 1e6 / 7};
-    for (int i = 0; i < N_COLLECTIVES * N_SIZES; i++) {
-        size = sizes[i / N_COLLECTIVES];
-        way = STRIDES;
-        support_case *c = case_of(of_a_fragment, 16, collectives[i % N_COLLECTIVES]);
-        whole_verb = declared[_i].verb;
-        c->config.exchange.pieces = 7;
-        const support_outcome *got = support_ok(c);
-        const dsgd_scale all = {.n_workers = 16,
-                                .n_pieces = 7,
-                                .piece_bytes = piece_bytes,
-                                .collective = (int)collectives[i % N_COLLECTIVES]};
-        const dsgd_scale members = dsgd_scale_of_comm(&all, size);
-        const dsgd_scale range = dsgd_scale_of_range(&members, 1, 7);
-        const dsgd_scale part = dsgd_scale_of_fragment(&range, 0, 2);
-        const dsgd_traffic each = declared[_i].traffic(&part);
-        const int n_members = 16 / size * size;
-        const double times = 10.0 * n_members;
-        ck_assert_uint_eq(part.n_pieces, 3);
-        ck_assert_double_eq_tol((double)got->result.messages, each.messages * times, 1e-6);
-        ck_assert_double_eq_tol(got->result.bytes, each.bytes * times, 1);
-    }
-}
 
 /* --- computed or as messages ------------------------------------------------------------------ */
 

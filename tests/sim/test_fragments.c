@@ -33,13 +33,9 @@ static void copies(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
     dsgd_divide(self, x, 0.75);
 }
 
-static void changes_elements(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
+static void masks(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     dsgd_copy(self, y, x);
-    dsgd_multiply(self, y, x);
-    dsgd_root(self, y, 1);
-    dsgd_divide_by(self, x, y, 0.5);
-    dsgd_clip(self, x, 0.5);
     dsgd_mask(self, y, x);
 }
 
@@ -119,7 +115,7 @@ static const struct {
     part_verb *verb;
     bool asks, serves;
 } verbs[] = {{copies},
-             {changes_elements},
+             {masks},
              {allreduces},
              {allreduces_meanwhile},
              {gossips},

@@ -113,22 +113,6 @@ TEST_RANGE(senders_and_receivers_agree, 0, N_GRAPHS)
     }
 }
 
-TEST_RANGE(a_degree_is_the_mean_number_of_receivers, 0, N_GRAPHS)
-{
-    const int p = graphs[_i].workers;
-    support_case *c = gossiping("d_psgd", &graphs[_i]);
-    const long period = dsgd_graph_period(graph_of(c), p), rounds = period == 0 ? 1 : period;
-    double w[MOST][MOST];
-    int n = 0;
-    for (long round = 0; round < rounds; round++) {
-        mixing(c, round, true, w);
-        for (int i = 0; i < p * p; i++)
-            n += i / p != i % p && w[i / p][i % p] > 0;
-    }
-    const double mean = (double)n / (double)(rounds * p);
-    ck_assert_double_eq_tol(dsgd_graph_degree(graph_of(c), p), mean, 1e-14);
-}
-
 TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0, 3) /* _i: schedule */
 {
     static const int distances[][5] = {{1, 2, 4, 1, 2}, {1, -1, 2, -2, 4}, {1, 2, 4, 1, 2}};

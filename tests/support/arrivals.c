@@ -354,31 +354,6 @@ void arrivals_ringmaster(const emulation_problem *p, long delay, bool cancels, a
     arrivals_end(&a);
 }
 
-void arrivals_dc_asgd(const emulation_problem *p, double lambda, double m, arrivals_result *r)
-{
-    arrivals a = arrivals_new(p, r);
-    double *const s = kept(calloc(p->n, sizeof *s)), *const g = kept(calloc(p->n, sizeof *g));
-    double *const before = kept(calloc((size_t)p->workers * p->n, sizeof *before));
-    for (size_t i = 0; i < (size_t)p->workers * p->n; i++)
-        before[i] = a.center[i % p->n];
-    compute_all(&a);
-    for (int w; (w = next_arrival(&a)) >= 0;) {
-        count_delay(&a, w);
-        for (size_t i = 0; i < p->n; i++) {
-            const double raw = a.worker[w].g[i];
-            s[i] = m * s[i] + (1 - m) * raw * raw;
-            const double by = lambda * raw * (a.center[i] - before[(size_t)w * p->n + i]) /
-                              (m < 0 ? 1 : sqrt(s[i] + 1e-7));
-            g[i] = raw + fmin(fmax(by, -1), 1) * raw;
-        }
-        descend(p, g, a.v, a.center);
-        changed(&a);
-        memcpy(before + (size_t)w * p->n, a.center, p->n * sizeof *before);
-        fetch_and_compute(&a, w);
-    }
-    arrivals_end(&a);
-}
-
 /* --- asynchronous local SGD ------------------------------------------------------------------- */
 
 long arrivals_local_steps(long period, double speed, double fastest)

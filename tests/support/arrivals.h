@@ -53,12 +53,6 @@ void arrivals_rennala(const emulation_problem *p, long batch, arrivals_result *r
  */
 void arrivals_ringmaster(const emulation_problem *p, long delay, bool cancels, arrivals_result *r);
 
-/**
- * DC-ASGD: likewise, by g + clip(lambda g (W - W_bak) / sqrt(s + 1e-7), 1) g, W_bak the model that
- * g is of, s <- m s + (1 - m) g g. @param m negative: lambda as it is
- */
-void arrivals_dc_asgd(const emulation_problem *p, double lambda, double m, arrivals_result *r);
-
 /** Asynchronous local SGD with Delayed Nesterov at the server. */
 typedef struct arrivals_local_options {
     const long *local_steps; /* [workers]: H_i */

@@ -263,61 +263,6 @@ void oracle_scaffold(const oracle_problem *p, long period, double global_lr, dou
     }
 }
 
-static double length(const double *a, size_t n)
-{
-    double squares = 0;
-    for (size_t i = 0; i < n; i++)
-        squares += a[i] * a[i];
-    return sqrt(squares);
-}
-
-static oracle_co2_options co2;
-static double *late; /* the change of the round before */
-
-static void late_momentum(const oracle_problem *p, double rate, double momentum, const double *mean,
-                          double *u, double *old)
-{
-    const double size = length(late, p->n);
-    const double gap = co2.penalty && size > 0 ? 1 + rate * length(u, p->n) / size : 1;
-    for (size_t i = 0; i < p->n; i++) {
-        u[i] = fmin(fmax(momentum * u[i] + late[i] / gap, -co2.clip), co2.clip);
-        late[i] = old[i] - mean[i];
-        old[i] -= rate * u[i];
-    }
-}
-
-void oracle_co2(const oracle_problem *p, oracle_co2_options o, double *x)
-{
-    co2 = o;
-    late = lockstep_zeros(p->n);
-    rounds_with(p, o.period, late_momentum, o.outer_lr, o.outer_momentum, x);
-}
-
-void oracle_adacomm(const oracle_problem *p, oracle_adacomm_options o, double *x)
-{
-    lockstep s = lockstep_begin(p, x);
-    double first = 0, ends = o.interval;
-    long tau = o.tau, steps = 0; /* since the last average */
-    for (long t = 0; t < p->steps; t++) {
-        double loss = 0;
-        for (int w = 0; w < p->workers; w++)
-            loss += o.loss(p->argument, w, t, x + (size_t)w * p->n);
-        first = t == 0 ? loss : first;
-        lockstep_step(&s, t);
-        if (++steps < tau)
-            continue;
-        steps = 0;
-        lockstep_average(p, x);
-        if ((double)t + 1 < ends)
-            continue;
-        while (ends <= (double)t + 1)
-            ends += o.interval;
-        const double wanted = ceil(sqrt(loss / first) * (double)o.tau);
-        tau = wanted < (double)tau ? (long)wanted : (long)floor(o.gamma * (double)tau);
-        tau = tau < 1 ? 1 : tau;
-    }
-}
-
 void oracle_drop_compute(const oracle_problem *p, const double *share, double *x)
 {
     lockstep s = lockstep_begin(p, x);

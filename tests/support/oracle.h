@@ -90,22 +90,6 @@ void oracle_slowmo(const oracle_problem *p, long period, double alpha, double be
 /** SCAFFOLD of plain SGD, with option II; all workers take part, and start alike. */
 void oracle_scaffold(const oracle_problem *p, long period, double global_lr, double *x);
 
-/** CO2; the gap is 1 + |last outer step| / |what is late|. All workers must start alike. */
-typedef struct oracle_co2_options {
-    long period;
-    double outer_lr, outer_momentum, clip;
-    bool penalty;
-} oracle_co2_options;
-void oracle_co2(const oracle_problem *p, oracle_co2_options o, double *x);
-
-/** AdaComm, T_0 being so many steps. @param loss of a worker's mini-batch */
-typedef struct oracle_adacomm_options {
-    long tau;
-    double interval, gamma;
-    double (*loss)(void *argument, int worker, long step, const double *x);
-} oracle_adacomm_options;
-void oracle_adacomm(const oracle_problem *p, oracle_adacomm_options o, double *x);
-
 /**
  * allreduce of gradients weighted by share [steps][workers]; what was dropped counts as zero and
  * the divisor stays.

@@ -1,6 +1,6 @@
 /**
  * @file oracle_groups.c
- * Emulations of gradient tracking, hierarchies, Streaming DiLoCo and NoLoCo in lock-step.
+ * Emulations of gradient tracking, hierarchies and Streaming DiLoCo in lock-step.
  */
 #include "tests/support/oracle_groups.h"
 #include "tests/support/kept.h"
@@ -136,48 +136,4 @@ void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options o
     }
     if (global != NULL)
         memcpy(global, g, p->n * sizeof *g);
-}
-
-/* --- NoLoCo ----------------------------------------------------------------------------------- */
-
-/** The outer step of one group; phi and m of its members. */
-static void group_step(const lockstep *s, const oracle_noloco_options *o, const int *member,
-                       double *m, double *phi)
-{
-    const size_t n = s->p->n;
-    const int stride = s->p->workers / o->group;
-    for (size_t i = 0; i < n; i++) {
-        double moved = 0;
-        double common = 0;
-        for (int k = 0; k < o->group; k++) {
-            const size_t own = (size_t)member[k * stride] * n + i;
-            moved += (s->x[own] - phi[own]) / o->group;
-            common += phi[own] / o->group;
-        }
-        for (int k = 0; k < o->group; k++) {
-            const size_t own = (size_t)member[k * stride] * n + i;
-            m[own] = o->outer_momentum * m[own] + o->outer_lr * moved +
-                     o->outer_lr * (common - phi[own]);
-            phi[own] += m[own];
-            s->x[own] = phi[own];
-        }
-    }
-}
-
-void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, double *x)
-{
-    lockstep_require(p->workers % options.group == 0, "S does not divide P");
-    lockstep s = lockstep_begin(p, x);
-    double *const slow = lockstep_zeros(s.count);
-    double *const m = lockstep_zeros(s.count);
-    int *const order = kept(calloc((size_t)p->workers, sizeof *order));
-    memcpy(slow, x, s.count * sizeof *x);
-    for (long t = 0; t < p->steps; t++) {
-        lockstep_step(&s, t);
-        if (!lockstep_due(t, options.period))
-            continue;
-        options.permutation(p, t / options.period, order);
-        for (int a = 0; a < p->workers / options.group; a++)
-            group_step(&s, &options, order + a, m, slow);
-    }
 }

@@ -49,12 +49,3 @@ typedef struct oracle_streaming_options {
 /** All workers must start alike. @param global [n], out: the global copies; may be NULL */
 void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options options,
                              double *global, double *x);
-
-/** NoLoCo. */
-typedef struct oracle_noloco_options {
-    long period; /* H */
-    int group; /* S, divides P; group a has the entries a, a + P / S, ... of the permutation */
-    double outer_lr, outer_momentum; /* heavy ball */
-    void (*permutation)(const oracle_problem *p, long round, int *workers);
-} oracle_noloco_options;
-void oracle_noloco(const oracle_problem *p, oracle_noloco_options options, double *x);

@@ -241,15 +241,9 @@ void support_use_mlp(support_case *c)
     c->learning.data = pick(dsgd_data_sources, "fashion-mnist");
 }
 
-bool support_decides(int algorithm)
-{
-    return ((const dsgd_algorithm *)dsgd_algorithms[algorithm])->reads == DSGD_READS_TO_DECIDE;
-}
-
 support_case *support_no_learning(support_case *c)
 {
-    if (c->config.algorithm == NULL || c->config.algorithm->reads != DSGD_READS_TO_DECIDE)
-        c->config.learning = NULL;
+    c->config.learning = NULL;
     return c;
 }
 
@@ -455,18 +449,6 @@ void support_gradient(void *problem, int worker, long step, const double *x, dou
             g[p->network.layers[0].params + f] += error * (double)sample[f] / p->count;
         g[p->network.n_params - 1] += error / p->count;
     }
-}
-
-double support_batch_loss(void *problem, int worker, long step, const double *x)
-{
-    const support_problem *const p = problem;
-    double sum = 0;
-    for (uint32_t j = 0; j < p->count; j++) {
-        const uint32_t i = stream_sample(&p->stream, (uint32_t)worker, (uint64_t)step, j);
-        const double error = error_of(p, &p->data->train, i, x);
-        sum += error * error / 2;
-    }
-    return sum / p->count;
 }
 
 double support_loss(const support_problem *p, const double *x)

@@ -159,7 +159,6 @@ void support_set(const dsgd_entry *about, void *params, const char *name, double
 void support_use_mlp(support_case *c);
 
 /** Whether an algorithm decides by values, and is refused without learning. */
-bool support_decides(int algorithm);
 
 /** Times only, but for an algorithm that decides by values. Returns the case. */
 support_case *support_no_learning(support_case *c);
@@ -204,8 +203,7 @@ support_problem *support_problem_new(const support_case *c);
 
 /** The gradient of the squared error, written out. */
 void support_gradient(void *problem, int worker, long step, const double *x, double *g);
-/** Half the mean squared error on a mini-batch, likewise, and on the test set. */
-double support_batch_loss(void *problem, int worker, long step, const double *x);
+/** Half the mean squared error on the test set, likewise. */
 double support_loss(const support_problem *p, const double *x);
 
 /**
