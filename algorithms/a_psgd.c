@@ -70,7 +70,7 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
                      "arrive; Downpour's Adagrad at the server is not modelled"},
     .work = a_psgd_work,
     .serve = dsgd_serve,
-    .output = DSGD_OUTPUT_SERVERS,
+    .traits = DSGD_OUTPUT_SERVERS,
     .comes_back = a_psgd_comes_back,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 4}, {"servers", 3})}),

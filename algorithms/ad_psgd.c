@@ -191,9 +191,10 @@ static void ad_psgd_comes_back(dsgd_node *self, int peer)
 }
 
 /** The loops of gossip_process wait for each other by name. */
-static bool ad_psgd_goes_on(const void *params)
+static unsigned ad_psgd_traits(const void *params)
 {
-    return ((const ad_psgd_params *)params)->variant != GOSSIP_PROCESS;
+    const bool waits = ((const ad_psgd_params *)params)->variant == GOSSIP_PROCESS;
+    return DSGD_DRAWS | (waits ? DSGD_RESTARTS : 0);
 }
 
 static const char *const variant_words[] = {"paper", "gossip_process", "shared_copy", "pull", NULL};
@@ -275,9 +276,9 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
     .check = ad_psgd_check,
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,
-    .draws = true,
+    .traits = DSGD_DRAWS,
     .comes_back = ad_psgd_comes_back,
-    .goes_on = ad_psgd_goes_on,
+    .traits_with = ad_psgd_traits,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"variant", PULL})},
                       {DSGD_LAW_KEEPS_MEAN}, {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"graph=ring", 0})}),
 };

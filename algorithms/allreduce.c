@@ -26,7 +26,6 @@ const dsgd_algorithm dsgd_algorithm_allreduce = {
             .sends = "one allreduce of the gradient: about 2 N bytes",
             .waits = "everyone for the slowest, in every step"},
     .work = allreduce_work,
-    .sends = DSGD_SENDS_ALLREDUCES,
-    .quorum = true,
+    .traits = DSGD_SENDS_ALLREDUCES | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_MEAN}),
 };

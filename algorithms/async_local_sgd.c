@@ -199,8 +199,7 @@ const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
     .check = async_local_sgd_check,
     .work = async_local_sgd_work,
     .serve = async_local_sgd_serve,
-    .output = DSGD_OUTPUT_SERVERS,
-    .rejoins = true,
+    .traits = DSGD_OUTPUT_SERVERS | DSGD_REJOINS,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD,
                        DSGD_WITH({"period", 4}, {"delay", 1}, {"outer_lr", 1}, {"momentum", 0})}),
 };

@@ -108,9 +108,10 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
 }
 
 /** Whoever fails takes its token with it. */
-static bool backup_workers_goes_on(const void *params)
+static unsigned backup_workers_traits(const void *params)
 {
-    return ((const backup_workers_params *)params)->release == NEWEST;
+    const bool rejoins = ((const backup_workers_params *)params)->release == NEWEST;
+    return DSGD_OUTPUT_SERVERS | (rejoins ? DSGD_REJOINS : 0);
 }
 
 static const char *const backups_words[] = {"published", NULL};
@@ -151,9 +152,8 @@ const dsgd_algorithm dsgd_algorithm_backup_workers = {
     .check = backup_workers_check,
     .work = backup_workers_work,
     .serve = backup_workers_serve,
-    .output = DSGD_OUTPUT_SERVERS,
-    .rejoins = true,
-    .goes_on = backup_workers_goes_on,
+    .traits = DSGD_OUTPUT_SERVERS | DSGD_REJOINS,
+    .traits_with = backup_workers_traits,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"backups", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"backups", 0})}),
 };

@@ -186,8 +186,7 @@ const dsgd_algorithm dsgd_algorithm_cluster_based = {
                      "of its own. Without a majority all wait. What a slow link has to carry "
                      "piles up"},
     .work = cluster_based_work,
-    .averages_models = true,
-    .rejoins = true,
+    .traits = DSGD_AVERAGES_MODELS | DSGD_REJOINS,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"cluster", 1}, {"quorum", 1 << 20})},
         {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"cluster", 1}, {"quorum", 1 << 20}, {"rounds", 3})}),

@@ -186,8 +186,7 @@ const dsgd_algorithm dsgd_algorithm_decoupled_diloco = {
                      "in each region, are not modelled"},
     .work = decoupled_diloco_work,
     .serve = decoupled_diloco_serve,
-    .output = DSGD_OUTPUT_SERVERS,
-    .rejoins = true,
+    .traits = DSGD_OUTPUT_SERVERS | DSGD_REJOINS,
     .laws =
         DSGD_LAWS({DSGD_LAW_PLAIN_SGD,
                    DSGD_WITH({"period", 4}, {"delay", 0}, {"outer_lr", 1}, {"outer_momentum", 0})},

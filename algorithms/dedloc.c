@@ -370,7 +370,7 @@ const dsgd_algorithm dsgd_algorithm_dedloc = {
     .check = dedloc_check,
     .work = dedloc_work,
     .serve = dedloc_serve,
-    .rejoins = true,
+    .traits = DSGD_REJOINS,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"batch", 1})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"batch", 1})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"batch", 1}, {"shares", EQUAL})}),

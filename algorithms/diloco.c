@@ -60,8 +60,7 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
             .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
             .waits = "everyone for the slowest, every H steps"},
     .work = diloco_work,
-    .sends = DSGD_SENDS_ALLREDUCES,
-    .quorum = true,
+    .traits = DSGD_SENDS_ALLREDUCES | DSGD_QUORUM,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
         {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},

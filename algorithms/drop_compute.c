@@ -154,7 +154,7 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
                      "their exchange hides behind its backward pass alone: compare with "
                      "`threshold: none`, not with an allreduce without micro-batches"},
     .work = drop_compute_work,
-    .sends = DSGD_SENDS_ALLREDUCES,
+    .traits = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"threshold", NONE})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"threshold", 1e6}, {"micro_batches", 3})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"threshold", NONE})}, {DSGD_LAW_KEEPS_MEAN}),

@@ -123,9 +123,7 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .check = eager_check,
     .work = eager_solo_work,
     .period = eager_period,
-    .sends = DSGD_SENDS_COLLECTIVES,
-    .quorum = true,
-    .copies = true,
+    .traits = DSGD_SENDS_COLLECTIVES | DSGD_QUORUM_COPIES,
     .laws = eager_laws,
 };
 
@@ -143,9 +141,6 @@ const dsgd_algorithm dsgd_algorithm_eager_majority = {
     .check = eager_check,
     .work = eager_majority_work,
     .period = eager_period,
-    .sends = DSGD_SENDS_COLLECTIVES,
-    .quorum = true,
-    .copies = true,
-    .draws = true,
+    .traits = DSGD_SENDS_COLLECTIVES | DSGD_DRAWS | DSGD_QUORUM_COPIES,
     .laws = eager_laws,
 };

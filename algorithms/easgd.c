@@ -127,9 +127,10 @@ static void easgd_comes_back(dsgd_node *self, int peer)
     dsgd_server_fetch(self, dsgd_model(self)); /* from the centre */
 }
 
-static bool easgd_goes_on(const void *params)
+static unsigned easgd_traits(const void *params)
 {
-    return ((const easgd_params *)params)->centre == AT_SERVER;
+    const bool at_server = ((const easgd_params *)params)->centre == AT_SERVER;
+    return DSGD_OUTPUT_SERVERS | (at_server ? 0 : DSGD_RESTARTS);
 }
 
 #define ELASTIC_SENDS "the centre down and the elastic force up: 2 N / tau bytes"
@@ -147,9 +148,9 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
     .work = easgd_work,
     .serve = dsgd_serve,
     .n_servers = easgd_servers,
-    .output = DSGD_OUTPUT_SERVERS,
+    .traits = DSGD_OUTPUT_SERVERS,
     .comes_back = easgd_comes_back,
-    .goes_on = easgd_goes_on,
+    .traits_with = easgd_traits,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 3}, {"servers", 2})}),
@@ -168,7 +169,7 @@ const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .work = eamsgd_work,
     .serve = dsgd_serve,
     .n_servers = easgd_servers,
-    .output = DSGD_OUTPUT_SERVERS,
+    .traits = DSGD_OUTPUT_SERVERS,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"beta", 0}, {"delta", 0})},
                       {DSGD_LAW_KEEPS_SUM, DSGD_WITH({"period", 1})}),
 };

@@ -70,7 +70,7 @@ const dsgd_algorithm dsgd_algorithm_ef21 = {
             .waits = "everyone for the slowest, in every step"},
     .work = ef21_work,
     .check = ef21_check,
-    .sends = DSGD_SENDS_COLLECTIVES,
+    .traits = DSGD_SENDS_COLLECTIVES,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"encoding=none", 0})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"encoding=none", 0})}),
 };

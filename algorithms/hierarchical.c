@@ -104,10 +104,10 @@ static dsgd_status hierarchical_check(const void *params, int n_workers, dsgd_er
 }
 
 /** Delayed, the leaders' allreduce goes beside the clusters' allreduces. */
-static dsgd_sends hierarchical_sends(const void *params)
+static unsigned hierarchical_traits(const void *params)
 {
-    return ((const hierarchical_params *)params)->between == DELAYED ? DSGD_SENDS_ANYTHING
-                                                                     : DSGD_SENDS_COLLECTIVES;
+    const bool delayed = ((const hierarchical_params *)params)->between == DELAYED;
+    return DSGD_AVERAGES_MODELS | (delayed ? 0 : DSGD_SENDS_COLLECTIVES);
 }
 
 static const char *const inside_words[] = {"gradients", "models", NULL};
@@ -146,8 +146,8 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
                 "H is 1"},
     .check = hierarchical_check,
     .work = hierarchical_work,
-    .averages_models = true,
-    .sends_with = hierarchical_sends,
+    .traits = DSGD_AVERAGES_MODELS,
+    .traits_with = hierarchical_traits,
     .laws =
         DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"cluster", 1})},
                   {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"cluster", 1}, {"between", 2})},

@@ -61,9 +61,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
             .waits =
                 "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
     .work = local_sgd_work,
-    .averages_models = true,
-    .sends = DSGD_SENDS_ALLREDUCES,
-    .quorum = true,
+    .traits = DSGD_SENDS_ALLREDUCES | DSGD_AVERAGES_MODELS | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", 1})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}, {DSGD_LAW_KEEPS_MEAN},
                       {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"order", 1}, {"period", 1})}),

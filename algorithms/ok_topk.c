@@ -69,9 +69,7 @@ const dsgd_algorithm dsgd_algorithm_ok_topk = {
                      "rounds of messages; the paper sends P - 1, one to each region: where latency "
                      "counts this is faster than the paper's"},
     .work = ok_topk_work,
-    .encodes = true,
-    .sends = DSGD_SENDS_COLLECTIVES,
-    .quorum = true,
+    .traits = DSGD_SENDS_COLLECTIVES | DSGD_ENCODES | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"density", 1})}),
 };

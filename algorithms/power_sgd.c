@@ -102,9 +102,7 @@ const dsgd_algorithm dsgd_algorithm_power_sgd = {
              "larger: of ResNet-50 at rank 2 by 4 in default buckets"},
     .work = power_sgd_work,
     .period = power_sgd_period,
-    .encodes = true,
-    .sends = DSGD_SENDS_COLLECTIVES,
-    .quorum = true,
+    .traits = DSGD_SENDS_COLLECTIVES | DSGD_ENCODES | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"rank", 1000})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"rank", 1000})}),
 };

@@ -49,7 +49,7 @@ dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *erro
             about->name == NULL ? "no name" : "the name ", about->name == NULL ? "" : about->name);
     if (algorithm->serve == NULL && algorithm->n_servers != NULL)
         return dsgd_refuse(error, "algorithm `%s` needs serve() with its n_servers()", about->name);
-    if (algorithm->serve == NULL && algorithm->output == DSGD_OUTPUT_SERVERS)
+    if (algorithm->serve == NULL && (algorithm->traits & DSGD_OUTPUT_SERVERS))
         return dsgd_refuse(error, "algorithm `%s` needs serve() for its output of servers",
                            about->name);
     if (algorithm->work == NULL || about->reference == NULL)

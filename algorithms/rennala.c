@@ -116,7 +116,6 @@ const dsgd_algorithm dsgd_algorithm_rennala = {
                 "it gets the newest. One server: several would end rounds at different times"},
     .work = rennala_work,
     .serve = rennala_serve,
-    .output = DSGD_OUTPUT_SERVERS,
-    .cancels = true,
+    .traits = DSGD_OUTPUT_SERVERS | DSGD_CANCELS,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}),
 };

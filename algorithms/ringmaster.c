@@ -113,7 +113,6 @@ const dsgd_algorithm dsgd_algorithm_ringmaster = {
                      "the newest. One server: several would count delays of their own"},
     .work = ringmaster_work,
     .serve = ringmaster_serve,
-    .output = DSGD_OUTPUT_SERVERS,
-    .cancels = true,
+    .traits = DSGD_OUTPUT_SERVERS | DSGD_CANCELS,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"delay", INFINITE})}),
 };

@@ -65,7 +65,7 @@ const dsgd_algorithm dsgd_algorithm_scaffold = {
                      "/ K bytes",
             .waits = "everyone for the slowest, every K steps"},
     .work = scaffold_work,
-    .sends = DSGD_SENDS_ALLREDUCES,
+    .traits = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})},
                       {DSGD_LAW_KEEPS_MEAN}),
 };

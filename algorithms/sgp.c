@@ -98,8 +98,7 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
             .sends = "the model to n out-peers: n N bytes",
             .waits = "a worker for its in-peers' shares of the same step"},
     .work = sgp_work,
-    .quorum = true,
-    .copies = true,
+    .traits = DSGD_QUORUM_COPIES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
                       {DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
                       {DSGD_LAW_REACHES_MEAN},
@@ -120,8 +119,7 @@ const dsgd_algorithm dsgd_algorithm_osgp = {
                 "a worker for its in-peers' shares of the round that it began `delay` steps ago; "
                 "they may be older than that, because rounds that are complete end sooner"},
     .work = osgp_work,
-    .quorum = true,
-    .copies = true,
+    .traits = DSGD_QUORUM_COPIES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_REACHES_MEAN},
                       {DSGD_LAW_REACHES_MEAN, DSGD_WITH({"delay", 3})}),
 };

@@ -58,9 +58,7 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
             .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
             .waits = "everyone for the slowest, every tau steps"},
     .work = slowmo_work,
-    .averages_models = true,
-    .sends = DSGD_SENDS_ALLREDUCES,
-    .quorum = true,
+    .traits = DSGD_SENDS_ALLREDUCES | DSGD_AVERAGES_MODELS | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"alpha", 1}, {"beta", 0})}),
 };

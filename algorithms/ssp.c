@@ -154,9 +154,7 @@ const dsgd_algorithm dsgd_algorithm_ssp = {
                 "fetches the model, and is one of the slowest"},
     .work = ssp_work,
     .serve = ssp_serve,
-    .output = DSGD_OUTPUT_SERVERS,
-    .rejoins = true,
-    .told = true,
+    .traits = DSGD_OUTPUT_SERVERS | DSGD_REJOINS | DSGD_NOTIFIES_SERVER,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", 0})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"slack", INFINITE})}),
 };

@@ -107,8 +107,7 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
     .check = streaming_diloco_check,
     .work = streaming_diloco_work,
     .least_pieces = streaming_diloco_least_pieces,
-    .sends = DSGD_SENDS_ALLREDUCES,
-    .quorum = true,
+    .traits = DSGD_SENDS_ALLREDUCES | DSGD_QUORUM,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 6}, {"fragments", 2}, {"delay", 0},
                                        {"outer_lr", 1}, {"outer_momentum", 0})},

@@ -80,9 +80,7 @@ const dsgd_algorithm dsgd_algorithm_top_k = {
              "everyone for the slowest, in every step. What is kept is a sum of gradients; that of "
              "Stich et al., of gradients times the learning rate, differs where the rate changes"},
     .work = top_k_work,
-    .encodes = true,
-    .sends = DSGD_SENDS_COLLECTIVES,
-    .quorum = true,
+    .traits = DSGD_SENDS_COLLECTIVES | DSGD_ENCODES | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},
                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"density", 1})}),
 };

@@ -113,9 +113,7 @@ const dsgd_algorithm dsgd_algorithm_wagma = {
             .waits = "no worker for a computation, but everyone for the slowest once per period"},
     .check = wagma_check,
     .work = wagma_work,
-    .averages_models = true,
-    .sends = DSGD_SENDS_COLLECTIVES,
-    .quorum = true,
+    .traits = DSGD_SENDS_COLLECTIVES | DSGD_AVERAGES_MODELS | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", CTA})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})}),
 };

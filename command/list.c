@@ -192,10 +192,6 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
 
 enum { DOC_INDENT = 8 };
 
-static const char *const outputs[] = {
-    [DSGD_OUTPUT_WORKERS] = "the mean of the workers' models is evaluated",
-    [DSGD_OUTPUT_SERVERS] = "the servers' model is evaluated, not the workers'"};
-
 /* Workers of an example, whose messages are counted, and steps of it. */
 enum { SENDERS = 64, WARM_UP_STEPS = 16, COUNTED_STEPS = 48 };
 
@@ -267,19 +263,22 @@ static void print_doc(const dsgd_algorithm *a)
     print_wrapped("sends", DOC_INDENT, a->doc.sends);
     void *const params = dsgd_keep(1, a->about.params_size);
     dsgd_options_default(a->about.options, params);
+    const unsigned traits = dsgd_traits_of(a, params);
     print_sent(a->about.name);
     print_wrapped("waits", DOC_INDENT, a->doc.waits);
     print_wrapped(
         "failing", DOC_INDENT,
-        (a->comes_back == NULL && !a->rejoins) || (a->goes_on != NULL && !a->goes_on(params))
+        (traits & DSGD_RESTARTS) || (a->comes_back == NULL && !(traits & DSGD_REJOINS))
             ? "after a failure all restart from the last checkpoint"
             : "the others go on; who comes back takes a live worker's or a server's model");
-    if (a->quorum)
+    if (traits & DSGD_QUORUM)
         print_wrapped(
             "", DOC_INDENT,
             "by policy: quorum those who are there go on, and who comes back copies their "
             "state");
-    print_wrapped("output", DOC_INDENT, outputs[a->output]);
+    print_wrapped("output", DOC_INDENT,
+                  traits & DSGD_OUTPUT_SERVERS ? "the servers' model is evaluated, not the workers'"
+                                               : "the mean of the workers' models is evaluated");
 }
 
 /* Draws per line of a description: the figures are good to about 1 %. */

@@ -56,7 +56,7 @@ bool dsgd_run_encodes(const dsgd_run_config *config)
     for (size_t k = 0; k < 2; k++)
         if (picks[k] != NULL && picks[k]->about != NULL && !dsgd_encoding_is_none(picks[k]))
             return true;
-    return config->algorithm->encodes;
+    return config->algorithm->traits & DSGD_ENCODES;
 }
 
 dsgd_status dsgd_algorithm_check(const dsgd_algorithm *algorithm, const void *params, int n_workers,
@@ -72,7 +72,7 @@ dsgd_status dsgd_algorithm_check(const dsgd_algorithm *algorithm, const void *pa
 int dsgd_server_parts(const dsgd_run_config *config)
 {
     const int n_servers = dsgd_n_servers(config);
-    return config->algorithm->whole_servers || n_servers < 1 ? 1 : n_servers;
+    return (config->algorithm->traits & DSGD_WHOLE_SERVERS) || n_servers < 1 ? 1 : n_servers;
 }
 
 /**
@@ -84,7 +84,9 @@ static double bytes_of_step(const dsgd_run_config *config, double bytes)
 {
     const int n_servers = dsgd_n_servers(config);
     const bool doubles = config->exchange.collective == DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    const double vectors = config->algorithm->sends == DSGD_SENDS_COLLECTIVES ? 3 : 2;
+    const unsigned promised = config->algorithm->traits & DSGD_SENDS_ALLREDUCES;
+    const bool halves = promised == DSGD_SENDS_COLLECTIVES;
+    const double vectors = halves ? 3 : 2;
     return bytes * dsgd_greater(vectors, doubles ? dsgd_log2(config->workers) : 0) *
            (n_servers > 0 ? dsgd_greater((double)config->workers / n_servers, 1) : 1);
 }
@@ -114,9 +116,10 @@ double dsgd_merging_error(const dsgd_run_config *config)
     const int64_t least = config->algorithm->least_pieces == NULL
                               ? 1
                               : config->algorithm->least_pieces(config->params, config->workers);
-    const bool addresses_workers = config->algorithm->rejoins && config->algorithm->serve == NULL;
+    const unsigned traits = config->algorithm->traits;
+    const bool addresses_workers = (traits & DSGD_REJOINS) && config->algorithm->serve == NULL;
     if (graph_of(config->algorithm, config->params) != NULL || !config->exchange.blocking ||
-        config->algorithm->cancels || addresses_workers || least > DSGD_MANY_BUCKETS || n <= many ||
+        (traits & DSGD_CANCELS) || addresses_workers || least > DSGD_MANY_BUCKETS || n <= many ||
         !dsgd_platform_is_crossbar(p) || p->regions.n > 0)
         return INFINITY;
     /* Who gathers encoded vectors decodes what each worker has sent. */
@@ -292,7 +295,7 @@ static dsgd_status check_fusion(const dsgd_run_config *config, dsgd_error *error
 {
     if (config->exchange.fusion_bytes <= 0)
         return DSGD_OK;
-    if (dsgd_sends_of(config) < DSGD_SENDS_ALLREDUCES)
+    if (!dsgd_has_traits(config, DSGD_SENDS_ALLREDUCES))
         return dsgd_refuse(error,
                            "exchange: fusion: it is of all workers' allreduces of what is not "
                            "encoded, but %s exchanges otherwise; give fusion to those algorithms "
@@ -314,13 +317,14 @@ static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *err
     if (config->exchange.fusion_bytes > 0)
         return dsgd_refuse(error,
                            "exchange: encoding: pieces are encoded one by one; leave out fusion");
-    if (algorithm->averages_models && dsgd_encoding_kind_of(encoding)->of_differences)
+    if ((algorithm->traits & DSGD_AVERAGES_MODELS) &&
+        dsgd_encoding_kind_of(encoding)->of_differences)
         return dsgd_refuse(error,
                            "exchange: encoding: %s leaves out most of what it is given, but %s "
                            "sums models, which must not lose it; uniform or qsgd would do",
                            encoding->about->name, algorithm->about.name);
-    const bool at_servers = algorithm->output == DSGD_OUTPUT_SERVERS && dsgd_n_servers(config) > 0;
-    if (dsgd_encoding_feeds_back(encoding) && dsgd_sends_of(config) < DSGD_SENDS_ALLREDUCES &&
+    const bool at_servers = (algorithm->traits & DSGD_OUTPUT_SERVERS) && dsgd_n_servers(config) > 0;
+    if (dsgd_encoding_feeds_back(encoding) && !dsgd_has_traits(config, DSGD_SENDS_ALLREDUCES) &&
         !at_servers)
         return dsgd_refuse(error,
                            "exchange: encoding: feedback: %s exchanges otherwise than by "
@@ -459,7 +463,7 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
         return dsgd_refuse(error, "failures: who has failed never comes to exchange: barrier; give "
                                   "policy: restart, or leave one of them out");
     const bool by_quorum = f->policy == DSGD_POLICY_QUORUM;
-    if (dsgd_failures_any(f) && by_quorum && !config->algorithm->quorum)
+    if (dsgd_failures_any(f) && by_quorum && !(config->algorithm->traits & DSGD_QUORUM))
         return dsgd_refuse(error,
                            "failures: policy: quorum: no published answer of %s is known; "
                            "give policy: own, or restart",

@@ -1,7 +1,7 @@
 /**
  * @file contract.h
  * The contract of an algorithm: what a worker is to it, and what it says of itself, with what that
- * is made of: the traffic of verbs, checks of numbers of workers. Its verbs are in sim/verbs/.
+ * is made of, and checks of numbers of workers. Its verbs are in sim/verbs/.
  */
 #pragma once
 
@@ -70,32 +70,71 @@ typedef struct dsgd_law {
 } dsgd_law;
 #define DSGD_LAWS(...) DSGD_LIST(dsgd_law, __VA_ARGS__, {.kind = DSGD_LAW_END})
 
-/**
- * A promise about an algorithm's messages; each includes those before it. It changes no result, and
- * a run that breaks it is stopped with a sentence.
- */
-typedef enum dsgd_sends {
-    DSGD_SENDS_ANYTHING, /* no promise: right for every algorithm */
+/** What an algorithm says of itself: bits of `traits`. */
+typedef enum dsgd_trait {
     /*
-     * Collectives alone: of all workers, of communicators, and partial ones. Non-blocking ones
-     * of a communicator then follow each other, too: one that waits for others keeps the next
-     * waiting. No gossip, pairs, servers or messages.
+     * Promises about its messages. They change no result; the more is promised, the faster a run is
+     * simulated. A run that breaks one is stopped with a sentence.
+     *
+     * Only collectives: of all workers, of communicators, and partial ones; no gossip, pairs,
+     * servers or messages. Non-blocking collectives of a communicator then follow each other, too:
+     * one that waits for others keeps the next waiting.
      */
-    DSGD_SENDS_COLLECTIVES,
-    /* dsgd_allreduce_*() on DSGD_WORLD alone: makes `exchange: fusion` possible. */
-    DSGD_SENDS_ALLREDUCES
-} dsgd_sends;
+    DSGD_SENDS_COLLECTIVES = 1 << 0,
+    /* Only allreduces on DSGD_WORLD: makes `exchange: fusion` possible. */
+    DSGD_SENDS_ALLREDUCES = 1 << 1 | DSGD_SENDS_COLLECTIVES,
 
-/** The model that an algorithm makes: evaluations, `until: accuracy` and targets are of it. */
-typedef enum dsgd_output {
-    DSGD_OUTPUT_WORKERS, /* the mean of the workers' models */
     /*
-     * The servers' dsgd_model(): put together from the parts of servers that share it, the mean of
-     * `whole_servers`. Where options leave no server, workers have it in dsgd_shared(). Running
-     * statistics are the workers' mean, as servers have none.
+     * Its output is the servers' dsgd_model(), not the mean of the workers' models: evaluations,
+     * `until: accuracy` and targets are of it. It is put together from the parts of servers that
+     * share it; with DSGD_WHOLE_SERVERS it is their mean. Where options leave no server, workers
+     * have it in dsgd_shared(). Running statistics are the workers' mean, as servers have none.
      */
-    DSGD_OUTPUT_SERVERS
-} dsgd_output;
+    DSGD_OUTPUT_SERVERS = 1 << 2,
+    /* Each server has a whole vector, by messages only: servers of regions. Without it the
+     * servers share one, and every exchange is cut into a part for each, messages too. */
+    DSGD_WHOLE_SERVERS = 1 << 3,
+
+    /* Its collectives carry models, not gradients or differences: `exchange: encoding` refuses to
+     * send a few numbers of them. */
+    DSGD_AVERAGES_MODELS = 1 << 4,
+    /* It encodes what it sends, whatever its options (an option that picks an encoding says it
+     * itself): the platform's `encoding` decides its times. */
+    DSGD_ENCODES = 1 << 5,
+    /* Each worker has mini-batches of its own, the same in every epoch: dsgd_own_batch(). */
+    DSGD_OWN_BATCHES = 1 << 6,
+    /* It calls dsgd_cancel(): all pieces of a gradient are ready together, at its end. */
+    DSGD_CANCELS = 1 << 7,
+    /* It draws when or to whom it sends: two seeds differ in their times though no step does.
+     * What an option `graph` draws is not meant. */
+    DSGD_DRAWS = 1 << 8,
+
+    /*
+     * What happens when workers fail. Without one of these, and without `comes_back`, all restart
+     * from the last checkpoint.
+     *
+     * Workers that exchange messages with servers rejoin. A worker that fails sends nothing more,
+     * and a message of which not all pieces have left is not seen; where it would wait for an
+     * answer, dsgd_recv() returns NULL. It comes back in a step that counts for nothing, in which
+     * dsgd_has_joined(), and asks for what it needs.
+     */
+    DSGD_REJOINS = 1 << 9,
+    /* Its one server gets an empty message from a worker that failed, after the worker's last
+     * message, when the failure is detected or the worker is repaired. */
+    DSGD_NOTIFIES_SERVER = 1 << 10,
+    /*
+     * Under `failures: policy: quorum` the running workers continue: its collectives, only
+     * allreduces, are theirs, and so is a mean. A worker comes back in a step in which the period
+     * begins and all that it needs is what all have alike, which it copies; what it had by itself
+     * is lost (dsgd_has_joined()).
+     */
+    DSGD_QUORUM = 1 << 11,
+    /* With DSGD_QUORUM, where workers differ: a worker comes back in any step, and its model is
+     * then that of the worker from which it has copied. */
+    DSGD_QUORUM_COPIES = 1 << 12 | DSGD_QUORUM,
+    /* All restart, although there is `comes_back` or DSGD_REJOINS: for `traits_with`. */
+    DSGD_RESTARTS = 1 << 13
+} dsgd_trait;
 
 typedef struct dsgd_algorithm {
     dsgd_entry about; /* name, summary, reference (required); params_size, options */
@@ -111,37 +150,15 @@ typedef struct dsgd_algorithm {
     void (*serve)(dsgd_node *self);
     /** Optional, pure. How many there are. NULL: what the option `servers` has, or 1. */
     int (*n_servers)(const void *params, int n_workers);
-    /* Each server has a whole vector, by messages alone: servers of regions. Without it the
-     * servers share one, and every exchange is cut into a part for each, messages too. */
-    bool whole_servers;
-    /** What is evaluated. With servers that have the model of the paper DSGD_OUTPUT_SERVERS. */
-    dsgd_output output;
     /** Optional, pure. Fewer pieces are refused: each fragment needs one. NULL: 1. */
     int64_t (*least_pieces)(const void *params, int n_workers);
     /** Optional, pure. Steps after which what is sent repeats itself. NULL: what its option
      * `period` has, or the rounds after which its option `graph` repeats itself, or 1. */
     int64_t (*period)(const void *params, int n_workers);
     const dsgd_law *laws; /* DSGD_LAW_END ends them; NULL: none */
-    /** What its messages are. The more is promised, the faster it is simulated. */
-    dsgd_sends sends;
-    /** Optional, pure. The same with these options, where it depends on them. */
-    dsgd_sends (*sends_with)(const void *params);
-    /* Its collectives carry models, not gradients or differences: `exchange: encoding` refuses to
-     * send a few numbers of them. */
-    bool averages_models;
-    /* It encodes what it sends, whatever its options (an option that picks an encoding says it
-     * itself): the platform's `encoding` decides its times. */
-    bool encodes;
-    /* Each worker has mini-batches of its own, the same in every epoch: dsgd_own_batch() says
-     * which. */
-    bool own_batches;
-    /*
-     * work() may call dsgd_cancel(): then all pieces of a gradient are ready together, at its end.
-     */
-    bool cancels;
-    /* Whom it sends to, or when, is drawn: two seeds differ in their times though no step does.
-     * What an option `graph` draws is not meant. */
-    bool draws;
+    unsigned traits; /* dsgd_trait */
+    /** Optional, pure. The traits with these options, where they depend on them. */
+    unsigned (*traits_with)(const void *params);
     /**
      * Optional. What a worker does that comes back after a failure, before it begins its step anew;
      * @p peer is one that is there, or -1. The others go on meanwhile: who asks one that has
@@ -150,33 +167,13 @@ typedef struct dsgd_algorithm {
      * the last checkpoint.
      */
     void (*comes_back)(dsgd_node *self, int peer);
-    /** Optional, pure. Whether it does so, or rejoins, with these options. NULL: with all. */
-    bool (*goes_on)(const void *params);
-    /*
-     * Instead of comes_back, of workers that talk to servers by messages: who fails sends nothing
-     * more, nor is a message seen of which pieces have left; where it would wait for an answer to
-     * that dsgd_recv() returns NULL. It comes back in a step that counts for nothing, in which
-     * dsgd_has_joined(), and asks for what it needs.
-     */
-    bool rejoins;
-    /*
-     * Its one server is told of failures, when they are detected or the worker is repaired: as if
-     * it had sent an empty message, behind all else that it has sent.
-     */
-    bool told;
-    /*
-     * Under `failures: policy: quorum` those who are there go on: its collectives, allreduces
-     * alone, are of them, and a mean is theirs. Who comes back does so in a step in which the
-     * period begins and all that it needs is what all have alike, which it copies; what it has had
-     * alone is lost (dsgd_has_joined()).
-     */
-    bool quorum;
-    /*
-     * Of `quorum`, where workers differ: who comes back does so in any step, whose model is then
-     * that of the one from which it has copied.
-     */
-    bool copies;
 } dsgd_algorithm;
+
+/** The traits of an algorithm with these options. */
+static inline unsigned dsgd_traits_of(const dsgd_algorithm *algorithm, const void *params)
+{
+    return algorithm->traits_with != NULL ? algorithm->traits_with(params) : algorithm->traits;
+}
 
 /* --- sets of address bits --------------------------------------------------------------------- */
 

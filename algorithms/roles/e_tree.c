@@ -92,7 +92,7 @@ static const dsgd_algorithm e_tree = {
     .work = e_tree_work,
     .serve = e_tree_serve,
     .n_servers = e_tree_servers,
-    .whole_servers = true,
+    .traits = DSGD_WHOLE_SERVERS,
     .period = e_tree_period,
     .laws =
         DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}, {.kind = DSGD_LAW_KEEPS_MEAN},

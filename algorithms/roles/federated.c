@@ -93,8 +93,7 @@ static const dsgd_algorithm federated = {
               DSGD_PARAMS(federated_params, federated_options)},
     .work = federated_work,
     .serve = federated_serve,
-    .output = DSGD_OUTPUT_SERVERS,
-    .draws = true,
+    .traits = DSGD_OUTPUT_SERVERS | DSGD_DRAWS,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD},
                       {.kind = DSGD_LAW_ALLREDUCE, .with = DSGD_WITH({"period", 1}, {"ratio", 1})}),
 };

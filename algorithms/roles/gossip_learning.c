@@ -75,7 +75,7 @@ static const dsgd_algorithm gossip_learning = {
               .reference = "Ormandi et al. 2013; an example of RoleML",
               DSGD_PARAMS(gossip_learning_params, gossip_learning_options)},
     .work = gossip_learning_work,
-    .draws = true,
+    .traits = DSGD_DRAWS,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}),
 };
 

@@ -40,7 +40,7 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         const dsgd_run_config *const config = &experiment->runs[i].config;
         dsgd_split *split = NULL;
-        const bool own = config->algorithm->own_batches;
+        const bool own = config->algorithm->traits & DSGD_OWN_BATCHES;
         const bool splits_anew =
             own || (is_split(experiment, i) &&
                     (i == 0 || config->workers != experiment->runs[i - 1].config.workers));

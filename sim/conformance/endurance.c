@@ -37,7 +37,7 @@ static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int worke
     dsgd_trial_outcome got;
     dsgd_trial_disturb(trial);
     trial->learning.optimizer = (dsgd_optimizer){.lr = 0.01};
-    const bool at_servers = t->algorithm->output == DSGD_OUTPUT_SERVERS; /* after a round */
+    const bool at_servers = t->algorithm->traits & DSGD_OUTPUT_SERVERS; /* after a round */
     trial->config.until.steps =
         fmax((t->how->brief ? BRIEF_STEPS : STEPS) * (setting->encoding ? TIMES_ENCODED : 1),
              at_servers ? 2 * (double)dsgd_period(&trial->config) : 0);

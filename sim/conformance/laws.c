@@ -52,7 +52,7 @@ static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, diffe
     dsgd_trial_outcome want;
     const dsgd_algorithm allreduce = {.about = {.name = "allreduce"},
                                       .work = allreduce_work,
-                                      .own_batches = trial->config.algorithm->own_batches};
+                                      .traits = trial->config.algorithm->traits & DSGD_OWN_BATCHES};
     dsgd_trial baseline = *trial;
     baseline.config.algorithm = &allreduce;
     baseline.config.params = NULL;

@@ -108,7 +108,7 @@ void dsgd_trial_disturb(dsgd_trial *trial)
 static void mean_of_all(dsgd_engine *engine, double *mean)
 {
     const int n = engine->n_workers + engine->n_servers;
-    const bool shared = !engine->config->algorithm->whole_servers;
+    const bool shared = !(engine->config->algorithm->traits & DSGD_WHOLE_SERVERS);
     double x[DSGD_TRIAL_PARAMS];
     memset(mean, 0, sizeof x);
     for (int w = 0; w < (shared ? engine->n_workers : n); w++) {

@@ -180,7 +180,8 @@ void dsgd_gpu_has_collectives(dsgd_worker *w, int more)
 static bool overlaps(const dsgd_engine *engine)
 {
     const dsgd_run_config *const config = engine->config;
-    return config->exchange.overlap && engine->layout.n_pieces > 1 && !config->algorithm->cancels;
+    return config->exchange.overlap && engine->layout.n_pieces > 1 &&
+           !(config->algorithm->traits & DSGD_CANCELS);
 }
 
 /** Computes until the next piece is ready, the first behind the forward pass; or a pass. */
@@ -204,7 +205,7 @@ static dsgd_await compute_piece(dsgd_worker *w)
     w->gpu.computes = true;
     if (engine->hybrid.replica != NULL)
         dsgd_stages_send(w, todo_s);
-    if (engine->config->algorithm->cancels || engine->failures.others_continue ||
+    if ((engine->config->algorithm->traits & DSGD_CANCELS) || engine->failures.others_continue ||
         engine->config->platform->collective_share > 0) {
         w->gpu.task_s = todo_s * slowness(w);
         return (dsgd_await){.kind = DSGD_AWAIT_CALL, .call = {compute_beside_others, w}};
@@ -411,7 +412,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     if (engine->learning.values != NULL) {
         const int64_t count =
             llround(w->gpu.computation.share * (double)engine->config->learning->batch);
-        if (engine->config->algorithm->cancels)
+        if (engine->config->algorithm->traits & DSGD_CANCELS)
             describe_later(w, g, x, count);
         else
             describe_gradient(w, g, x->piece, count);
@@ -480,7 +481,7 @@ void dsgd_forward(dsgd_node *self, dsgd_vector *x)
     dsgd_computation *const c = &w->gpu.computation;
     const size_t n = w->engine->layout.n_pieces;
     const bool first = c->forward == 0 || c->backward == n;
-    DSGD_REQUIRE(!w->engine->config->algorithm->cancels,
+    DSGD_REQUIRE(!(w->engine->config->algorithm->traits & DSGD_CANCELS),
                  "worker %d computes pass by pass in step %jd, but may cancel gradients (cancels)",
                  self->rank, self->step);
     require_next(w, x, x->end == (first ? n : n - c->forward), __func__,
@@ -556,7 +557,7 @@ void dsgd_cancel(dsgd_node *self)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
     dsgd_computation *const c = &w->gpu.computation;
-    DSGD_REQUIRE(engine->config->algorithm->cancels,
+    DSGD_REQUIRE(engine->config->algorithm->traits & DSGD_CANCELS,
                  "%s cancels a gradient, but does not say that it does (cancels)",
                  engine->config->algorithm->about.name);
     if (w->gpu.cancelled)

@@ -236,11 +236,10 @@ static inline bool dsgd_learns(const dsgd_run_config *config)
            config->numerics != DSGD_NUMERICS_OFF;
 }
 
-/** What the algorithm's messages are, with its options. */
-static inline dsgd_sends dsgd_sends_of(const dsgd_run_config *config)
+/** Whether the algorithm, with its options, has all these traits. */
+static inline bool dsgd_has_traits(const dsgd_run_config *config, unsigned traits)
 {
-    const dsgd_algorithm *const algorithm = config->algorithm;
-    return algorithm->sends_with != NULL ? algorithm->sends_with(config->params) : algorithm->sends;
+    return (dsgd_traits_of(config->algorithm, config->params) & traits) == traits;
 }
 
 /** Whether the run's allreduces are fused. Then a worker has one channel. */

@@ -104,7 +104,7 @@ static dsgd_status check_own_batches(const dsgd_run_config *config, const dsgd_d
 static dsgd_status split_samples(const dsgd_run_config *config, const dsgd_data *data,
                                  const dsgd_network *network, dsgd_split **split, dsgd_error *error)
 {
-    const bool own = config->algorithm->own_batches;
+    const bool own = config->algorithm->traits & DSGD_OWN_BATCHES;
     DSGD_TRY(dsgd_split_new(&config->learning->split, data, config->seed, (uint32_t)config->workers,
                             own, split, error));
     return own ? check_own_batches(config, data, network, *split, error) : DSGD_OK;
@@ -240,9 +240,10 @@ static int copy_output(const dsgd_engine *engine, dsgd_value *values)
 {
     const int p = engine->n_workers;
     const int n_servers = engine->n_servers;
-    if (engine->config->algorithm->output == DSGD_OUTPUT_WORKERS)
+    const unsigned traits = engine->config->algorithm->traits;
+    if (!(traits & DSGD_OUTPUT_SERVERS))
         return 0;
-    if (n_servers > 0 && !engine->config->algorithm->whole_servers) {
+    if (n_servers > 0 && !(traits & DSGD_WHOLE_SERVERS)) {
         for (size_t k = 0; k < engine->layout.n_pieces; k++)
             values[k] = dsgd_server_of(engine, k)->learner.model->piece[k].value;
         return 1;

@@ -75,7 +75,7 @@ static struct dsgd_analytic *state_of(dsgd_engine *engine)
     struct dsgd_analytic *const state = engine->exchanges.analytic =
         dsgd_run_alloc(engine, sizeof *state);
     /* A channel of each host, and no servers. Of groups no two hosts share a NIC. */
-    if (dsgd_sends_of(engine->config) >= DSGD_SENDS_COLLECTIVES &&
+    if (dsgd_has_traits(engine->config, DSGD_SENDS_COLLECTIVES) &&
         engine->layout.n_channels == (size_t)engine->layout.n_lanes && !engine->hybrid.on_wires &&
         engine->config->failures.links.n == 0)
         state->paths = dsgd_paths_new(engine->config->platform, engine->hybrid.replica == NULL

@@ -244,13 +244,12 @@ void dsgd_spend(dsgd_worker *w, double seconds)
 void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective)
 {
     const dsgd_run_config *const config = w->engine->config;
-    const dsgd_sends promised = dsgd_sends_of(config);
-    DSGD_REQUIRE(promised < DSGD_SENDS_ALLREDUCES,
+    DSGD_REQUIRE(!dsgd_has_traits(config, DSGD_SENDS_ALLREDUCES),
                  "%s exchanges otherwise than by allreduces of all workers, but says that it does "
-                 "not (.sends)",
+                 "not (.traits)",
                  config->algorithm->about.name);
-    DSGD_REQUIRE(by_collective || promised < DSGD_SENDS_COLLECTIVES,
-                 "%s exchanges otherwise than by collectives, but says that it does not (.sends)",
+    DSGD_REQUIRE(by_collective || !dsgd_has_traits(config, DSGD_SENDS_COLLECTIVES),
+                 "%s exchanges otherwise than by collectives, but says that it does not (.traits)",
                  config->algorithm->about.name);
 }
 

@@ -142,7 +142,7 @@ static inline dsgd_begun *dsgd_begun_of(const dsgd_request *request, size_t k)
 /** For begin(): hands the piece's job to its channel. */
 void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job);
 
-/** Of all but allreduces of all workers: stops the program where `.sends` promises otherwise. */
+/** Of all but allreduces of all workers: stops the program where `.traits` promises otherwise. */
 void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective);
 
 /**

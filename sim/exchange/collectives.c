@@ -216,7 +216,7 @@ static dsgd_request *begin_all(dsgd_node *self, const dsgd_exchange *exchange, d
                                collective c)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    const bool in_turn = dsgd_sends_of(w->engine->config) >= DSGD_SENDS_COLLECTIVES;
+    const bool in_turn = dsgd_has_traits(w->engine->config, DSGD_SENDS_COLLECTIVES);
     require_member(w, c.comm, c.verb);
     if (c.part != DSGD_ALLREDUCE)
         dsgd_exchanges_otherwise(w, true);

@@ -342,7 +342,8 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
         return;
     }
     dsgd_update update = {send_piece, x, x, .call = w->clock.encodings++, .message = l};
-    if (w->engine->layout.n_channels > 1 && !w->engine->config->algorithm->cancels &&
+    if (w->engine->layout.n_channels > 1 &&
+        !(w->engine->config->algorithm->traits & DSGD_CANCELS) &&
         !w->engine->failures.others_continue) {
         dsgd_update_when_ready(w, update);
         return;

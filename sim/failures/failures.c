@@ -10,10 +10,11 @@
 bool dsgd_goes_on(const dsgd_run_config *config)
 {
     const dsgd_algorithm *const a = config->algorithm;
+    const unsigned traits = dsgd_traits_of(a, config->params);
     if (config->failures.policy == DSGD_POLICY_QUORUM)
-        return a->quorum;
-    return config->failures.policy == DSGD_POLICY_OWN && (a->comes_back != NULL || a->rejoins) &&
-           (a->goes_on == NULL || a->goes_on(config->params));
+        return traits & DSGD_QUORUM;
+    return config->failures.policy == DSGD_POLICY_OWN && !(traits & DSGD_RESTARTS) &&
+           (a->comes_back != NULL || (traits & DSGD_REJOINS));
 }
 
 bool dsgd_stage_hosts_fail(const dsgd_run_config *config)

@@ -72,7 +72,7 @@ static double deadline_s(const dsgd_engine *engine)
 static void announce(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    if (!engine->config->algorithm->told || w->presence.unnotified)
+    if (!(engine->config->algorithm->traits & DSGD_NOTIFIES_SERVER) || w->presence.unnotified)
         return;
     w->presence.unnotified = true;
     engine->failures.n_unnotified++;
@@ -124,7 +124,7 @@ int dsgd_live_peer(const dsgd_worker *w)
 bool dsgd_rejoin(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
-    const bool rejoins = engine->config->algorithm->rejoins;
+    const bool rejoins = engine->config->algorithm->traits & DSGD_REJOINS;
     if (w->presence.state == DSGD_JOINS) /* the step in which it has asked is over */
         dsgd_presence_set(w, DSGD_HERE);
     while (w->presence.state != DSGD_HERE) {
@@ -249,7 +249,8 @@ static void copy_state(dsgd_worker *w)
         return;
     const double since_s = dsgd_now_s();
     const dsgd_worker *const from = &engine->workers[w->presence.copied_from];
-    for (size_t k = 0; engine->config->algorithm->copies && k < engine->layout.n_pieces; k++) {
+    const bool copies = dsgd_has_traits(engine->config, DSGD_QUORUM_COPIES);
+    for (size_t k = 0; copies && k < engine->layout.n_pieces; k++) {
         dsgd_vector_set(w->learner.model, k, dsgd_value_retain(from->learner.model->piece[k].value),
                         dsgd_local_steps(w, k));
         dsgd_value_release(engine->learning.values, w->learner.optimizer_state[k]);
@@ -272,7 +273,8 @@ void dsgd_quorum_follow(dsgd_worker *w)
         return;
     }
     const double ready_s = w->presence.up_s + engine->failures.state->config.restart_s;
-    const int64_t period = engine->config->algorithm->copies ? 1 : engine->failures.state->period;
+    const bool copies = dsgd_has_traits(engine->config, DSGD_QUORUM_COPIES);
+    const int64_t period = copies ? 1 : engine->failures.state->period;
     if (dsgd_now_s() < ready_s || (w->node.step + 1) % period != 0)
         return;
     dsgd_presence_set(w, DSGD_JOINS);

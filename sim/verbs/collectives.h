@@ -57,7 +57,7 @@ int dsgd_shuffled(const dsgd_colouring *at, int rank);
  * a communicator in the same order, at any steps of theirs. Stricter than in MPI: members that two
  * communicators have in common call the collectives of both in one order, non-blocking ones too.
  * Members of another order wait for ever, which the run reports. Non-blocking ones on a split-off
- * communicator go beside all others, unless `.sends` promises collectives alone. Members that get
+ * communicator go beside all others, unless it has DSGD_SENDS_COLLECTIVES. Members that get
  * the same sum hold one value, whose gradient is computed once.
  */
 

@@ -83,7 +83,7 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 /* --- servers ---------------------------------------------------------------------------------- */
 
 /* The servers hold one vector z together, each an even part of each exchange. Not for
- * `whole_servers`. */
+ * DSGD_WHOLE_SERVERS. */
 
 /** z <- z + u. Does not wait for the servers. */
 void dsgd_server_push(dsgd_node *self, dsgd_vector *u);
@@ -134,7 +134,7 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
 /**
  * The next message, which belongs to the run, with its vector, until this host's next call. Waits
  * until virtual time @p until_s (INFINITY: no limit), when it returns NULL; so it does for a worker
- * that has failed (dsgd_algorithm.rejoins). Like MPI_Recv of MPI_ANY_SOURCE.
+ * that has failed (DSGD_REJOINS). Like MPI_Recv of MPI_ANY_SOURCE.
  */
 const dsgd_message *dsgd_recv(dsgd_node *self, double until_s);
 

@@ -109,15 +109,15 @@ double dsgd_step_samples(dsgd_node *self);
 
 /**
  * Which of this worker's mini-batches this step has, and how many there are, for an algorithm that
- * has `own_batches`: all come in each epoch, in a random order. 0 of 1 where nothing is learned.
+ * has DSGD_OWN_BATCHES: all come in each epoch, in a random order. 0 of 1 where nothing is learned.
  */
 int64_t dsgd_own_batch(dsgd_node *self);
 int64_t dsgd_own_batches(dsgd_node *self);
 
 /**
- * Whether the worker comes back in this step after a failure, of an algorithm that `rejoins`, or by
- * `policy: quorum`: then its vectors are as if it had computed nothing meanwhile, and what others
- * do not have alike is to be set to 0.
+ * Whether the worker comes back in this step after a failure, of an algorithm that has
+ * DSGD_REJOINS, or by `policy: quorum`: then its vectors are as if it had computed nothing
+ * meanwhile, and what others do not have alike is to be set to 0.
  */
 bool dsgd_has_joined(dsgd_node *self);
 

@@ -48,8 +48,9 @@ TEST_RANGE(more_steps_hold_no_more, 0,
     const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL behind the last */
     const dsgd_algorithm *const algorithm =
         about == NULL ? &collective : (const dsgd_algorithm *)about;
-    size_t blocks[2], bytes[2];
-    if (ways[_i % N_WAYS].fusion > 0 && algorithm->sends != DSGD_SENDS_ALLREDUCES)
+    size_t blocks[2];
+    size_t bytes[2];
+    if (ways[_i % N_WAYS].fusion > 0 && (~algorithm->traits & DSGD_SENDS_ALLREDUCES) != 0)
         return;
     for (int k = 0; k < 2; k++) {
         support_case *c = support_new(about == NULL ? NULL : about->name, WORKERS);

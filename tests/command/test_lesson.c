@@ -61,7 +61,7 @@ static void record(const char *algorithm, bool with_ledger)
     ck_assert_int_eq(dsgd_data_open(&config.learning->data, config.seed, false, &points, NULL),
                      DSGD_OK);
     ck_assert_int_eq(dsgd_split_new(&config.learning->split, points, config.seed, WORKERS,
-                                    config.algorithm->own_batches, &split, NULL),
+                                    config.algorithm->traits & DSGD_OWN_BATCHES, &split, NULL),
                      DSGD_OK);
     run.quadratic = dsgd_quadratic_of(&points->train);
     if (with_ledger)
@@ -350,8 +350,7 @@ TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms()
     ck_assert_has(output, "gradient 0 = (");
     ck_assert_has(output, "\nworker 3   (");
     const char *const server = strstr(output, "\nserver 0   (");
-    const bool served =
-        ((const dsgd_algorithm *)dsgd_algorithms[_i])->output == DSGD_OUTPUT_SERVERS;
+    const bool served = ((const dsgd_algorithm *)dsgd_algorithms[_i])->traits & DSGD_OUTPUT_SERVERS;
     ck_assert_has(output, served ? "\nevaluated  (" : "\nmean x     (");
     if (served) /* x and F of server 0 once more */
         ck_assert_int_eq(strncmp(strstr(output, "\nevaluated  ") + 11, server + 11, 29), 0);

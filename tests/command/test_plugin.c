@@ -312,7 +312,7 @@ static const struct {
     {"s/= doubling_work/= NULL/; s/static void doubling_work/void doubling_work(dsgd_node *);\\n"
      "void doubling_work/",
      "algorithm `doubling` has no work()"},
-    {"s/= doubling_work,/&.output = DSGD_OUTPUT_SERVERS,/",
+    {"s/= doubling_work,/&.traits = DSGD_OUTPUT_SERVERS,/",
      "algorithm `doubling` needs serve() for its output of servers"},
     {"s/\"steps\",/\"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
      "algorithm `doubling`: option `period` has no help"},

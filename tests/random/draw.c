@@ -342,7 +342,7 @@ static part algorithm(source *s)
 {
     const bool synchronous = chance(s, 0.4);
     part p = pick(s, NULL, option("algorithms"), 1);
-    while (synchronous && drawn_algorithm(&p)->sends != DSGD_SENDS_ALLREDUCES)
+    while (synchronous && (~drawn_algorithm(&p)->traits & DSGD_SENDS_ALLREDUCES) != 0)
         p = pick(s, NULL, option("algorithms"), 1);
     return p;
 }

@@ -99,7 +99,7 @@ const char *algorithm_of(const part *experiment)
 bool is_synchronous(const part *experiment)
 {
     const dsgd_entry *const about = dsgd_entry_find(dsgd_algorithms, algorithm_of(experiment));
-    return about != NULL && ((const dsgd_algorithm *)about)->sends == DSGD_SENDS_ALLREDUCES;
+    return about != NULL && (~((const dsgd_algorithm *)about)->traits & DSGD_SENDS_ALLREDUCES) == 0;
 }
 
 bool ends_together(const part *experiment)

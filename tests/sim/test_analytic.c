@@ -17,7 +17,7 @@ static const double early_s = 1e-8;
 
 static double slack_of(const support_case *c)
 {
-    const bool partial = c->config.algorithm->sends != DSGD_SENDS_ALLREDUCES;
+    const bool partial = ~c->config.algorithm->traits & DSGD_SENDS_ALLREDUCES;
     const bool early = support_has(c, "calibration") || partial;
     return early && c->config.network == DSGD_NETWORK_FLOWS ? early_s : 0; /* in some seconds */
 }
@@ -158,7 +158,7 @@ TEST_RANGE(computed_times_equal_those_of_messages, 0, support_n_algorithms()) /*
     const dsgd_algorithm *const algorithm =
         support_new(dsgd_algorithms[_i]->name, 8)->config.algorithm;
     const int stride = SUPPORT_SLOW ? 151 : 11;
-    if (algorithm->sends != DSGD_SENDS_ALLREDUCES)
+    if (~algorithm->traits & DSGD_SENDS_ALLREDUCES)
         return;
     for (int i = _i % stride; i < N_CASES; i += stride) {
         char where[160];
@@ -238,7 +238,7 @@ TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
         config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS);
     const support_outcome *const alarms = support_simulate(c);
     any = *c->config.algorithm;
-    any.sends = DSGD_SENDS_ANYTHING;
+    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES;
     c->config.algorithm = &any;
     const support_outcome *const messages = support_simulate(c);
     support_expect_alike(c, alarms, messages, 1e-6, any.about.name);
@@ -260,7 +260,7 @@ TEST(values_published_when_a_piece_ends_are_in_the_next)
     support_steps_each(c, 12);
     const dsgd_algorithm *const wagma = c->config.algorithm;
     any = *wagma;
-    any.sends = DSGD_SENDS_ANYTHING; /* activations are messages */
+    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES; /* activations are messages */
     double age = -1;
     for (int how = 0; how < 6; how++) {
         c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
@@ -290,7 +290,9 @@ static void late_listeners_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(late_listeners, .work = late_listeners_work, .sends = DSGD_SENDS_COLLECTIVES);
+static const dsgd_algorithm late_listeners = {.about = {.name = "late_listeners"},
+                                              .work = late_listeners_work,
+                                              .traits = DSGD_SENDS_COLLECTIVES};
 
 TEST(a_late_listener_receives_earlier_activations)
 {
@@ -299,7 +301,7 @@ TEST(a_late_listener_receives_earlier_activations)
     lateness[2](c);
     const support_outcome *const alarms = support_simulate(c);
     any = late_listeners;
-    any.sends = DSGD_SENDS_ANYTHING;
+    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES;
     c->config.algorithm = &any;
     support_expect_alike(c, alarms, support_simulate(c), 1e-6, "late listeners");
     ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
@@ -378,7 +380,9 @@ static void first_rounds_alone_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(first_rounds_alone, .work = first_rounds_alone_work, .sends = DSGD_SENDS_ALLREDUCES);
+static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_rounds_alone"},
+                                                  .work = first_rounds_alone_work,
+                                                  .traits = DSGD_SENDS_ALLREDUCES};
 
 /** A run in which one member is missing stands still when the messages that can come have come. */
 TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
@@ -403,8 +407,10 @@ static void asking_work(dsgd_node *self)
         ;
 }
 
-TEST_ALGORITHM(asking, .work = asking_work, .sends = DSGD_SENDS_ALLREDUCES);
-TEST_ALGORITHM(asking_others, .work = asking_work);
+static const dsgd_algorithm asking = {
+    .about = {.name = "asking"}, .work = asking_work, .traits = DSGD_SENDS_ALLREDUCES};
+static const dsgd_algorithm asking_others = {.about = {.name = "asking_others"},
+                                             .work = asking_work};
 
 static bool is_closed(const support_case *c)
 {
@@ -492,9 +498,9 @@ static void broadcasting_work(dsgd_node *self)
 }
 
 static const dsgd_algorithm lying[] = {
-    {.about = {.name = "lying"}, .work = lying_work, .sends = DSGD_SENDS_ALLREDUCES},
-    {.about = {.name = "lying"}, .work = broadcasting_work, .sends = DSGD_SENDS_ALLREDUCES},
-    {.about = {.name = "lying"}, .work = lying_work, .sends = DSGD_SENDS_COLLECTIVES}};
+    {.about = {.name = "lying"}, .work = lying_work, .traits = DSGD_SENDS_ALLREDUCES},
+    {.about = {.name = "lying"}, .work = broadcasting_work, .traits = DSGD_SENDS_ALLREDUCES},
+    {.about = {.name = "lying"}, .work = lying_work, .traits = DSGD_SENDS_COLLECTIVES}};
 
 /** At once or not: the network's own promise of one message at a time is made in blocking alone. */
 TEST_RANGE(a_false_declaration_of_exchanges_aborts, 0, 6)

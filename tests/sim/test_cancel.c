@@ -24,7 +24,8 @@ static void giving_up_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(giving_up, .work = giving_up_work, .cancels = true);
+static const dsgd_algorithm giving_up = {
+    .about = {.name = "giving_up"}, .work = giving_up_work, .traits = DSGD_CANCELS};
 
 SUITE(cancel, "cancel", .seconds = 60);
 
@@ -96,7 +97,8 @@ static void interrupted_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(interrupted, .work = interrupted_work, .cancels = true);
+static const dsgd_algorithm interrupted = {
+    .about = {.name = "interrupted"}, .work = interrupted_work, .traits = DSGD_CANCELS};
 
 TEST(a_message_interrupts_a_computation_when_it_arrives)
 {
@@ -122,8 +124,9 @@ static void undeclared_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(undeclared, .work = undeclared_work);
-TEST_ALGORITHM(followed, .work = undeclared_work, .cancels = true);
+static const dsgd_algorithm undeclared = {.about = {.name = "undeclared"}, .work = undeclared_work};
+static const dsgd_algorithm followed = {
+    .about = {.name = "followed"}, .work = undeclared_work, .traits = DSGD_CANCELS};
 
 TEST(misuse_is_told)
 {

@@ -69,7 +69,8 @@ static void split_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(splitting, .work = split_work, .sends = DSGD_SENDS_COLLECTIVES);
+static const dsgd_algorithm splitting = {
+    .about = {.name = "splitting"}, .work = split_work, .traits = DSGD_SENDS_COLLECTIVES};
 
 SUITE(communicators, "communicators", .seconds = 120);
 
@@ -156,7 +157,7 @@ static void one_collective_work(dsgd_node *self)
 
 static const dsgd_algorithm one_collective = {.about = {.name = "one-collective"},
                                               .work = one_collective_work,
-                                              .sends = DSGD_SENDS_COLLECTIVES};
+                                              .traits = DSGD_SENDS_COLLECTIVES};
 
 static support_case *case_of(collective_verb *verb, int workers, dsgd_collective how)
 {
@@ -333,7 +334,8 @@ static void mixing_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(mixing, .work = mixing_work, .sends = DSGD_SENDS_COLLECTIVES);
+static const dsgd_algorithm mixing = {
+    .about = {.name = "mixing"}, .work = mixing_work, .traits = DSGD_SENDS_COLLECTIVES};
 
 static void does_nothing(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {

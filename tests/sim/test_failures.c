@@ -391,7 +391,10 @@ static void telling_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(telling, .work = telling_work, .serve = counting_serve, .rejoins = true);
+static const dsgd_algorithm telling = {.about = {.name = "telling"},
+                                       .work = telling_work,
+                                       .serve = counting_serve,
+                                       .traits = DSGD_REJOINS};
 
 /** In its forward pass, or with half of its pieces on their way: all that have come are whole. */
 TEST_RANGE(a_failed_worker_sends_nothing, 0, 6)
@@ -491,7 +494,8 @@ static void alternating_work(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(alternating, .work = alternating_work, .quorum = true);
+static const dsgd_algorithm alternating = {
+    .about = {.name = "alternating"}, .work = alternating_work, .traits = DSGD_QUORUM};
 
 /** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and
  * ends at 18 s. */
@@ -579,7 +583,7 @@ TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithm
 {
     static dsgd_failure_event event = {1, 2.5, 4};
     support_case *c = support_new(dsgd_algorithms[_i]->name, 4);
-    if (!c->config.algorithm->quorum || c->config.algorithm->copies)
+    if ((c->config.algorithm->traits & DSGD_QUORUM_COPIES) != DSGD_QUORUM)
         return;
     if (dsgd_option_find(c->config.algorithm->about.options, "period") != NULL)
         support_option(c, "period", 2);
@@ -960,7 +964,7 @@ TEST_RANGE(every_algorithm_continues_by_quorum, 0, support_n_algorithms() * LAWS
     const support_outcome *whole = support_ok(c);
     static dsgd_failure_event never = {3, 1e9, 1};
     fail_at(c, 1, &never)->policy = DSGD_POLICY_QUORUM;
-    if (!c->config.algorithm->quorum) {
+    if (!(c->config.algorithm->traits & DSGD_QUORUM)) {
         ck_assert_has(support_simulate(c)->error.text, "no published answer of ");
         return;
     }
@@ -986,8 +990,9 @@ TEST(the_policy_of_each_algorithm_is_documented)
     for (int i = 0; i < 3 * support_n_algorithms(); i++) {
         const dsgd_algorithm *const a =
             support_new(dsgd_algorithms[i / 3]->name, 16)->config.algorithm;
-        const bool own = a->comes_back != NULL || a->rejoins;
-        const bool is_in[] = {own, a->quorum && !a->copies, a->quorum && a->copies};
+        const unsigned quorum = a->traits & DSGD_QUORUM_COPIES;
+        const bool own = a->comes_back != NULL || (a->traits & DSGD_REJOINS);
+        const bool is_in[] = {own, quorum == DSGD_QUORUM, quorum == DSGD_QUORUM_COPIES};
         const char *const row = strstr(text, rows[i % 3]);
         const char *const found = strstr(row, dsgd_xprintf("`%s`", a->about.name));
         ck_assert_msg((found != NULL && found < strchr(row, '\n')) == is_in[i % 3], "%s in %s",

@@ -126,8 +126,11 @@ static void telling_serve(dsgd_node *self)
     }
 }
 
-TEST_ALGORITHM(telling, .work = adding_work, .serve = telling_serve, .n_servers = two_servers,
-               .whole_servers = true);
+static const dsgd_algorithm telling = {.about = {.name = "telling"},
+                                       .work = adding_work,
+                                       .serve = telling_serve,
+                                       .n_servers = two_servers,
+                                       .traits = DSGD_WHOLE_SERVERS};
 
 /** A far away server, 100 s each way, keeps nobody waiting; and nothing is cut into parts. */
 TEST(messages_between_servers_hold_up_no_worker)
@@ -151,8 +154,11 @@ static void halving_serve(dsgd_node *self)
     adding_serve(self);
 }
 
-TEST_ALGORITHM(halving, .work = adding_work, .serve = halving_serve, .n_servers = two_servers,
-               .whole_servers = true, .output = DSGD_OUTPUT_SERVERS);
+static const dsgd_algorithm halving = {.about = {.name = "halving"},
+                                       .work = adding_work,
+                                       .serve = halving_serve,
+                                       .n_servers = two_servers,
+                                       .traits = DSGD_OUTPUT_SERVERS | DSGD_WHOLE_SERVERS};
 
 /** Of servers with and without the first update: after a step that is half a step. */
 TEST(the_output_of_whole_servers_is_their_mean)

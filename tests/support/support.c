@@ -418,8 +418,8 @@ support_problem *support_problem_new(const support_case *c)
                               (uint32_t)c->learning.batch, NULL};
     dsgd_split *split = NULL;
     ck_assert_int_eq(dsgd_split_new(&c->learning.split, p->data, c->config.seed,
-                                    p->stream.n_workers, c->config.algorithm->own_batches, &split,
-                                    NULL),
+                                    p->stream.n_workers,
+                                    c->config.algorithm->traits & DSGD_OWN_BATCHES, &split, NULL),
                      DSGD_OK);
     p->stream.split = split;
     p->count = p->stream.batch;

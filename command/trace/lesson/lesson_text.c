@@ -106,7 +106,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
 {
     const dsgd_timeline *const timeline = run->view.timeline;
     const dsgd_algorithm *const algorithm = (const dsgd_algorithm *)run->view.run->algorithm.about;
-    const bool served = algorithm->output == DSGD_OUTPUT_SERVERS && run->n_hosts > run->n_workers;
+    const bool served = (algorithm->traits & DSGD_OUTPUT_SERVERS) && run->n_hosts > run->n_workers;
     double output[2] = {0, 0};
     fprintf(stream,
             "\nafter %.3f s                                  gradients' age\n"
