@@ -33,7 +33,7 @@ static void a_psgd_work(dsgd_node *self)
             continue;
         dsgd_copy(self, u, x);
         dsgd_combine(self, u, 1, -1, fetched); /* the update since the last fetch */
-        dsgd_server_push_and_fetch(self, u, x);
+        dsgd_server_exchange(self, u, x);
         dsgd_copy(self, fetched, x);
     }
 }
@@ -42,7 +42,7 @@ static void a_psgd_work(dsgd_node *self)
 static void a_psgd_comes_back(dsgd_node *self, int peer)
 {
     (void)peer;
-    dsgd_server_fetch(self, dsgd_model(self));
+    dsgd_server_exchange(self, NULL, dsgd_model(self));
     dsgd_copy(self, dsgd_shared(self), dsgd_model(self));
 }
 

@@ -204,10 +204,10 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
     const ad_psgd_params *p = params;
     const bool own = p->graph.about == NULL;
     if (p->variant == PULL && !own)
-        DSGD_TRY(dsgd_graph_check(&p->graph, n_workers, "ad_psgd", error));
+        DSGD_TRY(dsgd_graph_check(&p->graph, n_workers, false, "ad_psgd", error));
     else if (p->variant != PULL && !(own && p->variant == PAPER))
-        DSGD_TRY(dsgd_graph_check_bipartite(own ? &dsgd_graph_exponential_pairs : &p->graph,
-                                            n_workers, "ad_psgd", error));
+        DSGD_TRY(dsgd_graph_check(own ? &dsgd_graph_exponential_pairs : &p->graph, n_workers, true,
+                                  "ad_psgd", error));
     if (p->variant == GOSSIP_PROCESS && !own)
         return dsgd_refuse(error,
                            "ad_psgd: graph: %s, but in variant gossip_process the pairs of a round "

@@ -118,7 +118,7 @@ static void async_local_sgd_serve(dsgd_node *self)
                  dsgd_vector_new(self),
                  0,
                  0,
-                 dsgd_numbers_new(self, n),
+                 dsgd_memory_new(self, n, sizeof(double)),
                  dsgd_memory_new(self, n, sizeof *a.waits)};
     for (double until_s = INFINITY;;) { /* the end of the grace period */
         const dsgd_message *l = dsgd_recv(self, until_s);

@@ -69,7 +69,7 @@ static dsgd_status choco_check(const void *params, int n_workers, dsgd_error *er
                            "choco: what %s keeps of a vector depends on values, so that gamma has "
                            "no default; give it a number, the smaller the less is sent",
                            p->encoding.about->name);
-    return dsgd_graph_check(&p->graph, n_workers, "choco", error);
+    return dsgd_graph_check(&p->graph, n_workers, false, "choco", error);
 }
 
 static const char *const gamma_words[] = {"encoding", NULL};

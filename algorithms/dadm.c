@@ -34,7 +34,7 @@ enum { AVERAGING, ADDING };
 static dsgd_vector *dual_of(dsgd_node *self, dsgd_vector **duals, dsgd_vector *first)
 {
     const dadm_params *p = self->params;
-    dsgd_vector **dual = &duals[dsgd_own_batch(self)];
+    dsgd_vector **dual = &duals[dsgd_own_batch(self, NULL)];
     if (*dual == NULL) {
         *dual = dsgd_vector_new(self);
         dsgd_combine(self, *dual, 0, p->lambda, first);
@@ -46,13 +46,15 @@ static void dadm_work(dsgd_node *self)
 {
     const dadm_params *p = self->params;
     const double workers = p->combine == ADDING ? self->n_workers : 1;
-    const double scale = p->lambda * (double)dsgd_own_batches(self) * workers;
+    int64_t n_batches;
+    dsgd_own_batch(self, &n_batches);
+    const double scale = p->lambda * (double)n_batches * workers;
     dsgd_vector *y = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *x = dsgd_vector_new(self); /* of the round's start, the same everywhere */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *first = dsgd_vector_new(self);
-    dsgd_vector **duals = dsgd_memory_new(self, (size_t)dsgd_own_batches(self), sizeof *duals);
+    dsgd_vector **duals = dsgd_memory_new(self, (size_t)n_batches, sizeof *duals);
     dsgd_copy(self, x, y);
     dsgd_copy(self, first, y);
 

@@ -26,14 +26,14 @@ static void dasgd_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if (p->d == 0 && s == p->tau - 1)
-            round = dsgd_allreduce_begin(self, x, DSGD_WORLD);
+            round = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
         if (round != NULL && (p->d == 0 || s == p->d - 1)) {
-            dsgd_allreduce_end(self, round, mean);
+            dsgd_request_wait(self, round, mean);
             dsgd_combine(self, x, p->xi, 1 - p->xi, mean);
             round = NULL;
         }
         if (p->d > 0 && s == p->tau - 1)
-            round = dsgd_allreduce_begin(self, x, DSGD_WORLD);
+            round = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
     }
 }
 

@@ -123,8 +123,8 @@ static void decoupled_diloco_serve(dsgd_node *self)
     const size_t n = (size_t)self->n_workers;
     outer_round r = {.sum = dsgd_vector_new(self),
                      .u = dsgd_vector_new(self),
-                     .asked = dsgd_numbers_new(self, n),
-                     .rounds = dsgd_numbers_new(self, n)};
+                     .asked = dsgd_memory_new(self, n, sizeof(double)),
+                     .rounds = dsgd_memory_new(self, n, sizeof(double))};
     double began_s = 0, until_s = INFINITY; /* the round; the end of the grace period */
     for (;;) {
         const dsgd_message *m = dsgd_recv(self, until_s);

@@ -32,6 +32,60 @@ static bool computes(const dsgd_node *self, int rank)
     return rank < self->n_workers - p->auxiliary;
 }
 
+/* --- shares by bandwidth ---------------------------------------------------------------------- */
+
+/**
+ * A peer that averages a part of a vector: what others have of it comes in, its mean goes out to
+ * all.
+ */
+typedef struct reducer {
+    double bandwidth; /* of its link, in each direction; any unit */
+    bool contributes; /* it has a vector, too, which it sends in parts to the others */
+    int64_t pieces; /* that it averages */
+} reducer;
+
+/** Vectors over the bandwidth: what the busier direction of its link carries. */
+static double cost(const reducer *r, double share, int n, int n_contributing)
+{
+    const double up = r->contributes ? 1 + (n - 2) * share : (n - 1) * share;
+    const double down = 1 + (n_contributing - (r->contributes ? 2 : 1)) * share;
+    return fmax(up, down) / r->bandwidth;
+}
+
+/**
+ * Fills in the pieces of n reducers, one or more, n_pieces together, such that the link that is
+ * done last is done as early as possible, if pieces are equal and both directions of all links are
+ * busy all the time. A piece goes to the reducer that raises the maximum least, among equals to the
+ * one that has fewest for its bandwidth. A piece can be placed without passing the least maximum as
+ * long as some have room below it, so that this is optimal.
+ */
+static void share_out(reducer *reducers, int n, int64_t n_pieces)
+{
+    int n_contributing = 0;
+    for (int i = 0; i < n; i++)
+        n_contributing += reducers[i].contributes;
+    double most = 0;
+    for (int i = 0; i < n; i++) {
+        reducers[i].pieces = 0;
+        most = fmax(most, cost(&reducers[i], 0, n, n_contributing));
+    }
+    for (int64_t k = 0; k < n_pieces; k++) {
+        reducer *best = reducers;
+        double least = INFINITY, fewest = INFINITY;
+        for (reducer *r = reducers; r < reducers + n; r++) {
+            const double pieces = (double)r->pieces + 1, load = pieces / r->bandwidth;
+            const double then = fmax(most, cost(r, pieces / (double)n_pieces, n, n_contributing));
+            if (then > least || (then == least && load >= fewest))
+                continue;
+            best = r;
+            least = then;
+            fewest = load;
+        }
+        best->pieces++;
+        most = least;
+    }
+}
+
 /* --- a peer ----------------------------------------------------------------------------------- */
 
 typedef struct peer {
@@ -58,7 +112,7 @@ static void begin_round(peer *p, double round)
 
 static dsgd_vector *piece(dsgd_node *self, dsgd_vector *x, size_t k)
 {
-    return dsgd_range(self, x, k, k + 1);
+    return dsgd_slice(self, x, k, k + 1, 1);
 }
 
 /** The mean of a piece of its own, to all. */
@@ -181,8 +235,8 @@ static void gather(dsgd_node *self, peer *p)
     const bool all = computes(self, self->rank);
     dsgd_gradient_until(self, p->g, p->x, 1, all ? INFINITY : -1);
     dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
-    dsgd_combine(self, p->sum, p->samples > 0, dsgd_step_samples(self), p->g);
-    p->samples += all ? dsgd_step_samples(self) : 0;
+    dsgd_combine(self, p->sum, p->samples > 0, self->samples, p->g);
+    p->samples += all ? self->samples : 0;
 }
 
 static void dedloc_work(dsgd_node *self)
@@ -194,9 +248,9 @@ static void dedloc_work(dsgd_node *self)
               .reduced = dsgd_vector_new(self),
               .mean = dsgd_vector_new(self),
               .n_pieces = n_pieces,
-              .parts = dsgd_numbers_new(self, n_pieces),
-              .weight = dsgd_numbers_new(self, n_pieces),
-              .group = dsgd_numbers_new(self, n + n_pieces),
+              .parts = dsgd_memory_new(self, n_pieces, sizeof(double)),
+              .weight = dsgd_memory_new(self, n_pieces, sizeof(double)),
+              .group = dsgd_memory_new(self, n + n_pieces, sizeof(double)),
               .asks = dsgd_memory_new(self, n, sizeof(int))};
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self)) { /* gets a model, and then says so, to be waited for */
@@ -226,7 +280,7 @@ typedef struct tracker {
     double round, samples; /* of all */
     double until_s; /* when it begins at the latest; INFINITY: the batch is not full */
     double *start; /* [2 + P + pieces] of a message */
-    dsgd_reducer *reducers; /* [P] */
+    reducer *reducers; /* [P] */
 } tracker;
 
 /** Has the next that is there give it its model; where there is none it keeps its own. */
@@ -255,10 +309,10 @@ static void start_round(dsgd_node *self, tracker *t)
         k->samples = 0;
         if (!k->waits)
             continue;
-        t->reducers[n++] = (dsgd_reducer){k->bandwidth, computes(self, i), 0};
+        t->reducers[n++] = (reducer){k->bandwidth, computes(self, i), 0};
         t->start[at++] = i;
     }
-    dsgd_share_out(t->reducers, (int)n, (int64_t)n_pieces);
+    share_out(t->reducers, (int)n, (int64_t)n_pieces);
     for (size_t i = 0; i < n; i++) {
         const size_t even = n_pieces * (i + 1) / n - n_pieces * i / n;
         const size_t own = p->shares == EQUAL ? even : (size_t)t->reducers[i].pieces;
@@ -282,9 +336,8 @@ static void take_report(dsgd_node *self, tracker *t, const dsgd_message *m)
     known *const k = &t->of[m->from];
     t->samples += m->numbers[2] - k->samples;
     const double computing = (double)(self->n_workers - p->auxiliary);
-    const bool full =
-        t->samples >=
-        (p->batch == AS_MANY_AS_WORKERS ? computing * dsgd_step_samples(self) : (double)p->batch);
+    const bool full = t->samples >= (p->batch == AS_MANY_AS_WORKERS ? computing * self->samples
+                                                                    : (double)p->batch);
     *k = (known){true, full || !computes(self, m->from), m->numbers[2], m->numbers[3]};
     if (full && t->until_s == INFINITY)
         t->until_s = dsgd_time_s(self) + p->matchmaking;
@@ -297,8 +350,8 @@ static void dedloc_serve(dsgd_node *self)
     const size_t n = (size_t)self->n_workers, n_pieces = dsgd_pieces(self, dsgd_model(self));
     tracker t = {.of = dsgd_memory_new(self, n, sizeof(known)),
                  .until_s = INFINITY,
-                 .start = dsgd_numbers_new(self, 2 + n + n_pieces),
-                 .reducers = dsgd_memory_new(self, n, sizeof(dsgd_reducer))};
+                 .start = dsgd_memory_new(self, 2 + n + n_pieces, sizeof(double)),
+                 .reducers = dsgd_memory_new(self, n, sizeof(reducer))};
     for (size_t i = 0; i < n; i++)
         t.of[i].expected = true;
     for (;;) {

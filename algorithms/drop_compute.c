@@ -100,7 +100,7 @@ static void drop_compute_work(dsgd_node *self)
     const drop_compute_params *p = self->params;
     const bool automatic = p->threshold == AUTO;
     double limit_s = p->threshold >= 0 ? p->threshold : INFINITY;
-    double *mine_s = dsgd_numbers_new(self, (size_t)p->calibration);
+    double *mine_s = dsgd_memory_new(self, (size_t)p->calibration, sizeof(double));
     double began_s = 0; /* the calibration */
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);

@@ -24,7 +24,7 @@ static void dsgd_aau_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
     const int most = dsgd_neighbours_of(self, &p->graph, 0, DSGD_DOUBLY_STOCHASTIC)->n_to;
     int *to = dsgd_memory_new(self, (size_t)most, sizeof *to);
-    double *share = dsgd_numbers_new(self, (size_t)most);
+    double *share = dsgd_memory_new(self, (size_t)most, sizeof(double));
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -126,9 +126,9 @@ static void dsgd_aau_serve(dsgd_node *self)
     const dsgd_aau_params *p = self->params;
     const size_t n = (size_t)self->n_workers;
     int *room = dsgd_memory_new(self, 3 * n, sizeof *room);
-    double *numbers = dsgd_numbers_new(self, 2 * n);
+    double *numbers = dsgd_memory_new(self, 2 * n, sizeof(double));
     epoch e = {.is = dsgd_memory_new(self, n, sizeof *e.is),
-               .room = {room, room + n, room + 2 * n, dsgd_numbers_new(self, n)}};
+               .room = {room, room + n, room + 2 * n, dsgd_memory_new(self, n, sizeof(double))}};
     begin_epoch(&e, self->n_workers);
     for (;; iterate(self, &e, numbers)) {
         double until_s = INFINITY; /* when the iteration ends */
@@ -144,7 +144,7 @@ static dsgd_status dsgd_aau_check(const void *params, int n_workers, dsgd_error 
 {
     const dsgd_aau_params *p = params;
     const dsgd_graph_kind *kind = (const dsgd_graph_kind *)p->graph.about;
-    DSGD_TRY(dsgd_graph_check(&p->graph, n_workers, "dsgd_aau", error));
+    DSGD_TRY(dsgd_graph_check(&p->graph, n_workers, false, "dsgd_aau", error));
     if (!kind->directed && dsgd_graph_period(&p->graph, n_workers) == 1)
         return DSGD_OK;
     return dsgd_refuse(

@@ -37,9 +37,9 @@ static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
 {
     const easgd_params *p = self->params;
     if (p->centre == AT_SERVER) {
-        dsgd_server_fetch(self, tie->e);
+        dsgd_server_exchange(self, NULL, tie->e);
         dsgd_combine(self, tie->e, -tie->alpha, tie->alpha, x);
-        dsgd_server_push(self, tie->e); /* does not wait */
+        dsgd_server_exchange(self, tie->e, NULL); /* does not wait */
         return;
     }
     dsgd_copy(self, tie->e, tie->centre);
@@ -124,7 +124,7 @@ static const dsgd_option eamsgd_options[] = {
 static void easgd_comes_back(dsgd_node *self, int peer)
 {
     (void)peer;
-    dsgd_server_fetch(self, dsgd_model(self)); /* from the centre */
+    dsgd_server_exchange(self, NULL, dsgd_model(self)); /* from the centre */
 }
 
 static unsigned easgd_traits(const void *params)

@@ -44,12 +44,12 @@ typedef struct bridge {
 static void correct(dsgd_node *self, bridge *b, dsgd_vector *x)
 {
     if (b->round != NULL) {
-        dsgd_allreduce_end(self, b->round, b->mean);
+        dsgd_request_wait(self, b->round, b->mean);
         dsgd_combine(self, x, 1, 1, b->mean);
         dsgd_combine(self, x, 1, -1, b->sent);
     }
     dsgd_copy(self, b->sent, x);
-    b->round = dsgd_allreduce_begin(self, x, b->leaders);
+    b->round = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, b->leaders);
 }
 
 static void average_between(dsgd_node *self, bridge *b, dsgd_vector *x)
@@ -61,15 +61,15 @@ static void average_between(dsgd_node *self, bridge *b, dsgd_vector *x)
     }
     dsgd_copy(self, b->meeting, x);
     if (p->inside == MODELS) { /* else they are equal */
-        dsgd_reduce_sum(self, b->meeting, 0, b->cluster);
+        dsgd_collective_run(self, DSGD_REDUCE, b->meeting, 0, b->cluster);
         if (b->leads)
-            dsgd_divide(self, b->meeting, dsgd_comm_size(self, b->cluster));
+            dsgd_divide(self, b->meeting, dsgd_group_size(p->cluster, self->n_workers));
     }
     if (b->leads && p->between == LEADERS)
         dsgd_allreduce_mean(self, b->meeting, b->leaders);
     else if (b->leads)
         correct(self, b, b->meeting);
-    dsgd_broadcast(self, b->meeting, 0, b->cluster);
+    dsgd_collective_run(self, DSGD_BROADCAST, b->meeting, 0, b->cluster);
     dsgd_copy(self, x, b->meeting);
 }
 

@@ -17,15 +17,16 @@ typedef struct power_sgd_params {
 static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd_vector *e,
                     dsgd_vector *other, dsgd_vector *factor, dsgd_vector *u)
 {
-    dsgd_orthogonalise(self, other, p->rank, !right);
+    dsgd_low_rank(self, DSGD_FACTOR_ORTHOGONALISE, other, NULL, p->rank, !right);
     dsgd_copy(self, factor, other);
-    dsgd_project(self, factor, e, p->rank, right); /* A^T p, or A q */
+    dsgd_low_rank(self, DSGD_FACTOR_PROJECT, factor, e, p->rank, right); /* A^T p, or A q */
     dsgd_copy(self, u, factor);
-    dsgd_expand(self, u, other, p->rank, !right); /* p (A^T p)^T, or (A q) q^T */
+    dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank,
+                  !right); /* p (A^T p)^T, or (A q) q^T */
     dsgd_combine(self, e, 1, -1, u);
     dsgd_allreduce_mean(self, factor, DSGD_WORLD);
     dsgd_copy(self, u, factor);
-    dsgd_expand(self, u, other, p->rank, !right);
+    dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank, !right);
 }
 
 /** Both: p = orth(mean of A q);  q = mean of A^T p;  u = p q^T;  e <- A - u. */
@@ -33,14 +34,14 @@ static void project_twice(dsgd_node *self, const power_sgd_params *p, dsgd_vecto
                           dsgd_vector *left, dsgd_vector *q, dsgd_vector *u)
 {
     dsgd_copy(self, left, q);
-    dsgd_project(self, left, e, p->rank, false);
+    dsgd_low_rank(self, DSGD_FACTOR_PROJECT, left, e, p->rank, false);
     dsgd_allreduce_mean(self, left, DSGD_WORLD);
-    dsgd_orthogonalise(self, left, p->rank, false);
+    dsgd_low_rank(self, DSGD_FACTOR_ORTHOGONALISE, left, NULL, p->rank, false);
     dsgd_copy(self, q, left);
-    dsgd_project(self, q, e, p->rank, true);
+    dsgd_low_rank(self, DSGD_FACTOR_PROJECT, q, e, p->rank, true);
     dsgd_allreduce_mean(self, q, DSGD_WORLD);
     dsgd_copy(self, u, q);
-    dsgd_expand(self, u, left, p->rank, false);
+    dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, left, p->rank, false);
     dsgd_combine(self, e, 1, -1, u);
 }
 
@@ -54,8 +55,8 @@ static void power_sgd_work(dsgd_node *self)
     dsgd_vector *right = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self);
 
-    dsgd_draw_factor(self, left, p->rank, false);
-    dsgd_draw_factor(self, right, p->rank, true);
+    dsgd_low_rank(self, DSGD_FACTOR_DRAW, left, NULL, p->rank, false);
+    dsgd_low_rank(self, DSGD_FACTOR_DRAW, right, NULL, p->rank, true);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_combine(self, e, 1, 1, g); /* A = e + g */

@@ -54,8 +54,9 @@ static void osgp_work(dsgd_node *self)
             dsgd_bias(self, x, z);
         /* Shares are added before a forward pass, at the latest `delay` steps after their round
          * began. */
-        if (round != NULL && (self->step - begun >= p->delay || dsgd_gossip_done(self, round))) {
-            dsgd_gossip_end(self, round, x);
+        if (round != NULL && (self->step - begun >= p->delay ||
+                              dsgd_wait_any(self, DSGD_ON_REQUEST, dsgd_time_s(self)))) {
+            dsgd_request_wait(self, round, x);
             round = NULL;
         }
         if (round == NULL) {

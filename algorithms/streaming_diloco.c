@@ -31,20 +31,20 @@ static void streaming_diloco_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         const int64_t n = self->step / every, s = self->step % every + 1;
         const size_t f = (size_t)(n % p->fragments), all = (size_t)p->fragments;
-        dsgd_vector *x_f = dsgd_fragment(self, x, f, all);
-        dsgd_vector *global_f = dsgd_fragment(self, global, f, all);
-        dsgd_vector *change_f = dsgd_fragment(self, change, f, all);
-        dsgd_vector *u_f = dsgd_fragment(self, u, f, all);
+        dsgd_vector *x_f = dsgd_slice(self, x, f, dsgd_pieces(self, x), all);
+        dsgd_vector *global_f = dsgd_slice(self, global, f, dsgd_pieces(self, global), all);
+        dsgd_vector *change_f = dsgd_slice(self, change, f, dsgd_pieces(self, change), all);
+        dsgd_vector *u_f = dsgd_slice(self, u, f, dsgd_pieces(self, u), all);
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if (s == every - p->delay) {
             dsgd_copy(self, change_f, global_f);
             dsgd_combine(self, change_f, 1, -1, x_f);
-            round = dsgd_allreduce_begin(self, change_f, DSGD_WORLD);
+            round = dsgd_collective_begin(self, DSGD_ALLREDUCE, change_f, DSGD_WORLD);
         }
         if (s < every)
             continue;
-        dsgd_allreduce_end(self, round, change_f); /* D = mean of (global - x), tau steps ago */
+        dsgd_request_wait(self, round, change_f); /* D = mean of (global - x), tau steps ago */
         dsgd_combine(self, u_f, p->outer_momentum, 1, change_f); /* u <- mu u + D */
         dsgd_combine(self, global_f, 1, -p->outer_lr, change_f);
         dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum, u_f); /* Nesterov */

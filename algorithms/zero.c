@@ -29,8 +29,8 @@ static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
     units of = {n, dsgd_memory_new(self, n, sizeof *of.x), dsgd_memory_new(self, n, sizeof *of.g),
                 dsgd_memory_new(self, n, sizeof *of.sum)};
     for (size_t u = 0; u < n; u++) {
-        of.x[u] = dsgd_range(self, x, u * each, (u + 1) * each);
-        of.g[u] = dsgd_range(self, g, u * each, (u + 1) * each);
+        of.x[u] = dsgd_slice(self, x, u * each, (u + 1) * each, 1);
+        of.g[u] = dsgd_slice(self, g, u * each, (u + 1) * each, 1);
     }
     return of;
 }
@@ -38,26 +38,27 @@ static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 /** g <- sum of gradients, of which each worker has got its share, like a reduce-scatter. */
 static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
 {
-    dsgd_request *gathered = dsgd_allgather_shares_begin(self, of->x[of->n - 1], DSGD_WORLD);
+    dsgd_request *gathered =
+        dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[of->n - 1], DSGD_WORLD);
     for (size_t u = of->n; u-- > 0;) {
-        dsgd_allgather_shares_end(self, gathered, of->x[u]);
-        dsgd_forward(self, of->x[u]);
+        dsgd_request_wait(self, gathered, of->x[u]);
+        dsgd_compute_pass(self, NULL, of->x[u]);
         if (u > 0) /* two units are whole at a time */
-            gathered = dsgd_allgather_shares_begin(self, of->x[u - 1], DSGD_WORLD);
+            gathered = dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[u - 1], DSGD_WORLD);
     }
     dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* the loss is known */
     if (reshards)
-        gathered = dsgd_allgather_shares_begin(self, of->x[0], DSGD_WORLD);
+        gathered = dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[0], DSGD_WORLD);
     for (size_t u = 0; u < of->n; u++) {
         if (reshards)
-            dsgd_allgather_shares_end(self, gathered, of->x[u]);
-        dsgd_backward(self, of->g[u], of->x[u]);
+            dsgd_request_wait(self, gathered, of->x[u]);
+        dsgd_compute_pass(self, of->g[u], of->x[u]);
         if (reshards && u + 1 < of->n)
-            gathered = dsgd_allgather_shares_begin(self, of->x[u + 1], DSGD_WORLD);
-        of->sum[u] = dsgd_reduce_scatter_begin(self, of->g[u], DSGD_WORLD);
+            gathered = dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[u + 1], DSGD_WORLD);
+        of->sum[u] = dsgd_collective_begin(self, DSGD_REDUCE_SCATTER, of->g[u], DSGD_WORLD);
     }
     for (size_t u = 0; u < of->n; u++)
-        dsgd_reduce_scatter_end(self, of->sum[u], of->g[u]);
+        dsgd_request_wait(self, of->sum[u], of->g[u]);
 }
 
 static void zero_work(dsgd_node *self)
@@ -72,12 +73,12 @@ static void zero_work(dsgd_node *self)
             sharded_gradient(self, &of, p->reshard_after_forward);
         } else {
             dsgd_gradient(self, g, x);
-            dsgd_reduce_scatter_sum(self, g, DSGD_WORLD);
+            dsgd_collective_run(self, DSGD_REDUCE_SCATTER, g, 0, DSGD_WORLD);
         }
         dsgd_divide(self, g, self->n_workers);
         dsgd_local_step(self, x, g); /* of the own share */
         if (p->stage < 3)
-            dsgd_allgather_shares(self, x, DSGD_WORLD);
+            dsgd_collective_run(self, DSGD_ALLGATHER, x, 0, DSGD_WORLD);
     }
 }
 

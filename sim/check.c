@@ -66,7 +66,7 @@ dsgd_status dsgd_algorithm_check(const dsgd_algorithm *algorithm, const void *pa
         return algorithm->check(params, n_workers, error);
     const dsgd_spec *const graph = graph_of(algorithm, params);
     return graph == NULL ? DSGD_OK
-                         : dsgd_graph_check(graph, n_workers, algorithm->about.name, error);
+                         : dsgd_graph_check(graph, n_workers, false, algorithm->about.name, error);
 }
 
 int dsgd_server_parts(const dsgd_run_config *config)

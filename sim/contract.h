@@ -17,6 +17,7 @@ typedef struct dsgd_node {
     int n_workers; /* P */
     int64_t step; /* the step under way, from 0; -1 before the first */
     const void *params; /* the algorithm's own, filled from its option table; NULL without one */
+    double samples; /* of a mini-batch, as the workload has them */
 } dsgd_node;
 
 /** A vector as long as the model. Copying, sending and keeping one cost O(1) in wall time. */
@@ -163,8 +164,8 @@ typedef struct dsgd_algorithm {
      * Optional. What a worker does that comes back after a failure, before it begins its step anew;
      * @p peer is one that is there, or -1. The others go on meanwhile: who asks one that has
      * failed, by dsgd_pair_average() or dsgd_pair_fetch(), gives up when that is detected. Of other
-     * verbs it may use those of dsgd_server_push(). NULL: it waits for others, and all restart from
-     * the last checkpoint.
+     * verbs it may use those of dsgd_server_exchange(). NULL: it waits for others, and all restart
+     * from the last checkpoint.
      */
     void (*comes_back)(dsgd_node *self, int peer);
 } dsgd_algorithm;

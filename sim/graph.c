@@ -363,17 +363,10 @@ static const dsgd_graph_kind *kind_of(const dsgd_spec *pick)
     return (const dsgd_graph_kind *)pick->about;
 }
 
-dsgd_status dsgd_graph_check(const dsgd_spec *pick, int n_workers, const char *who,
-                             dsgd_error *error)
+/** Refuses a round that joins two even ranks, or two odd ones. */
+static dsgd_status check_bipartite(const dsgd_spec *pick, int n_workers, const char *who,
+                                   dsgd_error *error)
 {
-    const dsgd_graph graph = {pick->params, n_workers, 0};
-    return kind_of(pick)->check == NULL ? DSGD_OK : kind_of(pick)->check(&graph, who, error);
-}
-
-dsgd_status dsgd_graph_check_bipartite(const dsgd_spec *pick, int n_workers, const char *who,
-                                       dsgd_error *error)
-{
-    DSGD_TRY(dsgd_graph_check(pick, n_workers, who, error));
     const dsgd_graph graph = {pick->params, n_workers, 0};
     const int64_t period = dsgd_graph_period(pick, n_workers);
     int other = period == 0 && n_workers > 2 ? 2 : -1; /* random: at some time 0 and 2 */
@@ -394,64 +387,20 @@ dsgd_status dsgd_graph_check_bipartite(const dsgd_spec *pick, int n_workers, con
         who, pick->about->name, rank, other);
 }
 
+dsgd_status dsgd_graph_check(const dsgd_spec *pick, int n_workers, bool bipartite, const char *who,
+                             dsgd_error *error)
+{
+    const dsgd_graph graph = {pick->params, n_workers, 0};
+    if (kind_of(pick)->check != NULL)
+        DSGD_TRY(kind_of(pick)->check(&graph, who, error));
+    return bipartite ? check_bipartite(pick, n_workers, who, error) : DSGD_OK;
+}
+
 int64_t dsgd_graph_period(const dsgd_spec *pick, int n_workers)
 {
     const dsgd_graph_kind *const kind = kind_of(pick);
     const dsgd_graph graph = {pick->params, n_workers, 0};
     return kind->random ? 0 : kind->period == NULL ? 1 : kind->period(&graph);
-}
-
-/** y <- (I - W) x / about; returns x (I - W) x / x x. @p to: the receivers of each rank, its @p n
- * of them. */
-static double apply_laplacian(int n_workers, const int *n, int *const *to, double about,
-                              const double *x, double *y)
-{
-    double xy = 0, xx = 0;
-    for (int i = 0; i < n_workers; i++) {
-        y[i] = 0;
-        for (int k = 0; k < n[i]; k++) {
-            const int j = to[i][k];
-            y[i] += (x[i] - x[j]) / (1 + (n[i] > n[j] ? n[i] : n[j]));
-        }
-        xy += x[i] * y[i];
-        y[i] /= about;
-        xx += x[i] * x[i];
-    }
-    return xx > 0 ? xy / xx : 0;
-}
-
-double dsgd_graph_least_eigenvalue(const dsgd_spec *pick, int n_workers)
-{
-    enum { MOST_ROUNDS = 1000 };
-    const size_t p = (size_t)n_workers;
-    const dsgd_graph graph = {pick->params, n_workers, 0};
-    int *const n = dsgd_xcalloc(p, sizeof *n);
-    int **const to = dsgd_xcalloc(p, sizeof *to);
-    int *const room = dsgd_xcalloc(p, sizeof *room);
-    double *x = dsgd_xcalloc(p, sizeof *x), *y = dsgd_xcalloc(p, sizeof *y);
-    for (size_t i = 0; i < p; i++) {
-        n[i] = kind_of(pick)->to(&graph, (int)i, 0, room);
-        to[i] = dsgd_xcalloc((size_t)n[i] + 1, sizeof *to[i]);
-        memcpy(to[i], room, (size_t)n[i] * sizeof *room);
-        x[i] =
-            dsgd_draw_uniform((dsgd_draw){.purpose = DSGD_DRAW_GRAPH, .index = (uint32_t)i}) - 0.5;
-    }
-    double most = 0, before = -1; /* eigenvalue of I - W, below 2 */
-    for (int round = 0; round < MOST_ROUNDS && most - before > 1e-15; round++) {
-        before = round < 10 ? -1 : most; /* the first rounds may stand still */
-        most = apply_laplacian(n_workers, n, to, most > 0 ? most : 1, x, y);
-        double *const old = x;
-        x = y;
-        y = old;
-    }
-    for (size_t i = 0; i < p; i++)
-        free(to[i]);
-    free(n);
-    free(to);
-    free(room);
-    free(x);
-    free(y);
-    return 1 - most;
 }
 
 dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint64_t seed, int rank,

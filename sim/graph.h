@@ -53,24 +53,16 @@ extern const dsgd_entry *const dsgd_graph_kinds[];
 #define DSGD_OPTION_GRAPH(type, field, init_, help_)                                               \
     DSGD_OPTION_SPEC(type, field, dsgd_graph_kinds, "kind", help_, .init_text = init_)
 
-dsgd_status dsgd_graph_check(const dsgd_spec *pick, int n_workers, const char *who,
+/** Refuses a graph that does not fit P; a bipartite one may not join two even ranks, or two odd
+ * ones, in any round. @p who: first word of the sentence. */
+dsgd_status dsgd_graph_check(const dsgd_spec *pick, int n_workers, bool bipartite, const char *who,
                              dsgd_error *error);
-
-/** dsgd_graph_check(); and refuses a round that joins two even ranks, or two odd ones. */
-dsgd_status dsgd_graph_check_bipartite(const dsgd_spec *pick, int n_workers, const char *who,
-                                       dsgd_error *error);
 
 /** {kind: exponential, schedule: bipartite} */
 extern const dsgd_spec dsgd_graph_exponential_pairs;
 
 /** Rounds after which the graphs repeat; 0: never. */
 int64_t dsgd_graph_period(const dsgd_spec *pick, int n_workers);
-
-/**
- * Smallest eigenvalue of W, whose entries are the doubly stochastic shares, of a graph that neither
- * changes nor is directed. By power iteration: not below it, and above by less than 1 % of 1 - it.
- */
-double dsgd_graph_least_eigenvalue(const dsgd_spec *pick, int n_workers);
 
 /** Arrays that dsgd_graph_neighbours() fills. */
 typedef struct dsgd_neighbour_room {

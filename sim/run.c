@@ -56,7 +56,7 @@ static void open_node(dsgd_engine *engine, int host)
     const size_t n = engine->layout.n_pieces;
     const bool server = host >= engine->n_workers;
     w->node = (dsgd_node){server ? host - engine->n_workers : host, engine->n_workers, -1,
-                          engine->config->params};
+                          engine->config->params, engine->config->workload->samples};
     w->engine = engine;
     w->host = host;
     w->place = engine->accounts.carriers[host].place;
@@ -162,7 +162,7 @@ static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
             dsgd_fail(note, DSGD_OK,
                       "worker %d leaves %zu %s, from step %jd on: they become more and more", i / 2,
                       n,
-                      i % 2 == 0 ? "requests under way that no _end() ends"
+                      i % 2 == 0 ? "requests under way that no dsgd_request_wait() ends"
                                  : "messages that have come and that no dsgd_recv() takes",
                       step);
     }

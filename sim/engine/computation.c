@@ -275,8 +275,9 @@ void dsgd_computation_wait(dsgd_worker *w)
 {
     const dsgd_computation *const c = &w->gpu.computation;
     DSGD_REQUIRE(c->forward == 0 || c->backward == w->engine->layout.n_pieces,
-                 "worker %d goes on in step %jd without dsgd_backward() of pieces from %zu on; of "
-                 "each piece of a gradient that dsgd_forward() began both passes are made",
+                 "worker %d goes on in step %jd without a backward dsgd_compute_pass() of pieces "
+                 "from %zu on; of "
+                 "each piece of a gradient that dsgd_compute_pass() began both passes are made",
                  w->node.rank, w->node.step, c->backward);
     while (dsgd_computing(w))
         dsgd_ready_sleep(w, w->engine->layout.n_pieces);
@@ -454,16 +455,16 @@ static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const
 }
 
 /** Stops the program where these pieces @p are not the next, or no unit. */
-static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, const char *verb,
-                         const char *order)
+static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, const char *order)
 {
     const size_t n = dsgd_count_pieces(x);
     const bool whole = n == w->engine->layout.n_pieces;
     const bool in_units = overlaps(w->engine) && w->engine->hybrid.replica == NULL;
     DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || in_units),
-                 "worker %d calls %s() of pieces %zu to %zu in step %jd, which are not the next: a "
+                 "worker %d calls dsgd_compute_pass() of pieces %zu to %zu in step %jd, which are "
+                 "not the next: a "
                  "step's are taken unit by unit (dsgd_units()), %s",
-                 w->node.rank, verb, x->first, x->end, w->node.step, order);
+                 w->node.rank, x->first, x->end, w->node.step, order);
 }
 
 /** Before a pass: the one before is over. */
@@ -474,17 +475,16 @@ static void await_turn(dsgd_worker *w)
     announce(w);
 }
 
-void dsgd_forward(dsgd_node *self, dsgd_vector *x)
+static void forward(dsgd_worker *w, dsgd_vector *x)
 {
-    DSGD_OWN(self, x);
-    dsgd_worker *const w = dsgd_worker_of(self);
+    dsgd_node *const self = &w->node;
     dsgd_computation *const c = &w->gpu.computation;
     const size_t n = w->engine->layout.n_pieces;
     const bool first = c->forward == 0 || c->backward == n;
     DSGD_REQUIRE(!(w->engine->config->algorithm->traits & DSGD_CANCELS),
                  "worker %d computes pass by pass in step %jd, but may cancel gradients (cancels)",
                  self->rank, self->step);
-    require_next(w, x, x->end == (first ? n : n - c->forward), __func__,
+    require_next(w, x, x->end == (first ? n : n - c->forward),
                  "forward passes from the last to the first");
     if (first)
         dsgd_computation_wait(w);
@@ -498,21 +498,30 @@ void dsgd_forward(dsgd_node *self, dsgd_vector *x)
     begin_pass(w, x, c->compute_s - c->backward_s, dsgd_pass);
 }
 
-void dsgd_backward(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
+static void backward(dsgd_worker *w, dsgd_vector *g, dsgd_vector *x)
 {
-    DSGD_OWN(self, g, x);
-    dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_computation *const c = &w->gpu.computation;
     const size_t n = w->engine->layout.n_pieces;
     dsgd_require_same_pieces(g, x);
-    require_next(w, x, c->forward == n && c->backward < n && x->first == c->backward, __func__,
-                 "behind all dsgd_forward(), from the first to the last");
+    require_next(w, x, c->forward == n && c->backward < n && x->first == c->backward,
+                 "backward passes after all forward passes, from the first to the last");
     await_turn(w);
     if (c->backward == 0 && w->engine->learning.values != NULL)
         describe_gradient(w, g->whole, x->whole->piece, w->engine->config->learning->batch);
     take_gradient(w, g, x);
     c->backward += dsgd_count_pieces(x);
     begin_pass(w, x, c->backward_s, c->backward < n ? dsgd_pass : NULL);
+}
+
+void dsgd_compute_pass(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
+{
+    DSGD_OWN(self, x);
+    if (g == NULL) {
+        forward(dsgd_worker_of(self), x);
+        return;
+    }
+    DSGD_OWN(self, g);
+    backward(dsgd_worker_of(self), g, x);
 }
 
 /** The gradient ends now, and counts as lost. */

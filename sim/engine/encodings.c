@@ -216,10 +216,8 @@ static void project_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
     y->encoded_s = pass_encoder(w, k);
 }
 
-void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, int64_t rank, bool transposed)
+static void project(dsgd_worker *w, dsgd_vector *y, dsgd_vector *a, int64_t rank, bool transposed)
 {
-    DSGD_OWN(self, y, a);
-    dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_set_when_ready(
         w,
         (dsgd_update){.apply = project_piece,
@@ -242,16 +240,15 @@ static void expand_piece(dsgd_worker *w, const dsgd_update *update, size_t k, co
     dsgd_vector_update(update->y, k, matrix_value(w, update, k, p, q, y->value), stamp);
 }
 
-void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, int64_t rank,
-                 bool transposed)
+static void expand(dsgd_worker *w, dsgd_vector *y, dsgd_vector *factor, int64_t rank,
+                   bool transposed)
 {
-    DSGD_OWN(self, y, factor);
-    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = expand_piece,
-                                                            .y = y,
-                                                            .x = factor,
-                                                            .codec = DSGD_CODEC_OUTER,
-                                                            .rank = rank,
-                                                            .transposed = transposed});
+    dsgd_set_when_ready(w, (dsgd_update){.apply = expand_piece,
+                                         .y = y,
+                                         .x = factor,
+                                         .codec = DSGD_CODEC_OUTER,
+                                         .rank = rank,
+                                         .transposed = transposed});
 }
 
 static void orthogonalise_piece(dsgd_worker *w, const dsgd_update *update, size_t k,
@@ -262,21 +259,18 @@ static void orthogonalise_piece(dsgd_worker *w, const dsgd_update *update, size_
                        matrix_value(w, update, k, x->value, DSGD_ZERO_VALUE, x->value), stamp);
 }
 
-void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_columns)
+static void orthogonalise(dsgd_worker *w, dsgd_vector *y, int64_t rank, bool of_columns)
 {
-    DSGD_OWN(self, y);
-    dsgd_set_when_ready(dsgd_worker_of(self), (dsgd_update){.apply = orthogonalise_piece,
-                                                            .y = y,
-                                                            .x = y,
-                                                            .codec = DSGD_CODEC_ORTHOGONAL,
-                                                            .rank = rank,
-                                                            .transposed = of_columns});
+    dsgd_set_when_ready(w, (dsgd_update){.apply = orthogonalise_piece,
+                                         .y = y,
+                                         .x = y,
+                                         .codec = DSGD_CODEC_ORTHOGONAL,
+                                         .rank = rank,
+                                         .transposed = of_columns});
 }
 
-void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_columns)
+static void draw_factor(dsgd_worker *w, dsgd_vector *y, int64_t rank, bool of_columns)
 {
-    DSGD_OWN(self, y);
-    dsgd_worker *const w = dsgd_worker_of(self);
     const uint32_t call = w->clock.encodings++;
     DSGD_FOR_PIECES (k, y) {
         dsgd_piece_wait(y, k);
@@ -286,4 +280,24 @@ void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_col
         dsgd_vector_set(
             y, k, dsgd_matrix_start(w->engine->learning.values, &at, (size_t)rank, of_columns), 0);
     }
+}
+
+void dsgd_low_rank(dsgd_node *self, dsgd_factor_step step, dsgd_vector *y, dsgd_vector *x,
+                   int64_t rank, bool transposed)
+{
+    dsgd_worker *const w = dsgd_worker_of(self);
+    DSGD_OWN(self, y);
+    if (step == DSGD_FACTOR_DRAW) {
+        draw_factor(w, y, rank, transposed);
+        return;
+    }
+    if (step == DSGD_FACTOR_ORTHOGONALISE) {
+        orthogonalise(w, y, rank, transposed);
+        return;
+    }
+    DSGD_OWN(self, x);
+    if (step == DSGD_FACTOR_PROJECT)
+        project(w, y, x, rank, transposed);
+    else
+        expand(w, y, x, rank, transposed);
 }

@@ -26,22 +26,17 @@ static dsgd_stream stream_of(const dsgd_engine *engine)
     return stream_by(engine->config, engine->learning.data, engine->learning.split);
 }
 
-int64_t dsgd_own_batch(dsgd_node *self)
+int64_t dsgd_own_batch(dsgd_node *self, int64_t *n)
 {
     const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    if (n != NULL)
+        *n = 1;
     if (engine->learning.split == NULL)
         return 0;
     const dsgd_stream stream = stream_of(engine);
+    if (n != NULL)
+        *n = dsgd_stream_batches(&stream, (uint32_t)self->rank);
     return dsgd_stream_batch(&stream, (uint32_t)self->rank, (uint64_t)self->step);
-}
-
-int64_t dsgd_own_batches(dsgd_node *self)
-{
-    const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-    if (engine->learning.split == NULL)
-        return 1;
-    const dsgd_stream stream = stream_of(engine);
-    return dsgd_stream_batches(&stream, (uint32_t)self->rank);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */

@@ -160,15 +160,22 @@ bool dsgd_has_joined(dsgd_node *self)
     return dsgd_worker_of(self)->presence.state == DSGD_JOINS;
 }
 
-double dsgd_step_samples(dsgd_node *self)
-{
-    return dsgd_worker_of(self)->engine->config->workload->samples;
-}
-
 double dsgd_time_s(dsgd_node *self)
 {
     (void)self;
     return dsgd_now_s();
+}
+
+double dsgd_bandwidth(dsgd_node *self)
+{
+    const dsgd_worker *const w = dsgd_worker_of(self);
+    const dsgd_platform *const platform = w->engine->config->platform;
+    double most =
+        dsgd_platform_nic_bytes_per_s(platform, w->place / dsgd_platform_nic_hosts(platform));
+    for (int i = 0; i < w->engine->n_workers && !dsgd_platform_has_numbers(platform); i++)
+        if (i != w->host)
+            most = fmax(most, dsgd_route_of(w->host, i).bytes_per_s);
+    return most;
 }
 
 uint64_t dsgd_random_below(dsgd_node *self, uint64_t n)

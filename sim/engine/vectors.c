@@ -75,11 +75,6 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self)
     return x;
 }
 
-double *dsgd_numbers_new(dsgd_node *self, size_t n)
-{
-    return dsgd_run_alloc(dsgd_worker_of(self)->engine, n * sizeof(double));
-}
-
 void *dsgd_memory_new(dsgd_node *self, size_t n, size_t size)
 {
     return dsgd_run_alloc(dsgd_worker_of(self)->engine, n * size);
@@ -268,26 +263,6 @@ static dsgd_vector *view_of(const dsgd_vector *x, size_t first, size_t end, size
     return whole->view = view;
 }
 
-dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n)
-{
-    DSGD_OWN(self, x);
-    DSGD_REQUIRE(index < n,
-                 "worker %d takes fragment %zu of %zu in step %jd, but they are 0 to %zu",
-                 self->rank, index, n, self->step, n - 1);
-    return view_of(x, x->first + index * x->stride, x->end, x->stride * n);
-}
-
-dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t end)
-{
-    DSGD_OWN(self, x);
-    const size_t n = dsgd_count_pieces(x);
-    DSGD_REQUIRE(first <= end && end <= n,
-                 "worker %d takes pieces %zu to %zu of a vector of %zu in step %jd", self->rank,
-                 first, end, n, self->step);
-    const size_t behind = x->first + end * x->stride;
-    return view_of(x, x->first + first * x->stride, behind < x->end ? behind : x->end, x->stride);
-}
-
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x)
 {
     DSGD_OWN(self, x);
@@ -344,4 +319,16 @@ void dsgd_vectors_release(dsgd_engine *engine)
     for (dsgd_vector *x = engine->vectors; x != NULL; x = x->next)
         DSGD_FOR_PIECES (k, x)
             dsgd_piece_set(engine, &x->piece[k], DSGD_ZERO_VALUE, -1);
+}
+
+dsgd_vector *dsgd_slice(dsgd_node *self, dsgd_vector *x, size_t first, size_t end, size_t stride)
+{
+    DSGD_OWN(self, x);
+    const size_t n = dsgd_count_pieces(x);
+    DSGD_REQUIRE(first <= end && end <= n && stride > 0,
+                 "worker %d takes pieces %zu to %zu, each %zu-th, of a vector of %zu in step %jd",
+                 self->rank, first, end, stride, n, self->step);
+    const size_t behind = x->first + end * x->stride;
+    return view_of(x, x->first + first * x->stride, behind < x->end ? behind : x->end,
+                   x->stride * stride);
 }

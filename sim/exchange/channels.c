@@ -354,21 +354,16 @@ size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step)
     return n;
 }
 
-/** What points to the request, which the worker has begun with this exchange and not ended. */
-static dsgd_request **find_request(dsgd_worker *w, const dsgd_exchange *exchange,
-                                   const dsgd_request *request)
+/** What points to the request, which the worker has begun and not ended. */
+static dsgd_request **find_request(dsgd_worker *w, const dsgd_request *request)
 {
     dsgd_request **link = &w->wire.requests;
     while (*link != NULL && *link != request)
         link = &(*link)->next;
     DSGD_REQUIRE(*link != NULL, /* the memory of one that has ended may not be read */
-                 "worker %d asks %s() in step %jd for a request that is not under way: it has "
-                 "ended already, or another worker began it",
-                 w->node.rank, exchange->waiting.verb, w->node.step);
-    DSGD_REQUIRE(request->exchange == exchange,
-                 "worker %d asks %s() in step %jd for a request that only %s() can end",
-                 w->node.rank, exchange->waiting.verb, w->node.step,
-                 request->exchange->waiting.verb);
+                 "worker %d waits in step %jd for a request that is not under way: it has ended "
+                 "already, or another worker began it",
+                 w->node.rank, w->node.step);
     return link;
 }
 
@@ -399,15 +394,6 @@ const dsgd_job *dsgd_request_undone(const dsgd_request *request)
     return NULL;
 }
 
-bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request)
-{
-    find_request(w, exchange, request);
-    const dsgd_job *const job = dsgd_request_undone(request);
-    if (job != NULL)
-        dsgd_count_poll(w, exchange->waiting.lacks, job);
-    return job == NULL;
-}
-
 void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag)
 {
     dsgd_history *const sum = &request->out->history[k];
@@ -418,10 +404,9 @@ void dsgd_exchange_gradients(dsgd_request *request, size_t k, dsgd_lag lag)
     sum->age_max = lag.max;
 }
 
-void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
-                       dsgd_vector *out)
+void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out)
 {
-    dsgd_request **const link = find_request(w, exchange, request);
+    dsgd_request **const link = find_request(w, request);
     *link = request->next;
     dsgd_require_same_pieces(request->in, out);
     request->out = out;
@@ -433,6 +418,12 @@ void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_reque
         &w->wire.ended[w->wire.n_ended++ % (sizeof w->wire.ended / sizeof *w->wire.ended)];
     dsgd_run_free(*oldest);
     *oldest = request;
+}
+
+void dsgd_request_wait(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
+{
+    DSGD_OWN(self, x);
+    dsgd_exchange_end(dsgd_worker_of(self), request, x);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

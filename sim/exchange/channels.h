@@ -155,12 +155,6 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
 dsgd_request *dsgd_exchange_begin(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                   const void *arguments);
 
-/**
- * Whether all jobs are done. Like MPI_Request_get_status. A worker that asks MOST_POLLS times at
- * one instant would ask for ever, because others move only while it waits: it does not return.
- */
-bool dsgd_exchange_done(dsgd_worker *w, const dsgd_exchange *exchange, const dsgd_request *request);
-
 /** The first job of a request that is not done, or NULL. */
 const dsgd_job *dsgd_request_undone(const dsgd_request *request);
 
@@ -181,8 +175,7 @@ size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step);
 size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step);
 
 /** Ends all pieces and frees the request. Like MPI_Wait. */
-void dsgd_exchange_end(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_request *request,
-                       dsgd_vector *out);
+void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
 
 /* --- staging ---------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 /** The argument of an exchange. */
 typedef struct collective {
     const dsgd_comm *comm;
-    dsgd_part part;
+    dsgd_collective_kind part;
     int root;
     double divisor;
     bool aside; /* keeps no other collective of the worker waiting */
@@ -82,7 +82,7 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
     if (comm == DSGD_WORLD)
         return;
     DSGD_REQUIRE(dsgd_comm_index(comm, w->node.rank) >= 0,
-                 "worker %d calls %s() in step %jd on a communicator of which it is no member",
+                 "worker %d calls %s in step %jd on a communicator of which it is no member",
                  w->node.rank, verb, w->node.step);
     dsgd_exchanges_otherwise(w, true); /* fusion is of all workers */
 }
@@ -170,16 +170,23 @@ static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static const dsgd_exchange allreduce_mean = {begin, end, {"dsgd_allreduce_mean", lacks_call}};
 static const dsgd_exchange allreduce_sum = {begin, end, {"dsgd_allreduce_sum", lacks_call}};
-static const dsgd_exchange iallreduce = {begin, end_later, {"dsgd_allreduce_end", lacks_call}};
-static const dsgd_exchange reduce = {begin, end, {"dsgd_reduce_sum", lacks_call}};
-static const dsgd_exchange broadcast = {begin, end_broadcast, {"dsgd_broadcast", lacks_call}};
-static const dsgd_exchange reduce_scatter = {begin, end, {"dsgd_reduce_scatter_sum", lacks_call}};
-static const dsgd_exchange allgather_shares = {
-    begin, end, {"dsgd_allgather_shares", lacks_call}, true};
-static const dsgd_exchange ireduce_scatter = {
-    begin, end_later, {"dsgd_reduce_scatter_end", lacks_call}};
-static const dsgd_exchange iallgather_shares = {
-    begin, end_later, {"dsgd_allgather_shares_end", lacks_call}, true};
+
+#define RUN(part) "dsgd_collective_run(" #part ")"
+static const dsgd_exchange blocking[] = {
+    [DSGD_ALLREDUCE] = {begin, end, {RUN(DSGD_ALLREDUCE), lacks_call}},
+    [DSGD_REDUCE_SCATTER] = {begin, end, {RUN(DSGD_REDUCE_SCATTER), lacks_call}},
+    [DSGD_ALLGATHER] = {begin, end, {RUN(DSGD_ALLGATHER), lacks_call}, true},
+    [DSGD_REDUCE] = {begin, end, {RUN(DSGD_REDUCE), lacks_call}},
+    [DSGD_BROADCAST] = {begin, end_broadcast, {RUN(DSGD_BROADCAST), lacks_call}}};
+
+static const dsgd_exchange non_blocking[] = {
+    [DSGD_ALLREDUCE] = {begin, end_later, {"dsgd_request_wait", lacks_call}},
+    [DSGD_REDUCE_SCATTER] = {begin, end_later, {"dsgd_request_wait", lacks_call}},
+    [DSGD_ALLGATHER] = {begin, end_later, {"dsgd_request_wait", lacks_call}, true}};
+static const char *const begun_verbs[] = {
+    [DSGD_ALLREDUCE] = "dsgd_collective_begin(DSGD_ALLREDUCE)",
+    [DSGD_REDUCE_SCATTER] = "dsgd_collective_begin(DSGD_REDUCE_SCATTER)",
+    [DSGD_ALLGATHER] = "dsgd_collective_begin(DSGD_ALLGATHER)"};
 
 /** A blocking collective; @p sent NULL: this worker sends nothing of its own. */
 static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent, dsgd_vector *x,
@@ -211,82 +218,37 @@ void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
     run(self, &allreduce_sum, x, x, (collective){.comm = comm, .divisor = 1});
 }
 
-/** A non-blocking collective. */
-static dsgd_request *begin_all(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *x,
-                               collective c)
+void dsgd_collective_run(dsgd_node *self, dsgd_collective_kind part, dsgd_vector *x, int root,
+                         const dsgd_comm *comm)
 {
+    DSGD_OWN(self, x);
+    const bool gives = part != DSGD_BROADCAST || dsgd_comm_rank(self, comm) == root;
+    const bool rooted = part == DSGD_REDUCE || part == DSGD_BROADCAST;
+    run(self, &blocking[part], gives ? x : NULL, x,
+        (collective){.comm = comm,
+                     .part = part,
+                     .root = rooted ? root : 0,
+                     .divisor = part == DSGD_ALLREDUCE ? dsgd_comm_size(self, comm) : 1});
+}
+
+dsgd_request *dsgd_collective_begin(dsgd_node *self, dsgd_collective_kind part, dsgd_vector *x,
+                                    const dsgd_comm *comm)
+{
+    DSGD_OWN(self, x);
     dsgd_worker *const w = dsgd_worker_of(self);
     const bool in_turn = dsgd_has_traits(w->engine->config, DSGD_SENDS_COLLECTIVES);
-    require_member(w, c.comm, c.verb);
-    if (c.part != DSGD_ALLREDUCE)
+    DSGD_REQUIRE(part != DSGD_REDUCE && part != DSGD_BROADCAST,
+                 "worker %d begins a reduce or a broadcast in step %jd, which only block",
+                 self->rank, self->step);
+    const collective c = {.comm = comm,
+                          .part = part,
+                          .divisor = part == DSGD_ALLREDUCE ? dsgd_comm_size(self, comm) : 1,
+                          .aside = comm != DSGD_WORLD && !in_turn,
+                          .verb = begun_verbs[part]};
+    require_member(w, comm, c.verb);
+    if (part != DSGD_ALLREDUCE)
         dsgd_exchanges_otherwise(w, true);
-    c.aside = c.comm != DSGD_WORLD && !in_turn;
-    return dsgd_exchange_begin(w, exchange, x, &c);
-}
-
-dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    DSGD_OWN(self, x);
-    return begin_all(
-        self, &iallreduce, x,
-        (collective){.comm = comm, .divisor = dsgd_comm_size(self, comm), .verb = __func__});
-}
-
-void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean)
-{
-    DSGD_OWN(self, mean);
-    dsgd_exchange_end(dsgd_worker_of(self), &iallreduce, request, mean);
-}
-
-void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
-{
-    DSGD_OWN(self, x);
-    run(self, &reduce, x, x, (collective){comm, DSGD_REDUCE, root, 1});
-}
-
-void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm)
-{
-    DSGD_OWN(self, x);
-    dsgd_vector *const sent = dsgd_comm_rank(self, comm) == root ? x : NULL;
-    run(self, &broadcast, sent, x, (collective){comm, DSGD_BROADCAST, root, 1});
-}
-
-void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    DSGD_OWN(self, x);
-    run(self, &reduce_scatter, x, x, (collective){comm, DSGD_REDUCE_SCATTER, 0, 1});
-}
-
-void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    DSGD_OWN(self, x);
-    run(self, &allgather_shares, x, x, (collective){comm, DSGD_ALLGATHER, 0, 1});
-}
-
-dsgd_request *dsgd_reduce_scatter_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    DSGD_OWN(self, x);
-    return begin_all(self, &ireduce_scatter, x,
-                     (collective){comm, DSGD_REDUCE_SCATTER, 0, 1, .verb = __func__});
-}
-
-void dsgd_reduce_scatter_end(dsgd_node *self, dsgd_request *request, dsgd_vector *sum)
-{
-    DSGD_OWN(self, sum);
-    dsgd_exchange_end(dsgd_worker_of(self), &ireduce_scatter, request, sum);
-}
-
-dsgd_request *dsgd_allgather_shares_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    DSGD_OWN(self, x);
-    return begin_all(self, &iallgather_shares, x,
-                     (collective){comm, DSGD_ALLGATHER, 0, 1, .verb = __func__});
-}
-
-void dsgd_allgather_shares_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
-{
-    DSGD_OWN(self, x);
-    dsgd_exchange_end(dsgd_worker_of(self), &iallgather_shares, request, x);
+    return dsgd_exchange_begin(w, &non_blocking[part], x, &c);
 }
 
 /* --- control data ----------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ enum { KEPT = 8 }; /* rounds of one colouring, by each worker; algorithm.h promi
 
 typedef struct dsgd_partition {
     struct dsgd_partition *next;
-    dsgd_colours *colours; /* NULL: of given members, one communicator alone */
+    dsgd_colours colours; /* NULL: of given members, one communicator alone */
     int64_t round;
     int64_t users; /* workers that keep it, and what is under way */
     dsgd_comm *of; /* [n_colours]; all arrays lie behind the struct, with room for [n_workers] */
@@ -23,7 +23,7 @@ typedef struct dsgd_partition {
 /** The last splits of a worker by one colouring, or its last groups of given members. */
 typedef struct kept {
     struct kept *next;
-    dsgd_colours *colours;
+    dsgd_colours colours;
     unsigned n; /* so far */
     dsgd_comm *last[KEPT]; /* the worker's group in each */
 } kept;
@@ -68,7 +68,7 @@ static void make_comms(dsgd_engine *engine, dsgd_partition *split, const coloure
 }
 
 static dsgd_partition *new_split(dsgd_engine *engine, const dsgd_colouring *at,
-                                 dsgd_colours *colours)
+                                 dsgd_colours colours)
 {
     const size_t p = (size_t)engine->n_workers;
     dsgd_partition *const split =
@@ -120,7 +120,7 @@ static struct dsgd_comms *comms_of(dsgd_engine *engine)
 }
 
 /** What this worker keeps of a colouring. */
-static kept *kept_of(dsgd_worker *w, dsgd_colours *colours)
+static kept *kept_of(dsgd_worker *w, dsgd_colours colours)
 {
     dsgd_engine *const engine = w->engine;
     kept **link = &comms_of(engine)->of[w->node.rank];
@@ -148,7 +148,7 @@ static void enter(dsgd_engine *engine, dsgd_partition *split)
     engine->exchanges.comms->splits = split;
 }
 
-const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, int64_t round)
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours, int64_t round)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_engine *const engine = w->engine;
@@ -191,21 +191,6 @@ static dsgd_partition *new_group(dsgd_engine *engine, const int *ranks, size_t n
     return group;
 }
 
-static void require_members(const dsgd_node *self, const dsgd_comm *group)
-{
-    for (int i = 0; i < group->n; i++) {
-        dsgd_require_peer(self, group->rank[i]);
-        DSGD_REQUIRE(i == 0 || group->rank[i] != group->rank[i - 1],
-                     "worker %d asks for a communicator with worker %d twice in step %jd; name "
-                     "each member once",
-                     self->rank, group->rank[i], self->step);
-    }
-    DSGD_REQUIRE(dsgd_comm_index(group, self->rank) >= 0,
-                 "worker %d asks for a communicator in step %jd of which it is no member; only "
-                 "members may",
-                 self->rank, self->step);
-}
-
 /** The live group with these members, in place of @p wanted; or that, which lives now. */
 static dsgd_partition *find_or_enter(dsgd_engine *engine, dsgd_partition *wanted)
 {
@@ -230,20 +215,6 @@ dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n)
     return group->of;
 }
 
-const dsgd_comm *dsgd_comm_of(dsgd_node *self, const int *ranks, int n)
-{
-    dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_engine *const engine = w->engine;
-    kept *const mine = kept_of(w, NULL);
-    dsgd_partition *const wanted = new_group(engine, ranks, n > 0 ? (size_t)n : 0);
-    require_members(self, wanted->of);
-    dsgd_partition *const group = find_or_enter(engine, wanted);
-    for (unsigned i = 0; i < KEPT; i++)
-        if (mine->last[i] == group->of)
-            return group->of;
-    return keep(engine, mine, group->of);
-}
-
 /* --- asking ----------------------------------------------------------------------------------- */
 
 int dsgd_comm_index(const dsgd_comm *comm, int rank)
@@ -264,14 +235,6 @@ int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm)
 int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm)
 {
     return comm == DSGD_WORLD ? self->n_workers : comm->n;
-}
-
-int dsgd_comm_worker(const dsgd_node *self, const dsgd_comm *comm, int index)
-{
-    DSGD_REQUIRE(index >= 0 && index < dsgd_comm_size(self, comm),
-                 "worker %d asks for member %d of a communicator in step %jd, but they are 0 to %d",
-                 self->rank, index, self->step, dsgd_comm_size(self, comm) - 1);
-    return comm == DSGD_WORLD ? index : comm->rank[index];
 }
 
 int dsgd_shuffled(const dsgd_colouring *at, int rank)

@@ -400,7 +400,7 @@ static bool lacks_message(const dsgd_worker *w, const dsgd_job *any_job, int hos
 
 static const dsgd_exchange gossip = {begin_gossip, end_gossip, {"dsgd_gossip", lacks_message}};
 static const dsgd_exchange igossip = {
-    begin_igossip, end_gossip, {"dsgd_gossip_end", lacks_message}};
+    begin_igossip, end_gossip, {"dsgd_request_wait", lacks_message}};
 
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours)
 {
@@ -414,17 +414,6 @@ dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neig
     DSGD_OWN(self, x);
     require_neighbours(self, neighbours);
     return dsgd_exchange_begin(dsgd_worker_of(self), &igossip, x, neighbours);
-}
-
-bool dsgd_gossip_done(dsgd_node *self, const dsgd_request *request)
-{
-    return dsgd_exchange_done(dsgd_worker_of(self), &igossip, request);
-}
-
-void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
-{
-    DSGD_OWN(self, x);
-    dsgd_exchange_end(dsgd_worker_of(self), &igossip, request, x);
 }
 
 /** y[k] <- times x[k] / divisor, where the weight of @p weighted is one of both. */

@@ -201,7 +201,7 @@ static dsgd_collective how_for(dsgd_way way, int n, double bytes)
  * The same of a half, or of a reduce or broadcast by a tree and a half: by shares, without a fold.
  * Recursive doubling means whole vectors up and down the tree, and no half but by halving.
  */
-static dsgd_collective how_in_shares(dsgd_collective how, dsgd_part part, int n)
+static dsgd_collective how_in_shares(dsgd_collective how, dsgd_collective_kind part, int n)
 {
     const bool by_tree = part == DSGD_REDUCE || part == DSGD_BROADCAST;
     if (how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING && !by_tree)
@@ -239,7 +239,7 @@ static dsgd_plan plan_of_allreduce(dsgd_way way, int n, double bytes)
     return plan;
 }
 
-dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_part part, int n, double bytes)
+dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_collective_kind part, int n, double bytes)
 {
     if (way.how == DSGD_COLLECTIVE_NCCL)
         return (dsgd_plan){.how = way.how, .n = n, .bytes = bytes, .part = part};
@@ -258,8 +258,8 @@ dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_part part, int n, double bytes)
  * what differs among workers is an allgather of all, unless the sum itself takes no more: 2 (n - 1)
  * / n of its bytes against n - 1 encoded ones.
  */
-static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_part part, int n, const dsgd_encoded *e,
-                                 double one, double whole)
+static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_collective_kind part, int n,
+                                 const dsgd_encoded *e, double one, double whole)
 {
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
     if (part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_REENCODED &&

@@ -15,7 +15,7 @@ typedef struct dsgd_plan {
     double turn_s; /* of each message, dsgd_way's */
     int n_rounds;
     int bits, extra; /* n = 2^bits + extra; 0 for rings */
-    dsgd_part part;
+    dsgd_collective_kind part;
     int half; /* rounds of a reduce-scatter or allgather; 0: of whole vectors, or folded */
     int ring[DSGD_MOST_DIMENSIONS +
              1]; /* members of a ring, in each dimension; one ring: n, 1, 1 ... */
@@ -30,7 +30,7 @@ typedef struct dsgd_plan {
 } dsgd_plan;
 
 /** An allreduce among @p n, or, as @p part says, a half of it, a tree, or both. */
-dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_part part, int n, double bytes);
+dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_collective_kind part, int n, double bytes);
 
 /** Of what the members have called, encoded vectors too, in bytes of dense ones @p whole. */
 dsgd_plan dsgd_plan_of_call(dsgd_way way, const dsgd_call *call, int n, double whole);

@@ -62,13 +62,13 @@ dsgd_reduction *dsgd_reduction_join_next(dsgd_worker *w, dsgd_comm *comm, dsgd_c
                                    .call = call};
     dsgd_reduction *const reduction = join(engine, wanted);
     const dsgd_call *const other = &reduction->call;
-    DSGD_REQUIRE(
-        other->bytes == call.bytes && other->divisor == call.divisor && other->part == call.part &&
-            other->root == call.root && other->piece == call.piece,
-        "worker %d calls %s() in step %jd (piece %zu of %g bytes, root %d) where worker %d "
-        "called %s() (piece %zu of %g bytes, root %d); all must call the same in one order",
-        w->node.rank, call.verb, w->node.step, call.piece, call.bytes, call.root, other->caller,
-        other->verb, other->piece, other->bytes, other->root);
+    DSGD_REQUIRE(other->bytes == call.bytes && other->divisor == call.divisor &&
+                     other->part == call.part && other->root == call.root &&
+                     other->piece == call.piece,
+                 "worker %d calls %s in step %jd (piece %zu of %g bytes, root %d) where worker %d "
+                 "called %s (piece %zu of %g bytes, root %d); all must call the same in one order",
+                 w->node.rank, call.verb, w->node.step, call.piece, call.bytes, call.root,
+                 other->caller, other->verb, other->piece, other->bytes, other->root);
     return reduction;
 }
 

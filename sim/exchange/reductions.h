@@ -25,6 +25,10 @@ struct dsgd_comm {
 /** Index of a rank among the members; -1: it is none. */
 int dsgd_comm_index(const dsgd_comm *comm, int rank);
 
+/** Number of this worker in it, -1 where it is no member; and of its members. */
+int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm);
+int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm);
+
 /** The communicator of @p ranks [n], ascending; what asks for it has it under way. */
 dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n);
 
@@ -45,18 +49,9 @@ typedef struct dsgd_contribution {
     size_t alike; /* the group of contributions that it is in, unless it is null */
 } dsgd_contribution;
 
-/** What a collective does. */
-typedef enum dsgd_part {
-    DSGD_ALLREDUCE,
-    DSGD_REDUCE_SCATTER, /* its first half: each member has a share of the sum */
-    DSGD_ALLGATHER, /* its second half */
-    DSGD_REDUCE,
-    DSGD_BROADCAST
-} dsgd_part;
-
 /** A collective that all members call alike. */
 typedef struct dsgd_call {
-    dsgd_part part;
+    dsgd_collective_kind part;
     int root; /* index of a member, of REDUCE and BROADCAST */
     size_t piece;
     double bytes, divisor;

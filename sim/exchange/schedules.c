@@ -100,7 +100,7 @@ dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes
     dsgd_engine *const engine = channel->worker->engine;
     if (channel->schedule != NULL)
         return dsgd_analytic_next(channel);
-    const dsgd_part part = gathers ? DSGD_ALLGATHER : DSGD_ALLREDUCE;
+    const dsgd_collective_kind part = gathers ? DSGD_ALLGATHER : DSGD_ALLREDUCE;
     const bool partial = channel->worker->wire.partial != NULL;
     dsgd_plan plan =
         dsgd_plan_of(dsgd_way_of(engine->config, partial), part, engine->n_workers, bytes);

@@ -92,21 +92,20 @@ static server_job *new_server_job(dsgd_worker *w, size_t k, server_request kind,
 {
     dsgd_exchanges_otherwise(w, false);
     server_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
-    *job = (server_job){{.run = run_question, .piece = k, .verb = "dsgd_server_push"}, kind, mine};
+    *job =
+        (server_job){{.run = run_question, .piece = k, .verb = "dsgd_server_exchange"}, kind, mine};
     return job;
 }
 
-void dsgd_server_push(dsgd_node *self, dsgd_vector *u)
+static void push(dsgd_worker *w, dsgd_vector *u)
 {
-    DSGD_OWN(self, u);
-    dsgd_worker *const w = dsgd_worker_of(self);
     const double since_s = dsgd_now_s();
     const uint32_t call = w->clock.encodings++;
     DSGD_FOR_PIECES (k, u) {
         dsgd_piece_wait(u, k);
         if (w->presence.state == DSGD_DOWN)
             return;
-        dsgd_observe_sends(w, &u->piece[k], "dsgd_server_push");
+        dsgd_observe_sends(w, &u->piece[k], "dsgd_server_exchange");
         const dsgd_piece sent = dsgd_piece_sent(w, u, k, call);
         dsgd_job *const job = &new_server_job(w, k, PUSH, sent)->job;
         job->not_before_s = dsgd_stage_out(w, u, k, &sent, since_s);
@@ -138,13 +137,7 @@ static bool lacks_reply(const dsgd_worker *w, const dsgd_job *job, int host)
     return host == w->engine->n_workers + server_of(w->engine, job->piece);
 }
 
-static const dsgd_exchange fetch = {begin_fetch, end_fetch, {"dsgd_server_fetch", lacks_reply}};
-
-void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x)
-{
-    DSGD_OWN(self, x);
-    dsgd_exchange_run(dsgd_worker_of(self), &fetch, NULL, x, NULL);
-}
+static const dsgd_exchange fetch = {begin_fetch, end_fetch, {"dsgd_server_exchange", lacks_reply}};
 
 static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
@@ -175,13 +168,21 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 static const dsgd_exchange push_and_fetch = {
-    begin_push_and_fetch, end_push_and_fetch, {"dsgd_server_push_and_fetch", lacks_reply}};
+    begin_push_and_fetch, end_push_and_fetch, {"dsgd_server_exchange", lacks_reply}};
 
-void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
+void dsgd_server_exchange(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 {
-    DSGD_OWN(self, u, x);
     dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_exchange_end(w, &push_and_fetch, dsgd_exchange_begin(w, &push_and_fetch, u, NULL), x);
+    if (u != NULL)
+        DSGD_OWN(self, u);
+    if (x != NULL)
+        DSGD_OWN(self, x);
+    if (x == NULL)
+        push(w, u);
+    else if (u == NULL)
+        dsgd_exchange_run(w, &fetch, NULL, x, NULL);
+    else
+        dsgd_exchange_end(w, dsgd_exchange_begin(w, &push_and_fetch, u, NULL), x);
 }
 
 /* --- the server's side ------------------------------------------------------------------------ */

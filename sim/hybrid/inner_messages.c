@@ -58,7 +58,7 @@ static double message_s(const messages *in, int from, int to, double bytes, bool
 typedef struct collective {
     int stage;
     bool of_tensor;
-    dsgd_part part;
+    dsgd_collective_kind part;
     double bytes;
 } collective;
 

@@ -24,7 +24,7 @@ typedef struct dsgd_colouring {
 } dsgd_colouring;
 
 /** Fills colour[n_workers]: workers of one colour are a group, of a negative one in none. */
-typedef void dsgd_colours(const dsgd_colouring *at, int *colour);
+typedef void (*dsgd_colours)(const dsgd_colouring *at, int *colour);
 
 /**
  * This worker's group in a round of a colouring, like MPI_Comm_split(), but without a message:
@@ -32,20 +32,7 @@ typedef void dsgd_colours(const dsgd_colouring *at, int *colour);
  * colours for 8 other rounds. In a group of no one size and rank are 0 and -1, and it takes part in
  * nothing.
  */
-const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours *colours, int64_t round);
-
-/**
- * The communicator of these workers, in any order, this one among them: like
- * MPI_Comm_create_group(), but without a message, and numbered in the order of ranks as of every
- * dsgd_comm. Takes no time; of the same members it is the same at all of them. For groups that are
- * found out at run time. Valid until this worker has asked for 8 others.
- */
-const dsgd_comm *dsgd_comm_of(dsgd_node *self, const int *ranks, int n);
-
-/** Number of this worker in it, and of its members; rank of a member among all workers. */
-int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm);
-int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm);
-int dsgd_comm_worker(const dsgd_node *self, const dsgd_comm *comm, int index);
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours, int64_t round);
 
 /** Place in [0, n_workers) of a rank in a random order of all, a function of seed and round. */
 int dsgd_shuffled(const dsgd_colouring *at, int rank);
@@ -67,42 +54,39 @@ void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 /** x_i <- sum_j x_j. Like MPI_Allreduce(MPI_SUM). */
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
-/** A non-blocking verb under way, like an MPI_Request. One call of its _end() consumes it. */
+/** A collective, by its name in MPI; @p root is the number of a member. */
+typedef enum dsgd_collective_kind {
+    DSGD_ALLREDUCE, /* x_i <- (1/n) sum_j x_j. Waits for all members */
+    /*
+     * x_i <- sum_j x_j, but each member has got only its n-th share of every piece: until it is
+     * gathered the member may change x by verbs that act element by element (combinations, local
+     * steps). Like MPI_Reduce_scatter_block(MPI_SUM)
+     */
+    DSGD_REDUCE_SCATTER,
+    DSGD_ALLGATHER, /* the n-th share of every piece from member n, together, at all members */
+    DSGD_REDUCE, /* x_root <- sum_j x_j; the others' x stay. Of models, take a copy */
+    DSGD_BROADCAST /* x_i <- x_root. Waits for the members before it in a tree, not for all */
+} dsgd_collective_kind;
+
+/** A blocking collective of @p x, piece by piece. @p root is read by REDUCE and BROADCAST. */
+void dsgd_collective_run(dsgd_node *self, dsgd_collective_kind part, dsgd_vector *x, int root,
+                         const dsgd_comm *comm);
+
+/** A non-blocking verb under way, like an MPI_Request. One dsgd_request_wait() consumes it. */
 typedef struct dsgd_request dsgd_request;
 
-/** Begins dsgd_allreduce_mean() with x as it is now, and returns. Like MPI_Iallreduce. */
-dsgd_request *dsgd_allreduce_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
-
-/** mean <- (1/n) sum_j x_j of the request. Waits for all members, like MPI_Wait. */
-void dsgd_allreduce_end(dsgd_node *self, dsgd_request *request, dsgd_vector *mean);
+/**
+ * Begins an ALLREDUCE, REDUCE_SCATTER or ALLGATHER with x as it is now, and returns. Like
+ * MPI_Iallreduce.
+ */
+dsgd_request *dsgd_collective_begin(dsgd_node *self, dsgd_collective_kind part, dsgd_vector *x,
+                                    const dsgd_comm *comm);
 
 /**
- * x_root <- sum_j x_j, piece by piece: of models, take a copy; other x stay. Like
- * MPI_Reduce(MPI_SUM); @p root is a member's number.
+ * Waits for a request; x <- what the collective gives, or, of dsgd_gossip_begin(), x_i <- x_i +
+ * sum_j a_ij x_j, weight included. Like MPI_Wait.
  */
-void dsgd_reduce_sum(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm);
-
-/** x_i <- x_root. Like MPI_Bcast: waits for who is before it in a tree, not for all. */
-void dsgd_broadcast(dsgd_node *self, dsgd_vector *x, int root, const dsgd_comm *comm);
-
-/**
- * x_i <- sum_j x_j, but each member has got its n-th share of every piece alone: until
- * dsgd_allgather_shares() it may change x by verbs that act element by element (combinations, local
- * steps). Like MPI_Reduce_scatter_block(MPI_SUM).
- */
-void dsgd_reduce_scatter_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
-
-/** Of every piece the n-th share of member n, together, at all. Like MPI_Allgather. */
-void dsgd_allgather_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
-
-/**
- * The same as dsgd_allreduce_begin() and _end() are of an allreduce: with x as it is at the begin.
- * Like MPI_Ireduce_scatter_block and MPI_Iallgather.
- */
-dsgd_request *dsgd_reduce_scatter_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
-void dsgd_reduce_scatter_end(dsgd_node *self, dsgd_request *request, dsgd_vector *sum);
-dsgd_request *dsgd_allgather_shares_begin(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
-void dsgd_allgather_shares_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
+void dsgd_request_wait(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
 
 /**
  * Returns all[n][m]: all[j] is mine[m] of member j. Like MPI_Allgather, but that all members read

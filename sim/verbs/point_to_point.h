@@ -34,19 +34,10 @@ const dsgd_neighbours *dsgd_neighbours_of(dsgd_node *self, const dsgd_spec *grap
 void dsgd_gossip(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
 
 /**
- * Sends the shares; x_i <- a_ii x_i, which is no model until dsgd_gossip_end(): to gossip
+ * Sends the shares; x_i <- a_ii x_i, which is not a model until dsgd_request_wait(): to gossip
  * dsgd_model(), begin with a copy. Like MPI_Ineighbor_allgather.
  */
 dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neighbours *neighbours);
-
-/**
- * Whether all messages of @p request have arrived. Like MPI_Request_get_status. Takes no time, so
- * that asking again is of use only behind a verb that takes some.
- */
-bool dsgd_gossip_done(dsgd_node *self, const dsgd_request *request);
-
-/** x_i <- x_i + sum_j a_ij x_j, weight included. Waits for all messages, like MPI_Wait. */
-void dsgd_gossip_end(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
 
 /** z <- x / (push-sum weight of x). */
 void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x);
@@ -85,18 +76,13 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 /* The servers hold one vector z together, each an even part of each exchange. Not for
  * DSGD_WHOLE_SERVERS. */
 
-/** z <- z + u. Does not wait for the servers. */
-void dsgd_server_push(dsgd_node *self, dsgd_vector *u);
-
-/** x <- z as it is when the request arrives, after this worker's earlier pushes. Waits for it. */
-void dsgd_server_fetch(dsgd_node *self, dsgd_vector *x);
-
 /**
- * dsgd_server_push() of u and dsgd_server_fetch() into x, both posted at once, then waits for both.
- * A piece's answer leaves when its push has been added, so that x has this worker's u in it, while
- * later pieces of u arrive.
+ * Pushes u (NULL: nothing): z <- z + u; and fetches x (NULL: nothing): x <- z as it is when the
+ * request arrives, after this worker's earlier pushes. A push by itself does not wait for the
+ * servers; a fetch waits for the answer. Of both a piece's answer leaves when its push has been
+ * added, so that x has this worker's u in it, while later pieces of u arrive.
  */
-void dsgd_server_push_and_fetch(dsgd_node *self, dsgd_vector *u, dsgd_vector *x);
+void dsgd_server_exchange(dsgd_node *self, dsgd_vector *u, dsgd_vector *x);
 
 /** For `.serve`: answers pushes and fetches with its model, its part of z, for ever. */
 void dsgd_serve(dsgd_node *self);
@@ -152,7 +138,7 @@ void dsgd_message_drop(dsgd_node *self, const dsgd_message *message);
 enum {
     DSGD_ON_MESSAGE = 1, /* there is one to receive */
     DSGD_ON_GRADIENT = 2, /* nothing is being computed */
-    DSGD_ON_REQUEST = 4 /* one that is under way is done: its _end() would not wait */
+    DSGD_ON_REQUEST = 4 /* one that is under way is done: dsgd_request_wait() would not wait */
 };
 
 /**
@@ -161,28 +147,12 @@ enum {
  */
 unsigned dsgd_wait_any(dsgd_node *self, unsigned events, double until_s);
 
-/* --- shares by bandwidth ---------------------------------------------------------------------- */
+/* --- bandwidth -------------------------------------------------------------------------------- */
 
 /**
  * Bytes per second of the NIC of this worker's host, in each direction, as a speed test finds; of a
  * file's platform to the worker that it reaches best.
  */
 double dsgd_bandwidth(dsgd_node *self);
-
-/**
- * One who averages a part of a vector: what others have of it comes in, its mean goes out to all.
- */
-typedef struct dsgd_reducer {
-    double bandwidth; /* of its link, in each direction; any unit */
-    bool contributes; /* it has a vector, too, which it sends in parts to the others */
-    int64_t pieces; /* that it averages */
-} dsgd_reducer;
-
-/**
- * Fills in the pieces of n reducers, one or more, n_pieces together, such that the link that is
- * done last is done as early as can be, if pieces are equal and both directions of all links are
- * busy all the time. Pure.
- */
-void dsgd_share_out(dsgd_reducer *reducers, int n, int64_t n_pieces);
 
 DSGD_END_C

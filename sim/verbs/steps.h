@@ -32,15 +32,14 @@ dsgd_vector *dsgd_vector_new(dsgd_node *self);
 size_t dsgd_pieces(dsgd_node *self, const dsgd_vector *x);
 
 /**
- * Views of x: its pieces index, index + n, index + 2 n, ..., or first to end - 1. A view shares its
- * pieces with x, and costs nothing. The vectors of one call are views of the same pieces. All verbs
- * take views, but for gradients and versions: dsgd_gradient(), dsgd_partial_sum(), _mix().
+ * A view of x: its pieces first, first + stride, ..., before @p end, at most dsgd_pieces(). A view
+ * shares its pieces with x, and costs nothing. The vectors of one call are views of the same
+ * pieces. All verbs take views, except for gradients and versions: dsgd_gradient(),
+ * dsgd_partial_sum(), dsgd_partial_mix().
  */
-dsgd_vector *dsgd_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n);
-dsgd_vector *dsgd_range(dsgd_node *self, dsgd_vector *x, size_t first, size_t end);
+dsgd_vector *dsgd_slice(dsgd_node *self, dsgd_vector *x, size_t first, size_t end, size_t stride);
 
-/** n zeros, for an algorithm's numbers; n objects of a size, zeroed, for anything else. */
-double *dsgd_numbers_new(dsgd_node *self, size_t n);
+/** n objects of a size, zeroed, for an algorithm's own state. */
 void *dsgd_memory_new(dsgd_node *self, size_t n, size_t size);
 
 /** A second vector, the same in work() and assist() of a worker. It begins as the model. */
@@ -72,16 +71,16 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
                         double limit_s);
 
 /**
- * A gradient pass by pass, for who gathers a model unit by unit, as FSDP does: forward passes from
- * the last unit of x to the first, then backward ones from the first to the last, which end with
- * that unit of g. Each call waits until the pass before is over, lets this one begin, and returns.
- * Together they take what dsgd_gradient() takes; g is as of x at the first backward pass. A unit is
- * a piece, dsgd_range(self, x, u, u + 1); the whole vector where pieces become ready together
- * (`exchange: overlap: false`), when there is one. DSGD_ON_GRADIENT holds between two passes.
+ * A gradient pass by pass, for an algorithm that gathers a model unit by unit, as FSDP does:
+ * forward passes (@p g NULL) from the last unit of x to the first, then backward ones from the
+ * first to the last, which end with that unit of g. Each call waits until the pass before is over,
+ * lets this one begin, and returns. Together they take what dsgd_gradient() takes; g is as of x at
+ * the first backward pass. A unit is a piece, dsgd_slice(self, x, u, u + 1, 1); the whole vector
+ * where pieces become ready together (`exchange: overlap: false`), when there is one.
+ * DSGD_ON_GRADIENT holds between two passes.
  */
 size_t dsgd_units(dsgd_node *self);
-void dsgd_forward(dsgd_node *self, dsgd_vector *x);
-void dsgd_backward(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
+void dsgd_compute_pass(dsgd_node *self, dsgd_vector *g, dsgd_vector *x);
 
 /**
  * Throws this step's gradient away, which is being computed or is ready and was not used: no update
@@ -104,15 +103,12 @@ dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, doub
 /** Seconds that this worker's computation of this step takes on its host, without a limit. */
 double dsgd_compute_time_s(dsgd_node *self);
 
-/** Samples of a mini-batch, as the workload has them. */
-double dsgd_step_samples(dsgd_node *self);
-
 /**
- * Which of this worker's mini-batches this step has, and how many there are, for an algorithm that
- * has DSGD_OWN_BATCHES: all come in each epoch, in a random order. 0 of 1 where nothing is learned.
+ * Returns which of this worker's mini-batches this step has, and in *n (NULL: unused) how many
+ * there are, for an algorithm that has DSGD_OWN_BATCHES: all come in each epoch, in a random order.
+ * 0 of 1 where nothing is learned.
  */
-int64_t dsgd_own_batch(dsgd_node *self);
-int64_t dsgd_own_batches(dsgd_node *self);
+int64_t dsgd_own_batch(dsgd_node *self, int64_t *n);
 
 /**
  * Whether the worker comes back in this step after a failure, of an algorithm that has
@@ -179,22 +175,23 @@ void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
  */
 void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spec *encoding);
 
-/*
- * Low rank: each piece is a matrix A, as near to a square as it can be; a factor has `rank`
- * columns, and as many rows as A, or as A has columns (`of_columns`). Where factors would be no
- * smaller than the piece, a factor is the piece, and these verbs let it be.
+/** What dsgd_low_rank() does. */
+typedef enum dsgd_factor_step {
+    DSGD_FACTOR_DRAW, /* a factor y, drawn alike at all workers */
+    DSGD_FACTOR_ORTHOGONALISE, /* the columns of the factor y <- orthonormal ones of the same span
+                                */
+    DSGD_FACTOR_PROJECT, /* y <- A y, transposed y <- A^T y, A the matrix x */
+    DSGD_FACTOR_EXPAND /* y <- x y^T, a matrix, transposed y <- y x^T, x a factor */
+} dsgd_factor_step;
+
+/**
+ * Low rank: each piece is a matrix A, as near to a square as it can be; a factor has @p rank
+ * columns, and as many rows as A, or, transposed, as A has columns. Where factors would be no
+ * smaller than the piece, a factor is the piece, and this verb lets it be. @p x NULL for DRAW and
+ * ORTHOGONALISE.
  */
-
-/** A factor y, drawn alike at all workers. */
-void dsgd_draw_factor(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_columns);
-
-/** The columns of the factor y <- orthonormal ones that span the same. */
-void dsgd_orthogonalise(dsgd_node *self, dsgd_vector *y, int64_t rank, bool of_columns);
-
-/** y <- A y, transposed y <- A^T y; y <- factor y^T, a matrix, transposed y <- y factor^T. */
-void dsgd_project(dsgd_node *self, dsgd_vector *y, dsgd_vector *a, int64_t rank, bool transposed);
-void dsgd_expand(dsgd_node *self, dsgd_vector *y, dsgd_vector *factor, int64_t rank,
-                 bool transposed);
+void dsgd_low_rank(dsgd_node *self, dsgd_factor_step step, dsgd_vector *y, dsgd_vector *x,
+                   int64_t rank, bool transposed);
 
 /* --- draws ------------------------------------------------------------------------------------ */
 

@@ -125,7 +125,7 @@ static void share(dsgd_node *self, dsgd_vector *x)
     const dsgd_spec ring = {dsgd_entry_find(dsgd_graph_kinds, "ring"), NULL};
     dsgd_request *const round = dsgd_gossip_begin(
         self, x, dsgd_neighbours_of(self, &ring, self->step, DSGD_DOUBLY_STOCHASTIC));
-    dsgd_gossip_end(self, round, x);
+    dsgd_request_wait(self, round, x);
 }
 
 static void go_wrong(dsgd_node *self, dsgd_vector *x, int way)

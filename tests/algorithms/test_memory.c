@@ -26,8 +26,8 @@ static void collective_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         dsgd_allgather(self, &step, 1, DSGD_WORLD);
         const dsgd_comm *const half = dsgd_comm_split(self, halves, self->step);
-        dsgd_broadcast(self, x, 0, half);
-        dsgd_reduce_sum(self, g, 1, half);
+        dsgd_collective_run(self, DSGD_BROADCAST, x, 0, half);
+        dsgd_collective_run(self, DSGD_REDUCE, g, 1, half);
     }
 }
 

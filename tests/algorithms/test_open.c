@@ -5,17 +5,20 @@
  */
 #include <unistd.h>
 
-#include "sim/verbs/point_to_point.h"
 #include "tests/support/replay.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
+
+/* Its static functions; the algorithm of the program is another object. */
+#define dsgd_algorithm_dedloc algorithm_of_test_open
+#include "algorithms/dedloc.c" // NOLINT(bugprone-suspicious-include)
 
 enum { N = REPLAY_N, MOST = REPLAY_MOST_WORKERS };
 
 SUITE(open, "shares", .seconds = 120);
 
 /** What the busiest direction of a link carries, message by message, over its bandwidth. */
-static double busiest(const dsgd_reducer *r, const int64_t *pieces, int n)
+static double busiest(const reducer *r, const int64_t *pieces, int n)
 {
     double most = 0;
     for (int i = 0; i < n; i++) {
@@ -33,7 +36,7 @@ static double busiest(const dsgd_reducer *r, const int64_t *pieces, int n)
 }
 
 /** The least over all ways to share out. */
-static double least(const dsgd_reducer *r, int64_t *pieces, int n, int i, int64_t left)
+static double least(const reducer *r, int64_t *pieces, int n, int i, int64_t left)
 {
     double best = INFINITY;
     if (i == n - 1) {
@@ -50,15 +53,15 @@ static double least(const dsgd_reducer *r, int64_t *pieces, int n, int i, int64_
 
 TEST_RANGE(no_other_shares_are_faster, 0, 300)
 {
-    dsgd_reducer r[4];
+    reducer r[4];
     int64_t pieces[4], given = 0;
     uint64_t random = 88172645463325252ULL + (uint64_t)_i * 2654435761U;
     const int n = 2 + _i % 3, n_pieces = 1 + _i / 3 % 12;
     for (int i = 0; i < n; i++) {
         random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        r[i] = (dsgd_reducer){(double)(1 + random % 9), i == 0 || random >> 40 & 3, 0};
+        r[i] = (reducer){(double)(1 + random % 9), i == 0 || random >> 40 & 3, 0};
     }
-    dsgd_share_out(r, n, n_pieces);
+    share_out(r, n, n_pieces);
     int64_t got[4];
     for (int i = 0; i < n; i++)
         given += got[i] = r[i].pieces;
@@ -69,16 +72,16 @@ TEST_RANGE(no_other_shares_are_faster, 0, 300)
 /** What hivemind's linear program finds, where it is the only optimum; where not, by bandwidth. */
 TEST(shares_are_those_of_the_released_code)
 {
-    dsgd_reducer r[] = {{0.55, true, 0}, {0.44, true, 0}, {0.40, true, 0}};
-    dsgd_share_out(r, 3, 60);
+    reducer r[] = {{0.55, true, 0}, {0.44, true, 0}, {0.40, true, 0}};
+    share_out(r, 3, 60);
     ck_assert_int_eq(r[0].pieces, 35);
     ck_assert_int_eq(r[1].pieces, 16);
     ck_assert_int_eq(r[2].pieces, 9);
-    dsgd_reducer slow[] = {{0.3, true, 0}, {0.5, true, 0}, {0.9, true, 0}};
-    dsgd_share_out(slow, 3, 1024);
+    reducer slow[] = {{0.3, true, 0}, {0.5, true, 0}, {0.9, true, 0}};
+    share_out(slow, 3, 1024);
     ck_assert_int_eq(slow[0].pieces, 0);
-    dsgd_reducer two[] = {{1, true, 0}, {3, true, 0}};
-    dsgd_share_out(two, 2, 12);
+    reducer two[] = {{1, true, 0}, {3, true, 0}};
+    share_out(two, 2, 12);
     ck_assert_int_eq(two[0].pieces, 3);
 }
 
@@ -128,10 +131,10 @@ TEST(shares_by_bandwidth_are_faster_where_links_differ)
         support_option(c, "shares", equal);
         seconds[equal] = support_ok(c)->result.virtual_s / 10 - 1;
     }
-    dsgd_reducer r[8];
+    reducer r[8];
     for (int i = 0; i < 8; i++)
-        r[i] = (dsgd_reducer){i < 4 ? 0.25 : 1, true, 0};
-    dsgd_share_out(r, 8, 48);
+        r[i] = (reducer){i < 4 ? 0.25 : 1, true, 0};
+    share_out(r, 8, 48);
     double most = 0;
     for (int i = 0; i < 8; i++)
         most = fmax(most, (1 + 6 * (double)r[i].pieces / 48) / r[i].bandwidth);

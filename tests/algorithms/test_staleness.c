@@ -236,10 +236,10 @@ static void delayed_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g[self->step % 2], x);
         if (round != NULL) {
-            dsgd_allreduce_end(self, round, mean);
+            dsgd_request_wait(self, round, mean);
             dsgd_local_step(self, x, mean);
         }
-        round = dsgd_allreduce_begin(self, g[self->step % 2], DSGD_WORLD);
+        round = dsgd_collective_begin(self, DSGD_ALLREDUCE, g[self->step % 2], DSGD_WORLD);
     }
 }
 

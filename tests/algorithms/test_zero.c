@@ -17,10 +17,10 @@ static void by_passes_work(dsgd_node *self)
     const size_t n = dsgd_units(self), each = dsgd_pieces(self, x) / n;
     while (dsgd_next_step(self)) {
         for (size_t u = n; u-- > 0;)
-            dsgd_forward(self, dsgd_range(self, x, u * each, (u + 1) * each));
+            dsgd_compute_pass(self, NULL, dsgd_slice(self, x, u * each, (u + 1) * each, 1));
         for (size_t u = 0; u < n; u++)
-            dsgd_backward(self, dsgd_range(self, g, u * each, (u + 1) * each),
-                          dsgd_range(self, x, u * each, (u + 1) * each));
+            dsgd_compute_pass(self, dsgd_slice(self, g, u * each, (u + 1) * each, 1),
+                              dsgd_slice(self, x, u * each, (u + 1) * each, 1));
         dsgd_local_step(self, x, g);
     }
 }
@@ -47,7 +47,8 @@ static bool begins_with_first; /* else makes no backward pass */
 static void wrong_work(dsgd_node *self)
 {
     while (dsgd_next_step(self))
-        dsgd_forward(self, dsgd_range(self, dsgd_model(self), 0, begins_with_first ? 1 : 4));
+        dsgd_compute_pass(self, NULL,
+                          dsgd_slice(self, dsgd_model(self), 0, begins_with_first ? 1 : 4, 1));
 }
 
 TEST_ALGORITHM(wrong, .work = wrong_work);
@@ -56,11 +57,11 @@ TEST(passes_out_of_order_stop_the_program_with_a_sentence)
 {
     support_case *c = support_of(&wrong, 1);
     c->config.exchange.pieces = 4;
-    support_expect_abort(
-        c, "worker 0 goes on in step 0 without dsgd_backward() of pieces from 0 on; of each");
+    support_expect_abort(c, "worker 0 goes on in step 0 without a backward dsgd_compute_pass() of "
+                            "pieces from 0 on; of each");
     begins_with_first = true;
     support_expect_abort(
-        c, "worker 0 calls dsgd_forward() of pieces 0 to 1 in step 0, which are not the next");
+        c, "worker 0 calls dsgd_compute_pass() of pieces 0 to 1 in step 0, which are not the next");
 }
 
 /* --- ZeRO ------------------------------------------------------------------------------------- */

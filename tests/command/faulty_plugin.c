@@ -19,7 +19,7 @@ static dsgd_vector *kept;
 /* --- mistakes of a step ----------------------------------------------------------------------- */
 
 #define NONE (void)x
-#define UNENDED (void)dsgd_allreduce_begin(self, x, DSGD_WORLD)
+#define UNENDED (void)dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD)
 #define READS_ANOTHERS dsgd_combine(self, x, 0.5, 0.5, model_of_first)
 #define NO_VECTOR dsgd_copy(self, x, NULL)
 #define UNREAD                                                                                     \
@@ -42,7 +42,7 @@ static dsgd_vector *kept;
     if (self->rank == 0)                                                                           \
         dsgd_allreduce_sum(self, g, DSGD_WORLD);                                                   \
     else                                                                                           \
-        dsgd_broadcast(self, g, 0, DSGD_WORLD)
+        dsgd_collective_run(self, DSGD_BROADCAST, g, 0, DSGD_WORLD)
 #define MISSPELT dsgd_allreduce_average(self, x, DSGD_WORLD)
 
 extern void dsgd_allreduce_average(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);

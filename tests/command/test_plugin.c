@@ -212,7 +212,7 @@ static const struct {
      "FAILED law ALLREDUCE: faulty: no P that was tried is one at which it holds"},
     {"-D STEP=UNENDED", 5,
      "FAILED ends and repeats itself: faulty by default at P=1: worker 0 leaves 20 requests under "
-     "way that no _end() ends, from step 0 on"},
+     "way that no dsgd_request_wait() ends, from step 0 on"},
     {"-D STEP=UNREAD", 5, "messages that have come and that no dsgd_recv() takes, from step 0 on"},
     {"-D STEP=EARLY", 5,
      "algorithm faulty: worker 0 sends a message without a vector in step 0 behind an update that "

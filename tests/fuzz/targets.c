@@ -633,7 +633,7 @@ void fuzz_edges(const uint8_t *bytes, size_t n)
     dsgd_status status = dsgd_config_read_value(
         config, entry, dsgd_option_find(kind->options, "edges"), params, &error);
     if (status == DSGD_OK)
-        status = dsgd_graph_check(&pick, WORKERS, "d_psgd", &error);
+        status = dsgd_graph_check(&pick, WORKERS, false, "d_psgd", &error);
     expect_sentence(status, &error);
     if (status == DSGD_OK)
         expect_neighbours(&pick, WORKERS);

@@ -98,7 +98,7 @@ ROOMS = [
     ("sim", "sim/run.c", "memory spans accounting exchange algorithms@alone"),
     ("sim", "sim/conformance/*.c", "plugin conformance@alone"),
     ("sim", "sim/hybrid/*.c", "hybrid schedules explain timeline"),
-    ("sim", "sim/failures/failures.c sim/failures/rejoin.c sim/failures/restart.c sim/failures/quorum.c sim/exchange/shares.c",
+    ("sim", "sim/failures/failures.c sim/failures/rejoin.c sim/failures/restart.c sim/failures/quorum.c",
      "failures_in_runs open failures explain run"),
     ("sim", "sim/failures/slow_links.c", "slow_links failures_in_runs explain"),
     ("sim", "sim/observe/timeline.c", "spans timeline lesson"),

@@ -494,7 +494,7 @@ static void broadcasting_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     while (dsgd_next_step(self))
-        dsgd_broadcast(self, x, 0, DSGD_WORLD);
+        dsgd_collective_run(self, DSGD_BROADCAST, x, 0, DSGD_WORLD);
 }
 
 static const dsgd_algorithm lying[] = {

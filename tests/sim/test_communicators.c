@@ -2,6 +2,7 @@
  * @file test_communicators.c
  * Collectives of some workers: values, times, messages, order; splits of all workers.
  */
+#include "sim/exchange/reductions.h"
 #include "tests/sim/costs.h"
 #include "tests/support/alike.h"
 #include "tests/support/suite.h"
@@ -11,33 +12,28 @@
 
 /* Set before the simulation forks. */
 static int size; /* of the groups that are tested */
-static enum { ROWS, STRIDES, RANDOM, GIVEN, N_WAYS } way;
+static enum { ROWS, STRIDES, RANDOM, N_WAYS } way;
 
 /** Groups of `size`: consecutive ranks, every so-manieth, or at random; the rest is in none. */
 static void groups(const dsgd_colouring *at, int *colour)
 {
     const int n_groups = at->n_workers / size;
     for (int i = 0; i < at->n_workers; i++) {
-        const int place = way >= RANDOM ? dsgd_shuffled(at, i) : i;
+        const int place = way == RANDOM ? dsgd_shuffled(at, i) : i;
         const int group = way == STRIDES ? place % n_groups : place / size;
         colour[i] = place < n_groups * size ? group : -2 - i % 3;
     }
 }
 
-/** This worker's; or of GIVEN the communicator of its members, each of which names itself first. */
 static const dsgd_comm *group_of(dsgd_node *self, long round)
 {
-    const dsgd_comm *const split = dsgd_comm_split(self, groups, round);
-    const int n = dsgd_comm_size(self, split);
-    int ranks[64];
-    for (int i = 0; i < n; i++)
-        ranks[i] = dsgd_comm_worker(self, split, (dsgd_comm_rank(self, split) + i) % n);
-    if (way != GIVEN || n == 0)
-        return split;
-    const dsgd_comm *const group = dsgd_comm_of(self, ranks, n);
-    for (int i = 0; i < 8; i++)
-        dsgd_comm_of(self, &self->rank, 1); /* does not cost it its place */
-    return group;
+    return dsgd_comm_split(self, groups, round);
+}
+
+/** Rank of a member among all workers. */
+static int worker_of(const dsgd_comm *comm, int index)
+{
+    return comm == DSGD_WORLD ? index : comm->rank[index];
 }
 
 static void split_work(dsgd_node *self)
@@ -55,7 +51,7 @@ static void split_work(dsgd_node *self)
         for (int i = 0; i < self->n_workers && colour[self->rank] >= 0; i++) {
             const bool is_member = colour[i] == colour[self->rank];
             before += is_member && i < self->rank;
-            if (is_member && dsgd_comm_worker(self, comm, (int)members++) != i)
+            if (is_member && worker_of(comm, (int)members++) != i)
                 return; /* and hangs */
         }
         support_current->note[self->rank % 64] +=
@@ -100,34 +96,34 @@ static void allreduces(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 
 static void begins_and_ends(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_allreduce_end(self, dsgd_allreduce_begin(self, x, comm), x);
+    dsgd_request_wait(self, dsgd_collective_begin(self, DSGD_ALLREDUCE, x, comm), x);
 }
 
 static void reduces(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_reduce_sum(self, x, dsgd_comm_size(self, comm) / 2, comm);
+    dsgd_collective_run(self, DSGD_REDUCE, x, dsgd_comm_size(self, comm) / 2, comm);
 }
 
 static void broadcasts(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_broadcast(self, x, dsgd_comm_size(self, comm) / 2, comm);
+    dsgd_collective_run(self, DSGD_BROADCAST, x, dsgd_comm_size(self, comm) / 2, comm);
 }
 
 static void scatters(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_reduce_scatter_sum(self, x, comm);
+    dsgd_collective_run(self, DSGD_REDUCE_SCATTER, x, 0, comm);
 }
 
 static void gathers_shares(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_allgather_shares(self, x, comm);
+    dsgd_collective_run(self, DSGD_ALLGATHER, x, 0, comm);
 }
 
 static void begins_and_ends_halves(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_reduce_scatter_end(self, dsgd_reduce_scatter_begin(self, x, comm), x);
+    dsgd_request_wait(self, dsgd_collective_begin(self, DSGD_REDUCE_SCATTER, x, comm), x);
     dsgd_divide(self, x, dsgd_comm_size(self, comm));
-    dsgd_allgather_shares_end(self, dsgd_allgather_shares_begin(self, x, comm), x);
+    dsgd_request_wait(self, dsgd_collective_begin(self, DSGD_ALLGATHER, x, comm), x);
 }
 
 static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
@@ -135,8 +131,8 @@ static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *co
     const double mine[2] = {self->rank + 0.5, (double)self->step};
     const double *const all = dsgd_allgather(self, mine, 2, comm);
     for (int i = 0; i < dsgd_comm_size(self, comm); i++)
-        support_current->note[self->rank] += all[2 * i] == dsgd_comm_worker(self, comm, i) + 0.5 &&
-                                             all[2 * i + 1] == (double)self->step;
+        support_current->note[self->rank] +=
+            all[2 * i] == worker_of(comm, i) + 0.5 && all[2 * i + 1] == (double)self->step;
 }
 
 static collective_verb *tested; /* set before the simulation forks, like these */
@@ -301,18 +297,18 @@ TEST_RANGE(computed_times_equal_those_of_messages, 0, 3 * N_VERBS)
 
 static void scatters_and_gathers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_reduce_scatter_sum(self, x, comm);
+    dsgd_collective_run(self, DSGD_REDUCE_SCATTER, x, 0, comm);
     dsgd_divide(self, x, dsgd_comm_size(self, comm));
-    dsgd_allgather_shares(self, x, comm);
+    dsgd_collective_run(self, DSGD_ALLGATHER, x, 0, comm);
 }
 
 static void reduces_and_broadcasts(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     const int root = dsgd_comm_size(self, comm) - 1;
-    dsgd_reduce_sum(self, x, root, comm);
+    dsgd_collective_run(self, DSGD_REDUCE, x, root, comm);
     if (dsgd_comm_rank(self, comm) == root)
         dsgd_divide(self, x, dsgd_comm_size(self, comm));
-    dsgd_broadcast(self, x, root, comm);
+    dsgd_collective_run(self, DSGD_BROADCAST, x, root, comm);
 }
 
 static void mixing_work(dsgd_node *self)
@@ -327,8 +323,8 @@ static void mixing_work(dsgd_node *self)
         const double mine = dsgd_comm_rank(self, same); /* so that all have ended */
         dsgd_allgather(self, &mine, 1, comm);
         const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-        const dsgd_vector *const first = engine->workers[dsgd_comm_worker(self, comm, 0)]
-                                             .learner.model; /* in the next step at most */
+        const dsgd_vector *const first =
+            engine->workers[worker_of(comm, 0)].learner.model; /* in the next step at most */
         support_current->note[self->rank] +=
             dsgd_value_equal(first->piece[0].value, x->piece[0].value);
     }
@@ -381,9 +377,9 @@ TEST(members_get_the_mean_of_theirs_and_one_value)
 
 static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_reduce_scatter_sum(self, x, comm);
+    dsgd_collective_run(self, DSGD_REDUCE_SCATTER, x, 0, comm);
     dsgd_divide(self, x, 1 + self->rank);
-    dsgd_allgather_shares(self, x, comm);
+    dsgd_collective_run(self, DSGD_ALLGATHER, x, 0, comm);
 }
 
 /** The sum is divided by other numbers: the part of each is that of its owner, at all members. */
@@ -413,7 +409,7 @@ TEST(a_gathered_share_is_that_of_its_owner)
 
 static void reduces_only(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_reduce_sum(self, x, 1, comm);
+    dsgd_collective_run(self, DSGD_REDUCE, x, 1, comm);
 }
 
 TEST(a_reduce_changes_the_root_alone)
@@ -455,22 +451,22 @@ static void crosses_meanwhile(dsgd_node *self, dsgd_vector *x, const dsgd_comm *
 {
     const dsgd_comm *const other = dsgd_comm_split(self, pairs, 0);
     const bool first = self->rank % 2 == 0;
-    dsgd_request *const a = dsgd_allreduce_begin(self, x, first ? comm : other);
-    dsgd_request *const b = dsgd_allreduce_begin(self, x, first ? other : comm);
-    dsgd_allreduce_end(self, a, x);
-    dsgd_allreduce_end(self, b, x);
+    dsgd_request *const a = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, first ? comm : other);
+    dsgd_request *const b = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, first ? other : comm);
+    dsgd_request_wait(self, a, x);
+    dsgd_request_wait(self, b, x);
 }
 
 static void lets_one_out(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     if (self->rank != 1)
-        dsgd_broadcast(self, x, 1, comm);
+        dsgd_collective_run(self, DSGD_BROADCAST, x, 1, comm);
 }
 
 static void reduces_without_one(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     if (self->rank != 3)
-        dsgd_reduce_sum(self, x, 2, comm);
+        dsgd_collective_run(self, DSGD_REDUCE, x, 2, comm);
 }
 
 static const struct {
@@ -479,10 +475,12 @@ static const struct {
     const char *says;
 } faults[] = {
     {crosses, 2, "worker 0 waits in dsgd_allreduce_mean (its 1st collective) for worker 1 since"},
-    {crosses_meanwhile, 2,
-     "worker 0 waits in dsgd_allreduce_end (its 1st collective) for worker 1"},
-    {lets_one_out, 2, "worker 0 waits in dsgd_broadcast (its 1st collective) for worker 1 since"},
-    {reduces_without_one, 4, "worker 2 waits in dsgd_reduce_sum (its 1st collective) for worker 3"},
+    {crosses_meanwhile, 2, "worker 0 waits in dsgd_request_wait (its 1st collective) for worker 1"},
+    {lets_one_out, 2,
+     "worker 0 waits in dsgd_collective_run(DSGD_BROADCAST) (its 1st collective) for worker 1 "
+     "since"},
+    {reduces_without_one, 4,
+     "worker 2 waits in dsgd_collective_run(DSGD_REDUCE) (its 1st collective) for worker 3"},
 };
 
 enum { N_FAULTS = sizeof faults / sizeof faults[0] };
@@ -510,58 +508,40 @@ static void calls_on_anothers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *
 
 static void names_no_member(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_broadcast(self, x, 2, comm);
+    dsgd_collective_run(self, DSGD_BROADCAST, x, 2, comm);
 }
 
 static void calls_others(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_reduce_sum(self, x, dsgd_comm_rank(self, comm), comm);
+    dsgd_collective_run(self, DSGD_REDUCE, x, dsgd_comm_rank(self, comm), comm);
 }
 
 static void takes_other_parts(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    dsgd_allreduce_mean(self, dsgd_fragment(self, x, (size_t)self->rank % 2, 2), comm);
+    dsgd_allreduce_mean(self, support_fragment(self, x, (size_t)self->rank % 2, 2), comm);
 }
 
 static void calls_another_verb(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     if (dsgd_comm_rank(self, comm) == 0)
-        dsgd_broadcast(self, x, 0, comm);
+        dsgd_collective_run(self, DSGD_BROADCAST, x, 0, comm);
     else
         dsgd_allreduce_mean(self, x, comm);
-}
-
-static void names_a_stranger(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    dsgd_comm_of(self, (const int[]){self->rank, 4}, 2);
-}
-
-static void names_one_twice(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    dsgd_comm_of(self, (const int[]){self->rank, 2, self->rank}, 3);
-}
-
-static void names_others(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
-{
-    dsgd_comm_of(self, (const int[]){3, 2}, 2);
 }
 
 static const struct {
     collective_verb *verb;
     const char *says;
 } misuses[] = {
-    {names_a_stranger, "worker 0 names worker 4 in step 0, but with 4 workers they are 0 to 3"},
-    {names_one_twice, "worker 0 asks for a communicator with worker 0 twice in step 0; name each"},
-    {names_others, "worker 0 asks for a communicator in step 0 of which it is no member; only"},
-    {calls_on_anothers, "worker 3 calls dsgd_allreduce_mean() in step 0 on a communicator of which "
+    {calls_on_anothers, "worker 3 calls dsgd_allreduce_mean in step 0 on a communicator of which "
                         "it is no member"},
     {names_no_member, "names member 2 as root in step 0, but they are 0 to 1"},
-    {calls_others,
-     "(piece 0 of 500000 bytes, root 1) where worker 0 called dsgd_reduce_sum() (piece "
-     "0 of 500000 bytes, root 0); all must call the same in one order"},
-    {takes_other_parts, "worker 1 calls dsgd_allreduce_mean() in step 0 (piece 1 of 500000 bytes, "
-                        "root 0) where worker 0 called dsgd_allreduce_mean() (piece 0 of"},
-    {calls_another_verb, "dsgd_broadcast() (piece 0 of 500000 bytes, root 0)"},
+    {calls_others, "(piece 0 of 500000 bytes, root 1) where worker 0 called "
+                   "dsgd_collective_run(DSGD_REDUCE) (piece "
+                   "0 of 500000 bytes, root 0); all must call the same in one order"},
+    {takes_other_parts, "worker 1 calls dsgd_allreduce_mean in step 0 (piece 1 of 500000 bytes, "
+                        "root 0) where worker 0 called dsgd_allreduce_mean (piece 0 of"},
+    {calls_another_verb, "dsgd_collective_run(DSGD_BROADCAST) (piece 0 of 500000 bytes, root 0)"},
 };
 
 TEST_ROWS(misused_communicators_stop_the_program_with_a_sentence, misuses)
@@ -573,55 +553,4 @@ TEST_ROWS(misused_communicators_stop_the_program_with_a_sentence, misuses)
     tested = misuses[_i].verb;
     of_all = everyone = false;
     support_expect_abort(c, misuses[_i].says);
-}
-
-/* --- groups that are found at run time -------------------------------------------------------- */
-
-enum { FOUND = 72, IN_GROUP = 4 }; /* workers: more than a long has bits */
-
-/** As in Prague and Moshpit SGD: a local step, then the mean of a group that a server has made. */
-static void found_work(dsgd_node *self)
-{
-    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
-    int ranks[IN_GROUP];
-    while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x);
-        dsgd_local_step(self, x, g);
-        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
-        dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0);
-        const dsgd_message *const l = dsgd_recv(self, INFINITY);
-        for (int i = 0; i < IN_GROUP; i++)
-            ranks[i] = (int)l->numbers[i];
-        const dsgd_comm *const comm = dsgd_comm_of(self, ranks, IN_GROUP);
-        const double mine = self->rank;
-        const double *const all = dsgd_allgather(self, &mine, 1, comm);
-        int n_right = 0;
-        for (int i = 0; i < IN_GROUP; i++)
-            n_right += all[i] == dsgd_comm_worker(self, comm, i) && (i == 0 || all[i] > all[i - 1]);
-        support_current->note[0] += n_right == IN_GROUP;
-        support_current->note[1]++;
-        dsgd_allreduce_mean(self, x, comm);
-    }
-}
-
-/** Who has asked since the last group was made is one. */
-static void found_serve(dsgd_node *self)
-{
-    for (double group[IN_GROUP];;) {
-        for (int i = 0; i < IN_GROUP; i++)
-            group[i] = dsgd_recv(self, INFINITY)->from;
-        for (int i = 0; i < IN_GROUP; i++)
-            dsgd_send(self, (int)group[i], NULL, group, IN_GROUP);
-    }
-}
-
-TEST_ALGORITHM(finding, .work = found_work, .serve = found_serve);
-
-TEST(groups_are_found_while_the_run_goes_on)
-{
-    support_case *c = support_of(&finding, FOUND);
-    support_imbalance_number(c, "delay", "seconds", 0.3);
-    const support_outcome *got = support_ok(c);
-    ck_assert_double_ge(got->note[1], FOUND * 19);
-    ck_assert_double_eq(got->note[0], got->note[1]);
 }

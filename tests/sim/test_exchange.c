@@ -106,12 +106,12 @@ static void exchanging_beside_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
-        dsgd_request *const sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
+        dsgd_request *const sum = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
         dsgd_gradient(self, g, x);
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         if (self->rank == 1 && self->step == 0)
             continue; /* into the step in which it stops */
-        dsgd_allreduce_end(self, sum, x);
+        dsgd_request_wait(self, sum, x);
     }
 }
 

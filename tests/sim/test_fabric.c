@@ -155,9 +155,9 @@ static void collective_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, x, x);
         if (broadcasts)
-            dsgd_broadcast(self, x, 0, DSGD_WORLD);
+            dsgd_collective_run(self, DSGD_BROADCAST, x, 0, DSGD_WORLD);
         else
-            dsgd_allgather_shares(self, x, DSGD_WORLD);
+            dsgd_collective_run(self, DSGD_ALLGATHER, x, 0, DSGD_WORLD);
     }
 }
 

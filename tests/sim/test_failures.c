@@ -420,7 +420,7 @@ static void pushing_work(dsgd_node *self)
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_server_push(self, g);
+        dsgd_server_exchange(self, g, NULL);
     }
 }
 
@@ -548,15 +548,21 @@ TEST(goodput_of_a_quorum_is_that_of_a_constant_cost)
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
 }
 
-/** Means of the gradients of workers 0 to 2 alone. */
+/** Workers 0 to 2, and the others in no group. */
+static void three(const dsgd_colouring *at, int *colour)
+{
+    for (int i = 0; i < at->n_workers; i++)
+        colour[i] = i < 3 ? 0 : -1;
+}
+
+/** Means of the gradients of workers 0 to 2. */
 static void three_work(dsgd_node *self)
 {
-    static const int three[] = {0, 1, 2};
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (self->rank < 3)
-            dsgd_allreduce_mean(self, g, dsgd_comm_of(self, three, 3));
+            dsgd_allreduce_mean(self, g, dsgd_comm_split(self, three, 0));
         dsgd_local_step(self, x, g);
     }
 }
@@ -769,12 +775,11 @@ TEST_RANGE(a_rejoined_worker_has_a_copy_of_a_live_model, 0, 2)
 /** Sums of gradients of workers 0 to 2 alone, by four. */
 static void three_quarters_work(dsgd_node *self)
 {
-    static const int three[] = {0, 1, 2};
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (self->rank < 3)
-            dsgd_allreduce_sum(self, g, dsgd_comm_of(self, three, 3));
+            dsgd_allreduce_sum(self, g, dsgd_comm_split(self, three, 0));
         dsgd_divide(self, g, 4);
         dsgd_local_step(self, x, g);
     }

@@ -49,9 +49,9 @@ static void allreduces(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 
 static void allreduces_meanwhile(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    dsgd_request *const request = dsgd_allreduce_begin(self, x, DSGD_WORLD);
+    dsgd_request *const request = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
     dsgd_divide(self, x, 2);
-    dsgd_allreduce_end(self, request, y);
+    dsgd_request_wait(self, request, y);
     dsgd_combine(self, x, 1, 0.5, y);
 }
 
@@ -66,7 +66,7 @@ static void gossips_meanwhile(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     dsgd_request *const request = dsgd_gossip_begin(self, x, ring(self));
     dsgd_copy(self, y, x);
-    dsgd_gossip_end(self, request, x);
+    dsgd_request_wait(self, request, x);
 }
 
 /** In the order of ranks, so that the answer does not depend on time. */
@@ -89,10 +89,10 @@ static void asks_a_server(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     if (self->rank > 0)
         return;
-    dsgd_server_fetch(self, y);
+    dsgd_server_exchange(self, NULL, y);
     dsgd_combine(self, y, -0.25, 0.5, x);
-    dsgd_server_push(self, y);
-    dsgd_server_push_and_fetch(self, y, x);
+    dsgd_server_exchange(self, y, NULL);
+    dsgd_server_exchange(self, y, x);
 }
 
 static void publishes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
@@ -138,21 +138,23 @@ static void in_parts(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     const size_t n = dsgd_pieces(self, x);
     for (size_t i = 0; i < FRAGMENTS && way == AS_FRAGMENTS; i++)
-        tested(self, dsgd_fragment(self, x, i, FRAGMENTS), dsgd_fragment(self, y, i, FRAGMENTS));
+        tested(self, support_fragment(self, x, i, FRAGMENTS),
+               support_fragment(self, y, i, FRAGMENTS));
     for (size_t at = 0; at < n && way == AS_RANGES; at += 2) {
         const size_t end = at + 2 < n ? at + 2 : n;
-        tested(self, dsgd_range(self, x, at, end), dsgd_range(self, y, at, end));
+        tested(self, dsgd_slice(self, x, at, end, 1), dsgd_slice(self, y, at, end, 1));
     }
     for (size_t i = 0; i < 4 && way == NESTED; i++) {
-        dsgd_vector *const half = dsgd_fragment(self, x, i % 2, 2);
-        dsgd_vector *const other = dsgd_fragment(self, y, i % 2, 2);
+        dsgd_vector *const half = support_fragment(self, x, i % 2, 2);
+        dsgd_vector *const other = support_fragment(self, y, i % 2, 2);
         if (i % 2 == 0) {
-            tested(self, dsgd_fragment(self, half, i / 2, 2), dsgd_fragment(self, other, i / 2, 2));
+            tested(self, support_fragment(self, half, i / 2, 2),
+                   support_fragment(self, other, i / 2, 2));
             continue;
         }
         const size_t m = dsgd_pieces(self, half);
         const size_t first = i / 2 * (m / 2), end = i / 2 == 0 ? m / 2 : m;
-        tested(self, dsgd_range(self, half, first, end), dsgd_range(self, other, first, end));
+        tested(self, dsgd_slice(self, half, first, end, 1), dsgd_slice(self, other, first, end, 1));
     }
     if (way == WHOLE)
         tested(self, x, y);
@@ -167,8 +169,8 @@ static void parts_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         if (steps_before && way == AS_FRAGMENTS)
             for (size_t i = 0; i < FRAGMENTS; i++)
-                dsgd_local_step(self, dsgd_fragment(self, x, i, FRAGMENTS),
-                                dsgd_fragment(self, g, i, FRAGMENTS));
+                dsgd_local_step(self, support_fragment(self, x, i, FRAGMENTS),
+                                support_fragment(self, g, i, FRAGMENTS));
         else if (steps_before)
             dsgd_local_step(self, x, g);
         in_parts(self, x, y);
@@ -229,7 +231,7 @@ static void reduce_one_fragment_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
-        dsgd_vector *const part = dsgd_fragment(self, g, 1, 4);
+        dsgd_vector *const part = support_fragment(self, g, 1, 4);
         support_current->note[self->rank] = (double)dsgd_pieces(self, part);
         dsgd_gradient(self, g, x);
         dsgd_allreduce_mean(self, part, DSGD_WORLD);
@@ -270,8 +272,8 @@ static void gossip_twice_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         for (size_t k = 0; k < dsgd_pieces(self, x) && way == AS_RANGES; k++) {
-            dsgd_gossip(self, dsgd_range(self, x, k, k + 1), n);
-            dsgd_gossip(self, dsgd_range(self, x, k, k + 1), n);
+            dsgd_gossip(self, dsgd_slice(self, x, k, k + 1, 1), n);
+            dsgd_gossip(self, dsgd_slice(self, x, k, k + 1, 1), n);
         }
         for (int i = 0; i < 2 && way == WHOLE; i++)
             dsgd_gossip(self, x, n);
@@ -300,46 +302,49 @@ TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
 
 static void mixes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    dsgd_copy(self, dsgd_fragment(self, x, 0, 2), y);
+    dsgd_copy(self, support_fragment(self, x, 0, 2), y);
 }
 
 static void ends_otherwise(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     dsgd_request *const request =
-        dsgd_allreduce_begin(self, dsgd_fragment(self, x, 0, 2), DSGD_WORLD);
-    dsgd_allreduce_end(self, request, dsgd_fragment(self, y, 1, 2));
+        dsgd_collective_begin(self, DSGD_ALLREDUCE, support_fragment(self, x, 0, 2), DSGD_WORLD);
+    dsgd_request_wait(self, request, support_fragment(self, y, 1, 2));
 }
 
 static void takes_a_gradient_of_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    dsgd_gradient(self, dsgd_range(self, y, 0, 2), x);
+    dsgd_gradient(self, dsgd_slice(self, y, 0, 2, 1), x);
 }
 
 static void sums_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     dsgd_partial *const partial = dsgd_partial_new(self, (dsgd_partial_spec){0}, NULL);
-    dsgd_partial_sum(self, partial, dsgd_range(self, x, 0, 2), dsgd_range(self, y, 0, 2));
+    dsgd_partial_sum(self, partial, dsgd_slice(self, x, 0, 2, 1), dsgd_slice(self, y, 0, 2, 1));
 }
 
 static void mixes_a_part(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     dsgd_partial *const partial = dsgd_partial_new(self, (dsgd_partial_spec){0}, NULL);
-    dsgd_partial_mix(self, partial, dsgd_range(self, x, 0, 2), 0.25, 0.2);
+    dsgd_partial_mix(self, partial, dsgd_slice(self, x, 0, 2, 1), 0.25, 0.2);
 }
 
 static void publishes_a_part_first(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    dsgd_partial_new(self, (dsgd_partial_spec){0}, dsgd_range(self, x, 0, 2));
+    (void)y;
+    dsgd_partial_new(self, (dsgd_partial_spec){0}, dsgd_slice(self, x, 0, 2, 1));
 }
 
 static void takes_too_many(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    dsgd_range(self, x, 3, PIECES + 1);
+    (void)y;
+    dsgd_slice(self, x, 3, PIECES + 1, 1);
 }
 
 static void gossips_another(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    dsgd_gossip(self, dsgd_fragment(self, x, (size_t)self->rank % 2, 2), ring(self));
+    (void)y;
+    dsgd_gossip(self, support_fragment(self, x, (size_t)self->rank % 2, 2), ring(self));
 }
 
 static const struct {
@@ -352,7 +357,7 @@ static const struct {
     {sums_a_part, "gives dsgd_partial_sum() a view of a vector in step 0"},
     {mixes_a_part, "gives dsgd_partial_mix() a view of a vector in step 0"},
     {publishes_a_part_first, "gives dsgd_partial_new() a view of a vector in step 0"},
-    {takes_too_many, "takes pieces 3 to 8 of a vector of 7 in step 0"},
+    {takes_too_many, "takes pieces 3 to 8, each 1-th, of a vector of 7 in step 0"},
     {gossips_another, "both ends of an edge exchange the same pieces in one order"},
 };
 

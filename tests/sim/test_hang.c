@@ -55,8 +55,8 @@ static void ends_alone(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank != 1)
         return;
-    dsgd_request *const sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
-    dsgd_allreduce_end(self, sum, x);
+    dsgd_request *const sum = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
+    dsgd_request_wait(self, sum, x);
 }
 
 static void gathers_without_one(dsgd_node *self, dsgd_vector *x)
@@ -79,7 +79,7 @@ static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
 {
     const double mine = self->rank;
     if (self->rank == 5)
-        dsgd_gossip_end(self, expect_of(self, x, 4), x);
+        dsgd_request_wait(self, expect_of(self, x, 4), x);
     dsgd_allgather(self, &mine, 1, DSGD_WORLD);
 }
 
@@ -87,7 +87,7 @@ static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
 static void awaits_the_next(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank < 6)
-        dsgd_gossip_end(self, expect_of(self, x, self->rank + 1), x);
+        dsgd_request_wait(self, expect_of(self, x, self->rank + 1), x);
 }
 
 static void meets_alone(dsgd_node *self, dsgd_vector *x)
@@ -99,7 +99,7 @@ static void meets_alone(dsgd_node *self, dsgd_vector *x)
 static void expects_a_message(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 2)
-        dsgd_gossip_end(self, expect_of(self, x, 3), x);
+        dsgd_request_wait(self, expect_of(self, x, 3), x);
 }
 
 static void polls_for_ever(dsgd_node *self, dsgd_vector *x)
@@ -107,9 +107,9 @@ static void polls_for_ever(dsgd_node *self, dsgd_vector *x)
     if (self->rank != 2)
         return;
     dsgd_request *const request = expect_of(self, x, 3);
-    while (!dsgd_gossip_done(self, request))
+    while (!dsgd_wait_any(self, DSGD_ON_REQUEST, dsgd_time_s(self)))
         ;
-    dsgd_gossip_end(self, request, x);
+    dsgd_request_wait(self, request, x);
 }
 
 static void asks_the_deaf(dsgd_node *self, dsgd_vector *x)
@@ -121,7 +121,7 @@ static void asks_the_deaf(dsgd_node *self, dsgd_vector *x)
 static void fetches_from_a_server(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 1)
-        dsgd_server_fetch(self, x);
+        dsgd_server_exchange(self, NULL, x);
 }
 
 static void awaits_a_message(dsgd_node *self, dsgd_vector *x)
@@ -167,9 +167,9 @@ static void arrives_without_initiator(dsgd_node *self, dsgd_vector *x)
 static void two_wait_for_each_other(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 0 && self->step == 3)
-        dsgd_gossip_end(self, expect_of(self, x, 1), x);
+        dsgd_request_wait(self, expect_of(self, x, 1), x);
     if (self->rank == 1 && self->step == 3)
-        dsgd_gossip_end(self, expect_of(self, x, 0), x);
+        dsgd_request_wait(self, expect_of(self, x, 0), x);
 }
 
 static void locks_twice(dsgd_node *self, dsgd_vector *x)
@@ -236,7 +236,7 @@ static const struct {
      "worker 3 waits in dsgd_allreduce_sum (its 17th collective) for workers 0, 1 and 4 more "
      "since 17.0"},
     {&breaking, ends_alone,
-     "worker 1 waits in dsgd_allreduce_end (its 1st collective) for workers 0, 2 and 5 more since "
+     "worker 1 waits in dsgd_request_wait (its 1st collective) for workers 0, 2 and 5 more since "
      "1 s"},
     {&breaking, gathers_without_one,
      "some workers hung at %g s: worker 6 waits for nobody, but 7 wait for it; worker 0 waits in "
@@ -246,19 +246,19 @@ static const struct {
      "wait"},
     {&breaking, gathers_but_for_one,
      "every worker waited for another (deadlock or starvation) at %g s: worker 5 waits in "
-     "dsgd_gossip_end for worker 4 since 1 s; worker 4 waits in dsgd_allgather (its 1st "
+     "dsgd_request_wait for worker 4 since 1 s; worker 4 waits in dsgd_allgather (its 1st "
      "collective) for worker 5 since"},
     {&breaking, awaits_the_next,
-     "some workers hung at %g s: worker 5 waits in dsgd_gossip_end for worker 6 since 1 s"},
+     "some workers hung at %g s: worker 5 waits in dsgd_request_wait for worker 6 since 1 s"},
     {&breaking, meets_alone,
      "worker 4 waits in the barrier before a step for workers 0, 1 and 5 more since 2 s"},
-    {&breaking, expects_a_message, "worker 2 waits in dsgd_gossip_end for worker 3 since 1 s"},
-    {&breaking, polls_for_ever,
-     "worker 2 waits in a million polls without time passing for worker 3 since 1 s"},
+    {&breaking, expects_a_message, "worker 2 waits in dsgd_request_wait for worker 3 since 1 s"},
+    {&breaking, polls_for_ever, "worker 2 waits in a million polls without time passing since 1 s"},
     {&breaking, asks_the_deaf,
      "worker 1 waits in dsgd_pair_average for worker 0 since 1 s; worker 5 waits in "
      "dsgd_pair_average for worker 4 since 1 s"},
-    {&serving, fetches_from_a_server, "worker 1 waits in dsgd_server_fetch for server 0 since 0 s"},
+    {&serving, fetches_from_a_server,
+     "worker 1 waits in dsgd_server_exchange for server 0 since 0 s"},
     {&serving, awaits_a_message, "worker 1 waits in dsgd_recv for server 0 since 0 s"},
     {&breaking, awaits_any, "worker 2 waits in dsgd_wait_any since 0 s"},
     {&breaking, polls_messages, "worker 2 waits in a million polls without time passing since 0 s"},
@@ -267,7 +267,8 @@ static const struct {
     {&breaking, arrives_without_initiator,
      "worker 1 waits in dsgd_partial_mix for worker 0 since 1 s"},
     {&breaking, two_wait_for_each_other,
-     "worker 0 waits in dsgd_gossip_end for worker 1 since 4 s; worker 1 waits in dsgd_gossip_end "
+     "worker 0 waits in dsgd_request_wait for worker 1 since 4 s; worker 1 waits in "
+     "dsgd_request_wait "
      "for worker 0 since 4 s"},
     {&breaking, locks_twice,
      "every worker waited for another (deadlock or starvation) at %g s: worker 0 waits in "
@@ -462,36 +463,28 @@ TEST(nothing_counts_after_the_end)
 
 static void ends_twice(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_request *const sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
-    dsgd_allreduce_end(self, sum, x);
+    dsgd_request *const sum = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
+    dsgd_request_wait(self, sum, x);
     if (self->rank == 3 && self->step == 5)
-        dsgd_allreduce_end(self, sum, x);
+        dsgd_request_wait(self, sum, x);
 }
 
 /** The next request has begun by then, maybe at the same address. */
 static void ends_the_one_before(dsgd_node *self, dsgd_vector *x)
 {
-    dsgd_request *const first = dsgd_allreduce_begin(self, x, DSGD_WORLD);
-    dsgd_allreduce_end(self, first, x);
-    dsgd_allreduce_begin(self, x, DSGD_WORLD);
-    dsgd_allreduce_end(self, first, x);
-}
-
-static void ends_otherwise(dsgd_node *self, dsgd_vector *x)
-{
-    dsgd_request *const sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
-    if (self->rank == 3)
-        dsgd_gossip_end(self, sum, x);
-    dsgd_allreduce_end(self, sum, x);
+    dsgd_request *const first = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
+    dsgd_request_wait(self, first, x);
+    dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
+    dsgd_request_wait(self, first, x);
 }
 
 static void ends_anothers(dsgd_node *self, dsgd_vector *x)
 {
     static dsgd_request *sum;
     if (self->rank == 0)
-        sum = dsgd_allreduce_begin(self, x, DSGD_WORLD);
+        sum = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
     dsgd_barrier(self);
-    dsgd_allreduce_end(self, sum, x);
+    dsgd_request_wait(self, sum, x);
 }
 
 static void calls_other_collectives(dsgd_node *self, dsgd_vector *x)
@@ -514,13 +507,9 @@ static const struct {
     fault *fault;
     const char *says;
 } misuses[] = {
-    {ends_twice,
-     "worker 3 asks dsgd_allreduce_end() in step 5 for a request that is not under way"},
-    {ends_the_one_before,
-     "asks dsgd_allreduce_end() in step 0 for a request that is not under way"},
-    {ends_otherwise, "worker 3 asks dsgd_gossip_end() in step 0 for a request that only "
-                     "dsgd_allreduce_end() can end"},
-    {ends_anothers, "asks dsgd_allreduce_end() in step 0 for a request that is not under way: it "
+    {ends_twice, "worker 3 waits in step 5 for a request that is not under way"},
+    {ends_the_one_before, "waits in step 0 for a request that is not under way"},
+    {ends_anothers, "waits in step 0 for a request that is not under way: it "
                     "has ended already, or another worker began it"},
     {calls_other_collectives, "all must call the same in one order"},
     {answers_anyone_and_one, "worker 0 calls dsgd_pair_answer() of a worker in step 0, but before "

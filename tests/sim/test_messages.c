@@ -240,9 +240,9 @@ static void fragment_work(dsgd_node *self)
         if (self->rank == 0)
             dsgd_combine(self, x, 0, 1, g);
         if (self->rank == 0)
-            dsgd_send(self, 1, dsgd_fragment(self, x, 1, 2), NULL, 0);
+            dsgd_send(self, 1, support_fragment(self, x, 1, 2), NULL, 0);
         else if (self->rank == 1)
-            dsgd_copy(self, dsgd_fragment(self, x, 1, 2), dsgd_recv(self, INFINITY)->x);
+            dsgd_copy(self, support_fragment(self, x, 1, 2), dsgd_recv(self, INFINITY)->x);
     }
 }
 
@@ -356,8 +356,8 @@ static void any_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         if (self->step > 0)
             continue;
-        dsgd_request *const r =
-            dsgd_allreduce_begin(self, x, DSGD_WORLD); /* worker 1's begins at 1.5 s */
+        dsgd_request *const r = dsgd_collective_begin(self, DSGD_ALLREDUCE, x,
+                                                      DSGD_WORLD); /* worker 1's begins at 1.5 s */
         for (int i = 0; i < 4 && self->rank == 0; i++) {
             const double until_s = i == 0 ? 0.25 : INFINITY;
             *note++ = dsgd_wait_any(self, i < 2 ? all : all & ~DSGD_ON_GRADIENT, until_s);
@@ -365,7 +365,7 @@ static void any_work(dsgd_node *self)
             if (i == 2)
                 *note++ = dsgd_recv(self, INFINITY)->numbers[1];
         }
-        dsgd_allreduce_end(self, r, mean);
+        dsgd_request_wait(self, r, mean);
     }
 }
 
@@ -455,9 +455,10 @@ static int way; /* of the case */
 
 static void in_order_work(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self), *part = dsgd_range(self, x, 2, 4);
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *part = dsgd_slice(self, x, 2, 4, 1);
     dsgd_vector *g = dsgd_vector_new(self);
-    double *number = dsgd_numbers_new(self, 1);
+    double *number = dsgd_memory_new(self, 1, sizeof(double));
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (way == FROM_SERVER)
@@ -471,8 +472,9 @@ static void in_order_work(dsgd_node *self)
 
 static void in_order_serve(dsgd_node *self)
 {
-    dsgd_vector *x = dsgd_model(self), *part = dsgd_range(self, x, 2, 4);
-    double *number = dsgd_numbers_new(self, 1);
+    dsgd_vector *x = dsgd_model(self);
+    dsgd_vector *part = dsgd_slice(self, x, 2, 4, 1);
+    double *number = dsgd_memory_new(self, 1, sizeof(double));
     for (long step = 0;; step++) {
         if (way == FROM_SERVER && step == 20)
             dsgd_wait_any(self, DSGD_ON_MESSAGE, INFINITY);

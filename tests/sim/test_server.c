@@ -168,8 +168,8 @@ static void hasty_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if (self->params != NULL)
-            dsgd_server_push(self, g);
-        dsgd_server_fetch(self, x);
+            dsgd_server_exchange(self, g, NULL);
+        dsgd_server_exchange(self, NULL, x);
     }
 }
 

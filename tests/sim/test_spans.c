@@ -92,7 +92,7 @@ static void broadcasting_work(dsgd_node *self)
         if (sent == NEW)
             dsgd_copy(self, y, x);
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* else an older vector goes before */
-        dsgd_broadcast(self, y, 0, DSGD_WORLD);
+        dsgd_collective_run(self, DSGD_BROADCAST, y, 0, DSGD_WORLD);
     }
 }
 

@@ -222,3 +222,9 @@ extern const dsgd_algorithm support_alone;
 
 /** Seconds of one message each from i to to[i]; -1: none. */
 double support_volley_s(const dsgd_machine *machine, const int *to, double bytes);
+
+/** The view of pieces index, index + n, index + 2 n, ... of x. */
+static inline dsgd_vector *support_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n)
+{
+    return dsgd_slice(self, x, index, dsgd_pieces(self, x), n);
+}
