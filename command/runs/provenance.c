@@ -197,8 +197,9 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
     json_object_set_new(json, "files", files);
     json_t *const draws = json_object(); /* by algorithm: whether chance is in its times */
     for (size_t i = 0; i < experiment->n_runs; i++)
-        json_object_set_new(draws, experiment->runs[i].algorithm.about->name,
-                            json_boolean(experiment->runs[i].config.algorithm->traits & DSGD_DRAWS));
+        json_object_set_new(
+            draws, experiment->runs[i].algorithm.about->name,
+            json_boolean(experiment->runs[i].config.algorithm->traits & DSGD_DRAWS));
     json_object_set_new(json, "draws", draws);
     json_t *const kinds = json_object(); /* the same of imbalance */
     for (const dsgd_entry *const *k = dsgd_imbalance_kinds; *k != NULL; k++)
