@@ -362,8 +362,9 @@ long arrivals_local_steps(long period, double speed, double fastest)
     return steps < 1 ? 1 : (long)steps;
 }
 
-void arrivals_delayed_nesterov(const arrivals_local_options *o, size_t n, long t, const double *g,
-                               double *m, double *sum, double *w)
+/** Delayed Nesterov: arrival number t (from 0) of g moves W, m and the sum. All have [n]. */
+static void delayed_nesterov(const arrivals_local_options *o, size_t n, long t, const double *g,
+                             double *m, double *sum, double *w)
 {
     const double count = (double)o->period;
     const bool last = (t + 1) % o->period == 0;
@@ -420,7 +421,7 @@ void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options optio
         for (size_t i = 0; i < p->n; i++)
             own->g[i] = own->old[i] - own->x[i];
         count_delay(&a, w);
-        arrivals_delayed_nesterov(&options, p->n, a.version, own->g, a.v, a.sum, a.center);
+        delayed_nesterov(&options, p->n, a.version, own->g, a.v, a.sum, a.center);
         changed(&a);
         start_waiting(&a, w);
         if (present++ == 0)

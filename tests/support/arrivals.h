@@ -69,10 +69,6 @@ void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options optio
 /** DyLU: max(1, ceil(H v / v_max)). */
 long arrivals_local_steps(long period, double speed, double fastest);
 
-/** Delayed Nesterov by itself: arrival number t (from 0) of g moves W, m and the sum. All [n]. */
-void arrivals_delayed_nesterov(const arrivals_local_options *o, size_t n, long t, const double *g,
-                               double *m, double *sum, double *w);
-
 /**
  * DSGD-AAU. A worker waits after its local step. When two finished neighbours have an edge between
  * vertices that the epoch's edges do not connect, all finished workers that have a finished

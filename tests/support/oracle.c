@@ -15,16 +15,6 @@ static const double *matrix(const oracle_problem *p, const double *mixing, long 
     return mixing + (size_t)(round % rounds) * (size_t)p->workers * (size_t)p->workers;
 }
 
-void oracle_allreduce(const oracle_problem *p, double *x)
-{
-    lockstep s = lockstep_begin(p, x);
-    for (long t = 0; t < p->steps; t++) {
-        lockstep_gradients(&s, t, x);
-        lockstep_average(p, s.g);
-        lockstep_descend(&s);
-    }
-}
-
 void oracle_local_sgd(const oracle_problem *p, long period, long post_local, double *x)
 {
     lockstep s = lockstep_begin(p, x);

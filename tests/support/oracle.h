@@ -29,9 +29,6 @@ typedef struct oracle_problem {
 /* Each leaves the final models in x, [workers][n]. A period that the steps do not fill leaves the
  * models as the last local step did. */
 
-/** the mean gradient, applied by everybody. */
-void oracle_allreduce(const oracle_problem *p, double *x);
-
 /**
  * models are averaged after steps t with (t + 1) mod period = 0; with period 0, never.
  * @param post_local before this step the period is 1; 0: none
