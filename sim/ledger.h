@@ -8,23 +8,16 @@
  */
 #pragma once
 
-#include "models/values/values.h"
-
-typedef enum dsgd_made_by {
-    DSGD_MADE_ZERO, /* values[0] alone: zeros, no value */
-    DSGD_MADE_CONSTANT, /* the model at time 0 */
-    DSGD_MADE_GRADIENT, /* at from[0], by a worker in its step */
-    DSGD_MADE_UPDATE, /* of from[0], by the optimizer, with from[1] */
-    DSGD_MADE_COMBINATION, /* sum of weights[i] from[i] */
-    DSGD_MADE_ENCODED /* by an encoding; its inputs are not listed */
-} dsgd_made_by;
+#include "models/values/listener.h"
 
 typedef struct dsgd_made {
-    dsgd_made_by by;
+    dsgd_made_by by; /* ZERO: only values[0]; CONSTANT: the model at time 0 */
     int worker; /* who computed it first */
     int64_t step; /* the step that this was in */
     double at_s; /* virtual: a gradient is begun, all else is made at that instant */
-    size_t n, *from; /* [n], each before this one */
+    /* [n], each before this one: the model of a gradient; model and gradient of an update; the
+     * operands of a combination. An encoding lists none. */
+    size_t n, *from;
     double *weights; /* [n] of a combination, divided by the divisor; of an update 1 and - lr */
     dsgd_value value; /* held during the run */
     double *elements; /* [n_params], after the run */

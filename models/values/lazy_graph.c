@@ -211,12 +211,12 @@ static dsgd_value encode(dsgd_values *values, const dsgd_value_call *call)
 
 dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_value_call *call)
 {
-    switch (call->kind) {
-    case DSGD_CALL_GRADIENT:
+    switch (call->by) {
+    case DSGD_MADE_GRADIENT:
         return gradient(values, call, &call->where, 1);
-    case DSGD_CALL_UPDATE:
+    case DSGD_MADE_UPDATE:
         return update(values, call);
-    case DSGD_CALL_COMBINE:
+    case DSGD_MADE_COMBINATION:
         return combine(values, call);
     default:
         return encode(values, call);

@@ -8,17 +8,19 @@
 
 #include "models/values/values.h"
 
-typedef enum dsgd_call_kind {
-    DSGD_CALL_CONSTANT, /* piece (n_pieces: a model state), elements */
-    DSGD_CALL_GRADIENT, /* where, count, x[n_pieces], states[1] */
-    DSGD_CALL_UPDATE, /* where, piece, x[n] = x, g, and v where there is one, rate */
-    DSGD_CALL_COMBINE, /* where, piece, x[n], elements = weights[n], divisor */
-    DSGD_CALL_ENCODE /* where, piece, x[n], codec */
-} dsgd_call_kind;
+/** The kinds of calls that make values, with the members of the call that each kind has. */
+typedef enum dsgd_made_by {
+    DSGD_MADE_ZERO, /* no call: the value is zeros */
+    DSGD_MADE_CONSTANT, /* piece (n_pieces: a model state), elements */
+    DSGD_MADE_GRADIENT, /* where, count, x[n_pieces], states[1] */
+    DSGD_MADE_UPDATE, /* where, piece, x[n] = x, g, and v where there is one, rate */
+    DSGD_MADE_COMBINATION, /* where, piece, x[n], elements = weights[n], divisor */
+    DSGD_MADE_ENCODED /* where, piece, x[n], codec */
+} dsgd_made_by;
 
 /** A call that makes values. Calls of evaluations have no kind; they are not reported. */
 typedef struct dsgd_value_call {
-    dsgd_call_kind kind;
+    dsgd_made_by by;
     dsgd_origin where;
     size_t piece, n;
     uint32_t count;

@@ -145,10 +145,10 @@ static dsgd_value make(dsgd_values *values, dsgd_value_call call)
         return DSGD_ZERO_VALUE;
     /* One round late: by then workers have released the gradients that they used, and those their
      * models. */
-    if (call.kind == DSGD_CALL_GRADIENT && ++values->gradients_since_flush >= values->flush_every)
+    if (call.by == DSGD_MADE_GRADIENT && ++values->gradients_since_flush >= values->flush_every)
         flush_locked(values, values->id_at_flush);
     call.made =
-        call.kind == DSGD_CALL_CONSTANT ? constant(values, &call) : dsgd_lazy_make(values, &call);
+        call.by == DSGD_MADE_CONSTANT ? constant(values, &call) : dsgd_lazy_make(values, &call);
     if (values->listener != NULL)
         values->listener(values->listener_argument, &call);
     return call.made;
@@ -166,7 +166,7 @@ dsgd_value dsgd_values_constant(dsgd_values *values, size_t piece, const double 
     if (values == NULL)
         return DSGD_ZERO_VALUE;
     x += values->config.problem.piece_begin[piece];
-    return make(values, (dsgd_value_call){DSGD_CALL_CONSTANT, .piece = piece, .elements = x});
+    return make(values, (dsgd_value_call){DSGD_MADE_CONSTANT, .piece = piece, .elements = x});
 }
 
 dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
@@ -174,7 +174,7 @@ dsgd_value dsgd_values_state(dsgd_values *values, const double *state)
     if (values == NULL || !dsgd_has_state(values))
         return DSGD_ZERO_VALUE;
     const size_t piece = values->config.problem.n_pieces;
-    return make(values, (dsgd_value_call){DSGD_CALL_CONSTANT, .piece = piece, .elements = state});
+    return make(values, (dsgd_value_call){DSGD_MADE_CONSTANT, .piece = piece, .elements = state});
 }
 
 void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count,
@@ -183,7 +183,7 @@ void dsgd_values_gradient(dsgd_values *values, dsgd_origin where, uint32_t count
     if (values == NULL)
         return;
     const dsgd_value made =
-        make(values, (dsgd_value_call){DSGD_CALL_GRADIENT, .where = where, .count = count, .x = x,
+        make(values, (dsgd_value_call){DSGD_MADE_GRADIENT, .where = where, .count = count, .x = x,
                                        .states = state});
     const size_t n_pieces = values->config.problem.n_pieces;
     for (size_t k = 0; k < n_pieces; k++)
@@ -200,7 +200,7 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
     const bool state = dsgd_optimizer_states(&values->config.problem.update) > 0;
     const dsgd_value inputs[] = {x, g, state ? *v : DSGD_ZERO_VALUE};
     const dsgd_value made =
-        make(values, (dsgd_value_call){DSGD_CALL_UPDATE, .where = where, .piece = piece,
+        make(values, (dsgd_value_call){DSGD_MADE_UPDATE, .where = where, .piece = piece,
                                        .n = state ? 3 : 2, .x = inputs, .rate = rate});
     if (state)
         replace(values, v, made, 1);
@@ -212,14 +212,14 @@ dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t pi
 {
     if (values == NULL) /* before it writes to a stack that is in no cache */
         return DSGD_ZERO_VALUE;
-    return make(values, (dsgd_value_call){DSGD_CALL_COMBINE, .where = where, .piece = piece, .n = n,
-                                          .x = x, .elements = weights, .divisor = divisor});
+    return make(values, (dsgd_value_call){DSGD_MADE_COMBINATION, .where = where, .piece = piece,
+                                          .n = n, .x = x, .elements = weights, .divisor = divisor});
 }
 
 dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t piece,
                               const dsgd_codec *codec, dsgd_value x, dsgd_value z)
 {
-    return make(values, (dsgd_value_call){DSGD_CALL_ENCODE, .where = where, .piece = piece,
+    return make(values, (dsgd_value_call){DSGD_MADE_ENCODED, .where = where, .piece = piece,
                                           .n = dsgd_codec_inputs(codec),
                                           .x = (const dsgd_value[]){x, z}, .codec = codec});
 }
@@ -242,8 +242,8 @@ static size_t ticket_of(dsgd_values *values, dsgd_value_node *node)
     return values->n_tickets++;
 }
 
-size_t dsgd_values_evaluate_output(dsgd_values *values, size_t n, uint32_t m, const dsgd_value *x,
-                                   const dsgd_value *states)
+size_t dsgd_values_evaluate(dsgd_values *values, size_t n, uint32_t m, const dsgd_value *x,
+                            const dsgd_value *states)
 {
     if (values == NULL)
         return 0;

@@ -137,17 +137,11 @@ dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t pie
                               const dsgd_codec *codec, dsgd_value x, dsgd_value z);
 
 /**
- * Evaluates the mean of the last m of x[n + m][n_pieces], with the mean of states[n]; the consensus
- * is of the first n, as is, with m = 0, the evaluated mean. Returns a ticket.
+ * Evaluates a mean model with the mean of states[n]: the mean of x[n][n_pieces] if m is 0, else the
+ * mean of the last m of x[n + m][n_pieces]. The consensus is of the first n. Returns a ticket.
  */
-size_t dsgd_values_evaluate_output(dsgd_values *values, size_t n, uint32_t m, const dsgd_value *x,
-                                   const dsgd_value *states);
-
-static inline size_t dsgd_values_evaluate(dsgd_values *values, size_t n, const dsgd_value *x,
-                                          const dsgd_value *states)
-{
-    return dsgd_values_evaluate_output(values, n, 0, x, states);
-}
+size_t dsgd_values_evaluate(dsgd_values *values, size_t n, uint32_t m, const dsgd_value *x,
+                            const dsgd_value *states);
 
 /**
  * Evaluates the model x[n_pieces] with its state, without a consensus, on part @p part of @p

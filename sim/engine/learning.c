@@ -275,7 +275,7 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     *point = (dsgd_point){
         .virtual_s = dsgd_time_now_s(engine),
         .steps = (double)engine->progress.steps / (double)p,
-        .ticket = dsgd_values_evaluate_output(engine->learning.values, here, m, models, states)};
+        .ticket = dsgd_values_evaluate(engine->learning.values, here, m, models, states)};
     free(models);
     free(states);
     if (engine->config->until.accuracy <= 0)

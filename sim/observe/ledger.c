@@ -5,7 +5,6 @@
 #include "sim/ledger.h"
 #include "sim/observe/observe.h"
 
-#include "models/values/listener.h"
 #include "sim/engine/engine.h"
 
 /** Returns the place of a value in the ledger, 0 if it has none. Most values are near the end. */
@@ -48,8 +47,9 @@ void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value v
 }
 
 /** Adds a new value, and holds it, so that no other value gets its handle. */
-static void add_made(const dsgd_engine *engine, dsgd_made_by by, const dsgd_value_call *call)
+static void add_made(const dsgd_engine *engine, const dsgd_value_call *call)
 {
+    const dsgd_made_by by = call->by;
     const size_t n = by == DSGD_MADE_COMBINATION ? call->n
                      : by == DSGD_MADE_UPDATE    ? 2
                      : by == DSGD_MADE_GRADIENT  ? 1
@@ -72,20 +72,14 @@ static void add_made(const dsgd_engine *engine, dsgd_made_by by, const dsgd_valu
 
 static void take_call(void *argument, const dsgd_value_call *call)
 {
-    static const dsgd_made_by by[] = {[DSGD_CALL_CONSTANT] = DSGD_MADE_CONSTANT,
-                                      [DSGD_CALL_GRADIENT] = DSGD_MADE_GRADIENT,
-                                      [DSGD_CALL_UPDATE] = DSGD_MADE_UPDATE,
-                                      [DSGD_CALL_COMBINE] = DSGD_MADE_COMBINATION,
-                                      [DSGD_CALL_ENCODE] = DSGD_MADE_ENCODED};
     const dsgd_engine *const engine = argument;
     dsgd_ledger *const ledger = engine->accounts.ledger;
-    const bool is_state =
-        call->kind == DSGD_CALL_CONSTANT && call->piece >= engine->layout.n_pieces;
+    const bool is_state = call->by == DSGD_MADE_CONSTANT && call->piece >= engine->layout.n_pieces;
     if (ledger->ended || is_state || call->made.node == NULL)
         return;
     if (place_of(ledger, call->made) == 0)
-        add_made(engine, by[call->kind], call);
-    if (call->kind == DSGD_CALL_UPDATE)
+        add_made(engine, call);
+    if (call->by == DSGD_MADE_UPDATE)
         add_entry(ledger, (dsgd_ledger_entry){.kind = DSGD_ENTRY_UPDATED,
                                               .host = (int)call->where.worker,
                                               .step = (int64_t)call->where.step,

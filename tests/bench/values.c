@@ -89,9 +89,9 @@ static void check(bench *b, const double *x, size_t n)
                     y[i]);
     dsgd_value_release(b->values, operands[1]);
     dsgd_value_release(b->values, mean);
-    const size_t before = dsgd_values_evaluate(b->values, b->n_workers, b->x, NULL);
+    const size_t before = dsgd_values_evaluate(b->values, b->n_workers, 0, b->x, NULL);
     steps_wall_s(b);
-    const size_t after = dsgd_values_evaluate(b->values, b->n_workers, b->x, NULL);
+    const size_t after = dsgd_values_evaluate(b->values, b->n_workers, 0, b->x, NULL);
     const double loss[] = {dsgd_values_result(b->values, before).loss,
                            dsgd_values_result(b->values, after).loss};
     DSGD_ASSERT(loss[1] < loss[0], "the loss goes from %g to %g", loss[0], loss[1]);

@@ -205,6 +205,8 @@ TEST(every_command_is_one)
 {
     char *const help = output_of(DSGD_BINARY " --help");
     for (int i = 0; i < n_pages; i++) {
+        if (strcmp(pages[i], "CHANGELOG.md") == 0)
+            continue; /* it names commands of earlier versions, too */
         char *const text = text_of(pages[i]);
         for (const char *p = text; (p = strstr(p, "dsgd ")) != NULL;) {
             const bool within = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '-');

@@ -131,7 +131,7 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
         }
         for (size_t i = 0; i < WORKERS * n_pieces; i++)
             all[i] = x[i / n_pieces][i % n_pieces];
-        tickets[t] = dsgd_values_evaluate(s->values, WORKERS, all, state);
+        tickets[t] = dsgd_values_evaluate(s->values, WORKERS, 0, all, state);
     }
     outcome out = {STEPS + WORKERS * (s->n_params + s->n_state), NULL};
     out.x = dsgd_keep(out.n, sizeof *out.x);
@@ -328,10 +328,10 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
         }
         states[w] = dsgd_values_state(s->values, one);
     }
-    const size_t ticket = dsgd_values_evaluate(s->values, 3, x, states);
-    const size_t alone = dsgd_values_evaluate(s->values, 1, x, states);
+    const size_t ticket = dsgd_values_evaluate(s->values, 3, 0, x, states);
+    const size_t alone = dsgd_values_evaluate(s->values, 1, 0, x, states);
     x[3] = dsgd_values_constant(s->values, 0, s->rig->x);
-    const size_t of_other = dsgd_values_evaluate_output(s->values, 3, 1, x, states);
+    const size_t of_other = dsgd_values_evaluate(s->values, 3, 1, x, states);
     dsgd_value_release(s->values, x[3]);
     for (uint32_t w = 0; w < 3; w++) { /* the evaluation holds them */
         RELEASE(s, x[w], states[w]);

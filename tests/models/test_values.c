@@ -193,7 +193,7 @@ TEST(no_store_accepts_everything)
     ck_assert_ptr_null(g.node);
     ck_assert_ptr_null(dsgd_values_update(NULL, nowhere, 0, g, g, &v, (dsgd_rate){1, 1}).node);
     ck_assert_ptr_null(dsgd_values_combine(NULL, nowhere, 0, 1, &g, x, 1).node);
-    ck_assert(isnan(dsgd_values_result(NULL, dsgd_values_evaluate(NULL, 1, &g, NULL)).loss));
+    ck_assert(isnan(dsgd_values_result(NULL, dsgd_values_evaluate(NULL, 1, 0, &g, NULL)).loss));
     dsgd_value_release(NULL, dsgd_value_retain(g));
     dsgd_values_flush(NULL);
     dsgd_values_read(NULL, 0, g, NULL);
@@ -627,7 +627,7 @@ static void random_program(fixture *s, outcome *out)
             }
         }
         if (t % 15 == 0)
-            tickets[n_tickets++] = dsgd_values_evaluate(s->values, P, x[0], NULL);
+            tickets[n_tickets++] = dsgd_values_evaluate(s->values, P, 0, x[0], NULL);
     }
     for (size_t i = 0; i < n_tickets; i++) {
         const dsgd_evaluation e = dsgd_values_result(s->values, tickets[i]);
@@ -785,7 +785,7 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
     dsgd_value x[4], v[4] = {DSGD_ZERO_VALUE};
     for (size_t w = 0; w < 4; w++)
         x[w] = constant(s, 0, 1 + (double)w);
-    const size_t before = dsgd_values_evaluate(s->values, 4, x, NULL);
+    const size_t before = dsgd_values_evaluate(s->values, 4, 0, x, NULL);
     size_t after = 0, apart = 0;
     const dsgd_value start = constant(s, 0, 1);
     for (uint64_t t = 0; t < 40; t++) {
@@ -800,9 +800,9 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
             x[w] = updated(s, where, x[w], g, &v[w], breaks ? INFINITY : 0.01);
         }
         if (t == 22)
-            after = dsgd_values_evaluate(s->values, 4, x, NULL);
+            after = dsgd_values_evaluate(s->values, 4, 0, x, NULL);
         if (t == 30) /* of a model that is there at once, long before the chain breaks */
-            apart = dsgd_values_evaluate(s->values, 1, &start, NULL);
+            apart = dsgd_values_evaluate(s->values, 1, 0, &start, NULL);
     }
     dsgd_values_flush(s->values);
     const dsgd_divergence d = dsgd_values_divergence(s->values);
@@ -866,10 +866,10 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
                        : (m == 3 ? DSGD_ZERO_VALUE : constant(s, k, factors[m]));
         mean[k] = constant(s, k, 1.75);
     }
-    const size_t ticket = dsgd_values_evaluate(s->values, 4, models, NULL);
-    const size_t of_others = dsgd_values_evaluate_output(s->values, 4, 2, models, NULL);
+    const size_t ticket = dsgd_values_evaluate(s->values, 4, 0, models, NULL);
+    const size_t of_others = dsgd_values_evaluate(s->values, 4, 2, models, NULL);
     release_all(s, 6 * n_pieces, models); /* the evaluation holds them */
-    const size_t of_mean = dsgd_values_evaluate(s->values, 1, mean, NULL);
+    const size_t of_mean = dsgd_values_evaluate(s->values, 1, 0, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
     const dsgd_evaluation b = dsgd_values_result(s->values, of_mean);
     ck_assert_double_eq_tol(a.consensus, norm(s->initial, PARAMS) * sqrt(59.0 / 16), 1e-13);
@@ -888,7 +888,7 @@ TEST(parts_of_the_test_set_make_the_whole)
     const dsgd_value x = constant(s, 0, 1);
     const double n = s->data.test.n;
     const double whole =
-        dsgd_values_result(s->values, dsgd_values_evaluate(s->values, 1, &x, NULL)).loss;
+        dsgd_values_result(s->values, dsgd_values_evaluate(s->values, 1, 0, &x, NULL)).loss;
     static const uint32_t n_parts[] = {1, 2, 7, 300};
     for (int i = 0; i < 4; i++) {
         double sum = 0, previous = 0;
@@ -915,13 +915,13 @@ TEST(an_evaluation_is_of_the_moment_of_its_request)
     size_t tickets[3];
     double losses[3];
     for (uint64_t t = 0; t < 3; t++) {
-        tickets[t] = dsgd_values_evaluate(s->values, 1, &x, NULL);
+        tickets[t] = dsgd_values_evaluate(s->values, 1, 0, &x, NULL);
         x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.1);
     }
     for (size_t t = 3; t-- > 0;) /* also when asked for backwards */
         losses[t] = dsgd_values_result(s->values, tickets[t]).loss;
     ck_assert(losses[0] != losses[1] && losses[1] != losses[2]);
     const dsgd_value start = constant(s, 0, 1);
-    const size_t again = dsgd_values_evaluate(s->values, 1, &start, NULL);
+    const size_t again = dsgd_values_evaluate(s->values, 1, 0, &start, NULL);
     ck_assert(dsgd_values_result(s->values, again).loss == losses[0]);
 }

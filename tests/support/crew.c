@@ -91,5 +91,5 @@ double *crew_models(const crew *c)
 
 dsgd_evaluation crew_evaluation(const crew *c)
 {
-    return dsgd_values_result(c->values, dsgd_values_evaluate(c->values, c->n, c->x, c->state));
+    return dsgd_values_result(c->values, dsgd_values_evaluate(c->values, c->n, 0, c->x, c->state));
 }

@@ -994,7 +994,12 @@ emulation_cut emulation_cut_step(double step_s, int micro_batches, double backwa
     return cut;
 }
 
-double emulation_gain(const emulation_calibration *c, double threshold_s)
+/**
+ * The gain of a threshold, mean over the steps of
+ *     (1 - dropped share) raw / (raw - saved) - 1,   raw = computation + overhead,
+ * computation and what is saved of it being the slowest worker's.
+ */
+static double threshold_gain(const emulation_calibration *c, double threshold_s)
 {
     double gain = 0;
     for (long t = 0; t < c->steps; t++) {
@@ -1027,7 +1032,7 @@ double emulation_threshold(const emulation_calibration *c)
     double best = 1e-12; /* less is rounding */
     for (int i = 0; i < 200; i++) {
         const double threshold_s = least_s + (most_s - least_s) * i / 199;
-        const double gain = emulation_gain(c, threshold_s);
+        const double gain = threshold_gain(c, threshold_s);
         if (gain > best) {
             best = gain;
             best_s = threshold_s;

@@ -178,13 +178,6 @@ typedef struct emulation_calibration {
 } emulation_calibration;
 
 /**
- * The gain of a threshold, mean over the steps of
- *     (1 - dropped share) raw / (raw - saved) - 1,   raw = computation + overhead,
- * computation and what is saved of it being the slowest worker's.
- */
-double emulation_gain(const emulation_calibration *c, double threshold_s);
-
-/**
  * The first of the best of 200 candidates, evenly from the earliest end to the latest of all.
  * INFINITY where none gains anything; there the released code takes the latest end, which drops
  * nothing of the steps that it was found from.

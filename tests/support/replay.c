@@ -8,7 +8,8 @@
 
 #include "base/draw.h"
 
-double support_uneven_seconds(int row, int worker)
+/** 0.5 to 1.5 s; in one step of six up to 6 s more. */
+static double uneven_seconds(int row, int worker)
 {
     const dsgd_draw at = {77, DSGD_DRAW_DATA, (uint32_t)worker, (uint32_t)row, 0};
     dsgd_draw late = at;
@@ -47,7 +48,7 @@ support_pair *support_pair_new(const char *algorithm, int workers, long pieces)
     dsgd_network_initial(&data->network, t->c->config.seed, t->initial);
     memcpy(t->center, t->initial, sizeof t->center);
     for (int i = 0; i < REPLAY_ROWS * workers; i++)
-        t->seconds[i] = support_uneven_seconds(i / workers, i % workers);
+        t->seconds[i] = uneven_seconds(i / workers, i % workers);
     support_replay(t->c, t->seconds, REPLAY_ROWS, t->file);
     t->problem = (emulation_problem){.workers = workers,
                                      .n = REPLAY_N,

@@ -7,9 +7,6 @@
 #include "tests/support/arrivals.h"
 #include "tests/support/support.h"
 
-/** 0.5 to 1.5 s; in one step of six up to 6 s more. */
-double support_uneven_seconds(int row, int worker);
-
 /** Step t of worker w takes seconds[t mod rows][w], which a file says; its name goes to @p file. */
 void support_replay(support_case *c, const double *seconds, int rows, char file[64]);
 
