@@ -1,7 +1,7 @@
 /**
  * @file platform.c
  * `dsgd platform check`: times of messages, of the bisection and of allreduces on a platform, in
- * closed form and simulated by each network.
+ * closed form and simulated.
  */
 #include <unistd.h>
 
@@ -28,13 +28,8 @@ enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8 };
 typedef struct check {
     const dsgd_platform *platform;
     int workers;
-    int n_networks; /* by dsgd_network_kind: nics reads no XML */
     int n_differ;
 } check;
-
-/** Simulated, in seconds, by dsgd_network_kind. */
-enum { N_NETWORKS = 2 };
-typedef double by_network[N_NETWORKS];
 
 /** On a terminal, what is under way, because it can take a minute; NULL: it is over. */
 static void announce(const check *c, const char *what)
@@ -59,14 +54,14 @@ static const measure milliseconds = {1e3, false, "ms  "};
 static const measure rate = {1e-9 * 16 * 0x1p20, true, "GB/s"}; /* of large_bytes */
 
 /**
- * A line: what is predicted and what each network takes; flows / predicted, with a mark where that
- * is far from 1; nics / flows.
+ * A line: the predicted and the simulated time; simulated / predicted, with a mark where that is
+ * far from 1.
  */
-static void print_line(check *c, const char *what, double predicted_s, const by_network simulated_s,
+static void print_line(check *c, const char *what, double predicted_s, double simulated_s,
                        measure m)
 {
-    enum { PREDICTED, FLOWS, NICS, N };
-    double x[N] = {predicted_s, simulated_s[DSGD_NETWORK_FLOWS], simulated_s[DSGD_NETWORK_NICS]};
+    enum { PREDICTED, SIMULATED, N };
+    double x[N] = {predicted_s, simulated_s};
     announce(c, NULL);
     printf("  %-34s", what);
     for (int k = 0; k < N; k++) {
@@ -76,10 +71,10 @@ static void print_line(check *c, const char *what, double predicted_s, const by_
         else
             printf(" %8.4g %s ", x[k], m.unit);
     }
-    const bool differs = fabs(x[FLOWS] / x[PREDICTED] - 1) > most_difference;
+    const double ratio = x[SIMULATED] / x[PREDICTED];
+    const bool differs = fabs(ratio - 1) > most_difference;
     if (!isnan(x[PREDICTED]))
-        printf("%7.3f %7.3f%s", x[FLOWS] / x[PREDICTED], x[NICS] / x[FLOWS],
-               differs ? "  differs" : "");
+        printf("%7.3f%s", ratio, differs ? "  differs" : "");
     putchar('\n');
     fflush(stdout);
     c->n_differ += differs;
@@ -94,12 +89,10 @@ static bool has_numbers(const check *c)
 static dsgd_status check_volley(check *c, const char *what, int n_hosts, const int *to,
                                 double bytes, measure m, dsgd_error *error)
 {
-    by_network seconds = {NAN, NAN};
+    double seconds = NAN;
+    const dsgd_machine machine = {.platform = c->platform, .n_hosts = n_hosts};
     announce(c, "messages");
-    for (int kind = 0; kind < c->n_networks; kind++) {
-        const dsgd_machine machine = {.platform = c->platform, .network = kind, .n_hosts = n_hosts};
-        DSGD_TRY(dsgd_machine_time(&machine, to, bytes, &seconds[kind], error));
-    }
+    DSGD_TRY(dsgd_machine_time(&machine, to, bytes, &seconds, error));
     print_line(c, what, has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN,
                seconds, m);
     return DSGD_OK;
@@ -209,7 +202,6 @@ static double predicted_allreduce_s(const check *c, dsgd_collective collective, 
 
 typedef struct allreduce {
     const check *check;
-    int network;
     dsgd_collective collective;
     double bytes;
 } allreduce;
@@ -221,7 +213,6 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
     const dsgd_workload workload = {
         .bytes = a->bytes, .step_s = 1e-15, .samples = 1, .memory = DSGD_MEMORY_HOST};
     const dsgd_run_config config = {.platform = a->check->platform,
-                                    .network = a->network,
                                     .workload = &workload,
                                     .algorithm = &dsgd_algorithm_allreduce,
                                     .workers = a->check->workers,
@@ -245,12 +236,11 @@ static dsgd_status check_allreduces(check *c, double bytes, const char *size, me
         if (in_rings ? dsgd_platform_dimensions(c->platform).n[0] == 1
                      : !is_of_any && is_of_others == dsgd_is_power_of_two(c->workers))
             continue;
-        allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
-        by_network seconds = {NAN, NAN};
+        const allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
+        double seconds = NAN;
         announce(c, "an allreduce");
-        for (a.network = 0; a.network < c->n_networks; a.network++)
-            DSGD_TRY(dsgd_in_child(run_allreduce, &a, &seconds[a.network], sizeof seconds[0],
-                                   "an allreduce got no process, or its process died", error));
+        DSGD_TRY(dsgd_in_child(run_allreduce, &a, &seconds, sizeof seconds,
+                               "an allreduce got no process, or its process died", error));
         print_line(c, dsgd_xprintf("allreduce of %s, %s", size, collectives[i].name),
                    predicted_allreduce_s(c, a.collective, bytes), seconds, m);
     }
@@ -285,9 +275,8 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 {
     const dsgd_machine machine = {.platform = c->platform, .n_hosts = c->workers};
     DSGD_TRY(dsgd_machine_check(&machine, error));
-    c->n_networks = has_numbers(c) ? N_NETWORKS : 1;
     char *const title = dsgd_xprintf("%s, %d workers", name, c->workers);
-    printf("%-36s%9s%15s%15s%20s\n", title, "predicted", "flows", "nics", "ratios");
+    printf("%-36s%9s%15s%12s\n", title, "predicted", "simulated", "ratio");
     DSGD_TRY(check_messages(c, error));
     /* Each host of the first half exchanges with one of the second, all at once. */
     int *const to = dsgd_keep((size_t)c->workers, sizeof *to);

@@ -19,7 +19,7 @@ typedef struct arguments {
 static const dsgd_argument test_options[] = {
     DSGD_ARGUMENT_PLUGIN,
     DSGD_ARGUMENT(WORD, network, "network", 0, "NETWORK",
-                  "Simulates on flows (the default), or by nics in a fifth of the time",
+                  "Simulates on the network flows (the default) or on simgrid",
                   .words = dsgd_network_names),
     {.name = NULL}};
 

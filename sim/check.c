@@ -192,7 +192,6 @@ dsgd_machine dsgd_machine_of(const dsgd_run_config *config)
                                      dsgd_n_servers(config),
                           .n_workers = config->workers,
                           .hosts_each = dsgd_workload_hosts(config->workload),
-                          .simgrid = config->exchange.every_message,
                           .links_change = config->failures.links.n > 0,
                           .placement = config->placement,
                           .seed = config->seed};
@@ -231,12 +230,13 @@ static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
                            config->workers, hosts, 1 << DSGD_MAX_BITS);
     DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
     dsgd_replica_close(replica);
-    if (!dsgd_platform_has_numbers(config->platform) || config->exchange.every_message)
+    if (!dsgd_platform_has_numbers(config->platform) || config->network == DSGD_NETWORK_SIMGRID)
         return dsgd_refuse(error,
                            "workload: inner: a worker of several hosts is not for SimGrid to time: "
                            "give %s",
-                           config->exchange.every_message ? "exchange: every_message: false"
-                                                          : "a platform by its numbers, not XML");
+                           config->network == DSGD_NETWORK_SIMGRID
+                               ? "network: flows"
+                               : "a platform by its numbers, not XML");
     if (config->exchange.fusion_bytes > 0)
         return dsgd_refuse(error, "workload: inner: each host of a worker exchanges its own part: "
                                   "leave out exchange: fusion");
@@ -409,11 +409,10 @@ static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
     const int n_hosts = dsgd_machine_of(config).n_hosts;
     if (config->failures.links.n == 0)
         return DSGD_OK;
-    if (!dsgd_platform_is_crossbar(p) || config->exchange.every_message)
+    if (!dsgd_platform_is_crossbar(p) || config->network == DSGD_NETWORK_SIMGRID)
         return dsgd_refuse(error,
-                           "failures: links: of a topology switch or groups, without exchange: "
-                           "every_message; others' links keep their bandwidth, but for XML, which "
-                           "has profiles");
+                           "failures: links: only links of a topology switch or groups change, "
+                           "with network: flows; XML has profiles instead");
     if (p->library != DSGD_LIBRARY_MPI)
         return dsgd_refuse(error,
                            "failures: links: collectives by NCCL or RCCL are formulas, which "
@@ -434,10 +433,6 @@ static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
                 i + 1, dsgd_failures_pers[e->per], e->which, e->to, n);
         if (e->to >= 0 && e->per != DSGD_PER_GROUP)
             return dsgd_refuse(error, "failures: links: to: is of per: group; leave it out");
-        if (e->per == DSGD_PER_GROUP && config->network == DSGD_NETWORK_NICS)
-            return dsgd_refuse(error,
-                               "failures: links: per: group: network: nics has nothing behind "
-                               "NICs that could be full; use network: flows");
     }
     return DSGD_OK;
 }

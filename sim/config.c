@@ -101,11 +101,6 @@ const dsgd_option dsgd_exchange_options[] = {
     DSGD_OPTION_AS("cycle", DOUBLE, dsgd_exchange_config, cycle_s,
                    "with fusion, the least time between two cycles (HOROVOD_CYCLE_TIME)",
                    .init = 5e-3, .min = 1e-6, .max = 1e9, .unit = "s"),
-    DSGD_OPTION_BOOL(
-        dsgd_exchange_config, every_message, false,
-        "has SimGrid simulate each message, also where a solver of our own does it, or the time of "
-        "a whole allreduce is known without, because its messages meet no others: the same to "
-        "rounding, and slower"),
     DSGD_OPTION_END,
 };
 

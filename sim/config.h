@@ -81,7 +81,6 @@ typedef struct dsgd_exchange_config {
     dsgd_collective collective; /* of all workers */
     double fusion_bytes; /* allreduces as Horovod fuses them; 0: no */
     double cycle_s; /* of its background loop */
-    bool every_message; /* they are simulated where they could be computed */
     int partial_collective; /* of partial collectives and groups: DSGD_PARTIAL_* */
     dsgd_spec encoding; /* of what is sent; about NULL: vectors are sent as they are */
 } dsgd_exchange_config;

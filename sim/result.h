@@ -27,13 +27,12 @@ typedef struct dsgd_time_shares {
 
 /** Which code said how long a message takes: flags. (sim/README.md has a table of them.) */
 enum {
-    DSGD_TIMED_BY_SIMGRID = 1, /* one of the first three in a run */
-    DSGD_TIMED_BY_NICS = 2,
-    DSGD_TIMED_BY_MAXMIN = 3,
+    DSGD_TIMED_BY_SIMGRID = 1, /* a run has at most one of the first two */
+    DSGD_TIMED_BY_FLOWS = 2,
     DSGD_TIMED_BY_ARITHMETIC = 4 /* computed, not simulated */
 };
 
-/** "simgrid", "nics", "arithmetic", "simgrid+arithmetic", ...; without messages "none". */
+/** "simgrid", "flows", "arithmetic", "flows+arithmetic", ...; "none" without messages. */
 const char *dsgd_timed_by_name(unsigned timed_by);
 
 /** A histogram: share[i] of the uses are of age i; the last bin possible holds all greater too. */

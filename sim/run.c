@@ -101,12 +101,12 @@ static void open_workers(dsgd_engine *engine)
         const bool server = i >= engine->n_workers;
         if (!server) {
             w->gpu.steps = (dsgd_steps){dsgd_gpu_next, w};
-            dsgd_steps_start(i, "gpu", &w->gpu.steps);
+            dsgd_steps_start(i, &w->gpu.steps);
         }
         w->wire.channels = dsgd_channels_open(w, 0);
-        dsgd_actor_start(i, server ? "serve" : "work", server ? serve_main : work_main, w);
+        dsgd_actor_start(i, server ? serve_main : work_main, w);
         if (!server && algorithm->assist != NULL)
-            dsgd_actor_start(i, "assist", assist_main, w);
+            dsgd_actor_start(i, assist_main, w);
     }
 }
 
@@ -414,7 +414,6 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     if (status == DSGD_OK)
         status = dsgd_learning_open(&engine, error);
     dsgd_machine machine = dsgd_machine_of(config);
-    machine.actors_per_host = 4 + (int)engine.layout.n_channels; /* gpu, work, assist, listener */
     if (status == DSGD_OK)
         status = dsgd_machine_open(&machine, error);
     if (status == DSGD_OK)
@@ -441,15 +440,13 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
 
 const char *dsgd_timed_by_name(unsigned timed_by)
 {
-    static const char *const names[] = {"none",
-                                        "simgrid",
-                                        "nics",
-                                        "maxmin",
-                                        "arithmetic",
-                                        "simgrid+arithmetic",
-                                        "nics+arithmetic",
-                                        "maxmin+arithmetic"};
-    return names[timed_by % (sizeof names / sizeof *names)];
+    static const char *const names[] = {
+        [DSGD_TIMED_BY_SIMGRID] = "simgrid",
+        [DSGD_TIMED_BY_FLOWS] = "flows",
+        [DSGD_TIMED_BY_ARITHMETIC] = "arithmetic",
+        [DSGD_TIMED_BY_SIMGRID | DSGD_TIMED_BY_ARITHMETIC] = "simgrid+arithmetic",
+        [DSGD_TIMED_BY_FLOWS | DSGD_TIMED_BY_ARITHMETIC] = "flows+arithmetic"};
+    return timed_by == 0 ? "none" : names[timed_by];
 }
 
 void dsgd_run_result_free(dsgd_run_result *result)

@@ -136,7 +136,7 @@ settle() { # NAME
 tests() {
     local algorithm
     for algorithm in $algorithms; do
-        beside "conformance-$algorithm" "$tests_s" env DSGD_TEST_DEVICE=cuda DSGD_TEST_NETWORK=nics \
+        beside "conformance-$algorithm" "$tests_s" env DSGD_TEST_DEVICE=cuda \
             ${checks:+CK_RUN_CASE=$checks} DSGD_TEST_ALGORITHMS="$algorithm" "$folder/dsgd_tests" "$suite"
     done
     beside test_cuda "$tests_s" env ${only:+CK_RUN_CASE=$only} "$folder/dsgd_test_cuda"

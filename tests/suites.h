@@ -55,7 +55,7 @@
     X(server)                                                                                      \
     X(accounting)                                                                                  \
     X(spans)                                                                                       \
-    X(nics)                                                                                        \
+    X(runtime)                                                                                     \
     X(hybrid)                                                                                      \
     X(smpi)                                                                                        \
     X(microbenchmark)                                                                              \

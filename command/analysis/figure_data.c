@@ -93,15 +93,9 @@ static const char *failed_of(const data *d)
                          : dsgd_xprintf(", without %s: failed", dsgd_listed(failed.v, " and "));
 }
 
-/** "28 of 192 runs; network: nics": what a reader has to know of the runs. */
+/** "28 of 192 runs, without wagma: failed": what a reader has to know of the runs. */
 static const char *note_of(const data *d)
 {
-    const char *nics = NULL; /* as the folder's program called it */
-    for (size_t row = 0; row < d->runs.csv.n_rows; row++) {
-        const char *const name = dsgd_field_of(&d->runs.csv, row, "network");
-        if (strcmp(dsgd_present_word(name), "nics") == 0)
-            nics = name;
-    }
     const size_t planned = json_array_size(json_object_get(d->manifest, "runs"));
     const size_t all = planned > 0 ? planned : d->runs.csv.n_rows;
     const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
@@ -112,8 +106,6 @@ static const char *note_of(const data *d)
     if (done < all)
         dsgd_append(&text, "%zu of %zu runs%s%s", done, all, is_done ? " were needed" : "",
                     failed_of(d));
-    if (nics != NULL)
-        dsgd_append(&text, "%snetwork model: %s", *text == '\0' ? "" : "; ", nics);
     return text;
 }
 

@@ -57,7 +57,7 @@ static void store(const dsgd_argument *o, void *field, const char *text, struct 
                        o->name, text);
         break;
     case DSGD_ARGUMENT_WORD:
-        *(int *)field = dsgd_find_word(o->words, dsgd_present_word(text));
+        *(int *)field = dsgd_find_word(o->words, text);
         if (*(int *)field < 0)
             argp_error(state, "--%s %s: %s is expected", o->name, text,
                        dsgd_listed(o->words, " or "));

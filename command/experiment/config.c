@@ -384,7 +384,7 @@ const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep)
     const char *const scalar = dsgd_yaml_text(value);
     double number = 0;
     if (scalar != NULL && !(sweep->is_number && dsgd_parse_number(scalar, sweep->unit, &number)))
-        return dsgd_present_word(scalar);
+        return scalar;
     const char *const text = scalar != NULL ? dsgd_csv_number_text(number) : dsgd_yaml_yaml(value);
     return text == NULL ? "?" : text;
 }

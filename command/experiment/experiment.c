@@ -66,9 +66,8 @@ const dsgd_option dsgd_experiment_options[] = {
                    "a file with one per line",
                    .words = placements),
     DSGD_OPTION_AS("network", CHOICE, dsgd_planned_run, config.network,
-                   "flows: share every link max-min fairly, as SimGrid has it; nics: messages "
-                   "share NICs alone, "
-                   "for scale and quick looks",
+                   "flows: messages share every link max-min fairly. simgrid: SimGrid times each "
+                   "message; it computes the same times, more slowly",
                    .words = dsgd_network_names),
     DSGD_OPTION_AS("exchange", STRUCT, dsgd_planned_run, config.exchange,
                    "how vectors are cut, and when and how their pieces travel",

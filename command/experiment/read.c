@@ -46,6 +46,9 @@ static const struct {
     {"partial_call", "partial_turn", "is now half of `partial_turn`, which each message takes"},
     {"apart", "independent", "is now called `independent`"},
     {"collective", "exchange", "has moved: exchange: {collective: ...}"},
+    {"every_message", "collective", "has gone: use network: simgrid"},
+    {"nics", "flows", "has gone: use flows"},
+    {"loggp", "flows", "has gone: use flows"},
 };
 
 /** What there is instead, and which of it could have been meant; @p more: how there is more. */
@@ -112,15 +115,8 @@ static dsgd_status read_long(const reader *r, dsgd_yaml *entry, void *field)
 
 static dsgd_status read_word(const reader *r, dsgd_yaml *entry, void *field)
 {
-    static bool noted; /* once, that a word is an old one */
-    const char *const text = dsgd_yaml_text(entry), *const now = dsgd_present_word(text);
-    const int word = *(int *)field = dsgd_find_word(r->o->words, now);
-    if (word < 0)
-        return unknown(r, entry, r->o->name, shown(entry), r->o->words, "");
-    if (now != text && !noted)
-        fprintf(stderr, "dsgd: `%s` is now called `%s`, and means the same\n", text, now);
-    noted = noted || now != text;
-    return DSGD_OK;
+    const int word = *(int *)field = dsgd_find_word(r->o->words, dsgd_yaml_text(entry));
+    return word >= 0 ? DSGD_OK : unknown(r, entry, r->o->name, shown(entry), r->o->words, "");
 }
 
 static dsgd_status read_bool(const reader *r, dsgd_yaml *entry, void *field)

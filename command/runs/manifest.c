@@ -72,23 +72,9 @@ json_t *dsgd_manifest_unfold(json_t *manifest)
     return manifest;
 }
 
-/** A manifest of an earlier version says what this one would. */
-static void replace_old_words(json_t *manifest)
-{
-    json_t *const runs = json_object_get(manifest, "runs");
-    for (size_t i = 0; i < json_array_size(runs); i++) {
-        json_t *const run = json_array_get(runs, i);
-        const char *const old = json_string_value(json_object_get(run, "network"));
-        if (old != NULL)
-            json_object_set_new(run, "network", json_string(dsgd_present_word(old)));
-    }
-}
-
 json_t *dsgd_manifest_read(const char *folder)
 {
-    json_t *const json = dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
-    replace_old_words(json);
-    return json;
+    return dsgd_json_file(dsgd_xprintf("%s/manifest.json", folder));
 }
 
 dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error)

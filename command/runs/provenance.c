@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "command/experiment/config.h"
 #include "command/runs/manifest.h"
+#include "sim/network/network.h"
 
 /* --- the manifest of an experiment ------------------------------------------------------------ */
 
@@ -73,16 +74,23 @@ static void name_files(json_t *json, const dsgd_experiment *experiment)
         name_files(json_object_iter_value(at), experiment);
 }
 
-/** The simulators of the networks of all runs. */
+/** Whether a run needs this network: SimGrid also for the links and routes of XML. */
+static bool uses(const dsgd_planned_run *run, int kind)
+{
+    return run->config.network == kind ||
+           (kind == DSGD_NETWORK_SIMGRID && !dsgd_platform_has_numbers(&run->platform));
+}
+
+/** The versions of the networks that all runs need. */
 static char *networks_of(const dsgd_experiment *experiment)
 {
     char *text = dsgd_xstrdup("");
     for (int kind = 0; dsgd_network_names[kind] != NULL; kind++)
         for (size_t i = 0; i < experiment->n_runs; i++) {
-            if (experiment->runs[i].config.network != kind)
+            if (!uses(&experiment->runs[i], kind))
                 continue;
             dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ",
-                        dsgd_simulators[kind]->version());
+                        dsgd_networks[kind]->version());
             break;
         }
     return text;

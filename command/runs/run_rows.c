@@ -152,10 +152,10 @@ static const dsgd_column run_columns[] = {
     TEXT(run_row, mode, "exchange_mode",
          "`overlap` with the backward pass, or `late`; `blocking` or `at-once`; `barrier`, "
          "`fusion`"),
-    TEXT(run_row, network, "network", "`flows` or `nics`"),
+    TEXT(run_row, network, "network", "`flows` or `simgrid`"),
     TEXT(run_row, timed_by, "timed_by",
-         "what gave its messages their times: `maxmin`, `simgrid` or `nics`, `arithmetic`, or two "
-         "of them with a `+`; `none`: it sent none; empty: not known"),
+         "what gave its messages their times: `flows`, `simgrid`, `arithmetic`, or two of them "
+         "with a `+`; `none`: it sent none; empty: not known"),
     TIMED(run_row, sent_mean_bytes, "sent_mean_bytes", "B",
           "sent by a worker (of its `gpus`, by one), mean and most; without what servers send"),
     TIMED(run_row, sent_max_bytes, "sent_max_bytes", "B", NULL),

@@ -11,11 +11,11 @@ static const char *version(void)
     return "no SimGrid";
 }
 
-dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const char *path,
-                              int *places, dsgd_error *error)
+static dsgd_status open(const dsgd_machine *machine, int n_written, const char *path, int *places,
+                        void *(*take)(size_t bytes), dsgd_error *error)
 {
-    return dsgd_refuse(error, "this platform needs SimGrid, which the lab does not have: take "
-                              "network: nics, or install dsgd");
+    return dsgd_refuse(error,
+                       "this platform needs SimGrid, which the lab does not have: install dsgd");
 }
 
 const char *dsgd_cluster_reason(const char *line)
@@ -48,4 +48,4 @@ int memfd_create(const char *name, unsigned flags)
     return -1;
 }
 
-const dsgd_simulator dsgd_simulator_simgrid = {.version = version, .open = dsgd_simgrid_open};
+const dsgd_network_ops dsgd_network_simgrid = {.version = version, .open = open};

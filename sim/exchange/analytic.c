@@ -135,7 +135,7 @@ static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
 /** Whether what the plan takes is known without its messages. */
 static bool is_known(dsgd_engine *engine, const dsgd_plan *plan)
 {
-    return dsgd_is_contention_free(engine) && !engine->config->exchange.every_message &&
+    return dsgd_is_contention_free(engine) && engine->config->network == DSGD_NETWORK_FLOWS &&
            is_apart(engine->exchanges.analytic, plan);
 }
 

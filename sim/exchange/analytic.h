@@ -30,7 +30,7 @@ double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, doubl
 
 /**
  * Whether a collective is computed: where messages share no link and every member's part depends on
- * all others', unless the run asks for every message. NCCL's always are, but for streams that
+ * all others', with network: flows. NCCL's always are, but for streams that
  * others may meet.
  */
 bool dsgd_collective_is_analytic(dsgd_engine *engine, const dsgd_plan *plan);

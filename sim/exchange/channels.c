@@ -88,7 +88,7 @@ dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
     for (size_t k = 0; engine->hybrid.replica != NULL && k < engine->layout.n_pieces; k++)
         new[engine->layout.piece_channel[k]].steps.lane = engine->layout.piece_lane[k];
     for (size_t i = 0; i < n; i++)
-        dsgd_steps_start(w->host, "channel", &new[i].steps);
+        dsgd_steps_start(w->host, &new[i].steps);
     return new;
 }
 

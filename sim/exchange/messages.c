@@ -229,7 +229,7 @@ static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int 
     new->owns = new->from == ALL_WORKERS || overlaps;
     if (lane == 0)
         add_receiver(inbox_of(to), new);
-    dsgd_steps_start(to->host, "receiver", &new->steps);
+    dsgd_steps_start(to->host, &new->steps);
     return new;
 }
 

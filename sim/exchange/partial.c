@@ -201,7 +201,7 @@ static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
         dsgd_keep_for(forget, engine->exchanges.alarms);
         engine->exchanges.alarms->semaphore = dsgd_semaphore_new();
         engine->exchanges.alarms->waits_until_s = -INFINITY;
-        dsgd_actor_start(0, "alarms", alarms_main, engine);
+        dsgd_actor_start(0, alarms_main, engine);
     }
     struct dsgd_alarms *const alarms = engine->exchanges.alarms;
     dsgd_agenda_add(&alarms->set, at_s, alarms->n_set++, a);
@@ -367,7 +367,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     }
     w->wire.partial = partial;
     if (!dsgd_is_contention_free(w->engine))
-        dsgd_actor_start(w->node.rank, "listener", listener_main, w);
+        dsgd_actor_start(w->node.rank, listener_main, w);
     for (activation *early = w->wire.early, *next = NULL; early != NULL; early = next) {
         next = early->next; /* the alarm frees it */
         set_alarm(w->engine, early, dsgd_now_s());

@@ -256,7 +256,7 @@ static void copy_state(dsgd_worker *w)
         dsgd_value_release(engine->learning.values, w->learner.optimizer_state[k]);
         w->learner.optimizer_state[k] = DSGD_ZERO_VALUE;
     }
-    dsgd_actor_start(from->host, "state", send_state, w);
+    dsgd_actor_start(from->host, send_state, w);
     dsgd_mailbox_recv(dsgd_mailbox_of(w->presence.copied_from, w->node.rank, DSGD_PORT_STATE, 0));
     dsgd_observe_passed(engine, w->presence.copied_from, w->host, 0,
                         engine->failures.state->copy_bytes, since_s);

@@ -5,6 +5,7 @@
  */
 #include "sim/engine/engine.h"
 #include "sim/failures/failures.h"
+#include "sim/network/network.h"
 #include "sim/network/paths.h"
 
 /** An entry of `links`. */
@@ -30,7 +31,7 @@ static bool is_behind(const dsgd_engine *engine, int64_t worker, int nic)
     return lane < engine->layout.n_lanes;
 }
 
-/** Whether an entry is about this; as of dsgd_links_slow(). */
+/** Whether an entry is about this; as of dsgd_network_ops.slow(). */
 static bool is_about(const dsgd_engine *engine, const dsgd_link_event *e, int from, int to)
 {
     const dsgd_platform *const platform = engine->config->platform;
@@ -54,7 +55,7 @@ static void slow(dsgd_engine *engine, const slowing *s, int from, int to)
     for (size_t i = 0; i < links->n; i++)
         if (s[i].is_slow && is_about(engine, &events[i], from, to))
             factor *= events[i].factor;
-    dsgd_simulator_used->slow(from, to, factor);
+    dsgd_network_used->slow(from, to, factor);
 }
 
 /** All that an entry is about. */
@@ -101,5 +102,5 @@ static void slowing_main(void *argument)
 void dsgd_slow_links_open(dsgd_engine *engine)
 {
     if (engine->config->failures.links.n > 0)
-        dsgd_actor_start(0, "slowing", slowing_main, engine);
+        dsgd_actor_start(0, slowing_main, engine);
 }

@@ -1,6 +1,6 @@
 /**
  * @file cluster.h
- * The simulated cluster: hosts, actors, messages and virtual time, in one of two fidelities.
+ * The simulated cluster: hosts, actors, messages and virtual time, on one of two networks.
  *
  * Actors are coroutines of one thread: another one can run only inside a function declared here.
  * All actors but the clock are daemons: when the clock's function returns, the simulation ends at
@@ -12,12 +12,10 @@
 #include "base/status.h"
 #include "traces/platform.h"
 
-/** Fidelities of the network: the words of `network`. */
+/** The words of `network`. */
 typedef enum dsgd_network_kind {
-    /** Flows that share every link of their paths (maxmin.c), or SimGrid's (simgrid.c). */
-    DSGD_NETWORK_FLOWS,
-    /** For scale (nics.c): messages share NICs and ways into islands, and nothing behind them. */
-    DSGD_NETWORK_NICS
+    DSGD_NETWORK_FLOWS, /* flows share every link of their paths max-min fairly (maxmin.c) */
+    DSGD_NETWORK_SIMGRID /* SimGrid times each message */
 } dsgd_network_kind;
 
 extern const char *const dsgd_network_names[]; /* by dsgd_network_kind; NULL-terminated */
@@ -28,10 +26,7 @@ typedef struct dsgd_machine {
     int network; /* dsgd_network_kind */
     int n_hosts; /* of workers and servers */
     int n_workers, hosts_each; /* of one worker; 0: as 1 */
-    int actors_per_host; /* at most */
-    bool simgrid; /* it times the messages, also where maxmin.c can */
     bool links_change; /* their bandwidths, in the run */
-    bool maxmin; /* instead of SimGrid; dsgd_machine_open() says where */
     dsgd_lines placement; /* dsgd_placement_places() */
     uint64_t seed;
 } dsgd_machine;
@@ -72,7 +67,7 @@ void dsgd_placement_open(const dsgd_machine *machine);
  * for the workers, then for the servers, as the placement says. Hosts of XML are in the order of
  * their names, n2 before n10. With SimGrid once per process, else again when the last has run.
  *
- * @param path of the platform's XML; nics reads none
+ * @param path of the platform's XML; NULL: there is none
  */
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error);
@@ -99,10 +94,29 @@ const int *dsgd_cluster_places(void);
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
 /** Starts an actor on a host. */
-void dsgd_actor_start(int host, const char *name, void (*body)(void *argument), void *argument);
+void dsgd_actor_start(int host, void (*body)(void *argument), void *argument);
+
+/** Returns what distinguishes the calling actor from others. */
+const void *dsgd_actor_self(void);
+
+/** The calling actor sends on that lane from now on. */
+void dsgd_use_lane(int lane);
+
+/** Virtual seconds since the start. */
+double dsgd_now_s(void);
+void dsgd_sleep(double seconds);
+
+/** Nominal, in flop/s. */
+double dsgd_cluster_speed(int host);
 
 /** A counting semaphore, first come, first served; there until the run has ended. */
 typedef struct dsgd_semaphore dsgd_semaphore;
+
+dsgd_semaphore *dsgd_semaphore_new(void);
+void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
+/** False: @p seconds passed first. */
+bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
+void dsgd_semaphore_post(dsgd_semaphore *semaphore);
 
 /** A first-in, first-out queue. A transfer begins when sender and receiver are ready. */
 typedef struct dsgd_mailbox dsgd_mailbox;
@@ -115,7 +129,10 @@ typedef struct dsgd_route {
     double latency_s, bytes_per_s;
 } dsgd_route;
 
-/** Kinds of messages; the letters begin the mailboxes' names. */
+/** Between two dsgd_cluster_host(). */
+dsgd_route dsgd_route_of(int from, int to);
+
+/** Kinds of messages. */
 typedef enum dsgd_port {
     DSGD_PORT_COLLECTIVE = 'c',
     DSGD_PORT_ACTIVATION = 'a', /* of a partial collective */
@@ -133,6 +150,32 @@ typedef enum dsgd_port {
 
 /** For messages from host @p from (-1: any) to host @p to, by port and channel, below 65,536. */
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
+
+/** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
+void dsgd_mailbox_own(dsgd_mailbox *mailbox);
+
+/** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both were ready. */
+double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
+
+/** Like MPI_Ssend. */
+void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes);
+
+/** Sends and does not wait. */
+void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
+
+void *dsgd_mailbox_recv(dsgd_mailbox *mailbox);
+
+/** Like MPI_Irecv; *payload is set when the transfer ends. Only the calling actor waits for it. */
+dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload);
+
+/** Like MPI_Isend. Only the calling actor waits for it. */
+dsgd_transfer *dsgd_isend(dsgd_mailbox *mailbox, void *payload, double bytes);
+
+/** Like MPI_Wait; frees the transfer. */
+void dsgd_transfer_wait(dsgd_transfer *transfer);
+
+/** Sends bytes that nobody awaits, between two dsgd_cluster_host(). */
+void dsgd_pass_bytes(int from, int to, double bytes);
 
 /* --- actors in steps -------------------------------------------------------------------------- */
 
@@ -163,8 +206,8 @@ typedef struct dsgd_await {
 } dsgd_await;
 
 /**
- * An actor as steps between its waits; no step waits itself: nics spares it a stack, and a
- * switch to that, until it awaits a call.
+ * An actor as steps between its waits; no step waits itself. It needs no stack, and no
+ * switch to one, until it awaits a call.
  */
 typedef struct dsgd_steps {
     dsgd_await (*next)(void *argument);
@@ -173,92 +216,7 @@ typedef struct dsgd_steps {
 } dsgd_steps;
 
 /** Starts one on a host. @p steps stays where it is. */
-void dsgd_steps_start(int host, const char *name, dsgd_steps *steps);
+void dsgd_steps_start(int host, dsgd_steps *steps);
 
 /** For actors of their own: waits here. */
 void dsgd_await_here(dsgd_await await);
-
-/* --- the simulators --------------------------------------------------------------------------- */
-
-/**
- * One way to simulate a cluster; members without a comment do what the function of that name does.
- */
-typedef struct dsgd_simulator {
-    /** "SimGrid 3.32.0, CM02, ...": library and model, for the manifest. */
-    const char *(*version)(void);
-    /** Fills places[machine->n_hosts]; @p n_hosts are to be had, or the XML at @p path says it. */
-    dsgd_status (*open)(const dsgd_machine *machine, int n_hosts, const char *path, int *places,
-                        dsgd_error *error);
-    double (*speed)(int host); /* nominal, in flop/s */
-    dsgd_route (*route)(int from, int to); /* dsgd_cluster_host() */
-    void (*slow)(int from, int to,
-                 double factor); /* dsgd_links_slow(); NULL: SimGrid's do not change */
-    /** Of all actors only the clock is no daemon. */
-    void (*start)(int host, const char *name, bool daemon, void (*body)(void *argument),
-                  void *argument);
-    /** Calls on_a_stack(steps) when the steps await a call. NULL: that is started at once. */
-    void (*start_steps)(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps));
-    /** The calling actor sends on that lane from now on. Of SimGrid's there is one. */
-    void (*use_lane)(int lane);
-    const void *(*self)(void); /* what tells the calling actor from others */
-    /** Until the actor that is no daemon has returned, or nothing can happen any more. */
-    void (*run)(void);
-    double (*now_s)(void); /* virtual, since the start */
-    void (*sleep)(double seconds);
-    void (*compute)(double flops); /* on the actor's host */
-    dsgd_semaphore *(*semaphore_new)(void);
-    void (*semaphore_wait)(dsgd_semaphore *semaphore);
-    /** False: @p seconds passed first. */
-    bool (*semaphore_wait_for)(dsgd_semaphore *semaphore, double seconds);
-    void (*semaphore_post)(dsgd_semaphore *semaphore);
-    /** The mailbox with these ends; cluster.c remembers it. */
-    dsgd_mailbox *(*mailbox)(int from, int to, dsgd_port port, int channel);
-    /** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
-    void (*own)(dsgd_mailbox *mailbox);
-    /** Like MPI_Sendrecv; a mailbox may be NULL. Returns the time at which both were ready. */
-    double (*sendrecv)(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
-    /** Like MPI_Ssend. @p payload is not NULL. */
-    void (*send)(dsgd_mailbox *mailbox, void *payload, double bytes);
-    /** Sends and forgets (sg_comm_detach). @p payload is not NULL. */
-    void (*send_detached)(dsgd_mailbox *mailbox, void *payload, double bytes);
-    void *(*recv)(dsgd_mailbox *mailbox);
-    /**
-     * Like MPI_Irecv; *payload is set when the transfer ends. The actor that calls it also waits
-     * for it: what others wait for SimGrid keeps to the end of the run, and goes through all of it
-     * at each message.
-     */
-    dsgd_transfer *(*irecv)(dsgd_mailbox *mailbox, void **payload);
-    /** Like MPI_Isend, and awaited likewise. */
-    dsgd_transfer *(*isend)(dsgd_mailbox *mailbox, void *payload, double bytes);
-    /** Bytes that nobody awaits, between two dsgd_cluster_host(). Not of SimGrid. */
-    void (*pass_bytes)(int from, int to, double bytes);
-    /** Like MPI_Wait; frees the transfer. */
-    void (*wait)(dsgd_transfer *transfer);
-} dsgd_simulator;
-
-extern const dsgd_simulator dsgd_simulator_simgrid, dsgd_simulator_nics, dsgd_simulator_maxmin;
-extern const dsgd_simulator *const dsgd_simulators[]; /* by dsgd_network_kind */
-
-/** The one of this process: maxmin where flows were asked for and dsgd_machine_open() says so. */
-extern const dsgd_simulator *dsgd_simulator_used;
-
-/* What callers ask of it. */
-#define dsgd_cluster_speed (dsgd_simulator_used->speed)
-#define dsgd_route_of (dsgd_simulator_used->route)
-#define dsgd_use_lane (dsgd_simulator_used->use_lane)
-#define dsgd_actor_self (dsgd_simulator_used->self)
-#define dsgd_now_s (dsgd_simulator_used->now_s)
-#define dsgd_sleep (dsgd_simulator_used->sleep)
-#define dsgd_semaphore_new (dsgd_simulator_used->semaphore_new)
-#define dsgd_semaphore_wait (dsgd_simulator_used->semaphore_wait)
-#define dsgd_semaphore_wait_for (dsgd_simulator_used->semaphore_wait_for)
-#define dsgd_semaphore_post (dsgd_simulator_used->semaphore_post)
-#define dsgd_mailbox_own (dsgd_simulator_used->own)
-#define dsgd_sendrecv (dsgd_simulator_used->sendrecv)
-#define dsgd_mailbox_send (dsgd_simulator_used->send)
-#define dsgd_mailbox_send_detached (dsgd_simulator_used->send_detached)
-#define dsgd_mailbox_recv (dsgd_simulator_used->recv)
-#define dsgd_irecv (dsgd_simulator_used->irecv)
-#define dsgd_isend (dsgd_simulator_used->isend)
-#define dsgd_pass_bytes (dsgd_simulator_used->pass_bytes)
-#define dsgd_transfer_wait (dsgd_simulator_used->wait)

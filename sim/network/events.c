@@ -152,6 +152,19 @@ void dsgd_event_cancel(dsgd_event *event)
     event->number = 0;
 }
 
+double dsgd_events_next_s(void)
+{
+    while (!dsgd_agenda_is_empty(&planned)) {
+        const size_t first = (size_t)(uintptr_t)planned.times.entry[0].what;
+        const struct dsgd_agenda_item *const item = &planned.item[first];
+        uint64_t number = item->number;
+        if (((dsgd_event *)item->what)->number == number)
+            return dsgd_agenda_time(&planned);
+        dsgd_agenda_take(&planned, &number); /* it was cancelled, or moved */
+    }
+    return INFINITY;
+}
+
 bool dsgd_events_next(void)
 {
     bool any = false;

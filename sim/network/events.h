@@ -1,6 +1,6 @@
 /**
  * @file events.h
- * Virtual time as a heap of events, for nics.c. Events at one time happen in the order in which
+ * Virtual time as a heap of events. Events at one time happen in the order in which
  * they were planned.
  */
 #pragma once
@@ -71,6 +71,9 @@ uint64_t dsgd_events_number(void);
 /** Plans an event for a time, now or later, instead of the time for which it was planned. */
 void dsgd_event_plan(dsgd_event *event, double at_s);
 void dsgd_event_cancel(dsgd_event *event);
+
+/** Returns the time of the next event; INFINITY if there is none. */
+double dsgd_events_next_s(void);
 
 /** Lets time pass to the next event, and all of that time happen. False: there is none. */
 bool dsgd_events_next(void);

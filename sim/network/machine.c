@@ -96,7 +96,6 @@ static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *
     (void)nothing;
     const trial *const t = argument;
     dsgd_machine machine = *t->machine;
-    machine.actors_per_host = 1;
     if (dup2(fileno(t->words), STDERR_FILENO) < 0)
         _exit(1);
     DSGD_TRY(dsgd_cluster_open(&machine, 0, machine.platform->file, error));
@@ -140,11 +139,6 @@ static bool is_plain(const char *path)
 static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
 {
     const char *const path = machine->platform->file;
-    if (machine->network == DSGD_NETWORK_NICS)
-        return dsgd_refuse(error,
-                           "network: nics takes NICs and latencies from a platform's numbers, but "
-                           "%s is XML, which SimGrid alone reads; use network: flows",
-                           path);
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EIO, "%s: the platform file cannot be read: %m", path);
     const trial t = {machine, tmpfile()};
@@ -177,10 +171,11 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
     void *const mark = dsgd_mark();
     const dsgd_status found = find_places(machine, &places, &n_hosts, error);
     dsgd_drop(mark);
-    if (found == DSGD_OK && machine->simgrid && n_hosts > dsgd_platform_most_told(platform))
+    if (found == DSGD_OK && machine->network == DSGD_NETWORK_SIMGRID &&
+        n_hosts > dsgd_platform_most_told(platform))
         return dsgd_refuse(error,
                            "platform: SimGrid is told of every route of this topology, of at most "
-                           "%d hosts, not %d; leave out every_message",
+                           "%d hosts, not %d; use network: flows",
                            dsgd_platform_most_told(platform), n_hosts);
     return found;
 }
@@ -204,14 +199,14 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
     const dsgd_platform *const platform = machine->platform;
     dsgd_machine opened = *machine;
     const bool is_users = !dsgd_platform_has_numbers(platform);
-    opened.maxmin = machine->network == DSGD_NETWORK_FLOWS && !machine->simgrid &&
-                    (!is_users || is_plain(platform->file));
+    if (is_users && !is_plain(platform->file))
+        opened.network = DSGD_NETWORK_SIMGRID;
     if (is_users)
         return dsgd_cluster_open(&opened, 0, platform->file, error);
     int *places = NULL;
     int n_hosts = 0;
     DSGD_TRY(find_places(machine, &places, &n_hosts, error));
-    return machine->network == DSGD_NETWORK_FLOWS && machine->simgrid
+    return machine->network == DSGD_NETWORK_SIMGRID
                ? open_written(&opened, n_hosts, error)
                : dsgd_cluster_open(&opened, n_hosts, NULL, error);
 }
@@ -242,8 +237,8 @@ static double time_here(trial_run *all)
             continue;
         senders[i] = (sender){all, i, all->to[i]};
         all->n_actors++; /* the receiver: a message that has arrived was sent */
-        dsgd_actor_start(i, "sender", send_one, &senders[i]);
-        dsgd_actor_start(all->to[i], "receiver", receive_one, &senders[i]);
+        dsgd_actor_start(i, send_one, &senders[i]);
+        dsgd_actor_start(all->to[i], receive_one, &senders[i]);
     }
     if (all->n_actors > 0)
         dsgd_cluster_run(wait_for_actors, all);
@@ -254,7 +249,6 @@ static dsgd_status measure(const void *argument, void *seconds, dsgd_error *erro
 {
     trial_run all = *(const trial_run *)argument;
     dsgd_machine machine = *all.machine;
-    machine.actors_per_host = 2; /* sender, receiver */
     DSGD_TRY(dsgd_machine_open(&machine, error));
     *(double *)seconds = time_here(&all);
     return DSGD_OK;

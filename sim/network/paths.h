@@ -1,7 +1,7 @@
 /**
  * @file paths.h
  * Where a switch or groups connect hosts, and how long messages take there that share no link with
- * another: the same as in nics.c, by arithmetic on the platform, for millions of messages.
+ * another: the same as in links.c, by arithmetic on the platform, for millions of messages.
  */
 #pragma once
 

@@ -1,13 +1,13 @@
 /**
  * @file simgrid.c
- * The layer over SimGrid, whose C interface is the same in 3.32 (Debian 12) and 4.0 (Debian 13) for
- * the functions used here.
+ * The network `simgrid`: SimGrid times messages and computations. Its C interface is the same
+ * in 3.32 (Debian 12) and 4.0 (Debian 13) for the functions used here.
  *
  * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default
  * (LV08) multiplies latencies by 13, for the Internet, and would lengthen two-way exchanges by 5 %.
  *
- * There is one cluster of SimGrid per process: it is kept until the program ends. Where maxmin.c
- * times the messages, it only says which links there are and which a route has.
+ * There is one cluster of SimGrid per process: it is kept until the program ends. For the network
+ * `flows` it only says which links there are and which a route has.
  */
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
@@ -23,7 +23,8 @@
 #include "sim/network/simgrid.h"
 #include "traces/shapes/shape.h"
 
-static sg_host_t *hosts; /* [machine->n_hosts] */
+static sg_host_t *hosts; /* [n_taken] */
+static int n_taken;
 static sg_link_t *links; /* [n_links] all, each with its number, from 1 on, as data */
 static size_t n_links; /* 0: there is no cluster */
 
@@ -39,20 +40,7 @@ static const char *version(void)
     return text;
 }
 
-/** Whether the kernel lets every actor's stack have a page under it that catches overflows. */
-static bool guard_pages_fit(double n_actors)
-{
-    int64_t n_mappings = 65530; /* Linux's default */
-    FILE *const stream = fopen("/proc/sys/vm/max_map_count", "r");
-    if (stream != NULL && fscanf(stream, "%jd", &n_mappings) != 1)
-        n_mappings = 65530;
-    if (stream != NULL)
-        fclose(stream);
-    const double others = 5000; /* libraries, heap */
-    return 2 * n_actors + others < (double)n_mappings;
-}
-
-static void initialise(double n_actors)
+static void initialise(void)
 {
     static char options[][48] = {
         "dsgd",
@@ -64,17 +52,17 @@ static void initialise(double n_actors)
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
         "--cfg=contexts/factory:thread", /* sanitizers cannot follow raw stack switches */
 #else
-        "--cfg=contexts/stack-size:128", /* KiB; there are several actors per worker */
+        "--cfg=contexts/stack-size:128", /* KiB */
 #endif
         "--log=root.thres:critical",
         "--log=ker_engine.app:file:/dev/null", /* deadlocks: run.c says who waits for whom */
-        "--cfg=contexts/guard-size:0", /* last: not always */
+        "--cfg=contexts/guard-size:0", /* a guard page cuts a mapping, and there are few mappings */
     };
     enum { COUNT = sizeof options / sizeof options[0] };
     static char *arguments[COUNT + 1];
     for (size_t i = 0; i < COUNT; i++)
         arguments[i] = options[i];
-    int count = guard_pages_fit(n_actors) ? COUNT - 1 : COUNT;
+    int count = COUNT;
     arguments[count] = NULL;
     simgrid_init(&count, arguments);
 }
@@ -160,12 +148,13 @@ static dsgd_status check_values(const char *file, dsgd_error *error)
     return DSGD_OK;
 }
 
-dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const char *path,
-                              int *places, dsgd_error *error)
+static dsgd_status open(const dsgd_machine *machine, int n_written, const char *path, int *places,
+                        void *(*take)(size_t bytes), dsgd_error *error)
 {
     (void)n_written;
+    (void)take;
     const int n_hosts = machine->n_hosts;
-    initialise((double)machine->actors_per_host * n_hosts);
+    initialise();
     simgrid_load_platform(path);
     number_links();
     const dsgd_shape *const shape = dsgd_shape_of(machine->platform);
@@ -183,6 +172,7 @@ dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const 
         names[i] = sg_host_get_name(all[i]);
     DSGD_TRY(dsgd_placement_places(machine, (int)count, names, places, error));
     hosts = dsgd_keep((size_t)n_hosts, sizeof *hosts);
+    n_taken = n_hosts;
     for (int i = 0; i < n_hosts; i++)
         hosts[i] = all[places[i]];
     if (is_users ? machine->platform->file_links.scaled
@@ -262,42 +252,124 @@ size_t dsgd_simgrid_links(dsgd_load **loads)
     return n_links;
 }
 
-/* --- actors, time, semaphores, mailboxes ------------------------------------------------------ */
+/* --- messages and computations ---------------------------------------------------------------- */
 
-/** SimGrid hands actors argc and argv; ours get a function and its argument. */
-typedef struct actor_start {
-    void (*body)(void *argument);
-    void *argument;
-} actor_start;
+/*
+ * One actor of SimGrid, the driver, runs runtime.c and all of its actors. It sends every message
+ * itself, from the sender's host, to which it moves for that. A carrier, an actor on the receiver's
+ * host, waits for the message; a processor is an actor that computes on its host.
+ */
 
-static void actor_main(int count, char *arguments[])
+static struct {
+    sg_actor_t actor;
+    int host;
+    size_t n_under_way; /* messages and computations */
+    sg_sem_t ends; /* released when one of these ends while the driver waits */
+    bool waits, has_ended; /* one has ended since it began to wait */
+    void (*loop)(void);
+} driver;
+
+typedef struct carrier {
+    struct carrier *next; /* idle, on the same host */
+    int host;
+    bool listens; /* others may send to it */
+    sg_mailbox_t mailbox;
+} carrier;
+
+static carrier **idle; /* [n_taken] */
+
+typedef struct processor {
+    sg_sem_t begins;
+    double flops;
+    dsgd_event *end; /* NULL: idle */
+} processor;
+
+static processor **processors; /* [n_taken]; NULL: has not computed yet */
+
+static sg_actor_t start_actor(int host, void (*body)(int count, char *arguments[]), void *data)
+{
+    const sg_actor_t actor = sg_actor_init("", hosts[host]);
+    sg_actor_set_data(actor, data);
+    sg_actor_start_(actor, body, 0, NULL);
+    return actor;
+}
+
+static void plan_now(dsgd_event *end)
+{
+    driver.n_under_way--;
+    driver.has_ended = true;
+    dsgd_event_plan(end, simgrid_get_clock());
+    if (!driver.waits)
+        return;
+    driver.waits = false;
+    sg_sem_release(driver.ends);
+}
+
+/** Waits for a message; a link of the user's file may be off, by its `state_file`. */
+static void await(sg_comm_t message)
+{
+    if (sg_comm_wait(message) != SG_OK)
+        dsgd_give_up("a link in the platform's file fails, by its profile, and a message is lost: "
+                     "leave out its state_file, or slow it by a bandwidth_file");
+}
+
+static void carry(int count, char *arguments[])
 {
     (void)count;
     (void)arguments;
-    const actor_start *const start = sg_actor_get_data(sg_actor_self());
-    start->body(start->argument);
+    carrier *const me = sg_actor_get_data(sg_actor_self());
+    void *payload = NULL;
+    sg_comm_t message = sg_mailbox_get_async(me->mailbox, &payload);
+    me->listens = true;
+    for (;;) {
+        await(message);
+        dsgd_flight *const flight = payload;
+        message = sg_mailbox_get_async(me->mailbox, &payload); /* before others may send to it */
+        me->next = idle[me->host];
+        idle[me->host] = me;
+        plan_now(&flight->arrival);
+    }
 }
 
-static void start_actor(int host, const char *name, bool daemon, void (*body)(void *argument),
-                        void *argument)
+static carrier *new_carrier(int host)
 {
-    actor_start *const start = dsgd_keep(1, sizeof *start);
-    *start = (actor_start){body, argument};
-    sg_actor_t actor = sg_actor_init(name, hosts[host]);
-    sg_actor_set_data(actor, start);
-    sg_actor_start_(actor, actor_main, 0, NULL);
-    if (daemon)
-        sg_actor_daemonize(actor);
+    char name[32];
+    static size_t n;
+    carrier *const new = dsgd_keep(1, sizeof *new);
+    snprintf(name, sizeof name, "%zu", n++);
+    *new = (carrier){.host = host, .mailbox = sg_mailbox_by_name(name)};
+    sg_actor_daemonize(start_actor(host, carry, new));
+    while (!new->listens)
+        sg_actor_yield();
+    return new;
 }
 
-static void use_lane(int lane)
+static void send(dsgd_flight *flight, int from, int to)
 {
-    DSGD_ASSERT(lane == 0, "SimGrid's actors have no lane %d", lane);
+    carrier *by = idle[to];
+    if (by == NULL)
+        by = new_carrier(to);
+    else
+        idle[to] = by->next;
+    if (driver.host != from)
+        sg_actor_set_host(driver.actor, hosts[from]);
+    driver.host = from;
+    driver.n_under_way++;
+    sg_comm_detach(sg_mailbox_put_init(by->mailbox, flight, (int64_t)flight->bytes), NULL);
 }
 
-static const void *self(void)
+static void process(int count, char *arguments[])
 {
-    return sg_actor_self();
+    (void)count;
+    (void)arguments;
+    processor *const me = sg_actor_get_data(sg_actor_self());
+    for (;;) {
+        sg_sem_acquire(me->begins);
+        sg_actor_execute(me->flops);
+        dsgd_event *const end = me->end;
+        me->end = NULL;
+        plan_now(end);
+    }
 }
 
 static void destroy_semaphore(void *semaphore)
@@ -305,141 +377,69 @@ static void destroy_semaphore(void *semaphore)
     sg_sem_destroy(semaphore);
 }
 
-static dsgd_semaphore *semaphore_new(void)
+static sg_sem_t new_semaphore(void)
 {
-    const sg_sem_t semaphore = sg_sem_init(0);
-    dsgd_keep_for(destroy_semaphore, semaphore);
-    return (dsgd_semaphore *)semaphore;
+    const sg_sem_t new = sg_sem_init(0);
+    dsgd_keep_for(destroy_semaphore, new);
+    return new;
 }
 
-static void semaphore_wait(dsgd_semaphore *semaphore)
+static void compute(dsgd_event *end, int host, double flops)
 {
-    sg_sem_acquire((sg_sem_t)semaphore);
-}
-
-static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
-{
-    return sg_sem_acquire_timeout((sg_sem_t)semaphore, seconds) == 0;
-}
-
-static void semaphore_post(dsgd_semaphore *semaphore)
-{
-    sg_sem_release((sg_sem_t)semaphore);
-}
-
-static dsgd_mailbox *mailbox_with(int from, int to, dsgd_port port, int channel)
-{
-    char name[60];
-    snprintf(name, sizeof name, "%c%d:%d<%d", (char)port, channel, to, from);
-    return (dsgd_mailbox *)sg_mailbox_by_name(name);
-}
-
-static void own_mailbox(dsgd_mailbox *mailbox)
-{
-    sg_mailbox_set_receiver(sg_mailbox_get_name((sg_mailbox_t)mailbox));
-}
-
-/* --- messages --------------------------------------------------------------------------------- */
-
-/** The payload is the time of sending, negated: SimGrid refuses the payload NULL, which is 0.0. */
-static void *payload_of_time(double sent_s)
-{
-    const double negative = -sent_s;
-    void *payload = NULL;
-    _Static_assert(sizeof payload == sizeof negative, "a pointer holds a double");
-    memcpy(&payload, &negative, sizeof payload);
-    return payload;
-}
-
-static double time_of_payload(void *payload)
-{
-    double negative = 0;
-    memcpy(&negative, &payload, sizeof negative);
-    return -negative;
-}
-
-/** Waits for a transfer; a link of the user's file may be off, by its `state_file`. */
-static void await(sg_comm_t transfer)
-{
-    if (sg_comm_wait(transfer) != SG_OK)
-        dsgd_give_up("a link in the platform's file fails, by its profile, and a message is lost: "
-                     "leave out its state_file, or slow it by a bandwidth_file");
-}
-
-static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
-{
-    const double sent_s = simgrid_get_clock();
-    double started_s = sent_s;
-    sg_comm_t put = NULL;
-    if (out != NULL)
-        put = sg_mailbox_put_async((sg_mailbox_t)out, payload_of_time(sent_s), (int64_t)out_bytes);
-    if (in != NULL) {
-        void *payload = NULL;
-        await(sg_mailbox_get_async((sg_mailbox_t)in, &payload));
-        const double peer_s = time_of_payload(payload);
-        if (peer_s > started_s)
-            started_s = peer_s;
+    processor *p = processors[host];
+    if (p == NULL) {
+        p = processors[host] = dsgd_keep(1, sizeof *p);
+        p->begins = new_semaphore();
+        sg_actor_daemonize(start_actor(host, process, p));
     }
-    if (put != NULL)
-        await(put);
-    return started_s;
+    DSGD_ASSERT(p->end == NULL, "host %d computes twice at once", host);
+    p->end = end;
+    p->flops = flops;
+    driver.n_under_way++;
+    sg_sem_release(p->begins);
 }
 
-static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
+static bool advance(double until_s)
 {
-    await(sg_mailbox_put_async((sg_mailbox_t)mailbox, payload, (int64_t)bytes));
+    if (driver.n_under_way == 0 && until_s == INFINITY)
+        return false;
+    driver.has_ended = false;
+    for (double left_s = 0; !driver.has_ended && (left_s = until_s - simgrid_get_clock()) > 0;) {
+        driver.waits = true;
+        if (left_s == INFINITY)
+            sg_sem_acquire(driver.ends);
+        else
+            sg_sem_acquire_timeout(driver.ends, left_s);
+        driver.waits = false;
+    }
+    sg_actor_yield(); /* to those whose messages arrive at the same instant */
+    return true;
 }
 
-static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
+static void drive(int count, char *arguments[])
 {
-    return (dsgd_transfer *)sg_mailbox_get_async((sg_mailbox_t)mailbox, payload);
+    (void)count;
+    (void)arguments;
+    driver.loop();
 }
 
-static dsgd_transfer *isend(dsgd_mailbox *mailbox, void *payload, double bytes)
+/** On a deadlock SimGrid returns normally. */
+static void run(void (*loop)(void))
 {
-    return (dsgd_transfer *)sg_mailbox_put_async((sg_mailbox_t)mailbox, payload, (int64_t)bytes);
+    idle = dsgd_keep((size_t)n_taken, sizeof(carrier *));
+    processors = dsgd_keep((size_t)n_taken, sizeof(processor *));
+    driver.loop = loop;
+    driver.host = 0;
+    driver.ends = new_semaphore();
+    driver.actor = start_actor(0, drive, NULL);
+    simgrid_run();
 }
 
-static void transfer_wait(dsgd_transfer *transfer)
-{
-    await((sg_comm_t)transfer);
-}
-
-static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
-{
-    sg_comm_detach(sg_mailbox_put_init((sg_mailbox_t)mailbox, payload, (int64_t)bytes), NULL);
-}
-
-static void *receive(dsgd_mailbox *mailbox)
-{
-    void *payload = NULL;
-    await(sg_mailbox_get_async((sg_mailbox_t)mailbox, &payload));
-    return payload;
-}
-
-const dsgd_simulator dsgd_simulator_simgrid = {
-    .version = version,
-    .open = dsgd_simgrid_open,
-    .speed = speed,
-    .route = route,
-    .start = start_actor,
-    .use_lane = use_lane,
-    .self = self,
-    .run = simgrid_run, /* on a deadlock it returns normally */
-    .now_s = simgrid_get_clock,
-    .sleep = sg_actor_sleep_for,
-    .compute = sg_actor_execute,
-    .semaphore_new = semaphore_new,
-    .semaphore_wait = semaphore_wait,
-    .semaphore_wait_for = semaphore_wait_for,
-    .semaphore_post = semaphore_post,
-    .mailbox = mailbox_with,
-    .own = own_mailbox,
-    .sendrecv = sendrecv,
-    .send = send_message,
-    .irecv = irecv,
-    .isend = isend,
-    .wait = transfer_wait,
-    .send_detached = send_detached,
-    .recv = receive,
-};
+const dsgd_network_ops dsgd_network_simgrid = {.version = version,
+                                               .open = open,
+                                               .speed = speed,
+                                               .route = route,
+                                               .send = send,
+                                               .compute = compute,
+                                               .run = run,
+                                               .advance = advance};

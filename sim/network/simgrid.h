@@ -1,14 +1,11 @@
 /**
  * @file simgrid.h
- * What SimGrid knows of its links, for who times messages itself. Links have numbers from 0 on.
+ * What SimGrid knows about its links, for a network that times messages itself. Links have numbers
+ * from 0 on.
  */
 #pragma once
 
-#include "sim/network/cluster.h"
-
-/** dsgd_simulator.open() */
-dsgd_status dsgd_simgrid_open(const dsgd_machine *machine, int n_written, const char *path,
-                              int *places, dsgd_error *error);
+#include "sim/network/network.h"
 
 /** Bytes per second of each link, [*n]; the caller frees it. */
 double *dsgd_simgrid_bandwidths(size_t *n);

@@ -45,7 +45,7 @@ size_t dsgd_list_loads(const dsgd_engine *engine, dsgd_load **loads)
     const dsgd_platform *const platform = engine->config->platform;
     const dsgd_shape *const shape = dsgd_shape_of(platform);
     const int n_hosts = dsgd_n_hosts(engine);
-    const bool by_simgrid = !shape->has_numbers || dsgd_simulator_used == &dsgd_simulator_simgrid;
+    const bool by_simgrid = !shape->has_numbers || dsgd_network_used == &dsgd_network_simgrid;
     size_t n = 0;
     if (by_simgrid) {
         n = dsgd_simgrid_links(loads);

@@ -5,16 +5,16 @@
 #include "sim/observe/observe.h"
 
 #include "base/round.h"
+#include "sim/network/network.h"
 
 #include "sim/result.h"
 
 void dsgd_count_timed_by(dsgd_engine *engine, bool computed)
 {
-    const dsgd_simulator *const used = dsgd_simulator_used;
-    engine->result->timed_by |= computed                         ? DSGD_TIMED_BY_ARITHMETIC
-                                : used == &dsgd_simulator_nics   ? DSGD_TIMED_BY_NICS
-                                : used == &dsgd_simulator_maxmin ? DSGD_TIMED_BY_MAXMIN
-                                                                 : DSGD_TIMED_BY_SIMGRID;
+    const bool flows = dsgd_network_used == &dsgd_network_flows;
+    engine->result->timed_by |= computed ? DSGD_TIMED_BY_ARITHMETIC
+                                : flows  ? DSGD_TIMED_BY_FLOWS
+                                         : DSGD_TIMED_BY_SIMGRID;
 }
 
 static void count_message(dsgd_engine *engine, bool computed, int from, double bytes)

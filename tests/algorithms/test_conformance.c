@@ -46,7 +46,6 @@ static findings check_all(const dsgd_algorithm *algorithm, bool brief, double li
 {
     findings f = {.failed = dsgd_xstrdup(""), .left_out = dsgd_xstrdup("")};
     const dsgd_conformance how = {.numerics = support_numerics(),
-                                  .network = support_network(),
                                   .in_double = !support_in_float(),
                                   .brief = brief,
                                   .limit_s = SUPPORT_SLOW ? 10 * limit_s : limit_s,

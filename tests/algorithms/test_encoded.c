@@ -113,11 +113,11 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
 {
     const int p = 8;
     const double encoding_s_per_byte = 2e-10;
-    for (int every = 0; every < 2; every++) {
+    for (int network = 0; network < 2; network++) {
         support_case *const c = costly("allreduce", p);
-        SET(c, platform.encoding_s_per_byte = encoding_s_per_byte,
-            config.exchange.collective = DSGD_COLLECTIVE_RING,
-            config.exchange.every_message = every);
+        c->platform.encoding_s_per_byte = encoding_s_per_byte;
+        c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+        c->config.network = network;
         encode_exchange(c, "top_k", "share", 0.01);
         const double pairs = 20000; /* bytes; a ring passes those of one worker at a time */
         const double hop_s =

@@ -46,7 +46,7 @@ static support_case *enduring(const char *algorithm, int i, double steps)
 {
     const struct task *const task = &tasks[i % N_TASKS];
     support_case *const c = support_new(algorithm, counts[i / N_TASKS / 2]);
-    SET(c, config.network = DSGD_NETWORK_NICS, config.until.steps = steps);
+    c->config.until.steps = steps;
     dsgd_learning *const learning = &c->learning;
     learning->model = picked(dsgd_model_kinds, task->model);
     learning->data = picked(dsgd_data_sources, task->data);

@@ -34,9 +34,9 @@ static void collective_work(dsgd_node *self)
 TEST_ALGORITHM(collective, .work = collective_work);
 
 static const struct {
-    bool every_message;
+    int network; /* dsgd_network_kind */
     double fusion; /* bytes; 0: no fusion */
-} ways[] = {{false, 0}, {true, 0}, {false, 64e6}};
+} ways[] = {{DSGD_NETWORK_FLOWS, 0}, {DSGD_NETWORK_SIMGRID, 0}, {DSGD_NETWORK_FLOWS, 64e6}};
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
@@ -64,9 +64,10 @@ TEST_RANGE(more_steps_hold_no_more, 0,
         support_imbalance_number(c, "ramp", "seconds", 0.01);
         c->config.exchange.pieces = 3;
         c->config.threads = 0; /* else the peak depends on who is faster */
-        SET(c, config.exchange.every_message = ways[_i % N_WAYS].every_message,
-            config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion, config.exchange.cycle_s = 1e-3,
-            config.until.steps = k == 0 ? STEPS : 5 * STEPS);
+        c->config.network = ways[_i % N_WAYS].network;
+        c->config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion;
+        c->config.exchange.cycle_s = 1e-3;
+        c->config.until.steps = k == 0 ? STEPS : 5 * STEPS;
         const support_outcome *got = support_ok(c);
         blocks[k] = got->result.n_blocks_kept;
         bytes[k] = got->result.numerics.peak_bytes;

@@ -18,8 +18,6 @@ static support_case *large(const char *algorithm, int workers)
     support_imbalance_number(c, "ramp", "seconds", 1e-4); /* who is how late, not at once */
     c->workload.bytes = 1e4; /* short: allreduces take the fewest messages */
     c->config.until.steps = 2;
-    if (SUPPORT_SLOW) /* SimGrid's actors would be threads: too many */
-        c->config.network = DSGD_NETWORK_NICS;
     return c;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Simulated seconds per CPU second of all algorithms with `network: flows`, or NETWORK: 1,024 workers, ResNet-50, four platforms, in 16
 # pieces and in buckets, two workers 320 ms late, 10 steps, timing only.
-#   [NETWORK=nics] grid.sh DSGD [PLATFORM...] > table.csv
+#   [NETWORK=simgrid] grid.sh DSGD [PLATFORM...] > table.csv
 set -euo pipefail
 dsgd=$(realpath "$1")
 shift

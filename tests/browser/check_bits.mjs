@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 
 const given = process.argv.slice(2), split = given.includes('--') ? given.indexOf('--') : given.length;
-const [script, native, ...experiments] = given.slice(0, split), more = ['--set', 'network=nics', '--progress', 'off', '--force', ...given.slice(split + 1)];
+const [script, native, ...experiments] = given.slice(0, split), more = ['--progress', 'off', '--force', ...given.slice(split + 1)];
 const folder = mkdtempSync(path.join(os.tmpdir(), 'bits-')), lines = [];
 const lab = await createRequire(import.meta.url)(path.resolve(script))({ print: l => lines.push(l), printErr: l => lines.push(l),
     locateFile: name => path.join(path.dirname(path.resolve(script)), name) });

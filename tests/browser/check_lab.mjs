@@ -275,12 +275,12 @@ async function completion(page) {
     await has('platforms', 'piz-daint');
     await write(`${head}network: `, '');
     await page.keyboard.press('Control+Space');
-    await has('choices', 'flows', 'nics');
+    await has('choices', 'flows', 'simgrid');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    check((await text_of(page)).endsWith('network: nics'), 'arrows do not choose:', await text_of(page));
+    check((await text_of(page)).endsWith('network: simgrid'), 'arrows do not choose:', await text_of(page));
     await write(`${head}until: {`, 'st');
     await list.locator('li').first().click();
     check((await text_of(page)).endsWith('until: {steps: '), 'a click takes nothing');

@@ -8,7 +8,7 @@ import path from 'node:path';
 
 const given = process.argv.slice(2), split = given.includes('--') ? given.indexOf('--') : given.length;
 const [script, n_orders, ...experiments] = given.slice(0, split), file = path.resolve(script);
-const options = ['-o', '/out', '--set', 'network=nics', '--progress', 'off', '--force', ...given.slice(split + 1)];
+const options = ['-o', '/out', '--progress', 'off', '--force', ...given.slice(split + 1)];
 const compiled = await WebAssembly.compile(readFileSync(file.replace(/js$/, 'wasm'))), factory = createRequire(import.meta.url)(file);
 
 async function instance() {

@@ -47,7 +47,7 @@ learn:
   evaluate: {every: 2}
 END
 checked "$build/dsgd" run e.yaml -o computed -j 1 --threads 2 --progress off
-checked "$build/dsgd" run e.yaml -o times -j 1 --numerics off --progress off --set network=nics
+checked "$build/dsgd" run e.yaml -o times -j 1 --numerics off --progress off
 checked "$build/dsgd" run e.yaml -o encoded -j 1 --threads 2 --progress off --set "algorithms=[allreduce, a_psgd]" \
     --set "exchange.encoding={kind: top_k, share: 10%, feedback: true}"
 echo "nothing found"

@@ -538,10 +538,10 @@ TEST(runs_that_are_missing_are_said)
 
 TEST(a_place_names_what_differs_once)
 {
-    static const char *const networks[] = {"flows", "nics"};
+    static const char *const networks[] = {"flows", "simgrid"};
     char *runs = dsgd_xstrdup(RUNS_HEAD ",wall_s,network,swept.network\n");
     for (size_t i = 0; i < 4; i++)
         dsgd_append(&runs, "1,%s,4,1,daint,resnet,ok," NUMBERS("1", "") ",%s,%s\n",
                     i % 2 == 0 ? "wagma" : "allreduce", networks[i / 2], networks[i / 2]);
-    ck_assert_has(compare(runs, ""), "4 workers, network nics:\n");
+    ck_assert_has(compare(runs, ""), "4 workers, network simgrid:\n");
 }

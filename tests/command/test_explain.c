@@ -80,7 +80,7 @@ TEST(a_slow_stage_is_named)
         "platform: idle-switch\nworkload: {bytes: 1, step: 16s, samples: 1, inner: {pipeline: "
         "{stages: 16, micro_batches: 32}, activations: 0}}\nworkers: [64]\n"
         "imbalance: [{kind: slow, worker: 197, factor: 1.5}]\nuntil: {steps: 6}\n"
-        "algorithms: [allreduce, wagma, diloco]\nnetwork: nics\n");
+        "algorithms: [allreduce, wagma, diloco]\n");
     char *const output = explained("e.yaml");
     const double slow = 32 * 1.5 + 5 + 0.5 * (15 - 5), others = 32 + 15;
     expect(output, "without the slowest worker", slow / others);
@@ -102,7 +102,7 @@ TEST(peers_that_fail_and_move_are_told)
         "workers: [2]\nimbalance: [{kind: slow, worker: 0, factor: 3}, {kind: slow, worker: 1, "
         "factor: 3}, "
         "{kind: slow, worker: 2, factor: 3}]\nuntil: {steps: 20}\nalgorithms: "
-        "[allreduce]\nnetwork: nics\n"
+        "[allreduce]\n"
         "failures: {per: host, policy: quorum, events: [{worker: 1, host: 3, at: 30s}]}\n");
     char *const output = explained("e.yaml");
     for (char *c = output; (c = strchr(c, '\n')) != NULL;)
@@ -119,7 +119,7 @@ TEST(what_passes_inside_is_told_and_slow_hosts_of_it_are_named)
                "platform: {topology: switch, host_bandwidth: 10GB/s, host_latency: 0s, hosts: "
                "[{first: 5, count: 1, bandwidth: 0.1}]}\nworkload: {bytes: 8, step: 16s, samples: "
                "1, inner: {pipeline: {stages: 2, micro_batches: 1}, activations: 1GB}}\n"
-               "workers: [3]\nuntil: {steps: 4}\nalgorithms: [allreduce]\nnetwork: nics\n");
+               "workers: [3]\nuntil: {steps: 4}\nalgorithms: [allreduce]\n");
     char *const output = explained("e.yaml");
     puts(output);
     expect(output, "without slow links", 18 / 16.2);
@@ -298,7 +298,7 @@ TEST(routes_are_not_counted_and_that_is_told)
     write_ring("workers: 4\nplatform: {topology: groups, group_hosts: 2, host_bandwidth: 10GB/s, "
                "regions: [{name: a}, {name: b}], routes: [{from: a, to: b, bandwidth: 1GB/s}]}\n");
     expect_text(explained("e.yaml"), "\nwhat a route between regions carries is not counted\n");
-    const char *const simgrid = explained("e.yaml --set exchange.every_message=true");
+    const char *const simgrid = explained("e.yaml --set network=simgrid");
     ck_assert_ptr_null(strstr(simgrid, "not counted"));
     expect_text(simgrid, "\nall1              60.0 ");
 }
@@ -445,7 +445,7 @@ TEST(a_folder_of_results_stays_as_it_is)
 
 TEST_RANGE(every_algorithm_has_a_table_and_a_sentence, SUPPORT_SLOW, 2)
 {
-    static const char *const networks[] = {"flows", "nics"};
+    static const char *const networks[] = {"flows", "simgrid"};
     char *names = dsgd_xstrdup("");
     for (int i = 0; dsgd_algorithms[i] != NULL; i++)
         names = dsgd_xprintf("%s%s%s", names, i > 0 ? ", " : "", dsgd_algorithms[i]->name);

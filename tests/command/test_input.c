@@ -364,7 +364,7 @@ TEST(little_time_ends_with_a_sentence)
 {
     static const char *const all[] = {"run e.yaml -o r", "timeline e.yaml --steps 99990:99991"};
     char *output = NULL;
-    write_experiment("exchange: {every_message: true}\n");
+    write_experiment("network: simgrid\n");
     for (size_t i = 0; i < 2; i++) {
         const char *const more = " --set workers=256 --set algorithms=d_psgd --set until.steps=1e5";
         ck_assert_int_eq(dsgd_within("-t", 2, dsgd_xprintf("%s%s", all[i], more), &output), 5);
@@ -437,13 +437,13 @@ TEST(a_platform_is_checked_against_its_numbers)
     output = dsgd_ends(0, "platform check p.yaml --workers 8");
     static const char *const lines[] = {
         "p.yaml, 8 workers",
-        "1 B from host 0 to 1                    0.2 us         0.2 us         0.2 us     1.00",
-        "16 MiB from host 0 to 2               9.994 GB/s     9.994 GB/s     9.994 GB/s   1.000",
-        "bisection, each way, per host         4.999 GB/s     4.999 GB/s     4.999 GB/s   1.000",
+        "1 B from host 0 to 1                    0.2 us         0.2 us     1.00",
+        "16 MiB from host 0 to 2               9.994 GB/s     9.994 GB/s   1.000",
+        "bisection, each way, per host         4.999 GB/s     4.999 GB/s   1.000",
         /* 3 us of overheads, 0.2 + 1 + 1 us of latencies */
-        "allreduce of 1 B, rec. doubling       5.201 us       5.201 us       5.201 us     1.000",
+        "allreduce of 1 B, rec. doubling       5.201 us       5.201 us     1.000",
         /* 11, then 2 times 30 ms */
-        "allreduce of 100 MB, rec. doubling    71.01 ms       71.01 ms       71.01 ms     1.000",
+        "allreduce of 100 MB, rec. doubling    71.01 ms       71.01 ms     1.000",
         "\n0 of these differ by more than 10 %",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
@@ -454,8 +454,7 @@ TEST(a_platform_is_checked_against_its_numbers)
                "id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-10\" speed=\"1Gf\" bw=\"1GBps\" "
                "lat=\"1us\" sharing_policy=\"SPLITDUPLEX\"/></platform>\n");
     output = dsgd_ends(0, "platform check p.xml");
-    ck_assert_has(output,
-                  "1 B from host 0 to 7                      -         2.001 us           -");
+    ck_assert_has(output, "1 B from host 0 to 7                      -         2.001 us");
     ck_assert_ptr_null(strstr(output, "differ"));
     /* Of hosts that are there: the third is the first of the other region. */
     write_file("r.yaml", "topology: groups\ngroup_hosts: 4\nregions: [{name: a, hosts: 2}, {name: "
@@ -474,9 +473,8 @@ TEST(a_platform_is_checked_against_its_numbers)
     write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
                          "10GB/s, host_latency: 2us}\n");
     output = dsgd_ends(0, "platform check f.yaml");
-    ck_assert_has(output,
-                  "bisection, each way, per host         3.745 GB/s     3.329 GB/s     9.964 "
-                  "GB/s   0.889   2.993  differs\n");
+    ck_assert_has(output, "bisection, each way, per host         3.745 GB/s     3.329 GB/s   0.889 "
+                          " differs\n");
     ck_assert_has(output, "\n4 of these differ");
     write_file("g.yaml", "{topology: groups, group_hosts: 4, host_bandwidth: 10GB/s, "
                          "group_flow_bandwidth: 5GB/s, group_bandwidth: 20GB/s}\n");
@@ -485,20 +483,6 @@ TEST(a_platform_is_checked_against_its_numbers)
         strstr(output, "any messages:         at most 40 of 20 GB/s: may bind\n") != NULL &&
             strstr(output, "one per host at once: at most 20 of 20 GB/s: cannot bind\n") != NULL,
         "%s", output);
-}
-
-/** Also where the run before has the same file and another network. */
-TEST(xml_is_for_flows_alone)
-{
-    write_file("p.xml", "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
-                        "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\"><cluster "
-                        "id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" "
-                        "bw=\"1GBps\" lat=\"1us\"/></platform>\n");
-    write_file("e.yaml",
-               "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 4\n"
-               "algorithms: [allreduce]\nuntil: {steps: 1}\n"
-               "network: {sweep: [flows, nics]}\n");
-    ck_assert_has(dsgd_ends(2, "check e.yaml"), "run 2: network: nics takes NICs and latencies");
 }
 
 TEST(damaged_data_is_refused_with_a_sentence)

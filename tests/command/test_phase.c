@@ -11,7 +11,7 @@ static const char experiment[] =
     "workload: {bytes: 10M, step: 200ms, samples: 32}\n"
     "imbalance: {kind: lognormal, mean: 1, scale: true, deviation: {sweep: {from: 0.64, to: 0.01, "
     "n: 9, log: true}}}\n"
-    "workers: 4\nnetwork: nics\nalgorithms: [allreduce, a_psgd]\nuntil: {steps: 10}\n"
+    "workers: 4\nalgorithms: [allreduce, a_psgd]\nuntil: {steps: 10}\n"
     "exchange: {pieces: 4}\n";
 
 /** What awk prints of a file in the folder. */
@@ -118,7 +118,7 @@ static const struct {
     {"--set platform=idle-switch", "two or more algorithms, two swept numbers"},
     {"--set workers='[4, 8]'", "two or more algorithms, two swept numbers"},
     {"--set workload.step='{sweep: [1, 2]}'", "two or more algorithms, two swept numbers"},
-    {"--set network='{sweep: [flows, nics]}' --set platform=idle-switch",
+    {"--set network='{sweep: [flows, simgrid]}' --set platform=idle-switch",
      "two or more algorithms, two swept numbers"},
     {"--only 1", "it chooses the runs itself"},
     {"--sensitivity", "it chooses the runs itself"},

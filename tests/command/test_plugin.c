@@ -149,7 +149,7 @@ TEST(a_plug_in_that_loops_for_ever_is_ended)
 
 /** Tests an algorithm, fast; its output has the lines of a paragraph joined. */
 #define TESTED(name, plug_in)                                                                      \
-    "usr/bin/dsgd test algorithm " name " --network nics --plugin " plug_in                        \
+    "usr/bin/dsgd test algorithm " name " --plugin " plug_in                                       \
     " > tested 2>&1; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
 
 TEST(the_template_passes_its_checks)

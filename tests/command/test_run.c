@@ -113,26 +113,44 @@ TEST(results_say_which_network_they_are_of)
     char *output = dsgd_ends(0, "run e.yaml -o f --only 1");
     ck_assert_ptr_null(strstr(output, "network"));
     ck_assert_has(read_file("f/runs.csv"), ",flows,");
-    ck_assert_has(dsgd_ends(0, "run e.yaml -o l --only 1 --set network=nics"), ", network nics\n");
-    ck_assert_has(read_file("l/runs.csv"), ",nics,");
+    ck_assert_has(dsgd_ends(0, "run e.yaml -o l --only 1 --set network=simgrid"),
+                  ", network simgrid\n");
+    ck_assert_has(read_file("l/runs.csv"), ",simgrid,simgrid,");
     const char *const manifest = read_file("l/manifest.json");
-    ck_assert_has(manifest, "\"network\": \"nics: latency by pair");
-    ck_assert_has(manifest, "\"network\": \"nics\"");
-    output = dsgd_ends(0, "run e.yaml -o s --set 'network={sweep: [flows, nics]}' --set workers=4");
-    ck_assert_ptr_null(strstr(output, ", network nics\n")); /* of some runs only */
+    ck_assert_has(manifest, "\"network\": \"SimGrid ");
+    ck_assert_has(manifest, "\"network\": \"simgrid\"");
+    output =
+        dsgd_ends(0, "run e.yaml -o s --set 'network={sweep: [flows, simgrid]}' --set workers=4");
+    ck_assert_ptr_null(strstr(output, ", network simgrid\n")); /* of some runs only */
     ck_assert_has(read_file("s/runs.csv"), ",swept.network\n");
-    ck_assert_msg(strstr(output, ", network nics\n") == NULL, "%s", output); /* nor are all */
-    ck_assert_has(dsgd_ends(2, "run e.yaml -o n --set network=packets"), "flows or nics");
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o n --set network=packets"), "flows or simgrid");
+}
+
+/** Of a file, of --set, and of a sweep. */
+static const struct {
+    const char *more, *sets, *sentence;
+} gone[] = {
+    {"network: nics\n", "", "network `nics` has gone: use flows"},
+    {"", "--set network=nics", "network `nics` has gone: use flows"},
+    {"", "--set 'network={sweep: [flows, nics]}'", "network `nics` has gone: use flows"},
+    {"exchange: {every_message: true}\n", "", "key `every_message` has gone: use network: simgrid"},
+    {"", "--set exchange.every_message=true", "key `every_message` has gone: use network: simgrid"},
+    {"", "--set 'exchange.every_message={sweep: [true, false]}'",
+     "key `every_message` has gone: use network: simgrid"},
+};
+
+TEST_ROWS(words_that_have_gone_name_the_new_ones, gone)
+{
+    write_experiment(gone[_i].more);
+    ck_assert_has(dsgd_ends(2, "run e.yaml %s", gone[_i].sets), gone[_i].sentence);
 }
 
 static const struct {
     const char *sets, *network, *timed_by;
 } timings[] = {
     {"--set algorithms=allreduce", "flows", "arithmetic"},
-    {"--set algorithms=allreduce --set exchange.every_message=true", "flows", "simgrid"},
-    {"--set algorithms=allreduce --set exchange.every_message=true --set network=nics", "nics",
-     "nics"},
-    {"--set algorithms=ad_psgd", "flows", "maxmin"},
+    {"--set algorithms=allreduce --set network=simgrid", "simgrid", "simgrid"},
+    {"--set algorithms=ad_psgd", "flows", "flows"},
     {"--set algorithms=allreduce --set workers=1", "flows", "none"},
 };
 
@@ -142,25 +160,6 @@ TEST_RANGE(results_say_what_timed_their_messages, 0, sizeof timings / sizeof tim
     dsgd_ends(0, "run e.yaml -o r --set workers=4 %s", timings[_i].sets);
     ck_assert_has(read_file("r/runs.csv"),
                   dsgd_xprintf(",%s,%s,", timings[_i].network, timings[_i].timed_by));
-}
-
-/** Before 2026-12 the network nics was called loggp. */
-TEST(the_old_word_of_the_network_nics_is_taken)
-{
-    write_experiment("");
-    const char *const of_both = "dsgd: `loggp` is now called `nics`, and means the same\n";
-    char *output =
-        dsgd_ends(0, "run e.yaml -o old --set 'network={sweep: [flows, loggp]}' --set workers=4");
-    const char *const note = strstr(output, of_both);
-    ck_assert_msg(note != NULL && strstr(note + 1, of_both) == NULL, "%s", output); /* once */
-    ck_assert_ptr_null(strstr(read_file("old/runs.csv"), "loggp"));
-    ck_assert_ptr_null(strstr(read_file("old/manifest.json"), "\"loggp\""));
-    char *const age = dsgd_xprintf("sed -i 's/\"nics\"/\"loggp\"/' %s/old/manifest.json", folder);
-    output = shell_ends(0, "%s", age);
-    output =
-        dsgd_ends(0, "run e.yaml -o old --set 'network={sweep: [flows, nics]}' --set workers=4");
-    ck_assert_has(output, "nothing to do");
-    output = dsgd_ends(0, "test algorithm local_sgd --network loggp");
 }
 
 /** Run 2 has no bound that it could reach, and is done by its end all the same. */

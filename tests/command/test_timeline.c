@@ -190,8 +190,8 @@ static void write_all(const char *exchange)
 }
 
 static const char *const exchanges[] = {
-    "network: nics\nexchange: {pieces: 1}\n", /* allreduces are computed */
-    "network: nics\nexchange: {pieces: 3, blocking: false}\n",
+    "exchange: {pieces: 1}\n", /* allreduces are computed */
+    "exchange: {pieces: 3, blocking: false}\n",
     "network: flows\nexchange: {pieces: 2}\n",
 };
 
@@ -319,7 +319,7 @@ TEST_RANGE(a_window_is_a_part_of_the_whole, 0, 3)
 /* --- charts ----------------------------------------------------------------------------------- */
 
 static const char four[] = "name: four\nplatform: {topology: switch, host_bandwidth: 2GB/s}\n"
-                           "network: nics\nworkload: {bytes: 100MB, step: 300ms, samples: 32}\n"
+                           "workload: {bytes: 100MB, step: 300ms, samples: 32}\n"
                            "imbalance: [{kind: slow, worker: 3, factor: 2}]\n"
                            "workers: 4\nalgorithms: [allreduce, wagma]\nuntil: {steps: 12}\n"
                            "exchange: {pieces: 1}\n";

@@ -197,7 +197,7 @@ TEST(what_is_slow_early_and_best_late_is_found)
     /* Noise in the gradients: large rates are sooner near the minimum, small ones come nearer. */
     write_file("e.yaml", "platform: idle-switch\n"
                          "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
-                         "workers: 2\nnetwork: nics\nalgorithms: allreduce\n"
+                         "workers: 2\nalgorithms: allreduce\n"
                          "until: {steps: 400}\n"
                          "learn:\n  model: hyperplane\n"
                          "  data: {name: hyperplane, features: 64, points: 1024, noise: 1}\n"

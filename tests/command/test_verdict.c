@@ -344,7 +344,7 @@ TEST(who_draws_is_who_says_so)
         "e.yaml",
         dsgd_xprintf("platform: {host_bandwidth: 20MB/s}\nworkload: {bytes: 1M, step: 100ms, "
                      "samples: 8}\nworkers: 8\nseed: [1, 2]\nimbalance: {kind: ramp, seconds: "
-                     "45ms}\nnetwork: nics\nuntil: {steps: 120}\nexchange: {pieces: 2}\n"
+                     "45ms}\nuntil: {steps: 120}\nexchange: {pieces: 2}\n"
                      "algorithms: [%s]\n",
                      names));
     dsgd_ends(0, "run e.yaml -o r");
@@ -374,7 +374,7 @@ static const struct {
 TEST_ROWS(seeds_are_spoken_of_where_chance_is, chances)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 100M, step: 100ms, "
-                         "samples: 8}\nworkers: 4\nalgorithms: [allreduce, wagma]\nnetwork: nics\n"
+                         "samples: 8}\nworkers: 4\nalgorithms: [allreduce, wagma]\n"
                          "until: {steps: 20}\n");
     dsgd_ends(0, "run e.yaml -o r --set workers=8 %s", chances[_i].sets);
     const char *const table = unwrapped(dsgd_ends(0, "compare r"));
@@ -425,7 +425,7 @@ TEST_ROWS(a_kind_of_imbalance_is_drawn_as_it_says, imbalances)
         "e.yaml",
         dsgd_xprintf("platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 1M, step: 100ms, "
                      "samples: 8}\nworkers: 4\nseed: [1, 2]\nalgorithms: [allreduce, local_sgd]\n"
-                     "network: nics\nuntil: {steps: 20}\nimbalance: {kind: %s}\n%s",
+                     "until: {steps: 20}\nimbalance: {kind: %s}\n%s",
                      row, learns ? learn_sequences : ""));
     dsgd_ends(0, "run e.yaml -o r");
     const char *const n = shell_ends(

@@ -39,7 +39,6 @@ static support_case *large(const char *algorithm, int workers)
     c->learning.batch = 1;
     c->config.exchange.pieces = least_pieces(c);
     c->learning.optimizer.lr = 1e-4; /* the mean of so many is as one step of it: none diverges */
-    c->config.network = DSGD_NETWORK_NICS;
     c->config.until = (dsgd_until){.steps = STEPS};
     return c;
 }

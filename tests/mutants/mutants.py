@@ -31,10 +31,9 @@ import tempfile
 import threading
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-ALONE = "nics"  # the network without contention
 LEFT_OUT = {"algorithms/registry.c", "command/commands.c"}  # lists
 # A room, files of it (* also stands for folders), and suites in the order of their seconds; the first row that fits a file.
-# conformance=NAMES: its checks of these algorithms; of those of the file: conformance=*. X@alone: on that network, which takes less.
+# conformance=NAMES: its checks of these algorithms; of those of the file: conformance=*.
 # X:CASE: a case of a suite.
 ROOMS = [
     ("inside", "command/*/lesson*.c", "lesson"),
@@ -89,57 +88,57 @@ ROOMS = [
     ("base", "base/csv.c base/file.c base/json.c", "fuzz sweep report expenses imbalance_fit compare run"),
     ("base", "base/*.c", "draw option round status schema tables input describe run"),
     ("network", "sim/network/maxmin.c sim/network/paths.c sim/network/machine.c",
-     "platforms fabrics accounting nics exchange maxmin traces"),
+     "platforms fabrics accounting runtime exchange maxmin traces"),
     ("network", "sim/network/placement.c", "platforms hybrid traces schema"),
     ("network", "sim/network/*.c",
-     "spans staging pair messages server collectives accounting exchange nics platforms hang"),
+     "spans staging pair messages server collectives accounting exchange runtime platforms hang"),
     ("sim", "sim/graph.c", "graph gossip"),
     ("sim", "sim/check.c sim/config.c", "schema exchanges failures_in_runs slow_links hybrid input"),
-    ("sim", "sim/run.c", "memory spans accounting exchange algorithms@alone"),
-    ("sim", "sim/conformance/*.c", "plugin conformance@alone"),
+    ("sim", "sim/run.c", "memory spans accounting exchange algorithms"),
+    ("sim", "sim/conformance/*.c", "plugin conformance"),
     ("sim", "sim/hybrid/*.c", "hybrid schedules explain timeline"),
     ("sim", "sim/failures/failures.c sim/failures/rejoin.c sim/failures/restart.c sim/failures/quorum.c",
      "failures_in_runs open failures explain run"),
     ("sim", "sim/failures/slow_links.c", "slow_links failures_in_runs explain"),
     ("sim", "sim/observe/timeline.c", "spans timeline lesson"),
     ("sim", "sim/observe/ledger.c", "memory spans accounting timeline lesson"),
-    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings algorithms@alone"),
-    ("sim", "sim/engine/encodings.c", "encoded encodings against_oracle"),
-    ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd@alone"),
-    ("sim", "sim/exchange/pair*.c", "memory staging pair nics against_arrivals hang conformance=ad_psgd@alone"),
+    ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings algorithms"),
+    ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
+    ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd"),
+    ("sim", "sim/exchange/pair*.c", "memory staging pair runtime against_arrivals hang conformance=ad_psgd"),
     ("sim", "sim/exchange/server*.c",
-     "memory server spans staging against_arrivals servers nics conformance=ssp@alone"),
+     "memory server spans staging against_arrivals servers runtime conformance=ssp"),
     ("sim", "sim/exchange/messages*.c",
-     "memory messages spans against_arrivals servers conformance=ringmaster,dsgd_aau,cluster_based@alone"),
+     "memory messages spans against_arrivals servers conformance=ringmaster,dsgd_aau,cluster_based"),
     ("sim", "sim/exchange/partial*.c",
-     "memory partial@alone against_oracle staleness laws fragments spans conformance=eager_majority,wagma@alone"),
-    ("sim", "sim/exchange/analytic*.c", "memory collectives exchange fragments analytic conformance=allreduce@alone"),
+     "memory partial traffic against_oracle staleness laws fragments spans conformance=eager_majority,wagma"),
+    ("sim", "sim/exchange/analytic*.c", "memory collectives exchange fragments analytic conformance=allreduce"),
     ("sim", "sim/exchange/gossip*.c",
-     "memory exchange staleness encoded fragments against_oracle gossip conformance=sgp,choco@alone"),
+     "memory exchange staleness encoded fragments against_oracle gossip conformance=sgp,choco"),
     ("sim", "sim/exchange/fusion*.c", "memory exchange accounting staging"),
     ("sim", "sim/exchange/collectives*.c",
-     "memory staging exchange collectives accounting encoded fragments communicators@alone analytic@alone "
-     "conformance=allreduce@alone"),
+     "memory staging exchange collectives accounting encoded fragments communicators analytic "
+     "conformance=allreduce"),
     ("sim", "sim/exchange/schedules*.c sim/exchange/plan.c",
-     "memory encoded collectives accounting exchange partial@alone communicators@alone microbenchmark "
-     "conformance=allreduce,power_sgd@alone"),
+     "memory traffic encoded collectives accounting exchange partial communicators microbenchmark "
+     "conformance=allreduce,power_sgd"),
     ("sim", "sim/exchange/communicators*.c",
-     "memory splits collectives fragments communicators@alone conformance=hierarchical,moshpit@alone"),
+     "memory splits collectives fragments communicators conformance=hierarchical,noloco"),
     ("sim", "sim/exchange/alarms*.c", "messages cancel servers"),
     ("sim", "sim/exchange/*.c",
-     "memory staging exchange collectives accounting staleness@alone encoded fragments partial@alone communicators@alone "
-     "conformance=allreduce,wagma@alone"),
+     "memory staging exchange collectives accounting staleness encoded fragments partial communicators "
+     "conformance=allreduce,wagma"),
     ("sim", "sim/engine/*.c",
      "memory spans accounting staging cancel exchange staleness messages server fragments against_oracle drop_compute servers "
-     "laws hang@alone partial@alone analytic@alone conformance=allreduce,ad_psgd@alone"),
+     "laws hang partial analytic conformance=allreduce,ad_psgd"),
     ("sim", "sim/*.c",
      "memory spans accounting staging cancel exchange staleness messages server fragments against_oracle drop_compute servers "
-     "laws hang@alone partial@alone analytic@alone conformance=allreduce,ad_psgd@alone"),
-    ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*@alone"),
+     "laws hang partial analytic conformance=allreduce,ad_psgd"),
+    ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*"),
     ("algorithms", "algorithms/roles/*.c algorithms/template/*.c", "plugin"),
     ("algorithms", "algorithms/*.c",
-     "memory outer staleness@alone encoded against_arrivals against_oracle conformance=*@alone "
-     "servers laws failures_in_runs algorithms@alone"),
+     "memory traffic outer staleness encoded against_arrivals against_oracle conformance=* "
+     "servers laws failures_in_runs algorithms"),
 ]
 # What survivors are tried by, too, when they are tried again.
 REST = ("schema draw option round values encodings exchange accounting partial pair outer servers staleness zero differing_data "
@@ -313,11 +312,9 @@ def end_session(leader):
 
 def killed_by(build, suite, path, folder, limits):
     """The name of the first test that fails, or how the suite ended; None: it passes."""
-    suite, _, network = suite.partition("@")
     suite, _, names = suite.partition("=")
     suite, _, case = suite.partition(":")
     environment = dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_VERBOSITY="silent", CK_TIMEOUT_MULTIPLIER="20")
-    environment["DSGD_TEST_NETWORK"] = ALONE if network else "flows"
     if names:
         names = names_in(path) if names == "*" else names.split(",")
         environment.update(CK_RUN_CASE="declared", DSGD_TEST_ALGORITHMS=" ".join(names))

@@ -409,8 +409,7 @@ part random_experiment(uint64_t seed)
     part_add(&e, until(&s, large));
     if (learns)
         part_add(&e, learn(&s));
-    static const char *const others[] = {"imbalance", "inherent", "exchange", "network",
-                                         "placement"};
+    static const char *const others[] = {"imbalance", "inherent", "exchange", "placement"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (chance(&s, 0.4))
             part_add(&e, value_of(&s, option(others[i]), 1));

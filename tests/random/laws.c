@@ -114,7 +114,7 @@ static double amplified_s(const trial *t)
 
 /** What is computed, or solved, without SimGrid is what its messages would have given, ties
  * included. */
-static char *every_message_gives_the_same(const trial *t)
+static char *networks_agree(const trial *t)
 {
     const bool at_once =
         trial_value(&t->runs, 0, "compute_share") == 0 && !is_synchronous(t->experiment);
@@ -124,14 +124,14 @@ static char *every_message_gives_the_same(const trial *t)
     part changed = part_copy(t->experiment);
     char *why = NULL;
     const double s = trial_value(&t->runs, 0, "virtual_s");
-    part_set(part_under(&changed, "exchange", MAPPING), "every_message", "true");
+    part_set(&changed, "network", "simgrid");
     const double each_s = trial_changed_s(t, "d", &changed, &why);
     const double rounding_s = simgrid_precision_s * (1 + trial_value(&t->runs, 0, "messages") +
                                                      trial_value(&t->runs, 0, "steps"));
     static const double most_amplified = 1000;
     if (why == NULL && !(fabs(s - each_s) <= 1e-9 * each_s + rounding_s) &&
         !(fabs(s - each_s) <= most_amplified * amplified_s(t)))
-        why = dsgd_xprintf("%.17g s, with each message %.17g s", s, each_s);
+        why = dsgd_xprintf("%.17g s, by SimGrid %.17g s", s, each_s);
     return why;
 }
 
@@ -243,28 +243,6 @@ static char *places_are_alike(const trial *t)
     const double there_s = trial_changed_s(t, "p", &changed, &why);
     if (why == NULL && !(fabs(s - there_s) <= 1e-9 * s))
         why = dsgd_xprintf("%.17g s, in other places %.17g s", s, there_s);
-    return why;
-}
-
-/**
- * On a plain switch both networks give the same, within 2 % as the manual says, but where times
- * decide who meets whom; where more is shared than NICs, `nics` knows less of it and is no slower:
- * of synchronous algorithms, as others may do with what they save what they like.
- */
-static char *networks_agree(const trial *t)
-{
-    part changed = part_copy(t->experiment);
-    char *why = NULL;
-    const bool nics = strcmp(trial_text(&t->runs, 0, "network"), "nics") == 0;
-    const bool plain = is_plain_switch(json_object_get(trial_first(t), "platform"));
-    if (t->diverged || fails(t) || (!plain && !is_synchronous(t->experiment)))
-        return not_asked;
-    part_set(&changed, "network", nics ? "flows" : "nics");
-    const double s = trial_value(&t->runs, 0, "virtual_s");
-    const double there_s = trial_changed_s(t, "o", &changed, &why);
-    const double nics_s = nics ? s : there_s, flows_s = nics ? there_s : s;
-    if (why == NULL && (nics_s > flows_s * 1.02 || (plain && nics_s < flows_s * 0.98)))
-        why = dsgd_xprintf("flows %.17g s, nics %.17g s", flows_s, nics_s);
     return why;
 }
 
@@ -415,7 +393,6 @@ static struct {
     {"networks", networks_agree},
     {"bandwidth", bandwidth_is_never_slower},
     {"units", no_unit_is_hidden},
-    {"messages", every_message_gives_the_same},
     {"places", places_are_alike},
     {"slow", any_may_be_slow},
     {"numerics", numerics_change_no_time},

@@ -277,11 +277,13 @@ static void expect_load(const support_load *load, const char *name, double load_
 TEST(loads_are_those_of_each_nic_and_island_link)
 {
     support_case *c = support_no_learning(support_new("allreduce", 4));
-    SET(c, platform.island_hosts = c->platform.island_nics = 2, platform.island_bytes_per_s = 5e9,
-        platform.island_latency_s = 2e-6, workload.bytes = 80e6);
-    c->config.network = DSGD_NETWORK_NICS; /* the other has its own names */
-    SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, config.until.steps = 3,
-        config.loads = true);
+    c->platform.island_hosts = c->platform.island_nics = 2;
+    c->platform.island_bytes_per_s = 5e9;
+    c->platform.island_latency_s = 2e-6;
+    c->workload.bytes = 80e6;
+    c->config.exchange.collective = DSGD_COLLECTIVE_RING;
+    c->config.until.steps = 3;
+    c->config.loads = true;
     const support_outcome *const run = support_ok(c);
     const double all = 3 * 1.5 * 80e6; /* what each sends, and receives */
     ck_assert_uint_eq(run->result.n_loads, 16);
@@ -311,7 +313,6 @@ TEST_RANGE(loads_are_told_once_and_in_one_order, 0, 2)
     if (_i == 1) {
         c->platform.topology = DSGD_TOPOLOGY_TORUS;
         c->platform.size = (dsgd_numbers){2, (double *)extents};
-        c->config.network = DSGD_NETWORK_FLOWS;
     }
     SET(c, workload.bytes = 80e6, config.exchange.collective = DSGD_COLLECTIVE_RING,
         config.until.steps = 3, config.loads = true);

@@ -19,16 +19,16 @@ static double slack_of(const support_case *c)
 {
     const bool partial = ~c->config.algorithm->traits & DSGD_SENDS_ALLREDUCES;
     const bool early = support_has(c, "calibration") || partial;
-    return early && c->config.network == DSGD_NETWORK_FLOWS ? early_s : 0; /* in some seconds */
+    return early ? early_s : 0; /* in some seconds */
 }
 
 /** Simulates both ways, and demands that all figures are the same. Returns the computed one's. */
 static const support_outcome *expect_same_run(support_case *c, const char *where)
 {
     const support_outcome *const a = support_simulate(c);
-    c->config.exchange.every_message = true;
+    c->config.network = DSGD_NETWORK_SIMGRID;
     const support_outcome *const b = support_simulate(c);
-    c->config.exchange.every_message = false;
+    c->config.network = DSGD_NETWORK_FLOWS;
     support_expect_alike(c, a, b, slack_of(c), where);
     return a;
 }
@@ -63,7 +63,6 @@ static void groups(support_case *c)
 /** Islands of four that share a NIC; one has a slower one, and one host a worse latency. */
 static void shared_nics(support_case *c)
 {
-    c->config.network = DSGD_NETWORK_NICS;
     static dsgd_platform_entry entries[] = {
         {.first = 9, .count = 1, .speed = 0.95, .bandwidth = 0.7},
         {.first = 14, .count = 1, .speed = 1, .bandwidth = 1, .latency_s = 3e-6}};
@@ -218,7 +217,6 @@ TEST_RANGE(partial_collectives_are_computed_alike, 0, 7) /* _i: first combinatio
     for (int i = _i; i < N_PARTIAL * N_PLATFORMS * 3 * N_COLLECTIVES; i += PARTIAL_STRIDE * 7) {
         char where[160];
         support_case *const c = partial_combination(i, where, sizeof where);
-        c->config.network = i / 3 % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
         const support_outcome *const got = expect_same_run(c, where);
         missed += got->result.partial_skipped;
         stale += got->result.staleness_mean;
@@ -234,8 +232,8 @@ TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
     static dsgd_algorithm any;
     uneven_switch(c);
     jitter_and_late_versions(c);
-    SET(c, workload.bytes = 8e6,
-        config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS);
+    c->workload.bytes = 8e6;
+    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
     const support_outcome *const alarms = support_simulate(c);
     any = *c->config.algorithm;
     any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES;
@@ -262,10 +260,9 @@ TEST(values_published_when_a_piece_ends_are_in_the_next)
     any = *wagma;
     any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES; /* activations are messages */
     double age = -1;
-    for (int how = 0; how < 6; how++) {
-        c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS;
-        c->config.algorithm = how < 4 ? wagma : &any;
-        c->config.exchange.every_message = how >= 2;
+    for (int how = 0; how < 4; how++) {
+        c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
+        c->config.algorithm = how < 2 ? wagma : &any;
         const double got = support_ok(c)->result.staleness_mean;
         if (how > 0)
             ck_assert_double_eq_tol(got, age, 1e-9);
@@ -348,11 +345,10 @@ TEST_RANGE(groups_under_way_at_the_end_count_alike, 0, 12) /* _i: the instant */
     support_case *c = support_no_learning(support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16));
     uneven_switch(c);
     jitter_and_late_versions(c);
-    SET(c, config.network = _i % 3 == 0 ? DSGD_NETWORK_NICS : DSGD_NETWORK_FLOWS,
-        workload.bytes = 1e8,
-        config.exchange.partial_collective =
-            DSGD_PARTIAL_COLLECTIVE + collectives[_i % N_COLLECTIVES],
-        config.until = (dsgd_until){.seconds = 1.9 + 0.037 * _i});
+    c->workload.bytes = 1e8;
+    c->config.exchange.partial_collective =
+        DSGD_PARTIAL_COLLECTIVE + collectives[_i % N_COLLECTIVES];
+    c->config.until = (dsgd_until){.seconds = 1.9 + 0.037 * _i};
     expect_same_run(c, "groups");
 }
 
@@ -425,9 +421,9 @@ TEST(schedules_are_closed_where_messages_cannot_meet)
     ck_assert(!is_closed(c));
     c->config.exchange.blocking = true;
     ck_assert(is_closed(c));
-    c->config.exchange.every_message = true;
+    c->config.network = DSGD_NETWORK_SIMGRID;
     ck_assert(!is_closed(c));
-    c->config.exchange.every_message = false;
+    c->config.network = DSGD_NETWORK_FLOWS;
     c->config.algorithm = &asking_others;
     ck_assert(!is_closed(c));
 }
@@ -474,7 +470,6 @@ TEST(schedules_are_closed_where_rows_share_a_nic)
     asked = (dsgd_plan){.how = DSGD_COLLECTIVE_RING, .members = DSGD_ALL_WORKERS};
     ck_assert(!is_closed(c));
     asked.how = DSGD_COLLECTIVE_RABENSEIFNER;
-    c->config.network = DSGD_NETWORK_FLOWS;
     ck_assert(is_closed(c));
     c->config.workers = 14;
     ck_assert(!is_closed(c));

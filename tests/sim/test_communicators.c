@@ -250,8 +250,10 @@ static void free_switch(support_case *c)
 /** Islands of four that share a NIC. */
 static void shared_nics(support_case *c)
 {
-    SET(c, config.network = DSGD_NETWORK_NICS, platform.island_hosts = 4, platform.island_nics = 1,
-        platform.island_bytes_per_s = 50e9, platform.island_latency_s = 2e-6);
+    c->platform.island_hosts = 4;
+    c->platform.island_nics = 1;
+    c->platform.island_bytes_per_s = 50e9;
+    c->platform.island_latency_s = 2e-6;
 }
 
 static void own_nics(support_case *c)
@@ -285,7 +287,7 @@ TEST_RANGE(computed_times_equal_those_of_messages, 0, 3 * N_VERBS)
         platforms[_i / N_VERBS](c);
         support_imbalance_number(c, "delay", "seconds", 0.32);
         const support_outcome *computed = support_ok(c);
-        c->config.exchange.every_message = true;
+        c->config.network = DSGD_NETWORK_SIMGRID;
         char where[80];
         snprintf(where, sizeof where, "groups of %d, way %d, setting %d", size, way,
                  i % N_COLLECTIVES);
@@ -491,7 +493,7 @@ TEST_RANGE(a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS)
     size = faults[_i / 2].size;
     way = ROWS;
     support_case *c = case_of(faults[_i / 2].verb, 4, DSGD_COLLECTIVE_AUTO);
-    c->config.exchange.every_message = _i % 2 == 1;
+    c->config.network = _i % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, faults[_i / 2].says);

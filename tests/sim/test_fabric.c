@@ -170,8 +170,10 @@ static double collective_s(const dsgd_platform *platform, int workers,
                            const dsgd_algorithm *algorithm, dsgd_collective how)
 {
     support_case *const c = support_no_learning(support_of(algorithm, workers));
-    SET(c, platform = *platform, config.network = DSGD_NETWORK_FLOWS,
-        config.exchange.collective = how, config.until.steps = 1, workload.bytes = vector);
+    c->platform = *platform;
+    c->config.exchange.collective = how;
+    c->config.until.steps = 1;
+    c->workload.bytes = vector;
     return support_ok(c)->result.virtual_s - 1;
 }
 
@@ -285,7 +287,7 @@ TEST(numbers_that_make_no_fabric_are_refused)
     ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);
     ck_assert_has(error.text, "they are 8 and 4");
     p.island_nics = 8;
-    const dsgd_machine machine = {.platform = &p, .n_hosts = 257, .simgrid = true};
+    const dsgd_machine machine = {.platform = &p, .network = DSGD_NETWORK_SIMGRID, .n_hosts = 257};
     ck_assert_int_eq(dsgd_machine_check(&machine, &error), DSGD_EUSAGE);
     ck_assert_has(error.text, "of at most 256 hosts, not 257");
 }

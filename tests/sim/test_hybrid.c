@@ -282,25 +282,27 @@ static support_case *late_pair(int64_t stages, double bytes)
     return c;
 }
 
-/** Four NICs carry a fourth each, at once, by arithmetic and by messages, of servers too. */
+/** Four NICs carry a fourth each, at once, by arithmetic and by messages. */
 TEST(each_stage_exchanges_its_part_by_its_own_nic)
 {
-    for (int network = 0; network < 2; network++) {
-        support_case *c = late_pair(4, 40e9);
-        c->config.network = network;
-        const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
-        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
-        c->platform.staging_s_per_byte = 1 / bandwidth; /* and each copies it out, and back */
-        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
-        c->platform.staging_s_per_byte = 0;
-        dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
-        c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 of worker 0 */
-        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2 * exposed_s, 1e-5);
-        c->platform.hosts.n = 0;
-        c->workload.inner.contention = true; /* of nothing */
-        SET(c, config.exchange.pieces = 8, config.exchange.blocking = false);
-        ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);
-    }
+    support_case *c = late_pair(4, 40e9);
+    const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
+    c->platform.staging_s_per_byte = 1 / bandwidth; /* and each copies it out, and back */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
+    c->platform.staging_s_per_byte = 0;
+    dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
+    c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 of worker 0 */
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2 * exposed_s, 1e-5);
+    c->platform.hosts.n = 0;
+    c->workload.inner.contention = true; /* of nothing */
+    c->config.exchange.pieces = 8;
+    c->config.exchange.blocking = false;
+    ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);
+}
+
+TEST(other_algorithms_exchange_by_all_nics_of_a_worker_too)
+{
     const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
                                   "ad_psgd", "dedloc"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
@@ -595,10 +597,13 @@ static support_case *on_nodes(int64_t tensor, int64_t shards)
                                    .bandwidth = 1,
                                    .node_latency = 1,
                                    .node_bandwidth = 1};
-    SET(c, platform.island_hosts = c->platform.island_nics = 4,
-        platform.island_bytes_per_s = 370.8e9, workload.bytes = 8e9,
-        workload.inner.activation_bytes = tensor > 1 ? 16e9 : 0, workload.inner.tensor = tensor,
-        workload.inner.shards = shards, config.network = DSGD_NETWORK_NICS, config.loads = true);
+    c->platform.island_hosts = c->platform.island_nics = 4;
+    c->platform.island_bytes_per_s = 370.8e9;
+    c->workload.bytes = 8e9;
+    c->workload.inner.activation_bytes = tensor > 1 ? 16e9 : 0;
+    c->workload.inner.tensor = tensor;
+    c->workload.inner.shards = shards;
+    c->config.loads = true;
     return c;
 }
 
@@ -653,7 +658,7 @@ TEST(a_pipeline_that_does_not_fit_is_rejected)
         "5 stages, but the transformer has 4 layers",
         "inner: activations is missing",
         "leave out exchange: fusion",
-        "not for SimGrid to time: give exchange: every_message: false",
+        "not for SimGrid to time: give network: flows",
         "10 hosts, but 16 are needed by workers of several (inner)",
         "step: 0 s, but inner divides it",
         "4 workers of 2147483647 hosts, but at most",
@@ -693,6 +698,8 @@ TEST(a_pipeline_that_does_not_fit_is_rejected)
             config.exchange.fusion_bytes = i == 5 ? 1e6 : 0,
             config.exchange.every_message = i == 6);
         inner->activation_bytes = i == 4 ? -1 : 0;
+        c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;
+        c->config.network = i == 6 ? DSGD_NETWORK_SIMGRID : DSGD_NETWORK_FLOWS;
         c->platform.size = i == 7 ? (dsgd_numbers){1, (double[]){10}} : (dsgd_numbers){0, NULL};
         c->workload.step_s = i == 8 ? 0 : 16;
         const support_outcome *const got = support_simulate(c);

@@ -165,9 +165,9 @@ TEST_RANGE(runs_take_what_simgrid_says, 0, PARTS) /* _i: which of the experiment
         char where[160];
         support_case *const c = new_experiment(i, where, sizeof where);
         const support_outcome *const own = support_ok(c);
-        c->config.exchange.every_message = true;
+        c->config.network = DSGD_NETWORK_SIMGRID;
         support_expect_alike(c, own, support_ok(c), early_s, where);
-        ck_assert_msg((own->result.timed_by & 3) != DSGD_TIMED_BY_SIMGRID, "%s", where);
+        ck_assert_msg((own->result.timed_by & DSGD_TIMED_BY_SIMGRID) == 0, "%s", where);
         messages += (double)own->result.messages;
     }
     ck_assert_double_gt(messages, 0);
@@ -202,7 +202,7 @@ TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4) /* _i: the gro
         if (i % 2 == 1)
             c->config.until = (dsgd_until){.steps = 5};
         const support_outcome *const own = support_ok(c);
-        c->config.exchange.every_message = true;
+        c->config.network = DSGD_NETWORK_SIMGRID;
         const support_outcome *const simgrid = support_ok(c);
         if (i % 2 == 0)
             support_expect_alike(c, own, simgrid, early_s, where);
@@ -217,7 +217,7 @@ static const struct {
     dsgd_platform_topology topology;
     unsigned timed_by;
 } files[] = {
-    {DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_MAXMIN},
+    {DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_FLOWS},
     {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* its links of one flow are not shared */
 
 TEST_ROWS(links_of_a_file_that_flows_share_are_not_simgrids_to_time, files)
@@ -232,7 +232,7 @@ TEST_ROWS(links_of_a_file_that_flows_share_are_not_simgrids_to_time, files)
     c->config.until.steps = 5;
     const support_outcome *const own = support_ok(c);
     ck_assert_uint_eq(own->result.timed_by, files[_i].timed_by);
-    c->config.exchange.every_message = true;
+    c->config.network = DSGD_NETWORK_SIMGRID;
     support_expect_alike(c, own, support_ok(c), early_s, "as a file");
     unlink(path);
 }
@@ -243,25 +243,21 @@ static const struct {
     const char *algorithm;
     int workers;
     dsgd_network_kind network;
-    bool every_message;
     const char *word;
-} timed[] = {{"allreduce", 4, DSGD_NETWORK_FLOWS, false, "arithmetic"},
-             {"allreduce", 4, DSGD_NETWORK_FLOWS, true, "simgrid"},
-             {"allreduce", 4, DSGD_NETWORK_NICS, false, "arithmetic"},
-             {"allreduce", 4, DSGD_NETWORK_NICS, true, "nics"},
-             {"allreduce", 1, DSGD_NETWORK_NICS, true, "none"},
-             {"eager_solo", 4, DSGD_NETWORK_FLOWS, false, "arithmetic"},
-             {"easgd", 4, DSGD_NETWORK_FLOWS, false, "maxmin"},
-             {"easgd", 4, DSGD_NETWORK_FLOWS, true, "simgrid"},
-             {"d_psgd", 4, DSGD_NETWORK_FLOWS, false, "maxmin"},
-             {"d_psgd", 4, DSGD_NETWORK_NICS, false, "nics"},
-             {"hierarchical", 8, DSGD_NETWORK_FLOWS, false, "maxmin+arithmetic"}};
+} timed[] = {{"allreduce", 4, DSGD_NETWORK_FLOWS, "arithmetic"},
+             {"allreduce", 4, DSGD_NETWORK_SIMGRID, "simgrid"},
+             {"allreduce", 1, DSGD_NETWORK_FLOWS, "none"},
+             {"eager_solo", 4, DSGD_NETWORK_FLOWS, "arithmetic"},
+             {"easgd", 4, DSGD_NETWORK_FLOWS, "flows"},
+             {"easgd", 4, DSGD_NETWORK_SIMGRID, "simgrid"},
+             {"d_psgd", 4, DSGD_NETWORK_FLOWS, "flows"},
+             {"hierarchical", 8, DSGD_NETWORK_FLOWS, "flows+arithmetic"}};
 
 TEST_ROWS(a_run_says_which_code_timed_its_messages, timed)
 {
     support_case *const c = support_new(timed[_i].algorithm, timed[_i].workers);
-    SET(c, config.network = timed[_i].network,
-        config.exchange.every_message = timed[_i].every_message, config.until.steps = 16);
+    c->config.network = timed[_i].network;
+    c->config.until.steps = 16;
     if (strcmp(timed[_i].algorithm, "hierarchical") == 0)
         support_option(c, "between", 1); /* reduces and broadcasts are simulated */
     ck_assert_str_eq(dsgd_timed_by_name(support_ok(c)->result.timed_by), timed[_i].word);

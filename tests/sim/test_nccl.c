@@ -249,21 +249,20 @@ static void expect_shape(support_case *c, dsgd_nccl_shape shape)
                   expected_s);
 }
 
-static const int networks[] = {DSGD_NETWORK_FLOWS, DSGD_NETWORK_NICS};
 static const int sizes_of_groups[] = {8, 16, 24, 80};
 
-/** Computed; and as streams on both networks, SimGrid's and the own one. */
-TEST_RANGE(an_allreduce_takes_what_the_formula_says, 0, 4 * 2 * 2)
+/** Computed, and as streams of SimGrid's. */
+TEST_RANGE(an_allreduce_takes_what_the_formula_says, 0, 4 * 2)
 {
     const int workers = sizes_of_groups[_i % 4];
     support_case *const c = nodes_of_eight(workers);
-    SET(c, config.network = networks[_i / 4 % 2], config.exchange.every_message = _i / 8 == 1);
+    c->config.network = _i / 4;
     expect_shape(c, (dsgd_nccl_shape){workers / 8, 8, 8, 50e9, 0});
     ck_assert_uint_eq(result->messages, (uint64_t)(STEPS * workers));
     ck_assert_double_eq_tol(result->bytes, STEPS * 2.0 * (workers - 1) * vector_bytes, 1);
     ck_assert_int_eq(result->collective, DSGD_COLLECTIVE_NCCL);
     const unsigned expected = DSGD_TIMED_BY_ARITHMETIC;
-    if (_i / 8 == 0 || workers == 8)
+    if (_i / 4 == 0 || workers == 8)
         ck_assert_uint_eq(result->timed_by, expected);
     else
         ck_assert_uint_ne(result->timed_by, expected);
@@ -300,44 +299,45 @@ TEST_RANGE(a_limit_between_groups_is_none_within_one, 1, 3)
     expect_shape(c, (dsgd_nccl_shape){2 * _i, 8, 8, _i == 1 ? 50e9 : 20e9, 0});
 }
 
-TEST_ROWS(all_begin_when_the_last_has_come, networks)
+TEST(all_begin_when_the_last_has_come)
 {
     double seconds[2];
-    for (int every = 0; every < 2; every++) {
+    for (int network = 0; network < 2; network++) {
         support_case *const c = nodes_of_eight(16);
-        SET(c, config.network = networks[_i], config.exchange.every_message = every == 1);
+        c->config.network = network;
         support_imbalance_number(c, "delay", "seconds", 0.3);
-        seconds[every] = seconds_of(c);
+        seconds[network] = seconds_of(c);
         const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
         const dsgd_nccl_cost cost =
             dsgd_nccl_cost_of(&h100, &shape, DSGD_NCCL_ALLREDUCE, vector_bytes);
-        ck_assert_double_eq_tol(seconds[every], 0.3 + dsgd_nccl_s(&cost, vector_bytes), 1e-6);
+        ck_assert_double_eq_tol(seconds[network], 0.3 + dsgd_nccl_s(&cost, vector_bytes), 1e-6);
     }
     ck_assert_double_eq_tol(seconds[0], seconds[1], 1e-9);
 }
 
 /** To a fraction of a byte. */
-TEST_ROWS(a_short_vector_takes_what_its_streams_take, networks)
+TEST(a_short_vector_takes_what_its_streams_take)
 {
     double seconds[2];
-    for (int every = 0; every < 2; every++) {
+    for (int network = 0; network < 2; network++) {
         support_case *const c = nodes_of_eight(16);
-        SET(c, config.network = networks[_i], workload.bytes = 4001,
-            config.exchange.every_message = every == 1);
-        seconds[every] = seconds_of(c);
+        c->config.network = network;
+        c->workload.bytes = 4001;
+        seconds[network] = seconds_of(c);
     }
     ck_assert_double_eq_tol(seconds[0], seconds[1], 2e-12);
 }
 
 /** Collectives of two communicators at once have half of each NIC: two pieces that do not wait. */
-TEST_ROWS(two_at_once_share_the_nics, networks)
+TEST_RANGE(two_at_once_share_the_nics, 0, 2) /* _i: network */
 {
     const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
     const dsgd_nccl_cost cost =
         dsgd_nccl_cost_of(&h100, &shape, DSGD_NCCL_ALLREDUCE, vector_bytes / 2);
     support_case *const c = nodes_of_eight(16);
-    SET(c, config.network = networks[_i], config.exchange.pieces = 2,
-        config.exchange.overlap = false);
+    c->config.network = _i;
+    c->config.exchange.pieces = 2;
+    c->config.exchange.overlap = false;
     const double one_after_another_s = seconds_of(c);
     ck_assert_double_eq_tol(one_after_another_s, 2 * dsgd_nccl_s(&cost, vector_bytes / 2), 1e-7);
     c->config.exchange.blocking = false;
@@ -376,15 +376,16 @@ static void expect_step(support_case *c, double step_s, double computed_s)
 
 /**
  * A collective of C that is over first takes s C of computation, one that is not stretches all of
- * it: T / (1 - s). Computed, and as streams on both networks.
+ * it: T / (1 - s). Computed, and as streams of SimGrid's.
  */
 TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 * 3)
 {
     static const double shares[] = {0, 0.25, 0.9}, sizes[] = {1e9, 20e9, 100e9};
     const double share = shares[_i % 3], bytes = sizes[_i / 3 % 3], each_s = half_s(bytes);
     support_case *const c = beside_computation(bytes, share);
-    SET(c, config.network = networks[_i / 9], config.exchange.every_message = _i % 2 == 1);
-    const double ready_s = 2.0 / 3, rest_s = fmin(1.0 / 3 + share * each_s, 1.0 / 3 / (1 - share));
+    c->config.network = _i / 9;
+    const double ready_s = 2.0 / 3;
+    const double rest_s = fmin(1.0 / 3 + share * each_s, 1.0 / 3 / (1 - share));
     expect_step(c, ready_s + fmax(rest_s, each_s) + each_s, ready_s + rest_s);
 }
 

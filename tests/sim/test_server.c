@@ -60,12 +60,13 @@ TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers *
 static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of that */
 
 /** Steps of 1 s, 1 kB, far away. */
-static support_case *far_away(const char *algorithm, int workers, bool flows)
+static support_case *far_away(const char *algorithm, int workers, int network)
 {
     support_case *const c = support_no_learning(support_new(algorithm, workers));
-    SET(c, platform.host_latency_s = far_s, workload.bytes = 1e3,
-        config.network = flows ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_NICS,
-        config.exchange.every_message = true, config.steps_each = 3);
+    c->platform.host_latency_s = far_s;
+    c->workload.bytes = 1e3;
+    c->config.network = network;
+    c->config.steps_each = 3;
     return c;
 }
 
@@ -96,8 +97,9 @@ enum { N_FAR = sizeof far_kinds / sizeof far_kinds[0] };
 TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
 {
     static const int counts[] = {4, 32, 256};
-    const int kind = _i % N_FAR, workers = counts[_i / N_FAR % 3];
-    support_case *const c = far_away(far_kinds[kind].algorithm, workers, _i / N_FAR / 3 == 0);
+    const int kind = _i % N_FAR;
+    const int workers = counts[_i / N_FAR % 3];
+    support_case *const c = far_away(far_kinds[kind].algorithm, workers, _i / N_FAR / 3);
     if (far_kinds[kind].option.name != NULL)
         support_option(c, far_kinds[kind].option.name, far_kinds[kind].option.value);
     const double bytes_s = (1e3 + 8 * far_kinds[kind].numbers) / bandwidth;
@@ -112,8 +114,9 @@ TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
 TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
 {
     static const int counts[] = {4, 32, 256};
-    support_case *const c = far_away("rennala", counts[_i % 3], _i / 3 == 0);
-    SET(c, config.steps_each = 0, config.until.steps = 20);
+    support_case *const c = far_away("rennala", counts[_i % 3], _i / 3);
+    c->config.steps_each = 0;
+    c->config.until.steps = 20;
     const double step_s = support_ok(c)->result.virtual_s / 20;
     ck_assert_double_gt(step_s, 1 + 3 * far_s);
     ck_assert_double_lt(step_s, 1 + 4.1 * far_s);

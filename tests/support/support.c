@@ -75,14 +75,6 @@ static bool device_is(const char *name)
     return wanted != NULL && strcmp(wanted, name) == 0;
 }
 
-int support_network(void)
-{
-    const char *const name = getenv("DSGD_TEST_NETWORK");
-    return name != NULL && strcmp(name, dsgd_network_names[DSGD_NETWORK_NICS]) == 0
-               ? DSGD_NETWORK_NICS
-               : DSGD_NETWORK_FLOWS;
-}
-
 dsgd_numerics support_numerics(void)
 {
     return device_is("cuda") ? DSGD_NUMERICS_CUDA : DSGD_NUMERICS_CPU;
@@ -130,7 +122,6 @@ support_case *support_new(const char *algorithm, int workers)
                                   .precision = support_in_float() ? DSGD_PRECISION_FLOAT
                                                                   : DSGD_PRECISION_DOUBLE};
     c->config = (dsgd_run_config){.platform = &c->platform,
-                                  .network = support_network(),
                                   .workload = &c->workload,
                                   .inherent = true,
                                   .imbalance = {0, c->imbalance},

@@ -79,8 +79,6 @@ dsgd_spec support_picked(const dsgd_entry *const *registry, const char *name, co
  */
 dsgd_numerics support_numerics(void);
 bool support_in_float(void);
-/** What DSGD_TEST_NETWORK names: flows (also where it names nothing) or nics. */
-int support_network(void);
 /** Relative distance that is rounding there. */
 double support_rounding(void);
 

@@ -73,12 +73,12 @@ static dsgd_platform torus(void)
     return p;
 }
 
-static bool by_simgrid; /* messages of a volley take its times */
+static int network = DSGD_NETWORK_FLOWS; /* of a volley */
 
 /** Seconds of one message each from i to to[i]. */
 static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
-    const dsgd_machine machine = {.platform = platform, .n_hosts = n_hosts, .simgrid = by_simgrid};
+    const dsgd_machine machine = {.platform = platform, .network = network, .n_hosts = n_hosts};
     return support_volley_s(&machine, to, bytes);
 }
 
@@ -683,7 +683,7 @@ static dsgd_platform regions(void)
 /** By max-min shares of our own, and by SimGrid's. */
 TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
 {
-    by_simgrid = _i == 1;
+    network = _i;
     dsgd_platform p = regions();
     expect_path(&p, 0, 1, us, 10 * gb);
     expect_path(&p, 1, 2, us + 0.05, gb); /* the third host is the first of b */

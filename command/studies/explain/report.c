@@ -458,7 +458,7 @@ static dsgd_status print_point(const explained *e, point *p, dsgd_error *error)
     putchar('\n');
     print_links(&facts, dsgd_results_value(e->results, p->runs[0], "virtual_s"));
     const dsgd_planned_run *const run = &e->experiment->runs[p->runs[0]];
-    if (run->platform.routes.n > 0 && !run->config.exchange.every_message)
+    if (run->platform.routes.n > 0 && run->config.network == DSGD_NETWORK_FLOWS)
         puts("what a route between regions carries is not counted");
     print_sentence(e, p, &facts);
     putchar('\n');

@@ -1,35 +1,19 @@
 /**
- * @file nics.c
- * The cluster without SimGrid, for scale: actors are coroutines, messages take the times of
- * links.c, and all that happens later is an event.
- *
- * A fluid model with contention at NICs (and ways into islands) alone. It shares with LogGP
- * (Alexandrov et al., "LogGP: incorporating long messages into the LogP model", SPAA 1995) a
- * latency and a time per byte for each pair, and processors' overheads, which the exchanges spend
- * by dsgd_sleep(); but a message shares a busy NIC at once, where LogGP's waits for its turn and a
- * gap.
+ * @file runtime.c
+ * What runs actors, on any network: coroutines, semaphores, mailboxes, and an agenda of events. The
+ * network times messages and computations (network.h).
  *
  * An actor that blocks looks for the next one itself: it lets events happen until an actor is
- * ready, and switches to it; if that is itself, it just goes on. Of an actor in steps it takes the
- * next step meanwhile, on its own stack. All events of one time happen before an actor runs, as in
- * SimGrid: of workers that act at one time none uses what another made at that time.
+ * ready, and switches to it; if that is itself, it just continues. It takes the next steps of an
+ * actor in steps meanwhile, on its own stack. All events of one time happen before an actor runs:
+ * of workers that act at one time none uses what another made at that time.
  */
+#include "sim/network/runtime.h"
+
 #include "base/round.h"
-#include "sim/network/cluster.h"
 #include "sim/network/coroutine.h"
-#include "sim/network/events.h"
-#include "sim/network/links.h"
-#include "sim/network/simgrid.h"
 
-static const char *version(void)
-{
-    return "nics: latency by pair, shared NICs, no contention behind them";
-}
-
-static const char *version_of_maxmin(void)
-{
-    return "maxmin: latency by pair, max-min shares of all links";
-}
+const dsgd_network_ops *dsgd_network_used;
 
 /* --- memory of the run ------------------------------------------------------------------------ */
 
@@ -49,9 +33,7 @@ static struct {
     size_t n; /* bytes */
 } left[2];
 
-/** Zeroed memory until the end of the run, for a struct whose members are as wide as a pointer at
- * most. */
-static void *take(size_t size)
+void *dsgd_runtime_take(size_t size)
 {
     const bool in_lines = size >= LINE_BYTES;
     size = in_lines ? (size + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES : size;
@@ -79,7 +61,6 @@ typedef struct actor {
     int host, lane;
 
     double *started_s; /* of both */
-    bool daemon;
     dsgd_coroutine coroutine;
     void (*body)(void *argument);
     void *argument;
@@ -116,12 +97,20 @@ static actor *take_first(queue *q)
 
 static bool take_steps(actor *a);
 
+/** To the next event, and all of its instant happens. False: there is none. */
+static bool let_time_pass(void)
+{
+    if (dsgd_network_used->advance != NULL && !dsgd_network_used->advance(dsgd_events_next_s()))
+        return false;
+    return dsgd_events_next();
+}
+
 /** The next to run: main, when the simulation is over or nothing can happen. */
 static actor *next_actor(void)
 {
     for (;;) {
         while (!ended && ready.first == NULL)
-            if (!dsgd_events_next())
+            if (!let_time_pass())
                 return &main_actor;
         if (ended)
             return &main_actor;
@@ -169,17 +158,15 @@ static void actor_main(void *argument)
 {
     actor *const me = argument;
     me->body(me->argument);
-    ended = ended || !me->daemon;
     self = next_actor();
     dsgd_coroutine_end(&me->coroutine, &self->coroutine);
 }
 
-static actor *new_actor(int host, bool daemon, void (*body)(void *argument), void *argument)
+static actor *new_actor(int host, void (*body)(void *argument), void *argument)
 {
-    actor *const a = take(sizeof *a);
+    actor *const a = dsgd_runtime_take(sizeof *a);
     *a = (actor){.alarm = {.happen = wake},
                  .host = host,
-                 .daemon = daemon,
                  .body = body,
                  .argument = argument,
                  .started_s = &unused_s};
@@ -187,17 +174,37 @@ static actor *new_actor(int host, bool daemon, void (*body)(void *argument), voi
     return a;
 }
 
-static void start(int host, const char *name, bool daemon, void (*body)(void *argument),
-                  void *argument)
+void dsgd_actor_start(int host, void (*body)(void *argument), void *argument)
 {
-    (void)name;
-    actor *const a = new_actor(host, daemon, body, argument);
+    actor *const a = new_actor(host, body, argument);
     dsgd_coroutine_open(&a->coroutine, actor_main, a);
 }
 
-static const void *current_actor(void)
+const void *dsgd_actor_self(void)
 {
     return self;
+}
+
+void dsgd_use_lane(int lane)
+{
+    self->lane = lane;
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+double dsgd_now_s(void)
+{
+    return dsgd_events_now_s();
+}
+
+double dsgd_cluster_speed(int host)
+{
+    return dsgd_network_used->speed(host);
+}
+
+dsgd_route dsgd_route_of(int from, int to)
+{
+    return dsgd_network_used->route(from, to);
 }
 
 static void set_alarm(double seconds)
@@ -205,35 +212,26 @@ static void set_alarm(double seconds)
     dsgd_event_plan(&self->alarm, dsgd_events_now_s() + dsgd_greater(seconds, 0));
 }
 
-static void sleep_for(double seconds)
+void dsgd_sleep(double seconds)
 {
     set_alarm(seconds);
     block();
 }
 
-static void use_lane(int lane)
-{
-    self->lane = lane;
-}
-
-static bool simgrids_hosts; /* which an XML file may give speeds of their own */
-
-static double speed(int host)
-{
-    return simgrids_hosts ? dsgd_simulator_simgrid.speed(host) : dsgd_platform_nominal_flops;
-}
-
 /** One actor of a host computes: no processor is shared. */
-static void compute(double flops)
+static void compute(actor *a, double flops)
 {
-    sleep_for(flops / speed(self->host));
+    if (dsgd_network_used->compute != NULL)
+        dsgd_network_used->compute(&a->alarm, a->host, flops);
+    else
+        set_alarm(flops / dsgd_cluster_speed(a->host));
 }
 
 /* --- semaphores ------------------------------------------------------------------------------- */
 
-static dsgd_semaphore *semaphore_new(void)
+dsgd_semaphore *dsgd_semaphore_new(void)
 {
-    return take(sizeof(dsgd_semaphore));
+    return dsgd_runtime_take(sizeof(dsgd_semaphore));
 }
 
 /** Whether the caller has to wait, in the queue: unless the count is above 0, which it takes. */
@@ -248,13 +246,13 @@ static bool has_to_queue(dsgd_semaphore *semaphore)
     return true;
 }
 
-static void acquire(dsgd_semaphore *semaphore)
+void dsgd_semaphore_wait(dsgd_semaphore *semaphore)
 {
     if (has_to_queue(semaphore))
         block();
 }
 
-static void semaphore_post(dsgd_semaphore *semaphore)
+void dsgd_semaphore_post(dsgd_semaphore *semaphore)
 {
     if (semaphore->waiting.first == NULL) {
         semaphore->count++;
@@ -266,11 +264,11 @@ static void semaphore_post(dsgd_semaphore *semaphore)
     append(&ready, first);
 }
 
-static bool semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
+bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
 {
     actor *const me = self;
     set_alarm(seconds);
-    acquire(semaphore);
+    dsgd_semaphore_wait(semaphore);
     dsgd_event_cancel(&me->alarm);
     const bool acquired = me->awaited == NULL;
     me->awaited = NULL;
@@ -289,7 +287,7 @@ struct dsgd_transfer {
     int lane; /* the sender's */
     double sent_s;
     void *payload, **place; /* place: where the receiver wants the payload, or NULL */
-    dsgd_flight flight; /* last, with a flow in max-min shares alone */
+    dsgd_flight flight;
 };
 
 struct dsgd_mailbox {
@@ -297,21 +295,55 @@ struct dsgd_mailbox {
     int owner; /* host; -1: none */
 };
 
-static size_t transfer_bytes; /* of this run */
 static dsgd_transfer *unused; /* taken before */
 
-static dsgd_mailbox *new_mailbox(int from, int to, dsgd_port port, int channel)
+/** All mailboxes by their ends. */
+static struct {
+    size_t n, room; /* a power of two */
+    struct known_mailbox {
+        uint64_t key; /* of from, to, port, channel; 0: free */
+        dsgd_mailbox *mailbox;
+    } * known;
+} mailboxes;
+
+static struct known_mailbox *place_of(uint64_t key)
 {
-    (void)from;
-    (void)to;
-    (void)port;
-    (void)channel;
-    dsgd_mailbox *const mailbox = take(sizeof *mailbox);
-    *mailbox = (dsgd_mailbox){.owner = -1};
-    return mailbox;
+    size_t i = (size_t)(key * 0x9e3779b97f4a7c15u >> 32) & (mailboxes.room - 1);
+    while (mailboxes.known[i].key != 0 && mailboxes.known[i].key != key)
+        i = (i + 1) & (mailboxes.room - 1);
+    return &mailboxes.known[i];
 }
 
-static void own(dsgd_mailbox *mailbox)
+static void grow_mailboxes(void)
+{
+    struct known_mailbox *const old = mailboxes.known;
+    const size_t n = mailboxes.room;
+    mailboxes.room = n == 0 ? 1024 : 2 * n;
+    mailboxes.known = dsgd_xcalloc(mailboxes.room, sizeof *mailboxes.known);
+    for (size_t i = 0; i < n; i++)
+        if (old[i].key != 0)
+            *place_of(old[i].key) = old[i];
+    free(old);
+}
+
+dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
+{
+    /* 21 bits for a rank, 16 for a channel, the rest for the port, whose letters differ in 5. */
+    const uint64_t key = (uint64_t)((unsigned char)port & 31) << 58 | (uint64_t)channel << 42 |
+                         (uint64_t)to << 21 | (uint64_t)(from + 1);
+    if (2 * mailboxes.n >= mailboxes.room)
+        grow_mailboxes();
+    struct known_mailbox *const place = place_of(key);
+    if (place->key != key) {
+        dsgd_mailbox *const mailbox = dsgd_runtime_take(sizeof *mailbox);
+        mailbox->owner = -1;
+        *place = (struct known_mailbox){key, mailbox};
+        mailboxes.n++;
+    }
+    return place->mailbox;
+}
+
+void dsgd_mailbox_own(dsgd_mailbox *mailbox)
 {
     mailbox->owner = self->host;
 }
@@ -349,12 +381,10 @@ static void arrive(dsgd_event *arrival)
 
 static inline dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
 {
-    dsgd_transfer *const t = unused != NULL ? unused : take(transfer_bytes);
+    dsgd_transfer *const t = unused != NULL ? unused : dsgd_runtime_take(sizeof *t);
     unused = t->next;
     struct dsgd_room *const room = t->flight.room;
-    memset(t, 0, transfer_bytes);
-    t->flight.room = room;
-    t->flight.arrival.happen = happen;
+    *t = (dsgd_transfer){.flight = {.room = room, .arrival = {.happen = happen}}};
     return t;
 }
 
@@ -381,10 +411,10 @@ static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
 static inline void fly(dsgd_transfer *t)
 {
     if (t->lane == 0)
-        dsgd_flight_begin(&t->flight, t->from, t->to);
+        dsgd_network_used->send(&t->flight, t->from, t->to);
     else
-        dsgd_flight_begin(&t->flight, dsgd_cluster_host(t->from, t->lane),
-                          dsgd_cluster_host(t->to, t->lane));
+        dsgd_network_used->send(&t->flight, dsgd_cluster_host(t->from, t->lane),
+                                dsgd_cluster_host(t->to, t->lane));
 }
 
 /** Begins to send; nothing by the mailbox NULL. */
@@ -455,7 +485,7 @@ static void wait_for(dsgd_transfer *sent, dsgd_transfer *received, double *start
     end_both(sent, received, started_s);
 }
 
-static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
+double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
 {
     double started_s = dsgd_events_now_s();
     dsgd_transfer *const sent = put(out, NULL, out_bytes);
@@ -463,26 +493,26 @@ static double sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in)
     return started_s;
 }
 
-static void send_message(dsgd_mailbox *mailbox, void *payload, double bytes)
+void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     wait_for(put(mailbox, payload, bytes), NULL, &unused_s);
 }
 
-static dsgd_transfer *irecv(dsgd_mailbox *mailbox, void **payload)
+dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload)
 {
     dsgd_transfer *const t = get(mailbox, payload);
     t->receiver = self;
     return t;
 }
 
-static dsgd_transfer *isend(dsgd_mailbox *mailbox, void *payload, double bytes)
+dsgd_transfer *dsgd_isend(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     dsgd_transfer *const t = put(mailbox, payload, bytes);
     t->sender = self;
     return t;
 }
 
-static void transfer_wait(dsgd_transfer *transfer)
+void dsgd_transfer_wait(dsgd_transfer *transfer)
 {
     const bool mine = transfer->sender == self;
     DSGD_ASSERT(mine || transfer->receiver == self,
@@ -490,7 +520,7 @@ static void transfer_wait(dsgd_transfer *transfer)
     wait_for(mine ? transfer : NULL, mine ? NULL : transfer, &unused_s);
 }
 
-static void send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
+void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     put(mailbox, payload, bytes)->n_holders--;
 }
@@ -500,15 +530,15 @@ static void end_pass(dsgd_event *arrival)
     release(transfer_of(arrival));
 }
 
-static void pass_bytes(int from, int to, double bytes)
+void dsgd_pass_bytes(int from, int to, double bytes)
 {
     dsgd_transfer *const t = new_transfer(end_pass);
     t->n_holders = 1;
     t->flight.bytes = trunc(bytes);
-    dsgd_flight_begin(&t->flight, from, to);
+    dsgd_network_used->send(&t->flight, from, to);
 }
 
-static void *receive(dsgd_mailbox *mailbox)
+void *dsgd_mailbox_recv(dsgd_mailbox *mailbox)
 {
     void *payload = NULL;
     wait_for(NULL, get(mailbox, &payload), &unused_s);
@@ -527,7 +557,7 @@ static bool has_to_wait(actor *a, dsgd_await for_what)
         set_alarm(for_what.amount);
         return true;
     case DSGD_AWAIT_FLOPS:
-        set_alarm(for_what.amount / speed(a->host));
+        compute(a, for_what.amount);
         return true;
     case DSGD_AWAIT_TRANSFER:
         a->received = for_what.transfer;
@@ -550,16 +580,41 @@ static void call_and_take_steps(void *argument)
     me->body(me->argument);
 }
 
+/** Frees what it awaited between two steps. */
+static void end_wait(actor *a)
+{
+    if (a->sent == NULL && a->received == NULL)
+        return;
+    end_both(a->sent, a->received, a->started_s);
+    a->sent = a->received = NULL;
+    a->started_s = &unused_s;
+}
+
+void dsgd_await_here(dsgd_await await)
+{
+    if (await.kind == DSGD_AWAIT_CALL) {
+        await.call.function(await.call.argument);
+        return;
+    }
+    if (has_to_wait(self, await))
+        block();
+    end_wait(self);
+}
+
+/** Takes the steps on a stack; does not return. */
+static void steps_main(void *steps)
+{
+    dsgd_steps *const mine = steps;
+    for (;;)
+        dsgd_await_here(mine->next(mine->argument));
+}
+
 /** Until it waits. False: it is to run on a stack from now on. */
 static bool take_steps(actor *a)
 {
     self = a;
     for (;;) {
-        if (a->sent != NULL || a->received != NULL) {
-            end_both(a->sent, a->received, a->started_s);
-            a->sent = a->received = NULL;
-            a->started_s = &unused_s;
-        }
+        end_wait(a);
         const dsgd_await next = a->steps->next(a->steps->argument);
         if (next.kind == DSGD_AWAIT_CALL) {
             a->call = next;
@@ -572,9 +627,9 @@ static bool take_steps(actor *a)
     }
 }
 
-static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *steps))
+void dsgd_steps_start(int host, dsgd_steps *steps)
 {
-    actor *const a = new_actor(host, true, on_a_stack, steps);
+    actor *const a = new_actor(host, steps_main, steps);
     a->steps = steps;
     a->lane = steps->lane;
 }
@@ -582,47 +637,39 @@ static void start_steps(int host, dsgd_steps *steps, void (*on_a_stack)(void *st
 /* --- the run ---------------------------------------------------------------------------------- */
 
 /** One run after another may be in a process. */
-static void begin(size_t size_of_transfer)
+void dsgd_runtime_open(const dsgd_network_ops *network)
 {
+    dsgd_network_used = network;
     dsgd_events_open();
-    ended = simgrids_hosts = false;
-    transfer_bytes = size_of_transfer;
+    self = &main_actor;
+    ended = false;
 }
 
-static dsgd_status open_links(const dsgd_machine *machine, int n_hosts, int *places, bool maxmin,
-                              dsgd_error *error)
+static struct {
+    void (*body)(void *argument);
+    void *argument;
+} the_clock;
+
+static void clock_main(void *nothing)
 {
-    DSGD_TRY(dsgd_placement_places(machine, n_hosts, NULL, places, error));
-    dsgd_links_open(machine, places, maxmin ? take : NULL);
-    begin(sizeof(dsgd_transfer) - (maxmin ? 0 : sizeof(dsgd_flow)));
-    return DSGD_OK;
+    (void)nothing;
+    the_clock.body(the_clock.argument);
+    ended = true;
 }
 
-static dsgd_status open_each(const dsgd_machine *machine, int n_hosts, const char *none,
-                             int *places, dsgd_error *error)
+bool dsgd_runtime_run(void (*clock)(void *argument), void *argument)
 {
-    (void)none;
-    return open_links(machine, n_hosts, places, false, error);
-}
-
-static dsgd_status open_maxmin(const dsgd_machine *machine, int n_hosts, const char *path,
-                               int *places, dsgd_error *error)
-{
-    if (path == NULL)
-        return open_links(machine, n_hosts, places, true, error);
-    DSGD_TRY(dsgd_simgrid_open(machine, n_hosts, path, places, error));
-    dsgd_links_open_simgrids(take);
-    begin(sizeof(dsgd_transfer));
-    simgrids_hosts = true;
-    return DSGD_OK;
-}
-
-static void run(void)
-{
-    block();
+    the_clock.body = clock;
+    the_clock.argument = argument;
+    dsgd_actor_start(0, clock_main, NULL);
+    if (dsgd_network_used->run != NULL)
+        dsgd_network_used->run(block);
+    else
+        block();
     dsgd_coroutines_close();
     dsgd_events_close();
-    dsgd_links_close();
+    if (dsgd_network_used->close != NULL)
+        dsgd_network_used->close();
     for (struct block *next = NULL; blocks != NULL; blocks = next) {
         next = blocks->next;
         free(blocks);
@@ -630,18 +677,8 @@ static void run(void)
     left[0].n = left[1].n = 0;
     unused = NULL;
     ready = (queue){NULL, NULL};
+    free(mailboxes.known);
+    mailboxes.known = NULL;
+    mailboxes.n = mailboxes.room = 0;
+    return ended;
 }
-
-#define OWN_NETWORK                                                                                \
-    .speed = speed, .route = dsgd_links_route, .slow = dsgd_links_slow, .start = start,            \
-    .start_steps = start_steps, .use_lane = use_lane, .pass_bytes = pass_bytes,                    \
-    .self = current_actor, .run = run, .now_s = dsgd_events_now_s, .sleep = sleep_for,             \
-    .compute = compute, .semaphore_new = semaphore_new, .semaphore_wait = acquire,                 \
-    .semaphore_wait_for = semaphore_wait_for, .semaphore_post = semaphore_post,                    \
-    .mailbox = new_mailbox, .own = own, .sendrecv = sendrecv, .send = send_message,                \
-    .irecv = irecv, .isend = isend, .wait = transfer_wait, .send_detached = send_detached,         \
-    .recv = receive
-
-const dsgd_simulator dsgd_simulator_nics = {.version = version, .open = open_each, OWN_NETWORK};
-const dsgd_simulator dsgd_simulator_maxmin = {
-    .version = version_of_maxmin, .open = open_maxmin, OWN_NETWORK};
