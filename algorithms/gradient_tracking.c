@@ -79,18 +79,19 @@ static double apply_laplacian(int n_workers, const int *n, int *const *to, doubl
 static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
 {
     enum { MOST_ROUNDS = 1000 };
-    static const double golden = 0.6180339887498949;
+    uint64_t random = 1; /* a start in no symmetry of the graph (Knuth's generator, MMIX) */
     const size_t p = (size_t)n_workers;
-    const dsgd_graph graph = {pick->params, n_workers, 0};
+    const dsgd_graph g = {pick->params, n_workers, 0};
     int *const n = dsgd_xcalloc(p, sizeof *n);
     int **const to = dsgd_xcalloc(p, sizeof *to);
     int *const room = dsgd_xcalloc(p, sizeof *room);
     double *x = dsgd_xcalloc(p, sizeof *x), *y = dsgd_xcalloc(p, sizeof *y);
     for (size_t i = 0; i < p; i++) {
-        n[i] = ((const dsgd_graph_kind *)pick->about)->to(&graph, (int)i, 0, room);
+        n[i] = ((const dsgd_graph_kind *)pick->about)->to(&g, (int)i, 0, room);
         to[i] = dsgd_xcalloc((size_t)n[i] + 1, sizeof *to[i]);
         memcpy(to[i], room, (size_t)n[i] * sizeof *room);
-        x[i] = fmod(golden * (double)(i + 1), 1) - 0.5; /* in no symmetry of the graph */
+        random = random * 6364136223846793005 + 1442695040888963407;
+        x[i] = (double)(random >> 11) / 0x1p53 - 0.5;
     }
     double most = 0, before = -1; /* eigenvalue of I - W, below 2 */
     for (int round = 0; round < MOST_ROUNDS && most - before > 1e-15; round++) {

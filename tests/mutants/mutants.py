@@ -103,7 +103,7 @@ ROOMS = [
     ("sim", "sim/observe/timeline.c", "spans timeline lesson"),
     ("sim", "sim/observe/ledger.c", "memory spans accounting timeline lesson"),
     ("sim", "sim/engine/learning.c", "accounting staging exchange encoded against_oracle networks trainings algorithms"),
-    ("sim", "sim/engine/encodings.c", "encoded traffic encodings against_oracle"),
+    ("sim", "sim/engine/encodings.c", "encoded encodings against_oracle"),
     ("sim", "sim/engine/vectors.c", "memory exchange encoded against_oracle conformance=allreduce,ad_psgd"),
     ("sim", "sim/exchange/pair*.c", "memory staging pair runtime against_arrivals hang conformance=ad_psgd"),
     ("sim", "sim/exchange/server*.c",
@@ -111,7 +111,7 @@ ROOMS = [
     ("sim", "sim/exchange/messages*.c",
      "memory messages spans against_arrivals servers conformance=ringmaster,dsgd_aau,cluster_based"),
     ("sim", "sim/exchange/partial*.c",
-     "memory partial traffic against_oracle staleness laws fragments spans conformance=eager_majority,wagma"),
+     "memory partial against_oracle staleness laws fragments spans conformance=eager_majority,wagma"),
     ("sim", "sim/exchange/analytic*.c", "memory collectives exchange fragments analytic conformance=allreduce"),
     ("sim", "sim/exchange/gossip*.c",
      "memory exchange staleness encoded fragments against_oracle gossip conformance=sgp,choco"),
@@ -120,10 +120,10 @@ ROOMS = [
      "memory staging exchange collectives accounting encoded fragments communicators analytic "
      "conformance=allreduce"),
     ("sim", "sim/exchange/schedules*.c sim/exchange/plan.c",
-     "memory traffic encoded collectives accounting exchange partial communicators microbenchmark "
+     "memory encoded collectives accounting exchange partial communicators microbenchmark "
      "conformance=allreduce,power_sgd"),
     ("sim", "sim/exchange/communicators*.c",
-     "memory splits collectives fragments communicators conformance=hierarchical,noloco"),
+     "memory splits collectives fragments communicators conformance=hierarchical,moshpit"),
     ("sim", "sim/exchange/alarms*.c", "messages cancel servers"),
     ("sim", "sim/exchange/*.c",
      "memory staging exchange collectives accounting staleness encoded fragments partial communicators "
@@ -137,7 +137,7 @@ ROOMS = [
     ("algorithms", "algorithms/drop_compute.c", "against_oracle drop_compute conformance=*"),
     ("algorithms", "algorithms/roles/*.c algorithms/template/*.c", "plugin"),
     ("algorithms", "algorithms/*.c",
-     "memory traffic outer staleness encoded against_arrivals against_oracle conformance=* "
+     "memory outer staleness encoded against_arrivals against_oracle conformance=* "
      "servers laws failures_in_runs algorithms"),
 ]
 # What survivors are tried by, too, when they are tried again.

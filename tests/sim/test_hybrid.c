@@ -696,10 +696,8 @@ TEST(a_pipeline_that_does_not_fit_is_rejected)
                                                    : 0,
             workload.transformer.gpus = i == 2 ? 8 : 1,
             config.exchange.fusion_bytes = i == 5 ? 1e6 : 0,
-            config.exchange.every_message = i == 6);
+            config.network = i == 6 ? DSGD_NETWORK_SIMGRID : DSGD_NETWORK_FLOWS);
         inner->activation_bytes = i == 4 ? -1 : 0;
-        c->config.exchange.fusion_bytes = i == 5 ? 1e6 : 0;
-        c->config.network = i == 6 ? DSGD_NETWORK_SIMGRID : DSGD_NETWORK_FLOWS;
         c->platform.size = i == 7 ? (dsgd_numbers){1, (double[]){10}} : (dsgd_numbers){0, NULL};
         c->workload.step_s = i == 8 ? 0 : 16;
         const support_outcome *const got = support_simulate(c);

@@ -5,6 +5,7 @@
  */
 #include "base/draw.h"
 #include "sim/network/machine.h"
+#include "sim/network/network.h"
 #include "sim/network/simgrid.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -58,7 +59,7 @@ static void expect_same_links(const dsgd_platform *p, int from, int to, const ds
 /* Of a crossbar SimGrid has links besides, for the limits of one flow. */
 static void expect_as_fast(const dsgd_platform *p, int from, int to, const dsgd_shape_route *route)
 {
-    const dsgd_route theirs = dsgd_simulator_simgrid.route(from, to);
+    const dsgd_route theirs = dsgd_network_simgrid.route(from, to);
     double bytes_per_s = route->flow_bytes_per_s, latency_s = route->added_latency_s;
     for (size_t k = 0; k < route->n; k++) {
         const dsgd_shape_link link = dsgd_shape_of(p)->link(p, route->link[k]);
@@ -73,7 +74,7 @@ static void expect_as_fast(const dsgd_platform *p, int from, int to, const dsgd_
 static void expect_simgrids(const dsgd_platform *p, int n_hosts, int step)
 {
     const dsgd_machine machine = {
-        .platform = p, .n_hosts = n_hosts, .actors_per_host = 1, .simgrid = true};
+        .platform = p, .n_hosts = n_hosts, .network = DSGD_NETWORK_SIMGRID};
     dsgd_error error = {""};
     ck_assert_msg(dsgd_machine_check(&machine, &error) == DSGD_OK, "%s", error.text);
     ck_assert_msg(dsgd_machine_open(&machine, &error) == DSGD_OK, "%s", error.text);
