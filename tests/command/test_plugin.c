@@ -337,7 +337,7 @@ TEST_ROWS(what_is_not_acceptable_is_refused_with_a_sentence, stale)
     DSGD_CMAKE " -D "                                                                              \
                "'HEADERS=base/option.h;base/status.h;models/encodings/params.h;sim/"               \
                "algorithm.h;sim/contract.h;sim/graph.h;sim/verbs/collectives.h;sim/verbs/"         \
-               "peers.h;sim/verbs/steps.h'"                                                        \
+               "point_to_point.h;sim/verbs/steps.h'"                                               \
                " -D FILE=sim/abi.h -P " DSGD_SOURCE_DIR "/sim/abi.cmake"
 
 static const struct {
