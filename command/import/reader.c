@@ -295,7 +295,6 @@ static void write_platform(FILE *stream, const dsgd_import *m)
         if (o != NULL)
             fprintf(stream, "  %s: %s # %s\n", n->key, dsgd_option_text(o, n->value), n->from);
     }
-    write_part(stream, m, DSGD_IMPORT_PLATFORM, 2);
     write_nccl(stream, m);
 }
 

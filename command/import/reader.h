@@ -13,8 +13,7 @@
 
 /** Parts of the experiment that is written. */
 typedef enum dsgd_import_part {
-    DSGD_IMPORT_PLATFORM, /* keys that are no single numbers, such as hosts: [...] */
-    DSGD_IMPORT_NCCL, /* the same of its member nccl */
+    DSGD_IMPORT_NCCL, /* keys of the platform's member nccl that are not single numbers */
     DSGD_IMPORT_WORKLOAD,
     DSGD_IMPORT_IMBALANCE, /* elements of the list */
     DSGD_IMPORT_TOP, /* workers, placement, exchange, until: at most once each */

@@ -5,6 +5,7 @@
 #include <check.h>
 #include <ctype.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "command/experiment/traces.h"
 #include "tests/command/shell.h"
@@ -19,6 +20,17 @@ void make_folder(void)
 void remove_folder(void)
 {
     ck_assert_int_eq(system(dsgd_xprintf("chmod -R u+w %s; rm -rf %s", folder, folder)), 0);
+}
+
+const char *measurement(const char *name)
+{
+    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
+    const char *const path = dsgd_xprintf(
+        "%s/%s", elsewhere != NULL ? elsewhere : DSGD_SOURCE_DIR "/../shared/measurements", name);
+    if (access(path, R_OK) == 0)
+        return path;
+    fprintf(stderr, "skipped: there is no %s\n", path);
+    return NULL;
 }
 
 int shell(const char *command, char **output)

@@ -30,6 +30,10 @@ char *shell_ends(int status, const char *format, ...) __attribute__((format(prin
 void write_file(const char *name, const char *content);
 char *read_file(const char *name);
 
+/** The path of a file of the measurements that may be beside the project; NULL: it is not there,
+ * which is reported on stderr. */
+const char *measurement(const char *name);
+
 /** A text with one space for each run of white space, as one that has been wrapped is read. */
 char *unwrapped(const char *text);
 

@@ -382,30 +382,23 @@ TEST(a_log_of_training_gives_the_step_and_says_what_is_in_it)
 
 CASE("public files", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST(public_files_are_read_where_they_are_beside_the_project)
+static const struct {
+    const char *file, *says;
+} public[] = {
+    {"files/nccl_xml/dgx_a100.xml",
+     "8 GPUs (A100), 240 GB/s each (links to a switch), 8 NICs of 25 GB/s"},
+    {"files/nccl_xml/rccl_topo_8p6l_4nic.xml",
+     "8 GPUs, 144 GB/s each (links to each other), 4 NICs of 25 GB/s"},
+    {"files/nccl_xml/aws_p4d-24xl-topo.xml", "8 GPUs (A100), 4 NICs"},
+    {"files/slurm/check.topology.conf", "32 nodes on 8 leaves"},
+    {"files/slurm/test_133_1_case1.topology.conf", "10000 nodes on 500 leaves"},
+    {"files/slurm/topograph_large.yaml", "96 nodes on 12 leaves"},
+};
+
+TEST_ROWS(public_files_are_read_where_they_are_beside_the_project, public)
 {
-    static const struct {
-        const char *file, *says;
-    } files[] = {
-        {"nccl_xml/dgx_a100.xml",
-         "8 GPUs (A100), 240 GB/s each (links to a switch), 8 NICs of 25 GB/s"},
-        {"nccl_xml/rccl_topo_8p6l_4nic.xml",
-         "8 GPUs, 144 GB/s each (links to each other), 4 NICs of 25 GB/s"},
-        {"nccl_xml/aws_p4d-24xl-topo.xml", "8 GPUs (A100), 4 NICs"},
-        {"slurm/check.topology.conf", "32 nodes on 8 leaves"},
-        {"slurm/test_133_1_case1.topology.conf", "10000 nodes on 500 leaves"},
-        {"slurm/topograph_large.yaml", "96 nodes on 12 leaves"},
-    };
-    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
-    const char *const beside =
-        elsewhere != NULL ? elsewhere : dsgd_xprintf("%s/../shared/measurements", DSGD_SOURCE_DIR);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        const char *const path = dsgd_xprintf("%s/files/%s", beside, files[i].file);
-        if (!dsgd_can_read("%s", path)) {
-            fprintf(stderr, "skipped: there is no %s\n", path);
-            continue;
-        }
-        ck_assert_has(unwrapped(dsgd_ends(0, "import %s -p dgx-a100 --force -o mine.yaml", path)),
-                      files[i].says);
-    }
+    const char *const path = measurement(public[_i].file);
+    if (path != NULL)
+        ck_assert_has(unwrapped(dsgd_ends(0, "import %s -p dgx-a100 -o mine.yaml", path)),
+                      public[_i].says);
 }

@@ -3,6 +3,7 @@
  * `dsgd import`: logs with planted factors, as users have them; what is refused; and, where public
  * logs are beside the project, how far what comes of them is from other logs.
  */
+#include <gsl/gsl_statistics_double.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -327,14 +328,6 @@ TEST(steps_of_a_log_are_common)
     ck_assert_has(read_file("t.yaml"), "scale: true, common: true} # t.log");
 }
 
-TEST(a_log_that_ends_early_is_told)
-{
-    write_log("a.log", &two_nodes);
-    shell_ends(0, "cd %s && head -26 a.log >b.log", folder);
-    ck_assert_has(dsgd_ends(0, "import b.log -p dgx-a100 -o mine.yaml"),
-                  "the largest size is 128 KiB; what is larger is taken to go at its rate");
-}
-
 /** As scripts write that call it for each size; lines of ranks without a name. */
 TEST(a_run_for_each_size_is_one_table)
 {
@@ -347,35 +340,48 @@ TEST(a_run_for_each_size_is_one_table)
     ck_assert_ptr_null(strstr(said, "medians"));
     const dsgd_platform mine = read_platform("mine.yaml");
     ck_assert_uint_eq(((const dsgd_nccl_table *)mine.nccl.tables.v)->bytes.n, 23);
-    shell_ends(0, "sed -i 's/NVIDIA A100//' a.log");
-    ck_assert_has(dsgd_ends(0, "import a.log -p dgx-a100 -o mine.yaml --force"), "GPUs not named");
-    shell_ends(0, "sed '/ float /{n;q}' b.log >c.log");
-    ck_assert_has(dsgd_ends(2, "import c.log -p dgx-a100 -o mine.yaml --force"), "one size, but");
-    write_file("m.conf",
-               "SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=t Switches=a,b\n");
-    ck_assert_has(dsgd_ends(5, "import c.log m.conf -p dgx-a100 -o others.yaml"), "one size, but");
-    ck_assert_has(read_file("others.yaml"), "m.conf");
-    write_file("d.log", "#  Rank  0 Pid 7 on n device  0 [0x07] NVIDIA A100\n"
-                        " 8 2 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\n"
-                        " 16 4 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\n");
-    ck_assert_has(dsgd_ends(2, "import d.log -p dgx-a100 -o mine.yaml --force"), "one GPU alone");
-    ck_assert_has(dsgd_ends(5, "import d.log m.conf -p dgx-a100 -o others.yaml --force"),
-                  "left out: d.log:2: one GPU alone");
 }
 
-TEST(what_is_no_log_is_refused)
+static const char of_one_gpu[] = "printf '#  Rank  0 Pid 7 on n device  0 [0x07] NVIDIA A100\\n"
+                                 " 8 2 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\\n"
+                                 " 16 4 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\\n'";
+
+/** Commands make b.log of a.log, which is a log of two nodes. */
+static const struct {
+    const char *make, *import;
+    int status;
+    const char *sentence;
+} changed[] = {
+    {"head -26 a.log", "b.log", 0,
+     "the largest size is 128 KiB; what is larger is taken to go at its rate"},
+    {"sed 's/NVIDIA .*//' a.log", "b.log", 0, "GPUs not named"},
+    {"sed '/ float /q' a.log", "b.log", 2, "one size, but"},
+    {"sed '/ float /q' a.log", "b.log m.conf", 5, "one size, but"},
+    {of_one_gpu, "b.log", 2, "one GPU alone"},
+    {of_one_gpu, "b.log m.conf", 5, "left out: b.log:2: one GPU alone"},
+    {"sed '/Rank 15/d' a.log", "b.log", 3, "b.log:18: in this table busbw is up to"},
+    {"echo 8 2 float", "b.log", 2, "b.log: nothing in it can be imported"},
+    {"true", "absent", 3, "absent: the file cannot be read"},
+};
+
+TEST_ROWS(a_changed_log_is_told_or_refused, changed)
 {
-    write_file("a.txt", "8 2 float\nnothing\n");
-    ck_assert_has(dsgd_ends(2, "import a.txt -o mine.yaml"),
-                  "a.txt: nothing in it can be imported");
-    ck_assert_has(dsgd_ends(3, "import absent -o mine.yaml"), "absent: the file cannot be read");
-    ck_assert_has(dsgd_ends(2, "import a.txt"), "Give -o FILE");
-    planted p = two_nodes;
-    write_log("a.log", &p);
-    shell_ends(0, "sed -i '/Rank 15/d' a.log");
-    ck_assert_has(dsgd_ends(3, "import a.log -p dgx-a100 -o mine.yaml"),
-                  "a.log:18: in this table busbw is up to");
-    ck_assert_int_ne(access(dsgd_xprintf("%s/mine.yaml", folder), F_OK), 0);
+    write_log("a.log", &two_nodes);
+    write_file("m.conf",
+               "SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=t Switches=a,b\n");
+    shell_ends(0, "%s >b.log", changed[_i].make);
+    ck_assert_has(
+        dsgd_ends(changed[_i].status, "import %s -p dgx-a100 -o mine.yaml", changed[_i].import),
+        changed[_i].sentence);
+    const bool is_written = changed[_i].status == 0 || changed[_i].status == 5;
+    ck_assert_int_eq(access(dsgd_xprintf("%s/mine.yaml", folder), F_OK) == 0, is_written);
+    if (changed[_i].status == 5)
+        ck_assert_has(read_file("mine.yaml"), "m.conf");
+}
+
+TEST(an_import_needs_a_file_to_write)
+{
+    ck_assert_has(dsgd_ends(2, "import a.log"), "Give -o FILE");
 }
 
 /* --- public logs ------------------------------------------------------------------------------ */
@@ -429,16 +435,13 @@ static double field(const dsgd_csv *csv, size_t row, const char *name)
 /** False: the logs are not here. */
 static bool read_public(void)
 {
-    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
-    const char *const there =
-        elsewhere != NULL ? elsewhere : dsgd_xprintf("%s/../shared/measurements", DSGD_SOURCE_DIR);
     for (int i = 0; i < PUBLIC; i++) {
         dsgd_csv csv;
         dsgd_config *config = NULL;
         dsgd_platform platform;
-        const char *const path = dsgd_xprintf("%s/nccl/%s.csv", there, public[i].log);
-        if (access(path, R_OK) != 0)
-            return fprintf(stderr, "skipped: there is no %s\n", path) < 0;
+        const char *const path = measurement(dsgd_xprintf("nccl/%s.csv", public[i].log));
+        if (path == NULL)
+            return false;
         ck_assert_int_eq(dsgd_csv_read(&csv, NULL, "%s", path), DSGD_OK);
         ck_assert_int_eq(dsgd_platform_open(public[i].platform, &config, &platform, NULL), DSGD_OK);
         sheets[i] = platform.nccl;
@@ -472,18 +475,6 @@ static bool read_public(void)
     return true;
 }
 
-static int order(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *x, size_t n)
-{
-    qsort(x, n, sizeof *x, order);
-    return n == 0 ? NAN : (x[n / 2] + x[(n - 1) / 2]) / 2;
-}
-
 /** In %, over each @p every-th size from the second or first on. */
 static double median_error(const dsgd_nccl *nccl, int i, double least_bytes, size_t every)
 {
@@ -497,7 +488,7 @@ static double median_error(const dsgd_nccl *nccl, int i, double least_bytes, siz
             errors[n++] =
                 100 * fabs(1e6 * dsgd_nccl_s(&cost, bytes) / measured[i].table.us.v[k] - 1);
     }
-    return median(errors, n);
+    return gsl_stats_median(errors, 1, n);
 }
 
 static int index_of(const char *log)
@@ -541,8 +532,8 @@ TEST(logs_as_tables_and_data_sheets_alone)
         tables[n] = by_table;
         alone[n++] = by_sheet;
     }
-    ck_assert(n == 0 || median(tables, n) <= 5);
-    ck_assert(n == 0 || median(alone, n) <= 15);
+    ck_assert(n == 0 || gsl_stats_median(tables, 1, n) <= 5);
+    ck_assert(n == 0 || gsl_stats_median(alone, 1, n) <= 15);
 }
 
 /** What is fitted to one log is held against another: of another machine of the kind, or other
@@ -586,7 +577,7 @@ TEST(what_is_fitted_to_one_log_holds_of_another)
         ck_assert_msg(errors[n - 1] <= 12, "%s to %s: %g", crossings[c].fitted, crossings[c].other,
                       errors[n - 1]);
     }
-    ck_assert(n == 0 || median(errors, n) <= 10);
+    ck_assert(n == 0 || gsl_stats_median(errors, 1, n) <= 10);
 }
 
 /**

@@ -3,8 +3,6 @@
  * Traces of PyTorch's profiler: of jobs that are made up here, whose every number is known, and,
  * where they are beside the project, of real ones.
  */
-#include <unistd.h>
-
 #include "command/experiment/traces.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
@@ -479,32 +477,18 @@ TEST(a_timeline_names_the_slow_process)
     ck_assert_has(read_file("mine.yaml"), "workers: 4 # t.json");
 }
 
-/** A file of the measurements that may be beside the project; NULL: it is not there. */
-static const char *public_file(const char *name)
-{
-    const char *const elsewhere = getenv("DSGD_MEASUREMENTS");
-    const char *const path = dsgd_xprintf(
-        "%s/files/%s",
-        elsewhere != NULL ? elsewhere : dsgd_xprintf("%s/../shared/measurements", DSGD_SOURCE_DIR),
-        name);
-    if (access(path, R_OK) == 0)
-        return path;
-    fprintf(stderr, "skipped: there is no %s\n", path);
-    return NULL;
-}
-
 static const struct {
     const char *file;
     double slowdown; /* "blocking_slowdown" of their results */
     const char *slow;
 } published[] = {
-    {"straggler/bytedance_timeline-AR.json.gz", 1.9730, "rank 0 is slow"},
-    {"straggler/bytedance_timeline-ST.json.gz", 1.1787, ""},
+    {"files/straggler/bytedance_timeline-AR.json.gz", 1.9730, "rank 0 is slow"},
+    {"files/straggler/bytedance_timeline-ST.json.gz", 1.1787, ""},
 };
 
 TEST_ROWS(slowdowns_are_those_that_bytedance_published, published)
 {
-    const char *const path = public_file(published[_i].file);
+    const char *const path = measurement(published[_i].file);
     if (path == NULL)
         return;
     const char *const said = dsgd_ends(0, "import %s -p dgx-a100 -o mine.yaml", path);
@@ -516,7 +500,7 @@ TEST_ROWS(slowdowns_are_those_that_bytedance_published, published)
 /** HolisticTraceAnalysis: ResNet-50 on two A100; rank 1 is not there. */
 TEST(a_real_trace_is_the_resnet_that_it_is_said_to_be)
 {
-    const char *const path = public_file("kineto/hta_resnet50_ddp_a100_rank.json.gz");
+    const char *const path = measurement("files/kineto/hta_resnet50_ddp_a100_rank.json.gz");
     if (path == NULL)
         return;
     const char *const said = dsgd_ends(0, "import %s -p dgx-a100 -o mine.yaml", path);
