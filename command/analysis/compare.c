@@ -30,7 +30,7 @@ typedef struct arguments {
 static void write_line(FILE *stream, const dsgd_comparison *c, const dsgd_frame_point *p,
                        bool ratio)
 {
-    dsgd_frame_put_keys(stream, &c->frame, p, c->frame.n_keys);
+    dsgd_frame_put_keys(stream, &c->frame, p);
     dsgd_csv_text(stream, p == NULL ? "label" : dsgd_frame_label(&c->frame, p));
     if (p == NULL)
         fputs(",n_diverged", stream);

@@ -273,13 +273,10 @@ const char *dsgd_frame_text(const dsgd_frame *f, const dsgd_frame_point *p, size
                : dsgd_xprintf("%s %s", dsgd_swept_name(column), dsgd_swept_value(column, value));
 }
 
-void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_point *p,
-                         size_t without)
+void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_point *p)
 {
     for (size_t k = 0; k < f->n_keys; k++) {
-        dsgd_csv_text(stream, p == NULL      ? dsgd_frame_key(f, k)
-                              : k == without ? ""
-                                             : dsgd_frame_value(f, p, k));
+        dsgd_csv_text(stream, p == NULL ? dsgd_frame_key(f, k) : dsgd_frame_value(f, p, k));
         fputc(',', stream);
     }
 }

@@ -140,13 +140,8 @@ char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 /** "16 workers, seconds 320ms": what the point's place is called. */
 const char *dsgd_frame_place(const dsgd_frame *frame, const dsgd_frame_point *point);
 
-/**
- * Writes the fields of all keys of a point (NULL: their names), a comma behind each; the field of
- * key
- * @p without is empty (n_keys: none).
- */
-void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *frame, const dsgd_frame_point *point,
-                         size_t without);
+/** Writes the fields of all keys of a point (NULL: their names), with a comma after each. */
+void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *frame, const dsgd_frame_point *point);
 
 /** The point's first row with the seed of @p row (of any point); SIZE_MAX: none. */
 size_t dsgd_frame_seed(const dsgd_frame *frame, const dsgd_frame_point *point, size_t row);

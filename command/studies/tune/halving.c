@@ -92,8 +92,12 @@ static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
     return read_curves(t, &csv, error);
 }
 
-const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned *a,
-                                            size_t candidate, size_t length, size_t seed)
+/**
+ * The result of a candidate at a length with a seed: of a shorter run, if that reached the target
+ * already; NULL: there is none.
+ */
+static const dsgd_tune_result *result_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
+                                         size_t length, size_t seed)
 {
     if (t->results == NULL)
         return NULL;
@@ -109,7 +113,7 @@ const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned
 const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
                                         size_t length, size_t seed)
 {
-    const dsgd_tune_result *const r = dsgd_tune_result_of(t, a, candidate, length, seed);
+    const dsgd_tune_result *const r = result_of(t, a, candidate, length, seed);
     return r == NULL || r->diverged || r->n == 0 ? NULL : r;
 }
 
@@ -118,7 +122,7 @@ static const char *out_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candid
 {
     const char *why = NULL;
     for (size_t s = 0; s < t->n_seeds && why == NULL; s++) {
-        const dsgd_tune_result *const r = dsgd_tune_result_of(t, a, candidate, t->n_lengths - 1, s);
+        const dsgd_tune_result *const r = result_of(t, a, candidate, t->n_lengths - 1, s);
         why = r == NULL ? NULL : r->out;
     }
     return why;
@@ -200,7 +204,7 @@ void dsgd_tune_choose(void *tune, bool *chosen)
             for (size_t s = 0; a->is_in[i] && s < a->rungs[a->rung].n_seeds; s++) {
                 const size_t length = a->rungs[a->rung].length;
                 const size_t run = dsgd_tune_run(t, a, i, length, s);
-                const dsgd_tune_result *const known = dsgd_tune_result_of(t, a, i, length, s);
+                const dsgd_tune_result *const known = result_of(t, a, i, length, s);
                 if (run > 0 && (known == NULL || known == &t->results[run - 1]))
                     chosen[run - 1] = true; /* else it is known from a shorter one */
             }
@@ -246,7 +250,7 @@ static bool look_around(const dsgd_tune *t, dsgd_tuned *a, const dsgd_tune_trial
         const size_t beside[] = {best->candidate - (v > o->low ? stride : 0),
                                  best->candidate + (v < o->high ? stride : 0)};
         for (size_t i = 0; i < 2; i++) {
-            const dsgd_tune_result *const known = dsgd_tune_result_of(t, a, beside[i], length, 0);
+            const dsgd_tune_result *const known = result_of(t, a, beside[i], length, 0);
             if (a->is_in[beside[i]] || dsgd_tune_run(t, a, beside[i], length, 0) == 0 ||
                 (known != NULL && known->diverged))
                 continue;
@@ -296,9 +300,9 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
     memset(a->is_in, 0, a->n_candidates * sizeof *a->is_in);
     for (size_t i = 0; i < n; i++) {
         ranked[i].ties = i > 0 && compare(t, &ranked[i - 1], &ranked[i]) == 0;
-        ranked[i].fate = i < kept                                       ? DSGD_TUNE_KEPT
-                         : kept == 0 && i == 0 && ranked[i].out == NULL ? DSGD_TUNE_BEST
-                                                                        : DSGD_TUNE_DROPPED;
+        ranked[i].outcome = i < kept                                       ? DSGD_TUNE_KEPT
+                            : kept == 0 && i == 0 && ranked[i].out == NULL ? DSGD_TUNE_BEST
+                                                                           : DSGD_TUNE_DROPPED;
         a->is_in[ranked[i].candidate] = i < kept;
     }
     a->last = ranked;
@@ -311,7 +315,7 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
 
 bool dsgd_tune_has_best(const dsgd_tuned *a)
 {
-    return a->n_last > 0 && a->last->fate == DSGD_TUNE_BEST;
+    return a->n_last > 0 && a->last->outcome == DSGD_TUNE_BEST;
 }
 
 dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error)

@@ -1,11 +1,10 @@
 /**
  * @file summary.c
- * All that was tried: tune.csv, and `tune` in the manifest; and for readers: what the rungs need,
- * which values are best, and how sure that is.
+ * tune.csv with all trials; and sentences for readers: the rungs, the best values, and their
+ * caveats.
  */
 #include "base/csv.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/option.h"
 #include "command/analysis/frame.h"
 #include "command/console/table.h"
@@ -13,7 +12,7 @@
 #include "command/runs/swept.h"
 #include "command/studies/tune/tune.h"
 
-static const char *const fates[] = {"dropped", "kept", "best"};
+static const char *const outcomes[] = {"dropped", "kept", "best"};
 
 /** "400 steps": the bounds that are there. */
 static const char *length_text(const dsgd_tune *t, size_t length)
@@ -28,36 +27,15 @@ static const char *length_text(const dsgd_tune *t, size_t length)
     return text;
 }
 
-static json_t *trial_json(const dsgd_tune *t, const dsgd_tuned *a, const dsgd_tune_trial *trial)
-{
-    json_t *const values = json_object(), *const seeds = json_array();
-    for (size_t k = 0; k < a->n_options; k++)
-        json_object_set_new(values, a->options[k].path,
-                            dsgd_json_text(dsgd_tune_text_of(a, trial->candidate, k)));
-    for (size_t s = 0; s < a->rungs[trial->rung].n_seeds; s++)
-        json_array_append_new(seeds, json_integer(t->seeds[s]));
-    json_t *const place = isnan(trial->place) ? NULL : json_real(trial->place);
-    json_t *const near = isnan(trial->near) ? NULL : json_real(trial->near);
-    return json_pack(
-        "{s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:o?, s:o?, s:b, s:s}", "algorithm",
-        dsgd_json_text(a->label), "values", values, "rung", (json_int_t)trial->rung + 1, "until",
-        dsgd_json_options(dsgd_until_options, &t->lengths[a->rungs[trial->rung].length]), "seeds",
-        seeds, "reached", (json_int_t)trial->n_reached, "diverged", (json_int_t)trial->n_diverged,
-        "to_target", place, "else", near, "ties", (int)trial->ties, "fate", fates[trial->fate]);
-}
-
 dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error)
 {
-    static const char *const on[] = {"time", "steps", "final"};
-    const char *const folder = t->pool.folder;
     dsgd_whole_file file;
-    json_t *const tried = json_array();
-    if (dsgd_whole_open(&file, error, "%s/tune.csv", folder) == NULL)
+    if (dsgd_whole_open(&file, error, "%s/tune.csv", t->pool.folder) == NULL)
         return DSGD_EIO;
     fputs("algorithm", file.stream);
     for (size_t j = 0; t->rests[j] != NULL; j++)
         fprintf(file.stream, ",%s", t->rests[j]);
-    fprintf(file.stream, ",rung,length,seeds,reached,diverged,%s_to_target,%s_else,ties,fate\n",
+    fprintf(file.stream, ",rung,length,seeds,reached,diverged,%s_to_target,%s_else,ties,outcome\n",
             t->on == DSGD_TUNE_TIME ? "seconds" : "steps", t->target.column);
     for (const dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++)
         for (size_t i = 0; i < a->n_trials; i++) {
@@ -74,18 +52,9 @@ dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error)
             fprintf(file.stream, ",%zu,%zu,%zu", a->rungs[x->rung].n_seeds, x->n_reached,
                     x->n_diverged);
             dsgd_csv_numbers(file.stream, (double[]){x->place, x->near}, 2);
-            fprintf(file.stream, ",%d,%s\n", x->ties, fates[x->fate]);
-            json_array_append_new(tried, trial_json(t, a, x));
+            fprintf(file.stream, ",%d,%s\n", x->ties, outcomes[x->outcome]);
         }
-    DSGD_TRY(dsgd_whole_close(&file, error));
-    json_t *const manifest = dsgd_manifest_read(folder);
-    if (manifest == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s/manifest.json is missing or no JSON", folder);
-    json_object_set_new(manifest, "tune",
-                        json_pack("{s:s, s:o, s:s, s:i, s:o}", "on", on[t->on], "target",
-                                  dsgd_json_text(t->target.text), "measure", t->target.column,
-                                  "eta", DSGD_TUNE_ETA, "tried", tried));
-    return dsgd_manifest_write(folder, manifest, error);
+    return dsgd_whole_close(&file, error);
 }
 
 /** The value for readers. */

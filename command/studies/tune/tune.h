@@ -35,9 +35,13 @@ typedef struct dsgd_tune_option {
     size_t low, high; /* the first and last that have been tried */
 } dsgd_tune_option;
 
-typedef enum dsgd_tune_fate { DSGD_TUNE_DROPPED, DSGD_TUNE_KEPT, DSGD_TUNE_BEST } dsgd_tune_fate;
+typedef enum dsgd_tune_outcome {
+    DSGD_TUNE_DROPPED,
+    DSGD_TUNE_KEPT,
+    DSGD_TUNE_BEST
+} dsgd_tune_outcome;
 
-/** What became of a candidate in a rung. */
+/** The results of a candidate in a rung. */
 typedef struct dsgd_tune_trial {
     size_t rung, candidate;
     size_t n_diverged, n_reached; /* seeds */
@@ -45,7 +49,7 @@ typedef struct dsgd_tune_trial {
     double near; /* mean value of the others, where the first of them ended; NAN: none */
     const char *out; /* why it cannot be best; but for divergence, of the last rung; NULL: it can */
     bool ties; /* with the one before it */
-    dsgd_tune_fate fate;
+    dsgd_tune_outcome outcome;
 } dsgd_tune_trial;
 
 /** An algorithm with its grid of candidates: the last option varies fastest. */
@@ -132,13 +136,9 @@ size_t dsgd_tune_run(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, 
 /* --- halving.c: what results are worth, and who goes on --------------------------------------- */
 
 /**
- * The result of a candidate at a length with a seed: of a shorter run, where that reached the
- * target already; NULL: there is none.
+ * The result of a candidate at a length with a seed, if it ended with a value: of a shorter run, if
+ * that reached the target already. NULL: it diverged, or there is none.
  */
-const dsgd_tune_result *dsgd_tune_result_of(const dsgd_tune *t, const dsgd_tuned *a,
-                                            size_t candidate, size_t length, size_t seed);
-
-/** The same where it ended with a value; NULL: it diverged, or there is none. */
 const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
                                         size_t length, size_t seed);
 
@@ -151,9 +151,9 @@ dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
  */
 bool dsgd_tune_has_best(const dsgd_tuned *a);
 
-/* --- summary.c: all that was tried, and what follows ------------------------------------------ */
+/* --- summary.c: all trials, and what follows         ------------------------------------------ */
 
-/** Writes DIR/tune.csv, and `tune` into DIR/manifest.json. */
+/** Writes DIR/tune.csv. */
 dsgd_status dsgd_tune_write(const dsgd_tune *t, dsgd_error *error);
 
 /** The option with that rest; n_options: there is none. */
