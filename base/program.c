@@ -20,7 +20,7 @@
 extern const char *malloc_conf;
 const char *malloc_conf = "narenas:1";
 
-char *dsgd_program_path(void)
+static char *path(void)
 {
     char program[4096];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -29,7 +29,7 @@ char *dsgd_program_path(void)
 
 char *dsgd_program_folder(void)
 {
-    char *const program = dsgd_program_path();
+    char *const program = path();
     char *const slash = program == NULL ? NULL : strrchr(program, '/');
     if (slash == NULL)
         return dsgd_xstrdup(".");

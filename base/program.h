@@ -7,8 +7,7 @@
 
 #include "base/status.h"
 
-/** The executable, and its folder; NULL and "." where the system does not tell. */
-char *dsgd_program_path(void);
+/** The folder of the executable; ".": unknown. */
 char *dsgd_program_folder(void);
 
 /**

@@ -104,6 +104,12 @@ static double simulated_of(const dsgd_published *f, size_t row)
     return *over == '\0' ? dsgd_mean(of_seeds, n).mean : dsgd_ratio_of(of_seeds, n).ratio;
 }
 
+/** How far a point may be off, in its unit; NAN of a bound. */
+static double uncertainty_of(const dsgd_published *f, size_t row)
+{
+    return f->values[row] * dsgd_csv_value(&f->published, row, f->fixed[DSGD_UNCERTAINTY]);
+}
+
 static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
 {
     const dsgd_csv *const p = &f->published;
@@ -124,7 +130,7 @@ static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
             return dsgd_fail(error, DSGD_EIO,
                              "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
                              p->lines[row + 1], dsgd_published_field(f, row, DSGD_PUBLISHED));
-        if (dsgd_published_is_point(f, row) && !(dsgd_published_off(f, row) > 0))
+        if (dsgd_published_is_point(f, row) && !(uncertainty_of(f, row) > 0))
             return dsgd_fail(
                 error, DSGD_EIO,
                 "%s:%zu: uncertainty is \"%s\", but has to be a number above 0, of a point",
@@ -148,14 +154,9 @@ double dsgd_published_beyond(const dsgd_published *f, size_t row)
     return isnan(beyond) ? 0 : beyond;
 }
 
-double dsgd_published_off(const dsgd_published *f, size_t row)
-{
-    return f->values[row] * dsgd_csv_value(&f->published, row, f->fixed[DSGD_UNCERTAINTY]);
-}
-
 double dsgd_published_units(const dsgd_published *f, size_t row)
 {
-    return fabs(f->simulated[row] - f->values[row]) / dsgd_published_off(f, row);
+    return fabs(f->simulated[row] - f->values[row]) / uncertainty_of(f, row);
 }
 
 double dsgd_published_error(const dsgd_published *f, size_t row)
@@ -163,7 +164,7 @@ double dsgd_published_error(const dsgd_published *f, size_t row)
     enum { TOLD = 2 };
     const double beyond = dsgd_published_beyond(f, row);
     const double rest = f->values[row] - beyond;
-    const bool is_told = beyond == 0 || rest >= TOLD * dsgd_published_off(f, row);
+    const bool is_told = beyond == 0 || rest >= TOLD * uncertainty_of(f, row);
     return dsgd_published_is_point(f, row) && is_told ? (f->simulated[row] - beyond) / rest - 1
                                                       : NAN;
 }

@@ -59,9 +59,7 @@ bool dsgd_published_is_kept(const dsgd_published *f, size_t row);
 /** The part of a point that does not count; 0: all of it does. */
 double dsgd_published_beyond(const dsgd_published *f, size_t row);
 
-/** How far a point may be off, in its unit, and how far the simulated one is, in units of that; NAN
- * of a bound. */
-double dsgd_published_off(const dsgd_published *f, size_t row);
+/** How far a simulated point is off, in units of its uncertainty; NAN of a bound. */
 double dsgd_published_units(const dsgd_published *f, size_t row);
 
 /**
