@@ -89,8 +89,7 @@ static char *networks_of(const dsgd_experiment *experiment)
         for (size_t i = 0; i < experiment->n_runs; i++) {
             if (!uses(&experiment->runs[i], kind))
                 continue;
-            dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ",
-                        dsgd_networks[kind]->version());
+            dsgd_append(&text, "%s%s", text[0] == '\0' ? "" : "; ", dsgd_networks[kind]->version());
             break;
         }
     return text;

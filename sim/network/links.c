@@ -77,8 +77,8 @@ static const size_t *find_route_of_shape(int from, int to, size_t *n, double *la
 static void find_wires(dsgd_flight *flight, int from, int to, double *latency_s)
 {
     dsgd_flow *const flow = &flight->flow;
-    const size_t *const number =
-        (wires_later_s != NULL ? find_route_of_shape : dsgd_simgrid_route)(from, to, &flow->n_pipes, latency_s);
+    const size_t *const number = (wires_later_s != NULL ? find_route_of_shape : dsgd_simgrid_route)(
+        from, to, &flow->n_pipes, latency_s);
     DSGD_ASSERT(flow->n_pipes > 0, "no links from host %d to %d", from, to);
     make_room(flight, flow->n_pipes);
     for (size_t i = 0; i < flow->n_pipes; i++)
