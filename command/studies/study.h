@@ -34,7 +34,7 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
  * Why each run cannot win, as verdicts have it, by its number less 1: [n_runs], NULL where it can.
  */
 dsgd_status dsgd_study_outcomes(const char *folder, size_t n_runs, const char **why,
-                             dsgd_error *error);
+                                dsgd_error *error);
 
 /** The keys of a task's file. (task.c) */
 extern const dsgd_option dsgd_task_options[];
