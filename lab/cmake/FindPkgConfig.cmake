@@ -118,5 +118,3 @@ include_directories(SYSTEM ${made}/none)
 # Whole, because the linker (LLD 19) takes a static function of an archive, such as read(), for what another file lacks.
 set(CMAKE_C_LINK_EXECUTABLE "<CMAKE_C_COMPILER> <FLAGS> <CMAKE_C_LINK_FLAGS> <LINK_FLAGS> <OBJECTS> -o <TARGET> \
 -Wl,--whole-archive <LINK_LIBRARIES> -Wl,--no-whole-archive")
-
-add_library(PkgConfig::simgrid INTERFACE IMPORTED)

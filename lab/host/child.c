@@ -5,6 +5,8 @@
  */
 #include "base/child.h"
 
+#include <sys/mman.h>
+
 static pid_t done; /* number of the child that has ended and is not waited for; 0: none */
 static int state_of_done;
 
@@ -57,4 +59,11 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
               const void *argument, void *report, size_t bytes, const char *died, dsgd_error *error)
 {
     return work(argument, report, error);
+}
+
+/** For the XML that SimGrid would read, which this build does not have. */
+int memfd_create(const char *name, unsigned flags)
+{
+    errno = ENOSYS;
+    return -1;
 }

@@ -10,6 +10,7 @@
 #include "base/child.h"
 #include "base/file.h"
 #include "sim/network/paths.h"
+#include "sim/network/simgrid.h"
 
 /**
  * Places of the machine's hosts, and how many hosts to write: at least the machine's; of a shape of
@@ -164,7 +165,10 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
 {
     const dsgd_platform *const platform = machine->platform;
     DSGD_TRY(dsgd_platform_check(platform, error));
-    if (!dsgd_platform_has_numbers(platform))
+    const bool is_users = !dsgd_platform_has_numbers(platform);
+    DSGD_TRY(is_users || machine->network == DSGD_NETWORK_SIMGRID ? dsgd_simgrid_check(error)
+                                                                  : DSGD_OK);
+    if (is_users)
         return probe(machine, error);
     int *places = NULL;
     int n_hosts = 0;

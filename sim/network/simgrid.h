@@ -7,6 +7,9 @@
 
 #include "sim/network/network.h"
 
+/** Rejects, in a build without SimGrid, what needs it (no_simgrid.c). */
+dsgd_status dsgd_simgrid_check(dsgd_error *error);
+
 /** Bytes per second of each link, [*n]; the caller frees it. */
 double *dsgd_simgrid_bandwidths(size_t *n);
 
