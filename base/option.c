@@ -114,11 +114,6 @@ int dsgd_find_word(const char *const *words, const char *text)
     return -1;
 }
 
-const char *dsgd_present_word(const char *text)
-{
-    return text != NULL && strcmp(text, "loggp") == 0 ? "nics" : text;
-}
-
 /** Insertions, deletions and replacements that turn a into b. */
 static size_t edit_distance(const char *a, const char *b)
 {

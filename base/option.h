@@ -205,10 +205,6 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
 /** Index of a word; -1 where it is none of @p words. Both may be NULL. */
 int dsgd_find_word(const char *const *words, const char *text);
 
-/** What @p text is called now, if it is a word of earlier versions that is still taken; else @p
- * text. */
-const char *dsgd_present_word(const char *text);
-
 /**
  * The name nearest to @p name by edit distance, or the only one that contains it; NULL where none
  * is near. @p names ends with NULL.
