@@ -107,7 +107,7 @@ static dsgd_status hierarchical_check(const void *params, int n_workers, dsgd_er
 static unsigned hierarchical_traits(const void *params)
 {
     const bool delayed = ((const hierarchical_params *)params)->between == DELAYED;
-    return DSGD_AVERAGES_MODELS | (delayed ? 0 : DSGD_SENDS_COLLECTIVES);
+    return DSGD_AVERAGES_MODELS | DSGD_SENDS_THREE_VECTORS | (delayed ? 0 : DSGD_SENDS_COLLECTIVES);
 }
 
 static const char *const inside_words[] = {"gradients", "models", NULL};
@@ -146,7 +146,7 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
                 "H is 1"},
     .check = hierarchical_check,
     .work = hierarchical_work,
-    .traits = DSGD_AVERAGES_MODELS,
+    .traits = DSGD_AVERAGES_MODELS | DSGD_SENDS_THREE_VECTORS,
     .traits_with = hierarchical_traits,
     .laws =
         DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"cluster", 1})},

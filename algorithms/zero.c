@@ -109,7 +109,7 @@ const dsgd_algorithm dsgd_algorithm_zero = {
             .sends = "2 (P - 1) / P N, as an allreduce; stage 3 gathers twice: 3 (P - 1) / P N",
             .waits = "everyone for the slowest, in every step"},
     .work = zero_work,
-    .traits = DSGD_SENDS_COLLECTIVES,
+    .traits = DSGD_SENDS_COLLECTIVES | DSGD_SENDS_THREE_VECTORS,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, NULL}, {DSGD_LAW_PLAIN_SGD, NULL},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"reshard_after_forward", false})},
                       {DSGD_LAW_ALLREDUCE, DSGD_WITH({"stage", 2})},

@@ -77,16 +77,14 @@ int dsgd_server_parts(const dsgd_run_config *config)
 
 /**
  * Bytes that the busiest host sends in a step, at most: two vectors, as an allreduce does, or as a
- * server does for each of its workers; three where halves of an allreduce are called separately, as
- * by ZeRO; a vector per round of recursive doubling.
+ * server does for each of its workers; three where the algorithm declares it; a vector per round of
+ * recursive doubling.
  */
 static double bytes_of_step(const dsgd_run_config *config, double bytes)
 {
     const int n_servers = dsgd_n_servers(config);
     const bool doubles = config->exchange.collective == DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
-    const unsigned promised = config->algorithm->traits & DSGD_SENDS_ALLREDUCES;
-    const bool halves = promised == DSGD_SENDS_COLLECTIVES;
-    const double vectors = halves ? 3 : 2;
+    const double vectors = config->algorithm->traits & DSGD_SENDS_THREE_VECTORS ? 3 : 2;
     return bytes * dsgd_greater(vectors, doubles ? dsgd_log2(config->workers) : 0) *
            (n_servers > 0 ? dsgd_greater((double)config->workers / n_servers, 1) : 1);
 }

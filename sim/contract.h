@@ -85,6 +85,10 @@ typedef enum dsgd_trait {
     /* Only allreduces on DSGD_WORLD: makes `exchange: fusion` possible. */
     DSGD_SENDS_ALLREDUCES = 1 << 1 | DSGD_SENDS_COLLECTIVES,
 
+    /* In a step a worker may send three vectors, where an allreduce sends two: `exchange: bucket:
+     * auto` bounds by this what merged buckets change. */
+    DSGD_SENDS_THREE_VECTORS = 1 << 14,
+
     /*
      * Its output is the servers' dsgd_model(), not the mean of the workers' models: evaluations,
      * `until: accuracy` and targets are of it. It is put together from the parts of servers that

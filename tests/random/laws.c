@@ -249,10 +249,11 @@ static char *places_are_alike(const trial *t)
 /** Failures that come after the end, and nothing that they need, cost nothing. */
 static char *what_never_comes_costs_nothing(const trial *t)
 {
+    static const double never_s = 1e11; /* the failure below */
     part changed = part_copy(t->experiment);
     char *why = NULL;
     const double s = trial_value(&t->runs, 0, "virtual_s");
-    if (t->diverged || fails(t))
+    if (t->diverged || fails(t) || s >= never_s)
         return not_asked;
     part_set(&changed, "failures", "{policy: restart, events: [{worker: 0, at: 1e11}]}");
     const double there_s = trial_changed_s(t, "q", &changed, &why);

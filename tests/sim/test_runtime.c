@@ -168,4 +168,6 @@ TEST(one_run_after_another_in_a_process_is_as_in_processes_of_their_own)
     ck_assert_double_eq(again.virtual_s, alone.virtual_s);
     ck_assert_double_eq(again.steps, alone.steps);
     ck_assert_double_eq(again.bytes, alone.bytes);
+    dsgd_run_result_free(&first);
+    dsgd_run_result_free(&again);
 }
