@@ -90,5 +90,5 @@ TEST(what_breaks_a_law_is_made_small)
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
         ck_assert_msg(part_find(&experiment, keys[k]) != NULL, "no %s", keys[k]);
     ck_assert_ptr_nonnull(part_find(&experiment, "imbalance"));
-    ck_assert_uint_eq(experiment.n, 6);
+    ck_assert_uint_le(experiment.n, 7); /* these, and `learn` if the law needs it */
 }

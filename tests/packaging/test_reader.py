@@ -209,7 +209,7 @@ class Reader(unittest.TestCase):
             self.assertTrue(dsgd.read(folder).figure("throughput", program=DSGD)._repr_svg_().startswith("<svg"))
 
     def test_the_notebook_of_the_course_runs(self):
-        with open(os.path.join(os.path.dirname(dsgd.__file__), "course", "notebook.ipynb")) as file:
+        with open(os.path.join(os.path.dirname(dsgd.__file__), "..", "docs", "course", "notebook.ipynb")) as file:
             cells = json.load(file)["cells"]
         names, here, path = {}, os.getcwd(), os.environ["PATH"]
         os.environ["PATH"] = os.path.dirname(DSGD) + os.pathsep + path
