@@ -16,8 +16,8 @@
 #include "command/experiment/config.h"
 #include "command/experiment/plugin.h"
 #include "command/experiment/shipped.h"
-#include "command/runs/provenance.h"
 #include "command/runs/pool.h"
+#include "command/runs/provenance.h"
 #include "command/trace/timeline/view.h"
 
 typedef struct arguments {
