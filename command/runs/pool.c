@@ -344,9 +344,12 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
     return count(p, j, true, error);
 }
 
+/** Ends the running jobs, and frees one that waits for room. */
 static void kill_all(pool *p)
 {
     p->stops = true;
+    free(p->next);
+    p->next = NULL;
     while (p->n_running > 0) {
         kill(p->running[0]->process, SIGKILL);
         end(p, 0, dsgd_child_end(p->running[0]->process), NULL);
