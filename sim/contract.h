@@ -165,11 +165,11 @@ typedef struct dsgd_algorithm {
     /** Optional, pure. The traits with these options, where they depend on them. */
     unsigned (*traits_with)(const void *params);
     /**
-     * Optional. What a worker does that comes back after a failure, before it begins its step anew;
-     * @p peer is one that is there, or -1. The others go on meanwhile: who asks one that has
-     * failed, by dsgd_pair_average() or dsgd_pair_fetch(), gives up when that is detected. Of other
-     * verbs it may use those of dsgd_server_exchange(). NULL: it waits for others, and all restart
-     * from the last checkpoint.
+     * Optional. What a worker does after its repair, before it begins its step again; @p peer is a
+     * running worker, or -1. The other workers continue during the failure: if one asks the failed
+     * worker by dsgd_pair_average() or dsgd_pair_fetch(), it gives up when the failure is detected.
+     * Of the verbs that wait for others it may call these two and dsgd_server_exchange(). NULL: the
+     * workers wait for each other, and all restart from the last checkpoint.
      */
     void (*comes_back)(dsgd_node *self, int peer);
 } dsgd_algorithm;

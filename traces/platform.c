@@ -210,7 +210,9 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
 {
     const dsgd_shape *const shape = dsgd_shape_of(platform);
     const char *const name = dsgd_topologies[platform->topology];
-    const dsgd_extents n = shape->extents == NULL ? (dsgd_extents){0} : shape->extents(platform);
+    dsgd_extents n = {0};
+    if (shape->extents != NULL)
+        n = shape->extents(platform);
     if (n.size > 0 && platform->size.n == 0)
         return dsgd_refuse(error, "platform: topology %s needs size", name);
     const struct {

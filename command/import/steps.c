@@ -26,7 +26,8 @@ static const double most_errors = 4;
  * share. */
 static const double least_deviations = 4, least_share = 0.05;
 
-bool dsgd_steps_are_in(const dsgd_csv *csv)
+/** Whether a header has a column of step times, by its name. */
+static bool has_step_times(const dsgd_csv *csv)
 {
     dsgd_step_times at;
     return dsgd_step_times_find(csv, NULL, NULL, &at, NULL) == DSGD_OK &&
@@ -394,7 +395,7 @@ static bool recognise(const char *head)
     for (char *c = header; *c != '\0'; c++)
         *c = *c == ';' || *c == '\t' ? ',' : *c; /* who mixes them is told when it is read */
     return head[first] != '\0' && strpbrk(head, "{}<>") == NULL &&
-           dsgd_csv_parse(&csv, header, NULL) == DSGD_OK && dsgd_steps_are_in(&csv);
+           dsgd_csv_parse(&csv, header, NULL) == DSGD_OK && has_step_times(&csv);
 }
 
 static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_error *error)

@@ -56,9 +56,6 @@ enum { DSGD_LEAST_STEPS = 10 };
  */
 dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *error);
 
-/** Whether a header has a column of step times, by its name. */
-bool dsgd_steps_are_in(const dsgd_csv *csv);
-
 /** Fits, to what dsgd_steps_read() or another filled. DSGD_EIO where there is nothing to fit. */
 dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error);
 

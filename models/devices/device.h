@@ -64,7 +64,7 @@ typedef struct dsgd_gradient_op {
 typedef struct dsgd_update_op {
     size_t n; /* reals in the piece */
     dsgd_buffer x, g; /* [n] */
-    dsgd_buffer v; /* [dsgd_update_states()][n] */
+    dsgd_buffer v; /* [dsgd_optimizer_states()][n] */
     dsgd_buffer x_new, v_new; /* like x and v */
     double lr; /* learning rate of this step */
     uint64_t t; /* number of the step, from 1 (ADAMW) */

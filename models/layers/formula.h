@@ -64,7 +64,7 @@ static inline bool dsgd_has_exact_inverse(double x)
     return fabs(frexp(x, &exponent)) == 0.5 && isnormal(1 / x);
 }
 
-/** dsgd_update_config with the values that depend on the step t; `momentum` is beta1 for ADAMW. */
+/** An optimizer with the values that depend on the step t; `momentum` is beta1 for ADAMW. */
 typedef struct dsgd_update_rule {
     bool adaptive, nesterov;
     real lr, momentum, weight_decay;

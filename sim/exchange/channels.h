@@ -211,7 +211,7 @@ typedef struct dsgd_packet {
     int host; /* of the sender, in engine->workers */
     int kind; /* of request, for who answers it */
     double bytes, sent_s;
-    size_t span; /* dsgd_count_message() of it */
+    size_t span; /* what dsgd_observe_sent() returned */
     size_t piece;
     dsgd_piece content;
     double share; /* of the content, that the receiver gets */
@@ -291,7 +291,7 @@ void dsgd_packet_treated(dsgd_worker *server, const dsgd_packet *message);
 
 /**
  * The next step of an allreduce of all workers or, where it @p gathers, of an allgather of so many
- * bytes in all, by `exchange: collective`, until it is over; @p meeting is as in closed.h.
+ * bytes in all, by `exchange: collective`, until it is over; @p meeting is as in analytic.h.
  */
 dsgd_await dsgd_schedule_fused(dsgd_channel *channel, bool gathers, double bytes,
                                struct dsgd_schedule **meeting);

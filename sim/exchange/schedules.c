@@ -82,7 +82,7 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
     return begin_round(channel, plan);
 }
 
-/** Begins a computed part, or takes the next step of a sent one; @p meeting is as in closed.h. */
+/** Begins a computed part, or takes the next step of a sent one; @p meeting is as in analytic.h. */
 static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
                             struct dsgd_schedule **meeting)
 {

@@ -1,6 +1,6 @@
 /**
  * @file rejoin.c
- * Workers fail and come back while the others go on: `presence` says who is there.
+ * Workers fail and rejoin while the others continue; `presence` has the state of each worker.
  */
 #include "sim/failures/failures.h"
 

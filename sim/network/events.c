@@ -136,14 +136,9 @@ double dsgd_events_now_s(void)
     return now_s;
 }
 
-uint64_t dsgd_events_number(void)
-{
-    return ++n_numbers;
-}
-
 void dsgd_event_plan(dsgd_event *event, double at_s)
 {
-    event->number = dsgd_events_number();
+    event->number = ++n_numbers; /* greater than all before */
     dsgd_agenda_add(&planned, at_s > now_s ? at_s : now_s, event->number, event);
 }
 

@@ -65,9 +65,6 @@ typedef struct dsgd_event {
 /** Virtual seconds. */
 double dsgd_events_now_s(void);
 
-/** A number that no other call gives, greater than all before. */
-uint64_t dsgd_events_number(void);
-
 /** Plans an event for a time, now or later, instead of the time for which it was planned. */
 void dsgd_event_plan(dsgd_event *event, double at_s);
 void dsgd_event_cancel(dsgd_event *event);

@@ -97,7 +97,7 @@ static actor *take_first(queue *q)
 
 static bool take_steps(actor *a);
 
-/** To the next event, and all of its instant happens. False: there is none. */
+/** Lets all events of the next instant happen. Returns false if there is none. */
 static bool let_time_pass(void)
 {
     if (dsgd_network_used->advance != NULL && !dsgd_network_used->advance(dsgd_events_next_s()))
@@ -105,7 +105,7 @@ static bool let_time_pass(void)
     return dsgd_events_next();
 }
 
-/** The next to run: main, when the simulation is over or nothing can happen. */
+/** Returns the actor that runs next: main, if the simulation is over or nothing can happen. */
 static actor *next_actor(void)
 {
     for (;;) {
@@ -120,7 +120,7 @@ static actor *next_actor(void)
     }
 }
 
-/** Until somebody appends the caller to `ready`. */
+/** Runs other actors until one of them, or an event, appends the caller to `ready`. */
 static void block(void)
 {
     actor *const me = self;
@@ -218,13 +218,13 @@ void dsgd_sleep(double seconds)
     block();
 }
 
-/** One actor of a host computes: no processor is shared. */
-static void compute(actor *a, double flops)
+/** Plans the end of a computation. One actor of a host computes: no processor is shared. */
+static void compute(double flops)
 {
     if (dsgd_network_used->compute != NULL)
-        dsgd_network_used->compute(&a->alarm, a->host, flops);
+        dsgd_network_used->compute(&self->alarm, self->host, flops);
     else
-        set_alarm(flops / dsgd_cluster_speed(a->host));
+        set_alarm(flops / dsgd_cluster_speed(self->host));
 }
 
 /* --- semaphores ------------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ dsgd_semaphore *dsgd_semaphore_new(void)
     return dsgd_runtime_take(sizeof(dsgd_semaphore));
 }
 
-/** Whether the caller has to wait, in the queue: unless the count is above 0, which it takes. */
+/** Takes one from the count, or queues the caller if the count is 0. Returns whether it queues. */
 static bool has_to_queue(dsgd_semaphore *semaphore)
 {
     if (semaphore->count > 0) {
@@ -547,8 +547,8 @@ void *dsgd_mailbox_recv(dsgd_mailbox *mailbox)
 
 /* --- actors in steps -------------------------------------------------------------------------- */
 
-/** Whether it has to wait, for which it is woken. */
-static bool has_to_wait(actor *a, dsgd_await for_what)
+/** Begins what the current actor awaits. Returns whether it must wait; it is woken then. */
+static bool has_to_wait(dsgd_await for_what)
 {
     switch (for_what.kind) {
     case DSGD_AWAIT_POST:
@@ -557,17 +557,17 @@ static bool has_to_wait(actor *a, dsgd_await for_what)
         set_alarm(for_what.amount);
         return true;
     case DSGD_AWAIT_FLOPS:
-        compute(a, for_what.amount);
+        compute(for_what.amount);
         return true;
     case DSGD_AWAIT_TRANSFER:
-        a->received = for_what.transfer;
-        return has_to_await(NULL, a->received);
+        self->received = for_what.transfer;
+        return has_to_await(NULL, self->received);
     case DSGD_AWAIT_SENDRECV:
-        a->started_s = for_what.exchange.started_s;
-        *a->started_s = dsgd_events_now_s();
-        a->sent = put(for_what.exchange.out, NULL, for_what.amount);
-        a->received = get(for_what.exchange.in, NULL);
-        return has_to_await(a->sent, a->received);
+        self->started_s = for_what.exchange.started_s;
+        *self->started_s = dsgd_events_now_s();
+        self->sent = put(for_what.exchange.out, NULL, for_what.amount);
+        self->received = get(for_what.exchange.in, NULL);
+        return has_to_await(self->sent, self->received);
     default:
         return false;
     }
@@ -596,7 +596,7 @@ void dsgd_await_here(dsgd_await await)
         await.call.function(await.call.argument);
         return;
     }
-    if (has_to_wait(self, await))
+    if (has_to_wait(await))
         block();
     end_wait(self);
 }
@@ -609,7 +609,7 @@ static void steps_main(void *steps)
         dsgd_await_here(mine->next(mine->argument));
 }
 
-/** Until it waits. False: it is to run on a stack from now on. */
+/** Takes the steps of an actor until it waits. Returns false if it needs a stack from now on. */
 static bool take_steps(actor *a)
 {
     self = a;
@@ -622,7 +622,7 @@ static bool take_steps(actor *a)
             dsgd_coroutine_open(&a->coroutine, call_and_take_steps, a);
             return false;
         }
-        if (has_to_wait(a, next))
+        if (has_to_wait(next))
             return true;
     }
 }
@@ -636,7 +636,7 @@ void dsgd_steps_start(int host, dsgd_steps *steps)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/** One run after another may be in a process. */
+/** A process may simulate one run after another. */
 void dsgd_runtime_open(const dsgd_network_ops *network)
 {
     dsgd_network_used = network;

@@ -1,5 +1,5 @@
 /**
- * @file test_closed.c
+ * @file test_analytic.c
  * Allreduces that are computed instead of simulated, of all and of groups, beside the same message
  * by message: times to 1e-9 of them, counts and models exactly.
  */

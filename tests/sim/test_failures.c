@@ -1,5 +1,5 @@
 /**
- * @file test_failing.c
+ * @file test_failures.c
  * Workers that fail and come back: what that costs, against closed forms; that all algorithms meet
  * the same failures and go on or end with a sentence; that a restart changes no value.
  */

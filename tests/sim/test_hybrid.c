@@ -1,5 +1,5 @@
 /**
- * @file test_inner.c
+ * @file test_hybrid.c
  * Workers that are groups of hosts: what their steps take by closed forms, when which part of a
  * vector goes over which NIC, and that the algorithms between them are what they are between
  * workers of one host.

@@ -1,5 +1,5 @@
 /**
- * @file test_slowing.c
+ * @file test_slow_links.c
  * Links that carry less for a while: a message across one takes what the integral of its bandwidth
  * says.
  */
