@@ -93,6 +93,7 @@ static void expect_simgrids(const dsgd_platform *p, int n_hosts, int step)
             expect_as_fast(p, from, to, &route);
         }
     free(route.link);
+    free(theirs);
 }
 
 /* Hosts that differ, on half of the platforms. */
