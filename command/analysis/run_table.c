@@ -47,6 +47,16 @@ dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const c
     return error == NULL ? DSGD_OK : status;
 }
 
+void dsgd_run_table_ends(const dsgd_run_table *t, size_t row, const char *column, double *first,
+                         double *last)
+{
+    *first = *last = NAN;
+    for (size_t k = t->first[row]; k != SIZE_MAX; k = t->next[k]) {
+        *last = dsgd_csv_value(&t->csv, k, dsgd_csv_column(&t->csv, column));
+        *first = isnan(*first) ? *last : *first;
+    }
+}
+
 const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t row)
 {
     const double run = dsgd_csv_value(runs, row, dsgd_csv_column(runs, "run"));

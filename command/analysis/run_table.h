@@ -18,6 +18,10 @@ typedef struct dsgd_run_table {
 dsgd_status dsgd_run_table_open(dsgd_run_table *table, const dsgd_csv *runs, const char *folder,
                                 const char *name, dsgd_error *error);
 
+/** The first and the last number of a column in the rows about a run; NAN: there is none. */
+void dsgd_run_table_ends(const dsgd_run_table *table, size_t row, const char *column, double *first,
+                         double *last);
+
 /** The configuration in manifest.json (NULL: there is none) of the run in a row of runs.csv; NULL:
  * it has none. */
 const json_t *dsgd_run_of(const json_t *manifest, const dsgd_csv *runs, size_t row);

@@ -49,7 +49,14 @@ dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves,
     return DSGD_OK;
 }
 
-double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsgd_curve_point now)
+/** An evaluation: where on an axis, such as virtual time, and the value there. */
+typedef struct evaluation {
+    double at, value;
+} evaluation;
+
+/** Where the target is reached at an evaluation; @p before: members NAN: there is none; NAN: it is
+ * not. */
+static double place_of(const dsgd_target *target, evaluation before, evaluation now)
 {
     const bool reached = target->below ? now.value <= target->value : now.value >= target->value;
     if (!reached)
@@ -65,12 +72,12 @@ dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *c
 {
     const size_t value = dsgd_csv_column(&curves->csv, target->column);
     const size_t axis = dsgd_csv_column(&curves->csv, along);
-    dsgd_curve_point before = {NAN, NAN}, now = {NAN, NAN};
+    evaluation before = {NAN, NAN}, now = {NAN, NAN};
     *place = NAN;
     for (size_t at = curves->first[row]; isnan(*place) && at != SIZE_MAX; at = curves->next[at]) {
         DSGD_TRY(dsgd_csv_read_number(&curves->csv, at, value, &now.value, error));
         DSGD_TRY(dsgd_csv_read_number(&curves->csv, at, axis, &now.at, error));
-        *place = dsgd_target_place(target, before, now);
+        *place = place_of(target, before, now);
         before = now;
     }
     return DSGD_OK;

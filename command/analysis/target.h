@@ -16,23 +16,13 @@ typedef struct dsgd_target {
 /** Reads accuracy=NUMBER or loss=NUMBER; NULL: no target. DSGD_EUSAGE for anything else. */
 dsgd_status dsgd_target_parse(const char *text, dsgd_target *target, dsgd_error *error);
 
-/** An evaluation: where on an axis, such as virtual time, and the value there. */
-typedef struct dsgd_curve_point {
-    double at, value;
-} dsgd_curve_point;
-
-/**
- * Where the target is reached at an evaluation, interpolated linearly from the one before (its
- * members NAN: there is none); NAN: it is not.
- */
-double dsgd_target_place(const dsgd_target *target, dsgd_curve_point before, dsgd_curve_point now);
-
 /** Whether the table has the columns of the target: DSGD_EIO; and numbers in it: DSGD_EUSAGE. */
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error);
 
 /**
- * dsgd_target_place() of the run in row @p row of runs.csv along a column of a table that has been
- * checked, where the target is reached first; NAN: never, or it is not in the table.
+ * Where the run in row @p row of runs.csv first reaches the target, along a column of a table that
+ * has been checked, interpolated linearly between evaluations; NAN: never, or it is not in the
+ * table.
  */
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
                               const char *along, double *place, dsgd_error *error);

@@ -626,16 +626,10 @@ static place gather(const dsgd_frame *frame, const dsgd_run_table *curves, const
     const size_t n = frame->csv->n_rows;
     place at = {.frame = frame, .manifest = manifest, .curves = curves};
     for (int q = 0; q < N_QUANTITIES; q++) {
-        const size_t column = dsgd_csv_column(&curves->csv, quantities[q]);
         double *const first = dsgd_keep(n + 1, sizeof *first);
         double *const last = dsgd_keep(n + 1, sizeof *last);
-        for (size_t row = 0; row < n; row++) {
-            first[row] = last[row] = NAN;
-            for (size_t k = curves->first[row]; k != SIZE_MAX; k = curves->next[k]) {
-                last[row] = dsgd_csv_value(&curves->csv, k, column);
-                first[row] = isnan(first[row]) ? last[row] : first[row];
-            }
-        }
+        for (size_t row = 0; row < n; row++)
+            dsgd_run_table_ends(curves, row, quantities[q], &first[row], &last[row]);
         at.first[q] = first;
         at.last[q] = last;
     }

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/csv.h"
 #include "base/status.h"
 
 enum { GAP = 2, LEAST_WIDTH = 6 };
@@ -256,6 +257,15 @@ static void print_markdown(const dsgd_columns *t)
                                                                   : t->v[k].cells[line - 2]);
         puts(line <= t->n_rows ? "|" : "|\n");
     }
+}
+
+void dsgd_columns_write(const dsgd_columns *t, FILE *stream)
+{
+    for (size_t row = 0; row <= t->n_rows; row++)
+        for (size_t k = 0; k < t->n_columns; k++) {
+            dsgd_csv_text(stream, row == 0 ? t->v[k].head : t->v[k].cells[row - 1]);
+            fputc(k + 1 < t->n_columns ? ',' : '\n', stream);
+        }
 }
 
 void dsgd_columns_print(dsgd_columns *t)

@@ -55,6 +55,9 @@ bool dsgd_columns_fold(dsgd_columns *t, const char *head, const char *none, cons
 /** Prints the table on stdout. Columns of numbers are right-aligned, the others left-aligned. */
 void dsgd_columns_print(dsgd_columns *t);
 
+/** Writes the table as CSV. */
+void dsgd_columns_write(const dsgd_columns *t, FILE *stream);
+
 /** A number for readers: so many significant digits, and all of a whole number below 1e9. */
 const char *dsgd_readable(double x, int digits);
 

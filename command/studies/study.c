@@ -16,6 +16,17 @@ dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool explains, dsgd_err
                                error);
 }
 
+dsgd_status dsgd_study_check_length(const dsgd_experiment *experiment, size_t n_runs,
+                                    dsgd_error *error)
+{
+    return n_runs <= DSGD_MOST_RUNS
+               ? DSGD_OK
+               : dsgd_refuse(error,
+                             "%s: with all that is made of them there are %zu runs, but %d is the "
+                             "most; shorten a list or a sweep",
+                             experiment->path, n_runs, DSGD_MOST_RUNS);
+}
+
 dsgd_status dsgd_study_outcomes(const char *folder, size_t n_runs, const char **why,
                                 dsgd_error *error)
 {

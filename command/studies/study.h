@@ -36,5 +36,9 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
 dsgd_status dsgd_study_outcomes(const char *folder, size_t n_runs, const char **why,
                                 dsgd_error *error);
 
+/** DSGD_EUSAGE: @p n_runs, with all that is made of them, are more than DSGD_MOST_RUNS. */
+dsgd_status dsgd_study_check_length(const dsgd_experiment *experiment, size_t n_runs,
+                                    dsgd_error *error);
+
 /** The keys of a task's file. (task.c) */
 extern const dsgd_option dsgd_task_options[];

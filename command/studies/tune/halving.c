@@ -1,9 +1,8 @@
 /**
  * @file halving.c
- * What runs are worth: how soon they reach the target, else how near to it they come; and who goes
- * on.
+ * What runs are worth: how soon they reach the target, else how near to it they come; and which
+ * candidates stay.
  */
-#include "base/csv.h"
 #include "base/option.h"
 #include "command/analysis/verdict.h"
 #include "command/experiment/config.h"
@@ -12,166 +11,145 @@
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static dsgd_status read_curves(dsgd_tune *t, const dsgd_csv *csv, dsgd_error *error)
+/** What is compared if there is no target: throughput, or accuracy if there is one, else loss. */
+static dsgd_target final_target(const dsgd_tune *t, const dsgd_csv *curves)
 {
-    const size_t run = dsgd_csv_column(csv, "run"), steps = dsgd_csv_column(csv, "steps");
-    const size_t at = t->on == DSGD_TUNE_TIME ? dsgd_csv_column(csv, "virtual_s") : steps;
-    const size_t value = dsgd_csv_column(csv, t->target.column),
-                 loss = dsgd_csv_column(csv, "loss");
-    t->evaluations = dsgd_keep(csv->n_rows + 1, sizeof *t->evaluations);
-    for (size_t row = 0; row < csv->n_rows; row++) {
-        const double i = dsgd_csv_value(csv, row, run);
-        const dsgd_curve_point now = {dsgd_csv_value(csv, row, at),
-                                      dsgd_csv_value(csv, row, value)};
-        if (!(i >= 1 && i <= (double)t->grid.n_runs))
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: this is no row of the experiment", csv->path,
-                             csv->lines[row + 1]);
-        dsgd_tune_result *const r = &t->results[(size_t)i - 1];
-        if (isnan(now.value) && r->n == 0)
-            return dsgd_refuse(error,
-                               "%s:%zu: there is no %s, as there is none of a regression; give "
-                               "--target loss=NUMBER",
-                               csv->path, csv->lines[row + 1], t->target.column);
-        if (isnan(now.value)) /* where it diverged */
-            continue;
-        r->first = r->n == 0 ? row : r->first; /* the rows of a run follow one another */
-        if (isnan(r->reached))
-            r->reached = dsgd_target_place(&t->target,
-                                           r->n == 0 ? (dsgd_curve_point){NAN, NAN}
-                                                     : t->evaluations[r->first + r->n - 1],
-                                           now);
-        t->evaluations[r->first + r->n++] = now;
-        r->steps = dsgd_csv_value(csv, row, steps);
-    }
-    for (dsgd_tune_result *r = t->results; r < t->results + t->grid.n_runs; r++)
-        r->diverged = r->diverged ||
-                      (r->n > 0 && dsgd_loss_grew(dsgd_csv_value(csv, r->first, loss),
-                                                  dsgd_csv_value(csv, r->first + r->n - 1, loss)));
-    return DSGD_OK;
+    if (t->of_throughput)
+        return (dsgd_target){.column = "throughput_samples_per_s", .value = INFINITY};
+    if (dsgd_csv_first(curves, dsgd_csv_column(curves, "accuracy")) != NULL)
+        return (dsgd_target){.column = "accuracy", .value = INFINITY};
+    return (dsgd_target){.column = "loss", .value = -INFINITY, .below = true};
 }
 
-/** Of runs that learn nothing the throughput is the one evaluation. */
-static void read_throughputs(dsgd_tune *t)
+static const char *axis_of(const dsgd_tune *t)
 {
-    t->target = (dsgd_target){.column = "throughput_samples_per_s", .value = INFINITY};
-    t->evaluations = dsgd_keep(t->grid.n_runs, sizeof *t->evaluations);
-    for (size_t i = 0; i < t->grid.n_runs; i++) {
-        dsgd_tune_result *const r = &t->results[i];
-        r->steps = r->is_done ? dsgd_results_value(t->pool.results, i, "steps") : 0;
-        t->evaluations[i] =
-            (dsgd_curve_point){r->steps, dsgd_results_throughput(t->pool.results, i)};
-        r->first = i;
-        r->n = t->evaluations[i].value > 0;
+    return t->on == DSGD_TUNE_TIME ? "virtual_s" : "steps";
+}
+
+/** Reads the result of the run in a row of runs.csv. */
+static void read_result(const dsgd_tune *t, const dsgd_csv *runs, size_t row, dsgd_tune_result *r)
+{
+    double first = NAN, last = NAN;
+    r->row = row;
+    r->diverged = strcmp(dsgd_field_of(runs, row, "status"), "diverged") == 0;
+    r->steps = dsgd_csv_value(runs, row, dsgd_csv_column(runs, "steps"));
+    if (t->of_throughput) {
+        r->value = dsgd_results_throughput(t->pool.results, (size_t)(r - t->results));
+        return;
     }
+    dsgd_run_table_ends(&t->curves, row, "loss", &first, &last);
+    r->diverged = r->diverged || dsgd_loss_grew(first, last);
+    dsgd_run_table_ends(&t->curves, row, t->target.column, &first, &r->value);
+    dsgd_run_table_ends(&t->curves, row, axis_of(t), &first, &r->end);
+    dsgd_target_reach(&t->target, &t->curves, row, axis_of(t), &r->reached, NULL);
 }
 
 static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 {
     const char **const out = dsgd_keep(t->grid.n_runs, sizeof *out);
+    dsgd_csv runs;
     DSGD_TRY(dsgd_study_outcomes(t->pool.folder, t->grid.n_runs, out, error));
-    t->results = dsgd_keep_more(t->results, t->grid.n_runs, sizeof *t->results);
-    for (size_t i = 0; i < t->grid.n_runs; i++) {
-        const char *const outcome = dsgd_results_field(t->pool.results, i, "status");
+    DSGD_TRY(dsgd_csv_read(&runs, error, "%s/runs.csv", t->pool.folder));
+    DSGD_TRY(dsgd_run_table_open(&t->curves, &runs, t->pool.folder, "curves.csv", error));
+    if (t->on == DSGD_TUNE_FINAL)
+        t->target = final_target(t, &t->curves.csv);
+    else
+        DSGD_TRY(dsgd_target_check(&t->target, &t->curves.csv, error));
+    t->results = dsgd_keep(t->grid.n_runs, sizeof *t->results);
+    for (size_t i = 0; i < t->grid.n_runs; i++)
         t->results[i] =
             (dsgd_tune_result){.is_done = dsgd_results_state(t->pool.results, i) == DSGD_RUN_DONE,
-                               .diverged = outcome != NULL && strcmp(outcome, "diverged") == 0,
                                .out = out[i],
-                               .reached = NAN};
+                               .reached = NAN,
+                               .value = NAN};
+    for (size_t row = 0; row < runs.n_rows; row++) {
+        const double run = dsgd_csv_value(&runs, row, dsgd_csv_column(&runs, "run"));
+        read_result(t, &runs, row, &t->results[(size_t)run - 1]);
     }
-    dsgd_csv csv;
-    if (t->of_throughput) {
-        read_throughputs(t);
-        return DSGD_OK;
-    }
-    DSGD_TRY(dsgd_csv_read(&csv, error, "%s/curves.csv", t->pool.folder));
-    if (t->on == DSGD_TUNE_FINAL) { /* accuracy where there is one, else loss */
-        t->target = (dsgd_target){.column = "loss", .value = -INFINITY, .below = true};
-        if (csv.n_rows > 0 && !isnan(dsgd_csv_value(&csv, 0, dsgd_csv_column(&csv, "accuracy"))))
-            t->target = (dsgd_target){.column = "accuracy", .value = INFINITY};
-    }
-    return read_curves(t, &csv, error);
+    return DSGD_OK;
 }
 
 /**
  * The result of a candidate at a length with a seed: of a shorter run, if that reached the target
  * already; NULL: there is none.
  */
-static const dsgd_tune_result *result_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
-                                         size_t length, size_t seed)
+static const dsgd_tune_result *result_of(const dsgd_tune *t, size_t candidate, size_t length,
+                                         size_t seed)
 {
     if (t->results == NULL)
         return NULL;
-    for (size_t l = t->is_prefix ? 0 : length; l <= length; l++) {
-        const size_t run = dsgd_tune_run(t, a, candidate, l, seed);
-        const dsgd_tune_result *const r = run == 0 ? NULL : &t->results[run - 1];
-        if (r != NULL && r->is_done && (l == length || (!isnan(r->reached) && !r->diverged)))
+    for (size_t l = t->is_prefix && seed == 0 ? 0 : length; l <= length; l++) {
+        const dsgd_tune_result *const r = &t->results[dsgd_tune_run(t, candidate, l, seed)];
+        if (r->is_done && (l == length || (!isnan(r->reached) && !r->diverged)))
             return r;
     }
     return NULL;
 }
 
-const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate,
-                                        size_t length, size_t seed)
+const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, size_t candidate, size_t length,
+                                        size_t seed)
 {
-    const dsgd_tune_result *const r = result_of(t, a, candidate, length, seed);
-    return r == NULL || r->diverged || r->n == 0 ? NULL : r;
+    const dsgd_tune_result *const r = result_of(t, candidate, length, seed);
+    return r == NULL || r->diverged || isnan(r->value) ? NULL : r;
 }
 
-/** Why a candidate cannot be best at full length; NULL: it can. */
-static const char *out_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate)
-{
-    const char *why = NULL;
-    for (size_t s = 0; s < t->n_seeds && why == NULL; s++) {
-        const dsgd_tune_result *const r = result_of(t, a, candidate, t->n_lengths - 1, s);
-        why = r == NULL ? NULL : r->out;
-    }
-    return why;
-}
+/* --- trials ----------------------------------------------------------------------------------- */
 
-/* --- scores ----------------------------------------------------------------------------------- */
-
-/** The value of a run at a time or step, between evaluations on a line. */
+/** The value of a run where it is at @p at, between evaluations on a line; else at its end. */
 static double value_at(const dsgd_tune *t, const dsgd_tune_result *r, double at)
 {
-    const dsgd_curve_point *const e = t->evaluations + r->first;
-    size_t k = 0;
-    while (k + 1 < r->n && e[k].at < at)
-        k++;
-    if (k == 0 || e[k].at <= at)
-        return e[k].value;
-    return e[k - 1].value +
-           (e[k].value - e[k - 1].value) * (at - e[k - 1].at) / (e[k].at - e[k - 1].at);
+    const dsgd_csv *const csv = &t->curves.csv;
+    const size_t axis = dsgd_csv_column(csv, axis_of(t));
+    const size_t column = dsgd_csv_column(csv, t->target.column);
+    size_t k = t->of_throughput ? SIZE_MAX : t->curves.first[r->row];
+    for (double x = NAN, y = NAN; k != SIZE_MAX; k = t->curves.next[k]) {
+        const double next = dsgd_csv_value(csv, k, axis), value = dsgd_csv_value(csv, k, column);
+        if (next >= at)
+            return isnan(x) ? value : y + (value - y) * (at - x) / (next - x);
+        x = next;
+        y = value;
+    }
+    return r->value;
 }
 
-/** Scores the @p n candidates of a rung, which are named in trials[n]. */
-static void score(const dsgd_tune *t, const dsgd_tuned *a, dsgd_tune_trial *trials, size_t n)
+/** The first end of the runs of a rung that miss the target. Options that change the time of a step
+ * are compared at one time, not at one step. */
+static double first_end(const dsgd_tune *t, const dsgd_tuned *a)
 {
-    const size_t length = a->rungs[a->rung].length, n_seeds = a->rungs[a->rung].n_seeds;
-    /* Options that change the time of a step are compared at one time, not at one step. */
-    double at = INFINITY;
-    for (size_t i = 0; i < n * n_seeds && t->on != DSGD_TUNE_FINAL; i++) {
-        const dsgd_tune_result *const r =
-            dsgd_tune_ended(t, a, trials[i / n_seeds].candidate, length, i % n_seeds);
-        if (r != NULL && isnan(r->reached))
-            at = fmin(at, t->evaluations[r->first + r->n - 1].at);
-    }
-    for (dsgd_tune_trial *x = trials; x < trials + n; x++) {
-        double places = 0, values = 0;
-        for (size_t seed = 0; seed < n_seeds; seed++) {
-            const dsgd_tune_result *const r = dsgd_tune_ended(t, a, x->candidate, length, seed);
-            if (r == NULL) {
-                x->n_diverged++;
-            } else if (!isnan(r->reached)) {
-                x->n_reached++;
-                places += r->reached;
-            } else {
-                values += value_at(t, r, at);
-            }
+    double end = INFINITY;
+    for (size_t c = a->first; t->on != DSGD_TUNE_FINAL && c < a->first + a->n; c++)
+        for (size_t s = 0; t->candidates[c].is_in && s < dsgd_rung_seeds(t, a, a->rung); s++) {
+            const dsgd_tune_result *const r =
+                dsgd_tune_ended(t, c, dsgd_rung_length(t, a, a->rung), s);
+            end = r != NULL && isnan(r->reached) ? fmin(end, r->end) : end;
         }
-        const size_t n_missed = n_seeds - x->n_diverged - x->n_reached;
-        x->place = x->n_reached == 0 ? NAN : places / (double)x->n_reached;
-        x->near = n_missed == 0 ? NAN : values / (double)n_missed;
+    return end;
+}
+
+/** What a candidate does in the rung; values are those at @p at. */
+static dsgd_trial trial_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, double at)
+{
+    const size_t length = dsgd_rung_length(t, a, a->rung), n = dsgd_rung_seeds(t, a, a->rung);
+    const bool is_last = a->rung + 1 == a->n_rungs;
+    dsgd_trial x = {.candidate = candidate};
+    double places = 0, values = 0;
+    for (size_t seed = 0; seed < n; seed++) {
+        const dsgd_tune_result *const r = dsgd_tune_ended(t, candidate, length, seed);
+        const dsgd_tune_result *const any = result_of(t, candidate, length, seed);
+        x.n_diverged += r == NULL;
+        if (r != NULL && isnan(r->reached))
+            values += value_at(t, r, at);
+        if (r != NULL && !isnan(r->reached)) {
+            places += r->reached;
+            x.n_reached++;
+        }
+        if (is_last && x.out == NULL && any != NULL) /* at last all runs are known */
+            x.out = any->out;
     }
+    x.out = x.n_diverged > 0 ? "diverged" : x.out;
+    x.place = places / (double)x.n_reached; /* 0 / 0 is NAN */
+    x.near = values / (double)(n - x.n_diverged - x.n_reached);
+    return x;
 }
 
 static int order_of(double a, double b)
@@ -179,19 +157,18 @@ static int order_of(double a, double b)
     return isnan(a) || isnan(b) ? isnan(a) - isnan(b) : (a > b) - (a < b);
 }
 
-/** Below 0: @p a is better; 0: they are equal. Who cannot win is behind all who can. */
-static int compare(const dsgd_tune *t, const dsgd_tune_trial *a, const dsgd_tune_trial *b)
+/** Below 0: @p a is better; 0: they are equal. A candidate that cannot win is after all others. */
+static int compare(const dsgd_tune *t, const dsgd_trial *a, const dsgd_trial *b)
 {
-    if ((a->out == NULL) != (b->out == NULL))
-        return a->out == NULL ? -1 : 1;
-    if (a->n_diverged != b->n_diverged)
-        return a->n_diverged > b->n_diverged ? 1 : -1;
-    if (a->n_reached != b->n_reached)
-        return a->n_reached < b->n_reached ? 1 : -1;
-    const int places = order_of(a->place, b->place);
-    if (places != 0)
-        return places;
-    return order_of(t->target.below ? a->near : -a->near, t->target.below ? b->near : -b->near);
+    const double sign = t->target.below ? 1 : -1;
+    const int orders[] = {(a->out != NULL) - (b->out != NULL),
+                          order_of((double)a->n_diverged, (double)b->n_diverged),
+                          order_of((double)b->n_reached, (double)a->n_reached),
+                          order_of(a->place, b->place), order_of(sign * a->near, sign * b->near)};
+    size_t k = 0;
+    while (k < 4 && orders[k] == 0)
+        k++;
+    return orders[k];
 }
 
 /* --- rungs ------------------------------------------------------------------------------------ */
@@ -200,77 +177,87 @@ void dsgd_tune_choose(void *tune, bool *chosen)
 {
     const dsgd_tune *const t = tune;
     for (const dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++)
-        for (size_t i = 0; !a->is_over && i < a->n_candidates; i++)
-            for (size_t s = 0; a->is_in[i] && s < a->rungs[a->rung].n_seeds; s++) {
-                const size_t length = a->rungs[a->rung].length;
-                const size_t run = dsgd_tune_run(t, a, i, length, s);
-                const dsgd_tune_result *const known = result_of(t, a, i, length, s);
-                if (run > 0 && (known == NULL || known == &t->results[run - 1]))
-                    chosen[run - 1] = true; /* else it is known from a shorter one */
+        for (size_t c = a->first; !a->is_over && c < a->first + a->n; c++)
+            for (size_t s = 0; t->candidates[c].is_in && s < dsgd_rung_seeds(t, a, a->rung); s++) {
+                const size_t length = dsgd_rung_length(t, a, a->rung);
+                const size_t run = dsgd_tune_run(t, c, length, s);
+                const dsgd_tune_result *const known = result_of(t, c, length, s);
+                if (known == NULL || known == &t->results[run])
+                    chosen[run] = true; /* else it is known from a shorter one */
             }
 }
 
-/** Adds the value beyond an end to the rung, if the best lies there; false: it does not. */
-static bool widen(const dsgd_tune *t, dsgd_tuned *a, const dsgd_tune_trial *ranked, size_t n)
+/** Whether values differ in option @p k only. */
+static bool is_alike(const dsgd_tune *t, size_t a, size_t b, size_t k)
 {
-    const size_t best = ranked[0].candidate;
-    const bool ties = n > 1 && compare(t, &ranked[0], &ranked[1]) == 0;
-    const bool has_diverged = ranked[0].n_diverged > 0;
-    for (size_t k = 0; k < a->n_options; k++) {
-        dsgd_tune_option *const o = &a->options[k];
-        const size_t v = dsgd_tune_value(a, best, k), stride = dsgd_tune_stride(a, k);
-        const bool down = v == o->low && v > 0, up = v == o->high && v + 1 < o->n && !has_diverged;
-        if (o->n_beyond == 0 || (ties && !has_diverged) || (!down && !up))
-            continue;
-        o->low -= down;
-        o->high += !down;
-        a->is_in[down ? best - stride : best + stride] = true;
-        return true;
+    for (size_t j = 0; j < t->n_options; j++) {
+        const char *const values[] = {dsgd_tune_value(t, a, j), dsgd_tune_value(t, b, j)};
+        if (j != k && values[0] != NULL && strcmp(values[0], values[1]) != 0)
+            return false;
     }
-    return false;
+    return true;
+}
+
+size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, size_t k,
+                        int way)
+{
+    const char *const value = dsgd_tune_value(t, candidate, k);
+    double number = 0;
+    if (value == NULL || !dsgd_parse_number(value, NULL, &number))
+        return SIZE_MAX; /* words have no order */
+    for (size_t c = candidate + (size_t)way; c - a->first < a->n; c += (size_t)way)
+        if (is_alike(t, candidate, c, k))
+            return c;
+    return SIZE_MAX;
 }
 
 /**
- * Early rungs can drop what is best late, and one seed what is best over all. So in rungs of full
- * length all next to the best take part, until the best lies between two that are worse; false: it
- * does.
+ * Whether the candidate beside the best takes part too. Early rungs can drop what is best late, and
+ * one seed what is best over all: so in rungs of full length tried ones take part, until the best
+ * lies between two that are worse. One beyond the tried ones takes part in any rung, unless nothing
+ * shows on which side the best lies.
  */
-static bool look_around(const dsgd_tune *t, dsgd_tuned *a, const dsgd_tune_trial *best)
+static bool belongs(const dsgd_tune *t, const dsgd_tuned *a, size_t beside)
 {
     const size_t length = t->n_lengths - 1;
+    const dsgd_trial *const best = &a->ranked[0];
+    const bool diverges = best->n_diverged > 0;
+    if (!t->candidates[beside].is_tried)
+        return diverges ? beside < best->candidate
+                        : a->n_ranked == 1 || compare(t, best, &a->ranked[1]) != 0;
+    const dsgd_tune_result *const known = result_of(t, beside, length, 0);
+    return dsgd_rung_length(t, a, a->rung) == length && !diverges &&
+           !(known != NULL && known->diverged);
+}
+
+/** Adds candidates beside the best to the rung, first those beyond what was tried; false: none. */
+static bool look_beside(const dsgd_tune *t, const dsgd_tuned *a)
+{
     bool any = false;
-    if (a->rungs[a->rung].length != length || best->n_diverged > 0)
-        return false;
-    for (size_t k = 0; k < a->n_options; k++) {
-        const dsgd_tune_option *const o = &a->options[k];
-        const size_t v = dsgd_tune_value(a, best->candidate, k), stride = dsgd_tune_stride(a, k);
-        double number = 0;
-        if (!dsgd_parse_number(o->texts[v], NULL, &number))
-            continue; /* words have no order */
-        const size_t beside[] = {best->candidate - (v > o->low ? stride : 0),
-                                 best->candidate + (v < o->high ? stride : 0)};
-        for (size_t i = 0; i < 2; i++) {
-            const dsgd_tune_result *const known = result_of(t, a, beside[i], length, 0);
-            if (a->is_in[beside[i]] || dsgd_tune_run(t, a, beside[i], length, 0) == 0 ||
-                (known != NULL && known->diverged))
-                continue;
-            a->is_in[beside[i]] = any = true;
+    for (int tried = 0; tried < 2 && !any; tried++)
+        for (size_t i = 0; i < 2 * t->n_options; i++) {
+            const size_t c =
+                dsgd_tune_beside(t, a, a->ranked[0].candidate, i / 2, i % 2 == 0 ? -1 : 1);
+            dsgd_candidate *const beside = c == SIZE_MAX ? NULL : &t->candidates[c];
+            if (beside != NULL && !beside->is_in && beside->is_tried == tried && belongs(t, a, c))
+                beside->is_in = any = true;
         }
-    }
+    for (size_t c = a->first; c < a->first + a->n; c++)
+        t->candidates[c].is_tried = t->candidates[c].is_tried || t->candidates[c].is_in;
     return any;
 }
 
-/** None of the last rung, and none that diverged. */
-static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a, const dsgd_tune_trial *ranked,
-                     size_t n_ranked)
+/** How many candidates stay: none of the last rung, and none that diverged. */
+static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a)
 {
     if (a->rung + 1 == a->n_rungs)
         return 0;
     const bool is_final_next = a->rung + 2 == a->n_rungs && t->n_seeds > 1;
-    size_t n = is_final_next ? DSGD_TUNE_FINALISTS : (n_ranked + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
+    size_t n =
+        is_final_next ? DSGD_TUNE_FINALISTS : (a->n_ranked + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
     n = n < DSGD_TUNE_FINALISTS ? DSGD_TUNE_FINALISTS : n;
-    n = n < n_ranked ? n : n_ranked;
-    while (n > 0 && ranked[n - 1].n_diverged > 0)
+    n = n < a->n_ranked ? n : a->n_ranked;
+    while (n > 0 && a->ranked[n - 1].n_diverged > 0)
         n--;
     return n;
 }
@@ -278,44 +265,34 @@ static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a, const dsgd_tune_tr
 /** After a round: to the next rung, unless there is more to try beside the best. */
 static void advance(const dsgd_tune *t, dsgd_tuned *a)
 {
-    dsgd_tune_trial *const ranked = a->trials + a->n_trials;
-    size_t n = 0;
-    for (size_t i = 0; i < a->n_candidates; i++) /* what its algorithm refuses has no run */
-        if (a->is_in[i] && dsgd_tune_run(t, a, i, a->rungs[a->rung].length, 0) > 0)
-            ranked[n++] = (dsgd_tune_trial){.rung = a->rung, .candidate = i};
-    score(t, a, ranked, n);
-    for (dsgd_tune_trial *x = ranked; x < ranked + n; x++) /* at last all runs are known */
-        x->out = x->n_diverged > 0           ? "diverged"
-                 : a->rung + 1 == a->n_rungs ? out_of(t, a, x->candidate)
-                                             : NULL;
-    for (size_t i = 1; i < n; i++) /* best first; of equals the one with smaller values */
-        for (size_t k = i; k > 0 && compare(t, &ranked[k], &ranked[k - 1]) < 0; k--) {
-            const dsgd_tune_trial worse = ranked[k - 1];
-            ranked[k - 1] = ranked[k];
-            ranked[k] = worse;
-        }
-    if (n > 0 && (widen(t, a, ranked, n) || look_around(t, a, ranked)))
-        return;
-    const size_t kept = n_kept(t, a, ranked, n);
-    memset(a->is_in, 0, a->n_candidates * sizeof *a->is_in);
-    for (size_t i = 0; i < n; i++) {
-        ranked[i].ties = i > 0 && compare(t, &ranked[i - 1], &ranked[i]) == 0;
-        ranked[i].outcome = i < kept                                       ? DSGD_TUNE_KEPT
-                            : kept == 0 && i == 0 && ranked[i].out == NULL ? DSGD_TUNE_BEST
-                                                                           : DSGD_TUNE_DROPPED;
-        a->is_in[ranked[i].candidate] = i < kept;
+    const double at = first_end(t, a);
+    a->n_ranked = 0;
+    for (size_t c = a->first; c < a->first + a->n; c++) {
+        if (!t->candidates[c].is_in)
+            continue;
+        const dsgd_trial x = trial_of(t, a, c, at);
+        size_t k = a->n_ranked++; /* best first; of equals the one with smaller values */
+        for (; k > 0 && compare(t, &x, &a->ranked[k - 1]) < 0; k--)
+            a->ranked[k] = a->ranked[k - 1];
+        a->ranked[k] = x;
     }
-    a->last = ranked;
-    for (a->n_last = n; a->n_last > 1 && ranked[a->n_last - 1].out != NULL;)
-        a->n_last--;
-    a->n_trials += n;
+    if (look_beside(t, a))
+        return;
+    const size_t kept = n_kept(t, a);
+    for (size_t i = 0; i < a->n_ranked; i++) {
+        dsgd_candidate *const c = &t->candidates[a->ranked[i].candidate];
+        c->is_in = i < kept;
+        c->out = a->ranked[i].out != NULL ? a->ranked[i].out : c->out;
+    }
+    while (a->n_ranked > 1 && a->ranked[a->n_ranked - 1].out != NULL)
+        a->n_ranked--;
     a->is_over = kept == 0;
     a->rung += kept > 0;
 }
 
 bool dsgd_tune_has_best(const dsgd_tuned *a)
 {
-    return a->n_last > 0 && a->last->outcome == DSGD_TUNE_BEST;
+    return a->ranked[0].out == NULL;
 }
 
 dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error)

@@ -1,13 +1,17 @@
 /**
  * @file plan.c
- * From an experiment to the assignments that make a grid of it, and from the grid to the candidates
- * of each algorithm and their runs.
+ * From an experiment to the assignments that sweep options of its algorithms, and from the swept
+ * experiment to candidates and their runs.
  */
-#include "base/csv.h"
 #include "command/experiment/config.h"
+#include "command/studies/study.h"
 #include "command/studies/tune/tune.h"
 
 static const char of_rate[] = "optimizer.lr";
+
+/** Rates that the program chooses are powers of two around the file's own: so many on either side
+ * at first, and others beyond them. */
+enum { AROUND = 4, BEYOND = 4 };
 
 static dsgd_tuned *algorithm_of(const dsgd_tune *t, const dsgd_planned_run *run)
 {
@@ -28,14 +32,26 @@ static const char *values_of(const char *text)
     const char *const first = strchr(text, ':');
     const char *const second = first == NULL ? NULL : strchr(first + 1, ':');
     if (second == NULL || strpbrk(text, "[{ ") != NULL)
-        return dsgd_xstrdup(text);
+        return text;
     return dsgd_xprintf("{from: %.*s, to: %.*s, n: %s, log: true}", (int)(first - text), text,
                         (int)(second - first - 1), first + 1, second + 1);
 }
 
-/** Of --over PATH=VALUES: whose option it is, by index (n_algorithms: of all), and its rest. */
-static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, dsgd_tune_option *o,
-                             dsgd_error *error)
+/** Sweeps an option of algorithm @p i; as with --set the last values count. */
+static void sweep(dsgd_tune *t, size_t i, const char *option, const char *values)
+{
+    dsgd_tune_add(&t->sets, dsgd_xprintf("algorithms.%zu.%s={sweep: %s}", i, option, values));
+}
+
+/** The rest of a text that begins with @p prefix; NULL: it does not, or ends there. */
+static const char *after(const char *text, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    return strncmp(text, prefix, n) == 0 && text[n] != '\0' ? text + n : NULL;
+}
+
+/** Sweeps what --over PATH=VALUES is about: an option of all algorithms, or of one. */
+static dsgd_status sweep_over(dsgd_tune *t, const char *text, dsgd_error *error)
 {
     const char *const equals = strchr(text, '=');
     if (equals == NULL || equals == text || equals[1] == '\0')
@@ -44,55 +60,31 @@ static dsgd_status read_over(const dsgd_tune *t, const char *text, size_t *of, d
                            "learn.optimizer.lr=0.01:1:7",
                            text);
     const char *const path = dsgd_xprintf("%.*s", (int)(equals - text), text);
-    *of = t->n_algorithms;
-    *o = (dsgd_tune_option){.values = values_of(equals + 1)};
-    if (strncmp(path, "learn.optimizer.", 16) == 0)
-        o->rest = path + 6;
-    else if (strncmp(path, "exchange.", 9) == 0 || strncmp(path, "failures.", 9) == 0)
-        o->rest = path;
-    for (size_t i = 0; i < t->n_algorithms && o->rest == NULL; i++) {
-        const char *const names[] = {dsgd_xprintf("algorithms.%zu.", i),
-                                     dsgd_xprintf("%s.", t->algorithms[i].label)};
-        for (size_t k = 0; k < 2; k++)
-            if (strncmp(path, names[k], strlen(names[k])) == 0) {
-                *of = i;
-                o->rest = path + strlen(names[k]);
-            }
+    const char *const of_all =
+        after(path, "learn.optimizer.") != NULL ? after(path, "learn.")
+        : after(path, "exchange.") != NULL || after(path, "failures.") != NULL ? path
+                                                                               : NULL;
+    bool is_known = false;
+    for (size_t i = 0; i < t->n_algorithms; i++) {
+        const char *const label = dsgd_xprintf("%s.", t->algorithms[i].label);
+        const char *const option = of_all != NULL ? of_all : after(path, label);
+        if (option == NULL)
+            continue;
+        sweep(t, i, option, values_of(equals + 1));
+        if (strstr(option, of_rate) != NULL)
+            t->algorithms[i].rate = NAN;
+        is_known = true;
     }
-    if (o->rest != NULL && *o->rest != '\0')
-        return DSGD_OK;
-    return dsgd_refuse(error,
-                       "--over %s: `%s` is nothing that an algorithm has for itself; there is "
-                       "learn.optimizer.KEY, exchange.KEY, failures.KEY, and LABEL.KEY of one "
-                       "algorithm, such as %s.optimizer.lr",
-                       text, path, t->algorithms[0].label);
+    return is_known ? DSGD_OK
+                    : dsgd_refuse(error,
+                                  "--over %s: `%s` is nothing that an algorithm has for itself; "
+                                  "there is learn.optimizer.KEY, exchange.KEY, failures.KEY, and "
+                                  "LABEL.KEY of one algorithm, such as %s.optimizer.lr",
+                                  text, path, t->algorithms[0].label);
 }
 
-size_t dsgd_tune_option_of(const dsgd_tuned *a, const char *rest)
+static dsgd_status sweep_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_error *error)
 {
-    size_t k = 0;
-    while (k < a->n_options && strcmp(a->options[k].rest, rest) != 0)
-        k++;
-    return k;
-}
-
-static dsgd_status add_option(dsgd_tune *t, size_t i, dsgd_tune_option option, dsgd_error *error)
-{
-    dsgd_tuned *const a = &t->algorithms[i];
-    const size_t k = dsgd_tune_option_of(a, option.rest);
-    if (k == DSGD_TUNE_MOST_OPTIONS)
-        return dsgd_refuse(error, "--over: %d options of %s are the most that fit",
-                           DSGD_TUNE_MOST_OPTIONS, a->label);
-    option.path = dsgd_xprintf("algorithms.%zu.%s", i, option.rest);
-    a->options[k] = option; /* as with --set the last counts */
-    a->n_options += k == a->n_options;
-    return DSGD_OK;
-}
-
-/** Powers of two around the file's own rate: the middle nine at first. */
-static dsgd_status add_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_error *error)
-{
-    enum { AROUND = 4, BEYOND = 4 };
     const double rate = run->learning.optimizer.lr;
     if (!(rate > 0))
         return dsgd_refuse(error,
@@ -102,111 +94,52 @@ static dsgd_status add_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_erro
     char *list = dsgd_xprintf("[%.9g", ldexp(rate, -AROUND - BEYOND));
     for (int power = 1 - AROUND - BEYOND; power <= AROUND + BEYOND; power++)
         dsgd_append(&list, ", %.9g", ldexp(rate, power));
-    dsgd_append(&list, "]");
-    const dsgd_tune_option option = {.rest = of_rate, .values = list, .n_beyond = BEYOND};
-    return add_option(t, run->chosen[DSGD_AXIS_ALGORITHM], option, error);
-}
-
-static dsgd_status find_options(dsgd_tune *t, const dsgd_texts *texts, dsgd_error *error)
-{
-    for (size_t k = 0; k < texts->n; k++) {
-        size_t of = 0;
-        dsgd_tune_option option;
-        DSGD_TRY(read_over(t, texts->v[k], &of, &option, error));
-        for (size_t i = 0; i < t->n_algorithms; i++)
-            if (of == i || of == t->n_algorithms)
-                DSGD_TRY(add_option(t, i, option, error));
-    }
-    for (size_t i = 0; !t->of_throughput && i < t->plain->n_runs; i++) {
-        const dsgd_planned_run *const run = &t->plain->runs[i];
-        const dsgd_tuned *const a = algorithm_of(t, run);
-        bool has_rate = false;
-        for (size_t k = 0; k < a->n_options; k++)
-            has_rate = has_rate || strstr(a->options[k].rest, of_rate) != NULL;
-        if (!has_rate)
-            DSGD_TRY(add_rate(t, run, error));
-    }
+    sweep(t, run->chosen[DSGD_AXIS_ALGORITHM], of_rate, dsgd_xprintf("%s]", list));
+    algorithm_of(t, run)->rate = rate;
     return DSGD_OK;
 }
 
-/** Every entry a mapping, so that its options can be set; then the options. */
-static void set_options(dsgd_tune *t, dsgd_yaml *const *list)
+/** Makes every algorithm a mapping, so that its options can be set, and sweeps options. */
+static dsgd_status sweep_all(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error)
 {
+    const dsgd_experiment *const plain = t->plain;
+    dsgd_yaml **const list = dsgd_yaml_elements(
+        dsgd_yaml_find(dsgd_config_root(plain->config), "algorithms"), &t->n_algorithms);
     char *set = dsgd_xstrdup("algorithms=[");
-    for (size_t i = 0; i < t->n_algorithms; i++) {
+    for (size_t i = 0; i < t->n_algorithms; i++)
         dsgd_append(&set, dsgd_yaml_text(list[i]) == NULL ? "%s%s" : "%s{name: %s}",
                     i == 0 ? "" : ", ", dsgd_yaml_yaml(list[i]));
-    }
-    dsgd_append(&set, "]");
-    dsgd_tune_add(&t->sets, set);
-    for (size_t i = 0; i < t->n_algorithms; i++)
-        for (size_t k = 0; k < t->algorithms[i].n_options; k++)
-            dsgd_tune_add(&t->sets, dsgd_xprintf("%s={sweep: %s}", t->algorithms[i].options[k].path,
-                                                 t->algorithms[i].options[k].values));
+    dsgd_tune_add(&t->sets, dsgd_xprintf("%s]", set));
+    t->algorithms = dsgd_keep(t->n_algorithms, sizeof *t->algorithms);
+    for (size_t i = 0; i < plain->n_runs; i++)
+        algorithm_of(t, &plain->runs[i])->label = plain->runs[i].label;
+    for (size_t k = 0; k < over->n; k++)
+        DSGD_TRY(sweep_over(t, over->v[k], error));
+    for (size_t i = 0; !t->of_throughput && i < plain->n_runs; i++)
+        if (algorithm_of(t, &plain->runs[i])->rate == 0)
+            DSGD_TRY(sweep_rate(t, &plain->runs[i], error));
+    return DSGD_OK;
 }
 
 /* --- seeds and lengths ------------------------------------------------------------------------ */
 
 /** The smallest seeds from 1 on that the experiment does not have. */
-static void set_seeds(dsgd_tune *t)
+static void find_seeds(dsgd_tune *t)
 {
-    char *set = dsgd_xstrdup("seed=[");
     size_t n = 0;
     t->seeds = dsgd_keep(t->n_seeds, sizeof *t->seeds);
     for (int64_t seed = 1; n < t->n_seeds; seed++) {
         bool is_used = false;
         for (size_t i = 0; i < t->plain->n_runs; i++)
             is_used = is_used || t->plain->runs[i].seed == seed;
-        if (is_used)
-            continue;
-        dsgd_append(&set, "%s%jd", n == 0 ? "" : ", ", seed);
-        t->seeds[n++] = seed;
+        if (!is_used)
+            t->seeds[n++] = seed;
     }
-    dsgd_append(&set, "]");
-    dsgd_tune_add(&t->sets, set);
-}
-
-static double bound_of(const dsgd_until *until, const dsgd_option *o)
-{
-    return *(const double *)(const void *)((const char *)until + o->offset);
-}
-
-/** `{steps: 400, accuracy: 0.8}`. */
-static char *bounds_text(const dsgd_until *until)
-{
-    char *text = dsgd_xstrdup("");
-    for (const dsgd_option *o = dsgd_until_options; o->name != NULL; o++)
-        if (bound_of(until, o) > 0)
-            dsgd_append(&text, "%s%s: %s", *text == '\0' ? "" : ", ", o->name,
-                        dsgd_csv_number_text(bound_of(until, o)));
-    return dsgd_xprintf("{%s}", text);
-}
-
-/** The lengths as a sweep: of a number, where there is one bound beside an accuracy. */
-static void set_bounds(dsgd_tune *t)
-{
-    const dsgd_until *const last = &t->lengths[t->n_lengths - 1];
-    const dsgd_option *one = NULL;
-    size_t n = 0;
-    for (const dsgd_option *o = dsgd_until_options; o->name != NULL; o++)
-        if (o->offset != offsetof(dsgd_until, accuracy) && bound_of(last, o) > 0) {
-            one = o;
-            n++;
-        }
-    char *set =
-        n == 1 ? dsgd_xprintf("until.%s={sweep: [", one->name) : dsgd_xstrdup("until={sweep: [");
-    for (size_t k = 0; k < t->n_lengths; k++)
-        dsgd_append(&set, "%s%s", k == 0 ? "" : ", ",
-                    n == 1 ? dsgd_csv_number_text(bound_of(&t->lengths[k], one))
-                           : bounds_text(&t->lengths[k]));
-    if (n == 1 && last->accuracy > 0)
-        dsgd_tune_add(&t->sets, dsgd_xprintf("until.accuracy=%.17g", last->accuracy));
-    dsgd_append(&set, "]}");
-    dsgd_tune_add(&t->sets, set);
+    dsgd_tune_add(&t->sets, dsgd_xprintf("seed=%jd", t->seeds[0]));
 }
 
 /** The parts of the steps, seconds and samples that short rungs have. */
-static dsgd_status set_lengths(dsgd_tune *t, dsgd_error *error)
+static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &t->plain->runs[0];
     dsgd_until whole = run->config.until;
@@ -227,10 +160,9 @@ static dsgd_status set_lengths(dsgd_tune *t, dsgd_error *error)
         const dsgd_until *const last = t->n_lengths == 0 ? NULL : &t->lengths[t->n_lengths - 1];
         if (last != NULL && length.steps <= last->steps && length.seconds <= last->seconds &&
             length.samples <= last->samples)
-            t->n_lengths--; /* a part that is no shorter */
+            t->n_lengths--; /* a part that is not shorter */
         t->lengths[t->n_lengths++] = length;
     }
-    set_bounds(t);
     return DSGD_OK;
 }
 
@@ -244,9 +176,8 @@ static dsgd_status check(const dsgd_tune *t, size_t n_over, dsgd_error *error)
     for (size_t k = 0; k < plain->n_columns; k++)
         is_one = is_one && strcmp(plain->columns[k], "seed") == 0;
     for (size_t i = 0; i < plain->n_runs; i++)
-        for (size_t axis = 0; axis < DSGD_N_AXES; axis++)
-            is_one = is_one && (axis == DSGD_AXIS_ALGORITHM || axis == DSGD_AXIS_SEED ||
-                                plain->runs[i].chosen[axis] == first->chosen[axis]);
+        for (size_t axis = 0; axis < DSGD_AXIS_ALGORITHM; axis++)
+            is_one = is_one && plain->runs[i].chosen[axis] == first->chosen[axis];
     if (!is_one)
         return dsgd_refuse(error,
                            "%s: values are tuned for one platform, workload and number of workers, "
@@ -273,69 +204,37 @@ static dsgd_status check(const dsgd_tune *t, size_t n_over, dsgd_error *error)
 
 dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error)
 {
-    const dsgd_experiment *const plain = t->plain;
-    t->of_throughput = plain->runs[0].config.learning == NULL;
+    t->of_throughput = t->plain->runs[0].config.learning == NULL;
     DSGD_TRY(check(t, over->n, error));
-    dsgd_yaml **const list = dsgd_yaml_elements(
-        dsgd_yaml_find(dsgd_config_root(plain->config), "algorithms"), &t->n_algorithms);
-    t->algorithms = dsgd_keep(t->n_algorithms, sizeof *t->algorithms);
-    for (size_t i = 0; i < plain->n_runs; i++) {
-        dsgd_tuned *const a = algorithm_of(t, &plain->runs[i]);
-        a->label = plain->runs[i].label;
-        a->name = plain->runs[i].algorithm.about->name;
-    }
-    DSGD_TRY(find_options(t, over, error));
-    set_options(t, list);
-    set_seeds(t);
-    return set_lengths(t, error);
+    DSGD_TRY(sweep_all(t, over, error));
+    find_seeds(t);
+    return find_lengths(t, error);
 }
 
-/* --- the grid --------------------------------------------------------------------------------- */
+/* --- candidates ------------------------------------------------------------------------------- */
 
-/** Index of a text among the values of an option, where a new one is added. */
-static size_t text_index(dsgd_tune_option *o, const char *text)
+/** The option, or the end of its column: what follows the entry in algorithms.ENTRY.OPTION. */
+static const char *option_of(const char *path)
 {
-    for (size_t v = 0; v < o->n; v++)
-        if (strcmp(o->texts[v], text) == 0)
-            return v;
-    o->texts[o->n] = text;
-    return o->n++;
+    return strchr(path + strlen("algorithms."), '.') + 1;
 }
 
-/** Which candidate, length and seed a run is of: its place in a->runs. */
-static size_t place_of(const dsgd_tune *t, const dsgd_planned_run *run)
+/** One column for the same option of all algorithms instead of a column for each algorithm. */
+static void join_columns(dsgd_tune *t)
 {
-    dsgd_tuned *const a = algorithm_of(t, run);
-    size_t candidate = 0, length = 0, seed = 0;
-    for (size_t k = 0; k < a->n_options; k++)
-        candidate = candidate * a->options[k].n +
-                    text_index(&a->options[k], run->swept[a->options[k].column]);
-    while (length + 1 < t->n_lengths && (t->lengths[length].steps != run->config.until.steps ||
-                                         t->lengths[length].seconds != run->config.until.seconds ||
-                                         t->lengths[length].samples != run->config.until.samples))
-        length++;
-    while (seed + 1 < t->n_seeds && t->seeds[seed] != run->seed)
-        seed++;
-    return (candidate * t->n_lengths + length) * t->n_seeds + seed;
-}
-
-/** One column for the same option of all algorithms, algorithms.optimizer.lr, in place of one each:
- * which. */
-static const size_t *join_columns(dsgd_experiment *e)
-{
-    const size_t n = e->n_columns, n_prefix = strlen("algorithms.");
+    dsgd_experiment *const e = &t->grid;
+    size_t n = 0;
+    dsgd_sweep **const sweeps = dsgd_config_sweeps(e->config, &n);
     size_t *const to = dsgd_keep(n + 1, sizeof *to);
     const char **const columns = dsgd_keep(n + 1, sizeof *columns);
-    e->n_columns = 0;
+    t->options = dsgd_keep(n + 1, sizeof *t->options);
     for (size_t k = 0; k < n; k++) {
-        const char *column = e->columns[k];
-        if (strncmp(column, "algorithms.", n_prefix) == 0)
-            column = dsgd_xprintf("algorithms.%s", strchr(column + n_prefix, '.') + 1);
-        const int known = dsgd_find_word(columns, column);
-        to[k] = known < 0 ? e->n_columns++ : (size_t)known;
-        columns[to[k]] = column;
+        const char *const option = option_of(sweeps[k]->path);
+        const int known = dsgd_find_word(t->options, option);
+        to[k] = known < 0 ? t->n_options++ : (size_t)known;
+        t->options[to[k]] = option;
+        columns[to[k]] = dsgd_xprintf("algorithms.%s", option_of(e->columns[k]));
     }
-    e->columns = columns;
     for (size_t i = 0; i < e->n_runs; i++) {
         const char **const swept = dsgd_keep(n + 1, sizeof *swept);
         for (size_t k = 0; k < n; k++)
@@ -343,110 +242,70 @@ static const size_t *join_columns(dsgd_experiment *e)
                 swept[to[k]] = e->runs[i].swept[k];
         e->runs[i].swept = swept;
     }
-    return to;
+    e->columns = columns;
+    e->n_columns = t->n_options;
 }
 
-/** Values in the order of their lists. */
-static void find_values(dsgd_tune *t)
+/** Makes runs of each candidate: of all lengths with one seed, of the full length with the others.
+ * The last column is the length. */
+static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
 {
+    static const char *const column = "until";
     dsgd_experiment *const e = &t->grid;
-    const size_t *const to = join_columns(e);
-    size_t n = 0, n_rests = 0;
-    dsgd_sweep **const sweeps = dsgd_config_sweeps(e->config, &n);
-    t->rests = dsgd_keep(t->n_algorithms * DSGD_TUNE_MOST_OPTIONS + 1, sizeof *t->rests);
-    for (size_t i = 0; i < t->n_algorithms; i++)
-        for (size_t k = 0; k < t->algorithms[i].n_options; k++) {
-            dsgd_tune_option *const o = &t->algorithms[i].options[k];
-            for (size_t s = 0; s < n; s++)
-                if (strcmp(sweeps[s]->path, o->path) == 0)
-                    o->column = to[s];
-            o->texts = dsgd_keep(e->n_runs, sizeof *o->texts);
-            if (dsgd_find_word(t->rests, o->rest) < 0)
-                t->rests[n_rests++] = o->rest;
-        }
-    for (size_t i = 0; i < e->n_runs; i++)
-        place_of(t, &e->runs[i]);
+    const size_t n_each = t->n_lengths + t->n_seeds - 1;
+    const dsgd_planned_run *const candidates = e->runs;
+    t->n_candidates = e->n_runs;
+    DSGD_TRY(dsgd_study_check_length(e, n_each * t->n_candidates, error));
+    e->n_runs = e->n_unchanged = n_each * t->n_candidates;
+    e->runs = dsgd_keep(e->n_runs, sizeof *e->runs);
+    for (size_t i = 0; i < e->n_runs; i++) {
+        e->runs[i] = candidates[i / n_each];
+        e->runs[i].unchanged = i;
+    }
+    dsgd_experiment_add_columns(e, &column, 1);
+    for (size_t i = 0; i < e->n_runs; i++) {
+        dsgd_planned_run *const run = &e->runs[i];
+        const size_t k = i % n_each, length = k < t->n_lengths ? k : t->n_lengths - 1;
+        run->config.until = t->lengths[length];
+        run->swept[t->n_options] = dsgd_tune_length_text(t, length);
+        run->seed = t->seeds[k - length];
+        run->config.seed = (uint64_t)run->seed;
+    }
+    return DSGD_OK;
 }
 
 /**
- * There are as many short rungs as leave three candidates; then one of full length with one seed,
- * and one with all seeds, of two, each with what is beside the best.
+ * As many rungs are short as leave three candidates; then one is of full length with one seed, and
+ * one with all seeds, of two candidates, each with the candidates beside the best.
  */
 static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
 {
-    size_t n_short = 0;
-    for (size_t left = a->n_begun; left > DSGD_TUNE_ETA && n_short + 1 < t->n_lengths; n_short++)
+    for (size_t left = a->n_begun; left > DSGD_TUNE_ETA && a->n_short + 1 < t->n_lengths;
+         a->n_short++)
         left = (left + DSGD_TUNE_ETA - 1) / DSGD_TUNE_ETA;
     const bool has_middle = a->n_begun > DSGD_TUNE_FINALISTS && t->n_seeds > 1;
-    a->n_rungs = n_short + has_middle + 1;
-    for (size_t rung = 0; rung < a->n_rungs; rung++) {
-        a->rungs[rung].length = t->n_lengths - 1 - (rung < n_short ? n_short - rung : 0);
-        a->rungs[rung].n_seeds = rung + 1 == a->n_rungs ? t->n_seeds : 1;
-    }
-    a->is_in = dsgd_keep(a->n_candidates, sizeof *a->is_in);
-    a->trials = dsgd_keep(1, a->n_rungs * a->n_candidates * sizeof *a->trials);
-    for (size_t i = 0; i < a->n_candidates; i++) {
-        a->is_in[i] = true;
-        for (size_t k = 0; k < a->n_options; k++) {
-            const size_t v = dsgd_tune_value(a, i, k);
-            a->is_in[i] = a->is_in[i] && v >= a->options[k].low && v <= a->options[k].high;
-        }
-    }
+    a->n_rungs = a->n_short + has_middle + 1;
+    a->ranked = dsgd_keep(a->n, sizeof *a->ranked);
 }
 
 dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
 {
-    dsgd_experiment *const e = &t->grid;
-    find_values(t);
-    for (size_t i = 0; i < t->n_algorithms; i++) {
-        dsgd_tuned *const a = &t->algorithms[i];
-        a->n_candidates = a->n_begun = 1;
-        for (size_t k = 0; k < a->n_options; k++) {
-            dsgd_tune_option *const o = &a->options[k];
-            if (o->n == 0)
-                return dsgd_refuse(error, "%s: no run of %s is possible", e->path, a->label);
-            o->low = o->n_beyond;
-            o->high = o->n - 1 - o->n_beyond;
-            a->n_candidates *= o->n;
-            a->n_begun *= o->high - o->low + 1;
-        }
-        a->runs = dsgd_keep(1, a->n_candidates * t->n_lengths * t->n_seeds * sizeof *a->runs);
+    join_columns(t);
+    DSGD_TRY(add_runs(t, error));
+    t->candidates = dsgd_keep(t->n_candidates, sizeof *t->candidates);
+    const int of_rates = dsgd_find_word(t->options, of_rate);
+    for (size_t c = 0; c < t->n_candidates; c++) {
+        dsgd_tuned *const a = algorithm_of(t, &t->grid.runs[dsgd_tune_run(t, c, 0, 0)]);
+        double rate = 0; /* of the program's own, the middle ones begin */
+        if (a->rate > 0)
+            dsgd_parse_number(dsgd_tune_value(t, c, (size_t)of_rates), NULL, &rate);
+        const bool begins = !(a->rate > 0) || fabs(log2(rate / a->rate)) < AROUND + 0.5;
+        t->candidates[c] = (dsgd_candidate){.is_in = begins, .is_tried = begins};
+        a->n_begun += begins;
+        a->first = a->n == 0 ? c : a->first;
+        a->n++;
+    }
+    for (dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++)
         begin_rungs(t, a);
-    }
-    bool *const keep = dsgd_keep(e->n_runs, sizeof *keep);
-    for (size_t i = 0; i < e->n_runs; i++) {
-        const dsgd_tuned *const a = algorithm_of(t, &e->runs[i]);
-        const size_t place = place_of(t, &e->runs[i]);
-        for (size_t rung = 0; rung < a->n_rungs; rung++)
-            keep[i] = keep[i] || (place / t->n_seeds % t->n_lengths == a->rungs[rung].length &&
-                                  place % t->n_seeds < a->rungs[rung].n_seeds);
-    }
-    dsgd_experiment_keep(e, keep);
-    for (size_t i = 0; i < e->n_runs; i++)
-        algorithm_of(t, &e->runs[i])->runs[place_of(t, &e->runs[i])] = i + 1;
     return DSGD_OK;
-}
-
-size_t dsgd_tune_stride(const dsgd_tuned *a, size_t k)
-{
-    size_t stride = 1;
-    for (size_t j = k + 1; j < a->n_options; j++)
-        stride *= a->options[j].n;
-    return stride;
-}
-
-size_t dsgd_tune_value(const dsgd_tuned *a, size_t candidate, size_t k)
-{
-    return candidate / dsgd_tune_stride(a, k) % a->options[k].n;
-}
-
-const char *dsgd_tune_text_of(const dsgd_tuned *a, size_t candidate, size_t k)
-{
-    return a->options[k].texts[dsgd_tune_value(a, candidate, k)];
-}
-
-size_t dsgd_tune_run(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, size_t length,
-                     size_t seed)
-{
-    return a->runs[(candidate * t->n_lengths + length) * t->n_seeds + seed];
 }

@@ -91,20 +91,25 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
             dsgd_tune_add(&sets, t->own->v[i]);
     const size_t expands = sets.n;
     dsgd_tune_add(&sets, t->sets.v[t->own->n]); /* the list of algorithms as mappings */
-    for (const dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++)
-        for (size_t k = 0; dsgd_tune_has_best(a) && k < a->n_options; k++)
-            dsgd_tune_add(&sets, dsgd_xprintf("%s=%s", a->options[k].path,
-                                              dsgd_tune_text_of(a, a->last->candidate, k)));
-    for (size_t i = 0; i < t->n_algorithms; i++) /* else what the file has */
-        if (!dsgd_tune_has_best(&t->algorithms[i]))
-            dsgd_tune_add(&sets, dsgd_xprintf("algorithms.%zu.name=%s", i, t->algorithms[i].name));
+    for (size_t i = 0; i < t->n_algorithms; i++) {
+        const dsgd_tuned *const a = &t->algorithms[i];
+        const dsgd_planned_run *const run =
+            &t->grid.runs[dsgd_tune_run(t, a->ranked->candidate, 0, 0)];
+        for (size_t k = 0; dsgd_tune_has_best(a) && k < t->n_options; k++)
+            if (run->swept[k] != NULL)
+                dsgd_tune_add(
+                    &sets, dsgd_xprintf("algorithms.%zu.%s=%s", i, t->options[k], run->swept[k]));
+        if (!dsgd_tune_has_best(a)) /* the file's values */
+            dsgd_tune_add(&sets,
+                          dsgd_xprintf("algorithms.%zu.name=%s", i, run->algorithm.about->name));
+    }
     dsgd_tune_add(&sets, dsgd_xprintf("name=%s-tuned", t->plain->name));
     char *text = NULL;
     dsgd_whole_file file;
     DSGD_TRY(dsgd_config_edited(t->plain->path, sets.v, sets.n, expands, &text, error));
     if (dsgd_whole_open(&file, error, "%s/tuned.yaml", t->pool.folder) == NULL)
         return DSGD_EIO;
-    fprintf(file.stream, "# By `%s`; tune.csv has all that was tried.\n%s", t->command, text);
+    fprintf(file.stream, "# By `%s`; runs.csv has all that was tried.\n%s", t->command, text);
     return dsgd_whole_close(&file, error);
 }
 
@@ -115,7 +120,7 @@ static void print_end(const dsgd_tune *t)
     const char *const slash = strrchr(path, '/');
     dsgd_experiment again;
     char *command = dsgd_xstrdup("");
-    printf("all that was tried: %s/tune.csv\n", t->pool.folder);
+    printf("all that was tried: %s/runs.csv\n", t->pool.folder);
     if (dsgd_experiment_open(tuned, t->own->v, t->own->n, t->plain->runs[0].config.numerics, &again,
                              NULL) != DSGD_OK) {
         dsgd_append(&command, "cp");
@@ -141,9 +146,8 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
 {
     (void)done; /* failed runs have ended it */
     const dsgd_tune *const t = state;
-    DSGD_TRY(dsgd_tune_write(t, error));
     DSGD_TRY(write_tuned(t, error));
-    dsgd_tune_print(t);
+    DSGD_TRY(dsgd_tune_print(t, error));
     print_end(t);
     return DSGD_OK;
 }
@@ -193,7 +197,7 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
         "EXPERIMENT.yaml",
         "Finds the best learning rate of each algorithm of an experiment, or other options, by "
         "successive halving; writes DIR/tuned.yaml, the experiment with them, and DIR/tune.csv, "
-        "all that was tried.",
+        "the table of the best.",
         1,
         1,
         "tune: give the file of one experiment",
