@@ -7,6 +7,7 @@
 
 #include "command/analysis/frame.h"
 #include "command/experiment/config.h"
+#include "command/studies/study.h"
 
 /** Numbers that are known, or whose change changes nothing. Whole numbers are counts and shapes. */
 static const char *const exact[] = {
@@ -231,16 +232,6 @@ static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
         }
 }
 
-static dsgd_status check_length(const dsgd_experiment *experiment, dsgd_error *error)
-{
-    return experiment->n_runs <= DSGD_MOST_RUNS
-               ? DSGD_OK
-               : dsgd_refuse(error,
-                             "%s: with their variations there are more than %d runs; shorten a "
-                             "list or a sweep",
-                             experiment->path, DSGD_MOST_RUNS);
-}
-
 dsgd_status dsgd_vary(dsgd_experiment *experiment, double percent, dsgd_error *error)
 {
     dsgd_names paths = {.n = 0};
@@ -253,12 +244,12 @@ dsgd_status dsgd_vary(dsgd_experiment *experiment, double percent, dsgd_error *e
         for (int sign = -1; sign <= 1; sign += 2)
             for (size_t i = 0; i < experiment->n_unchanged; i++)
                 vary_number(experiment, i, paths.v[k], sign, 1 + sign * percent / 100);
-        DSGD_TRY(check_length(experiment, error));
+        DSGD_TRY(dsgd_study_check_length(experiment, experiment->n_runs, error));
     }
     for (const dsgd_option *o = dsgd_exchange_options; o->name != NULL; o++)
         if (o->words != NULL)
             vary_choice(experiment, o);
-    DSGD_TRY(check_length(experiment, error));
+    DSGD_TRY(dsgd_study_check_length(experiment, experiment->n_runs, error));
     static const char *const names[] = {"parameter", "factor"};
     const size_t n = experiment->n_columns;
     dsgd_experiment_add_columns(experiment, names, 2);

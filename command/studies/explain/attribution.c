@@ -243,11 +243,7 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
 {
     const size_t n = experiment->n_unchanged;
     experiment->left_out = dsgd_xstrdup(""); /* what the file leaves out is said */
-    if (n > DSGD_MOST_RUNS / (1 + DSGD_N_COUNTERFACTUALS))
-        return dsgd_refuse(
-            error,
-            "%s: with %d others for each, the %zu runs are more than %d; shorten a list or a sweep",
-            experiment->path, DSGD_N_COUNTERFACTUALS, n, DSGD_MOST_RUNS);
+    DSGD_TRY(dsgd_study_check_length(experiment, n * (1 + DSGD_N_COUNTERFACTUALS), error));
     experiment->n_runs = n * (1 + DSGD_N_COUNTERFACTUALS);
     experiment->runs =
         dsgd_keep_more(experiment->runs, experiment->n_runs, sizeof *experiment->runs);
