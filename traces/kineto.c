@@ -227,7 +227,8 @@ static bool fill(reader *r)
 {
     enum { CHUNK = 1 << 18, MOST = 1 << 30 };
     r->n -= r->at;
-    memmove(r->text, r->text + r->at, r->n);
+    if (r->n > 0)
+        memmove(r->text, r->text + r->at, r->n);
     r->at = 0;
     if (r->room < r->n + CHUNK + 1)
         r->text = dsgd_xrealloc(r->text, r->room = 2 * r->n + CHUNK + 1, 1);

@@ -173,6 +173,7 @@ static const dsgd_exchange push_and_fetch = {
 void dsgd_server_exchange(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
+    DSGD_ASSERT(u != NULL || x != NULL, "dsgd_server_exchange() of nothing");
     if (u != NULL)
         DSGD_OWN(self, u);
     if (x != NULL)

@@ -54,7 +54,7 @@ dsgd_status dsgd_placement_places(const dsgd_machine *machine, int n_hosts,
 /** What a link has carried in one direction. */
 typedef struct dsgd_load {
     /* nic3_UP: out of NIC 3; island3_DOWN: into host 3 from its island; others as SimGrid or the
-     * user's file calls them. To be freed. */
+     * user's file calls them. Kept. */
     char *link;
     double bytes, bytes_per_s; /* carried; at most */
 } dsgd_load;

@@ -46,6 +46,11 @@ static size_t end_of(const dsgd_platform *platform, int64_t number, int kind)
     return n * n + (size_t)(number * N_KINDS + kind);
 }
 
+static size_t between_regions(const dsgd_platform *platform, int a, int b)
+{
+    return (size_t)a * platform->regions.n + (size_t)b;
+}
+
 static size_t n_links(const dsgd_platform *platform, int n_hosts)
 {
     return end_of(platform, n_hosts, 0);
@@ -75,8 +80,8 @@ static void pass_groups(const dsgd_platform *platform, int a, int b, dsgd_shape_
     route->flow_bytes_per_s = way.flow_bytes_per_s;
     dsgd_shape_pass(route, end_of(platform, a, GROUP_OUT));
     dsgd_shape_pass(route, end_of(platform, b, GROUP_IN));
-    if (way.bytes_per_s < INFINITY)
-        dsgd_shape_pass(route, (size_t)a * platform->regions.n + (size_t)b);
+    if (platform->regions.n > 0)
+        dsgd_shape_pass(route, between_regions(platform, a, b));
 }
 
 /** In groups of so many hosts. */
@@ -105,6 +110,18 @@ static void route_in_groups(const dsgd_platform *platform, int from, int to,
                             dsgd_shape_route *route)
 {
     find_route(platform, platform->group_hosts, from, to, route);
+}
+
+static size_t find_slowed(const dsgd_platform *platform, int from, int to, size_t link[2])
+{
+    if (to >= 0 && from != to) {
+        link[0] = between_regions(platform, from, to);
+        return platform->regions.n > 0;
+    }
+    const int number = to < 0 ? from / dsgd_platform_nic_hosts(platform) : from;
+    link[0] = end_of(platform, number, to < 0 ? NIC_UP : GROUP_OUT);
+    link[1] = end_of(platform, number, to < 0 ? NIC_DOWN : GROUP_IN);
+    return 2;
 }
 
 /* --- where messages can meet ------------------------------------------------------------------ */
@@ -188,6 +205,16 @@ static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use
     return bind;
 }
 
+static void widen_ways_out(const dsgd_platform *platform, const dsgd_platform_use *use,
+                           dsgd_shape_link *links)
+{
+    const int n_groups = ways_out_bind(platform, use) ? 0 : blocks(use, platform->group_hosts);
+    for (int group = 0; group < n_groups; group++) {
+        links[end_of(platform, group, GROUP_OUT)].bytes_per_s = INFINITY;
+        links[end_of(platform, group, GROUP_IN)].bytes_per_s = INFINITY;
+    }
+}
+
 bool dsgd_platform_shares_routes(const dsgd_platform *platform)
 {
     const dsgd_region_route *const routes = platform->routes.v;
@@ -212,7 +239,7 @@ static bool meet_in_groups(const dsgd_platform *platform, const dsgd_platform_us
 
 #define CROSSBARS                                                                                  \
     .has_numbers = true, .is_crossbar = true, .has_islands = true, .extents = extents,             \
-    .n_links = n_links, .link = link_at
+    .n_links = n_links, .link = link_at, .find_slowed = find_slowed
 
 const dsgd_shape dsgd_shape_switch = {.title = "switch",
                                       .route = route_in_switch,
@@ -225,6 +252,7 @@ const dsgd_shape dsgd_shape_groups = {.title = "groups",
                                       .check = check_groups,
                                       .describe = describe_groups,
                                       .route = route_in_groups,
+                                      .widen = widen_ways_out,
                                       .meets_at_nics = meet_in_groups,
                                       .write = dsgd_groups_write,
                                       CROSSBARS};

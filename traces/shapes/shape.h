@@ -48,6 +48,18 @@ typedef struct dsgd_shape {
     /** Appends the links between two hosts that differ, and sets what else a message meets. */
     void (*route)(const dsgd_platform *platform, int from, int to, dsgd_shape_route *route);
 
+    /**
+     * Sets the bandwidth of links that these hosts cannot fill to INFINITY, in links[n_links()].
+     * NULL: hosts may fill each.
+     */
+    void (*widen)(const dsgd_platform *platform, const dsgd_platform_use *use,
+                  dsgd_shape_link *links);
+    /**
+     * Fills link[2] with the links that dsgd_network_ops.slow() slows, and returns how many; 0: it
+     * changes the limit of single flows alone. NULL: links cannot change.
+     */
+    size_t (*find_slowed)(const dsgd_platform *platform, int from, int to, size_t link[2]);
+
     /** Returns the number of links between a host and the network, each way. NULL: 1. */
     double (*ports)(const dsgd_platform *platform);
     /** dsgd_platform_meets_at_nics(). NULL: only if there are fewer than two hosts. */
