@@ -86,6 +86,7 @@
     X(expenses)                                                                                    \
     X(shards)                                                                                      \
     X(sweep)                                                                                       \
+    X(both_networks)                                                                               \
     X(phase)                                                                                       \
     X(verdict)                                                                                     \
     X(tune)                                                                                        \

@@ -1,0 +1,65 @@
+/**
+ * @file test_both_networks.c
+ * The law of `network`: by flows and by SimGrid every run takes the same time, on every shipped
+ * platform and every topology.
+ */
+#include "tests/command/shell.h"
+#include "tests/support/suite.h"
+
+SUITE(both_networks, "network: flows beside network: simgrid", .seconds = 240,
+      .set_up = make_folder, .tear_down = remove_folder);
+
+/* SimGrid is told of every route of a HammingMesh, so that the shipped one is too large for it. */
+static const char topologies[] =
+    "{name: hx2mesh, size: [2, 2, 2, 2]}, "
+    "{topology: fat_tree, size: [2, 2, 2], up: [1, 2, 1], host_bandwidth: 1GB/s}, "
+    "{topology: torus, size: [2, 2, 2], host_bandwidth: 1GB/s}, "
+    "{topology: dragonfly, size: [2, 2, 2, 1], host_bandwidth: 1GB/s}";
+
+#define FIVE "allreduce, eager_majority, dasgd, local_sgd, d_psgd"
+#define VARIES "imbalance: [{kind: normal, mean: 10ms, deviation: 4ms}]\n"
+
+/* The other two of the seven algorithms are not everywhere: where messages arrive at the same
+ * instant, the last bit of a time decides which is first: with whom AD-PSGD's workers average if
+ * they differ, and on a symmetric topology who activates a version of WAGMA. */
+static const struct {
+    bool is_shipped;
+    const char *algorithms, *imbalance;
+} rows[] = {{true, FIVE ", {name: wagma, group: 4}", VARIES},
+            {true, "ad_psgd", ""},
+            {false, FIVE, VARIES},
+            {false, "ad_psgd", ""}};
+
+/* "alps-slingshot, aws-p5, ": all that are shipped but hx2mesh. */
+static char *platforms(void)
+{
+    char *names = dsgd_xstrdup("");
+    for (char *line = dsgd_ends(0, "list platforms"); *line != '\0'; line = strchr(line, '\n') + 1)
+        if (*line != ' ' && strncmp(line, "hx2mesh ", 8) != 0) /* not a name's second line */
+            dsgd_append(&names, "%.*s, ", (int)strcspn(line, " "), line);
+    return names;
+}
+
+TEST_ROWS(runs_take_the_same_time, rows)
+{
+    write_file("e.yaml",
+               dsgd_xprintf("workers: 8\nuntil: {steps: 5}\nworkload: resnet50-v100-32\n"
+                            "platform: {sweep: [%s]}\nexchange: {pieces: {sweep: [1, buckets]}}\n"
+                            "algorithms: [%s]\n%s",
+                            rows[_i].is_shipped ? platforms() : topologies, rows[_i].algorithms,
+                            rows[_i].imbalance));
+    dsgd_ends(0, "run e.yaml -o flows");
+    dsgd_ends(0, "run e.yaml -o simgrid --set network=simgrid");
+    int n_runs = -1; /* the first line is the heading */
+    for (const char *c = read_file("flows/runs.csv"); *c != '\0'; c++)
+        n_runs += *c == '\n';
+    ck_assert_int_gt(n_runs, 0);
+    for (int run = 1; run <= n_runs; run++) {
+        const char *const number = dsgd_xprintf("%d,", run);
+        const double flows_s = cell_number("flows/runs.csv", number, "virtual_s");
+        const double simgrid_s = cell_number("simgrid/runs.csv", number, "virtual_s");
+        ck_assert_double_gt(flows_s, 0);
+        ck_assert_msg(fabs(flows_s / simgrid_s - 1) < 1e-9,
+                      "run %d: %.17g s by flows, %.17g s by SimGrid", run, flows_s, simgrid_s);
+    }
+}
