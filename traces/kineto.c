@@ -34,8 +34,8 @@ typedef struct event {
 typedef struct reader {
     dsgd_kineto *trace;
     gzFile file;
-    char *text; /* [room], of which [n] are read and ended by a zero; the next is at [at] */
-    size_t room, n, at;
+    int last; /* byte that jansson has taken */
+    size_t n_given; /* bytes of the file that jansson has taken for the value that it reads */
     bool is_wrong; /* what comes next is not JSON */
     size_t n_launches, n_notes, n_backward;
     kernel *kernels; /* [trace->n_kernels] */
@@ -79,11 +79,6 @@ static double number(const json_t *object, const char *key)
     return digits != NULL          ? strtod(digits, NULL)
            : json_is_number(value) ? json_number_value(value)
                                    : NAN;
-}
-
-static bool is_index(const json_t *object, const char *key)
-{
-    return number(object, key) >= 0 && number(object, key) <= 1 << 20;
 }
 
 /** Elements of an input by its dimensions, or of a list of inputs. */
@@ -161,25 +156,6 @@ static void add_kernel(reader *r, const event *e)
                            .event = t->n_events};
 }
 
-/** Timelines of ranks, such as of ByteDance's StragglerAnalysis; a step of a thread stands in one
- * piece. */
-static void add_seconds(dsgd_kineto *t, const event *e)
-{
-    const dsgd_kineto_seconds new = {(int64_t)number(e->json, "pid"),
-                                     (int64_t)number(e->json, "tid"),
-                                     (int64_t)number(e->args, "step"), begins(e->name, "forward"),
-                                     1e-6 * number(e->json, "dur")};
-    dsgd_kineto_seconds *const last = t->n_seconds == 0 ? NULL : &t->seconds[t->n_seconds - 1];
-    if (last != NULL && last->worker == new.worker && last->thread == new.thread &&
-        last->step == new.step) {
-        last->seconds += new.seconds;
-        last->parts += new.parts;
-        return;
-    }
-    t->seconds = dsgd_keep_more(t->seconds, t->n_seconds + 1, sizeof *t->seconds);
-    t->seconds[t->n_seconds++] = new;
-}
-
 static void add_event(reader *r, const json_t *json)
 {
     dsgd_kineto *const t = r->trace;
@@ -214,62 +190,47 @@ static void add_event(reader *r, const json_t *json)
                    fmax(number(e.args, "Group size"), 0),
                    e.name[0] == 'n' ? dsgd_xstrdup(e.name + 5) : what_of(&e),
                    dsgd_xstrdup(text(e.args, "Process Group Name"))});
-    } else if (dsgd_ends_with(e.name, "-compute") && is_index(json, "pid") &&
-               is_index(json, "tid") && is_index(e.args, "step")) {
-        add_seconds(t, &e);
     }
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/** Reads on behind what is still to be parsed; false: the file has ended. */
-static bool fill(reader *r)
+/** Whether the next character that is not blank is @p c (EOF: the end), which is taken. */
+static bool skip(reader *r, int c)
 {
-    enum { CHUNK = 1 << 18, MOST = 1 << 30 };
-    r->n -= r->at;
-    if (r->n > 0)
-        memmove(r->text, r->text + r->at, r->n);
-    r->at = 0;
-    if (r->room < r->n + CHUNK + 1)
-        r->text = dsgd_xrealloc(r->text, r->room = 2 * r->n + CHUNK + 1, 1);
-    const int got = r->n < MOST ? gzread(r->file, r->text + r->n, CHUNK) : 0;
-    for (char *c = r->text + r->n; c < r->text + r->n + got; c++)
-        *c = *c > '\0' ? *c : '?'; /* what is not ASCII may not be UTF-8, which jansson wants */
-    r->n += got > 0 ? (size_t)got : 0;
-    r->text[r->n] = '\0';
-    return got > 0;
+    int next = gzgetc(r->file);
+    while (next == ' ' || next == '\t' || next == '\r' || next == '\n')
+        next = gzgetc(r->file);
+    r->is_wrong = next != c && next != EOF;
+    if (next != c)
+        gzungetc(next, r->file);
+    return next == c;
 }
 
-/** Whether the next character that is not blank is @p c (0: the end), which is taken. */
-static bool skip(reader *r, char c)
+/** For jansson: the next byte alone, so that it takes none behind a value but one. */
+static size_t give_byte(void *buffer, size_t room, void *of)
 {
-    do
-        r->at += strspn(r->text + r->at, " \t\r\n");
-    while (r->text[r->at] == '\0' && fill(r));
-    const char next = r->text[r->at];
-    r->is_wrong = next != '\0' && next != c;
-    r->at += next == c && c != '\0';
-    return next == c;
+    reader *const r = of;
+    const int byte = r->last = gzgetc(r->file);
+    (void)room;
+    /* Bytes that are not ASCII may not be UTF-8, which jansson wants. */
+    *(char *)buffer = (char)(byte > 0 && byte < 0x80 ? byte : '?');
+    r->n_given += byte != EOF;
+    return byte != EOF;
 }
 
 /** The next value, which json_decref() frees; NULL: there is none. */
 static json_t *take_value(reader *r)
 {
-    enum { WORD = 32 }; /* a number or a word that ends here may go on behind what is read */
     json_error_t why;
-    while (true) {
-        json_t *const value = json_loadb(r->text + r->at, r->n - r->at,
-                                         JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY |
-                                             JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL,
-                                         &why);
-        const size_t used = (size_t)why.position;
-        r->is_wrong = used + WORD < r->n - r->at;
-        if (r->is_wrong || !fill(r)) {
-            r->at += value == NULL ? 0 : used;
-            return value;
-        }
-        json_decref(value);
-    }
+    r->n_given = 0;
+    json_t *const value = json_load_callback(
+        give_byte, r,
+        JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &why);
+    r->is_wrong = value == NULL && !gzeof(r->file);
+    if (value != NULL && r->n_given > (size_t)why.position)
+        gzungetc(r->last, r->file); /* the end of a number is seen by what follows it */
+    return value;
 }
 
 /** Behind the bracket of a list of events. */
@@ -496,7 +457,7 @@ static void finish(reader *r)
 static const char *read_all(reader *r)
 {
     int code = Z_OK;
-    const bool is_whole = fill(r) && read_root(r) && skip(r, '\0');
+    const bool is_whole = read_root(r) && skip(r, EOF);
     const char *const why = gzerror(r->file, &code);
     if (is_whole && code == Z_OK)
         return NULL;
@@ -523,7 +484,6 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
     json_set_alloc_funcs(keep, leave);
     gzclose(r.file);
     finish(&r);
-    free(r.text);
     free(r.kernels);
     free(r.launches);
     free(r.backward_us);

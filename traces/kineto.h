@@ -29,21 +29,12 @@ typedef struct dsgd_kineto_step {
     double busy_us; /* in which kernels run */
 } dsgd_kineto_step;
 
-/** Of a Chrome trace whose processes are ranks, and their threads GPUs: what one computed in a
- * step. */
-typedef struct dsgd_kineto_seconds {
-    int64_t worker, thread, step;
-    int64_t parts; /* micro-batches: forward passes */
-    double seconds;
-} dsgd_kineto_seconds;
-
 typedef struct dsgd_kineto {
     const char *file, *gpu; /* gpu NULL: not said */
     int64_t rank, world; /* -1, 0: not said */
-    size_t n_events, n_kernels, n_calls, n_steps, n_seconds;
+    size_t n_events, n_kernels, n_calls, n_steps;
     dsgd_kineto_call *calls; /* [n_calls] by launch */
     dsgd_kineto_step *steps; /* [n_steps] by time */
-    dsgd_kineto_seconds *seconds; /* [n_seconds] as they stand in the file */
     const char *damage; /* why it ends early; NULL: it does not */
 } dsgd_kineto;
 

@@ -32,27 +32,26 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         dsgd_import_gave(in, t.world > 0 ? "rank %jd of %jd" : "rank %jd", t.rank, t.world);
     dsgd_import_gave(in, "%s, %s", dsgd_counted(t.n_steps, "step"),
                      dsgd_counted(t.n_calls, "collective"));
-    if (t.n_seconds > 0)
-        dsgd_import_gave(in, "%zu step times of workers", t.n_seconds);
     if (t.gpu != NULL) {
         dsgd_import_gave(in, "%s", t.gpu);
         dsgd_import_gpu(in, t.gpu, path);
     }
     if (t.damage != NULL)
         dsgd_import_gave(in, "damaged: %s, what follows is lost", t.damage);
-    in->left_out += t.n_steps == 0 && t.n_seconds == 0;
-    if (t.n_steps == 0 && t.n_seconds == 0)
+    in->left_out += t.n_steps == 0;
+    if (t.n_steps == 0)
         dsgd_import_gave(in,
                          "left out, as it has no ProfilerStep#n: give torch.profiler a schedule, "
                          "and call its step()");
-    else if (t.n_calls == 0 && t.n_seconds == 0 && t.world > 1)
+    else if (t.n_calls == 0 && t.world > 1)
         dsgd_import_gave(in, "no collective of NCCL or RCCL%s",
                          t.n_kernels > 0 ? "" : ": profile with ProfilerActivity.CUDA");
     w->traces = dsgd_keep_more(w->traces, w->n + 1, sizeof *w->traces);
-    if (t.n_steps > 0 || t.n_seconds > 0)
+    if (t.n_steps > 0)
         w->traces[w->n++] = t;
     return DSGD_OK;
 }
+
 /* --- what is written -------------------------------------------------------------------------- */
 
 static void put_workload(dsgd_import *in, const dsgd_ranks *w, double computed_s,
@@ -262,80 +261,9 @@ static dsgd_status put_all(dsgd_import *in, dsgd_ranks *w, dsgd_error *error)
     return DSGD_OK;
 }
 
-static int by_step(const void *a, const void *b)
-{
-    const dsgd_kineto_seconds *const x = a, *const y = b;
-    return x->step != y->step       ? (x->step > y->step) * 2 - 1
-           : x->worker != y->worker ? (x->worker > y->worker) * 2 - 1
-                                    : (x->seconds < y->seconds) * 2 - 1;
-}
-
-/**
- * How much longer steps take than if all GPUs computed as long as their mean: a pipeline of stages
- * takes the slowest for all micro-batches, and the others for one (Lin et al., OSDI 2025, define
- * slowdown so).
- */
-static void tell_slowdown(const dsgd_kineto *t)
-{
-    double all_s = 0, ideal_s = 0;
-    for (size_t i = 0, end = 0; i < t->n_seconds; i = end) {
-        double longest_s = 0, mean_s = 0, stages = 0;
-        for (end = i; end < t->n_seconds && t->seconds[end].step == t->seconds[i].step;) {
-            const dsgd_kineto_seconds *const slowest = &t->seconds[end];
-            const double parts = fmax((double)slowest->parts, 1);
-            double rank_s = slowest->seconds * (parts - 1) / parts;
-            for (stages = 0; end < t->n_seconds && t->seconds[end].step == slowest->step &&
-                             t->seconds[end].worker == slowest->worker;
-                 end++, stages++) {
-                rank_s += t->seconds[end].seconds / parts;
-                mean_s += t->seconds[end].seconds;
-            }
-            longest_s = fmax(longest_s, rank_s);
-        }
-        const double parts = fmax((double)t->seconds[i].parts, 1);
-        all_s += longest_s;
-        ideal_s += mean_s / (double)(end - i) * (stages + parts - 1) / parts;
-    }
-    printf("slowdown by GPUs that differ: %.4g\n", all_s / ideal_s);
-}
-
-/** Timelines whose processes are ranks; of the stages of a rank's pipeline the slowest counts. */
-static void put_timeline(dsgd_import *in, const dsgd_kineto *t)
-{
-    const size_t n = t->n_seconds;
-    int64_t highest = 0;
-    dsgd_steps m = {.file = t->file,
-                    .column = DSGD_COMPUTING,
-                    .seconds = dsgd_keep(n + 1, sizeof(double)),
-                    .worker = dsgd_keep(n + 1, sizeof(double)),
-                    .step = dsgd_keep(n + 1, sizeof(double))};
-    qsort(t->seconds, n, sizeof *t->seconds, by_step);
-    for (size_t i = 0; i < n; i++) {
-        const dsgd_kineto_seconds *const s = &t->seconds[i];
-        if (i > 0 && s->worker == s[-1].worker && s->step == s[-1].step)
-            continue;
-        m.seconds[m.n] = s->seconds;
-        m.step[m.n] = (double)s->step;
-        m.worker[m.n++] = (double)s->worker;
-        highest = s->worker > highest ? s->worker : highest;
-    }
-    tell_slowdown(t);
-    const double mean_s = dsgd_import_steps(in, &m);
-    if (!isnan(mean_s))
-        dsgd_import_step(in, mean_s, t->file);
-    dsgd_import_workers(in, highest + 1, t->file);
-}
-
 static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
 {
     dsgd_ranks *const w = state;
-    for (size_t r = 0; r < w->n; r++)
-        if (w->traces[r].n_seconds > 0 && w->n > 1)
-            return dsgd_refuse(error,
-                               "%s is a timeline of all ranks: give no other trace beside it",
-                               w->traces[r].file);
-    if (w->n == 1 && w->traces[0].n_seconds > 0)
-        return put_timeline(in, &w->traces[0]), DSGD_OK;
     return w->n == 0 ? DSGD_OK : put_all(in, w, error);
 }
 

@@ -458,45 +458,6 @@ TEST(clocks_that_jump_and_hosts_that_limit_are_told)
     ck_assert_has(said, "host-bound: kernels run for");
 }
 
-/** Of StragglerAnalysis: a process is a rank. */
-TEST(a_timeline_names_the_slow_process)
-{
-    char *text = dsgd_xstrdup("[");
-    for (int i = 0; i < 4 * 12 * 5; i++) {
-        const int pid = i / 60, step = i / 5 % 12;
-        dsgd_append(&text,
-                    "%s{\"name\":\"%s-compute\",\"cat\":\"x\",\"pid\":%d,\"tid\":%d,\"ts\":%d,"
-                    "\"dur\":%d,\"ph\":\"X\",\"args\":{\"step\":%d,\"mb_id\":0}}",
-                    i == 0 ? "" : ",", i % 2 == 0 ? "backward" : "forward", pid, pid, i * 1000,
-                    20000 + (i * 7 % 11) * 100 + (pid == 2 ? 6000 : 0), step);
-    }
-    write_file("t.json", dsgd_xprintf("%s]", text));
-    const char *const said = dsgd_ends(0, "import t.json -p dgx-a100 -o mine.yaml");
-    ck_assert_has(said, "rank 2 is slow");
-    ck_assert_double_eq_tol(number_behind(said, "ms in a step, "), 30, 3);
-    ck_assert_has(read_file("mine.yaml"), "workers: 4 # t.json");
-}
-
-static const struct {
-    const char *file;
-    double slowdown; /* "blocking_slowdown" of their results */
-    const char *slow;
-} published[] = {
-    {"files/straggler/bytedance_timeline-AR.json.gz", 1.9730, "rank 0 is slow"},
-    {"files/straggler/bytedance_timeline-ST.json.gz", 1.1787, ""},
-};
-
-TEST_ROWS(slowdowns_are_those_that_bytedance_published, published)
-{
-    const char *const path = measurement(published[_i].file);
-    if (path == NULL)
-        return;
-    const char *const said = dsgd_ends(0, "import %s -p dgx-a100 -o mine.yaml", path);
-    ck_assert_has(said, published[_i].slow);
-    ck_assert_double_eq_tol(number_behind(said, "GPUs that differ: ") / published[_i].slowdown, 1,
-                            0.05);
-}
-
 /** HolisticTraceAnalysis: ResNet-50 on two A100; rank 1 is not there. */
 TEST(a_real_trace_is_the_resnet_that_it_is_said_to_be)
 {
