@@ -51,30 +51,6 @@ dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *erro
     return DSGD_OK;
 }
 
-/** When outliers are slow; @p median_s of a step, of all workers. */
-static void find_phases(dsgd_steps *m, double median_s)
-{
-    if (m->step == NULL)
-        return;
-    m->phases = dsgd_keep(m->n_outliers + 1, sizeof *m->phases);
-    for (size_t k = 0; k < m->n_outliers; k++) {
-        dsgd_slow_phase *const p = &m->phases[k];
-        double sum = 0;
-        for (size_t i = 0; i < m->n; i++) {
-            const double times = m->seconds[i] / median_s;
-            if (m->worker[i] != m->outliers[k])
-                continue;
-            p->n_steps++;
-            if (times <= 1 + (m->factors[k] - 1) / 2)
-                continue;
-            p->first = p->n_slow == 0 ? m->step[i] : fmin(p->first, m->step[i]);
-            p->last = p->n_slow == 0 ? m->step[i] : fmax(p->last, m->step[i]);
-            sum += times;
-            p->factor = sum / (double)++p->n_slow;
-        }
-    }
-}
-
 /**
  * Workers whose mean is far from the median of all means: what one normal distribution of workers
  * does not hold. Takes their factor out of their values, so that the rest can be fitted.
@@ -113,7 +89,6 @@ static void find_outliers(dsgd_steps *m)
             m->factors[m->n_outliers++] = means_s[w];
         }
     }
-    find_phases(m, median);
     for (size_t i = 0; i < m->n; i++)
         m->seconds[i] /= means_s[(size_t)m->worker[i]];
 }
@@ -152,20 +127,6 @@ static void print_warm_up(const dsgd_steps *m)
         printf("the first step takes %.3g times the median, or more, at all workers: as a warm-up "
                "it is left out\n",
                m->warm_up);
-}
-
-/** Who is slow in a minority of its steps: "worker 40 is slow in 10 of 49 steps, ..." */
-static void print_phases(const dsgd_steps *m)
-{
-    for (size_t k = 0; m->phases != NULL && k < m->n_outliers; k++) {
-        const dsgd_slow_phase *const p = &m->phases[k];
-        if (m->factors[k] > 1 && 2 * p->n_slow < p->n_steps)
-            printf(
-                "note: worker %.0f is slow in %jd of %jd steps, from %.0f to %.0f, %.3g times as "
-                "long; `slow` has the mean of all, where single steps cost more: `replay` has "
-                "them\n",
-                m->outliers[k], p->n_slow, p->n_steps, p->first, p->last, p->factor);
-    }
 }
 
 /** What all workers of a step have in common holds nobody up: it is taken out, where it is no
@@ -307,7 +268,6 @@ void dsgd_steps_print(const dsgd_steps *m)
     for (size_t k = 0; k < m->n_outliers; k++)
         printf("worker %.0f takes %.3g times as long as the median worker\n", m->outliers[k],
                m->factors[k]);
-    print_phases(m);
     if (m->n_outliers > 0)
         puts("(what follows is without these factors)");
     if (m->common > 0)
@@ -369,7 +329,6 @@ double dsgd_import_steps(dsgd_import *in, dsgd_steps *m)
                is_computing && m->factors[i] > 1
                    ? "; the others wait for its computing, not for a link"
                    : "");
-    print_phases(m);
     if (m->is_whole || m->step != NULL)
         printf("steps differ by %.3g %% at all ranks together\n",
                100 * (m->is_whole ? m->deviation_s / m->mean_s : m->common));

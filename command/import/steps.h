@@ -11,15 +11,6 @@
 #include "command/import/reader.h"
 #include "traces/fit.h"
 
-/**
- * The steps in which a worker is slower than halfway between the median worker and its own mean.
- */
-typedef struct dsgd_slow_phase {
-    int64_t n_steps, n_slow;
-    double first, last; /* of these */
-    double factor; /* their mean, as a multiple of the median worker's */
-} dsgd_slow_phase;
-
 /** What was measured, and what became of it. */
 typedef struct dsgd_steps {
     const char *file, *column;
@@ -37,7 +28,6 @@ typedef struct dsgd_steps {
     size_t n_outliers;
     double *outliers,
         *factors; /* [n_outliers] workers, and their means as multiples of the median */
-    dsgd_slow_phase *phases; /* [n_outliers]; NULL: steps are not known */
     double warm_up; /* the first step, taken out, as a multiple of the median; 0: it is like the
                        others */
     bool can_replay; /* the file has the columns for it */

@@ -169,8 +169,8 @@ TEST(a_slow_one_of_four_is_named)
                   "worker 3 takes 1.46 times as long as the median worker\n");
 }
 
-/** A step that compiles is no straggler's, and who is slow for a while is not slow for ever. */
-TEST(a_warm_up_is_left_out_and_a_slow_phase_is_told)
+/** A step that compiles kernels is not a straggler's. */
+TEST(a_warm_up_is_left_out)
 {
     char *text = dsgd_xstrdup("rank;iteration;step_time_ms\n");
     for (int step = 0; step < 50; step++)
@@ -188,7 +188,6 @@ TEST(a_warm_up_is_left_out_and_a_slow_phase_is_told)
     for (int i = 0; i < 2; i++) {
         char *const output = dsgd_ends(0, "%s", commands[i]);
         ck_assert_has(output, "the first step takes 35.");
-        ck_assert_has(output, "worker 3 is slow in 10 of 49 steps, from 20 to 29, 1.9");
     }
     ck_assert_has(read_file("mine.yaml"), "{kind: slow, worker: 3, factor: 1.1");
 }
