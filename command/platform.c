@@ -136,29 +136,6 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** What is asked of the groups' ways out at most, and whether simulations therefore need them. */
-static void print_ways_out(const check *c)
-{
-    if (dsgd_platform_group_hosts(c->platform) == 0 || c->platform->regions.n > 0)
-        return;
-    int *const places = dsgd_keep((size_t)c->workers, sizeof *places);
-    for (int i = 0; i < c->workers; i++)
-        places[i] = i;
-    for (int at_once = 0; at_once < 2; at_once++) {
-        const dsgd_platform_use use = {c->workers, places, at_once};
-        const int n_groups = (c->workers - 1) / (int)c->platform->group_hosts + 1;
-        double *const demands = dsgd_platform_group_demands(c->platform, &use, n_groups);
-        double most = 0;
-        for (int group = 0; group < n_groups; group++)
-            most = fmax(most, demands[group]);
-        free(demands);
-        const bool binds = dsgd_platform_way_out_binds(c->platform, most);
-        printf("  way out of a group, %-21s at most %.4g of %.4g GB/s: %s bind\n",
-               at_once == 0 ? "any messages:" : "one per host at once:", 1e-9 * most,
-               1e-9 * c->platform->group_bytes_per_s, binds ? "may" : "cannot");
-    }
-}
-
 static const struct {
     const char *name;
     dsgd_collective collective;
@@ -284,7 +261,6 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
         to[i] = (i + c->workers / 2) % c->workers;
     DSGD_TRY(
         check_volley(c, "bisection, each way, per host", c->workers, to, large_bytes, rate, error));
-    print_ways_out(c);
     DSGD_TRY(check_allreduces(c, 1, "1 B", microseconds, error));
     DSGD_TRY(check_allreduces(c, vector_bytes, "100 MB", milliseconds, error));
     if (has_numbers(c))
