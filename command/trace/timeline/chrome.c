@@ -260,59 +260,6 @@ static void write_messages(writer *w, bool out)
     }
 }
 
-/* --- load ------------------------------------------------------------------------------------- */
-
-/** The load of a host changes. */
-typedef struct change {
-    int host;
-    double at_s, out_bytes_per_s, in_bytes_per_s;
-} change;
-
-static int by_host_and_time(const void *a, const void *b)
-{
-    const change *const c = a;
-    const change *const d = b;
-    if (c->host != d->host)
-        return c->host - d->host;
-    return c->at_s < d->at_s ? -1 : c->at_s > d->at_s;
-}
-
-/** Bytes per second of each host, a message's spread evenly over its time. */
-static void write_load(writer *w)
-{
-    const dsgd_timeline *const t = w->view->timeline;
-    change *const changes = dsgd_keep(4 * t->n_spans + 1, sizeof *changes);
-    size_t n_changes = 0;
-    for (const dsgd_span *m = t->spans; m < t->spans + t->n_spans; m++) {
-        if (m->kind != DSGD_SPAN_MESSAGE)
-            continue;
-        const double rate = m->bytes / (m->end_s - m->since_s);
-        if (!(rate > 0 && rate < INFINITY))
-            continue;
-        const double since_s = dsgd_view_since_s(w->view, m), end_s = dsgd_view_end_s(w->view, m);
-        changes[n_changes++] = (change){m->host, since_s, rate, 0};
-        changes[n_changes++] = (change){m->host, end_s, -rate, 0};
-        changes[n_changes++] = (change){m->peer, since_s, 0, rate};
-        changes[n_changes++] = (change){m->peer, end_s, 0, -rate};
-    }
-    qsort(changes, n_changes, sizeof *changes, by_host_and_time);
-    change sum = {-1, 0, 0, 0};
-    for (size_t i = 0; i < n_changes; i++) {
-        const change *const c = &changes[i];
-        sum = c->host == sum.host ? sum : (change){c->host, 0, 0, 0};
-        sum.out_bytes_per_s += c->out_bytes_per_s;
-        sum.in_bytes_per_s += c->in_bytes_per_s;
-        const bool last = i + 1 == n_changes || changes[i + 1].host != c->host;
-        if ((!last && ns_of(changes[i + 1].at_s) == ns_of(c->at_s)) ||
-            w->view->row_of[c->host] == w->view->n_rows)
-            continue;
-        event(w, 'C', c->host, 0, c->at_s);
-        fprintf(w->stream, ",\"name\":\"load (MB/s)\",\"args\":{\"out\":%.3f,\"in\":%.3f}}",
-                last ? 0 : fmax(0, sum.out_bytes_per_s) / 1e6,
-                last ? 0 : fmax(0, sum.in_bytes_per_s) / 1e6);
-    }
-}
-
 void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
 {
     writer w = {view, stream, 0};
@@ -327,7 +274,6 @@ void dsgd_view_write_json(const dsgd_view *view, FILE *stream)
     for (size_t i = 0; i < view->n_rows; i++)
         write_row(&w, &view->rows[i]);
     write_messages(&w, true);
-    write_load(&w);
     write_messages(&w, false);
     fputs("\n]}\n", stream);
 }

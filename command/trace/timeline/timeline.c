@@ -59,7 +59,7 @@ static const dsgd_argument options[] = {
 static const char about[] =
     "Simulates one run of an experiment, or of a folder of results, again, and writes what happens "
     "in a window of it: what each worker computes, exchanges and waits for, and whom; messages; "
-    "versions of partial collectives; the load of links.";
+    "versions of partial collectives.";
 
 /* --- the window ------------------------------------------------------------------------------- */
 
