@@ -187,23 +187,17 @@ double dsgd_fit_quantile(const dsgd_fit *fit, double p)
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-/** Means of the workers, in rising order of their numbers. */
-typedef struct groups {
-    size_t n;
-    double *mean, *count; /* [n] */
-    size_t *of; /* [values]: the group of each */
-} groups;
-
-static groups group(const double *seconds, const double *worker, size_t n)
+dsgd_fit_groups dsgd_fit_group(const double *seconds, const double *worker, size_t n)
 {
-    groups g = {0, dsgd_keep(n, sizeof(double)), dsgd_keep(n, sizeof(double)),
-                dsgd_keep(n, sizeof(size_t))};
+    dsgd_fit_groups g = {0, dsgd_keep(n, sizeof(double)), dsgd_keep(n, sizeof(double)),
+                         dsgd_keep(n, sizeof(double)), dsgd_keep(n, sizeof(size_t))};
     size_t *const order = dsgd_keep(n, sizeof *order);
     gsl_sort_index(order, worker, 1, n);
     for (size_t i = 0; i < n; i++) {
         const size_t at = order[i];
         g.n += i == 0 || worker[at] != worker[order[i - 1]];
         g.of[at] = g.n - 1;
+        g.worker[g.n - 1] = worker[at];
         g.mean[g.n - 1] += seconds[at];
         g.count[g.n - 1] += 1;
     }
@@ -214,7 +208,7 @@ static groups group(const double *seconds, const double *worker, size_t n)
 
 dsgd_variance_components dsgd_fit_components(const double *seconds, const double *worker, size_t n)
 {
-    const groups g = group(seconds, worker, n);
+    const dsgd_fit_groups g = dsgd_fit_group(seconds, worker, n);
     const double mean = gsl_stats_mean(seconds, 1, n);
     double between = 0, within = 0, squares = 0; /* of the counts */
     for (size_t i = 0; i < g.n; i++) {
@@ -238,7 +232,7 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
 
 void dsgd_fit_level(double *seconds, const double *worker, size_t n)
 {
-    const groups g = group(seconds, worker, n);
+    const dsgd_fit_groups g = dsgd_fit_group(seconds, worker, n);
     const double mean = gsl_stats_mean(seconds, 1, n);
     for (size_t i = 0; i < n; i++)
         seconds[i] *= mean / g.mean[g.of[i]];

@@ -33,6 +33,16 @@ void dsgd_fit_all(const double *sorted_s, size_t n, dsgd_fit fits[DSGD_FITS]);
 /** The quantile @p p in (0, 1) of a fit, in seconds. */
 double dsgd_fit_quantile(const dsgd_fit *fit, double p);
 
+/** Values by their workers. */
+typedef struct dsgd_fit_groups {
+    size_t n;
+    double *worker, *mean, *count; /* [n], by rising numbers of workers */
+    size_t *of; /* [values]: the group of each */
+} dsgd_fit_groups;
+
+/** Of seconds[n] at worker[n], in any order. */
+dsgd_fit_groups dsgd_fit_group(const double *seconds, const double *worker, size_t n);
+
 /** One-way analysis of variance over workers. */
 typedef struct dsgd_variance_components {
     size_t n_workers;

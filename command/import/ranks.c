@@ -62,23 +62,28 @@ static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
-/** Makes a group and a kind of sums those of a trace, if none has carried more than their bytes,
- * *most. */
-static void weigh_group(const dsgd_kineto *t, const char *group, bool sharded, double *most,
-                        dsgd_sums *chosen)
+/** The group, and the kind of sums, that carry most bytes of a trace. */
+static dsgd_sums heaviest(const dsgd_kineto *t)
 {
-    double bytes = 0, largest = 0;
-    int64_t size = 0;
-    for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
-        if (c->step != SIZE_MAX && dsgd_sums_have(c, sharded) && strcmp(c->group, group) == 0) {
-            bytes += c->bytes;
-            largest = fmax(largest, c->bytes);
-            size = c->group_size > size ? c->group_size : size;
-        }
-    if (bytes <= *most)
-        return;
-    *most = bytes;
-    *chosen = (dsgd_sums){group, sharded, size, 1, largest / 1000};
+    dsgd_sums all[DSGD_MOST_NAMES] = {{.group = NULL}};
+    double bytes[DSGD_MOST_NAMES] = {0};
+    size_t n = 0, most = 0;
+    for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++) {
+        const bool sharded = dsgd_sums_have(c, true);
+        size_t i = 0;
+        while (i < n && (all[i].is_sharded != sharded || strcmp(all[i].group, c->group) != 0))
+            i++;
+        if (c->step == SIZE_MAX || i == DSGD_MOST_NAMES || (!sharded && !dsgd_sums_have(c, false)))
+            continue;
+        n = i == n ? n + 1 : n;
+        all[i] = (dsgd_sums){c->group, sharded,
+                             c->group_size > all[i].ranks ? c->group_size : all[i].ranks, 1,
+                             fmax(all[i].least_bytes, c->bytes / 1000)};
+        bytes[i] += c->bytes;
+    }
+    for (size_t i = 0; i < n; i++)
+        most = bytes[i] > bytes[most] ? i : most;
+    return bytes[most] > 0 ? all[most] : (dsgd_sums){.group = NULL};
 }
 
 /**
@@ -112,15 +117,7 @@ static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
     for (size_t r = 0; r < w->n; r++) {
         dsgd_kineto *const t = &w->traces[r];
         dsgd_sums *const of = &w->sums[r];
-        const char *groups[DSGD_MOST_NAMES] = {NULL};
-        double most = 0;
-        size_t n = 0;
-        for (size_t i = 0; i < t->n_calls && n + 1 < DSGD_MOST_NAMES; i++)
-            if (dsgd_find_word(groups, t->calls[i].group) < 0) {
-                groups[n++] = t->calls[i].group;
-                weigh_group(t, t->calls[i].group, false, &most, of);
-                weigh_group(t, t->calls[i].group, true, &most, of);
-            }
+        *of = heaviest(t);
         if (of->is_sharded)
             join_replicas(t, of);
         if (of->group != NULL && first->group != NULL && first->replicas < 2 &&
@@ -220,16 +217,14 @@ static void align_clocks(dsgd_ranks *w)
 {
     static const double most_us = 1000;
     const size_t n = w->n_steps * w->n_buckets;
-    double *const apart_us = dsgd_keep(n, sizeof *apart_us);
+    double *const apart_us = dsgd_keep(2 * n, sizeof *apart_us), *const work = apart_us + n;
     w->offsets_us = dsgd_keep(w->n, sizeof *w->offsets_us);
     for (size_t r = 1; r < w->n; r++) {
         for (size_t i = 0; i < n; i++)
             apart_us[i] = dsgd_ranks_call(w, i / w->n_buckets, 0, i % w->n_buckets)->end_us -
                           dsgd_ranks_call(w, i / w->n_buckets, r, i % w->n_buckets)->end_us;
+        const double spread_us = gsl_stats_mad0(apart_us, 1, n, work);
         w->offsets_us[r] = median(apart_us, n);
-        for (size_t i = 0; i < n; i++)
-            apart_us[i] = fabs(apart_us[i] - w->offsets_us[r]);
-        const double spread_us = median(apart_us, n);
         if (spread_us > most_us)
             printf("warning: clocks disagree: the ends of one collective in %s and %s are "
                    "apart by %.3g ms more or less: who was last is uncertain\n",

@@ -58,39 +58,27 @@ dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *erro
 static void find_outliers(dsgd_steps *m)
 {
     enum { LEAST_WORKERS = 4 };
-    size_t n_numbers = 0, n = 0;
-    for (size_t i = 0; i < m->n; i++)
-        n_numbers = m->worker[i] >= (double)n_numbers ? (size_t)m->worker[i] + 1 : n_numbers;
-    double *const counts = dsgd_keep(3 * n_numbers, sizeof *counts); /* 0: there is no worker */
-    double *const means_s = counts + n_numbers, *const x = means_s + n_numbers;
-    for (size_t i = 0; i < m->n; i++) {
-        const size_t w = (size_t)m->worker[i];
-        counts[w]++;
-        means_s[w] += (m->seconds[i] - means_s[w]) / counts[w];
-    }
-    for (size_t w = 0; w < n_numbers; w++)
-        if (counts[w] > 0)
-            x[n++] = means_s[w];
-    const double median = gsl_stats_median(x, 1, n);
-    for (size_t k = 0; k < n; k++)
-        x[k] = fabs(x[k] - median);
-    const double deviation = 1.4826 * gsl_stats_median(x, 1, n); /* of a normal distribution */
-    m->outliers = dsgd_keep(n, sizeof *m->outliers);
-    m->factors = dsgd_keep(n, sizeof *m->factors);
-    for (size_t w = 0; w < n_numbers; w++) {
-        const double distance = fabs(means_s[w] - median);
-        const bool is_outlier = counts[w] > 0 && n >= LEAST_WORKERS &&
-                                distance >= least_share * median &&
+    const dsgd_fit_groups g = dsgd_fit_group(m->seconds, m->worker, m->n);
+    double *const factors = dsgd_keep(2 * g.n, sizeof *factors), *const work = factors + g.n;
+    /* Of a normal distribution. */
+    const double deviation = 1.4826 * gsl_stats_mad0(g.mean, 1, g.n, work);
+    memcpy(work, g.mean, g.n * sizeof *work);
+    const double median = gsl_stats_median(work, 1, g.n);
+    m->outliers = dsgd_keep(g.n, sizeof *m->outliers);
+    m->factors = dsgd_keep(g.n, sizeof *m->factors);
+    for (size_t k = 0; k < g.n; k++) {
+        const double distance = fabs(g.mean[k] - median);
+        const bool is_outlier = g.n >= LEAST_WORKERS && distance >= least_share * median &&
                                 distance >= least_deviations * deviation &&
-                                distance >= most_errors * m->parts.passing_s / sqrt(counts[w]);
-        means_s[w] = is_outlier ? means_s[w] / median : 1;
+                                distance >= most_errors * m->parts.passing_s / sqrt(g.count[k]);
+        factors[k] = is_outlier ? g.mean[k] / median : 1;
         if (is_outlier) {
-            m->outliers[m->n_outliers] = (double)w;
-            m->factors[m->n_outliers++] = means_s[w];
+            m->outliers[m->n_outliers] = g.worker[k];
+            m->factors[m->n_outliers++] = factors[k];
         }
     }
     for (size_t i = 0; i < m->n; i++)
-        m->seconds[i] /= means_s[(size_t)m->worker[i]];
+        m->seconds[i] /= factors[g.of[i]];
 }
 
 /** A first step in which every worker takes several times as long, as kernels are compiled: it
