@@ -4,7 +4,6 @@
  */
 #include <dirent.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include "base/file.h"
 #include "command/console/arguments.h"
@@ -73,21 +72,17 @@ static dsgd_status offer(work *w, const char *path, const char *head, dsgd_error
 static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_error *error)
 {
     enum { HEAD = 1 << 16 };
-    static char head[HEAD + 1];
+    char *head = NULL;
+    size_t n = 0;
     const char *known[DSGD_IMPORT_READERS + 1] = {NULL};
     if (strpbrk(path, "\r\n") != NULL)
         return dsgd_refuse(error,
                            "%s: a name with a line break cannot stand in a comment of the "
                            "platform; give the file another",
                            path);
-    const gzFile file = gzopen(path, "rb");
-    const int n = file == NULL ? -1 : gzread(file, head, HEAD);
-    gzclose(file);
-    if (n < 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
-    head[n] = '\0';
+    DSGD_TRY(dsgd_import_inflate(path, HEAD, &head, &n, error));
     w->in.gave = NULL;
-    if (memmem(head, (size_t)n, "\0\0\0", 4) == NULL) /* as a checkpoint of gigabytes has */
+    if (memmem(head, n, "\0\0\0", 4) == NULL) /* as a checkpoint of gigabytes has */
         DSGD_TRY(offer(w, path, head, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         known[i] = dsgd_import_readers[i]->gives;

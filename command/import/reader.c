@@ -45,27 +45,31 @@ static char *plain(const char *text)
     return copy;
 }
 
+dsgd_status dsgd_import_inflate(const char *path, size_t most, char **text, size_t *n,
+                                dsgd_error *error)
+{
+    const gzFile file = gzopen(path, "rb");
+    int code = Z_ERRNO;
+    *text = dsgd_xcalloc(most + 1, 1);
+    *n = file == NULL ? 0 : gzfread(*text, 1, most, file);
+    if (file != NULL)
+        gzerror(file, &code);
+    gzclose(file);
+    *text = dsgd_xrealloc(*text, *n + 1, 1);
+    dsgd_keep_for(free, *text);
+    return code == Z_OK || code == Z_BUF_ERROR /* it ends early */
+               ? DSGD_OK
+               : dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+}
+
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
 {
-    enum { STEP = 1 << 20, MOST = 1 << 27 };
+    enum { MOST = 1 << 27 };
     size_t n = 0;
-    int got = 0;
-    const gzFile file = gzopen(path, "rb");
-    *text = NULL;
-    do {
-        *text = dsgd_xrealloc(*text, n + STEP + 1, 1);
-        got = file == NULL ? -1 : gzread(file, *text + n, STEP);
-        n += got > 0 ? (size_t)got : 0;
-    } while (got > 0 && n < MOST);
-    gzclose(file);
-    *text = dsgd_xrealloc(*text, n + 1, 1);
-    dsgd_keep_for(free, *text);
-    if (got < 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    DSGD_TRY(dsgd_import_inflate(path, MOST, text, &n, error));
     if (n >= MOST)
         return dsgd_refuse(error, "%s: a text of %s and more; cut out the part with the tables",
                            path, dsgd_import_bytes(MOST));
-    (*text)[n] = '\0';
     if (strncmp(*text, "\xef\xbb\xbf", 3) == 0)
         memset(*text, ' ', 3); /* a byte order mark */
     blank_controls(*text, n, "\t\r\n");
@@ -100,20 +104,13 @@ void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, c
     va_end(arguments);
     if (m->parts[part] == NULL)
         m->parts[part] = dsgd_xstrdup("");
-    dsgd_append(&m->parts[part], "%s%s%s\n", text, from == NULL ? "" : " # ",
+    dsgd_append(&m->parts[part], "\n%s%s%s", text, from == NULL ? "" : " # ",
                 from == NULL ? "" : plain(from));
 }
 
 bool dsgd_import_has(const dsgd_import *m, dsgd_import_part part, const char *key)
 {
-    const size_t n = strlen(key);
-    for (const char *line = m->parts[part]; line != NULL && *line != '\0';) {
-        if (strncmp(line, key, n) == 0 && line[n] == ':')
-            return true;
-        line = strchr(line, '\n');
-        line += line != NULL;
-    }
-    return false;
+    return m->parts[part] != NULL && strstr(m->parts[part], dsgd_xprintf("\n%s:", key)) != NULL;
 }
 
 void dsgd_import_step(dsgd_import *m, double step_s, const char *from)
@@ -132,21 +129,24 @@ void dsgd_import_workers(dsgd_import *m, int64_t workers, const char *from)
 
 /* --- numbers of the platform ------------------------------------------------------------------ */
 
-/** The option that a key names, and the struct with its field; NULL: there is none. */
-static const dsgd_option *option_of(dsgd_platform *platform, const char *key, void **params)
+static const char nccl_keys[] = "nccl."; /* before a key of the member nccl */
+
+static bool is_of_nccl(const char *key)
 {
-    const bool is_nccl = strncmp(key, "nccl.", 5) == 0;
-    *params = is_nccl ? (void *)&platform->nccl : (void *)platform;
-    return dsgd_option_find(is_nccl ? dsgd_nccl_options : dsgd_platform_options,
-                            key + (is_nccl ? 5 : 0));
+    return strncmp(key, nccl_keys, strlen(nccl_keys)) == 0;
 }
 
-static void put_number(dsgd_import *m, const dsgd_import_number *number)
+/** The option that a key names; NULL: there is none. */
+static const dsgd_option *option_of(const char *key)
 {
-    void *params = NULL;
-    const dsgd_option *const o = option_of(&m->platform, number->key, &params);
-    if (m->is_open)
-        dsgd_option_put(o, params, number->value);
+    return is_of_nccl(key) ? dsgd_option_find(dsgd_nccl_options, key + strlen(nccl_keys))
+                           : dsgd_option_find(dsgd_platform_options, key);
+}
+
+static void put_number(dsgd_platform *platform, const dsgd_import_number *n)
+{
+    void *const params = is_of_nccl(n->key) ? (void *)&platform->nccl : (void *)platform;
+    dsgd_option_put(option_of(n->key), params, n->value);
 }
 
 static dsgd_import_number *number_of(const dsgd_import *m, const char *key)
@@ -160,8 +160,7 @@ static dsgd_import_number *number_of(const dsgd_import *m, const char *key)
 dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value, const char *from,
                                   dsgd_error *error)
 {
-    void *params = NULL;
-    const dsgd_option *const o = option_of(&m->platform, key, &params);
+    const dsgd_option *const o = option_of(key);
     const dsgd_import_number *const other = number_of(m, key);
     DSGD_ASSERT(o != NULL, "no number of a platform: %s", key);
     if ((o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE) && !(value >= o->min && value <= o->max))
@@ -177,7 +176,9 @@ dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value,
         return DSGD_OK;
     m->numbers = dsgd_keep_more(m->numbers, m->n_numbers + 1, sizeof *m->numbers);
     m->numbers[m->n_numbers] = (dsgd_import_number){dsgd_xstrdup(key), plain(from), value};
-    put_number(m, &m->numbers[m->n_numbers++]);
+    if (m->is_open)
+        put_number(&m->platform, &m->numbers[m->n_numbers]);
+    m->n_numbers++;
     return DSGD_OK;
 }
 
@@ -235,7 +236,7 @@ dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error)
     m->is_open = true;
     const dsgd_platform there = m->platform;
     for (size_t i = 0; i < m->n_numbers; i++)
-        put_number(m, &m->numbers[i]);
+        put_number(&m->platform, &m->numbers[i]);
     DSGD_TRY(assume_nics(m, &there, error));
     return dsgd_platform_check(&m->platform, error);
 }
@@ -268,7 +269,7 @@ static void write_nccl(FILE *stream, const dsgd_import *m)
 {
     bool is_new = m->parts[DSGD_IMPORT_NCCL] != NULL;
     for (size_t i = 0; i < m->n_numbers; i++)
-        is_new = is_new || strncmp(m->numbers[i].key, "nccl.", 5) == 0;
+        is_new = is_new || is_of_nccl(m->numbers[i].key);
     if (!is_new)
         return;
     fputs("  nccl:\n", stream);

@@ -78,6 +78,10 @@ extern const dsgd_import_reader
 extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
     dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
 
+/** At most @p most bytes of a file, inflated if it is gzip, with a zero behind them. */
+dsgd_status dsgd_import_inflate(const char *path, size_t most, char **text, size_t *n,
+                                dsgd_error *error);
+
 /** A file as text, inflated if it is gzip; control characters, which a terminal would obey, as
  * blanks. */
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error);
