@@ -126,23 +126,6 @@ static dsgd_status copy_parts(const arguments *a, const source *sources, size_t 
     return DSGD_OK;
 }
 
-/** labels.csv is of the whole experiment, and the same in every folder that has it. */
-static dsgd_status copy_labels(const arguments *a, dsgd_error *error)
-{
-    size_t k = 0, n = 0;
-    while (k < a->folders.n && !dsgd_can_read("%s/labels.csv", a->folders.v[k]))
-        k++;
-    if (k == a->folders.n)
-        return DSGD_OK;
-    char *text = NULL, *const path = dsgd_xprintf("%s/labels.csv", a->folders.v[k]);
-    DSGD_TRY(dsgd_file_read(path, &text, &n, error));
-    dsgd_whole_file file;
-    if (dsgd_whole_open(&file, error, "%s/labels.csv", a->folder) == NULL)
-        return DSGD_EIO;
-    fwrite(text, 1, n, file.stream);
-    return dsgd_whole_close(&file, error);
-}
-
 /** Writes the files of a folder that has all parts. */
 static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_runs,
                         dsgd_error *error)
@@ -168,7 +151,6 @@ static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error 
     DSGD_TRY(dsgd_results_take(a->folder, manifest, n_runs, a->force, error));
     DSGD_TRY(copy_parts(a, sources, n_runs, error));
     DSGD_TRY(join(a, manifest, n_runs, error));
-    DSGD_TRY(copy_labels(a, error));
     size_t n_failed = 0;
     for (size_t i = 0; i < n_runs; i++)
         n_failed += !sources[i].is_done;

@@ -183,8 +183,6 @@ static dsgd_status plan(void *state, dsgd_error *error)
 {
     inquiry *const q = state;
     const dsgd_pool_config *const config = q->config;
-    if (config->numerics != DSGD_NUMERICS_OFF)
-        DSGD_TRY(dsgd_splits_write(config->experiment, config->folder, error));
     const dsgd_status status =
         dsgd_phase_open(config->experiment, config->results, &q->phase, error);
     q->has_phase = status == DSGD_OK;

@@ -47,27 +47,19 @@ void dsgd_runs_take(json_t *before, json_t *less)
     json_object_foreach(less, member, value)
     {
         json_t *const old = json_object_get(before, member);
+        json_t *const now = json_copy(is_part(member, old, value) ? old : value);
         if (is_part(member, old, value))
-            json_object_update(old, value);
-        else
-            json_object_set_new(before, member, json_copy(value));
+            json_object_update(now, value);
+        json_object_set_new(before, member, now); /* a copy of the run before keeps its own */
     }
 }
 
 json_t *dsgd_manifest_unfold(json_t *manifest)
 {
-    json_t *const runs = json_object_get(manifest, "runs");
-    for (size_t i = 1; i < json_array_size(runs); i++) {
-        json_t *const run = json_array_get(runs, i), *before = json_array_get(runs, i - 1),
-                      *value = NULL;
-        const char *member = NULL;
-        json_object_foreach(run, member, value)
-        {
-            json_t *const old = json_object_get(before, member);
-            if (is_part(member, old, value))
-                json_object_update_missing(value, old);
-        }
-        json_object_update_missing(run, before);
+    json_t *const runs = json_object_get(manifest, "runs"), *const before = json_object();
+    for (size_t i = 0; i < json_array_size(runs); i++) {
+        dsgd_runs_take(before, json_array_get(runs, i));
+        json_array_set_new(runs, i, json_copy(before));
     }
     return manifest;
 }

@@ -3,13 +3,15 @@
  * The processes of runs: started longest first, waited for, counted.
  */
 #include "command/runs/pool.h"
-#include "base/program.h"
 
+#include <inttypes.h>
+#include <jansson.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/program.h"
 #include "command/runs/room.h"
 #include "command/runs/selection.h"
 
@@ -372,29 +374,19 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
     return status == DSGD_OK ? joined : status;
 }
 
-typedef struct seed {
-    uint64_t seed;
-    size_t k; /* of a task */
-} seed;
-
-static int by_seed(const void *a, const void *b)
-{
-    const seed *const s = a, *const t = b;
-    if (s->seed != t->seed)
-        return s->seed < t->seed ? -1 : 1;
-    return s->k < t->k ? -1 : 1;
-}
-
 /** Marks the tasks whose data a later task may learn from, too. */
 static void find_seeds(pool *p)
 {
-    seed *const seeds = dsgd_keep(p->n_tasks + 1, sizeof *seeds);
     p->seed_again = dsgd_keep(p->n_tasks + 1, sizeof *p->seed_again);
-    for (size_t k = 0; k < p->n_tasks; k++)
-        seeds[k] = (seed){p->config->experiment->runs[p->tasks[k].i].config.seed, k};
-    qsort(seeds, p->n_tasks, sizeof *seeds, by_seed);
-    for (size_t k = 0; k + 1 < p->n_tasks; k++)
-        p->seed_again[seeds[k].k] = seeds[k].seed == seeds[k + 1].seed;
+    void *const mark = dsgd_mark();
+    json_t *const later = json_object(); /* seeds of tasks after this one */
+    for (size_t k = p->n_tasks; k-- > 0;) {
+        const uint64_t seed = p->config->experiment->runs[p->tasks[k].i].config.seed;
+        const char *const name = dsgd_xprintf("%" PRIu64, seed);
+        p->seed_again[k] = json_object_get(later, name) != NULL;
+        json_object_set_new(later, name, json_null());
+    }
+    dsgd_drop(mark);
 }
 
 /** Lists the runs to do in a round. */

@@ -6,10 +6,8 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <unistd.h>
 
 #include "base/csv.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "command/console/table.h"
 
@@ -28,6 +26,14 @@ static const char *all_of(const dsgd_spec *pick)
         return "";
     json_t *const options = dsgd_json_options(pick->about->options, pick->params);
     return dsgd_xprintf("%s %s", pick->about->name, json_dumps(options, JSON_COMPACT));
+}
+
+/** Adds a name to a set; false: the set has it. */
+static bool is_new(json_t *seen, const char *name)
+{
+    const bool is = json_object_get(seen, name) == NULL;
+    json_object_set_new(seen, name, json_null());
+    return is;
 }
 
 dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error)
@@ -51,9 +57,8 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
                          all_of(&config->learning->model), all_of(&config->learning->split),
                          config->workers, config->seed, own ? config->algorithm->about.name : "",
                          own ? (intmax_t)config->learning->batch : 0);
-        if (json_object_get(seen, name) == NULL)
+        if (is_new(seen, name))
             DSGD_TRY(dsgd_learning_check(config, &split, error));
-        json_object_set_new(seen, name, json_null());
         free(split);
     }
     return DSGD_OK;
@@ -113,15 +118,12 @@ static bool has_another(const dsgd_experiment *experiment, size_t i, json_t *see
         return false;
     void *const mark = dsgd_mark();
     const dsgd_planned_run *const run = &experiment->runs[i];
-    const char *const name =
-        dsgd_xprintf("%s, %s, %d, %" PRIu64, words_of(&run->learning.split),
-                     words_of(&run->learning.data), run->config.workers, run->config.seed);
-    if (json_object_get(seen, name) != NULL) {
+    const bool is = is_new(
+        seen, dsgd_xprintf("%s, %s, %d, %" PRIu64, words_of(&run->learning.split),
+                           words_of(&run->learning.data), run->config.workers, run->config.seed));
+    if (!is)
         dsgd_drop(mark);
-        return false;
-    }
-    json_object_set_new(seen, name, json_null());
-    return true;
+    return is;
 }
 
 static void print_one(const dsgd_planned_run *run)
@@ -150,49 +152,4 @@ void dsgd_splits_print(const dsgd_experiment *experiment)
             print_one(&experiment->runs[i]);
     if (n > MOST_LINES)
         printf("... %zu more splits\n", n - MOST_LINES);
-}
-
-static dsgd_status write_one(FILE *stream, const dsgd_planned_run *run, dsgd_error *error)
-{
-    dsgd_split *split = NULL;
-    DSGD_TRY(dsgd_learning_check(&run->config, &split, error));
-    const char *const words[] = {words_of(&run->learning.split), words_of(&run->learning.data)};
-    for (uint32_t w = 0; w < split->n_workers; w++) {
-        uint32_t counts[DSGD_MOST_CLASSES];
-        dsgd_split_count(split, w, counts);
-        for (uint32_t c = 0; c < split->n_classes; c++) {
-            if (counts[c] == 0)
-                continue;
-            dsgd_csv_text(stream, words[0]);
-            fputc(',', stream);
-            dsgd_csv_text(stream, words[1]);
-            fprintf(stream, ",%u,%" PRIu64 ",%u,%u,%u\n", split->n_workers, run->config.seed, w, c,
-                    counts[c]);
-        }
-    }
-    free(split);
-    return DSGD_OK;
-}
-
-dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *folder,
-                              dsgd_error *error)
-{
-    json_t *const seen = json_object();
-    size_t n = 0;
-    dsgd_whole_file file;
-    dsgd_status status = DSGD_OK;
-    if (dsgd_whole_open(&file, error, "%s/labels.csv", folder) == NULL)
-        return DSGD_EIO;
-    fputs("split,data,workers,seed,worker,label,samples\n", file.stream);
-    for (size_t i = 0; status == DSGD_OK && i < experiment->n_unchanged; i++)
-        if (has_another(experiment, i, seen)) {
-            n++;
-            status = write_one(file.stream, &experiment->runs[i], error);
-        }
-    if (status == DSGD_OK && n > 0)
-        return dsgd_whole_close(&file, error);
-    dsgd_whole_drop(&file);
-    if (n == 0)
-        unlink(dsgd_xprintf("%s/labels.csv", folder));
-    return status;
 }

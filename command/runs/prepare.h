@@ -26,7 +26,3 @@ void dsgd_prepare_left_out(const dsgd_experiment *experiment);
 /** A paragraph on each split of samples: how many classes a worker has, and how far they are from
  * all. */
 void dsgd_splits_print(const dsgd_experiment *experiment);
-
-/** Writes FOLDER/labels.csv, of each worker's classes; removes it where nothing is split. */
-dsgd_status dsgd_splits_write(const dsgd_experiment *experiment, const char *folder,
-                              dsgd_error *error);

@@ -1,5 +1,5 @@
 /**
- * @file run_rows.c
+ * @file columns.c
  * The tables of columns, the rows that they show, and their meanings as a text.
  */
 #include "command/runs/columns.h"
