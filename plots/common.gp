@@ -1,5 +1,5 @@
 # What all figures share: looks and names of algorithms, frames in a grid beside a legend, and axes.
-# `dsgd plot` sets dir, into, figure, format, style, common and plots, and what the user chose: size, font, legend, log_x, log_y, target.
+# `dsgd plot` sets dir, into, figure, format, style, common and plots, and what the user chose: size, legend, log_x, log_y, target.
 set datafile separator comma
 set encoding utf8
 load style
@@ -90,7 +90,7 @@ size_text = !asked ? size_default : exists('size_'.swap(size, '-', '_')) ? value
 W = real(word(size_text, 1))
 H = real(word(size_text, 2))
 pt = real(word(size_text, 3))
-font_name = exists('font') ? font : default_font
+font_name = default_font
 where = exists('legend') ? legend : 'top'
 line = 1.45 * pt / 72
 letter = 0.6 * pt / 72

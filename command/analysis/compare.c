@@ -3,8 +3,6 @@
  * `dsgd compare`: means over seeds with confidence intervals, differences to a baseline, ratios,
  * and verdicts.
  */
-#include <sys/stat.h>
-
 #include "base/csv.h"
 #include "base/file.h"
 #include "command/analysis/comparison.h"
@@ -214,7 +212,7 @@ static const char *speedup_of(const dsgd_ratio *r)
 static bool is_by_chance(const dsgd_comparison *c, const dsgd_frame_point *p,
                          const json_t *manifest)
 {
-    return p != NULL && dsgd_is_by_chance(manifest, dsgd_run_of(manifest, &c->csv, p->rows[0]));
+    return p != NULL && dsgd_is_by_chance(dsgd_run_of(manifest, &c->csv, p->rows[0]));
 }
 
 static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, const json_t *manifest,
@@ -331,29 +329,6 @@ static dsgd_status print_verdicts(const arguments *a, const dsgd_csv *runs, dsgd
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
-
-/** Whether compare.csv exists and is not older than runs.csv. */
-static bool is_fresh(const char *folder)
-{
-    struct stat made = {0}, from = {0};
-    return stat(dsgd_xprintf("%s/compare.csv", folder), &made) == 0 &&
-           stat(dsgd_xprintf("%s/runs.csv", folder), &from) == 0 &&
-           (made.st_mtim.tv_sec > from.st_mtim.tv_sec ||
-            (made.st_mtim.tv_sec == from.st_mtim.tv_sec &&
-             made.st_mtim.tv_nsec >= from.st_mtim.tv_nsec));
-}
-
-dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error)
-{
-    if (is_fresh(folder))
-        return DSGD_OK; /* and keeps its baseline, which may have been chosen */
-    dsgd_comparison c;
-    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_framing){.by = NULL}, NULL, &c, error));
-    for (size_t i = 0; i < c.frame.n_points; i++)
-        if (c.frame.points[i].n_rows > 1)
-            return write_csv(&c, folder, false, error);
-    return DSGD_OK;
-}
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, framing.baseline, "baseline", 'b', "NAME",

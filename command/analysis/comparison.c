@@ -62,48 +62,37 @@ const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expe
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-dsgd_measured dsgd_measured_columns(const dsgd_frame *f, size_t m)
+dsgd_status dsgd_measure_row(const dsgd_frame *f, size_t m, const dsgd_target *target,
+                             const dsgd_run_table *curves, size_t row, double *x, dsgd_error *error)
 {
     const dsgd_measure *const measure = &dsgd_measures[m];
-    dsgd_measured of = {.measure = measure};
-    if (measure->along != NULL)
-        of.whole = dsgd_frame_numbers(f, measure->along);
-    of.x = measure->along != NULL && measure->total == NULL
-               ? of.whole
-               : dsgd_frame_numbers(f, measure->total == NULL ? measure->name : measure->total);
-    if (m != DSGD_ENERGY_TO_TARGET)
-        return of;
-    const double *const failures = dsgd_frame_numbers(f, "failures");
-    for (size_t row = 0; row < f->csv->n_rows; row++)
-        of.x[row] = failures[row] > 0 ? NAN : of.x[row]; /* energy is not even over such a run */
-    return of;
-}
-
-dsgd_status dsgd_measure_row(const dsgd_frame *f, const dsgd_measured *of,
-                             const dsgd_target *target, const dsgd_run_table *curves, size_t row,
-                             double *x, dsgd_error *error)
-{
-    *x = of->x[row];
-    if (of->whole == NULL)
+    if (measure->along == NULL) {
+        *x = dsgd_frame_number(f, row, measure->name);
         return DSGD_OK;
+    }
     double far = NAN;
     const dsgd_status status =
         dsgd_frame_counts(f, row, "final_loss")
-            ? dsgd_target_reach(target, curves, row, of->measure->along, &far, error)
+            ? dsgd_target_reach(target, curves, row, measure->along, &far, error)
             : DSGD_OK;
-    *x = of->measure->total == NULL ? far
-         : of->whole[row] > 0       ? of->x[row] * (far / of->whole[row])
-                                    : NAN;
+    *x = far;
+    if (measure->total != NULL) {
+        const double whole = dsgd_frame_number(f, row, measure->along);
+        const bool is_even = /* energy is not, over a run with failures */
+            m != DSGD_ENERGY_TO_TARGET || !(dsgd_frame_number(f, row, "failures") > 0);
+        *x = is_even && whole > 0 ? dsgd_frame_number(f, row, measure->total) * (far / whole) : NAN;
+    }
     return error == NULL ? DSGD_OK : status;
 }
 
 double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_target *target,
                              const dsgd_run_table *curves, dsgd_error *error)
 {
-    const dsgd_measured of = dsgd_measured_columns(f, m);
+    if (dsgd_measures[m].along == NULL)
+        return dsgd_frame_numbers(f, dsgd_measures[m].name);
     double *const x = dsgd_keep(f->csv->n_rows + 1, sizeof *x);
     for (size_t row = 0; row < f->csv->n_rows; row++)
-        if (dsgd_measure_row(f, &of, target, curves, row, &x[row], error) != DSGD_OK)
+        if (dsgd_measure_row(f, m, target, curves, row, &x[row], error) != DSGD_OK)
             return NULL;
     return x;
 }
@@ -174,10 +163,7 @@ const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_fram
 static double median_of(const dsgd_frame_point *p, const double *numbers)
 {
     double *const x = dsgd_keep(p->n_rows, sizeof *x);
-    size_t n = 0;
-    for (size_t i = 0; i < p->n_rows; i++)
-        if (!isnan(numbers[p->rows[i]]))
-            x[n++] = numbers[p->rows[i]];
+    const size_t n = dsgd_frame_known(p, numbers, x);
     gsl_sort(x, 1, n);
     const size_t middle = p->n_rows / 2;
     if (middle >= n)
@@ -198,25 +184,24 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     if (x == NULL)
         return s;
     double *const differences = dsgd_keep(2 * p->n_rows, sizeof *differences);
-    double *const logs = differences + p->n_rows; /* of how many times sooner, or for less */
-    const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, differences, logs);
+    double *const others = differences + p->n_rows;
+    const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, differences, others);
     const bool to_target = dsgd_measures[m].along != NULL;
     size_t n_seeds = 0; /* that both have */
     for (size_t i = 0; other != NULL && i < p->n_rows; i++)
         n_seeds += dsgd_frame_seed(&c->frame, other, p->rows[i]) != SIZE_MAX;
-    for (size_t i = 0; i < n_pairs; i++) {
-        const double base = logs[i];
-        logs[i] = log(base / differences[i]);
-        differences[i] -= base;
-    }
+    for (size_t i = 0; i < n_pairs; i++)
+        differences[i] -= others[i];
     const bool all = !to_target || n_pairs == n_seeds;
     s.of = dsgd_frame_mean(p, x);
     if (to_target && s.of.n < p->n_rows)
         s.of.mean = s.of.ci = NAN;
     s.difference = dsgd_mean(differences, all ? n_pairs : 0);
     s.difference.n = n_pairs;
-    s.ratio = m == DSGD_THROUGHPUT ? dsgd_frame_ratio(&c->frame, p, other, x)
-                                   : dsgd_ratio_of(logs, to_target && all ? n_pairs : 0);
+    if (m == DSGD_THROUGHPUT)
+        s.ratio = dsgd_frame_ratio(&c->frame, p, other, x);
+    else if (to_target && all && other != NULL) /* how many times sooner, or for less */
+        s.ratio = dsgd_frame_ratio(&c->frame, other, p, x);
     s.median = median_of(p, x);
     return s;
 }

@@ -47,24 +47,15 @@ enum {
 
 extern const dsgd_measure dsgd_measures[DSGD_N_MEASURES];
 
-/** Columns that a measure is made of, by row, like dsgd_frame_numbers(). */
-typedef struct dsgd_measured {
-    const dsgd_measure *measure;
-    double
-        *x; /* of runs.csv; to a target what the run takes in all; virtual_s of the time itself */
-    double *whole; /* to a target: how far the run goes in all along the axis */
-} dsgd_measured;
-
-dsgd_measured dsgd_measured_columns(const dsgd_frame *frame, size_t m);
-
 /**
- * A measure of a row; to a target: the part of the run's total, such as its energy, that it has
- * taken when it reaches it (NAN: it never does, or what it learned does not count). DSGD_EUSAGE:
- * the curves have a text that is no number; with @p error NULL such a run does not reach it.
+ * A measure of a row. For a measure to a target: the share of the run's total, such as its energy,
+ * that the run has taken when it reaches the target (NAN: it never does, or what it learned does
+ * not count). DSGD_EUSAGE: the curves have a text that is not a number; with @p error NULL such a
+ * run does not reach the target.
  */
-dsgd_status dsgd_measure_row(const dsgd_frame *frame, const dsgd_measured *of,
-                             const dsgd_target *target, const dsgd_run_table *curves, size_t row,
-                             double *x, dsgd_error *error);
+dsgd_status dsgd_measure_row(const dsgd_frame *frame, size_t m, const dsgd_target *target,
+                             const dsgd_run_table *curves, size_t row, double *x,
+                             dsgd_error *error);
 
 /** The same by row; NULL: DSGD_EUSAGE. */
 double *dsgd_measure_numbers(const dsgd_frame *frame, size_t m, const dsgd_target *target,
@@ -109,8 +100,3 @@ const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expe
 /** A measure of a point. */
 const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_frame_point *point,
                                        size_t m);
-
-/* --- `dsgd compare` --------------------------------------------------------------------------- */
-
-/** Writes FOLDER/compare.csv unless it is newer than runs.csv or no point has several seeds. */
-dsgd_status dsgd_compare_refresh(const char *folder, dsgd_error *error);

@@ -15,7 +15,7 @@
 
 /** What a user chose; texts are those of the command line. */
 typedef struct dsgd_figure_choice {
-    const char *only, *order; /* series, a comma between; NULL: all, in the order of the file */
+    const char *only; /* series, a comma between; NULL: all */
     dsgd_texts labels; /* series=title */
     const char *target; /* such as accuracy=0.8; NULL: none */
     const char *points; /* a CSV file of what was measured; NULL: what was published */

@@ -135,31 +135,18 @@ static dsgd_status check_series(const dsgd_figure_runs *d, const char *option, c
                              dsgd_listed(d->series.v, ", "));
 }
 
-static dsgd_status read_series(const dsgd_figure_runs *d, const char *option, const char *list,
-                               dsgd_names *names, dsgd_error *error)
-{
-    for (const char *at = list; at != NULL && *at != '\0';) {
-        const size_t length = strcspn(at, ",");
-        const char *const name = dsgd_xprintf("%.*s", (int)length, at);
-        DSGD_TRY(check_series(d, option, name, error));
-        dsgd_names_add(names, name);
-        at += length + (at[length] == ',');
-    }
-    return DSGD_OK;
-}
-
+/** Sets what is drawn, in the order of the table. */
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
-    dsgd_names only = {.n = 0},
-               all = {.n = 0}; /* what may be drawn; what comes first comes first */
-    DSGD_TRY(read_series(d, "--only", choice->only, &only, error));
-    DSGD_TRY(read_series(d, "--order", choice->order, &all, error));
-    only = choice->only == NULL ? d->series : only;
-    for (size_t i = 0; i < only.n; i++)
-        dsgd_names_add(&all, only.v[i]);
-    for (size_t i = 0; i < all.n; i++)
-        if (dsgd_find_word(only.v, all.v[i]) >= 0)
-            dsgd_names_add(&d->drawn, all.v[i]);
+    dsgd_names only = {.n = 0};
+    char *rest = dsgd_xstrdup(choice->only);
+    for (const char *name = NULL; (name = strsep(&rest, ",")) != NULL;) {
+        DSGD_TRY(check_series(d, "--only", name, error));
+        dsgd_names_add(&only, name);
+    }
+    for (size_t i = 0; i < d->series.n; i++)
+        if (only.n == 0 || dsgd_find_word(only.v, d->series.v[i]) >= 0)
+            dsgd_names_add(&d->drawn, d->series.v[i]);
     for (size_t i = 0; i < choice->labels.n; i++) {
         const char *const label = choice->labels.v[i];
         const size_t length = strcspn(label, "=");

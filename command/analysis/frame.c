@@ -360,6 +360,13 @@ bool dsgd_frame_counts(const dsgd_frame *f, size_t row, const char *column)
                               dsgd_csv_field(f->csv, row, f->status));
 }
 
+double dsgd_frame_number(const dsgd_frame *f, size_t row, const char *name)
+{
+    return dsgd_frame_counts(f, row, name)
+               ? dsgd_csv_value(f->csv, row, dsgd_csv_column(f->csv, name))
+               : NAN;
+}
+
 double *dsgd_frame_numbers(const dsgd_frame *f, const char *name)
 {
     const size_t column = dsgd_csv_column(f->csv, name);
@@ -373,14 +380,29 @@ double *dsgd_frame_numbers(const dsgd_frame *f, const char *name)
     return x;
 }
 
-dsgd_interval dsgd_frame_mean(const dsgd_frame_point *p, const double *x)
+double *dsgd_frame_sent(const dsgd_frame *f)
 {
-    double *const known = dsgd_keep(p->n_rows, sizeof *known);
+    double *const x = dsgd_frame_numbers(f, "sent_mean_bytes");
+    const double *const bytes = dsgd_frame_numbers(f, "bytes");
+    const double *const workers = dsgd_frame_numbers(f, "workers");
+    for (size_t row = 0; row < f->csv->n_rows; row++)
+        x[row] = isnan(x[row]) ? bytes[row] / workers[row] : x[row];
+    return x;
+}
+
+size_t dsgd_frame_known(const dsgd_frame_point *p, const double *x, double *known)
+{
     size_t n = 0;
     for (size_t i = 0; i < p->n_rows; i++)
         if (!isnan(x[p->rows[i]]))
             known[n++] = x[p->rows[i]];
-    return dsgd_mean(known, n);
+    return n;
+}
+
+dsgd_interval dsgd_frame_mean(const dsgd_frame_point *p, const double *x)
+{
+    double *const known = dsgd_keep(p->n_rows, sizeof *known);
+    return dsgd_mean(known, dsgd_frame_known(p, x, known));
 }
 
 size_t dsgd_frame_pairs(const dsgd_frame *f, const dsgd_frame_point *p,

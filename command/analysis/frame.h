@@ -160,8 +160,17 @@ const char *dsgd_frame_currency(const dsgd_frame *frame);
  */
 bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, const char *column);
 
-/** The numbers of a column that count, by row; others are NAN. */
+/** The number of a column in a row; NAN: there is none, or it does not count. */
+double dsgd_frame_number(const dsgd_frame *frame, size_t row, const char *column);
+
+/** The same for all rows. */
 double *dsgd_frame_numbers(const dsgd_frame *frame, const char *column);
+
+/** Bytes that a worker sends; where a table has no such column, what all send, by worker. */
+double *dsgd_frame_sent(const dsgd_frame *frame);
+
+/** Copies the numbers of a point's seeds that have one into known[n_rows]; returns how many. */
+size_t dsgd_frame_known(const dsgd_frame_point *point, const double *x, double *known);
 
 /** The mean of a point, over the seeds that have a number; @p x as of dsgd_frame_numbers(). */
 dsgd_interval dsgd_frame_mean(const dsgd_frame_point *point, const double *x);

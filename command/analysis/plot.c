@@ -99,7 +99,7 @@ static bool has_data(json_t *asked, char *needs, const char *folder, const char 
 /** What a user chose; fields without a value are NULL or 0. */
 typedef struct arguments {
     dsgd_operands words;
-    const char *style, *size, *font, *legend, *formats, *output;
+    const char *style, *size, *legend, *formats, *output;
     dsgd_texts logs;
     dsgd_figure_choice choice;
     bool has_runs; /* the folder has runs.csv, and OUTPUT/data.gp is made of it */
@@ -122,7 +122,6 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
                 data, format, here(a->output), a->output, figure);
     const char *const texts[][2] = {
         {"size", a->size}, /* which have no quote, or are refused before */
-        {"font", a->font},
         {"legend", a->legend},
         {"target", a->choice.target}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -296,24 +295,10 @@ dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
                        size);
 }
 
-/** The font that will be drawn is not always the one that was asked for. */
-static void warn_of_font(const char *font)
-{
-    FILE *const stream = /* check_texts() has seen the name */
-        popen(dsgd_xprintf("fc-match -f '%%{family}' '%s' 2>/dev/null", font), "r");
-    char found[256] = "";
-    if (stream != NULL && fgets(found, sizeof found, stream) != NULL &&
-        strcasestr(found, font) == NULL)
-        printf("font %s is not installed: %s is drawn in .png and .pdf\n", font, found);
-    if (stream != NULL)
-        pclose(stream);
-}
-
 /** gnuplot ends a text at a quote. */
 static dsgd_status check_texts(const arguments *a, dsgd_error *error)
 {
     const char *const texts[][2] = {{"--style", a->style},
-                                    {"--font", a->font},
                                     {"-o", a->output},
                                     {"FIGURE", a->words.n == 2 ? a->words.v[1] : NULL},
                                     {"--target", a->choice.target}};
@@ -348,9 +333,7 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, style, "style", 0, "FILE", "A changed copy of plots/style.gp"),
     DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE",
                   "one-column, two-column, slide, or WIDTHxHEIGHT in inches"),
-    DSGD_ARGUMENT(TEXT, font, "font", 0, "NAME", "Font of all texts"),
     DSGD_ARGUMENT(TEXT, choice.only, "only", 0, "A,B", "Draws these algorithms alone"),
-    DSGD_ARGUMENT(TEXT, choice.order, "order", 0, "A,B", "Draws these algorithms first"),
     DSGD_ARGUMENT(TEXTS, choice.labels, "label", 0, "A=TEXT",
                   "What an algorithm is called; may be repeated"),
     DSGD_ARGUMENT(TEXTS, logs, "log", 0, "AXIS",
@@ -401,11 +384,6 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     DSGD_TRY(check_arguments(&a, error));
     if (a.has_runs)
         DSGD_TRY(dsgd_figure_data(folder, a.output, &a.choice, error));
-    if (a.font != NULL)
-        warn_of_font(a.font);
-    dsgd_error why; /* figures without means over seeds need no compare.csv */
-    if (a.has_runs && dsgd_compare_refresh(folder, &why) != DSGD_OK)
-        printf("%-12s not made: %s\n", "compare.csv", why.text);
     return figure != NULL ? draw_one(&a, figure, folder, error) : draw_all(&a, folder, error);
 }
 

@@ -18,6 +18,7 @@ typedef enum outcome {
     TIMED_OUT,
     DIVERGED,
     SILENT, /* exchanged nothing, while others did */
+    GREW, /* its loss grew without end, which counts as DIVERGED */
     UNLEARNED,
     SHORT, /* did not reach the target */
     LOST, /* reached the target, and lost it again */
@@ -25,12 +26,11 @@ typedef enum outcome {
     N_OUTCOMES
 } outcome;
 
-static const char *const reasons[SHORT] = {NULL,
-                                           "failed",
-                                           "ran into the time limit",
-                                           "diverged",
-                                           "exchanged nothing in these runs",
-                                           "made no progress"};
+static const char *const reasons[SHORT] = {[FAILED] = "failed",
+                                           [TIMED_OUT] = "ran into the time limit",
+                                           [DIVERGED] = "diverged",
+                                           [SILENT] = "exchanged nothing in these runs",
+                                           [UNLEARNED] = "made no progress"};
 
 enum { ACCURACY, LOSS, N_QUANTITIES };
 static const char *const quantities[N_QUANTITIES] = {"accuracy", "loss"}; /* of curves.csv */
@@ -51,13 +51,13 @@ typedef struct place {
     const double *first[N_QUANTITIES], *last[N_QUANTITIES]; /* of a run's evaluations */
     double *progress, *ended_s; /* at the last evaluation */
     double *numbers[DSGD_N_MEASURES]; /* NULL: not needed */
-    dsgd_measured to_target[DSGD_N_MEASURES]; /* of the measures to a target */
     candidate *v; /* [n] */
     size_t n;
-    bool learns, by_logarithm;
+    bool learns, by_logarithm, any_sends;
     int quantity; /* that is learned */
     double start; /* the best first evaluation: a single seed's can be below chance */
     double best; /* progress */
+    double least, far; /* progress of a run that learned, and that did not lose the target again */
     const char *goal; /* the target; NULL: throughput decides, or no candidate learned */
     size_t measure; /* that decides */
 } place;
@@ -112,46 +112,54 @@ bool dsgd_loss_grew(double first, double last)
     return last > most * fmax(first, 1);
 }
 
-/** Sets an outcome of some seeds, unless the candidate has one. */
-static void set(candidate *c, outcome what, size_t n_seeds)
+/** Whether a run of a candidate has an outcome. */
+static bool has(const place *at, const candidate *c, size_t row, outcome what)
 {
-    if (c->outcome == ABLE && n_seeds > 0) {
-        c->outcome = what;
-        c->n_seeds = n_seeds;
+    static const char *const statuses[] = {
+        [FAILED] = "failed", [TIMED_OUT] = "timeout", [DIVERGED] = "diverged"};
+    switch (what) {
+    case SILENT:
+        return at->any_sends && number(at, c, DSGD_SENT) <= 0;
+    case GREW:
+        return dsgd_loss_grew(at->first[LOSS][row], at->last[LOSS][row]);
+    case UNLEARNED:
+        return at->learns && !(at->progress[row] > at->least);
+    case SHORT:
+        return isnan(at->numbers[DSGD_TO_TARGET][row]);
+    case LOST:
+        return !(at->progress[row] > at->far);
+    default:
+        return strcmp(dsgd_field_of(at->frame->csv, row, "status"), statuses[what]) == 0;
     }
 }
 
-/** How many runs of a candidate are not above a number. */
-static size_t count_low(const candidate *c, const double *x, double most)
+/** Sets the first of these outcomes that some seeds of a candidate have, unless it has one. */
+static void find_outcomes(place *at, outcome first, outcome last)
 {
-    size_t n = 0;
-    for (size_t k = 0; k < c->point->n_rows; k++)
-        n += !(x[c->point->rows[k]] > most);
-    return n;
+    for (candidate *c = at->v; c < at->v + at->n; c++)
+        for (outcome what = first; c->outcome == ABLE && what <= last; what++) {
+            c->n_seeds = 0;
+            for (size_t k = 0; k < c->point->n_rows; k++)
+                c->n_seeds += has(at, c, c->point->rows[k], what);
+            if (c->n_seeds > 0)
+                c->outcome = what == GREW ? DIVERGED : what;
+        }
 }
 
-/** Sets the outcomes that need no target. */
-static void find_outcomes(place *at)
+/** Sets the outcomes that need no target, and in @p out those of runs. */
+static void judge_without_target(place *at, const char **out)
 {
-    bool any_sends = false;
     for (const candidate *c = at->v; c < at->v + at->n; c++)
-        any_sends = any_sends || number(at, c, DSGD_SENT) > 0;
-    for (candidate *c = at->v; c < at->v + at->n; c++) {
-        size_t n_grown = 0;
-        for (size_t k = 0; k < c->point->n_rows; k++)
-            n_grown += dsgd_loss_grew(at->first[LOSS][c->point->rows[k]],
-                                      at->last[LOSS][c->point->rows[k]]);
-        set(c, FAILED, dsgd_frame_count(at->frame, c->point, "failed"));
-        set(c, TIMED_OUT, dsgd_frame_count(at->frame, c->point, "timeout"));
-        set(c, DIVERGED, dsgd_frame_count(at->frame, c->point, "diverged"));
-        set(c, SILENT, any_sends && number(at, c, DSGD_SENT) <= 0 ? c->point->n_rows : 0);
-        set(c, DIVERGED, n_grown);
+        at->any_sends = at->any_sends || number(at, c, DSGD_SENT) > 0;
+    find_outcomes(at, FAILED, GREW);
+    for (const candidate *c = at->v; c < at->v + at->n; c++)
         if (at->learns && c->outcome == ABLE)
             at->best = fmax(at->best, mean(c, at->progress));
-    }
-    const double least = fmax(DSGD_TIE, least_progress * at->best);
-    for (candidate *c = at->v; c < at->v + at->n && at->learns; c++)
-        set(c, UNLEARNED, count_low(c, at->progress, least));
+    at->least = fmax(DSGD_TIE, least_progress * at->best);
+    find_outcomes(at, UNLEARNED, UNLEARNED);
+    for (const candidate *c = at->v; c < at->v + at->n; c++)
+        for (size_t k = 0; k < c->point->n_rows; k++)
+            out[c->point->rows[k]] = reasons[c->outcome];
 }
 
 /** Two digits, on the side that is easier to reach. */
@@ -187,19 +195,17 @@ static dsgd_status aim(place *at, const char *text, dsgd_error *error)
         return DSGD_OK;
     DSGD_TRY(dsgd_target_parse(chosen, &target, error));
     at->goal = dsgd_xprintf("%s %g", target.column, target.value);
-    const double far = strcmp(target.column, quantities[at->quantity]) == 0
-                           ? full_progress * progress_to(at, target.value)
-                           : -INFINITY;
-    for (candidate *c = at->v; c < at->v + at->n; c++) {
+    at->far = strcmp(target.column, quantities[at->quantity]) == 0
+                  ? full_progress * progress_to(at, target.value)
+                  : -INFINITY;
+    for (const candidate *c = at->v; c < at->v + at->n; c++)
         for (size_t m = 0; m < DSGD_N_MEASURES; m++)
             for (size_t k = 0; dsgd_measures[m].along != NULL && k < c->point->n_rows; k++) {
                 const size_t row = c->point->rows[k];
-                dsgd_measure_row(at->frame, &at->to_target[m], &target, at->curves, row,
-                                 &at->numbers[m][row], NULL);
+                dsgd_measure_row(at->frame, m, &target, at->curves, row, &at->numbers[m][row],
+                                 NULL);
             }
-        set(c, SHORT, c->point->n_rows - dsgd_frame_mean(c->point, at->numbers[DSGD_TO_TARGET]).n);
-        set(c, LOST, count_low(c, at->progress, far));
-    }
+    find_outcomes(at, SHORT, LOST);
     return DSGD_OK;
 }
 
@@ -234,70 +240,65 @@ static void say(dsgd_verdict *verdict, const char *sentence, const char *clause)
         dsgd_append(&verdict->brief, "%s%s", *verdict->brief == '\0' ? "" : "; ", clause);
 }
 
-/** The ratios of a winner to others. */
-typedef struct ranking {
-    dsgd_names tied, open; /* open: no certain difference, or no seed in common */
-    const candidate *others[2]; /* with a certain difference: the next, the baseline; NULL: none */
-} ranking;
-
-static ranking rank(const place *at, const candidate *best)
+/** Whether a winner's lead is one by which no reader would choose. */
+static bool is_tie(const dsgd_ratio *lead)
 {
     static const double wide = 1.1; /* an interval beyond makes a ratio near 1 no tie */
-    ranking r = {.tied = {.n = 0}};
-    double least = INFINITY;
-    dsgd_names_add(&r.tied, best->name);
-    for (const candidate *c = at->v; c < at->v + at->n; c++) {
-        const dsgd_ratio by = lead_of(at, best, c, at->measure);
-        const bool is_wide = by.n > 1 && (by.high > wide || by.low < 1 / wide);
-        if (c == best || c->outcome != ABLE)
-            continue;
-        if (by.n == 0)
-            dsgd_names_add(&r.open, dsgd_xprintf("%s (no seed in common)", c->name));
-        else if (fabs(log(by.ratio)) <= log1p(DSGD_TIE) && !is_wide)
-            dsgd_names_add(&r.tied, c->name);
-        else if (by.n > 1 && by.n_settling > 0)
-            dsgd_names_add(&r.open, dsgd_xprintf("%s (%.3g times)", c->name, by.ratio));
-        else {
-            r.others[0] = by.ratio < least ? c : r.others[0];
-            r.others[1] = c->point == best->point->baseline ? c : r.others[1];
-            least = fmin(least, by.ratio);
-        }
-    }
-    return r;
+    const bool is_wide = lead->n > 1 && (lead->high > wide || lead->low < 1 / wide);
+    return fabs(log(lead->ratio)) <= log1p(DSGD_TIE) && !is_wide;
 }
 
 /** Says who is first, with the ratios to the next and to the baseline. */
 static void say_winner(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
-    const ranking r = rank(at, best);
-    bool leads = r.open.n > 0;
-    for (const candidate *c = at->v; c < at->v + at->n; c++)
+    dsgd_names tied = {.n = 0}, open = {.n = 0}; /* open: no certain difference */
+    const candidate *others[2] = {NULL, NULL}; /* certainly behind: the next, the baseline */
+    double least = INFINITY;
+    bool leads = false;
+    dsgd_names_add(&tied, best->name);
+    for (const candidate *c = at->v; c < at->v + at->n; c++) {
+        const dsgd_ratio by = lead_of(at, best, c, at->measure);
         leads = leads || c->outcome == OPEN;
+        if (c == best || c->outcome != ABLE)
+            continue;
+        if (by.n == 0)
+            dsgd_names_add(&open, dsgd_xprintf("%s (no seed in common)", c->name));
+        else if (is_tie(&by))
+            dsgd_names_add(&tied, c->name);
+        else if (by.n > 1 && by.n_settling > 0)
+            dsgd_names_add(&open, dsgd_xprintf("%s (%.3g times)", c->name, by.ratio));
+        else {
+            others[0] = by.ratio < least ? c : others[0];
+            others[1] = c->point == best->point->baseline ? c : others[1];
+            least = fmin(least, by.ratio);
+        }
+    }
+    leads = leads || open.n > 0;
     verdict->winner = best->point;
     verdict->name = best->name;
-    verdict->is_tied = r.tied.n > 1 || leads;
+    verdict->is_tied = tied.n > 1 || leads;
     const char *const first =
-        dsgd_xprintf("%s %s", dsgd_listed(r.tied.v, " and "),
-                     at->n == 1            ? "is the only candidate"
-                     : r.tied.n > 1        ? "tie"
-                     : leads               ? "leads"
-                     : r.others[0] == NULL ? "is the only candidate that can win"
-                     : at->learns          ? "learns fastest"
-                                           : "is fastest");
+        dsgd_xprintf("%s %s", dsgd_listed(tied.v, " and "),
+                     at->n == 1          ? "is the only candidate"
+                     : tied.n > 1        ? "tie"
+                     : leads             ? "leads"
+                     : others[0] == NULL ? "is the only candidate that can win"
+                     : at->learns        ? "learns fastest"
+                                         : "is fastest");
     const char *const value = dsgd_readable(number(at, best, at->measure), 4);
     char *text = at->learns ? dsgd_xprintf("%s: %s after %s s", first, at->goal, value)
                             : dsgd_xprintf("%s: %s %s/s", first, value,
                                            dsgd_sample_unit(at->manifest, at->frame->csv));
-    for (size_t i = 0; i < 2 && r.others[i] != NULL; i++) {
-        const dsgd_ratio by = lead_of(at, best, r.others[i], at->measure);
-        if (i == 0 || r.others[1] != r.others[0])
-            dsgd_append(&text, ", %s times as fast as %s", dsgd_ratio_text(&by), r.others[i]->name);
+    for (size_t i = 0; i < 2 && others[i] != NULL; i++) {
+        const dsgd_ratio by = lead_of(at, best, others[i], at->measure);
+        if (i == 0 || others[1] != others[0])
+            dsgd_append(&text, ", %s times as fast as %s", dsgd_ratio_text(&by), others[i]->name);
     }
-    if (r.open.n > 0)
+    if (open.n > 0)
         dsgd_append(&text, ", but with %s it cannot be told from %s",
-                    dsgd_counted(best->point->n_rows, "seed"), dsgd_listed(r.open.v, " and "));
+                    dsgd_counted(best->point->n_rows, "seed"), dsgd_listed(open.v, " and "));
     say(verdict, dsgd_xprintf("%s.", text),
-        r.open.n > 0 ? dsgd_xprintf("%s, within noise of others", first) : first);
+        open.n > 0 ? dsgd_xprintf("%s, within noise of others", first) : first);
 }
 
 /** Names the candidates that take the least bytes, energy and money to the target. */
@@ -423,7 +424,7 @@ static void say_caveats(const place *at, dsgd_verdict *verdict, const candidate 
         least = c->outcome == ABLE && n < least ? n : least;
         n_able += c->outcome == ABLE;
         is_common = is_common && rate_of(at, c) == rate;
-        by_chance = by_chance || dsgd_is_by_chance(at->manifest, run_of(at, c));
+        by_chance = by_chance || dsgd_is_by_chance(run_of(at, c));
     }
     if (best != NULL && n_able > 1 && least < FEW_SEEDS && by_chance)
         say(verdict,
@@ -460,19 +461,17 @@ const char *dsgd_mixed_collectives(const dsgd_csv *runs)
     for (size_t row = 0; row < runs->n_rows; row++) {
         const dsgd_frame_point *const p = &f.points[f.point_of[row]];
         size_t *const at = &first[p->at[DSGD_PLACE]];
-        const char *const collective = collective_of(runs, row);
-        if (p->at[DSGD_VARIATION] > 0 || *collective == '\0')
+        if (p->at[DSGD_VARIATION] > 0 || *collective_of(runs, row) == '\0')
             continue;
-        if (*at == 0)
-            *at = row + 1;
-        const char *const other = collective_of(runs, *at - 1);
+        *at = *at == 0 ? row + 1 : *at;
+        const char *const by[] = {collective_of(runs, *at - 1), collective_of(runs, row)};
         const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
                                      dsgd_csv_field(runs, row, f.keys[0])};
-        if (strcmp(collective, other) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
+        if (strcmp(by[0], by[1]) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
             return dsgd_xprintf("%s sums by %s, %s by %s, so that a difference between them may "
                                 "be one of collectives; exchange: {collective, "
                                 "partial_collective} sets them",
-                                names[0], other, names[1], collective);
+                                names[0], by[0], names[1], by[1]);
     }
     return NULL;
 }
@@ -487,10 +486,10 @@ void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
 /** Whether some run has another value of an option, by a sweep or by --sensitivity. */
 static bool is_varied(const dsgd_frame *f, const char *option)
 {
-    bool varies = f->n[DSGD_VARIATION] > 1;
     for (size_t k = 0; k < f->n_keys; k++)
-        varies = varies || (f->n_values[k] > 1 && strstr(dsgd_frame_key(f, k), option) != NULL);
-    return varies;
+        if (f->n_values[k] > 1 && strstr(dsgd_frame_key(f, k), option) != NULL)
+            return true;
+    return f->n[DSGD_VARIATION] > 1;
 }
 
 /** The name of a member: a word, or what a table of options has chosen; "": neither. */
@@ -513,36 +512,9 @@ static bool guesses_encoder(const json_t *run)
             json_object_get(algorithm, "rank") != NULL);
 }
 
-/** Whether some entry of an imbalance is drawn. */
-static bool is_drawn(const json_t *manifest, const json_t *entries)
+bool dsgd_is_by_chance(const json_t *run)
 {
-    const json_t *const kinds = json_object_get(manifest, "imbalance_draws");
-    bool any = false;
-    size_t i = 0;
-    const json_t *entry = NULL;
-    json_array_foreach(entries, i, entry) any =
-        any || !json_is_false(json_object_get(kinds, name_in(entry, "name"))) ||
-        json_is_true(json_object_get(entry, "resample"));
-    return any;
-}
-
-bool dsgd_is_by_chance(const json_t *manifest, const json_t *run)
-{
-    const json_t *const draws =
-        json_object_get(json_object_get(manifest, "draws"), name_in(run, "algorithm"));
-    const json_t *const failures = json_object_get(run, "failures");
-    bool any = !json_is_false(draws) || json_is_object(json_object_get(run, "learn")) ||
-               strcmp(name_in(json_object_get(run, "algorithm"), "graph"), "matching") == 0 ||
-               is_drawn(manifest, json_object_get(run, "imbalance")) ||
-               json_number_value(json_object_get(failures, "mtbf")) > 0 ||
-               json_is_true(json_object_get(failures, "repair_varies")) ||
-               (json_is_true(json_object_get(run, "inherent")) &&
-                is_drawn(manifest, dsgd_run_option(run, "workload", "inherent")));
-    size_t i = 0;
-    const json_t *entry = NULL;
-    json_array_foreach(json_object_get(run, "placement"), i, entry) any =
-        any || (json_is_string(entry) && strcmp(json_string_value(entry), "random") == 0);
-    return any;
+    return !json_is_false(json_object_get(run, "by_chance"));
 }
 
 const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest)
@@ -598,10 +570,7 @@ static dsgd_status judge(place *at, const char *target, const char **out, dsgd_v
     *verdict =
         (dsgd_verdict){.at = at->v[0].point, .text = dsgd_xstrdup(""), .brief = dsgd_xstrdup("")};
     measure_progress(at);
-    find_outcomes(at);
-    for (const candidate *c = at->v; c < at->v + at->n; c++)
-        for (size_t k = 0; k < c->point->n_rows; k++)
-            out[c->point->rows[k]] = reasons[c->outcome];
+    judge_without_target(at, out);
     if (at->learns)
         DSGD_TRY(aim(at, target, error));
     verdict->goal = at->goal;
@@ -638,10 +607,8 @@ static place gather(const dsgd_frame *frame, const dsgd_run_table *curves, const
     at.numbers[DSGD_THROUGHPUT] = dsgd_frame_numbers(frame, "throughput_samples_per_s");
     at.numbers[DSGD_SENT] = dsgd_frame_numbers(frame, "sent_mean_bytes");
     for (size_t m = 0; m < DSGD_N_MEASURES; m++)
-        if (dsgd_measures[m].along != NULL) {
-            at.to_target[m] = dsgd_measured_columns(frame, m);
+        if (dsgd_measures[m].along != NULL)
             at.numbers[m] = dsgd_keep(n + 1, sizeof *at.numbers[m]);
-        }
     return at;
 }
 

@@ -71,7 +71,7 @@ void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs);
  * Whether another seed could give a run of a manifest another result: it learns, its steps,
  * failures, places or receivers are drawn, or nothing is known of it (NULL).
  */
-bool dsgd_is_by_chance(const json_t *manifest, const json_t *run);
+bool dsgd_is_by_chance(const json_t *run);
 
 /** A sentence if runs of a manifest are missing; "": all are done. */
 const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest);

@@ -27,6 +27,38 @@ static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
            memcmp(&run->workload, &before->workload, sizeof run->workload) == 0;
 }
 
+/** Whether some entry of an imbalance is drawn. */
+static bool is_drawn(const dsgd_specs *entries)
+{
+    for (size_t i = 0; i < entries->n; i++) {
+        const dsgd_entry *const about = entries->v[i].about;
+        const json_t *const options = dsgd_json_options(about->options, entries->v[i].params);
+        if (!((const dsgd_imbalance_kind *)about)->is_fixed ||
+            json_is_true(json_object_get(options, "resample")))
+            return true;
+    }
+    return false;
+}
+
+/**
+ * Whether another seed could give the run another result: it learns, or its steps, failures, places
+ * or receivers are drawn. @p json: the run as run_json() writes it.
+ */
+static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
+{
+    const dsgd_run_config *const config = &run->config;
+    const json_t *const graph = json_object_get(json_object_get(json, "algorithm"), "graph");
+    const json_t *const kind = json_is_object(graph) ? json_object_get(graph, "name") : graph;
+    bool any = config->learning != NULL || (config->algorithm->traits & DSGD_DRAWS) ||
+               is_drawn(&config->imbalance) || config->failures.mtbf_s > 0 ||
+               config->failures.repair_varies ||
+               (config->inherent && is_drawn(&run->workload.inherent)) ||
+               (kind != NULL && strcmp(json_string_value(kind), "matching") == 0);
+    for (size_t i = 0; i < config->placement.n; i++)
+        any = any || strcmp(config->placement.v[i], DSGD_PLACEMENT_RANDOM) == 0;
+    return any;
+}
+
 /** @p before: a run of which large members are left out where they are the same; NULL: none. */
 static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *before)
 {
@@ -45,6 +77,7 @@ static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *bef
         json_object_set_new(all, "learn", json_null());
     for (size_t k = 0; members[k] != NULL; k++)
         json_object_set(json, members[k], json_object_get(all, members[k]));
+    json_object_set_new(json, "by_chance", json_boolean(is_by_chance(run, json)));
     return json;
 }
 
@@ -122,17 +155,6 @@ static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, siz
     return runs;
 }
 
-static json_t *manifest(const dsgd_experiment *experiment, const char *command)
-{
-    json_t *const runs = runs_as_read(experiment, 0, experiment->n_runs);
-    return json_pack("{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o}", "dsgd",
-                     DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
-                     dsgd_json_text(experiment->path), "command", dsgd_json_text(command),
-                     "libraries", "network", networks_of(experiment), "cpu_level",
-                     dsgd_device_cpu_level(), "gsl", gsl_version, "jansson", JANSSON_VERSION,
-                     "zlib", zlibVersion(), "libc", gnu_get_libc_version(), "runs", runs);
-}
-
 /**
  * Where there are values, and not only times: runs with and without them, and of a CPU and of a
  * GPU, do not go into one table.
@@ -187,40 +209,29 @@ static dsgd_status add_file(json_t *json, const char *path, const char *name, ds
 dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole, dsgd_error *error)
 {
     const dsgd_experiment *const experiment = config->experiment;
-    json_t *const json = manifest(experiment, config->command);
-    DSGD_ASSERT(json != NULL, "the manifest is no JSON");
-    json_object_set_new(json, "computed", json_string(computed_on(experiment, config->numerics)));
-    json_t *const program = json_object();
+    json_t *const program = json_object(), *const files = json_object();
+    json_t *const swept = json_array();
     DSGD_TRY(add_file(program, "/proc/self/exe", "dsgd", error));
     for (size_t i = 0; config->plugins != NULL && i < config->plugins->n; i++) {
         const char *const path = config->plugins->v[i];
         const char *const slash = strrchr(path, '/');
         DSGD_TRY(add_file(program, path, slash == NULL ? path : slash + 1, error));
     }
-    json_object_set_new(json, "program", program);
-    json_t *const files = json_object();
     for (const char *const *f = dsgd_config_data_files(experiment->config); *f != NULL; f++)
         DSGD_TRY(add_file(files, *f, name_from(experiment, *f), error));
-    json_object_set_new(json, "files", files);
-    json_t *const draws = json_object(); /* by algorithm: whether chance is in its times */
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        json_object_set_new(
-            draws, experiment->runs[i].algorithm.about->name,
-            json_boolean(experiment->runs[i].config.algorithm->traits & DSGD_DRAWS));
-    json_object_set_new(json, "draws", draws);
-    json_t *const kinds = json_object(); /* the same of imbalance */
-    for (const dsgd_entry *const *k = dsgd_imbalance_kinds; *k != NULL; k++)
-        json_object_set_new(kinds, (*k)->name,
-                            json_boolean(!((const dsgd_imbalance_kind *)*k)->is_fixed));
-    json_object_set_new(json, "imbalance_draws", kinds);
-    json_t *const swept = json_array();
     for (size_t k = 0; k < experiment->n_columns; k++)
         json_array_append_new(swept, dsgd_json_text(experiment->columns[k]));
-    json_object_set_new(json, "swept", swept);
-    json_t *const runs = json_incref(json_object_get(json, "runs"));
-    json_object_set_new(json, "runs", json_null());
+    json_t *const json = json_pack(
+        "{s:s, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:n, s:s, s:o, s:o, s:o}", "dsgd",
+        DSGD_VERSION, "experiment", dsgd_json_text(experiment->name), "file",
+        dsgd_json_text(experiment->path), "command", dsgd_json_text(config->command), "libraries",
+        "network", networks_of(experiment), "cpu_level", dsgd_device_cpu_level(), "gsl",
+        gsl_version, "jansson", JANSSON_VERSION, "zlib", zlibVersion(), "libc",
+        gnu_get_libc_version(), "runs", "computed", computed_on(experiment, config->numerics),
+        "program", program, "files", files, "swept", swept);
+    DSGD_ASSERT(json != NULL, "the manifest is no JSON");
     *whole = as_read(json);
-    json_object_set_new(*whole, "runs", runs);
+    json_object_set_new(*whole, "runs", runs_as_read(experiment, 0, experiment->n_runs));
     return DSGD_OK;
 }
 

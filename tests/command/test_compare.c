@@ -450,20 +450,6 @@ TEST(curves_without_accuracy_are_drawn_without_a_warning)
                   output);
 }
 
-TEST(plot_makes_a_comparison_that_is_out_of_date)
-{
-    write_runs(RUNS_HEADER OK("wagma", "1", "10", "0.5"));
-    char *const path = dsgd_xprintf("%s/r/compare.csv", folder);
-    dsgd_ends(0, "plot r learning");
-    ck_assert_int_ne(access(path, F_OK), 0); /* one seed: nothing to sum up */
-    write_runs(three);
-    dsgd_ends(0, "plot r learning");
-    expect("allreduce,4,", "throughput_samples_per_s_n", 3);
-    write_file("r/compare.csv", "chosen\n");
-    dsgd_ends(0, "plot r learning");
-    ck_assert_str_eq(read_file("r/compare.csv"), "chosen\n");
-}
-
 static const struct {
     const char *content; /* NULL: no file */
     const char *arguments;

@@ -127,6 +127,7 @@ static double regrown_s(const trial *t, const char *name, double time, double si
     json_object_set_new(run, "name", json_string("regrown"));
     json_object_del(run, "algorithm");
     json_object_del(run, "label");
+    json_object_del(run, "by_chance");
     regrow_fields(run, dsgd_experiment_options, time, size);
     drop_nothings(run);
     const char *const path = dsgd_xprintf("%s/%s.yaml", t->folder, name);
