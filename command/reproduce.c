@@ -64,8 +64,8 @@ static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
             fputs(",simulated,error\n", stream);
             continue;
         }
-        dsgd_csv_numbers(stream,
-                         (double[]){f->simulated[row - 1], dsgd_published_error(f, row - 1)}, 2);
+        const dsgd_published_row *const r = &f->rows[row - 1];
+        dsgd_csv_numbers(stream, (double[]){r->simulated, r->error}, 2);
         fputc('\n', stream);
     }
     return dsgd_whole_close(&file, error);
@@ -101,24 +101,23 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
 {
     dsgd_columns t = {.wraps = true, .is_markdown = is_markdown};
     for (size_t row = 0; row < f->published.n_rows; row++) {
-        const bool point = dsgd_published_is_point(f, row);
-        const double beyond = dsgd_published_beyond(f, row);
+        const dsgd_published_row *const r = &f->rows[row];
         dsgd_columns_row(&t);
         dsgd_columns_take(&t, "point", keys_text(f, row));
         dsgd_columns_put(&t, "quantity", "%s", dsgd_published_field(f, row, DSGD_QUANTITY));
-        dsgd_columns_put(&t, "", "%s", point ? "" : dsgd_published_field(f, row, DSGD_RELATION));
+        dsgd_columns_put(&t, "", "%s",
+                         r->is_point ? "" : dsgd_published_field(f, row, DSGD_RELATION));
         dsgd_columns_take(&t, "published",
-                          point ? readable(f->values[row])
-                                : dsgd_published_field(f, row, DSGD_PUBLISHED));
-        dsgd_columns_take(&t, "beyond", beyond > 0 ? readable(beyond) : "");
-        dsgd_columns_take(&t, "simulated", readable(f->simulated[row]));
-        dsgd_columns_take(&t, "error (%)", percent(dsgd_published_error(f, row)));
-        dsgd_columns_take(&t, "units",
-                          point ? dsgd_xprintf("%.1f", dsgd_published_units(f, row)) : "-");
+                          r->is_point ? readable(r->value)
+                                      : dsgd_published_field(f, row, DSGD_PUBLISHED));
+        dsgd_columns_take(&t, "beyond", r->beyond > 0 ? readable(r->beyond) : "");
+        dsgd_columns_take(&t, "simulated", readable(r->simulated));
+        dsgd_columns_take(&t, "error (%)", percent(r->error));
+        dsgd_columns_take(&t, "units", r->is_point ? dsgd_xprintf("%.1f", r->units) : "-");
         dsgd_columns_put(&t, "use", "%s",
-                         point                            ? dsgd_published_field(f, row, DSGD_USE)
-                         : dsgd_published_is_kept(f, row) ? "holds"
-                                                          : "DOES NOT HOLD");
+                         r->is_point  ? dsgd_published_field(f, row, DSGD_USE)
+                         : r->is_kept ? "holds"
+                                      : "DOES NOT HOLD");
     }
     dsgd_columns_hide(&t, "beyond", "");
     dsgd_columns_print(&t);
@@ -162,7 +161,7 @@ static void print_predictions(const dsgd_published *f, bool is_markdown)
 {
     size_t quantity = f->runs.n_columns;
     for (size_t row = f->published.n_rows; row-- > 0;)
-        if (dsgd_published_is_point(f, row))
+        if (f->rows[row].is_point)
             quantity = dsgd_csv_column(&f->runs, dsgd_published_field(f, row, DSGD_QUANTITY));
     dsgd_columns t = {.wraps = true, .is_markdown = is_markdown};
     for (size_t run = 0; run < f->runs.n_rows && quantity < f->runs.n_columns; run++) {
@@ -196,7 +195,7 @@ static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
             return false;
         differ = true;
     }
-    return differ && dsgd_published_is_point(f, a) && dsgd_published_is_point(f, b);
+    return differ && f->rows[a].is_point && f->rows[b].is_point;
 }
 
 /**
@@ -212,10 +211,10 @@ static void compare_orders(const dsgd_published *f, score *of)
     const bool has_workers = workers < f->published.n_columns;
     for (size_t a = 0; a < f->published.n_rows; a++)
         for (size_t b = a + 1; b < f->published.n_rows; b++) {
-            const double ratio = f->values[a] / f->values[b];
+            const double ratio = f->rows[a].value / f->rows[b].value;
             if (!are_rivals(f, a, b) || fabs(ratio - 1) <= tie)
                 continue;
-            const bool in_order = (ratio > 1) == (f->simulated[a] > f->simulated[b]);
+            const bool in_order = (ratio > 1) == (f->rows[a].simulated > f->rows[b].simulated);
             of->n[PAIRS]++;
             of->n[IN_ORDER] += in_order;
             if (!in_order)
@@ -276,15 +275,13 @@ static void add_error(score *to, int list, double x)
 /** Adds a row of a figure to a score. */
 static void add_row(const dsgd_published *f, size_t row, score *to)
 {
-    if (!dsgd_published_is_point(f, row)) {
-        to->n[BOUNDS]++;
-        to->n[KEPT] += dsgd_published_is_kept(f, row);
-        return;
-    }
-    add_error(to, POINTS, dsgd_published_error(f, row));
-    add_error(to, UNITS, dsgd_published_units(f, row));
-    if (strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
-        add_error(to, PREDICTED, dsgd_published_error(f, row));
+    const dsgd_published_row *const r = &f->rows[row];
+    to->n[BOUNDS] += !r->is_point;
+    to->n[KEPT] += !r->is_point && r->is_kept;
+    add_error(to, POINTS, r->error);
+    add_error(to, UNITS, r->units);
+    if (r->is_point && strcmp(dsgd_published_field(f, row, DSGD_USE), "predicted") == 0)
+        add_error(to, PREDICTED, r->error);
 }
 
 /** Scores a figure, prints that, and adds it to the score of all. */

@@ -104,76 +104,50 @@ static double simulated_of(const dsgd_published *f, size_t row)
     return *over == '\0' ? dsgd_mean(of_seeds, n).mean : dsgd_ratio_of(of_seeds, n).ratio;
 }
 
-/** How far a point may be off, in its unit; NAN of a bound. */
-static double uncertainty_of(const dsgd_published *f, size_t row)
-{
-    return f->values[row] * dsgd_csv_value(&f->published, row, f->fixed[DSGD_UNCERTAINTY]);
-}
-
-static dsgd_status simulate_rows(dsgd_published *f, dsgd_error *error)
-{
-    const dsgd_csv *const p = &f->published;
-    f->values = dsgd_keep(p->n_rows, sizeof *f->values);
-    f->simulated = dsgd_keep(p->n_rows, sizeof *f->simulated);
-    for (size_t row = 0; row < p->n_rows; row++) {
-        const char *const name = dsgd_published_field(f, row, DSGD_QUANTITY);
-        if (dsgd_csv_column(&f->runs, name) == f->runs.n_columns)
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
-                             p->lines[row + 1], name, f->runs.path);
-        const char *const relation = dsgd_published_field(f, row, DSGD_RELATION);
-        if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL)
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: relation is \"%s\", but has to be ~, < or >",
-                             p->path, p->lines[row + 1], relation);
-        if (!dsgd_parse_number(dsgd_published_field(f, row, DSGD_PUBLISHED), NULL,
-                               &f->values[row]) ||
-            !(f->values[row] > 0))
-            return dsgd_fail(error, DSGD_EIO,
-                             "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
-                             p->lines[row + 1], dsgd_published_field(f, row, DSGD_PUBLISHED));
-        if (dsgd_published_is_point(f, row) && !(uncertainty_of(f, row) > 0))
-            return dsgd_fail(
-                error, DSGD_EIO,
-                "%s:%zu: uncertainty is \"%s\", but has to be a number above 0, of a point",
-                p->path, p->lines[row + 1], dsgd_published_field(f, row, DSGD_UNCERTAINTY));
-        f->simulated[row] = simulated_of(f, row);
-        if (isnan(f->simulated[row]))
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about",
-                             p->path, p->lines[row + 1], f->runs.path);
-    }
-    return DSGD_OK;
-}
-
-bool dsgd_published_is_point(const dsgd_published *f, size_t row)
-{
-    return dsgd_published_field(f, row, DSGD_RELATION)[0] == '~';
-}
-
-double dsgd_published_beyond(const dsgd_published *f, size_t row)
-{
-    const double beyond = dsgd_csv_value(&f->published, row, f->fixed[DSGD_BEYOND]);
-    return isnan(beyond) ? 0 : beyond;
-}
-
-double dsgd_published_units(const dsgd_published *f, size_t row)
-{
-    return fabs(f->simulated[row] - f->values[row]) / uncertainty_of(f, row);
-}
-
-double dsgd_published_error(const dsgd_published *f, size_t row)
+/** Sets what follows from the value of a row and its simulation. */
+static void compare(dsgd_published_row *r, double uncertainty, bool is_upper)
 {
     enum { TOLD = 2 };
-    const double beyond = dsgd_published_beyond(f, row);
-    const double rest = f->values[row] - beyond;
-    const bool is_told = beyond == 0 || rest >= TOLD * uncertainty_of(f, row);
-    return dsgd_published_is_point(f, row) && is_told ? (f->simulated[row] - beyond) / rest - 1
-                                                      : NAN;
+    const double rest = r->value - r->beyond;
+    const bool is_told = r->beyond == 0 || rest >= TOLD * uncertainty;
+    r->units = r->is_point ? fabs(r->simulated - r->value) / uncertainty : NAN;
+    r->error = r->is_point && is_told ? (r->simulated - r->beyond) / rest - 1 : NAN;
+    r->is_kept = is_upper ? r->simulated < r->value : r->simulated > r->value;
 }
 
-bool dsgd_published_is_kept(const dsgd_published *f, size_t row)
+static dsgd_status simulate_row(const dsgd_published *f, size_t row, dsgd_published_row *r,
+                                dsgd_error *error)
 {
-    return dsgd_published_field(f, row, DSGD_RELATION)[0] == '<'
-               ? f->simulated[row] < f->values[row]
-               : f->simulated[row] > f->values[row];
+    const dsgd_csv *const p = &f->published;
+    const char *const name = dsgd_published_field(f, row, DSGD_QUANTITY);
+    const char *const relation = dsgd_published_field(f, row, DSGD_RELATION);
+    const char *const value = dsgd_published_field(f, row, DSGD_PUBLISHED);
+    if (dsgd_csv_column(&f->runs, name) == f->runs.n_columns)
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
+                         p->lines[row + 1], name, f->runs.path);
+    if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL)
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: relation is \"%s\", but has to be ~, < or >",
+                         p->path, p->lines[row + 1], relation);
+    if (!dsgd_parse_number(value, NULL, &r->value) || !(r->value > 0))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
+                         p->lines[row + 1], value);
+    const double uncertainty =
+        r->value * dsgd_csv_value(p, row, f->fixed[DSGD_UNCERTAINTY]); /* NAN of a bound */
+    r->is_point = *relation == '~';
+    if (r->is_point && !(uncertainty > 0))
+        return dsgd_fail(
+            error, DSGD_EIO,
+            "%s:%zu: uncertainty is \"%s\", but has to be a number above 0, of a point", p->path,
+            p->lines[row + 1], dsgd_published_field(f, row, DSGD_UNCERTAINTY));
+    r->simulated = simulated_of(f, row);
+    if (isnan(r->simulated))
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about", p->path,
+                         p->lines[row + 1], f->runs.path);
+    const double beyond = dsgd_csv_value(p, row, f->fixed[DSGD_BEYOND]);
+    r->beyond = isnan(beyond) ? 0 : beyond;
+    compare(r, uncertainty, *relation == '<');
+    return DSGD_OK;
 }
 
 dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error)
@@ -183,5 +157,8 @@ dsgd_status dsgd_published_open(dsgd_published *f, dsgd_error *error)
     DSGD_TRY(dsgd_csv_read(&f->runs, error, "%s/runs.csv", f->folder));
     DSGD_TRY(dsgd_frame_open(&f->runs, &(dsgd_framing){.by = NULL}, &f->frame, error));
     DSGD_TRY(find_columns(f, error));
-    return simulate_rows(f, error);
+    f->rows = dsgd_keep(f->published.n_rows + 1, sizeof *f->rows);
+    for (size_t row = 0; row < f->published.n_rows; row++)
+        DSGD_TRY(simulate_row(f, row, &f->rows[row], error));
+    return DSGD_OK;
 }

@@ -30,6 +30,22 @@ enum {
     DSGD_N_FIXED
 };
 
+/** A row of published.csv, and what the runs that it is about gave. */
+typedef struct dsgd_published_row {
+    bool is_point; /* not a bound */
+    bool is_kept; /* of a bound */
+    double value, simulated;
+    double beyond; /* the part of a point that does not count; 0: all of it does */
+    double
+        units; /* how far a simulated point is off, in units of its uncertainty; NAN of a bound */
+    /*
+     * What was simulated over what was published, both beyond what does not count, less 1. NAN: a
+     * bound, or a point whose rest is less than twice its uncertainty, and so not told from
+     * nothing.
+     */
+    double error;
+} dsgd_published_row;
+
 typedef struct dsgd_published {
     const char *name;
     char *folder; /* of its results */
@@ -37,7 +53,7 @@ typedef struct dsgd_published {
     dsgd_frame frame; /* of runs */
     size_t fixed[DSGD_N_FIXED]; /* columns of published.csv */
     size_t *keys, *key_columns, n_keys; /* columns of published.csv and of runs.csv */
-    double *values, *simulated; /* [published.n_rows]: of `published`, and of the runs */
+    dsgd_published_row *rows; /* [published.n_rows] */
 } dsgd_published;
 
 /**
@@ -51,19 +67,3 @@ const char *dsgd_published_field(const dsgd_published *f, size_t row, int which)
 
 /** Whether row @p row is about a run: its keys but for what @p over ("" for none) replaces. */
 bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, const char *over);
-
-/** Whether a row is a point, not a bound; and whether a bound is kept. */
-bool dsgd_published_is_point(const dsgd_published *f, size_t row);
-bool dsgd_published_is_kept(const dsgd_published *f, size_t row);
-
-/** The part of a point that does not count; 0: all of it does. */
-double dsgd_published_beyond(const dsgd_published *f, size_t row);
-
-/** How far a simulated point is off, in units of its uncertainty; NAN of a bound. */
-double dsgd_published_units(const dsgd_published *f, size_t row);
-
-/**
- * What was simulated over what was published, both beyond what does not count, less 1. NAN: a
- * bound, or a point whose rest is less than twice what it may be off, and so not told from nothing.
- */
-double dsgd_published_error(const dsgd_published *f, size_t row);
