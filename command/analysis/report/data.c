@@ -5,12 +5,6 @@
 #include "command/analysis/report/data.h"
 #include "command/runs/manifest.h"
 
-dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *p)
-{
-    return dsgd_frame_ratio(&report->frame, p, p->baseline == p ? NULL : p->baseline,
-                            report->throughput);
-}
-
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error)
 {
     size_t column = 0;

@@ -21,15 +21,9 @@ typedef struct dsgd_report {
 /** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_frame_open(). */
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
 
-/** Throughput over the baseline's; n = 0: there is none, or it is the baseline. */
-dsgd_ratio dsgd_report_speedup(const dsgd_report *report, const dsgd_frame_point *point);
-
 /** Write what was asked of what; and how to run it again. */
 void dsgd_report_set_up(const dsgd_report *report, FILE *html);
 void dsgd_report_again(const dsgd_report *report, FILE *html);
-
-/** Writes what a reader could take for more than it is. */
-void dsgd_report_warnings(const dsgd_report *report, FILE *html);
 
 /**
  * Draws the figures unless they are newer than the results and of this target (NULL: none). Gives
@@ -43,16 +37,6 @@ const char *dsgd_report_draw(const dsgd_report *report, const char *target);
  * (@p answer), or all others. Gives how many.
  */
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html);
-
-/** The accuracy that runs go on until, as a target; NULL: they do not. */
-const char *dsgd_report_aim(const dsgd_report *report);
-
-/**
- * Writes a table of what it takes to reach a target such as accuracy=0.8, which is refused as by
- * `dsgd compare`. NULL: the accuracy that runs go on until, if they do, and have curves.
- */
-dsgd_status dsgd_report_target(const dsgd_report *report, const char *target, FILE *html,
-                               dsgd_error *error);
 
 /* --- HTML ------------------------------------------------------------------------------------- */
 

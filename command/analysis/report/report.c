@@ -5,6 +5,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/option.h"
+#include "command/analysis/comparison.h"
 #include "command/analysis/report/data.h"
 #include "command/analysis/verdict.h"
 #include "command/console/arguments.h"
@@ -39,13 +40,11 @@ typedef struct quantity {
 
 static double *numbers_of(const dsgd_report *r, const quantity *q)
 {
-    double *const x = dsgd_frame_numbers(&r->frame, q->column);
-    double *const bytes = dsgd_frame_numbers(&r->frame, "bytes");
-    double *const workers = dsgd_frame_numbers(&r->frame, "workers");
-    const bool is_sent = strcmp(q->column, "sent_mean_bytes") == 0; /* not of older versions */
+    const bool is_sent = strcmp(q->column, "sent_mean_bytes") == 0;
+    double *const x =
+        is_sent ? dsgd_frame_sent(&r->frame) : dsgd_frame_numbers(&r->frame, q->column);
     for (size_t row = 0; row < r->runs.n_rows; row++)
-        x[row] =
-            is_sent && isnan(x[row]) ? q->factor / workers[row] * bytes[row] : q->factor * x[row];
+        x[row] *= q->factor;
     return x;
 }
 
@@ -53,7 +52,8 @@ static double *numbers_of(const dsgd_report *r, const quantity *q)
 static const char *cell_of(const dsgd_report *r, const quantity *q, const dsgd_frame_point *p)
 {
     if (q->column == NULL) {
-        const dsgd_ratio ratio = dsgd_report_speedup(r, p);
+        const dsgd_ratio ratio =
+            dsgd_frame_ratio(&r->frame, p, p->baseline == p ? NULL : p->baseline, r->throughput);
         return dsgd_ratio_text(&ratio);
     }
     const dsgd_interval of = dsgd_frame_mean(p, q->x);
@@ -105,6 +105,161 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
     if (r->frame.n_points > DSGD_MOST_ROWS)
         fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n",
                 r->frame.n_points - DSGD_MOST_ROWS);
+}
+
+/* --- until a target ----------------------------------------------------------------------------
+ */
+
+/** A mean where all seeds reached the target; else the median, where it is known. */
+static const char *cost_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
+                           double multiple)
+{
+    const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
+    if (s->of.n < p->n_rows)
+        return isfinite(s->median)
+                   ? dsgd_xprintf("median %s", dsgd_readable(multiple * s->median, 4))
+               : dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n == 0 ? "never"
+                                                                     : "unknown";
+    const char *const mean = dsgd_readable(multiple * s->of.mean, 4);
+    return isfinite(s->of.ci) ? dsgd_xprintf("%s ± %s", mean, dsgd_readable(multiple * s->of.ci, 2))
+                              : mean;
+}
+
+static dsgd_status put_table(FILE *html, const char *folder, const char *target, dsgd_error *error)
+{
+    dsgd_comparison c;
+    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_framing){.by = NULL}, target, &c, error));
+    dsgd_columns t = {.n_rows = 0};
+    for (size_t i = 0; i < c.frame.n_points; i++) {
+        const dsgd_frame_point *const p = &c.frame.points[i];
+        dsgd_columns_row(&t);
+        dsgd_columns_take(&t, "runs", dsgd_frame_label(&c.frame, p));
+        dsgd_columns_put(&t, "seeds that reach it", "%zu of %zu",
+                         dsgd_comparison_of(&c, p, DSGD_TO_TARGET)->of.n, p->n_rows);
+        dsgd_columns_take(&t, "time (s)", cost_of(&c, p, DSGD_TO_TARGET, 1));
+        for (const dsgd_expense *e = dsgd_expenses; e < dsgd_expenses + DSGD_N_EXPENSES; e++)
+            if (c.numbers[e->to_target] != NULL)
+                dsgd_columns_take(&t, dsgd_expense_head(&c, e),
+                                  cost_of(&c, p, e->to_target, e->multiple));
+    }
+    dsgd_html_table(html, "What it takes to the target", dsgd_xprintf("Until %s", c.target.text),
+                    &t, 1);
+    fputs("<p>A mean where all seeds reach the target, else the median, if more than half do. "
+          "Energy and cost are the run's in proportion to time, what is sent in proportion to "
+          "steps.</p>\n",
+          html);
+    return DSGD_OK;
+}
+
+/** The accuracy that runs go on until, as a target; NULL: they do not. */
+static const char *aim_of(const dsgd_report *report)
+{
+    const double accuracy = json_number_value(
+        dsgd_run_option(dsgd_run_of(report->manifest, &report->runs, 0), "until", "accuracy"));
+    return accuracy > 0 ? dsgd_xprintf("accuracy=%g", accuracy) : NULL;
+}
+
+/**
+ * Writes a table of what it takes to reach a target such as accuracy=0.8, which is refused as by
+ * `dsgd compare`. NULL: the accuracy that runs go on until, if they do, and have curves.
+ */
+static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *target,
+                                dsgd_error *error)
+{
+    dsgd_error why; /* without curves there is no table */
+    if (target != NULL)
+        return put_table(html, r->folder, target, error);
+    if (aim_of(r) != NULL)
+        put_table(html, r->folder, aim_of(r), &why);
+    return DSGD_OK;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void warn_of_missing_runs(const dsgd_report *r, dsgd_names *s)
+{
+    const char *const partial = dsgd_partial_results(&r->runs, r->manifest);
+    if (*partial != '\0')
+        dsgd_names_add(s, partial);
+    static const struct {
+        const char *status, *meaning;
+    } states[] = {
+        {"failed", "they are left out"},
+        {"timeout", "they were not done after --timeout and are left out"},
+        {"diverged", "their loss is no number or grew without end; their times hold"},
+    };
+    for (size_t k = 0; k < sizeof states / sizeof states[0]; k++) {
+        size_t n = 0;
+        for (size_t row = 0; row < r->runs.n_rows; row++)
+            n += strcmp(dsgd_field_of(&r->runs, row, "status"), states[k].status) == 0;
+        if (n > 0)
+            dsgd_names_add(s, dsgd_xprintf("%zu of %zu runs have the status %s: %s.", n,
+                                           r->runs.n_rows, states[k].status, states[k].meaning));
+    }
+}
+
+/* Sentences; NULL: there is nothing to say. */
+
+static double option_of(const dsgd_report *r, size_t row, const char *part, const char *key)
+{
+    return json_number_value(dsgd_run_option(dsgd_run_of(r->manifest, &r->runs, row), part, key));
+}
+
+static const char *short_runs(const dsgd_report *r)
+{
+    dsgd_names names = {.n = 0};
+    for (size_t k = 0; k < r->frame.n_points; k++) {
+        const size_t row = r->frame.points[k].rows[0];
+        const double period = option_of(r, row, "algorithm", "period");
+        const double steps = dsgd_csv_value(&r->runs, row, dsgd_csv_column(&r->runs, "steps"));
+        if (steps < period)
+            dsgd_names_add(&names,
+                           dsgd_xprintf("%s has a period of %g steps, but its runs end "
+                                        "after %g",
+                                        dsgd_field_of(&r->runs, row, "algorithm"), period, steps));
+    }
+    return names.n == 0 ? NULL
+                        : dsgd_xprintf("Bound shorter than a period: %s, before the first one is "
+                                       "over.",
+                                       dsgd_listed(names.v, " and "));
+}
+
+static const char *missed_targets(const dsgd_report *r)
+{
+    const size_t accuracy = dsgd_csv_column(&r->runs, "final_accuracy");
+    size_t n = 0, n_missed = 0;
+    double target = 0;
+    for (size_t row = 0; row < r->runs.n_rows; row++) {
+        const double wanted = option_of(r, row, "until", "accuracy");
+        if (!(wanted > 0))
+            continue;
+        target = wanted;
+        n++;
+        n_missed += !(dsgd_csv_value(&r->runs, row, accuracy) >= wanted);
+    }
+    return n_missed == 0 ? NULL
+                         : dsgd_xprintf("Target not reached: %zu of %zu runs ended before the "
+                                        "accuracy of %g that they run until.",
+                                        n_missed, n, target);
+}
+
+/** Writes what a reader could take for more than it is. */
+static void write_warnings(FILE *html, const dsgd_report *r)
+{
+    const char *const mixed = dsgd_mixed_collectives(&r->runs); /* as of `dsgd compare` */
+    const char *const others[] = {short_runs(r), missed_targets(r),
+                                  mixed == NULL ? NULL
+                                                : dsgd_xprintf("Collectives mixed: %s.", mixed)};
+    dsgd_names s = {.n = 0};
+    warn_of_missing_runs(r, &s);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i] != NULL)
+            dsgd_names_add(&s, others[i]);
+    fputs("<h3>Warnings</h3>\n", html);
+    fputs(s.n == 0 ? "<p>None.</p>\n" : "<ul class=\"warnings\">\n", html);
+    for (size_t i = 0; i < s.n; i++)
+        dsgd_html(html, "<li>%s</li>\n", s.v[i]);
+    fputs(s.n == 0 ? "" : "</ul>\n", html);
 }
 
 /**
@@ -190,7 +345,7 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
           "with this interval, paired by seed: all algorithms meet the same slow "
           "workers.</p>\n",
           html);
-    return dsgd_report_target(r, target, html, error);
+    return write_target(html, r, target, error);
 }
 
 static void write_time(FILE *html, const dsgd_report *r)
@@ -218,13 +373,13 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
 {
     const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
     const char *const title = name == NULL ? r->folder : name;
-    const char *const aim = target == NULL ? dsgd_report_aim(r) : target;
+    const char *const aim = target == NULL ? aim_of(r) : target;
     const char *const undrawn = dsgd_report_draw(r, aim);
     dsgd_html(html, dsgd_report_page, title, title);
     dsgd_html_section(html, "answer", "Answer");
     DSGD_TRY(write_answers(html, r, aim, error));
     dsgd_report_figures(r, true, html);
-    dsgd_report_warnings(r, html);
+    write_warnings(html, r);
     fputs("</section>\n", html);
     DSGD_TRY(write_results(html, r, target, error));
     fputs("</section>\n", html);
