@@ -70,7 +70,7 @@ static const family *find_family(const char *name, dsgd_error *error)
     return NULL;
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- list ------------------------------------------------------------------------------------- */
 
 enum { LEAST_WIDTH = 16 };
 
@@ -79,37 +79,44 @@ static void print_wrapped(const char *heading, int indent, const char *text)
     dsgd_print_wrapped(stdout, heading, indent, DSGD_TEXT_WIDTH, text);
 }
 
-static void print_named(const char *name, int width, const char *summary)
+/** Names with their summaries. */
+typedef struct listing {
+    dsgd_entry *v; /* [n] */
+    size_t n;
+} listing;
+
+static void add(listing *l, const char *name, const char *summary)
 {
-    print_wrapped(dsgd_xprintf("%-*s  ", width, name), width + 2, summary);
+    l->v = dsgd_keep_more(l->v, l->n + 1, sizeof *l->v);
+    l->v[l->n++] = (dsgd_entry){.name = name, .summary = summary};
 }
 
-/** Of a file by the name of its kind. */
-static void print_summary(const char *kind, const char *name, int width)
+static void print_listing(const listing *l)
 {
-    dsgd_config *config = NULL;
-    dsgd_workload workload = {0};
-    dsgd_platform platform = {0};
-    dsgd_spec_set set = {0};
-    dsgd_error error = {""};
-    const dsgd_status status =
-        strcmp(kind, "workload") == 0   ? dsgd_workload_open(name, &config, &workload, &error)
-        : strcmp(kind, "platform") == 0 ? dsgd_platform_open(name, &config, &platform, &error)
-                                        : dsgd_imbalance_set_open(name, &config, &set, &error);
-    const char *const summary = workload.summary != NULL   ? workload.summary
-                                : platform.summary != NULL ? platform.summary
-                                                           : set.summary;
-    print_named(name, width, status != DSGD_OK ? error.text : summary);
+    int width = LEAST_WIDTH;
+    for (size_t i = 0; i < l->n; i++)
+        width = (int)fmax(width, (double)strlen(l->v[i].name));
+    for (size_t i = 0; i < l->n; i++)
+        print_wrapped(dsgd_xprintf("%-*s  ", width, l->v[i].name), width + 2, l->v[i].summary);
 }
 
 /** The first sentence of a figure's script. */
-static void print_figure(const char *name, int width)
+static const char *first_sentence(const char *figure)
 {
     char *caption = NULL;
-    dsgd_figure_needs(name, &caption);
+    dsgd_figure_needs(figure, &caption);
     const char *const end = strstr(caption, ". ");
-    print_named(name, width,
-                end == NULL ? caption : dsgd_xprintf("%.*s.", (int)(end - caption), caption));
+    return end == NULL ? caption : dsgd_xprintf("%.*s.", (int)(end - caption), caption);
+}
+
+/** The summary of a shipped file, or what is wrong with the file. */
+static const char *summary_of(const family *f, const char *name)
+{
+    dsgd_config *config = NULL;
+    dsgd_error error;
+    if (dsgd_shipped_open(f->plural, name, &config, &error) != DSGD_OK)
+        return dsgd_xstrdup(error.text);
+    return dsgd_yaml_text(dsgd_yaml_find(dsgd_config_root(config), "summary"));
 }
 
 static dsgd_status list_files(const family *f, dsgd_error *error)
@@ -121,18 +128,15 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
             error, DSGD_EIO,
             "%s: the folder cannot be read: %m; set DSGD_DATA to where the shipped files are",
             folder);
-    int width = LEAST_WIDTH;
-    for (size_t i = 0; names[i] != NULL; i++) /* each is a figure's, or ends in .yaml */
-        width = (int)fmax(width, (double)strlen(names[i]) - (dsgd_figure_exists(names[i]) ? 0 : 5));
+    listing files = {.n = 0};
     for (size_t i = 0; names[i] != NULL; i++) {
-        char *const dot = strrchr(names[i], '.');
-        if (strcmp(f->singular, "figure") == 0 && dsgd_figure_exists(names[i])) {
-            print_figure(names[i], width);
-        } else if (dot != NULL && strcmp(dot, ".yaml") == 0) {
-            *dot = '\0';
-            print_summary(f->singular, names[i], width);
-        }
+        const bool is_yaml = dsgd_ends_with(names[i], ".yaml");
+        if (is_yaml)
+            *strrchr(names[i], '.') = '\0';
+        if (is_yaml || dsgd_figure_exists(names[i]))
+            add(&files, names[i], is_yaml ? summary_of(f, names[i]) : first_sentence(names[i]));
     }
+    print_listing(&files);
     return DSGD_OK;
 }
 
@@ -153,11 +157,13 @@ static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arg
 static void list_devices(void)
 {
     dsgd_error why = {""};
-    print_named("cpu", LEAST_WIDTH, "always there; float and double");
+    listing devices = {.n = 0};
     const bool has_cuda = dsgd_device_cuda_try(NULL, &why) == DSGD_OK;
-    print_named("cuda", LEAST_WIDTH,
-                has_cuda ? "an NVIDIA GPU; float; --numerics auto takes it"
-                         : dsgd_xprintf("not here: %s", why.text));
+    add(&devices, "cpu", "always there; float and double");
+    add(&devices, "cuda",
+        has_cuda ? "an NVIDIA GPU; float; --numerics auto takes it"
+                 : dsgd_xprintf("not here: %s", why.text));
+    print_listing(&devices);
 }
 
 static dsgd_status list(int count, char **words, dsgd_error *error)
@@ -175,17 +181,13 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
     const family *const f = find_family(a.words.v[0], error);
     if (f == NULL)
         return DSGD_EUSAGE;
-    if (f->registry == NULL)
-        return list_files(f, error);
-    int width = LEAST_WIDTH;
-    for (size_t i = 0; f->registry[i] != NULL; i++)
-        width = (int)fmax(width, (double)strlen(f->registry[i]->name));
-    for (size_t i = 0; f->registry[i] != NULL; i++)
-        print_named(f->registry[i]->name, width, f->registry[i]->summary);
-    if (f->folder == NULL)
-        return DSGD_OK;
-    puts("\nand data sets, which stand in a list by their names:");
-    return list_files(f, error);
+    listing entries = {.n = 0};
+    for (size_t i = 0; f->registry != NULL && f->registry[i] != NULL; i++)
+        add(&entries, f->registry[i]->name, f->registry[i]->summary);
+    print_listing(&entries);
+    if (entries.n > 0 && f->folder != NULL)
+        puts("\nand data sets, which stand in a list by their names:");
+    return f->folder == NULL ? DSGD_OK : list_files(f, error);
 }
 
 /* --- describe --------------------------------------------------------------------------------- */
