@@ -70,17 +70,19 @@ dsgd_status dsgd_measure_row(const dsgd_frame *f, size_t m, const dsgd_target *t
         *x = dsgd_frame_number(f, row, measure->name);
         return DSGD_OK;
     }
-    double far = NAN;
+    dsgd_passage passage = {NAN, NAN};
     const dsgd_status status =
         dsgd_frame_counts(f, row, "final_loss")
-            ? dsgd_target_reach(target, curves, row, measure->along, &far, error)
+            ? dsgd_target_reach(target, curves, row, measure->along, &passage, error)
             : DSGD_OK;
-    *x = far;
+    *x = passage.place;
     if (measure->total != NULL) {
         const double whole = dsgd_frame_number(f, row, measure->along);
         const bool is_even = /* energy is not, over a run with failures */
             m != DSGD_ENERGY_TO_TARGET || !(dsgd_frame_number(f, row, "failures") > 0);
-        *x = is_even && whole > 0 ? dsgd_frame_number(f, row, measure->total) * (far / whole) : NAN;
+        *x = is_even && whole > 0
+                 ? dsgd_frame_number(f, row, measure->total) * (passage.place / whole)
+                 : NAN;
     }
     return error == NULL ? DSGD_OK : status;
 }

@@ -68,16 +68,17 @@ static double place_of(const dsgd_target *target, evaluation before, evaluation 
 }
 
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
-                              const char *along, double *place, dsgd_error *error)
+                              const char *along, dsgd_passage *passage, dsgd_error *error)
 {
     const size_t value = dsgd_csv_column(&curves->csv, target->column);
     const size_t axis = dsgd_csv_column(&curves->csv, along);
     evaluation before = {NAN, NAN}, now = {NAN, NAN};
-    *place = NAN;
-    for (size_t at = curves->first[row]; isnan(*place) && at != SIZE_MAX; at = curves->next[at]) {
-        DSGD_TRY(dsgd_csv_read_number(&curves->csv, at, value, &now.value, error));
-        DSGD_TRY(dsgd_csv_read_number(&curves->csv, at, axis, &now.at, error));
-        *place = place_of(target, before, now);
+    *passage = (dsgd_passage){NAN, NAN};
+    for (size_t k = curves->first[row]; isnan(passage->place) && k != SIZE_MAX;
+         k = curves->next[k]) {
+        DSGD_TRY(dsgd_csv_read_number(&curves->csv, k, value, &now.value, error));
+        DSGD_TRY(dsgd_csv_read_number(&curves->csv, k, axis, &now.at, error));
+        *passage = (dsgd_passage){place_of(target, before, now), now.at - before.at};
         before = now;
     }
     return DSGD_OK;

@@ -19,10 +19,13 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *target, dsgd_error 
 /** Whether the table has the columns of the target: DSGD_EIO; and numbers in it: DSGD_EUSAGE. */
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error);
 
-/**
- * Where the run in row @p row of runs.csv first reaches the target, along a column of a table that
- * has been checked, interpolated linearly between evaluations; NAN: never, or it is not in the
- * table.
+/** Where a run first reaches a target along an axis, linearly between evaluations. */
+typedef struct dsgd_passage {
+    double place; /* NAN: never, or the run is not in the table */
+    double gap; /* from the evaluation before to the one there; NAN: there is none before */
+} dsgd_passage;
+
+/** Finds it for the run in row @p row of runs.csv, along a column of a table that has been checked.
  */
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
-                              const char *along, double *place, dsgd_error *error);
+                              const char *along, dsgd_passage *passage, dsgd_error *error);

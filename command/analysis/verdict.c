@@ -58,6 +58,7 @@ typedef struct place {
     double start; /* the best first evaluation: a single seed's can be below chance */
     double best; /* progress */
     double least, far; /* progress of a run that learned, and that did not lose the target again */
+    dsgd_target target;
     const char *goal; /* the target; NULL: throughput decides, or no candidate learned */
     size_t measure; /* that decides */
 } place;
@@ -189,20 +190,19 @@ static const char *own_target(const place *at)
 /** Measures what the runs of the place take to the target, and sets the outcomes about it. */
 static dsgd_status aim(place *at, const char *text, dsgd_error *error)
 {
-    dsgd_target target;
     const char *const chosen = text == NULL ? own_target(at) : text;
     if (chosen == NULL)
         return DSGD_OK;
-    DSGD_TRY(dsgd_target_parse(chosen, &target, error));
-    at->goal = dsgd_xprintf("%s %g", target.column, target.value);
-    at->far = strcmp(target.column, quantities[at->quantity]) == 0
-                  ? full_progress * progress_to(at, target.value)
+    DSGD_TRY(dsgd_target_parse(chosen, &at->target, error));
+    at->goal = dsgd_xprintf("%s %g", at->target.column, at->target.value);
+    at->far = strcmp(at->target.column, quantities[at->quantity]) == 0
+                  ? full_progress * progress_to(at, at->target.value)
                   : -INFINITY;
     for (const candidate *c = at->v; c < at->v + at->n; c++)
         for (size_t m = 0; m < DSGD_N_MEASURES; m++)
             for (size_t k = 0; dsgd_measures[m].along != NULL && k < c->point->n_rows; k++) {
                 const size_t row = c->point->rows[k];
-                dsgd_measure_row(at->frame, m, &target, at->curves, row, &at->numbers[m][row],
+                dsgd_measure_row(at->frame, m, &at->target, at->curves, row, &at->numbers[m][row],
                                  NULL);
             }
     find_outcomes(at, SHORT, LOST);
@@ -377,28 +377,18 @@ static double rate_of(const place *at, const candidate *c)
     return json_is_number(rate) ? json_number_value(rate) : NAN;
 }
 
-/** The time between the two evaluations between which a run passes the target. */
-static double gap_of(const place *at, size_t row)
-{
-    const dsgd_run_table *const curves = at->curves;
-    const double passed_s = at->numbers[DSGD_TO_TARGET][row];
-    double before = NAN, now = NAN;
-    for (size_t k = curves->first[row]; k != SIZE_MAX && !(now >= passed_s); k = curves->next[k]) {
-        before = now;
-        now = dsgd_csv_value(&curves->csv, k, dsgd_csv_column(&curves->csv, "virtual_s"));
-    }
-    return now - before;
-}
-
 /** Says if the distance between evaluations is more than a third of the time, or than a lead. */
 static void say_gap(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     const double best_s = number(at, best, DSGD_TO_TARGET);
     double gap_s = 0, lead_s = INFINITY; /* the longest, the least that is no tie */
+    dsgd_passage passage;
     for (const candidate *c = at->v; c < at->v + at->n; c++) {
         const double by_s = number(at, c, DSGD_TO_TARGET) - best_s;
         for (size_t k = 0; c->outcome == ABLE && k < c->point->n_rows; k++)
-            gap_s = fmax(gap_s, gap_of(at, c->point->rows[k]));
+            if (dsgd_target_reach(&at->target, at->curves, c->point->rows[k], "virtual_s", &passage,
+                                  NULL) == DSGD_OK)
+                gap_s = fmax(gap_s, passage.gap);
         if (c->outcome == ABLE && by_s > DSGD_TIE * best_s)
             lead_s = fmin(lead_s, by_s);
     }

@@ -30,6 +30,7 @@ static const char *axis_of(const dsgd_tune *t)
 static void read_result(const dsgd_tune *t, const dsgd_csv *runs, size_t row, dsgd_tune_result *r)
 {
     double first = NAN, last = NAN;
+    dsgd_passage passage;
     r->row = row;
     r->diverged = strcmp(dsgd_field_of(runs, row, "status"), "diverged") == 0;
     r->steps = dsgd_csv_value(runs, row, dsgd_csv_column(runs, "steps"));
@@ -41,7 +42,8 @@ static void read_result(const dsgd_tune *t, const dsgd_csv *runs, size_t row, ds
     r->diverged = r->diverged || dsgd_loss_grew(first, last);
     dsgd_run_table_ends(&t->curves, row, t->target.column, &first, &r->value);
     dsgd_run_table_ends(&t->curves, row, axis_of(t), &first, &r->end);
-    dsgd_target_reach(&t->target, &t->curves, row, axis_of(t), &r->reached, NULL);
+    dsgd_target_reach(&t->target, &t->curves, row, axis_of(t), &passage, NULL);
+    r->reached = passage.place;
 }
 
 static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
