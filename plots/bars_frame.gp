@@ -65,10 +65,3 @@ if (as_lines) {
          for [i = 0:n_series] $points using (here(i) ? point_at(i) : NaN):($7 / scale) with points pt 13 ps 1.5 lc rgb ink notitle, \
          for [i = 0:n_series] $points using (here(i) ? point_at(i) : NaN):($7 / scale) with points pt 13 ps 0.9 lc rgb '#ffffff' notitle
 }
-# A group of bars is a part by itself, which is narrower than its axes; SVG counts 96 to the inch.
-if (!as_lines && !named_bars && first < last) {
-    one_wide = (GPVAL_TERM_XMAX - GPVAL_TERM_XMIN) / (96. * W) / (last - first + 1)
-    do for [j = first:last] { eval told(GPVAL_TERM_XMIN / (96. * W) + (j - first) * one_wide, 1 - bottom - (down - row_of(k)) * cell_height, \
-        one_wide, cell_height, where_of[(p - 1) * n_places + j]) }
-}
-eval frame_told(k, places_of(p, first, last))

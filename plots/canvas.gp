@@ -128,8 +128,6 @@ if (grid) {
         set label 700 + k ''.(has_place_above ? title_of_place((k - 1) % per_row / (per_row / n_places) + 1)."\n" : '').tex(tail_of_panel((k - 1) / per_row + 1)) \
             at screen grid_left + (k - 0.4) * cell_width, screen bottom + down * cell_height + (grid_top - 0.7 * line) / H center textcolor rgb ink
     }
-    do for [k = 1:down] { eval told(2.4 * line / W, 1 - bottom - (down - k + 1) * cell_height, 1.2 * line / W, cell_height, \
-        places_of((k - 1) / fold * panels_across + 1, fold > 1 ? (k - 1) % fold + 1 : 1, fold > 1 ? (k - 1) % fold + 1 : n_places)) }
     do for [k = 1:down] { set label 800 + k tex(title_of_row(k)) at screen 3 * line / W, screen bottom + (down - k + 0.55) * cell_height center rotate by 90 textcolor rgb ink }
     set tmargin 0.8
 }

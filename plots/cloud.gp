@@ -99,7 +99,6 @@ do for [k = 1:n_frames] {
              with vectors heads size graph 0.008,90 lc rgb (i > 0 ? word(look[i], 1) : ink) lw 1.2 notitle, \
          for [i = 0:n_series] $points using (@is_given && $1 == i && $2 == p && $3 == j ? $5 / scale : NaN):(percent * $7) \
              with points pt 12 ps 1.3 lw 1.6 lc rgb (i > 0 ? word(look[i], 1) : ink) notitle
-    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 }
 eval canvas_closed

@@ -28,7 +28,6 @@ do for [k = 1:n_frames] {
     set title title_of_cell(p, j) offset 0, -0.6
     quantity = word(quantities, (k - 1) % n_quantities + 1)
     load plots.'/curves_frame.gp'
-    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 }
 eval canvas_closed

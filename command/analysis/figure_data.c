@@ -260,24 +260,18 @@ static void put_groups(FILE *out, data *d)
                           d->has_two_seeds ? "intervals of two seeds: their range" : "");
 }
 
-/** Who is first in each frame, of all series; "" where there is no run, or not all are drawn; and
- * what frames are of. */
+/** Who is first in each frame, of all series; "" where there is no run, or not all are drawn. */
 static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choice *choice,
                                 dsgd_error *error)
 {
     const size_t n = d->runs.n_frames, n_series = d->runs.drawn.n;
     const char **const texts = dsgd_keep(n + 1, sizeof *texts);
-    const char **const places = dsgd_keep(n + 1, sizeof *places);
     dsgd_verdicts v;
     DSGD_TRY(dsgd_verdicts_open(&d->runs.csv, d->folder, &(dsgd_framing){.by = NULL}, d->manifest,
                                 choice->target, &v, error));
     for (size_t k = 0; k < n * n_series; k++) {
         const dsgd_frame_point *const p = d->runs.points[k];
         texts[k / n_series] = texts[k / n_series] == NULL ? "" : texts[k / n_series];
-        if (places[k / n_series] == NULL)
-            places[k / n_series] =
-                p == NULL ? NULL
-                          : dsgd_frame_settings(&d->runs.frame, p, 1 << DSGD_PLACE, 0, " | ");
         for (size_t i = 0; p != NULL && choice->only == NULL && i < v.n; i++)
             if (v.v[i].at->at[DSGD_PLACE] ==
                 v.frame.points[v.frame.point_of[p->rows[0]]].at[DSGD_PLACE])
@@ -285,10 +279,7 @@ static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choi
                                           ? v.v[i].brief
                                           : dsgd_xprintf("%s; defaults not varied", v.v[i].brief);
     }
-    for (size_t k = 0; k < n; k++)
-        places[k] = places[k] == NULL ? "" : places[k];
     dsgd_gnuplot_texts(out, "verdict", texts, n);
-    dsgd_gnuplot_texts(out, "where_of", places, n);
     return DSGD_OK;
 }
 
@@ -305,9 +296,7 @@ static const char head[] =
     "# block for each panel and series, a row for each place. $curves, $staleness and $steps: a "
     "block\n"
     "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n"
-    "# verdict, where_of: who is first, by the rule of `dsgd compare`, at each place of each "
-    "panel;\n"
-    "# and that place, as tables name it.\n";
+    "# verdict: who is first, by the rule of `dsgd compare`, at each place of each panel.\n";
 
 /** Place labels as displayed, and their numbers, or else their order. */
 static void put_places(FILE *out, const data *d)

@@ -61,7 +61,6 @@ if (!of_means) { do for [k = 1:n_frames] {
              with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs solid 1 border lc rgb word(look[i], 1) notitle, \
          for [i = 1:n_series] $staleness index b * n_series + i - 1 using ($1 + (i - 0.5 * (n_series + 1)) * wide):(hatched(i, 100 * column(m + 1))) \
              with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs pattern fill[i] border lc rgb word(look[i], 1) notitle
-    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 } }
 eval canvas_closed

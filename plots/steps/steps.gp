@@ -46,7 +46,6 @@ do for [k = 1:n_frames] {
     }
     plot for [i = 1:n_series] $steps index (k - 1) * n_series + i - 1 using ($1 / unit_s):(100 * $2) with steps lt i notitle, \
          for [i = 1:n_series] $step_marks index (k - 1) * n_series + i - 1 using ($1 / unit_s):(100 * $2) with points lt i notitle
-    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 }
 eval canvas_closed

@@ -34,7 +34,6 @@ do for [k = 1:n_frames] {
     set ylabel (!grid && (k - 1) % across == 0 ? tex('share of time (%)') : '')
     eval names_below
     eval 'plot '.part(3).', '.part(2).', '.part(1)
-    eval frame_told(k, where_of[(p - 1) * n_places + j])
     eval legend_drawn
 }
 eval canvas_closed

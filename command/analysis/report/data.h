@@ -41,11 +41,10 @@ size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html);
 /* --- HTML ------------------------------------------------------------------------------------- */
 
 /**
- * The page up to the first section, with %s where its title goes (page.html), and its script
- * (report.js). Nothing is loaded and no other script runs, whatever a folder of results brings
- * along.
+ * The page up to the first section, with %s where its title goes (page.html). Nothing is loaded and
+ * no script runs, whatever a folder of results brings along.
  */
-extern const char dsgd_report_page[], dsgd_report_script[];
+extern const char dsgd_report_page[];
 
 /**
  * Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have.

@@ -14,12 +14,11 @@
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
 
-/** Of which series the plots of a figure are, as plots/common.gp says at the end of its file: each
- * in turn. */
+/** Series of a figure's plots, each in turn, as plots/common.gp writes them at the end of a file.
+ */
 typedef struct owners {
-    size_t n, n_before,
-        n_plots; /* series; plots of each frame that are of none, and behind them of one */
-    const char **names; /* [n][2]: as tables have them, and for readers, in HTML */
+    size_t n, n_before, n_plots; /* series; plots of each frame before theirs; plots of theirs */
+    const char **titles; /* [n] in HTML */
 } owners;
 
 static owners owners_of(const char *after)
@@ -32,28 +31,14 @@ static owners owners_of(const char *after)
     char *lines = dsgd_xstrdup(at + strlen(mark));
     o.n_before = strtoul(lines, &lines, 10);
     o.n_plots = strtoul(strsep(&lines, "\n"), NULL, 10);
-    size_t n = 0;
     for (char *line = strsep(&lines, "\n"); lines != NULL && strcmp(line, "-->") != 0;
          line = strsep(&lines, "\n")) {
-        o.names = dsgd_keep_more(o.names, n + 1, sizeof *o.names);
-        o.names[n++] = line;
+        o.titles = dsgd_keep_more(o.titles, o.n + 1, sizeof *o.titles);
+        o.titles[o.n++] = line;
         if (strpbrk(line, "<>\"") != NULL) /* which has to be HTML */
             return (owners){.n = 0};
     }
-    o.n = n / 2;
     return o;
-}
-
-/** What stands where, as plots/common.gp says at the end of its file: a line for each part and its
- * places. "": it does not. */
-static const char *cells_of(const char *after)
-{
-    static const char mark[] = "<!-- cells\n";
-    const char *const at = strstr(after, mark);
-    const char *const end = at == NULL ? NULL : strstr(at, "-->");
-    const char *const cells =
-        end == NULL ? "" : dsgd_xprintf("%.*s", (int)(end - at - strlen(mark)), at + strlen(mark));
-    return strpbrk(cells, "<>\"") == NULL ? cells : ""; /* which has to be HTML */
 }
 
 /** Where a plot begins, whose name would stand twice: writes whose it is instead, and gives the
@@ -65,12 +50,9 @@ static const char *write_plot(FILE *html, const char *text, const owners *o)
     if (behind == NULL)
         return text;
     const size_t plot = strtoul(text + strlen(mark), NULL, 10) - o->n_before - 1;
-    const char *const *const name =
-        o->n == 0 || plot >= o->n_plots ? NULL : &o->names[2 * (plot % o->n)];
-    if (name == NULL)
-        fputs("<g>", html);
-    else
-        fprintf(html, "<g data-series=\"%s\"><title>%s</title>", name[0], name[1]);
+    fputs("<g>", html);
+    if (o->n > 0 && plot < o->n_plots)
+        fprintf(html, "<title>%s</title>", o->titles[plot % o->n]);
     return behind + strlen(end);
 }
 
@@ -126,7 +108,6 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
               "aria-labelledby=\"f%s-title f%s-desc\" xmlns=\"http://www.w3.org/2000/svg\" "
               "xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
               of, name, box, of, of);
-    fprintf(html, " data-cells=\"%s\"", cells_of(end));
     dsgd_html(html,
               ">\n<title id=\"f%s-title\">%s</title>\n"
               "<desc id=\"f%s-desc\">%s The table of results has the figures.</desc>",

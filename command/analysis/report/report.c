@@ -391,7 +391,7 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
     fputs("</section>\n", html);
     dsgd_report_set_up(r, html);
     dsgd_report_again(r, html);
-    fprintf(html, "</main>\n<script>%s</script>\n</body>\n</html>\n", dsgd_report_script);
+    fputs("</main>\n</body>\n</html>\n", html);
     return DSGD_OK;
 }
 
