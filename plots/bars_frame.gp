@@ -1,7 +1,5 @@
 # One frame of bars: panel p, places `first` to `last`, column c of $groups in units of `scale`. Bars of a group stand beside each other;
 # with one place alone each bar has its algorithm's name below. Many places, or a logarithmic y axis, have points and lines.
-plots_before = as_lines ? 1 : 0 # the ideal, below the lines
-plots_of_series = (as_lines ? 2 : 2 + 2 * (last - first + 1)) * n_series
 block(i) = (p - 1) * n_series + i - 1
 wide = named_bars ? 0.7 : 0.84 / n_bars
 slot(i) = i - (dropped > 0 && i > dropped)

@@ -85,7 +85,6 @@ do for [k = 1:n_frames] {
         set xrange [x_low:x_high]
         if (log_x) { set logscale x; eval 'set xtics '.log_ticks(x_low, x_high, @ticks_across) } else { set xtics step_in(x_low, x_high, @ticks_across) }
     }
-    plots_of_series = 5 * n_series # and then points
     plot for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(y_of(value_column)):(0):(y_of(local_column) - y_of(value_column)) \
              with vectors nohead lc rgb word(look[i], 1) dt 3 lw 0.8 notitle, \
          for [i = 1:n_series] $groups index (p - 1) * n_series + i - 1 every ::j - 1::j - 1 using (x_of(c)):(below(value_column)):(0):(spread(value_column)) \
@@ -101,4 +100,4 @@ do for [k = 1:n_frames] {
              with points pt 12 ps 1.3 lw 1.6 lc rgb (i > 0 ? word(look[i], 1) : ink) notitle
     eval legend_drawn
 }
-eval canvas_closed
+unset multiplot; unset output

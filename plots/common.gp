@@ -111,13 +111,6 @@ extra_title(word) = word eq 'ideal' ? 'ideal: nobody waits' : word eq 'mean_mode
 open_canvas = plots.'/canvas.gp'
 frame(k) = sprintf('set origin %g,%g; set size %g,%g', grid_left + column_of(k) * cell_width, bottom + (down - 1 - row_of(k)) * cell_height, cell_width, cell_height)
 
-# Closes it, and ends an SVG file by a comment for `dsgd report`: of which series, in turn, are plots_of_series plots of each frame, behind plots_before others.
-plots_before = 0
-plots_of_series = 1000000
-escaped(text) = swap(swap(swap(swap(swap(text, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '-', '&#45;')
-canvas_closed = 'unset multiplot; unset output; if (format eq "svg") { set print into."/".figure.".svg" append; \
-    print sprintf("<!-- plots %d %d", plots_before, plots_of_series); do for [i = 1:n_series] { print escaped(title[i]) }; print "-->"; unset print }'
-
 # --- axes
 # Of n texts along an axis the first has a tick, the last, and who has room between the one before, which ends at `end`, and the last.
 clear(k, n, at, half, end, last_begin, gap) = k == 1 || (at - half >= end + gap && (k == n || at + half <= last_begin - gap))

@@ -30,4 +30,4 @@ do for [k = 1:n_frames] {
     load plots.'/curves_frame.gp'
     eval legend_drawn
 }
-eval canvas_closed
+unset multiplot; unset output

@@ -1,6 +1,5 @@
 # One frame of curves: cell b of $curves (a panel at a place), `quantity` against `along_x`; means over seeds, with bands of 95 % intervals. What
 # lies before the first evaluation after the start is clipped: an untrained model would take most of the axis.
-plots_of_series = 2 * n_series # and then points
 cx = nth(columns_of_curves, along_x)
 cy = nth(columns_of_curves, quantity)
 percent = quantity eq 'accuracy' ? 100 : 1

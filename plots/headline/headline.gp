@@ -68,5 +68,4 @@ if (n_frames == 3) {
          for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(accuracy(local_column)) with points pt 6 ps 1.1 lc rgb word(look[i], 1) notitle, \
          for [i = 1:n_series] $groups index i - 1 every ::last - 1::last - 1 using (i + 0.15):(accuracy(worst_column)) with points pt 10 ps 1.1 lc rgb word(look[i], 1) notitle
 }
-plots_of_series = 4 * n_series # of bars of one place
-eval canvas_closed
+unset multiplot; unset output

@@ -63,4 +63,4 @@ if (!of_means) { do for [k = 1:n_frames] {
              with boxes lc rgb word(look[i], 1) dt 1 lw 0.7 fs pattern fill[i] border lc rgb word(look[i], 1) notitle
     eval legend_drawn
 } }
-eval canvas_closed
+unset multiplot; unset output

@@ -48,4 +48,4 @@ do for [k = 1:n_frames] {
          for [i = 1:n_series] $step_marks index (k - 1) * n_series + i - 1 using ($1 / unit_s):(100 * $2) with points lt i notitle
     eval legend_drawn
 }
-eval canvas_closed
+unset multiplot; unset output

@@ -36,4 +36,4 @@ do for [k = 1:n_frames] {
     eval 'plot '.part(3).', '.part(2).', '.part(1)
     eval legend_drawn
 }
-eval canvas_closed
+unset multiplot; unset output

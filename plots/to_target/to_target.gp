@@ -49,4 +49,4 @@ do for [k = 1:n_frames] {
     load plots.'/bars_frame.gp'
     eval legend_drawn
 }
-eval canvas_closed
+unset multiplot; unset output

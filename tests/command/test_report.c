@@ -95,6 +95,7 @@ TEST(a_page_of_real_results_needs_nothing_else)
     expect_self_contained(html);
     expect_unique_names(html);
     expect_known_references(html);
+    ck_assert_ptr_null(strstr(html, "gnuplot_plot"));
     static const char *const parts[] = {
         "<html lang=\"en\"",
         "width=device-width",
@@ -142,31 +143,6 @@ TEST(the_headline_has_the_target)
         const char *const note = strstr(html, "target: loss ");
         ck_assert_int_eq(strstr(html, "<text>target</text>") != NULL, k > 0);
         ck_assert(k == 0 ? note == NULL : strtod(note + 13, NULL) == strtod(targets[k], NULL));
-    }
-}
-
-/** A mark has the colour that its series has in the style. */
-TEST(marks_of_figures_name_their_series)
-{
-    static const char *const looks[][2] = {{"Allreduce&#45;SGD", "stroke='rgb(  0,   0,   0)"},
-                                           {"WAGMA&#45;SGD", "stroke='rgb(164,  10,  15)"},
-                                           {"AD&#45;PSGD", "stroke='rgb(253, 136,  53)"}};
-    write_experiment(learn);
-    dsgd_ends(0, "run e.yaml -o r --set workers=4");
-    dsgd_ends(0, "report r");
-    const char *const html = read_file("r/report.html");
-    ck_assert_ptr_null(strstr(html, "gnuplot_plot"));
-    for (size_t i = 0; i < 3; i++) {
-        size_t n = 0;
-        const char *const begin = dsgd_xprintf("<g><title>%s</title>", looks[i][0]);
-        for (const char *at = html; (at = strstr(at, begin)) != NULL; at++) {
-            const char *const close = strstr(at, "\t</g>\n");
-            const char *const group = dsgd_xprintf("%.*s", (int)(close - at), at);
-            for (size_t k = 0; k < 3; k++)
-                ck_assert_msg(k == i || strstr(group, looks[k][1]) == NULL, "%s", group);
-            n += strstr(group, looks[i][1]) != NULL;
-        }
-        ck_assert_msg(n >= 3, "%s: %zu", looks[i][0], n);
     }
 }
 
@@ -312,8 +288,7 @@ TEST(results_of_other_makers_are_no_danger)
                                   "\"experiment\": 7, \"command\": [1]}");
     write_file("r/figures/bad.svg", "<svg viewBox=\"0 0 1 1\"><g id=\"");
     write_file("r/figures/name.svg",
-               "<svg viewBox=\"0 0 1 1\"><g id=\"gnuplot_plot_1a\" ><title>t</title></g></svg>\n"
-               "<!-- plots 1\n\"><script>x</script>\n-->\n");
+               "<svg viewBox=\"0 0 1 1\"><g id=\"gnuplot_plot_1a\" ><title>t</title></g></svg>\n");
     dsgd_ends(0, "report r");
     const char *const html = read_file("r/report.html");
     expect_well_formed(html);

@@ -14,55 +14,19 @@
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
 
-/** Series of a figure's plots, each in turn, as plots/common.gp writes them at the end of a file.
+/** Writes what is inside the svg element, with names of figure @p k, and without gnuplot's titles.
  */
-typedef struct owners {
-    size_t n, n_before, n_plots; /* series; plots of each frame before theirs; plots of theirs */
-    const char **titles; /* [n] in HTML */
-} owners;
-
-static owners owners_of(const char *after)
-{
-    static const char mark[] = "<!-- plots ";
-    const char *const at = strstr(after, mark);
-    owners o = {.n = 0};
-    if (at == NULL)
-        return o;
-    char *lines = dsgd_xstrdup(at + strlen(mark));
-    o.n_before = strtoul(lines, &lines, 10);
-    o.n_plots = strtoul(strsep(&lines, "\n"), NULL, 10);
-    for (char *line = strsep(&lines, "\n"); lines != NULL && strcmp(line, "-->") != 0;
-         line = strsep(&lines, "\n")) {
-        o.titles = dsgd_keep_more(o.titles, o.n + 1, sizeof *o.titles);
-        o.titles[o.n++] = line;
-        if (strpbrk(line, "<>\"") != NULL) /* which has to be HTML */
-            return (owners){.n = 0};
-    }
-    return o;
-}
-
-/** Where a plot begins, whose name would stand twice: writes whose it is instead, and gives the
- * text behind. */
-static const char *write_plot(FILE *html, const char *text, const owners *o)
-{
-    static const char mark[] = "<g id=\"gnuplot_plot_", end[] = "</title>";
-    const char *const behind = strncmp(text, mark, strlen(mark)) == 0 ? strstr(text, end) : NULL;
-    if (behind == NULL)
-        return text;
-    const size_t plot = strtoul(text + strlen(mark), NULL, 10) - o->n_before - 1;
-    fputs("<g>", html);
-    if (o->n > 0 && plot < o->n_plots)
-        fprintf(html, "<title>%s</title>", o->titles[plot % o->n]);
-    return behind + strlen(end);
-}
-
-/** Writes what is inside the svg element, with names of figure @p k. */
 static void write_inside(FILE *html, const char *text, const char *end, size_t k)
 {
-    const owners o = owners_of(end);
+    static const char plot[] = "<g id=\"gnuplot_plot_", title_end[] = "</title>";
     while (text < end) {
         size_t length = 0;
-        text = write_plot(html, text, &o);
+        const char *const behind =
+            strncmp(text, plot, strlen(plot)) == 0 ? strstr(text, title_end) : NULL;
+        if (behind != NULL) {
+            fputs("<g>", html);
+            text = behind + strlen(title_end);
+        }
         for (size_t i = 0; i < sizeof references / sizeof references[0] && length == 0; i++)
             if (strncmp(text, references[i], strlen(references[i])) == 0)
                 length = strlen(references[i]);
