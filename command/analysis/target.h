@@ -25,7 +25,6 @@ typedef struct dsgd_passage {
     double gap; /* from the evaluation before to the one there; NAN: there is none before */
 } dsgd_passage;
 
-/** Finds it for the run in row @p row of runs.csv, along a column of a table that has been checked.
- */
+/** Finds it for the run in row @p row of runs.csv, along a column of a table that was checked. */
 dsgd_status dsgd_target_reach(const dsgd_target *target, const dsgd_run_table *curves, size_t row,
                               const char *along, dsgd_passage *passage, dsgd_error *error);
