@@ -12,8 +12,24 @@
 
 #include "base/child.h"
 #include "base/program.h"
-#include "command/runs/room.h"
 #include "command/runs/selection.h"
+
+/**
+ * Room on this machine for runs that compute at the same time: processes, threads, memory, and the
+ * memory of GPUs. A run gets its share before it starts.
+ */
+typedef struct room {
+    int64_t jobs, n_running; /* runs at the same time: at most, now */
+    uint32_t threads; /* of each run, besides the one that simulates */
+    bool shares_cores; /* there are more threads than cores */
+    size_t bytes; /* of main memory for each run */
+    uint32_t n_gpus;
+    uint32_t jobs_each; /* runs at the same time on one GPU if all runs are alike */
+    struct {
+        size_t all_bytes, left_bytes; /* of the memory that was free before the first run */
+        uint32_t n_running;
+    } gpu[DSGD_MOST_GPUS];
+} room;
 
 /** A run with a process, or the next run that gets one. */
 typedef struct job {
@@ -44,7 +60,7 @@ typedef struct pool {
     job **running; /* [n_running], in any order */
     size_t n_running;
     bool stops; /* runs that end now are to be done again */
-    dsgd_room room;
+    room room;
     dsgd_progress *progress; /* [n_runs], shared with the processes */
     dsgd_progress_view view;
     dsgd_progress_now so_far; /* of all rounds, without running tasks */
@@ -73,6 +89,96 @@ dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool 
     const dsgd_learning *const learning = run->config.learning;
     const bool in_double = learning != NULL && learning->precision == DSGD_PRECISION_DOUBLE;
     return dsgd_numerics_resolved((dsgd_numerics)numerics, has_gpu, in_double);
+}
+
+/* --- room on this machine --------------------------------------------------------------------- */
+
+/* A process has a context on its GPU: kernels, and memory that the driver takes. */
+static const size_t context_bytes = (size_t)512 << 20;
+
+/** @p jobs 0: one per core. @p threads 0: cores / jobs - 1. */
+static room room_of(const dsgd_device_survey *gpus, int64_t jobs, int64_t threads)
+{
+    const int64_t n = sysconf(_SC_NPROCESSORS_ONLN), cores = n < 1 ? 1 : n;
+    room r = {.jobs = jobs > 0 ? jobs : cores, .n_gpus = gpus->n};
+    /* The simulating thread computes, too, while it waits. */
+    threads = threads > 0 ? threads : cores / r.jobs - 1;
+    r.threads = (uint32_t)(threads < 1 ? 1 : threads);
+    r.shares_cores = 2 * r.jobs > cores; /* two threads per run */
+    r.bytes = dsgd_physical_bytes() / 2 / (size_t)r.jobs;
+    uint32_t n_usable = 0;
+    for (uint32_t k = 0; k < gpus->n; k++) {
+        const size_t bytes = gpus->free_bytes[k] - gpus->free_bytes[k] / 10;
+        r.gpu[k].all_bytes = r.gpu[k].left_bytes = bytes;
+        n_usable += bytes > 0;
+    }
+    r.jobs_each = n_usable == 0 ? 1 : ((uint32_t)r.jobs + n_usable - 1) / n_usable;
+    return r;
+}
+
+/** Bytes with those of a context, which is small on a small GPU. */
+static size_t with_context(const room *r, uint32_t k, size_t bytes)
+{
+    const size_t eighth = r->gpu[k].all_bytes / r->jobs_each / 8;
+    return bytes + (context_bytes < eighth ? context_bytes : eighth);
+}
+
+/** The GPU, idle or any, with most memory left; n_gpus: none has any. */
+static uint32_t most_left(const room *r, bool idle)
+{
+    uint32_t best = r->n_gpus;
+    size_t most = 0;
+    for (uint32_t k = 0; k < r->n_gpus; k++) {
+        if (r->gpu[k].left_bytes <= most || (idle && r->gpu[k].n_running > 0))
+            continue;
+        best = k;
+        most = r->gpu[k].left_bytes;
+    }
+    return best;
+}
+
+static bool take_gpu(room *r, size_t bytes, dsgd_device_place *place)
+{
+    uint32_t k = most_left(r, false);
+    if (k == r->n_gpus || with_context(r, k, bytes) > r->gpu[k].left_bytes)
+        k = most_left(r, true);
+    if (k == r->n_gpus)
+        return false;
+    const size_t context = with_context(r, k, 0);
+    const size_t left = r->gpu[k].left_bytes - context;
+    const size_t each = r->gpu[k].all_bytes / r->jobs_each - context;
+    const size_t wanted = bytes > each ? bytes : each;
+    *place = (dsgd_device_place){.index = k, .bytes = wanted < left ? wanted : left};
+    r->gpu[k].left_bytes -= place->bytes + context;
+    r->gpu[k].n_running++;
+    return true;
+}
+
+/**
+ * Sets a run's threads, memory and place. With @p gpu_bytes above 0, the run computes on the GPU
+ * that has most memory left. It gets what it needs or, if that is more, what is left for each of
+ * the jobs there; or a GPU for itself that has less. False: the run waits for another one to end.
+ */
+static bool take_room(room *r, size_t gpu_bytes, dsgd_run_config *run)
+{
+    if (r->n_running == r->jobs || (gpu_bytes > 0 && !take_gpu(r, gpu_bytes, &run->place)))
+        return false;
+    run->place.shares_cores = r->shares_cores;
+    run->threads = r->threads;
+    run->memory_bytes = r->bytes;
+    r->n_running++;
+    return true;
+}
+
+/** The run with this share has ended. */
+static void give_room(room *r, const dsgd_run_config *run)
+{
+    const uint32_t k = run->place.index;
+    r->n_running--;
+    if (run->place.bytes == 0)
+        return;
+    r->gpu[k].left_bytes += with_context(r, k, run->place.bytes);
+    r->gpu[k].n_running--;
 }
 
 /* --- a run begins ----------------------------------------------------------------------------- */
@@ -135,7 +241,7 @@ static bool start(pool *p)
 {
     p->next = p->next == NULL ? next_job(p) : p->next;
     job *const j = p->next;
-    if (!dsgd_room_take(&p->room, j->gpu_bytes, &j->config)) {
+    if (!take_room(&p->room, j->gpu_bytes, &j->config)) {
         dsgd_fail(&j->why, DSGD_OK, "no GPU has memory left");
         return false;
     }
@@ -144,7 +250,7 @@ static bool start(pool *p)
     j->process = dsgd_child_start(run_here, j, &j->from);
     if (j->process < 0) {
         dsgd_fail(&j->why, DSGD_OK, "no process for the run: %m");
-        dsgd_room_give(&p->room, &j->config);
+        give_room(&p->room, &j->config);
         return false;
     }
     if (j->config.place.bytes < j->gpu_bytes)
@@ -245,7 +351,7 @@ static dsgd_status end(pool *p, size_t at, int state, dsgd_error *error)
     if (j->n_sentence > 0)
         dsgd_progress_say(&p->view, j->i, j->sentence);
     close(j->from);
-    dsgd_room_give(&p->room, &j->config);
+    give_room(&p->room, &j->config);
     p->running[at] = p->running[--p->n_running];
     dsgd_part_remove_unfinished(p->config->results->folder, j->i);
     if (j->why.text[0] == '\0')
@@ -422,7 +528,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
     const double now_s = dsgd_wall_s();
     pool p = {.config = config,
               .anew = config->anew,
-              .room = dsgd_room_of(&config->gpus, config->jobs, config->threads),
+              .room = room_of(&config->gpus, config->jobs, config->threads),
               .progress = dsgd_shared_memory(n_runs, sizeof *p.progress),
               .view = {config->progress, config->experiment, config->results, now_s, now_s}};
     catch_interrupts();
