@@ -26,49 +26,8 @@ typedef struct family {
     const char *plural, *singular;
     const dsgd_entry *const *registry; /* NULL: files alone */
     const char *folder; /* of files, below the data folder; NULL: none */
+    dsgd_status (*describe)(const struct family *family, const char *name, dsgd_error *error);
 } family;
-
-#define FAMILIES(X)                                                                                \
-    X("algorithms", "algorithm", dsgd_algorithms, NULL)                                            \
-    X("models", "model", dsgd_model_kinds, NULL)                                                   \
-    X("data", "data", dsgd_data_sources, NULL)                                                     \
-    X("splits", "split", dsgd_split_kinds, NULL)                                                   \
-    X("imbalance", "imbalance", dsgd_imbalance_kinds, "traces/imbalance")                          \
-    X("workloads", "workload", NULL, "traces/workloads")                                           \
-    X("platforms", "platform", NULL, "traces/platforms")                                           \
-    X("graphs", "graph", dsgd_graph_kinds, NULL)                                                   \
-    X("encodings", "encoding", dsgd_encoding_kinds, NULL)                                          \
-    X("figures", "figure", NULL, "plots")
-
-#define X(...) {__VA_ARGS__},
-static const family families[] = {FAMILIES(X)};
-#undef X
-
-/** All that is listed, in a text of the program's help. */
-#define NAME(plural, ...) plural ", "
-#define FAMILY_NAMES FAMILIES(NAME)
-
-enum { N_FAMILIES = sizeof families / sizeof families[0] };
-
-bool dsgd_kind_at(size_t i, const char **plural, const char **singular)
-{
-    *plural = i < N_FAMILIES ? families[i].plural : "devices";
-    *singular = i < N_FAMILIES ? families[i].singular : NULL;
-    return i <= N_FAMILIES;
-}
-
-static const family *find_family(const char *name, dsgd_error *error)
-{
-    const char *names[N_FAMILIES + 2] = {[N_FAMILIES] = "devices"};
-    for (size_t i = 0; i < N_FAMILIES; i++) {
-        if (strcmp(name, families[i].plural) == 0 || strcmp(name, families[i].singular) == 0)
-            return &families[i];
-        names[i] = families[i].plural;
-    }
-    dsgd_refuse(error, "`%s` is unknown%s; there is %s", name, dsgd_hint(name, names),
-                dsgd_listed(names, ", "));
-    return NULL;
-}
 
 /* --- list ------------------------------------------------------------------------------------- */
 
@@ -164,30 +123,6 @@ static void list_devices(void)
         has_cuda ? "an NVIDIA GPU; float; --numerics auto takes it"
                  : dsgd_xprintf("not here: %s", why.text));
     print_listing(&devices);
-}
-
-static dsgd_status list(int count, char **words, dsgd_error *error)
-{
-    static const dsgd_argument options[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
-    static const dsgd_syntax syntax = {
-        "KIND", "Lists " FAMILY_NAMES "or devices.",         1,
-        1,      "list: give one of " FAMILY_NAMES "devices", options};
-    arguments a = {.words = {0, NULL}};
-    DSGD_TRY(parse(count, words, &syntax, &a, error));
-    if (strcmp(a.words.v[0], "devices") == 0) {
-        list_devices();
-        return DSGD_OK;
-    }
-    const family *const f = find_family(a.words.v[0], error);
-    if (f == NULL)
-        return DSGD_EUSAGE;
-    listing entries = {.n = 0};
-    for (size_t i = 0; f->registry != NULL && f->registry[i] != NULL; i++)
-        add(&entries, f->registry[i]->name, f->registry[i]->summary);
-    print_listing(&entries);
-    if (entries.n > 0 && f->folder != NULL)
-        puts("\nand data sets, which stand in a list by their names:");
-    return f->folder == NULL ? DSGD_OK : list_files(f, error);
 }
 
 /* --- describe --------------------------------------------------------------------------------- */
@@ -370,7 +305,7 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
     return DSGD_OK;
 }
 
-static dsgd_status describe_about(const family *f, const char *name, dsgd_error *error)
+static dsgd_status describe_entry(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_entry *const about = dsgd_entry_find(f->registry, name);
     if (about == NULL && f->folder != NULL &&
@@ -399,8 +334,9 @@ static dsgd_status describe_about(const family *f, const char *name, dsgd_error 
 /** Of lines of facts: behind the name, and of further lines. */
 enum { FACT_INDENT = 22 };
 
-static dsgd_status describe_workload(const char *name, dsgd_error *error)
+static dsgd_status describe_workload(const family *f, const char *name, dsgd_error *error)
 {
+    (void)f;
     dsgd_config *config = NULL;
     dsgd_workload w;
     DSGD_TRY(dsgd_workload_open(name, &config, &w, error));
@@ -443,8 +379,9 @@ static void print_extents(const char *heading, const dsgd_numbers *numbers)
     putchar('\n');
 }
 
-static dsgd_status describe_platform(const char *name, dsgd_error *error)
+static dsgd_status describe_platform(const family *f, const char *name, dsgd_error *error)
 {
+    (void)f;
     dsgd_config *config = NULL;
     dsgd_platform platform;
     const dsgd_platform *const p = &platform;
@@ -482,6 +419,83 @@ static dsgd_status describe_platform(const char *name, dsgd_error *error)
     if (p->price != NULL)
         dsgd_print_text("  price of a GPU", FACT_INDENT, "%s", p->price);
     return DSGD_OK;
+}
+
+static dsgd_status describe_figure(const family *f, const char *name, dsgd_error *error)
+{
+    return dsgd_refuse(error,
+                       "describe: a figure is described by the first lines of %s/%s/%s/%s.gp",
+                       dsgd_data_folder(), f->folder, name, name);
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+#define FAMILIES(X)                                                                                \
+    X("algorithms", "algorithm", dsgd_algorithms, NULL, describe_entry)                            \
+    X("models", "model", dsgd_model_kinds, NULL, describe_entry)                                   \
+    X("data", "data", dsgd_data_sources, NULL, describe_entry)                                     \
+    X("splits", "split", dsgd_split_kinds, NULL, describe_entry)                                   \
+    X("imbalance", "imbalance", dsgd_imbalance_kinds, "traces/imbalance", describe_entry)          \
+    X("workloads", "workload", NULL, "traces/workloads", describe_workload)                        \
+    X("platforms", "platform", NULL, "traces/platforms", describe_platform)                        \
+    X("graphs", "graph", dsgd_graph_kinds, NULL, describe_entry)                                   \
+    X("encodings", "encoding", dsgd_encoding_kinds, NULL, describe_entry)                          \
+    X("figures", "figure", NULL, "plots", describe_figure)
+
+#define X(...) {__VA_ARGS__},
+static const family families[] = {FAMILIES(X)};
+#undef X
+
+/** All that is listed, in a text of the program's help. */
+#define NAME(plural, ...) plural ", "
+#define FAMILY_NAMES FAMILIES(NAME)
+
+enum { N_FAMILIES = sizeof families / sizeof families[0] };
+
+bool dsgd_kind_at(size_t i, const char **plural, const char **singular)
+{
+    *plural = i < N_FAMILIES ? families[i].plural : "devices";
+    *singular = i < N_FAMILIES ? families[i].singular : NULL;
+    return i <= N_FAMILIES;
+}
+
+static const family *find_family(const char *name, dsgd_error *error)
+{
+    const char *names[N_FAMILIES + 2] = {[N_FAMILIES] = "devices"};
+    for (size_t i = 0; i < N_FAMILIES; i++) {
+        if (strcmp(name, families[i].plural) == 0 || strcmp(name, families[i].singular) == 0)
+            return &families[i];
+        names[i] = families[i].plural;
+    }
+    dsgd_refuse(error, "`%s` is unknown%s; there is %s", name, dsgd_hint(name, names),
+                dsgd_listed(names, ", "));
+    return NULL;
+}
+
+/* --- the commands ----------------------------------------------------------------------------- */
+
+static dsgd_status list(int count, char **words, dsgd_error *error)
+{
+    static const dsgd_argument options[] = {DSGD_ARGUMENT_PLUGIN, {.name = NULL}};
+    static const dsgd_syntax syntax = {
+        "KIND", "Lists " FAMILY_NAMES "or devices.",         1,
+        1,      "list: give one of " FAMILY_NAMES "devices", options};
+    arguments a = {.words = {0, NULL}};
+    DSGD_TRY(parse(count, words, &syntax, &a, error));
+    if (strcmp(a.words.v[0], "devices") == 0) {
+        list_devices();
+        return DSGD_OK;
+    }
+    const family *const f = find_family(a.words.v[0], error);
+    if (f == NULL)
+        return DSGD_EUSAGE;
+    listing entries = {.n = 0};
+    for (size_t i = 0; f->registry != NULL && f->registry[i] != NULL; i++)
+        add(&entries, f->registry[i]->name, f->registry[i]->summary);
+    print_listing(&entries);
+    if (entries.n > 0 && f->folder != NULL)
+        puts("\nand data sets, which stand in a list by their names:");
+    return f->folder == NULL ? DSGD_OK : list_files(f, error);
 }
 
 /** Of a kind alone: the keys of its files, or of a part of an experiment; or files of results. */
@@ -558,15 +572,7 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
                            "describe: `%s` is no %s but a key of one, which `dsgd describe %s` "
                            "describes; `dsgd list %s` has the names",
                            name, f->singular, key, f->plural);
-    if (f->registry != NULL)
-        return describe_about(f, name, error);
-    if (strcmp(f->singular, "workload") == 0)
-        return describe_workload(name, error);
-    if (strcmp(f->singular, "platform") == 0)
-        return describe_platform(name, error);
-    return dsgd_refuse(error,
-                       "describe: a figure is described by the first lines of %s/plots/%s/%s.gp",
-                       dsgd_data_folder(), name, name);
+    return f->describe(f, name, error);
 }
 
 const dsgd_command dsgd_command_list = {
