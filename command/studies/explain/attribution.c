@@ -17,6 +17,12 @@
 #include "command/studies/study.h"
 #include "sim/registry.h"
 
+const char *const dsgd_counterfactual_names[] = {
+#define X(key, name) name,
+    DSGD_COUNTERFACTUAL_LIST(X)
+#undef X
+};
+
 /* --- platforms -------------------------------------------------------------------------------- */
 
 /** The entries of hosts that differ, with room for @p more: others share the old ones. */
@@ -135,17 +141,6 @@ static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
     }
 }
 
-/** What its algorithm cannot, or where nothing is known of what Daly needs, is no run. */
-static void take_failures(dsgd_planned_run *run, dsgd_counterfactual which)
-{
-    const dsgd_planned_run before = *run;
-    change_failures(&run->config.failures, which);
-    if (dsgd_planned_run_check(run, run->config.numerics, NULL) == DSGD_OK)
-        return;
-    *run = before;
-    run->parameter = NULL;
-}
-
 /** Whether that makes a difference. */
 static bool has_failures(const dsgd_planned_run *run, dsgd_counterfactual which)
 {
@@ -214,18 +209,29 @@ static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
     return true;
 }
 
-/** A run becomes another one, if that can be run; else it has no parameter, and is none. */
-static void take_instead(dsgd_experiment *experiment, dsgd_planned_run *run,
-                         dsgd_counterfactual which, bool wanted)
+/**
+ * Changes a run; where its algorithm cannot be run so, or nothing is known of what Daly needs, it
+ * has no parameter, and is none. Why is said where the user asked what could be run @p instead.
+ */
+static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counterfactual which,
+                 bool instead)
 {
-    dsgd_error why;
+    const bool is_instead = which >= DSGD_N_CAUSES && which != DSGD_SAME_STEPS;
+    const bool of_failures = which == DSGD_WITHOUT_LINK_FAILURES ||
+                             (which >= DSGD_N_PLAIN_CAUSES && which < DSGD_N_CAUSES);
     const dsgd_planned_run before = *run;
-    run->config.machine_checked = false;
-    if (wanted && change_run(run, which)) {
+    dsgd_error why;
+    change_platform(&run->platform, which);
+    change_failures(&run->config.failures, which);
+    if (!is_instead && !of_failures)
+        return;
+    run->config.machine_checked = run->config.machine_checked && of_failures;
+    if (of_failures || (instead && change_run(run, which))) {
         if (dsgd_planned_run_check(run, run->config.numerics, &why) == DSGD_OK)
             return;
-        dsgd_append(&experiment->left_out, "run %zu, %s: %s\n", run->unchanged + 1, run->parameter,
-                    why.text);
+        if (is_instead)
+            dsgd_append(&experiment->left_out, "run %zu, %s: %s\n", run->unchanged + 1,
+                        run->parameter, why.text);
     }
     *run = before;
     run->parameter = NULL;
@@ -254,12 +260,7 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
             *run = experiment->runs[i];
             run->unchanged = i;
             run->parameter = dsgd_counterfactual_names[which];
-            change_platform(&run->platform, which);
-            if (which == DSGD_WITHOUT_LINK_FAILURES ||
-                (which >= DSGD_N_PLAIN_CAUSES && which < DSGD_N_CAUSES))
-                take_failures(run, which);
-            if (which >= DSGD_N_CAUSES && which != DSGD_SAME_STEPS)
-                take_instead(experiment, run, which, options->instead);
+            take(experiment, run, which, options->instead);
         }
     static const char *const column = "what_if";
     dsgd_experiment_add_columns(experiment, &column, 1);

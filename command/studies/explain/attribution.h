@@ -65,41 +65,56 @@ dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsg
 
 /* --- attribution.c ---------------------------------------------------------------------------- */
 
+/**
+ * What is different, and its name; the enum and the names follow from this list. Without stragglers
+ * every gradient takes the median of all. Without the slowest worker its steps are shorter, by one
+ * factor: its mean is the median one's. Without slow links no host has less bandwidth or more
+ * latency than the platform says of all. Without link failures links keep their bandwidth. An idle
+ * network has no latency, no overheads, and bandwidth without limit. Twice the bandwidth and half
+ * the latency are those of all links. Without reduction cost, what arrives is added in no time.
+ * Without GPU copies, copies to and from a device's memory take no time. Without failures there are
+ * no checkpoints either. By quorum the running workers continue.
+ *
+ * With --instead: another algorithm at its defaults, other buckets, or more workers, each of which
+ * has as much to do as one has now.
+ *
+ * By steps: nothing, of a run that ends by time or accuracy. The others, which end after its steps,
+ * are compared with this one. So all have the same draws, and no part of a step is left over.
+ */
+#define DSGD_COUNTERFACTUAL_LIST(X)                                                                \
+    X(WITHOUT_STRAGGLERS, "without stragglers")                                                    \
+    X(WITHOUT_SLOWEST, "without the slowest worker")                                               \
+    X(WITHOUT_SLOW_LINKS, "without slow links")                                                    \
+    X(WITHOUT_LINK_FAILURES, "without link failures")                                              \
+    X(IDLE_NETWORK, "with an idle network")                                                        \
+    X(TWICE_BANDWIDTH, "with twice the bandwidth")                                                 \
+    X(HALF_LATENCY, "with half the latency")                                                       \
+    X(FREE_REDUCTION, "without reduction cost")                                                    \
+    X(FREE_STAGING, "without GPU copies")                                                          \
+    X(WITHOUT_FAILURES, "without failures")                                                        \
+    X(BY_DALY, "with checkpoints by Daly")                                                         \
+    X(DETECTED_AT_ONCE, "with failures known at once")                                             \
+    X(BY_QUORUM, "by quorum")                                                                      \
+    X(BY_LOCAL_SGD, "with local_sgd")                                                              \
+    X(BY_WAGMA, "with wagma")                                                                      \
+    X(BY_AD_PSGD, "with ad_psgd")                                                                  \
+    X(BY_DROP_COMPUTE, "with drop_compute")                                                        \
+    X(SMALL_BUCKETS, "with buckets of 1 MiB")                                                      \
+    X(TWICE_WORKERS, "with 2 times the workers")                                                   \
+    X(FOUR_TIMES_WORKERS, "with 4 times the workers")                                              \
+    X(16_TIMES_WORKERS, "with 16 times the workers")                                               \
+    X(SAME_STEPS, "as it is, by steps")
+
 typedef enum dsgd_counterfactual {
-    DSGD_WITHOUT_STRAGGLERS, /* every gradient takes the median of all */
-    DSGD_WITHOUT_SLOWEST, /* the slowest worker's steps are shorter, by one factor: its mean is the
-                             median one's */
-    DSGD_WITHOUT_SLOW_LINKS, /* no host has less bandwidth or more latency than the platform says of
-                                all */
-    DSGD_WITHOUT_LINK_FAILURES, /* links keep their bandwidth */
-    DSGD_IDLE_NETWORK, /* no latency, no overheads, and bandwidth without limit */
-    DSGD_TWICE_BANDWIDTH, /* of all links */
-    DSGD_HALF_LATENCY, /* of all links */
-    DSGD_FREE_REDUCTION, /* what arrives is added in no time */
-    DSGD_FREE_STAGING, /* copies to and from a device's memory take no time */
-    DSGD_WITHOUT_FAILURES, /* nor checkpoints */
-    DSGD_BY_DALY, /* checkpoints at Daly's interval */
-    DSGD_DETECTED_AT_ONCE, /* failures */
-    DSGD_BY_QUORUM, /* who is there goes on */
-    /* With --instead: another algorithm at its defaults, ... */
-    DSGD_BY_LOCAL_SGD,
-    DSGD_BY_WAGMA,
-    DSGD_BY_AD_PSGD,
-    DSGD_BY_DROP_COMPUTE,
-    DSGD_SMALL_BUCKETS, /* of 1 MiB */
-    DSGD_TWICE_WORKERS, /* ... more of them, each with as much to do as one has now */
-    DSGD_FOUR_TIMES_WORKERS,
-    DSGD_16_TIMES_WORKERS,
-    /* Nothing, of a run that ends by time or accuracy: what the others are compared with, which end
-     * after its steps, as it does. So all have the same draws, and no part of a step is left over.
-     */
-    DSGD_SAME_STEPS,
-    DSGD_N_COUNTERFACTUALS,
+#define X(key, name) DSGD_##key,
+    DSGD_COUNTERFACTUAL_LIST(X)
+#undef X
+        DSGD_N_COUNTERFACTUALS,
     DSGD_N_CAUSES = DSGD_BY_LOCAL_SGD, /* of lost time: the first ones, ... */
     DSGD_N_PLAIN_CAUSES = DSGD_WITHOUT_FAILURES /* ... and these have not to do with failures */
 } dsgd_counterfactual;
 
-/** What is different, by dsgd_counterfactual: "without stragglers". */
+/** The names, by dsgd_counterfactual. */
 extern const char *const dsgd_counterfactual_names[];
 
 /** Index of a counterfactual of run @p i in the list of runs. */

@@ -8,29 +8,6 @@
 #include "command/studies/explain/attribution.h"
 #include "sim/timeline.h"
 
-const char *const dsgd_counterfactual_names[] = {"without stragglers",
-                                                 "without the slowest worker",
-                                                 "without slow links",
-                                                 "without link failures",
-                                                 "with an idle network",
-                                                 "with twice the bandwidth",
-                                                 "with half the latency",
-                                                 "without reduction cost",
-                                                 "without GPU copies",
-                                                 "without failures",
-                                                 "with checkpoints by Daly",
-                                                 "with failures known at once",
-                                                 "by quorum",
-                                                 "with local_sgd",
-                                                 "with wagma",
-                                                 "with ad_psgd",
-                                                 "with drop_compute",
-                                                 "with buckets of 1 MiB",
-                                                 "with 2 times the workers",
-                                                 "with 4 times the workers",
-                                                 "with 16 times the workers",
-                                                 "as it is, by steps"};
-
 /* --- listening -------------------------------------------------------------------------------- */
 
 typedef struct interval {
