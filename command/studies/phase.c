@@ -61,32 +61,20 @@ static dsgd_phase_place *place_at(const dsgd_phase *p, size_t x, size_t y)
     return &p->places[y * p->n[0] + x];
 }
 
-/** The number of the algorithm or seed of a run: how many came before it. */
-static size_t number_of(uint64_t *seen, size_t *n, uint64_t chosen)
-{
-    size_t i = 0;
-    while (i < *n && seen[i] != chosen)
-        i++;
-    seen[i] = chosen;
-    *n += i == *n;
-    return i;
-}
-
 /** Puts each run at its place. */
 static void find_runs(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
     const size_t n = e->n_unchanged;
-    uint64_t *const algorithms = dsgd_keep(n, sizeof *algorithms);
-    uint64_t *const seeds = dsgd_keep(n, sizeof *seeds);
     size_t(*const numbers)[2] = dsgd_keep(n, sizeof *numbers); /* of algorithm and seed */
-    p->labels = dsgd_keep(n, sizeof *p->labels);
+    dsgd_names labels = {.n = 0}, seeds = {.n = 0};
     for (size_t i = 0; i < n; i++) {
-        const dsgd_planned_run *const run = &e->runs[i];
-        numbers[i][0] = number_of(algorithms, &p->n_algorithms, run->chosen[DSGD_AXIS_ALGORITHM]);
-        numbers[i][1] = number_of(seeds, &p->n_seeds, run->config.seed);
-        p->labels[numbers[i][0]] = run->label;
+        numbers[i][0] = dsgd_names_add(&labels, e->runs[i].label);
+        numbers[i][1] = dsgd_names_add(&seeds, dsgd_xprintf("%jd", e->runs[i].seed));
     }
+    p->labels = labels.v;
+    p->n_algorithms = labels.n;
+    p->n_seeds = seeds.n;
     p->n_places = p->n[0] * p->n[1];
     p->places = dsgd_keep(p->n_places, sizeof *p->places);
     p->blocks = dsgd_keep(p->n_places, sizeof *p->blocks);
