@@ -50,9 +50,10 @@ dsgd_status dsgd_run_table_open(dsgd_run_table *t, const dsgd_csv *runs, const c
 void dsgd_run_table_ends(const dsgd_run_table *t, size_t row, const char *column, double *first,
                          double *last)
 {
+    const size_t c = dsgd_csv_column(&t->csv, column);
     *first = *last = NAN;
     for (size_t k = t->first[row]; k != SIZE_MAX; k = t->next[k]) {
-        *last = dsgd_csv_value(&t->csv, k, dsgd_csv_column(&t->csv, column));
+        *last = dsgd_csv_value(&t->csv, k, c);
         *first = isnan(*first) ? *last : *first;
     }
 }

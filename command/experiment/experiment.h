@@ -73,9 +73,6 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
 /** Adds columns behind the swept ones; all runs have NULL there. */
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n);
 
-/** Leaves out the runs that are not in keep[n_runs]; to be settled then. */
-void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep);
-
 /**
  * Points the configuration of a run at its parts, which move when runs are copied, and checks it.
  */

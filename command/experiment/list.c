@@ -64,7 +64,8 @@ static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
     return dsgd_algorithm_check(c->algorithm, c->params, c->workers, why) == DSGD_OK;
 }
 
-void dsgd_experiment_keep(dsgd_experiment *experiment, const bool *keep)
+/** Leaves out the runs that are not in keep[n_runs]; to be settled then. */
+static void keep_runs(dsgd_experiment *experiment, const bool *keep)
 {
     size_t n = 0;
     for (size_t i = 0; i < experiment->n_runs; i++) {
@@ -101,7 +102,7 @@ void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
             dsgd_append(&experiment->left_out, "%s", line);
         experiment->n_left_out++;
     }
-    dsgd_experiment_keep(experiment, keep);
+    keep_runs(experiment, keep);
 }
 
 /** What rows of results tell a run by. */

@@ -152,18 +152,16 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
     return DSGD_OK;
 }
 
-/** Opens the grid; a sentence about an assignment that the user did not make is about an --over. */
+/** Opens the grid; the user's own assignments have been read before, so that a sentence about an
+ * assignment is about an --over. */
 static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
 {
     static const char set[] = "--set ";
-    const size_t n = sizeof set - 1;
     const dsgd_status status =
         dsgd_experiment_open(t->plain->path, t->sets.v, t->sets.n, numerics, &t->grid, error);
     const dsgd_error before = *error;
-    for (size_t i = t->own->n; status != DSGD_OK && i < t->sets.n; i++)
-        if (strncmp(before.text, set, n) == 0 &&
-            strncmp(before.text + n, t->sets.v[i], strlen(t->sets.v[i])) == 0)
-            dsgd_refuse(error, "--over %s", before.text + n);
+    if (status != DSGD_OK && strncmp(before.text, set, sizeof set - 1) == 0)
+        dsgd_refuse(error, "--over %s", before.text + sizeof set - 1);
     return status;
 }
 
@@ -203,9 +201,7 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
         "tune: give the file of one experiment",
         options};
     arguments a = {.folder = NULL};
-    char *command = dsgd_xstrdup(words[0]);
-    for (int i = 1; i < count; i++)
-        dsgd_append(&command, " %s", words[i]);
+    char *const command = dsgd_shell_command((size_t)count, words);
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     dsgd_experiment plain;
     dsgd_tune t = {.plain = &plain, .command = command, .own = &a.sets};
