@@ -13,8 +13,7 @@
 
 typedef struct arguments {
     dsgd_operands paths;
-    const char *output, *platform, *workload, *nodelist;
-    int64_t nodes, ranks, first;
+    dsgd_import in;
     bool force;
 } arguments;
 
@@ -129,20 +128,20 @@ static dsgd_status read_path(work *w, const char *path, int depth, dsgd_error *e
 }
 
 static const dsgd_argument options[] = {
-    DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE", "The experiment that is written"),
-    DSGD_ARGUMENT(TEXT, platform, "platform", 'p', "NAME|FILE",
+    DSGD_ARGUMENT(TEXT, in.output, "output", 'o', "FILE", "The experiment that is written"),
+    DSGD_ARGUMENT(TEXT, in.platform_name, "platform", 'p', "NAME|FILE",
                   "From which it departs, as logs do not say NICs and links (the only shipped one "
                   "with the GPUs that they name)"),
-    DSGD_ARGUMENT(TEXT, workload, "workload", 'w', "NAME|FILE",
+    DSGD_ARGUMENT(TEXT, in.workload_name, "workload", 'w', "NAME|FILE",
                   "What is trained, where no file says it (resnet50-a100)"),
-    DSGD_ARGUMENT(COUNT, nodes, "nodes", 0, "N",
+    DSGD_ARGUMENT(COUNT, in.nodes, "nodes", 0, "N",
                   "Of logs that do not say it (as many as the GPUs need)"),
-    DSGD_ARGUMENT(COUNT, ranks, "ranks", 0, "N", "GPUs of logs that do not say it"),
+    DSGD_ARGUMENT(COUNT, in.ranks, "ranks", 0, "N", "GPUs of logs that do not say it"),
     DSGD_ARGUMENT(
-        TEXT, nodelist, "nodelist", 0, "LIST|FILE",
+        TEXT, in.job_nodes, "nodelist", 0, "LIST|FILE",
         "A job's nodes, as $SLURM_JOB_NODELIST has them, for its place in Slurm's topology"),
     DSGD_ARGUMENT(
-        COUNT, first, "first", 0, "N",
+        COUNT, in.first, "first", 0, "N",
         "Of a profile: its first N steps make the experiment, the others check it (all do "
         "both)"),
     DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces a file that is there"),
@@ -160,20 +159,13 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
         SIZE_MAX,
         "import: give files or folders, such as `dsgd import all_reduce.log -o mine.yaml`",
         options};
-    arguments a = {.workload = "resnet50-a100"};
+    arguments a = {.in.workload_name = "resnet50-a100"};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
-    if (a.output == NULL)
+    if (a.in.output == NULL)
         return dsgd_refuse(error, "import: where to? Give -o FILE, such as -o mine.yaml");
-    if (!a.force && dsgd_can_read("%s", a.output))
-        return dsgd_refuse(error, "-o: %s is there already; --force replaces it", a.output);
-    work w = {.in = {.output = a.output,
-                     .platform_name = a.platform,
-                     .workload_name = a.workload,
-                     .nodes = a.nodes,
-                     .ranks = a.ranks,
-                     .job_nodes = a.nodelist,
-                     .first = a.first},
-              .recognised = {.wraps = true}};
+    if (!a.force && dsgd_can_read("%s", a.in.output))
+        return dsgd_refuse(error, "-o: %s is there already; --force replaces it", a.in.output);
+    work w = {.in = a.in, .recognised = {.wraps = true}};
     for (size_t i = 0; i < a.paths.n; i++)
         DSGD_TRY(read_path(&w, a.paths.v[i], 0, error));
     dsgd_columns_print(&w.recognised);
@@ -185,7 +177,7 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         if (w.found[i] && dsgd_import_readers[i]->finish != NULL)
             DSGD_TRY(dsgd_import_readers[i]->finish(&w.in, w.states[i], error));
-    if (a.nodelist != NULL && !dsgd_import_has(&w.in, DSGD_IMPORT_TOP, "placement"))
+    if (a.in.job_nodes != NULL && !dsgd_import_has(&w.in, DSGD_IMPORT_TOP, "placement"))
         return dsgd_refuse(error, "--nodelist: none of the files is a topology of Slurm, in which "
                                   "the nodes have a place");
     DSGD_TRY(dsgd_import_write(&w.in, error));
@@ -195,7 +187,7 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
                ? DSGD_OK
                : dsgd_fail(error, DSGD_ERUNS,
                            "left out, as told above: %zu files or tables; %s is of the others",
-                           w.in.left_out, a.output);
+                           w.in.left_out, a.in.output);
 }
 
 const dsgd_command dsgd_command_import = {

@@ -42,7 +42,6 @@ typedef struct reader {
     launch *launches;
     double *backward_us; /* when the host begins each function of a backward pass */
     note *notes;
-    double *correlations; /* [n_calls] */
 } reader;
 
 /** Another element, its memory doubled where it is full; freed with the reader. */
@@ -141,8 +140,6 @@ static void add_kernel(reader *r, const event *e)
             (kernel){e->begin_us, e->begin_us, e->end_us, e->correlation});
         return;
     }
-    size_t n = t->n_calls;
-    ADD(r->correlations, n, e->correlation);
     t->calls = dsgd_keep_more(t->calls, t->n_calls + 1, sizeof *t->calls);
     t->calls[t->n_calls++] =
         (dsgd_kineto_call){.begin_us = e->begin_us,
@@ -153,6 +150,7 @@ static void add_kernel(reader *r, const event *e)
                            .group = dsgd_xstrdup(text(e->args, "Process Group Name")),
                            .bytes = bytes_of(e),
                            .group_size = (int64_t)fmax(number(e->args, "Group size"), 0),
+                           .correlation = e->correlation,
                            .event = t->n_events};
 }
 
@@ -345,9 +343,10 @@ static size_t step_at(const dsgd_kineto *t, double us)
 }
 
 /** What the host said when it launched the collective: notes stand in each other, a few deep. */
-static void add_note(const reader *r, const launch *by, dsgd_kineto_call *c)
+static void add_note(const reader *r, dsgd_kineto_call *c)
 {
     enum { MOST_BACK = 64 };
+    const launch *const by = launch_of(r, c->correlation);
     const size_t n_notes = by == NULL || c->bytes > 0 ? 0 : r->n_notes;
     const size_t n_before =
         n_notes == 0 ? 0 : n_until(r->notes, 0, n_notes, sizeof *r->notes, by->us);
@@ -367,8 +366,8 @@ static void join_calls(reader *r)
     dsgd_kineto *const t = r->trace;
     for (size_t i = 0; i < t->n_calls; i++) {
         dsgd_kineto_call *const c = &t->calls[i];
-        c->launched_us = launched_us(r, r->correlations[i], c->begin_us);
-        add_note(r, launch_of(r, r->correlations[i]), c);
+        c->launched_us = launched_us(r, c->correlation, c->begin_us);
+        add_note(r, c);
         c->step = step_at(t, c->launched_us);
     }
     sort(t->calls, t->n_calls, sizeof *t->calls, by_both);
@@ -488,6 +487,5 @@ dsgd_status dsgd_kineto_read(const char *path, dsgd_kineto *trace, dsgd_error *e
     free(r.launches);
     free(r.backward_us);
     free(r.notes);
-    free(r.correlations);
     return DSGD_OK;
 }

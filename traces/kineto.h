@@ -18,6 +18,7 @@ typedef struct dsgd_kineto_call {
     const char *group; /* name of its process group; "": not said */
     double bytes; /* that each rank puts in; 0: not said */
     int64_t group_size; /* 0: not said */
+    double correlation; /* with its launch on the host; NAN: not said */
     size_t event; /* its number in the file, from 1 */
     size_t step; /* index into steps; SIZE_MAX: in none */
 } dsgd_kineto_call;

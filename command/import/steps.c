@@ -87,13 +87,12 @@ static void drop_warm_up(dsgd_steps *m)
 {
     static const double least = 3; /* times the median */
     enum { LEAST_STEPS = 3 };
-    double *const sorted = dsgd_keep(m->n, sizeof *sorted);
+    double *const copy = dsgd_keep(m->n, sizeof *copy);
     const double first = gsl_stats_min(m->step, 1, m->n);
     double least_s = INFINITY; /* of the first step */
     size_t n = 0;
-    memcpy(sorted, m->seconds, m->n * sizeof *sorted);
-    gsl_sort(sorted, 1, m->n);
-    const double median_s = gsl_stats_median_from_sorted_data(sorted, 1, m->n);
+    memcpy(copy, m->seconds, m->n * sizeof *copy);
+    const double median_s = gsl_stats_median(copy, 1, m->n);
     for (size_t i = 0; i < m->n; i++)
         least_s = m->step[i] == first ? fmin(least_s, m->seconds[i]) : least_s;
     if (least_s < least * median_s || gsl_stats_max(m->step, 1, m->n) < first + LEAST_STEPS)

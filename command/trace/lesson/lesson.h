@@ -35,6 +35,8 @@ typedef struct dsgd_lesson_run {
     dsgd_ledger ledger;
     dsgd_quadratic quadratic;
     int n_workers, n_hosts; /* these with servers */
+    size_t *before; /* [n_entries] of the ledger: the host's model until then; 0: none */
+    size_t *models; /* [n_hosts] at the end */
     size_t n_applications;
     dsgd_application *applications; /* [n_applications], in the order of entries */
 } dsgd_lesson_run;
@@ -46,7 +48,7 @@ double dsgd_quadratic_at(const dsgd_quadratic *quadratic, const double *x);
 /** A point of the contour of height @p F, at an angle in radians. */
 void dsgd_quadratic_contour(const dsgd_quadratic *quadratic, double F, double angle, double *x);
 
-/** Fills the applications of a run whose timeline and ledger are complete. */
+/** Fills the models and applications of a run whose timeline and ledger are complete. */
 void dsgd_lesson_apply(dsgd_lesson_run *run);
 
 /**

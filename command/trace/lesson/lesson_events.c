@@ -39,7 +39,7 @@ typedef struct teller {
     const dsgd_lesson_run *run;
     size_t n;
     dsgd_lesson_event *events; /* [n] */
-    size_t *model, *updated; /* [n_hosts] models now; what its last local step has made */
+    size_t *updated; /* [n_hosts] what its last local step has made */
     bool *is_model; /* [n_values] that are, or were, of any host */
     /* [n_hosts][n_values]: how a host calls what has reached it since it last changed its model;
      * NULL: it has not. */
@@ -116,10 +116,16 @@ static const char **name_at(const teller *t, int host, size_t value)
     return &t->names[(size_t)host * t->run->ledger.n_values + value];
 }
 
-/** What a host calls a value: "its x", what it has received, or NULL. */
-static const char *name_of(const teller *t, int host, size_t value)
+/** The model of an entry's host until then. */
+static size_t model_before(const teller *t, const dsgd_ledger_entry *e)
 {
-    return value == t->model[host] ? "its x" : *name_at(t, host, value);
+    return t->run->before[e - t->run->ledger.entries];
+}
+
+/** What the host of an entry calls a value: "its x", what it has received, or NULL. */
+static const char *name_of(const teller *t, const dsgd_ledger_entry *e, size_t value)
+{
+    return value == model_before(t, e) ? "its x" : *name_at(t, e->host, value);
 }
 
 static void note_received(teller *t, int host, size_t value, const char *name)
@@ -336,7 +342,7 @@ static void tell_updated(teller *t, const dsgd_ledger_entry *e)
     if (gradients != NULL && (alone || !t->has_received[e->host])) /* else it has been told */
         dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
     const size_t from = t->run->ledger.values[e->value].from[0];
-    if (from == t->model[e->host]) {
+    if (from == model_before(t, e)) {
         dsgd_append(&text, ": %s", new_x_text(t, e->value));
         t->updated[e->host] = e->value;
     } else { /* of a vector beside the model */
@@ -347,10 +353,10 @@ static void tell_updated(teller *t, const dsgd_ledger_entry *e)
 }
 
 /** " = 0.5 its x + 0.5 x of worker 2": of what a new model is a combination. */
-static void append_terms(const teller *t, char **text, int host, size_t value)
+static void append_terms(const teller *t, char **text, const dsgd_ledger_entry *e)
 {
-    const dsgd_made *const made = &t->run->ledger.values[value];
-    const char *const name = name_of(t, host, value);
+    const dsgd_made *const made = &t->run->ledger.values[e->value];
+    const char *const name = name_of(t, e, e->value);
     if (name != NULL)
         dsgd_append(text, ": %s", name);
     if (name != NULL || made->by != DSGD_MADE_COMBINATION)
@@ -368,24 +374,23 @@ static void append_terms(const teller *t, char **text, int host, size_t value)
         dsgd_append(text, "%s", weight > 0 ? plus : n_told == 1 ? ": -" : " - ");
         if (fabs(fabs(weight) - 1) > 1e-12)
             dsgd_append(text, "%.3g ", fabs(weight));
-        const char *const operand = name_of(t, host, made->from[i]);
+        const char *const operand = name_of(t, e, made->from[i]);
         dsgd_append(text, "%s", operand != NULL ? operand : x_of(t, made->from[i]));
     }
 }
 
 static void tell_model(teller *t, const dsgd_ledger_entry *e)
 {
-    const size_t before = t->model[e->host];
+    const size_t before = model_before(t, e);
     const double *const x = dsgd_lesson_x(t->run, e->value);
     const double *const old = dsgd_lesson_x(t->run, before);
     if (before > 0 && e->value != t->updated[e->host] && (x[0] != old[0] || x[1] != old[1])) {
         char *text = new_x_text(t, e->value);
-        append_terms(t, &text, e->host, e->value);
+        append_terms(t, &text, e);
         tell(t, e->at_s, 1, e->host, text);
     }
     if (dsgd_lesson_is_server(t->run, e->host))
         tell_stale(t, e);
-    t->model[e->host] = e->value;
     t->is_model[e->value] = true;
     t->has_received[e->host] = false;
     memset(name_at(t, e->host, 0), 0, t->run->ledger.n_values * sizeof *t->names);
@@ -410,12 +415,11 @@ dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
     };
     const size_t n_hosts = (size_t)run->n_hosts;
     teller t = {.run = run,
-                .model = dsgd_keep(2 * n_hosts, sizeof *t.model),
+                .updated = dsgd_keep(n_hosts, sizeof *t.updated),
                 .is_model = dsgd_keep(run->ledger.n_values + 1, sizeof *t.is_model),
                 .names = dsgd_keep(n_hosts * run->ledger.n_values + 1, sizeof *t.names),
                 .has_received = dsgd_keep(n_hosts, sizeof *t.has_received),
                 .weights = dsgd_keep(run->ledger.n_values + 1, sizeof *t.weights)};
-    t.updated = t.model + n_hosts;
     tell_spans(&t);
     for (size_t i = 0; i < run->ledger.n_entries; i++)
         tells[run->ledger.entries[i].kind](&t, &run->ledger.entries[i]);

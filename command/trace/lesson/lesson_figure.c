@@ -36,14 +36,13 @@ static void write_contours(const dsgd_lesson_run *run, FILE *stream)
 static void write_path(const dsgd_lesson_run *run, int host, FILE *stream)
 {
     const char *const kind = dsgd_lesson_is_server(run, host) ? "server" : "path";
-    size_t before = 0;
     for (size_t i = 0; i < run->ledger.n_entries; i++) {
         const dsgd_ledger_entry *const e = &run->ledger.entries[i];
+        const size_t before = run->before[i];
         if (e->kind != DSGD_ENTRY_MODEL || e->host != host || e->value == before)
             continue;
         const double *const x = dsgd_lesson_x(run, e->value);
         write_line(stream, kind, host, x, before == 0 ? x : dsgd_lesson_x(run, before));
-        before = e->value;
     }
 }
 
@@ -63,15 +62,11 @@ static void write_late(const dsgd_lesson_run *run, const dsgd_ledger_entry *samp
     }
     if (!dsgd_scope_is_of_versions(sampled->scope) || sampled->stamp < 0 || !is_old || !is_model)
         return;
-    size_t model[32] = {0}; /* of each host, now */
-    for (const dsgd_ledger_entry *e = ledger->entries; e < end; e++) {
-        if (e->kind == DSGD_ENTRY_MODEL)
-            model[e->host] = e->value;
+    for (const dsgd_ledger_entry *e = ledger->entries; e < end; e++)
         if (e->kind == DSGD_ENTRY_USED && e->scope == sampled->scope &&
             e->number == sampled->number && e->host != sampled->host)
             write_line(stream, "late", sampled->host, dsgd_lesson_x(run, sampled->value),
-                       dsgd_lesson_x(run, model[e->host]));
-    }
+                       dsgd_lesson_x(run, run->before[e - ledger->entries]));
 }
 
 void dsgd_lesson_write_csv(const dsgd_lesson_run *run, FILE *stream)

@@ -93,15 +93,6 @@ static void print_ages(const dsgd_lesson_run *run, FILE *stream, int host)
         fprintf(stream, "%6s %4s", "-", "-");
 }
 
-static size_t last_model(const dsgd_lesson_run *run, int host)
-{
-    size_t i = run->ledger.n_entries;
-    while (i-- > 0)
-        if (run->ledger.entries[i].kind == DSGD_ENTRY_MODEL && run->ledger.entries[i].host == host)
-            return run->ledger.entries[i].value;
-    return 0;
-}
-
 static void print_end(const dsgd_lesson_run *run, FILE *stream)
 {
     const dsgd_timeline *const timeline = run->view.timeline;
@@ -114,7 +105,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
             timeline->end_s);
     for (size_t i = 0; i < run->view.n_rows; i++) {
         const dsgd_row *const row = &run->view.rows[i];
-        const double *const x = dsgd_lesson_x(run, last_model(run, row->host));
+        const double *const x = dsgd_lesson_x(run, run->models[row->host]);
         const bool server = dsgd_lesson_is_server(run, row->host);
         int n_steps = 0; /* gradients that it has computed to the end */
         for (size_t k = 0; k < row->n_spans; k++)

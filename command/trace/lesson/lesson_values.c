@@ -67,7 +67,6 @@ void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, c
 
 typedef struct follower {
     dsgd_lesson_run *run;
-    size_t *model; /* [n_hosts] now */
     bool *of_server; /* [n_values] that have been the server's model */
     bool *brought; /* [n_values] gradients that pushes have had before, also in part */
     size_t pushed; /* what the last message has brought the server */
@@ -82,14 +81,12 @@ static int64_t changes_since(const dsgd_lesson_run *run, int host, size_t taken,
                              size_t entry)
 {
     int64_t since_then = 0, since_taken = -1;
-    size_t before = 0;
     for (size_t i = 0; i < entry; i++) {
         const dsgd_ledger_entry *const e = &run->ledger.entries[i];
-        if (e->kind != DSGD_ENTRY_MODEL || e->host != host || e->value == before)
+        if (e->kind != DSGD_ENTRY_MODEL || e->host != host || e->value == run->before[i])
             continue;
         since_then += e->at_s > since_s;
         since_taken = e->value == taken ? 0 : since_taken < 0 ? -1 : since_taken + 1;
-        before = e->value;
     }
     const int64_t n = since_taken < 0 ? since_then : since_taken;
     return n > 0 ? n : 1;
@@ -123,7 +120,7 @@ static void apply_at_worker(follower *f, size_t entry)
     const dsgd_ledger *const ledger = &f->run->ledger;
     const dsgd_ledger_entry *const e = &ledger->entries[entry];
     const dsgd_made *const updated = &ledger->values[e->value];
-    const size_t to = f->model[e->host];
+    const size_t to = f->run->before[entry];
     dsgd_lesson_expand(ledger, updated->from[1], false, NULL, f->weights);
     for (size_t i = 0; i < ledger->n_values; i++)
         if (ledger->values[i].by == DSGD_MADE_GRADIENT && f->weights[i] != 0)
@@ -136,7 +133,7 @@ static void apply_at_server(follower *f, size_t entry)
     static const double whole = 0.999; /* of a learning rate; a smaller part is no step */
     const dsgd_ledger *const ledger = &f->run->ledger;
     const dsgd_ledger_entry *const e = &ledger->entries[entry];
-    const size_t to = f->model[e->host];
+    const size_t to = f->run->before[entry];
     const double lr = f->run->view.run->learning.optimizer.lr;
     if (f->pushed == 0)
         return;
@@ -154,14 +151,26 @@ static void apply_at_server(follower *f, size_t entry)
     f->pushed = 0;
 }
 
+static void follow_models(dsgd_lesson_run *run)
+{
+    run->before = dsgd_keep(run->ledger.n_entries + 1, sizeof *run->before);
+    run->models = dsgd_keep((size_t)run->n_hosts, sizeof *run->models);
+    for (size_t i = 0; i < run->ledger.n_entries; i++) {
+        const dsgd_ledger_entry *const e = &run->ledger.entries[i];
+        run->before[i] = run->models[e->host];
+        if (e->kind == DSGD_ENTRY_MODEL)
+            run->models[e->host] = e->value;
+    }
+}
+
 void dsgd_lesson_apply(dsgd_lesson_run *run)
 {
     const dsgd_ledger *const ledger = &run->ledger;
     follower f = {.run = run,
-                  .model = dsgd_keep((size_t)run->n_hosts, sizeof *f.model),
                   .of_server = dsgd_keep(ledger->n_values + 1, sizeof *f.of_server),
                   .brought = dsgd_keep(ledger->n_values + 1, sizeof *f.brought),
                   .weights = dsgd_keep(ledger->n_values + 1, sizeof *f.weights)};
+    follow_models(run);
     for (size_t i = 0; i < ledger->n_entries; i++) {
         const dsgd_ledger_entry *const e = &ledger->entries[i];
         const bool server = dsgd_lesson_is_server(run, e->host);
@@ -171,10 +180,9 @@ void dsgd_lesson_apply(dsgd_lesson_run *run)
             f.pushed = e->value;
         if (e->kind != DSGD_ENTRY_MODEL)
             continue;
-        if (server && f.model[e->host] > 0)
+        if (server && run->before[i] > 0)
             apply_at_server(&f, i);
         if (server)
             f.of_server[e->value] = true;
-        f.model[e->host] = e->value;
     }
 }
