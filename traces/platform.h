@@ -213,18 +213,6 @@ typedef struct dsgd_platform_use {
 } dsgd_platform_use;
 
 /**
- * Bytes per second that can leave each of @p n_groups groups at once at most, or enter it: what its
- * hosts' NICs send, each message with group_flow_bytes_per_s at most, and what the other groups'
- * hosts receive. The groups are all that have hosts of the run. Only if there are groups; the
- * caller frees them.
- */
-double *dsgd_platform_group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
-                                    int n_groups);
-
-/** Whether that is more than group_bytes_per_s. Otherwise no message is slower for that limit. */
-bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand);
-
-/**
  * Whether messages among a run's hosts can share links only with messages that the same host sends,
  * or that the same host receives. For a fat tree and a dragonfly within one switch alone; never for
  * a torus, HammingMesh, rails and XML.

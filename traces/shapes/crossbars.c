@@ -154,8 +154,13 @@ static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use
     return hosts;
 }
 
-double *dsgd_platform_group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
-                                    int n_groups)
+/**
+ * Bytes per second that can leave each of @p n_groups groups at once at most, or enter it: what its
+ * hosts' NICs send, each message with group_flow_bytes_per_s at most, and what the other groups'
+ * hosts receive. The groups are all that have hosts of the run. The caller frees them.
+ */
+static double *group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
+                             int n_groups)
 {
     int n_nics = 0;
     int *const at = count_at_nics(platform, use, &n_nics);
@@ -189,18 +194,15 @@ static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use
     return shared;
 }
 
-bool dsgd_platform_way_out_binds(const dsgd_platform *platform, double demand)
-{
-    return demand > platform->group_bytes_per_s * (1 + rounding);
-}
-
+/** Whether a group's way out is less than what can want to pass: else no message is slower for it.
+ */
 static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     const int n_groups = blocks(use, platform->group_hosts);
-    double *const demands = dsgd_platform_group_demands(platform, use, n_groups);
+    double *const demands = group_demands(platform, use, n_groups);
     bool bind = false;
     for (int group = 0; group < n_groups; group++)
-        bind = bind || dsgd_platform_way_out_binds(platform, demands[group]);
+        bind = bind || demands[group] > platform->group_bytes_per_s * (1 + rounding);
     free(demands);
     return bind;
 }
