@@ -179,7 +179,7 @@ static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto
 static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
 {
     const dsgd_kineto *const t = &w->traces[0];
-    size_t worst = 0, last = 0;
+    size_t worst = 0;
     w->room = 1;
     for (size_t r = 0; r < w->n; r++)
         w->room = w->traces[r].n_calls > w->room ? w->traces[r].n_calls : w->room;
@@ -187,12 +187,11 @@ static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
                                    **const found = like + w->room;
     for (size_t s = 0; s < t->n_steps; s++)
         if (calls_of(w, t, s, true, found) >= w->n_buckets)
-            w->n_buckets = calls_of(w, t, last = s, true, like);
+            w->n_buckets = calls_of(w, t, s, true, like);
     if (w->n_buckets == 0)
         return DSGD_OK;
     w->calls = dsgd_keep(t->n_steps * w->n * w->n_buckets, sizeof *w->calls);
     w->steps = dsgd_keep(t->n_steps * w->n, sizeof *w->steps);
-    calls_of(w, t, last, true, like);
     for (size_t s = 0; s < t->n_steps; s++) {
         size_t r = 0;
         for (; r < w->n && find_step(w, r, t->steps[s].number, like, found); r++)
