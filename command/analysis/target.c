@@ -54,8 +54,8 @@ typedef struct evaluation {
     double at, value;
 } evaluation;
 
-/** Where the target is reached at an evaluation; @p before: members NAN: there is none; NAN: it is
- * not. */
+/** Where the target is reached at an evaluation, NAN if it is not. Members of @p before are NAN if
+ * it does not exist. */
 static double place_of(const dsgd_target *target, evaluation before, evaluation now)
 {
     const bool reached = target->below ? now.value <= target->value : now.value >= target->value;

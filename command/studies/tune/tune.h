@@ -42,7 +42,7 @@ typedef struct dsgd_trial {
 /** An algorithm with its candidates. */
 typedef struct dsgd_tuned {
     const char *label;
-    double rate; /* the file's, around which rates are tried; NAN: the user gave rates; 0: none */
+    double rate; /* the file's, around which rates are tried. NAN: the user gave rates; 0: none */
     size_t first, n; /* its candidates among all */
     size_t n_begun; /* candidates of the first rung */
     size_t rung, n_rungs, n_short; /* rungs of less than the full length */
