@@ -83,15 +83,11 @@ dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_yaml *entry, const 
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error);
 
 /**
- * The text of a file after assignments as of `--set`. Values are put into its text, so that
- * comments stay; there an element that is a name alone becomes {name: NAME, ...}.
- * Where that cannot be, such as behind an alias, the file is written anew, without comments.
- *
- * assignments[expands] makes every such element a mapping and is no change otherwise; it counts for
- * a file that is written anew.
+ * The text of a file after assignments as of `--set`, written anew: without comments, and with
+ * aliases resolved.
  */
 dsgd_status dsgd_config_edited(const char *path, const char *const *assignments, size_t n,
-                               size_t expands, char **text, dsgd_error *error);
+                               char **text, dsgd_error *error);
 
 /**
  * Demands that a file has the values of @p given, written alike, but at and below the paths in

@@ -131,8 +131,8 @@ TEST(what_diverges_is_last_and_said)
     output = tune("all", "--over learn.optimizer.lr='[1e80, 1e90]'", 0);
     expect(output, "no value that was tried can be best");
     const char *const tuned = read_file("all/tuned.yaml");
-    expect(tuned, "  - {name: allreduce} # all at once\n");
-    expect(tuned, "optimizer: {lr: 0.125}");
+    expect(tuned, "- name: allreduce\n- period: 2\n");
+    expect(tuned, "  optimizer:\n    lr: 0.125\n");
 }
 
 /** Where the rate rises with the steps, a large one is sooner at the target, and then grows without
@@ -254,29 +254,27 @@ TEST(own_options_of_an_algorithm_are_tuned_with_the_rate)
     ck_assert_str_eq(awk("NR == 1", "r/tune.csv"),
                      "algorithm,lr,pieces,period,reached,time (s),runner-up,better by\n");
     const char *const tuned = read_file("r/tuned.yaml");
-    expect(tuned, "# One feature.\n");
-    expect(tuned, "platform: idle-switch # no contention\nname: e-tuned\n");
-    expect(tuned, "{name: allreduce, exchange: {pieces: 2}, optimizer: {lr: 1}} # all at once\n");
-    expect(tuned, "  - name: local_sgd # in blocks\n    ");
+    expect(tuned, "- name: allreduce\n  optimizer:\n    lr: 1\n  exchange:\n    pieces: 2\n");
+    expect(tuned, "\nname: e-tuned\n");
     expect(dsgd_ends(0, "check r/tuned.yaml"), "e-tuned: 4 runs");
     dsgd_ends(0, "compare r --target loss=1e-6");
 }
 
-/** Files whose entries cannot be changed in place, or only with care. */
+/** Lists of algorithms, and what becomes of them. */
 static const struct {
     const char *algorithms, *part;
 } written[] = {
     {"algorithms: [{name: allreduce, optimizer: &o {lr: 0.1}}, {name: local_sgd, optimizer: *o}]",
-     "lr: 1\n"},
-    {"algorithms: allreduce", "lr: 1"},
-    {"algorithms: [\"allreduce\", 'local_sgd']",
-     "[{name: \"allreduce\", optimizer: {lr: 1}}, {name: 'local_sgd', "},
-    {"algorithms:\n- {name: allreduce, optimizer: {momentum: 0}} # gr\xc3\xb6\xc3\x9f"
-     "er\n- {optimizer: {lr: 5},\n   name: local_sgd}",
-     "{momentum: 0, lr: 1}} # gr\xc3\xb6\xc3\x9f"
-     "er\n- {optimizer: {lr: 1},\n"},
+     "- name: local_sgd\n  optimizer:\n    lr: 1\n"},
+    {"algorithms: allreduce", "- name: allreduce\n  optimizer:\n    lr: 1\n"},
+    {"algorithms: [\"allreduce\", {optimizer: {lr: 5}, name: local_sgd}]",
+     "- optimizer:\n    lr: 1\n  name: local_sgd\n"},
+    {"algorithms: [{name: allreduce, label: \"gr\xc3\xb6\xc3\x9f"
+     "er\"}]",
+     "label: \"gr\xc3\xb6\xc3\x9f"
+     "er\"\n"},
     {"algorithms:\n  -\n    name: allreduce\n    optimizer:\n      momentum: 0\n  - local_sgd",
-     "      momentum: 0\n      lr: 1\n"},
+     "    momentum: 0\n    lr: 1\n"},
 };
 
 TEST_ROWS(a_tuned_file_says_what_is_best, written)

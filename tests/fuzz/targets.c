@@ -263,7 +263,7 @@ void fuzz_edit(const uint8_t *bytes, size_t n)
     dsgd_error error = {""};
     const char *const path = fuzz_file(0, file, n_file);
     const dsgd_status status =
-        dsgd_config_edited(path, assignments, n_assignments, n_assignments, &edited, &error);
+        dsgd_config_edited(path, assignments, n_assignments, &edited, &error);
     expect_sentence(status, &error);
     dsgd_config *config = NULL;
     if (status == DSGD_OK) {

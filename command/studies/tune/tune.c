@@ -89,7 +89,6 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
     for (size_t i = 0; i < t->own->n; i++)
         if (dsgd_is_of_algorithms(t->own->v[i]))
             dsgd_tune_add(&sets, t->own->v[i]);
-    const size_t expands = sets.n;
     dsgd_tune_add(&sets, t->sets.v[t->own->n]); /* the list of algorithms as mappings */
     for (size_t i = 0; i < t->n_algorithms; i++) {
         const dsgd_tuned *const a = &t->algorithms[i];
@@ -106,7 +105,7 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
     dsgd_tune_add(&sets, dsgd_xprintf("name=%s-tuned", t->plain->name));
     char *text = NULL;
     dsgd_whole_file file;
-    DSGD_TRY(dsgd_config_edited(t->plain->path, sets.v, sets.n, expands, &text, error));
+    DSGD_TRY(dsgd_config_edited(t->plain->path, sets.v, sets.n, &text, error));
     if (dsgd_whole_open(&file, error, "%s/tuned.yaml", t->pool.folder) == NULL)
         return DSGD_EIO;
     fprintf(file.stream, "# By `%s`; runs.csv has all that was tried.\n%s", t->command, text);
