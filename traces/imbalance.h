@@ -41,7 +41,7 @@ typedef struct dsgd_imbalance_kind {
     /** Required: the seconds after this entry, from @p so_far_s before it. */
     double (*seconds)(const void *params, dsgd_step_at at, double so_far_s);
     bool reads_samples; /* `seconds` reads at.batch */
-    bool is_fixed; /* the same for every seed, but where an option `resample` is true */
+    bool is_fixed; /* the same for every seed */
 } dsgd_imbalance_kind;
 
 /**

@@ -30,13 +30,9 @@ static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
 /** Whether some entry of an imbalance is drawn. */
 static bool is_drawn(const dsgd_specs *entries)
 {
-    for (size_t i = 0; i < entries->n; i++) {
-        const dsgd_entry *const about = entries->v[i].about;
-        const json_t *const options = dsgd_json_options(about->options, entries->v[i].params);
-        if (!((const dsgd_imbalance_kind *)about)->is_fixed ||
-            json_is_true(json_object_get(options, "resample")))
+    for (size_t i = 0; i < entries->n; i++)
+        if (!((const dsgd_imbalance_kind *)entries->v[i].about)->is_fixed)
             return true;
-    }
     return false;
 }
 

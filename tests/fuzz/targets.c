@@ -317,13 +317,11 @@ void fuzz_csv(const uint8_t *bytes, size_t n)
             DSGD_ASSERT(!isinf(dsgd_csv_value(&csv, row, k)), "an infinite number");
 }
 
-/** Measured seconds, as they are or others like them. */
-static void replay(const char *file, bool resample)
+void fuzz_replay(const uint8_t *bytes, size_t n)
 {
     struct {
         const char *file;
-        bool resample;
-    } params = {file, resample};
+    } params = {fuzz_file(0, bytes, n)};
     dsgd_spec pick = {dsgd_entry_find(dsgd_imbalance_kinds, "replay"), &params};
     const dsgd_specs picks = {1, &pick};
     dsgd_imbalance *imbalance = NULL;
@@ -333,13 +331,6 @@ static void replay(const char *file, bool resample)
     if (status == DSGD_OK)
         expect_seconds(imbalance, 4);
     dsgd_imbalance_close(imbalance);
-}
-
-void fuzz_replay(const uint8_t *bytes, size_t n)
-{
-    const char *const file = fuzz_file(0, bytes, n);
-    replay(file, false);
-    replay(file, true);
 }
 
 /** What is printed for an experiment's `imbalance` can be read as such. */
