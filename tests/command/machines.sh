@@ -79,7 +79,7 @@ wait_for_parts() { # how many, and a command that holds while it goes on
 
 assert_same() { # folders
     local file wall
-    for file in curves workers staleness steps labels; do
+    for file in curves workers staleness steps; do
         cmp "$1/$file.csv" "$2/$file.csv"
     done
     wall=$(head -n 1 "$1/runs.csv" | tr , '\n' | grep -nx wall_s | cut -d: -f1)
