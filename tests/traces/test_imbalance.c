@@ -1105,4 +1105,3 @@ TEST(workers_that_are_alike_keep_nothing)
     ck_assert_double_eq(dsgd_fit_components(alone, worker, 3).p_value, 1);
     ck_assert_double_eq(dsgd_fit_components(alone, alone, 3).p_value, 1);
 }
-
