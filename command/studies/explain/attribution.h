@@ -114,9 +114,6 @@ typedef enum dsgd_counterfactual {
     DSGD_N_PLAIN_CAUSES = DSGD_WITHOUT_FAILURES /* ... and these have not to do with failures */
 } dsgd_counterfactual;
 
-/** The names, by dsgd_counterfactual. */
-extern const char *const dsgd_counterfactual_names[];
-
 /** Index of a counterfactual of run @p i in the list of runs. */
 static inline size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
                                              dsgd_counterfactual which)
@@ -125,6 +122,9 @@ static inline size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, 
 }
 
 /* --- report.c: what is shown ------------------------------------------------------------------ */
+
+/** The names, by dsgd_counterfactual. */
+extern const char *const dsgd_counterfactual_names[];
 
 /**
  * Prints a table, names and a sentence per algorithm, of the runs that have results, and of their
