@@ -258,19 +258,21 @@ static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
     DSGD_TRY(dsgd_study_check_length(e, n_each * t->n_candidates, error));
     e->n_runs = e->n_unchanged = n_each * t->n_candidates;
     e->runs = dsgd_keep(e->n_runs, sizeof *e->runs);
-    for (size_t i = 0; i < e->n_runs; i++) {
-        e->runs[i] = candidates[i / n_each];
-        e->runs[i].unchanged = i;
-    }
+    for (size_t c = 0, i = 0; c < t->n_candidates; c++)
+        for (size_t k = 0; k < n_each; k++, i++) {
+            e->runs[i] = candidates[c];
+            e->runs[i].unchanged = i;
+        }
     dsgd_experiment_add_columns(e, &column, 1);
-    for (size_t i = 0; i < e->n_runs; i++) {
-        dsgd_planned_run *const run = &e->runs[i];
-        const size_t k = i % n_each, length = k < t->n_lengths ? k : t->n_lengths - 1;
-        run->config.until = t->lengths[length];
-        run->swept[t->n_options] = dsgd_tune_length_text(t, length);
-        run->seed = t->seeds[k - length];
-        run->config.seed = (uint64_t)run->seed;
-    }
+    for (size_t c = 0, i = 0; c < t->n_candidates; c++)
+        for (size_t k = 0; k < n_each; k++, i++) {
+            dsgd_planned_run *const run = &e->runs[i];
+            const size_t length = k < t->n_lengths ? k : t->n_lengths - 1;
+            run->config.until = t->lengths[length];
+            run->swept[t->n_options] = dsgd_tune_length_text(t, length);
+            run->seed = t->seeds[k - length];
+            run->config.seed = (uint64_t)run->seed;
+        }
     return DSGD_OK;
 }
 
