@@ -377,6 +377,7 @@ static void join_calls(reader *r)
 static void follow_launches(reader *r)
 {
     dsgd_kineto *const t = r->trace;
+    DSGD_ASSERT(t->n_kernels == 0 || r->kernels != NULL, "%zu kernels", t->n_kernels);
     for (size_t i = 0; i < t->n_kernels; i++)
         r->kernels[i].launched_us =
             launched_us(r, r->kernels[i].correlation, r->kernels[i].begin_us);
@@ -407,14 +408,16 @@ static void follow_launches(reader *r)
 static void find_idle(reader *r)
 {
     dsgd_kineto *const t = r->trace;
-    sort(r->kernels, t->n_kernels, sizeof *r->kernels, by_begin);
-    for (size_t i = 1; i < t->n_kernels; i++)
+    const size_t n = t->n_kernels;
+    DSGD_ASSERT(n == 0 || r->kernels != NULL, "%zu kernels", n);
+    sort(r->kernels, n, sizeof *r->kernels, by_begin);
+    for (size_t i = 1; i < n; i++)
         r->kernels[i].end_us = fmax(r->kernels[i].end_us, r->kernels[i - 1].end_us);
     for (size_t i = 0; i < t->n_calls; i++) {
         dsgd_kineto_call *const c = &t->calls[i];
-        const size_t k = n_until(r->kernels, offsetof(kernel, begin_us), t->n_kernels,
-                                 sizeof *r->kernels, nextafter(c->end_us, 0));
-        const bool is_free = k == t->n_kernels || r->kernels[k].launched_us > c->end_us;
+        const size_t k = n_until(r->kernels, offsetof(kernel, begin_us), n, sizeof *r->kernels,
+                                 nextafter(c->end_us, 0));
+        const bool is_free = k >= n || r->kernels[k].launched_us > c->end_us;
         c->idle_us = is_free ? INFINITY : k == 0 ? -INFINITY : r->kernels[k - 1].end_us;
     }
 }
