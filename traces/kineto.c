@@ -205,7 +205,7 @@ static bool skip(reader *r, int c)
     return next == c;
 }
 
-/** For jansson: the next byte alone, so that it takes none behind a value but one. */
+/** Gives jansson one byte for each call, so that it reads at most one byte behind a value. */
 static size_t give_byte(void *buffer, size_t room, void *of)
 {
     reader *const r = of;

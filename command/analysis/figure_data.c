@@ -260,7 +260,7 @@ static void put_groups(FILE *out, data *d)
                           d->has_two_seeds ? "intervals of two seeds: their range" : "");
 }
 
-/** Who is first in each frame, of all series; "" where there is no run, or not all are drawn. */
+/** Writes who is first in each frame; "" if the frame has no run, or --only leaves out series. */
 static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choice *choice,
                                 dsgd_error *error)
 {

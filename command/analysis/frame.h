@@ -160,7 +160,7 @@ const char *dsgd_frame_currency(const dsgd_frame *frame);
  */
 bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, const char *column);
 
-/** The number of a column in a row; NAN: there is none, or it does not count. */
+/** The number of a column in a row. NAN: the field has no number, or the number does not count. */
 double dsgd_frame_number(const dsgd_frame *frame, size_t row, const char *column);
 
 /** The same for all rows. */

@@ -39,9 +39,8 @@ typedef struct dsgd_published_row {
     double
         units; /* how far a simulated point is off, in units of its uncertainty; NAN of a bound */
     /*
-     * What was simulated over what was published, both beyond what does not count, less 1. NAN: a
-     * bound, or a point whose rest is less than twice its uncertainty, and so not told from
-     * nothing.
+     * (simulated - beyond) / (value - beyond) - 1. NAN: a bound, or a point whose value - beyond is
+     * less than twice its uncertainty, which cannot be told from 0.
      */
     double error;
 } dsgd_published_row;

@@ -120,6 +120,8 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
     for (size_t i = 0; i < n; i++)
         DSGD_TRY(dsgd_config_override(config, assignments[i], error));
     char *const written = fy_emit_node_to_string(dsgd_config_root(config), FYECF_MODE_BLOCK);
+    if (written == NULL)
+        dsgd_no_memory();
     dsgd_keep_for(free, written);
     *text = dsgd_xprintf("%s\n", written);
     /* libfyaml writes some keys, such as %c, without the quotes that it needs to read them. */

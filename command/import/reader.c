@@ -48,18 +48,21 @@ static char *plain(const char *text)
 dsgd_status dsgd_import_inflate(const char *path, size_t most, char **text, size_t *n,
                                 dsgd_error *error)
 {
+    enum { STEP = 1 << 20 };
     const gzFile file = gzopen(path, "rb");
-    int code = Z_ERRNO;
-    *text = dsgd_xcalloc(most + 1, 1);
-    *n = file == NULL ? 0 : gzfread(*text, 1, most, file);
-    if (file != NULL)
-        gzerror(file, &code);
+    int got = 0;
+    *text = NULL;
+    *n = 0;
+    do {
+        const size_t step = most - *n < STEP ? most - *n : STEP;
+        *text = dsgd_xrealloc(*text, *n + step + 1, 1);
+        got = file == NULL ? -1 : gzread(file, *text + *n, (unsigned)step);
+        *n += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && *n < most);
     gzclose(file);
-    *text = dsgd_xrealloc(*text, *n + 1, 1);
+    (*text)[*n] = '\0';
     dsgd_keep_for(free, *text);
-    return code == Z_OK || code == Z_BUF_ERROR /* it ends early */
-               ? DSGD_OK
-               : dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
+    return got >= 0 ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s: the file cannot be read: %m", path);
 }
 
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)

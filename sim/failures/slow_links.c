@@ -6,7 +6,6 @@
 #include "sim/engine/engine.h"
 #include "sim/failures/failures.h"
 #include "sim/network/network.h"
-#include "sim/network/paths.h"
 
 /** An entry of `links`. */
 typedef struct slowing {
@@ -17,7 +16,7 @@ typedef struct slowing {
 
 static int group_of(const dsgd_engine *engine, int host)
 {
-    return dsgd_path_end_at(engine->config->platform, dsgd_cluster_places()[host], 1).group;
+    return dsgd_platform_group(engine->config->platform, dsgd_cluster_places()[host]);
 }
 
 /** Whether one of a worker's hosts is behind a NIC. */

@@ -112,7 +112,7 @@ static void slow(int from, int to, double factor)
         const double bytes_per_s = shape->link(platform, link[i]).bytes_per_s;
         dsgd_pipe_change(&pipes[link[i]], factor == 0 ? 0 : factor * bytes_per_s);
     }
-    /* Flows have another limit, and no link of their own that would say so. */
+    /* Without a link of their own the flows that have another limit are found by all links. */
     for (size_t i = 0; n == 0 && i < n_pipes; i++)
         if (pipes[i].n > 0)
             dsgd_pipe_change(&pipes[i], pipes[i].bytes_per_s);

@@ -9,7 +9,6 @@
 
 #include "base/child.h"
 #include "base/file.h"
-#include "sim/network/paths.h"
 #include "sim/network/simgrid.h"
 
 /**

@@ -22,6 +22,18 @@ static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n
     return in_rows ? per_nic : 0;
 }
 
+/** @p sharing hosts of the run use the NIC of the host at this place. */
+static dsgd_path_end end_at(const dsgd_platform *platform, int place, int sharing)
+{
+    const dsgd_host_quality q =
+        dsgd_platform_nic(platform, place / dsgd_platform_nic_hosts(platform));
+    return (dsgd_path_end){
+        .island = platform->island_hosts > 0 ? place / (int)platform->island_hosts : 0,
+        .group = dsgd_platform_group(platform, place),
+        .bytes_per_s = q.bandwidth * platform->host_bandwidth_bytes_per_s / sharing,
+        .latency_s = platform->host_latency_s / 2 + q.latency_s};
+}
+
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
 {
     const int *const places = dsgd_cluster_places();
@@ -32,6 +44,6 @@ dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts)
     paths->platform = platform;
     paths->per_nic = per_nic;
     for (int i = 0; i < n_hosts; i++)
-        paths->end[i] = dsgd_path_end_at(platform, places[i], per_nic);
+        paths->end[i] = end_at(platform, places[i], per_nic);
     return paths;
 }

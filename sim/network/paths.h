@@ -1,7 +1,7 @@
 /**
  * @file paths.h
  * Where a switch or groups connect hosts, and how long messages take there that share no link with
- * another: the same as in links.c, by arithmetic on the platform, for millions of messages.
+ * another: the same as links.c finds by links, by arithmetic, for millions of messages.
  */
 #pragma once
 
@@ -9,38 +9,9 @@
 
 /** Where a host is connected. */
 typedef struct dsgd_path_end {
-    int nic, island, group; /* by number; 0 where there are no islands or groups */
+    int island, group; /* by number; 0 where there are no islands or groups */
     double bytes_per_s, latency_s; /* of its NIC, and this host's even share of the bandwidth */
 } dsgd_path_end;
-
-/** @p sharing hosts of the run use the NIC of the host at this place. */
-static inline dsgd_path_end dsgd_path_end_at(const dsgd_platform *platform, int place, int sharing)
-{
-    const int nic = place / dsgd_platform_nic_hosts(platform);
-    const dsgd_host_quality q = dsgd_platform_nic(platform, nic);
-    return (dsgd_path_end){
-        .nic = nic,
-        .island = platform->island_hosts > 0 ? place / (int)platform->island_hosts : 0,
-        .group = dsgd_platform_group(platform, place),
-        .bytes_per_s = q.bandwidth * platform->host_bandwidth_bytes_per_s / sharing,
-        .latency_s = platform->host_latency_s / 2 + q.latency_s};
-}
-
-static inline bool dsgd_path_in_island(const dsgd_platform *platform, const dsgd_path_end *a,
-                                       const dsgd_path_end *b)
-{
-    return platform->island_hosts > 0 && a->island == b->island;
-}
-
-/** Between hosts of different islands. */
-static inline double dsgd_path_latency_s(const dsgd_platform *platform, const dsgd_path_end *a,
-                                         const dsgd_path_end *b)
-{
-    const double latency_s = a->latency_s + b->latency_s;
-    return a->group == b->group
-               ? latency_s
-               : latency_s + dsgd_platform_between(platform, a->group, b->group).latency_s;
-}
 
 typedef struct dsgd_paths {
     const dsgd_platform *platform;
@@ -62,12 +33,14 @@ static inline double dsgd_path_s(const dsgd_paths *paths, int from, int to, doub
     const dsgd_path_end *const a = &paths->end[from];
     const dsgd_path_end *const b = &paths->end[to];
     const double sent = trunc(bytes); /* SimGrid sends whole bytes */
-    if (dsgd_path_in_island(platform, a, b))
+    if (platform->island_hosts > 0 && a->island == b->island)
         return platform->island_latency_s + sent / platform->island_bytes_per_s;
     double bytes_per_s = a->bytes_per_s < b->bytes_per_s ? a->bytes_per_s : b->bytes_per_s;
+    double latency_s = a->latency_s + b->latency_s;
     if (a->group != b->group) {
-        const double flow = dsgd_platform_between(platform, a->group, b->group).flow_bytes_per_s;
-        bytes_per_s = flow < bytes_per_s ? flow : bytes_per_s;
+        const dsgd_between way = dsgd_platform_between(platform, a->group, b->group);
+        latency_s += way.latency_s;
+        bytes_per_s = way.flow_bytes_per_s < bytes_per_s ? way.flow_bytes_per_s : bytes_per_s;
     }
-    return dsgd_path_latency_s(platform, a, b) + sent / bytes_per_s;
+    return latency_s + sent / bytes_per_s;
 }

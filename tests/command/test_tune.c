@@ -98,8 +98,8 @@ TEST(candidates_meet_the_same_draws_of_seeds_of_their_own)
     quadratic_tuned("--target loss=1e-30");
     /* Seeds 1 and 4 are the experiment's. */
     ck_assert_str_eq(awk("NR > 1 {print $4}", "r/runs.csv | sort -u"), "2\n3\n5\n");
-    /* One seed in early rungs, all in the last: of two, and of those beside the best (one of
-     * which was not among the three of the rung before). */
+    /* Early rungs have one seed. The last rung has all seeds, for the best two and for the
+     * candidates beside the best, one of which was not in the rung before. */
     ck_assert_str_eq(awk("NR > 1 && $2 == \"allreduce\" {n[$NF \": \" $4]++} END {for (k in n) "
                          "print k, n[k]}",
                          "r/runs.csv | sort"),

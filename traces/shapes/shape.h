@@ -49,14 +49,16 @@ typedef struct dsgd_shape {
     void (*route)(const dsgd_platform *platform, int from, int to, dsgd_shape_route *route);
 
     /**
-     * Sets the bandwidth of links that these hosts cannot fill to INFINITY, in links[n_links()].
-     * NULL: hosts may fill each.
+     * Sets the bandwidth of links that these hosts cannot fill to INFINITY, in links[n_links()], so
+     * that flows are not shared there. NULL: the hosts can fill every link.
      */
     void (*widen)(const dsgd_platform *platform, const dsgd_platform_use *use,
                   dsgd_shape_link *links);
     /**
-     * Fills link[2] with the links that dsgd_network_ops.slow() slows, and returns how many; 0: it
-     * changes the limit of single flows alone. NULL: links cannot change.
+     * Fills link[2] with the links that change when a part of the network is slow, and returns how
+     * many: those from a group or region to another; if both are the same, its way out and in; if
+     * @p to is below 0, those of host @p from. 0: only the limit of each flow changes. NULL: links
+     * cannot change.
      */
     size_t (*find_slowed)(const dsgd_platform *platform, int from, int to, size_t link[2]);
 

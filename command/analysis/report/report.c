@@ -107,8 +107,7 @@ static void write_quantities(FILE *html, const dsgd_report *r, const char *capti
                 r->frame.n_points - DSGD_MOST_ROWS);
 }
 
-/* --- until a target ----------------------------------------------------------------------------
- */
+/* --- until a target --------------------------------------------------------------------------- */
 
 /** A mean where all seeds reached the target; else the median, where it is known. */
 static const char *cost_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,

@@ -204,8 +204,8 @@ static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 }
 
 /**
- * Changes a run; where its algorithm cannot be run so, or nothing is known of what Daly needs, it
- * has no parameter, and is none. Why is said where the user asked what could be run @p instead.
+ * Changes a run. If its algorithm refuses the change, or Daly's interval is unknown, the run stays
+ * as it was and loses its parameter, so that nobody runs it. With @p instead the user is told why.
  */
 static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counterfactual which,
                  bool instead)
