@@ -331,6 +331,19 @@ static dsgd_status describe_entry(const family *f, const char *name, dsgd_error 
     return DSGD_OK;
 }
 
+/** Prints the options of an entry as a table of Markdown. */
+static dsgd_status describe_as_markdown(const family *f, const char *name, dsgd_error *error)
+{
+    const dsgd_entry *const about = dsgd_entry_find(f->registry, name);
+    if (about == NULL)
+        return describe_entry(f, name, error); /* reports the unknown name */
+    if (about->options == NULL)
+        puts("There are no options.");
+    else
+        dsgd_keys_markdown(&(dsgd_option){.kind = DSGD_STRUCT, .fields = about->options});
+    return DSGD_OK;
+}
+
 /** Of lines of facts: behind the name, and of further lines. */
 enum { FACT_INDENT = 22 };
 
@@ -532,8 +545,10 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
             FLAG, json, "json", 0, NULL,
             "Of KEYS: prints them as JSON Schema, by which editors complete and check; of "
             "results as dsgd.py reads it"),
-        DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
-                      "Of KEYS or results: prints them as a table of Markdown, as in the manual"),
+        DSGD_ARGUMENT(
+            FLAG, markdown, "markdown", 0, NULL,
+            "Of KEYS or results: prints them as a table of Markdown, as in the manual; of an "
+            "algorithm: its options"),
         DSGD_ARGUMENT_PLUGIN,
         {.name = NULL},
     };
@@ -551,13 +566,15 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
     DSGD_TRY(parse(count, words, &syntax, &a, error));
     if (a.words.n == 1)
         return describe_keys(&a, error);
+    const char *const kind = a.words.v[0], *const name = a.words.v[1];
+    const family *const f = find_family(kind, error);
+    if (f != NULL && f->registry == dsgd_algorithms && a.markdown)
+        return describe_as_markdown(f, name, error);
     if (a.json || a.markdown)
         return dsgd_refuse(
             error,
             "describe --%s: of keys or results alone, such as `dsgd describe experiment --%s`",
             a.json ? "json" : "markdown", a.json ? "json" : "markdown");
-    const char *const kind = a.words.v[0], *const name = a.words.v[1];
-    const family *const f = find_family(kind, error);
     if (f == NULL)
         return dsgd_keys_of(kind) == NULL && strcmp(kind, "results") != 0
                    ? DSGD_EUSAGE
