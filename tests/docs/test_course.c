@@ -1,8 +1,8 @@
 /**
  * @file test_course.c
- * The lessons of course/: every command on a page runs and prints what stands below it, every
- * number in backticks is in such an output or follows from its formula, and every task is failed by
- * what the learner is handed and passed by its solution.
+ * The lessons of docs/course/: every number in backticks is in an output of the page or follows
+ * from its formula, and every task is failed by the file that the learner is given and passed by
+ * its solution. docs/run_pages.py runs the commands of the pages.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -32,10 +32,10 @@ static bool is_left_out(int i)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/** A page, what its commands have printed so far, and the place of what is looked at. */
+/** A page, the outputs that it has shown so far, and the current line. */
 typedef struct page {
     const char *name;
-    char *shown; /* all outputs, as the page has them */
+    char *shown; /* all outputs so far */
     int line;
 } page;
 
@@ -44,91 +44,21 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/** The line at *text, which is cut off and moves behind it; NULL: there is none. */
+/** Cuts the first line off *text and returns it; NULL at the end of the text. */
 static const char *next_line(char **text)
 {
     return *text == NULL || **text == '\0' ? NULL : strsep(text, "\n");
 }
 
-/** The output without wall times: blank below a head `wall (s)`, also one of two lines, down to the
- * end of the table. */
-static char *without_wall_times(const char *output)
-{
-    enum { WIDTH = 8 };
-    char *rest = dsgd_xstrdup(""), *lines = dsgd_xstrdup(output);
-    size_t end = 0; /* of the head; 0: there is none */
-    for (const char *line = NULL; (line = next_line(&lines)) != NULL;) {
-        char *const text = dsgd_xstrdup(line);
-        const char *const found = begins(line, "run ") ? strstr(line, " wall") : NULL;
-        if (found != NULL)
-            end = (size_t)(found - line) + (begins(found, " wall (s)") ? 9 : 5);
-        else if (*line == '\0' || strcmp(line, "...") == 0)
-            end = 0;
-        size_t n = strlen(text);
-        for (size_t i = end; found == NULL && i-- > 0 && i + WIDTH >= end;)
-            if (i < n)
-                text[i] = ' ';
-        while (n > 0 && text[n - 1] == ' ')
-            n--;
-        dsgd_append(&rest, "%.*s\n", (int)n, text);
-    }
-    return rest;
-}
-
-/** Whether an output is what the page expects, in which a line `...` stands for any lines. */
-static bool agrees(const char *expected, const char *output)
-{
-    if (begins(expected, "...\n")) {
-        bool found = agrees(expected + 4, output);
-        while (!found && *output != '\0') {
-            output += strcspn(output, "\n");
-            output += *output == '\n';
-            found = agrees(expected + 4, output);
-        }
-        return found;
-    }
-    const size_t n = strcspn(expected, "\n") + (expected[strcspn(expected, "\n")] == '\n');
-    if (n == 0)
-        return *output == '\0';
-    return strncmp(expected, output, n) == 0 && agrees(expected + n, output + n);
-}
-
-/**
- * Runs `dsgd ...` in the page's folder. Its output is that on stdout, and then the lines on stderr
- * that begin with `dsgd:`, which leaves out progress.
+/** Adds the outputs in the console block at *text to the page, and moves *text to after the block.
  */
-static void run_command(page *p, const char *command, const char *expected)
+static void read_block(page *p, char **text)
 {
-    char *output = NULL;
-    ck_assert_msg(begins(command, "dsgd "), "%s:%d: `%s` is no command of dsgd", p->name, p->line,
-                  command);
-    shell(dsgd_xprintf("cd %s && export DSGD_DATA=%s COLUMNS=80 && %s %s 2>.stderr; "
-                       "grep '^dsgd: ' .stderr",
-                       folder, DSGD_SOURCE_DIR, DSGD_BINARY, command + 5),
-          &output);
-    ck_assert_msg(agrees(without_wall_times(expected), without_wall_times(output)),
-                  "%s:%d: `%s` prints\n%.3500s\nand the page has\n%.3500s", p->name, p->line,
-                  command, output, expected);
-    dsgd_append(&p->shown, "%s\n", expected);
-}
-
-/** Runs the commands of a block, whose first line *text points to; moves it behind the block. */
-static void run_block(page *p, char **text)
-{
-    const char *command = NULL;
-    char *expected = dsgd_xstrdup("");
     for (const char *line = NULL; (line = next_line(text)) != NULL; p->line++) {
-        const bool ends = begins(line, "```");
-        if (!ends && !begins(line, "$ ")) {
-            dsgd_append(&expected, "%s\n", line);
-            continue;
-        }
-        if (command != NULL)
-            run_command(p, command, expected);
-        command = line + 2;
-        *expected = '\0';
-        if (ends)
+        if (begins(line, "```"))
             break;
+        if (!begins(line, "$ "))
+            dsgd_append(&p->shown, "%s\n", line);
     }
     p->line++;
 }
@@ -300,7 +230,7 @@ static void check_prose(const page *p, const char *line)
 
 SUITE(course, "pages", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
 
-TEST_RANGE(every_command_and_number_of_a_page_is_right, 0, n_lessons())
+TEST_RANGE(every_number_of_a_page_is_in_an_output_or_follows_from_its_formula, 0, n_lessons())
 {
     const char *const lesson = lessons.gl_pathv[_i];
     if (is_left_out(_i))
@@ -313,7 +243,7 @@ TEST_RANGE(every_command_and_number_of_a_page_is_right, 0, n_lessons())
     for (const char *line = NULL; (line = next_line(&text)) != NULL; p.line++) {
         if (!in_other && strcmp(line, "```console") == 0) {
             p.line++;
-            run_block(&p, &text);
+            read_block(&p, &text);
             n_blocks++;
         } else if (begins(line, "```")) {
             in_other = !in_other;
@@ -401,14 +331,6 @@ TEST(formulas_are_computed)
         ck_assert_double_eq_tol(expression(&s), known[i].value, 1e-9);
         ck_assert_str_eq(s, "");
     }
-    ck_assert(agrees("a\n...\nd\n", "a\nb\nc\nd\n"));
-    ck_assert(agrees("a\n...\n", "a\n"));
-    ck_assert(!agrees("a\n...\nd\n", "a\nb\nc\n"));
-    ck_assert(!agrees("a\n", "a\nb\n"));
-    ck_assert_str_eq(without_wall_times("run  wall (s)  y\n  1      0.25  2\n\nx   0.25\n"),
-                     "run  wall (s)  y\n  1            2\n\nx   0.25\n");
-    ck_assert_str_eq(without_wall_times("run  x    wall  y\n           (s)\n  1  7   12.25  2\n"),
-                     "run  x    wall  y\n\n  1  7          2\n");
 }
 
 static const char given[] = "platform: idle-switch\n"
