@@ -21,11 +21,11 @@
 #include "traces/imbalance.h"
 #include "traces/shapes/shape.h"
 
-/** Things of one kind, in a registry or a folder of files. */
+/** Entries of one kind, in a registry or a folder of files. */
 typedef struct family {
     const char *plural, *singular;
-    const dsgd_entry *const *registry; /* NULL: files alone */
-    const char *folder; /* of files, below the data folder; NULL: none */
+    const dsgd_entry *const *registry; /* NULL if there are only files */
+    const char *folder; /* folder of the files, below the data folder; NULL if there are none */
     dsgd_status (*describe)(const struct family *family, const char *name, dsgd_error *error);
 } family;
 
@@ -59,7 +59,7 @@ static void print_listing(const listing *l)
         print_wrapped(dsgd_xprintf("%-*s  ", width, l->v[i].name), width + 2, l->v[i].summary);
 }
 
-/** The first sentence of a figure's script. */
+/** Returns the first sentence of a figure's script. */
 static const char *first_sentence(const char *figure)
 {
     char *caption = NULL;
@@ -68,7 +68,7 @@ static const char *first_sentence(const char *figure)
     return end == NULL ? caption : dsgd_xprintf("%.*s.", (int)(end - caption), caption);
 }
 
-/** The summary of a shipped file, or what is wrong with the file. */
+/** Returns the summary of a shipped file, or its error. */
 static const char *summary_of(const family *f, const char *name)
 {
     dsgd_config *config = NULL;
@@ -85,7 +85,7 @@ static dsgd_status list_files(const family *f, dsgd_error *error)
     if (names == NULL)
         return dsgd_fail(
             error, DSGD_EIO,
-            "%s: the folder cannot be read: %m; set DSGD_DATA to where the shipped files are",
+            "%s: cannot read the folder: %m; set DSGD_DATA to the folder of the shipped files",
             folder);
     listing files = {.n = 0};
     for (size_t i = 0; names[i] != NULL; i++) {
@@ -112,31 +112,31 @@ static dsgd_status parse(int count, char **words, const dsgd_syntax *syntax, arg
     return dsgd_plugins_load(&a->plugins, error);
 }
 
-/** Where gradients can be computed on this machine. */
+/** Lists the devices of this machine that can compute gradients. */
 static void list_devices(void)
 {
     dsgd_error why = {""};
     listing devices = {.n = 0};
     const bool has_cuda = dsgd_device_cuda_try(NULL, &why) == DSGD_OK;
-    add(&devices, "cpu", "always there; float and double");
+    add(&devices, "cpu", "always available; float and double precision");
     add(&devices, "cuda",
-        has_cuda ? "an NVIDIA GPU; float; --numerics auto takes it"
-                 : dsgd_xprintf("not here: %s", why.text));
+        has_cuda ? "an NVIDIA GPU; float precision; --numerics auto uses it"
+                 : dsgd_xprintf("not available: %s", why.text));
     print_listing(&devices);
 }
 
 /* --- describe --------------------------------------------------------------------------------- */
 
-enum { DOC_INDENT = 8 };
+enum { DOC_INDENT = 12 };
 
-/* Workers of an example, whose messages are counted, and steps of it. */
+/* The example run in which messages are counted: workers, and steps per worker. */
 enum { SENDERS = 64, WARM_UP_STEPS = 16, COUNTED_STEPS = 48 };
 
 typedef struct sent {
     double messages, bytes;
 } sent;
 
-/** Work of a child process. */
+/** Simulates a run in a child process, and stores the traffic of all workers in @p report. */
 static dsgd_status simulate_senders(const void *config, void *report, dsgd_error *error)
 {
     dsgd_run_result result;
@@ -146,8 +146,9 @@ static dsgd_status simulate_senders(const void *config, void *report, dsgd_error
 }
 
 /**
- * Counts what is sent in so many steps of each worker, or of all on average where one that has
- * ended its own would keep others waiting. False: the run is refused.
+ * Counts the traffic of a run in which each worker makes @p steps steps. If a worker that has made
+ * its steps keeps others waiting, the run ends after this number of steps on average instead.
+ * Returns false if the run is rejected.
  */
 static bool count_sent(dsgd_run_config config, int64_t steps, sent *all)
 {
@@ -161,8 +162,9 @@ static bool count_sent(dsgd_run_config config, int64_t steps, sent *all)
 }
 
 /**
- * Prints what an algorithm sends by default, counted in a run; nothing where it refuses that run.
- * The steps that are counted begin after a warm-up, and are whole periods of the algorithm.
+ * Prints the traffic of an algorithm with its default options, counted in a run; nothing if the
+ * algorithm rejects the run. The counted steps follow a warm-up and are whole periods of the
+ * algorithm.
  */
 static void print_sent(const char *algorithm)
 {
@@ -196,33 +198,35 @@ static void print_doc(const dsgd_algorithm *a)
         return;
     putchar('\n');
     print_wrapped("idea", DOC_INDENT, a->doc.idea);
-    print_wrapped("rule", DOC_INDENT, a->doc.rule);
-    print_wrapped("sends", DOC_INDENT, a->doc.sends);
+    print_wrapped("update", DOC_INDENT, a->doc.rule);
+    print_wrapped("messages", DOC_INDENT, a->doc.sends);
     void *const params = dsgd_keep(1, a->about.params_size);
     dsgd_options_default(a->about.options, params);
     const unsigned traits = dsgd_traits_of(a, params);
     print_sent(a->about.name);
-    print_wrapped("waits", DOC_INDENT, a->doc.waits);
+    print_wrapped("waiting", DOC_INDENT, a->doc.waits);
     print_wrapped(
-        "failing", DOC_INDENT,
+        "on failure", DOC_INDENT,
         (traits & DSGD_RESTARTS) || (a->comes_back == NULL && !(traits & DSGD_REJOINS))
-            ? "after a failure all restart from the last checkpoint"
-            : "the others go on; who comes back takes a live worker's or a server's model");
+            ? "all workers restart from the last checkpoint"
+            : "the other workers continue; a repaired worker rejoins with the model of a running "
+              "worker or of a server");
     if (traits & DSGD_QUORUM)
         print_wrapped(
             "", DOC_INDENT,
-            "by policy: quorum those who are there go on, and who comes back copies their "
+            "with policy: quorum the running workers continue, and a repaired worker copies their "
             "state");
-    print_wrapped("output", DOC_INDENT,
-                  traits & DSGD_OUTPUT_SERVERS ? "the servers' model is evaluated, not the workers'"
-                                               : "the mean of the workers' models is evaluated");
+    print_wrapped("evaluation", DOC_INDENT,
+                  traits & DSGD_OUTPUT_SERVERS ? "of the servers' model"
+                                               : "of the mean of the workers' models");
 }
 
-/* Draws per line of a description: the figures are good to about 1 %. */
+/* Random steps per line of a description: the numbers are exact to about 1 %. */
 enum { STATISTICS_DRAWS = 1 << 17 };
 
 /**
- * Statistics of a step of @p workers. False: the list refuses that number, or needs the samples.
+ * Computes statistics of the steps of @p workers workers. Returns false if the imbalance rejects
+ * this number of workers or depends on the samples.
  */
 static bool step_statistics(const dsgd_specs *entries, double base_s, int workers,
                             dsgd_step_statistics *statistics)
@@ -237,43 +241,16 @@ static bool step_statistics(const dsgd_specs *entries, double base_s, int worker
     return known;
 }
 
-/** Prints a paragraph of a YAML file's remarks, and empties it. */
-static void print_remark(char **remark)
-{
-    char *text = NULL;
-    size_t n = 0;
-    if (**remark == '\0')
-        return;
-    FILE *const stream = dsgd_text_open(&text, &n);
-    dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH - 2, *remark);
-    dsgd_text_close(stream, &text);
-    char *rest = text;
-    for (char *line = NULL; (line = strsep(&rest, "\n")) != NULL && *line != '\0';)
-        printf("# %s\n", line);
-    **remark = '\0';
-}
-
-/** The entries of a shipped list with the remarks on their derivation, wrapped. */
+/** Prints the entries of a shipped imbalance set, with their comments, as the file has them. */
 static void print_entries(const family *f, const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
-    char *remark = dsgd_xstrdup(""), *text = NULL;
+    char *rest = NULL;
     size_t n = 0;
-    dsgd_file_read(path, &text, &n, NULL);
-    while (text != NULL && *text != '\0') {
-        const char *const line = strsep(&text, "\n");
-        if (line[0] == '#') {
-            dsgd_append(&remark, "%s%s", *remark == '\0' ? "" : " ", line + 1 + (line[1] == ' '));
-        } else if (strncmp(line, "summary:", 8) != 0 && strncmp(line, "origin:", 7) != 0) {
-            /* What continues stays behind the dash or key. */
-            size_t head = strspn(line, " -");
-            if (strchr(line + head, '{') != NULL && line[head] != '{')
-                head = (size_t)(strchr(line, '{') - line);
-            print_remark(&remark);
-            print_wrapped(dsgd_xprintf("%.*s", (int)head, line), (int)head, line + head);
-        }
-    }
-    print_remark(&remark);
+    dsgd_file_read(path, &rest, &n, NULL);
+    for (char *line = strsep(&rest, "\n"); line != NULL && rest != NULL; line = strsep(&rest, "\n"))
+        if (strncmp(line, "summary:", 8) != 0 && strncmp(line, "origin:", 7) != 0)
+            puts(line);
 }
 
 static void print_head(const char *name, const char *summary, const char *origin)
@@ -293,15 +270,17 @@ static dsgd_status describe_set(const family *f, const char *name, dsgd_error *e
     DSGD_TRY(dsgd_imbalance_set_open(name, &config, &set, error));
     print_head(name, set.summary, set.origin);
     print_entries(f, name);
-    puts("\na step of 1 s, and what those of P workers are to its mean:\n"
-         "     P  mean (s)  deviation  shortest  longest   slowest  median  fastest");
+    puts("\nDuration of a step of 1 s with this imbalance:\n"
+         "workers  mean (s)  deviation (s)  min (s)  max (s)  slowest  median  fastest");
     for (int p = 16; p <= 1024; p *= 4) {
         dsgd_step_statistics s;
         if (step_statistics(&set.entries, 1, p, &s))
-            printf("%6d  %8.4g  %9.3g  %8.4g  %7.4g  %8.3g  %6.3g  %7.3g\n", p, s.mean_s,
+            printf("%7d  %8.4g  %13.3g  %7.4g  %7.4g  %7.3g  %6.3g  %7.3g\n", p, s.mean_s,
                    s.deviation_s, s.min_s, s.max_s, s.slowest_s / s.mean_s, s.median_s / s.mean_s,
                    s.fastest_s / s.mean_s);
     }
+    puts("deviation: standard deviation. slowest, median, fastest: the average slowest,\n"
+         "median and fastest worker of a step, as a multiple of the mean.");
     return DSGD_OK;
 }
 
@@ -313,10 +292,10 @@ static dsgd_status describe_entry(const family *f, const char *name, dsgd_error 
         return describe_set(f, name, error);
     if (about == NULL) {
         const char *const *const names = dsgd_entry_names(f->registry);
-        return dsgd_refuse(
-            error, "%s `%s` is unknown%s; `dsgd list %s` has them", f->singular, name,
-            f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names) : dsgd_hint(name, names),
-            f->plural);
+        return dsgd_refuse(error, "unknown %s `%s`%s; see `dsgd list %s`", f->singular, name,
+                           f->folder != NULL ? dsgd_shipped_hint(f->plural, name, names)
+                                             : dsgd_hint(name, names),
+                           f->plural);
     }
     print_wrapped(dsgd_xprintf("%s:", name), (int)strlen(name) + 2, about->summary);
     if (about->reference != NULL)
@@ -331,7 +310,7 @@ static dsgd_status describe_entry(const family *f, const char *name, dsgd_error 
     return DSGD_OK;
 }
 
-/** Prints the options of an entry as a table of Markdown. */
+/** Prints the options of an entry as a Markdown table. */
 static dsgd_status describe_as_markdown(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_entry *const about = dsgd_entry_find(f->registry, name);
@@ -344,7 +323,7 @@ static dsgd_status describe_as_markdown(const family *f, const char *name, dsgd_
     return DSGD_OK;
 }
 
-/** Of lines of facts: behind the name, and of further lines. */
+/** Indent of the facts of a workload or platform, after their names. */
 enum { FACT_INDENT = 22 };
 
 static dsgd_status describe_workload(const family *f, const char *name, dsgd_error *error)
@@ -360,14 +339,14 @@ static dsgd_status describe_workload(const family *f, const char *name, dsgd_err
         dsgd_workload_pieces(&w, 0, (dsgd_buckets){DSGD_DEFAULT_BUCKET_BYTES, 0}, &buckets);
     free(bytes), free(buckets);
     const char *const merged =
-        dsgd_xprintf(", or merged to %d where that changes little", DSGD_MANY_BUCKETS);
+        dsgd_xprintf(", merged to %d if that hardly changes times", DSGD_MANY_BUCKETS);
     dsgd_print_text("  one gradient", FACT_INDENT, "%.4g MB in %s, exchanged in %s%s",
                     dsgd_workload_bytes(&w) / 1e6, dsgd_counted(n_tensors, "tensor"),
                     dsgd_counted(n_buckets, "bucket"),
                     n_buckets > DSGD_MANY_BUCKETS ? merged : " by default");
-    printf("  step                %g s, without what imbalance adds\n"
+    printf("  step                %g s, without imbalance\n"
            "  samples             %g %s per worker and step\n"
-           "  backward share      %g\n  own imbalance      ",
+           "  backward share      %g\n  imbalance          ",
            w.step_s, w.samples, w.sample_unit, w.backward_share);
     for (size_t i = 0; i < w.inherent.n; i++)
         printf(" %s", w.inherent.v[i].about->name);
@@ -375,10 +354,11 @@ static dsgd_status describe_workload(const family *f, const char *name, dsgd_err
     dsgd_step_statistics s;
     enum { WORKERS = 64 };
     if (w.inherent.n > 0 && step_statistics(&w.inherent, w.step_s, WORKERS, &s))
-        dsgd_print_text("  step with it", FACT_INDENT,
-                        "%.4g s in the mean, standard deviation %.3g s, from %.4g to %.4g s; the "
-                        "slowest of %d workers %.4g s",
-                        s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
+        dsgd_print_text(
+            "  with imbalance", FACT_INDENT,
+            "%.4g s on average, standard deviation %.3g s, from %.4g to %.4g s; slowest "
+            "of %d workers: %.4g s on average",
+            s.mean_s, s.deviation_s, s.min_s, s.max_s, WORKERS, s.slowest_s);
     return DSGD_OK;
 }
 
@@ -406,10 +386,10 @@ static dsgd_status describe_platform(const family *f, const char *name, dsgd_err
     print_extents("up", &p->up);
     print_extents("cables", &p->cables);
     if (shape->has_numbers)
-        printf("  host link           %g GB/s each way, %g us between neighbours\n",
+        printf("  host link           %g GB/s per direction, %g us between neighbours\n",
                p->host_bandwidth_bytes_per_s / 1e9, p->host_latency_s * 1e6);
     if (p->island_hosts > 0)
-        printf("  islands (NVLink)    %jd hosts on %jd NICs; within them %g GB/s, %g us\n",
+        printf("  node (NVLink)       %jd hosts with %jd NICs; inside a node %g GB/s, %g us\n",
                p->island_hosts, p->island_nics, p->island_bytes_per_s / 1e9,
                p->island_latency_s * 1e6);
     for (size_t i = 0; i < p->regions.n; i++)
@@ -420,11 +400,12 @@ static dsgd_status describe_platform(const family *f, const char *name, dsgd_err
     if (fact != NULL)
         dsgd_print_text(dsgd_xprintf("  %s", shape->fact), FACT_INDENT, "%s", fact);
     if (p->hosts.n > 0)
-        printf("  hosts that differ   %zu entries\n", p->hosts.n);
-    dsgd_print_text("  message overhead", FACT_INDENT, "%g us; above %g bytes %g us more",
-                    p->message_overhead_s * 1e6, p->eager_bytes, p->rendezvous_s * 1e6);
+        printf("  different hosts     %zu entries\n", p->hosts.n);
+    dsgd_print_text("  message overhead", FACT_INDENT, "%g us; %g us more above %g bytes",
+                    p->message_overhead_s * 1e6, p->rendezvous_s * 1e6, p->eager_bytes);
     printf("  partial collective  %g us per call and message\n", p->partial_turn_s * 1e6);
-    printf("  reduction           %g ns per byte\n  staging (GPU, host) %g ns per byte each way\n",
+    printf("  reduction           %g ns per byte\n  staging (GPU, host) %g ns per byte and "
+           "direction\n",
            p->reduction_s_per_byte * 1e9, p->staging_s_per_byte * 1e9);
     printf("  operation           %g ns per byte\n", p->operation_s_per_byte * 1e9);
     if (p->busy_power_w >= 0)
@@ -436,8 +417,7 @@ static dsgd_status describe_platform(const family *f, const char *name, dsgd_err
 
 static dsgd_status describe_figure(const family *f, const char *name, dsgd_error *error)
 {
-    return dsgd_refuse(error,
-                       "describe: a figure is described by the first lines of %s/%s/%s/%s.gp",
+    return dsgd_refuse(error, "describe: for a figure, see the first lines of %s/%s/%s/%s.gp",
                        dsgd_data_folder(), f->folder, name, name);
 }
 
@@ -459,7 +439,7 @@ static dsgd_status describe_figure(const family *f, const char *name, dsgd_error
 static const family families[] = {FAMILIES(X)};
 #undef X
 
-/** All that is listed, in a text of the program's help. */
+/** The plurals of all kinds, for help texts. */
 #define NAME(plural, ...) plural ", "
 #define FAMILY_NAMES FAMILIES(NAME)
 
@@ -480,7 +460,7 @@ static const family *find_family(const char *name, dsgd_error *error)
             return &families[i];
         names[i] = families[i].plural;
     }
-    dsgd_refuse(error, "`%s` is unknown%s; there is %s", name, dsgd_hint(name, names),
+    dsgd_refuse(error, "unknown kind `%s`%s; valid kinds: %s", name, dsgd_hint(name, names),
                 dsgd_listed(names, ", "));
     return NULL;
 }
@@ -507,11 +487,11 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
         add(&entries, f->registry[i]->name, f->registry[i]->summary);
     print_listing(&entries);
     if (entries.n > 0 && f->folder != NULL)
-        puts("\nand data sets, which stand in a list by their names:");
+        puts("\ndata sets, which `imbalance` takes by their names:");
     return f->folder == NULL ? DSGD_OK : list_files(f, error);
 }
 
-/** Of a kind alone: the keys of its files, or of a part of an experiment; or files of results. */
+/** Describes the keys of a file, or of a part of an experiment, or the files of results. */
 static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
 {
     const char *const path = a->words.v[0];
@@ -523,12 +503,13 @@ static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
     }
     const dsgd_option *const keys = dsgd_keys_of(path);
     if (keys == NULL)
-        return dsgd_refuse(error,
-                           "describe: `%s` alone is none of experiment, task, results, platform, "
-                           "workload, imbalance and the keys of an experiment that have keys "
-                           "themselves, such as exchange, learn.optimizer or platform.nccl; else "
-                           "give a kind and a name, such as `dsgd describe algorithm wagma`",
-                           path);
+        return dsgd_refuse(
+            error,
+            "describe: unknown keys `%s`; valid: experiment, task, results, platform, "
+            "workload, imbalance, and keys of an experiment that contain other keys, "
+            "such as exchange, learn.optimizer or platform.nccl. To describe a name, "
+            "put its kind before it: `dsgd describe algorithm wagma`",
+            path);
     if (a->json)
         return dsgd_keys_schema(keys, error);
     if (a->markdown)
@@ -541,22 +522,25 @@ static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
 static dsgd_status describe(int count, char **words, dsgd_error *error)
 {
     static const dsgd_argument options[] = {
-        DSGD_ARGUMENT(
-            FLAG, json, "json", 0, NULL,
-            "Of KEYS: prints them as JSON Schema, by which editors complete and check; of "
-            "results as dsgd.py reads it"),
-        DSGD_ARGUMENT(
-            FLAG, markdown, "markdown", 0, NULL,
-            "Of KEYS or results: prints them as a table of Markdown, as in the manual; of an "
-            "algorithm: its options"),
+        DSGD_ARGUMENT(FLAG, json, "json", 0, NULL,
+                      "Prints keys as JSON Schema, with which editors complete and check files, "
+                      "and results in "
+                      "the form that dsgd.py reads (KEYS and results only)"),
+        DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
+                      "Prints a Markdown table of keys, results or the options of an algorithm "
+                      "(KEYS, results "
+                      "and algorithms only)"),
         DSGD_ARGUMENT_PLUGIN,
         {.name = NULL},
     };
     static const dsgd_syntax syntax = {
         "KIND NAME|KEYS",
-        "Says what something is and which options it takes. KEYS are those of a file: experiment, "
-        "platform, workload or imbalance; or of a part of an experiment, such as exchange or "
-        "learn.optimizer. `results` are the files that a run writes, column by column.",
+        "Describes NAME, such as an algorithm or a platform, and its options. KEYS describes the "
+        "keys "
+        "of a file (experiment, platform, workload, imbalance, task) or of a part of an "
+        "experiment, "
+        "such as exchange or learn.optimizer. `results` describes the files that a run writes, "
+        "column by column.",
         1,
         2,
         "describe: give a kind and a name, such as `dsgd describe algorithm wagma`; or keys, such "
@@ -571,25 +555,15 @@ static dsgd_status describe(int count, char **words, dsgd_error *error)
     if (f != NULL && f->registry == dsgd_algorithms && a.markdown)
         return describe_as_markdown(f, name, error);
     if (a.json || a.markdown)
-        return dsgd_refuse(
-            error,
-            "describe --%s: of keys or results alone, such as `dsgd describe experiment --%s`",
-            a.json ? "json" : "markdown", a.json ? "json" : "markdown");
-    if (f == NULL)
-        return dsgd_keys_of(kind) == NULL && strcmp(kind, "results") != 0
-                   ? DSGD_EUSAGE
-                   : dsgd_refuse(error,
-                                 "describe: the keys of `%s` are described alone, by `dsgd "
-                                 "describe %s`: leave "
-                                 "`%s` out",
-                                 kind, kind, name);
-    const char *const key = dsgd_xprintf("%s.%s", f->singular, name);
-    if (dsgd_keys_of(key) != NULL)
         return dsgd_refuse(error,
-                           "describe: `%s` is no %s but a key of one, which `dsgd describe %s` "
-                           "describes; `dsgd list %s` has the names",
-                           name, f->singular, key, f->plural);
-    return f->describe(f, name, error);
+                           "describe --%s works only for keys and results, such as `dsgd describe "
+                           "experiment --%s`",
+                           a.json ? "json" : "markdown", a.json ? "json" : "markdown");
+    const char *const key = f == NULL ? kind : dsgd_xprintf("%s.%s", f->singular, name);
+    if (dsgd_keys_of(key) != NULL || (f == NULL && strcmp(kind, "results") == 0))
+        return dsgd_refuse(error, "describe: `%s` is a key; `dsgd describe %s` describes it",
+                           f == NULL ? kind : name, key);
+    return f == NULL ? DSGD_EUSAGE : f->describe(f, name, error);
 }
 
 const dsgd_command dsgd_command_list = {
@@ -602,6 +576,6 @@ const dsgd_command dsgd_command_list = {
 const dsgd_command dsgd_command_describe = {
     .name = "describe",
     .usage = "KIND NAME|KEYS",
-    .summary = "says what one of them is and which options it takes; keys of files",
+    .summary = "describes one of them and its options, or the keys of a file",
     .run = describe,
 };

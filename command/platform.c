@@ -1,81 +1,45 @@
 /**
  * @file platform.c
- * `dsgd platform check`: times of messages, of the bisection and of allreduces on a platform, in
- * closed form and simulated.
+ * `dsgd platform check`: simulates messages, the bisection and allreduces on a platform, and
+ * compares the times of messages with their closed forms.
  */
-#include <unistd.h>
-
 #include "base/child.h"
 #include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/experiment/config.h"
 #include "command/experiment/experiment.h"
 #include "command/experiment/traces.h"
-#include "sim/exchange/plan.h"
 #include "sim/network/machine.h"
 #include "sim/network/nodes.h"
 #include "traces/closed_form.h"
 
 extern const dsgd_algorithm dsgd_algorithm_allreduce;
 
-static const double large_bytes = 16 * 0x1p20; /* of a message */
-static const double vector_bytes = 100e6; /* of an allreduce */
-static const double most_difference = 0.1;
+static const double large_bytes = 16 * 0x1p20; /* size of a large message */
+static const double vector_bytes = 100e6; /* size of the vector of a large allreduce */
+static const double most_difference = 0.1; /* between closed form and simulation, as a share */
 
-enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8 };
+enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8, NAME_WIDTH = 38 };
 
-/** The platform, and how many lines differed. */
 typedef struct check {
     const dsgd_platform *platform;
     int workers;
-    int n_differ;
+    int n_differ; /* number of lines whose two values differ by more than most_difference */
 } check;
 
-/** On a terminal, what is under way, because it can take a minute; NULL: it is over. */
-static void announce(const check *c, const char *what)
-{
-    if (!isatty(STDERR_FILENO))
-        return;
-    fputs("\r\033[K", stderr);
-    if (what != NULL)
-        fprintf(stderr, "simulating %s of %d workers ...", what, c->workers);
-    fflush(stderr);
-}
-
-/** How seconds are shown: in a unit, or as a rate. */
-typedef struct measure {
-    double scale; /* units per second; of a rate, units times a second */
-    bool is_rate;
-    const char *unit;
-} measure;
-
-static const measure microseconds = {1e6, false, "us  "};
-static const measure milliseconds = {1e3, false, "ms  "};
-static const measure rate = {1e-9 * 16 * 0x1p20, true, "GB/s"}; /* of large_bytes */
-
-/**
- * A line: the predicted and the simulated time; simulated / predicted, with a mark where that is
- * far from 1.
+/** Prints the simulated value, and before it the closed form (NAN if there is none) and the ratio.
  */
-static void print_line(check *c, const char *what, double predicted_s, double simulated_s,
-                       measure m)
+static void print_line(check *c, const char *name, double closed_form, double simulated,
+                       const char *unit)
 {
-    enum { PREDICTED, SIMULATED, N };
-    double x[N] = {predicted_s, simulated_s};
-    announce(c, NULL);
-    printf("  %-34s", what);
-    for (int k = 0; k < N; k++) {
-        x[k] = m.is_rate ? m.scale / x[k] : m.scale * x[k];
-        if (isnan(x[k]))
-            printf(" %8s     ", "-");
-        else
-            printf(" %8.4g %s ", x[k], m.unit);
-    }
-    const double ratio = x[SIMULATED] / x[PREDICTED];
+    const double ratio = simulated / closed_form;
     const bool differs = fabs(ratio - 1) > most_difference;
-    if (!isnan(x[PREDICTED]))
-        printf("%7.3f%s", ratio, differs ? "  differs" : "");
-    putchar('\n');
+    printf("  %-*s", NAME_WIDTH, name);
+    if (isnan(closed_form))
+        printf("%9s     %9.4g %s\n", "-", simulated, unit);
+    else
+        printf("%9.4g %-4s%9.4g %-4s%7.3f%s\n", closed_form, unit, simulated, unit, ratio,
+               differs ? " *" : "");
     fflush(stdout);
     c->n_differ += differs;
 }
@@ -85,33 +49,38 @@ static bool has_numbers(const check *c)
     return dsgd_platform_has_numbers(c->platform);
 }
 
-/** A line of messages, all sent at once. */
-static dsgd_status check_volley(check *c, const char *what, int n_hosts, const int *to,
-                                double bytes, measure m, dsgd_error *error)
+/** Sends a message from each host to @p to of it, all at once: small ones in us, large ones in
+ * GB/s. */
+static dsgd_status check_messages_to(check *c, const char *name, int n_hosts, const int *to,
+                                     double bytes, dsgd_error *error)
 {
-    double seconds = NAN;
+    double simulated_s = NAN;
     const dsgd_machine machine = {.platform = c->platform, .n_hosts = n_hosts};
-    announce(c, "messages");
-    DSGD_TRY(dsgd_machine_time(&machine, to, bytes, &seconds, error));
-    print_line(c, what, has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN,
-               seconds, m);
+    DSGD_TRY(dsgd_machine_time(&machine, to, bytes, &simulated_s, error));
+    const double closed_form_s =
+        has_numbers(c) ? dsgd_closed_form_s(c->platform, n_hosts, to, bytes) : NAN;
+    if (bytes < large_bytes)
+        print_line(c, name, 1e6 * closed_form_s, 1e6 * simulated_s, "us");
+    else
+        print_line(c, name, 1e-9 * bytes / closed_form_s, 1e-9 * bytes / simulated_s, "GB/s");
     return DSGD_OK;
 }
 
-/** One message from host 0 to another on an idle network: half of a ping-pong. */
-static dsgd_status check_message(check *c, int to_whom, dsgd_error *error)
+/** Sends one message from host 0 to another on an idle network: half of a ping-pong. */
+static dsgd_status check_message(check *c, int destination, dsgd_error *error)
 {
-    const int n_hosts = to_whom + 1, host = dsgd_platform_there(c->platform, to_whom);
+    const int n_hosts = destination + 1;
+    const int host = dsgd_platform_there(c->platform, destination);
     int *const to = dsgd_keep((size_t)n_hosts, sizeof *to);
     for (int i = 0; i < n_hosts; i++)
-        to[i] = i == 0 ? to_whom : -1;
-    DSGD_TRY(check_volley(c, dsgd_xprintf("1 B from host 0 to %d", host), n_hosts, to, 1,
-                          microseconds, error));
-    return check_volley(c, dsgd_xprintf("16 MiB from host 0 to %d", host), n_hosts, to, large_bytes,
-                        rate, error);
+        to[i] = i == 0 ? destination : -1;
+    DSGD_TRY(
+        check_messages_to(c, dsgd_xprintf("1 B from host 0 to %d", host), n_hosts, to, 1, error));
+    return check_messages_to(c, dsgd_xprintf("16 MiB from host 0 to %d", host), n_hosts, to,
+                             large_bytes, error);
 }
 
-/** Checks the nearest host of each distance that there is, up to the first of another group. */
+/** Checks the nearest host at each latency, up to the first host of another group. */
 static dsgd_status check_messages(check *c, dsgd_error *error)
 {
     const dsgd_platform *const p = c->platform;
@@ -136,54 +105,13 @@ static dsgd_status check_messages(check *c, dsgd_error *error)
     return DSGD_OK;
 }
 
-static const struct {
-    const char *name;
-    dsgd_collective collective;
-} collectives[] = {
-    {"rec. doubling", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
-    {"rabenseifner", DSGD_COLLECTIVE_RABENSEIFNER},
-    {"ring", DSGD_COLLECTIVE_RING},
-    {"bruck", DSGD_COLLECTIVE_BRUCK},
-    {"rings", DSGD_COLLECTIVE_RINGS},
-};
-
-/** One phase: each worker sends @p bytes to its partner, and reduces @p reduced_bytes. */
-static double phase_s(const check *c, const int *to, double bytes, double reduced_bytes)
-{
-    return dsgd_closed_form_s(c->platform, c->workers, to, bytes) +
-           dsgd_platform_message_s(c->platform, bytes) +
-           reduced_bytes * c->platform->reduction_s_per_byte;
-}
-
-/** Round by round; most rounds of rings are alike. */
-static double predicted_allreduce_s(const check *c, dsgd_collective collective, double bytes)
-{
-    if (!has_numbers(c) || collective == DSGD_COLLECTIVE_BRUCK)
-        return NAN;
-    int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
-    const dsgd_way way = {.how = collective, .along = dsgd_platform_dimensions(c->platform)};
-    const dsgd_plan plan = dsgd_plan_of(way, DSGD_ALLREDUCE, c->workers, bytes);
-    dsgd_phase last = {.to = -1};
-    double seconds = 0, round_s = 0;
-    for (int round = 0; round < plan.n_rounds; round++) {
-        const dsgd_phase first = dsgd_plan_phase(&plan, round, 0);
-        for (int i = 0; i < c->workers; i++)
-            to[i] = dsgd_plan_phase(&plan, round, i).to;
-        if (first.to != last.to || first.bytes != last.bytes || first.reduced != last.reduced)
-            round_s = phase_s(c, to, first.bytes, first.reduced);
-        last = first;
-        seconds += round_s;
-    }
-    return seconds;
-}
-
 typedef struct allreduce {
     const check *check;
     dsgd_collective collective;
     double bytes;
 } allreduce;
 
-/** One step of synchronous SGD that computes for no time. */
+/** Simulates one step of synchronous SGD whose computation takes no time. */
 static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error *error)
 {
     const allreduce *const a = argument;
@@ -203,28 +131,34 @@ static dsgd_status run_allreduce(const void *argument, void *seconds, dsgd_error
     return DSGD_OK;
 }
 
-static dsgd_status check_allreduces(check *c, double bytes, const char *size, measure m,
-                                    dsgd_error *error)
+static dsgd_status check_allreduces(check *c, double bytes, const char *size, dsgd_error *error)
 {
+    const bool is_small = bytes < large_bytes, is_power = dsgd_is_power_of_two(c->workers);
+    const struct {
+        const char *name;
+        dsgd_collective collective;
+        bool applies;
+    } collectives[] = {
+        {"recursive doubling", DSGD_COLLECTIVE_RECURSIVE_DOUBLING, is_power},
+        {"rabenseifner", DSGD_COLLECTIVE_RABENSEIFNER, is_power},
+        {"ring", DSGD_COLLECTIVE_RING, true},
+        {"bruck", DSGD_COLLECTIVE_BRUCK, !is_power},
+        {"rings", DSGD_COLLECTIVE_RINGS, dsgd_platform_dimensions(c->platform).n[0] > 1},
+    };
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
-        const bool is_of_any = collectives[i].collective == DSGD_COLLECTIVE_RING;
-        const bool is_of_others = collectives[i].collective == DSGD_COLLECTIVE_BRUCK;
-        const bool in_rings = collectives[i].collective == DSGD_COLLECTIVE_RINGS;
-        if (in_rings ? dsgd_platform_dimensions(c->platform).n[0] == 1
-                     : !is_of_any && is_of_others == dsgd_is_power_of_two(c->workers))
-            continue;
         const allreduce a = {.check = c, .collective = collectives[i].collective, .bytes = bytes};
         double seconds = NAN;
-        announce(c, "an allreduce");
+        if (!collectives[i].applies)
+            continue;
         DSGD_TRY(dsgd_in_child(run_allreduce, &a, &seconds, sizeof seconds,
                                "an allreduce got no process, or its process died", error));
-        print_line(c, dsgd_xprintf("allreduce of %s, %s", size, collectives[i].name),
-                   predicted_allreduce_s(c, a.collective, bytes), seconds, m);
+        print_line(c, dsgd_xprintf("allreduce of %s, %s", size, collectives[i].name), NAN,
+                   (is_small ? 1e6 : 1e3) * seconds, is_small ? "us" : "ms");
     }
     return DSGD_OK;
 }
 
-/** As nccl-tests print it; the GPUs are those of the first nodes. */
+/** Prints times of allreduces in the format of nccl-tests, on the GPUs of the first nodes. */
 static void print_nccl(const check *c)
 {
     const int n = c->workers;
@@ -232,12 +166,10 @@ static void print_nccl(const check *c)
     for (int i = 0; i < n; i++)
         hosts[i] = i;
     const dsgd_nccl_shape shape = dsgd_nodes_shape(dsgd_nodes_new(c->platform, hosts, n), hosts, n);
-    printf(
-        "\nall_reduce of %d GPUs on %d nodes, as nccl-tests would time it: what `collective: auto` "
-        "takes\nhere, where those above are sent message by message\n",
-        n, shape.n_nodes);
-    printf("%14s %12s %9s %9s\n%14s %12s %9s %9s\n", "size", "time", "algbw", "busbw", "(B)",
-           "(us)", "(GB/s)", "(GB/s)");
+    printf("\nall_reduce of %d GPUs on %d nodes, in the format of nccl-tests. `collective: auto` "
+           "uses\nthese times on this platform; the allreduces above are simulated message by "
+           "message.\n%14s %12s %9s %9s\n%14s %12s %9s %9s\n",
+           n, shape.n_nodes, "size", "time", "algbw", "busbw", "(B)", "(us)", "(GB/s)", "(GB/s)");
     for (int power = 3; power <= 33; power += 3) {
         const double bytes = ldexp(1, power);
         const dsgd_nccl_cost cost =
@@ -252,19 +184,22 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 {
     const dsgd_machine machine = {.platform = c->platform, .n_hosts = c->workers};
     DSGD_TRY(dsgd_machine_check(&machine, error));
-    char *const title = dsgd_xprintf("%s, %d workers", name, c->workers);
-    printf("%-36s%9s%15s%12s\n", title, "predicted", "simulated", "ratio");
+    printf("%-*s%13s%13s%9s\n", NAME_WIDTH + 2, dsgd_xprintf("%s, %d workers", name, c->workers),
+           "closed form", "simulated", "ratio");
     DSGD_TRY(check_messages(c, error));
-    /* Each host of the first half exchanges with one of the second, all at once. */
+    /* Each host of the first half exchanges with one of the second half, all at once. */
     int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
     for (int i = 0; i < c->workers; i++)
         to[i] = (i + c->workers / 2) % c->workers;
-    DSGD_TRY(
-        check_volley(c, "bisection, each way, per host", c->workers, to, large_bytes, rate, error));
-    DSGD_TRY(check_allreduces(c, 1, "1 B", microseconds, error));
-    DSGD_TRY(check_allreduces(c, vector_bytes, "100 MB", milliseconds, error));
+    DSGD_TRY(check_messages_to(c, "bisection, each direction, per host", c->workers, to,
+                               large_bytes, error));
+    DSGD_TRY(check_allreduces(c, 1, "1 B", error));
+    DSGD_TRY(check_allreduces(c, vector_bytes, "100 MB", error));
     if (has_numbers(c))
-        printf("%d of these differ by more than %g %%\n", c->n_differ, 100 * most_difference);
+        printf("%d of the simulated values differ from the closed form by more than %g %%%s.\n"
+               "Closed form: the value that follows from the platform's numbers without a "
+               "simulation.\nRatio: simulated / closed form.\n",
+               c->n_differ, 100 * most_difference, c->n_differ > 0 ? " (*)" : "");
     if (c->platform->library != DSGD_LIBRARY_MPI)
         print_nccl(c);
     return DSGD_OK;
@@ -272,62 +207,55 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 
 typedef struct arguments {
     dsgd_operands words;
-    const char *workers;
+    int64_t workers; /* 0 if not given */
 } arguments;
 
 static const dsgd_argument options[] = {
-    DSGD_ARGUMENT(TEXT, workers, "workers", 'w', "N",
-                  "how many take part, up to 4096 (default 64, or what there is); "
-                  "with 1024 in islands an allreduce of flows takes a minute"),
+    DSGD_ARGUMENT(COUNT, workers, "workers", 'w', "N",
+                  "Number of workers, up to 4096 [default: 64, or fewer if the platform has fewer "
+                  "hosts]. With 1024 workers an allreduce can take a minute of wall time"),
     {.name = NULL},
 };
 
-/** The requested number, or as many as the platform has hosts for. */
-static dsgd_status count_workers(const arguments *a, const dsgd_platform *platform, int *workers,
-                                 dsgd_error *error)
+/** Returns the number of --workers, or DEFAULT_WORKERS halved until the platform has enough hosts.
+ */
+static int count_workers(int64_t given, const dsgd_platform *platform)
 {
     dsgd_machine machine = {.platform = platform, .n_hosts = DEFAULT_WORKERS};
-    while (a->workers == NULL && machine.n_hosts > 2 &&
-           dsgd_machine_check(&machine, NULL) != DSGD_OK)
+    while (given == 0 && machine.n_hosts > 2 && dsgd_machine_check(&machine, NULL) != DSGD_OK)
         machine.n_hosts /= 2;
-    *workers = machine.n_hosts;
-    if (a->workers == NULL)
-        return DSGD_OK;
-    double number = 0;
-    if (!dsgd_parse_number(a->workers, NULL, &number) || number < 2 || number > MOST_WORKERS ||
-        number != floor(number))
-        return dsgd_refuse(error, "--workers is %s, but has to be a whole number from 2 to %d",
-                           a->workers, MOST_WORKERS);
-    *workers = (int)number;
-    return DSGD_OK;
+    return given == 0 ? machine.n_hosts : (int)given;
 }
 
 static dsgd_status platform_run(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "check NAME|FILE",
-        "Times messages and allreduces on a platform, and says where that is not what the "
-        "platform's numbers promise.",
+        "Simulates messages and allreduces on a platform, and marks message times that differ from "
+        "the times that the platform's bandwidths and latencies imply.",
         2,
         2,
-        "platform: give `check` and a name or file, such as `dsgd platform check piz-daint`; "
-        "`dsgd list platforms` has names",
+        "platform: expected `check` and a platform, such as `dsgd platform check piz-daint`; see "
+        "`dsgd list platforms`, or give the path of a file",
         options};
-    arguments a = {.workers = NULL};
+    arguments a = {.workers = 0};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     if (strcmp(a.words.v[0], "check") != 0)
         return dsgd_refuse(error, "%s", syntax.expected);
+    if (a.workers == 1 || a.workers > MOST_WORKERS)
+        return dsgd_refuse(error, "--workers must be between 2 and %d, got %jd", MOST_WORKERS,
+                           a.workers);
     dsgd_config *config = NULL;
     dsgd_platform platform;
     check c = {.platform = &platform};
     DSGD_TRY(dsgd_platform_open(a.words.v[1], &config, &platform, error));
-    DSGD_TRY(count_workers(&a, &platform, &c.workers, error));
+    c.workers = count_workers(a.workers, &platform);
     return check_platform(a.words.v[1], &c, error);
 }
 
 const dsgd_command dsgd_command_platform = {
     .name = "platform",
     .usage = "check NAME|FILE",
-    .summary = "times messages and allreduces on a platform, beside what its numbers say",
+    .summary = "simulates messages and allreduces on a platform, to check its numbers",
     .run = platform_run,
 };

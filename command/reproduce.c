@@ -86,11 +86,6 @@ static char *keys_text(const dsgd_published *f, size_t row)
     return text;
 }
 
-static char *readable(double x)
-{
-    return dsgd_xprintf(fabs(x) >= 1000 ? "%.0f" : "%.4g", x);
-}
-
 /** "+1.2"; "-" for none. */
 static char *percent(double error)
 {
@@ -108,10 +103,10 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
         dsgd_columns_put(&t, "", "%s",
                          r->is_point ? "" : dsgd_published_field(f, row, DSGD_RELATION));
         dsgd_columns_take(&t, "published",
-                          r->is_point ? readable(r->value)
+                          r->is_point ? dsgd_readable(r->value, 4)
                                       : dsgd_published_field(f, row, DSGD_PUBLISHED));
-        dsgd_columns_take(&t, "beyond", r->beyond > 0 ? readable(r->beyond) : "");
-        dsgd_columns_take(&t, "simulated", readable(r->simulated));
+        dsgd_columns_take(&t, "beyond", r->beyond > 0 ? dsgd_readable(r->beyond, 4) : "");
+        dsgd_columns_take(&t, "simulated", dsgd_readable(r->simulated, 4));
         dsgd_columns_take(&t, "error (%)", percent(r->error));
         dsgd_columns_take(&t, "units", r->is_point ? dsgd_xprintf("%.1f", r->units) : "-");
         dsgd_columns_put(&t, "use", "%s",
@@ -121,64 +116,6 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
     }
     dsgd_columns_hide(&t, "beyond", "");
     dsgd_columns_print(&t);
-}
-
-/** Whether a published row is about the run, or about a ratio to it. */
-static bool is_published(const dsgd_published *f, size_t run)
-{
-    for (size_t row = 0; row < f->published.n_rows; row++)
-        if (dsgd_published_is_about(f, row, run, "") ||
-            dsgd_published_is_about(f, row, run, dsgd_published_field(f, row, DSGD_OVER)))
-            return true;
-    return false;
-}
-
-/**
- * Mean over the runs that differ from this one in nothing but what no published row says, such as
- * the seed; NAN where an earlier one is such a run.
- */
-static double mean_of_alike(const dsgd_published *f, size_t run, size_t quantity)
-{
-    double sum = 0, n = 0;
-    for (size_t other = 0; other < f->runs.n_rows; other++) {
-        double x = NAN;
-        bool is_alike = true;
-        for (size_t k = 0; k < f->n_keys; k++)
-            is_alike = is_alike && strcmp(dsgd_csv_field(&f->runs, run, f->key_columns[k]),
-                                          dsgd_csv_field(&f->runs, other, f->key_columns[k])) == 0;
-        if (!is_alike)
-            continue;
-        if (other < run || !dsgd_parse_number(dsgd_csv_field(&f->runs, other, quantity), NULL, &x))
-            return NAN;
-        sum += x;
-        n++;
-    }
-    return sum / n;
-}
-
-/** What was simulated and not published: the quantity of the figure's first point. */
-static void print_predictions(const dsgd_published *f, bool is_markdown)
-{
-    size_t quantity = f->runs.n_columns;
-    for (size_t row = f->published.n_rows; row-- > 0;)
-        if (f->rows[row].is_point)
-            quantity = dsgd_csv_column(&f->runs, dsgd_published_field(f, row, DSGD_QUANTITY));
-    dsgd_columns t = {.wraps = true, .is_markdown = is_markdown};
-    for (size_t run = 0; run < f->runs.n_rows && quantity < f->runs.n_columns; run++) {
-        const double x = is_published(f, run) ? NAN : mean_of_alike(f, run, quantity);
-        if (isnan(x))
-            continue;
-        dsgd_columns_row(&t);
-        for (size_t k = 0; k < f->n_keys; k++)
-            dsgd_columns_put(&t, f->published.fields[f->keys[k]], "%s",
-                             dsgd_csv_field(&f->runs, run, f->key_columns[k]));
-        dsgd_columns_take(&t, f->runs.fields[quantity], readable(x));
-    }
-    if (t.n_rows == 0)
-        return;
-    puts("\npredictions, of which nothing was published here:");
-    dsgd_columns_print(&t);
-    putchar('\n');
 }
 
 /** Whether two rows are points that differ in the algorithm alone. */
@@ -198,31 +135,19 @@ static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
     return differ && f->rows[a].is_point && f->rows[b].is_point;
 }
 
-/**
- * Published values closer than this are taken for equal: figures are read off a drawing, and
- * measured once.
- */
-static const double tie = 0.02;
-
 static void compare_orders(const dsgd_published *f, score *of)
 {
-    const size_t algorithm = dsgd_csv_column(&f->published, "algorithm");
-    const size_t workers = dsgd_csv_column(&f->published, "workers");
-    const bool has_workers = workers < f->published.n_columns;
     for (size_t a = 0; a < f->published.n_rows; a++)
         for (size_t b = a + 1; b < f->published.n_rows; b++) {
             const double ratio = f->rows[a].value / f->rows[b].value;
-            if (!are_rivals(f, a, b) || fabs(ratio - 1) <= tie)
+            if (!are_rivals(f, a, b) || fabs(ratio - 1) <= DSGD_TIE)
                 continue;
             const bool in_order = (ratio > 1) == (f->rows[a].simulated > f->rows[b].simulated);
             of->n[PAIRS]++;
             of->n[IN_ORDER] += in_order;
             if (!in_order)
-                printf("  order: %s%s: %s %s %s as published, not as simulated\n",
-                       has_workers ? "workers " : "",
-                       has_workers ? dsgd_csv_field(&f->published, a, workers) : f->name,
-                       dsgd_csv_field(&f->published, a, algorithm), ratio > 1 ? "above" : "below",
-                       dsgd_csv_field(&f->published, b, algorithm));
+                printf("  order: %s is published %s %s, but simulated in the opposite order\n",
+                       keys_text(f, a), ratio > 1 ? "above" : "below", keys_text(f, b));
         }
 }
 
@@ -259,7 +184,7 @@ static void print_counts(const size_t *n)
     if (n[PAIRS] > 0)
         printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
                "left out)\n",
-               n[IN_ORDER], n[PAIRS], 100 * tie);
+               n[IN_ORDER], n[PAIRS], 100 * DSGD_TIE);
     if (n[BOUNDS] > 0)
         printf("%zu of %zu stated bounds hold\n", n[KEPT], n[BOUNDS]);
 }
@@ -350,7 +275,6 @@ static dsgd_status print_figure(const arguments *a, const dsgd_published *f, sco
     DSGD_TRY(write_scores(f, error));
     printf("\n%s%s\n", a->markdown ? "## " : "", f->name);
     print_rows(f, a->markdown);
-    print_predictions(f, a->markdown);
     add_score(f, all);
     if (!a->markdown && (dsgd_figures_make(f->folder, &why) != DSGD_OK ||
                          dsgd_figure_draw(f->name, f->folder, &why) != DSGD_OK))
@@ -401,7 +325,6 @@ static const dsgd_argument options[] = {
                   "Overrides a value of the experiments; may be repeated"),
     DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
                   "Prints tables as Markdown, as in plots/points.md"),
-    DSGD_ARGUMENT_RESUME,
     {.name = NULL},
 };
 

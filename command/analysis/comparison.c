@@ -18,6 +18,62 @@ const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES] = {
     {DSGD_COST, DSGD_COST_TO_TARGET, "cost", NULL, 1},
 };
 
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static char *readable(double x, bool per_cent, bool sign)
+{
+    if (per_cent)
+        return dsgd_xprintf(sign ? "%+.2f" : "%.2f", 100 * x);
+    return dsgd_xprintf("%s%s", sign && !signbit(x) ? "+" : "", dsgd_readable(x, 4));
+}
+
+char *dsgd_interval_text(dsgd_interval x, double multiple, bool per_cent, bool sign)
+{
+    char *text = isnan(x.mean) ? dsgd_xstrdup("") : readable(multiple * x.mean, per_cent, sign);
+    if (!isnan(x.mean) && !isnan(x.ci))
+        dsgd_append(
+            &text, " ± %s",
+            readable(x.ci > DSGD_ROUNDING * fabs(x.mean) ? multiple * x.ci : 0, per_cent, false));
+    return text;
+}
+
+const char *dsgd_to_target_text(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
+                                double multiple)
+{
+    const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
+    if (s->of.n < dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n)
+        return ""; /* the target is reached, but what this took is not known */
+    if (s->of.n == p->n_rows)
+        return dsgd_interval_text(s->of, multiple, false, false);
+    if (s->of.n == 0)
+        return "never";
+    char *text = dsgd_xprintf("%zu of %zu seeds", s->of.n, p->n_rows);
+    if (!isnan(s->median))
+        dsgd_append(&text, ", median %s", readable(multiple * s->median, false, false));
+    return text;
+}
+
+void dsgd_expense_table(const dsgd_comparison *c, dsgd_columns *t)
+{
+    const bool until = c->target.column != NULL;
+    for (size_t i = 0; i < c->frame.n_points; i++) {
+        const dsgd_frame_point *const p = &c->frame.points[i];
+        dsgd_columns_row(t);
+        dsgd_columns_take(t, "runs", dsgd_frame_label(&c->frame, p));
+        if (until)
+            dsgd_columns_take(t, "time (s)", dsgd_to_target_text(c, p, DSGD_TO_TARGET, 1));
+        for (const dsgd_expense *e = dsgd_expenses; e < dsgd_expenses + DSGD_N_EXPENSES; e++) {
+            const char *const unit = e->unit != NULL ? e->unit : dsgd_frame_currency(&c->frame);
+            const size_t m = until ? e->to_target : e->measure;
+            if (c->numbers[m] != NULL)
+                dsgd_columns_take(t, dsgd_xprintf("%s (%s)", e->head, unit),
+                                  until ? dsgd_to_target_text(c, p, m, e->multiple)
+                                        : dsgd_interval_text(dsgd_comparison_of(c, p, m)->of,
+                                                             e->multiple, false, false));
+        }
+    }
+}
+
 /* --- columns ---------------------------------------------------------------------------------- */
 
 /**
@@ -52,12 +108,6 @@ static dsgd_status check_columns(const dsgd_comparison *c, dsgd_error *error)
         if (!dsgd_measures[m].optional)
             DSGD_TRY(dsgd_csv_need(&c->csv, dsgd_measures[m].name, &column, error));
     return DSGD_OK;
-}
-
-const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expense)
-{
-    return dsgd_xprintf("%s (%s)", expense->head,
-                        expense->unit != NULL ? expense->unit : dsgd_frame_currency(&c->frame));
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -115,7 +165,7 @@ static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
         if (c->frame.point_of[row] == SIZE_MAX)
             continue;
         if (*seed == '\0' || seed[strspn(seed, "0123456789")] != '\0')
-            return dsgd_refuse(error, "%s:%zu: seed is `%s`, not a whole number", c->csv.path,
+            return dsgd_refuse(error, "%s:%zu: seed must be a whole number, got `%s`", c->csv.path,
                                c->csv.lines[row + 1], seed);
         for (size_t k = 0; k < n; k++) {
             double x = 0;
@@ -135,15 +185,15 @@ static dsgd_status read_rows(dsgd_comparison *c, dsgd_error *error)
             point == SIZE_MAX ? row : dsgd_frame_seed(&c->frame, &c->frame.points[point], row);
         if (same < row)
             return dsgd_refuse(error,
-                               "%s:%zu: %s with seed %s is on line %zu too, and no swept column "
-                               "distinguishes the two",
+                               "%s:%zu: %s with seed %s is also on line %zu, and no swept column "
+                               "distinguishes the two runs",
                                c->csv.path, c->csv.lines[row + 1],
                                dsgd_csv_field(&c->csv, row, c->frame.keys[0]),
                                dsgd_field_of(&c->csv, row, "seed"), c->csv.lines[same + 1]);
     }
     DSGD_TRY(check_rows(c, error));
     if (c->frame.n_points == 0)
-        return dsgd_refuse(error, "%s: there is no run with status ok or diverged", c->csv.path);
+        return dsgd_refuse(error, "%s: no run has the status ok or diverged", c->csv.path);
     for (size_t m = 0; m < DSGD_N_MEASURES; m++)
         if (is_there(c, m)) {
             c->numbers[m] = dsgd_measure_numbers(&c->frame, m, &c->target, &c->curves, error);
@@ -213,7 +263,7 @@ dsgd_status dsgd_comparison_open(const char *folder, const dsgd_framing *framing
 {
     *c = (dsgd_comparison){.summaries = NULL};
     DSGD_TRY(dsgd_target_parse(target, &c->target, error));
-    DSGD_TRY(dsgd_csv_read(&c->csv, error, "%s/runs.csv", folder));
+    DSGD_TRY(dsgd_runs_read(&c->csv, folder, error));
     if (c->target.column != NULL)
         DSGD_TRY(dsgd_run_table_open(&c->curves, &c->csv, folder, "curves.csv", error));
     DSGD_TRY(dsgd_frame_open(&c->csv, framing, &c->frame, error));

@@ -7,6 +7,7 @@
 #include "base/csv.h"
 #include "command/analysis/frame.h"
 #include "command/analysis/target.h"
+#include "command/console/table.h"
 
 /** A column that is averaged; optional ones are not in every version of runs.csv. */
 typedef struct dsgd_measure {
@@ -94,8 +95,22 @@ typedef struct dsgd_comparison {
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_framing *framing,
                                  const char *target, dsgd_comparison *c, dsgd_error *error);
 
-/** "energy (kJ)", "cost (EUR)": an expense as the head of a column. */
-const char *dsgd_expense_head(const dsgd_comparison *c, const dsgd_expense *expense);
+/** Returns a mean with its interval, such as "12.34 ± 0.56", each times @p multiple; "" if unknown.
+ */
+char *dsgd_interval_text(dsgd_interval interval, double multiple, bool per_cent, bool sign);
+
+/**
+ * Returns what a point takes to the target: the mean if all seeds reach it, else the number of
+ * seeds that do, with the median if it is known.
+ */
+const char *dsgd_to_target_text(const dsgd_comparison *c, const dsgd_frame_point *point, size_t m,
+                                double multiple);
+
+/**
+ * Fills a table of bytes, energy and cost, whose headings have units: with the time and until the
+ * target if there is one, else of whole runs.
+ */
+void dsgd_expense_table(const dsgd_comparison *c, dsgd_columns *t);
 
 /** A measure of a point. */
 const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_frame_point *point,

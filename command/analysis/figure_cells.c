@@ -130,14 +130,11 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
     fputs("EOD\n", out);
 }
 
-/** Whether the table is what `dsgd run --refine` writes. */
+/** Returns true if the table is one that `dsgd run --refine` writes. */
 static bool is_phase(const dsgd_csv *csv)
 {
-    static const char *const names[] = {"simulated", "uncertain", "winner",    "second",
-                                        "ratio",     "ratio_low", "ratio_high"};
-    bool is = csv->n_rows > 0 && csv->n_columns > FIRST_LEAD;
-    for (size_t k = 0; is && k < sizeof names / sizeof names[0]; k++)
-        is = strcmp(csv->fields[k + 2], names[k]) == 0;
+    bool is = csv->n_rows > 0 && csv->n_columns > FIRST_LEAD &&
+              strcmp(csv->fields[FIRST_LEAD - 1], "ratio_high") == 0;
     for (size_t c = FIRST_LEAD; is && c < csv->n_columns; c++)
         is = strncmp(csv->fields[c], "lead_", strlen("lead_")) == 0;
     return is;

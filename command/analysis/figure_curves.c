@@ -175,7 +175,7 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
               .x = dsgd_keep(runs->csv.n_rows, sizeof *d.x),
               .start = dsgd_keep(n_frames, sizeof *d.start)};
     d.steps = dsgd_frame_numbers(&runs->frame, "steps");
-    d.sent_bytes = dsgd_frame_sent(&runs->frame);
+    d.sent_bytes = dsgd_frame_numbers(&runs->frame, "sent_mean_bytes");
     for (size_t c = 0; c < N_CURVES; c++) {
         d.low[c] = dsgd_keep(n_frames, sizeof *d.low[c]);
         d.high[c] = dsgd_keep(n_frames, sizeof *d.high[c]);

@@ -71,42 +71,18 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     dsgd_gnuplot_texts(out, "label", titles, n);
 }
 
-/**
- * ", without allreduce and wagma": who has no run that is drawn, because all failed. "": nobody.
- */
-static const char *failed_of(const data *d)
-{
-    enum { MOST_NAMES = 4 };
-    const dsgd_csv *const csv = &d->runs.csv;
-    dsgd_names drawn = {.n = 0}, failed = {.n = 0};
-    for (size_t row = 0; row < csv->n_rows; row++)
-        if (d->runs.frame.point_of[row] != SIZE_MAX)
-            dsgd_names_add(&drawn, dsgd_field_of(csv, row, "algorithm"));
-    for (size_t row = 0; row < csv->n_rows; row++) {
-        const size_t n = drawn.n;
-        if (dsgd_names_add(&drawn, dsgd_field_of(csv, row, "algorithm")) == n)
-            dsgd_names_add(&failed, dsgd_field_of(csv, row, "algorithm"));
-    }
-    if (failed.n > MOST_NAMES)
-        return dsgd_xprintf(", without %zu algorithms that failed", failed.n);
-    return failed.n == 0 ? ""
-                         : dsgd_xprintf(", without %s: failed", dsgd_listed(failed.v, " and "));
-}
-
-/** "28 of 192 runs, without wagma: failed": what a reader has to know of the runs. */
+/** Returns the number of runs that are drawn, such as "28 of 192 runs", or "" if all are. */
 static const char *note_of(const data *d)
 {
     const size_t planned = json_array_size(json_object_get(d->manifest, "runs"));
     const size_t all = planned > 0 ? planned : d->runs.csv.n_rows;
     const size_t done = d->runs.csv.n_rows - d->runs.frame.n_left_out;
-    char *text = dsgd_xstrdup("");
-    dsgd_csv phase; /* written when all that it needs is done */
+    dsgd_csv phase; /* exists once all runs that the phase diagram needs are done */
     const bool is_done = done == d->runs.csv.n_rows &&
                          dsgd_csv_read(&phase, NULL, "%s/phase.csv", d->folder) == DSGD_OK;
-    if (done < all)
-        dsgd_append(&text, "%zu of %zu runs%s%s", done, all, is_done ? " were needed" : "",
-                    failed_of(d));
-    return text;
+    return done == all
+               ? ""
+               : dsgd_xprintf("%zu of %zu runs%s", done, all, is_done ? " were needed" : "");
 }
 
 /* --- what is drawn ---------------------------------------------------------------------------- */

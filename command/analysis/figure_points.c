@@ -49,51 +49,44 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
         }
         last = is_y ? c : last;
         if (t->is[c] == OTHER && !is_long)
-            return dsgd_refuse(error,
-                               "%s:%zu: column `%s` is neither algorithm, low, high nor what runs "
-                               "differ in, nor one of %s",
-                               csv->path, csv->lines[0], name, dsgd_listed(quantities->v, ", "));
+            return dsgd_refuse(
+                error,
+                "%s:%zu: unknown column `%s`; valid: algorithm, low, high, the columns "
+                "in which runs differ, and %s",
+                csv->path, csv->lines[0], name, dsgd_listed(quantities->v, ", "));
     }
     if (last == csv->n_columns)
-        return dsgd_refuse(error, "%s:%zu: there is no column of a figure's numbers, such as %s",
+        return dsgd_refuse(error, "%s:%zu: no column has numbers that a figure draws, such as %s",
                            csv->path, csv->lines[0], dsgd_listed(quantities->v, ", "));
     t->y = is_long ? NULL : csv->fields[last];
     return DSGD_OK;
 }
 
-/** The first column in which the runs of a point are not what a row is about; n_columns: none. */
-static size_t differs_at(const table *t, size_t row, const dsgd_frame_point *p)
+/** Returns true if the runs of a point are those that a row is about. */
+static bool matches(const table *t, size_t row, const dsgd_frame_point *p)
 {
     const dsgd_frame *const f = &t->runs->frame;
-    size_t c = 0;
-    for (; c < t->csv->n_columns; c++) {
+    bool does = true;
+    for (size_t c = 0; c < t->csv->n_columns; c++) {
         const char *const field = dsgd_csv_field(t->csv, row, c);
         const size_t k = (size_t)t->is[c];
-        if (t->is[c] >= 0 && *field != '\0' &&
-            !dsgd_swept_is(dsgd_frame_key(f, k), dsgd_frame_value(f, p, k), field))
-            break;
+        does = does && (t->is[c] < 0 || *field == '\0' ||
+                        dsgd_swept_is(dsgd_frame_key(f, k), dsgd_frame_value(f, p, k), field));
     }
-    return c;
+    return does;
 }
 
-/** Whether there are such runs, be they drawn or not; says so where there are none. */
+/** Returns true if there are such runs, drawn or not, and else warns of the row. */
 static bool has_runs(const table *t, size_t row)
 {
     const dsgd_frame *const f = &t->runs->frame;
-    size_t c = 0;
-    dsgd_names values = {.n = 0};
-    for (size_t i = 0; i < f->n_points; i++) {
-        const size_t at = differs_at(t, row, &f->points[i]);
-        c = at > c ? at : c;
-    }
-    for (size_t i = 0; c < t->csv->n_columns && i < f->n_points; i++)
-        dsgd_names_add(&values, dsgd_frame_value(f, &f->points[i], (size_t)t->is[c]));
-    if (c < t->csv->n_columns)
-        fprintf(stderr,
-                "dsgd: %s:%zu: not drawn: %s is `%s`, which no such run of %s has; there is %s\n",
-                t->csv->path, t->csv->lines[row + 1], t->csv->fields[c],
-                dsgd_csv_field(t->csv, row, c), t->runs->csv.path, dsgd_listed(values.v, ", "));
-    return c == t->csv->n_columns;
+    bool has = false;
+    for (size_t i = 0; i < f->n_points; i++)
+        has = has || matches(t, row, &f->points[i]);
+    if (!has)
+        fprintf(stderr, "dsgd: %s:%zu: not drawn, because it matches no run of %s\n", t->csv->path,
+                t->csv->lines[row + 1], t->runs->csv.path);
+    return has;
 }
 
 /**
@@ -108,18 +101,17 @@ static dsgd_status put_row(const table *t, size_t row, char **text, dsgd_error *
         const int is = t->is[c];
         if (is < 0 && is != OTHER && !dsgd_parse_number(field, NULL, &v[-is]) &&
             (is == X || is == Y || *field != '\0'))
-            return dsgd_refuse(error, "%s:%zu: %s is `%s`, but has to be a number", t->csv->path,
+            return dsgd_refuse(error, "%s:%zu: %s must be a number, got `%s`", t->csv->path,
                                t->csv->lines[row + 1], t->csv->fields[c], field);
     }
     if (v[-LOW] > v[-Y] || v[-HIGH] < v[-Y])
-        return dsgd_refuse(error, "%s:%zu: %g is not from %g to %g, its own interval", t->csv->path,
+        return dsgd_refuse(error, "%s:%zu: %g is outside its own interval, %g to %g", t->csv->path,
                            t->csv->lines[row + 1], v[-Y], v[-LOW], v[-HIGH]);
     const bool is_of_all = *dsgd_field_of(t->csv, row, "algorithm") == '\0';
     size_t last = SIZE_MAX;
     for (size_t b = 0; b < d->n_frames * d->drawn.n; b++) {
         const size_t frame = b / d->drawn.n;
-        if (d->points[b] == NULL || (is_of_all && frame == last) ||
-            differs_at(t, row, d->points[b]) < t->csv->n_columns)
+        if (d->points[b] == NULL || (is_of_all && frame == last) || !matches(t, row, d->points[b]))
             continue;
         last = frame;
         dsgd_append(text, "%zu,%zu,%zu,%s,%.9g,%s,%.9g,%.9g,%.9g\n",
@@ -150,7 +142,7 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
         DSGD_TRY(put_row(&t, row, text, error));
         n_drawn++;
     }
-    return shipped || n_drawn > 0 ? DSGD_OK
-                                  : dsgd_refuse(error, "%s: no row of it is about runs of %s",
-                                                csv->path, runs->csv.path);
+    return shipped || n_drawn > 0
+               ? DSGD_OK
+               : dsgd_refuse(error, "%s: no row matches a run of %s", csv->path, runs->csv.path);
 }

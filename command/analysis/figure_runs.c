@@ -5,6 +5,7 @@
 #include "command/analysis/figure_data.h"
 
 #include "base/option.h"
+#include "command/analysis/run_table.h"
 #include "command/runs/swept.h"
 
 /* --- what distinguishes runs ------------------------------------------------------------------ */
@@ -131,8 +132,8 @@ static dsgd_status check_series(const dsgd_figure_runs *d, const char *option, c
 {
     return dsgd_find_word(d->series.v, name) >= 0
                ? DSGD_OK
-               : dsgd_refuse(error, "%s: `%s` is not in %s; there is %s", option, name, d->csv.path,
-                             dsgd_listed(d->series.v, ", "));
+               : dsgd_refuse(error, "%s: `%s` is not in %s; valid values: %s", option, name,
+                             d->csv.path, dsgd_listed(d->series.v, ", "));
 }
 
 /** Sets what is drawn, in the order of the table. */
@@ -151,8 +152,8 @@ static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice,
         const char *const label = choice->labels.v[i];
         const size_t length = strcspn(label, "=");
         if (label[length] == '\0')
-            return dsgd_refuse(
-                error, "--label: `%s` is not of the form NAME=TEXT, such as wagma=WAGMA", label);
+            return dsgd_refuse(error, "--label must be NAME=TEXT, such as wagma=WAGMA, got `%s`",
+                               label);
         DSGD_TRY(check_series(d, "--label", dsgd_xprintf("%.*s", (int)length, label), error));
     }
     return DSGD_OK;
@@ -189,7 +190,7 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
 {
     size_t n = 0;
     *d = (dsgd_figure_runs){.key = 0};
-    DSGD_TRY(dsgd_csv_read(&d->csv, error, "%s/runs.csv", folder));
+    DSGD_TRY(dsgd_runs_read(&d->csv, folder, error));
     DSGD_TRY(dsgd_csv_need(&d->csv, "run", &n, error));
     DSGD_TRY(dsgd_csv_need(&d->csv, "workers", &n, error));
     DSGD_TRY(dsgd_frame_open(&d->csv, &(dsgd_framing){.by = NULL}, &d->frame, error));
@@ -203,15 +204,15 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
             dsgd_names_add(&d->series, series_of(d, &d->frame.points[i]));
         }
     if (n == 0)
-        return dsgd_refuse(error, "%s: there is no run with status ok or diverged", d->csv.path);
+        return dsgd_refuse(error, "%s: no run has the status ok or diverged", d->csv.path);
     d->panels = sort(d, points, n, false);
     d->places = sort(d, points, n, true);
     DSGD_TRY(choose(d, choice, error));
     enum { MOST_BLOCKS = 100000 }; /* every panel has every place and series, also without a run */
     if ((double)d->panels.n * (double)d->places.n * (double)d->drawn.n > MOST_BLOCKS)
         return dsgd_refuse(error,
-                           "%s: %zu panels of %zu places and %zu series are more than can be "
-                           "drawn, %d together; --only A,B draws some series",
+                           "%s: %zu panels of %zu values and %zu series are too many to draw (at "
+                           "most %d together); --only A,B draws some series",
                            d->csv.path, d->panels.n, d->places.n, d->drawn.n, MOST_BLOCKS);
     place_points(d, points, n);
     return DSGD_OK;

@@ -14,9 +14,6 @@
 
 /* --- statistics over seeds -------------------------------------------------------------------- */
 
-/** Two results of the same arithmetic differ by less. */
-static const double rounding = 1e-9;
-
 static double half_width(double deviation, size_t n)
 {
     return gsl_cdf_tdist_Pinv(0.975, (double)(n - 1)) * deviation / sqrt((double)n);
@@ -37,7 +34,7 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
     const double deviation = n > 1 ? gsl_stats_sd(logs, 1, n) : 0;
     size_t settled = n;
     while (n > 1 && settled <= DSGD_MOST_SEEDS &&
-           half_width(deviation, settled) >= fabs(of.mean) - rounding)
+           half_width(deviation, settled) >= fabs(of.mean) - DSGD_ROUNDING)
         settled++;
     return (dsgd_ratio){n,
                         exp(of.mean),
@@ -115,11 +112,11 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** No name is `name`: the sentence lists what there is. */
+/** Reports an unknown name, with the valid ones. */
 static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *name,
                            const char *const *names, dsgd_error *error)
 {
-    return dsgd_refuse(error, "%s: %s `%s` is unknown%s; there is %s", f->csv->path, option, name,
+    return dsgd_refuse(error, "%s: unknown %s `%s`%s; valid values: %s", f->csv->path, option, name,
                        dsgd_hint(name, names), dsgd_listed(names, ", "));
 }
 
@@ -281,6 +278,16 @@ void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *f, const dsgd_frame_poi
     }
 }
 
+void dsgd_frame_take_keys(const dsgd_frame *f, const dsgd_frame_point *p, dsgd_columns *t)
+{
+    dsgd_columns_row(t);
+    for (size_t k = 0; k < f->n_keys; k++) {
+        const char *const column = dsgd_frame_key(f, k);
+        if (k == 0 || f->n_values[k] > 1)
+            dsgd_columns_take(t, column, dsgd_swept_value(column, dsgd_frame_value(f, p, k)));
+    }
+}
+
 /** Whether key @p k is a whole part that is swept, which an earlier key names alike. */
 static bool says_again(const dsgd_frame *f, size_t k)
 {
@@ -377,16 +384,6 @@ double *dsgd_frame_numbers(const dsgd_frame *f, const char *name)
         x[row] = dsgd_column_counts(about, dsgd_csv_field(f->csv, row, f->status))
                      ? dsgd_csv_value(f->csv, row, column)
                      : NAN;
-    return x;
-}
-
-double *dsgd_frame_sent(const dsgd_frame *f)
-{
-    double *const x = dsgd_frame_numbers(f, "sent_mean_bytes");
-    const double *const bytes = dsgd_frame_numbers(f, "bytes");
-    const double *const workers = dsgd_frame_numbers(f, "workers");
-    for (size_t row = 0; row < f->csv->n_rows; row++)
-        x[row] = isnan(x[row]) ? bytes[row] / workers[row] : x[row];
     return x;
 }
 

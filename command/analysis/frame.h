@@ -18,9 +18,13 @@
 #include <jansson.h>
 
 #include "base/csv.h"
+#include "command/console/table.h"
 
 /** Ratios closer to 1 are a tie: nobody would choose by them. */
 #define DSGD_TIE 0.02
+
+/** Two results of the same arithmetic differ by less than this share of them. */
+#define DSGD_ROUNDING 1e-9
 
 /** Most seeds that are advised. */
 enum { DSGD_MOST_SEEDS = 1000 };
@@ -140,6 +144,9 @@ char *dsgd_frame_label(const dsgd_frame *frame, const dsgd_frame_point *point);
 /** "16 workers, seconds 320ms": what the point's place is called. */
 const char *dsgd_frame_place(const dsgd_frame *frame, const dsgd_frame_point *point);
 
+/** Begins a row of a table with the algorithm of a point and its values of keys that differ. */
+void dsgd_frame_take_keys(const dsgd_frame *frame, const dsgd_frame_point *point, dsgd_columns *t);
+
 /** Writes the fields of all keys of a point (NULL: their names), with a comma after each. */
 void dsgd_frame_put_keys(FILE *stream, const dsgd_frame *frame, const dsgd_frame_point *point);
 
@@ -165,9 +172,6 @@ double dsgd_frame_number(const dsgd_frame *frame, size_t row, const char *column
 
 /** The same for all rows. */
 double *dsgd_frame_numbers(const dsgd_frame *frame, const char *column);
-
-/** Bytes that a worker sends; where a table has no such column, what all send, by worker. */
-double *dsgd_frame_sent(const dsgd_frame *frame);
 
 /** Copies the numbers of a point's seeds that have one into known[n_rows]; returns how many. */
 size_t dsgd_frame_known(const dsgd_frame_point *point, const double *x, double *known);

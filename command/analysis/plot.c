@@ -152,10 +152,9 @@ static dsgd_status run_gnuplot(const char *script, const char *folder, const cha
     const int why = errno, state = process < 0 ? 0 : dsgd_child_end(process);
     signal(SIGINT, on_interrupt);
     if (process < 0)
-        return dsgd_fail(error, DSGD_EIO, "no process for gnuplot: %s", strerror(why));
+        return dsgd_fail(error, DSGD_EIO, "cannot start a process for gnuplot: %s", strerror(why));
     if (WIFEXITED(state) && WEXITSTATUS(state) == 127)
-        return dsgd_fail(error, DSGD_EIO,
-                         "gnuplot cannot be started; Debian has it as gnuplot-nox");
+        return dsgd_fail(error, DSGD_EIO, "cannot start gnuplot; on Debian, install gnuplot-nox");
     *skipped = WIFEXITED(state) && WEXITSTATUS(state) == SKIPPED;
     if (!*skipped && (!WIFEXITED(state) || WEXITSTATUS(state) != 0))
         return dsgd_fail(error, DSGD_EIO, "%s: gnuplot failed on the results in %s", script,
@@ -168,10 +167,17 @@ bool dsgd_figure_exists(const char *name)
     return dsgd_can_read("%s/plots/%s/%s.gp", dsgd_data_folder(), name, name);
 }
 
+/** Rejects a text (unless NULL) with a quote or line break, which would end a text of gnuplot. */
+static dsgd_status check_quotes(const char *option, const char *text, dsgd_error *error)
+{
+    return text == NULL || strpbrk(text, "'\n") == NULL
+               ? DSGD_OK
+               : dsgd_refuse(error, "%s: must not contain a ' (gnuplot), got `%s`", option, text);
+}
+
 dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
 {
-    if (strchr(folder, '\'') != NULL)
-        return dsgd_refuse(error, "%s: gnuplot cannot take a folder with a ' in its name", folder);
+    DSGD_TRY(check_quotes("the folder of results", folder, error));
     return dsgd_make_folder_within(folder, "figures", error);
 }
 
@@ -209,7 +215,7 @@ static dsgd_status draw_one(const arguments *a, const char *figure, const char *
     size_t n_skipped = 0;
     DSGD_TRY(draw(a, figure, folder, &n_skipped, error));
     if (n_skipped > 0)
-        printf("%-12s skipped: its data is not in %s\n", figure, folder);
+        printf("%-12s skipped: %s does not contain its data\n", figure, folder);
     return DSGD_OK;
 }
 
@@ -228,8 +234,7 @@ dsgd_status dsgd_figure_draw(const char *figure, const char *folder, dsgd_error 
 dsgd_status dsgd_figure_write(const char *figure, const char *table, const char *size,
                               const char *format, const char *path, dsgd_error *error)
 {
-    if (strpbrk(path, "'\n") != NULL)
-        return dsgd_refuse(error, "-o: gnuplot cannot take a ' in `%s`", path);
+    DSGD_TRY(check_quotes("-o", path, error));
     char *const folder = dsgd_folder_new(path, error); /* from where a file can be renamed */
     if (folder == NULL)
         return DSGD_EIO;
@@ -245,7 +250,7 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
         status = run_gnuplot(script_of(figure), folder, settings_of(&a, folder, figure, format),
                              &skipped, error);
     if (status == DSGD_OK && rename(dsgd_xprintf("%s/%s.%s", folder, figure, format), path) != 0)
-        status = dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
+        status = dsgd_fail(error, DSGD_EIO, "%s: cannot write the file: %m", path);
     dsgd_folder_remove(folder);
     return status;
 }
@@ -256,12 +261,12 @@ static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *
     const char *const plots = dsgd_xprintf("%s/plots", dsgd_data_folder());
     char **const names = dsgd_folder_names(plots, NULL);
     if (names == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %m", plots);
+        return dsgd_fail(error, DSGD_EIO, "%s: cannot read the folder: %m", plots);
     for (size_t i = 0; names[i] != NULL; i++)
         if (dsgd_figure_exists(names[i]))
             DSGD_TRY(draw(a, names[i], folder, &n_skipped, error));
     if (n_skipped > 0)
-        printf("%zu figures need other results (dsgd list figures)\n", n_skipped);
+        printf("%zu figures need other results; see `dsgd list figures`\n", n_skipped);
     return DSGD_OK;
 }
 
@@ -276,8 +281,8 @@ static dsgd_status check_words(const char *option, const char *list, const char 
     for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest))
         good = good && dsgd_find_word(words, word) >= 0;
     return good ? DSGD_OK
-                : dsgd_refuse(error, "%s: `%s` is not of %s", option, list,
-                              dsgd_listed(words, ", "));
+                : dsgd_refuse(error, "%s must be one of %s, got `%s`", option,
+                              dsgd_listed(words, ", "), list);
 }
 
 dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
@@ -290,26 +295,9 @@ dsgd_status dsgd_figure_check_size(const char *size, dsgd_error *error)
          width <= 50 && height >= 1 && height <= 50))
         return DSGD_OK;
     return dsgd_refuse(error,
-                       "--size: `%s` is none of one-column, two-column, slide, and no WIDTHxHEIGHT "
-                       "in inches from 1 to 50, such as 5x3",
+                       "--size must be one-column, two-column, slide, or WIDTHxHEIGHT in inches "
+                       "from 1 to 50, such as 5x3, got `%s`",
                        size);
-}
-
-/** gnuplot ends a text at a quote. */
-static dsgd_status check_texts(const arguments *a, dsgd_error *error)
-{
-    const char *const texts[][2] = {{"--style", a->style},
-                                    {"-o", a->output},
-                                    {"FIGURE", a->words.n == 2 ? a->words.v[1] : NULL},
-                                    {"--target", a->choice.target}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i][1] != NULL && strpbrk(texts[i][1], "'\n") != NULL)
-            return dsgd_refuse(error, "%s: gnuplot cannot take a ' in `%s`", texts[i][0],
-                               texts[i][1]);
-    if (a->style != NULL && !dsgd_can_read("%s", a->style))
-        return dsgd_fail(error, DSGD_EIO, "--style: %s cannot be read; copy %s/plots/style.gp",
-                         a->style, dsgd_data_folder());
-    return DSGD_OK;
 }
 
 static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
@@ -317,7 +305,14 @@ static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
     static const char *const formats[] = {"svg", "png", "pdf", "tikz", NULL};
     static const char *const legends[] = {"top", "bottom", "right", "off", NULL};
     static const char *const axes[] = {"x", "y", NULL};
-    DSGD_TRY(check_texts(a, error));
+    DSGD_TRY(check_quotes("--style", a->style, error));
+    DSGD_TRY(check_quotes("-o", a->output, error));
+    DSGD_TRY(check_quotes("FIGURE", a->words.n == 2 ? a->words.v[1] : NULL, error));
+    DSGD_TRY(check_quotes("--target", a->choice.target, error));
+    if (a->style != NULL && !dsgd_can_read("%s", a->style))
+        return dsgd_fail(error, DSGD_EIO,
+                         "--style: cannot read %s; change a copy of %s/plots/style.gp", a->style,
+                         dsgd_data_folder());
     DSGD_TRY(check_words("--format", a->formats, formats, error));
     if (a->legend != NULL)
         DSGD_TRY(check_words("--legend", a->legend, legends, error));
@@ -330,33 +325,37 @@ static dsgd_status check_arguments(const arguments *a, dsgd_error *error)
 }
 
 static const dsgd_argument options[] = {
-    DSGD_ARGUMENT(TEXT, style, "style", 0, "FILE", "A changed copy of plots/style.gp"),
+    DSGD_ARGUMENT(TEXT, style, "style", 0, "FILE", "Style file: a changed copy of plots/style.gp"),
     DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE",
-                  "one-column, two-column, slide, or WIDTHxHEIGHT in inches"),
-    DSGD_ARGUMENT(TEXT, choice.only, "only", 0, "A,B", "Draws these algorithms alone"),
+                  "Size: one-column, two-column, slide, or WIDTHxHEIGHT in inches"),
+    DSGD_ARGUMENT(TEXT, choice.only, "only", 0, "A,B", "Draws only these algorithms"),
     DSGD_ARGUMENT(TEXTS, choice.labels, "label", 0, "A=TEXT",
-                  "What an algorithm is called; may be repeated"),
-    DSGD_ARGUMENT(TEXTS, logs, "log", 0, "AXIS",
-                  "A logarithmic x or y, with lines for bars; may be repeated"),
-    DSGD_ARGUMENT(TEXT, legend, "legend", 0, "WHERE", "top, bottom, right or off"),
+                  "Title of an algorithm (may be repeated)"),
+    DSGD_ARGUMENT(
+        TEXTS, logs, "log", 0, "AXIS",
+        "Makes the axis x or y logarithmic, with lines instead of bars (may be repeated)"),
+    DSGD_ARGUMENT(TEXT, legend, "legend", 0, "WHERE",
+                  "Position of the legend: top, bottom, right or off"),
     DSGD_ARGUMENT(TEXT, choice.target, "target", 0, "QUANTITY=X",
-                  "A line at a loss or an accuracy, and what it takes to reach it"),
+                  "Marks a loss or an accuracy, and draws time and expenses until it is reached"),
     DSGD_ARGUMENT(TEXT, choice.points, "points", 0, "FILE",
-                  "A CSV file of measured points, drawn over what is simulated"),
+                  "CSV file of measured points, drawn over the simulated ones"),
     DSGD_ARGUMENT(TEXT, choice.framing.baseline, "baseline", 'b', "NAME",
-                  "What `speedup` is over (allreduce, or else what comes first)"),
+                  "Baseline of the figure speedup [default: allreduce, else the first algorithm]"),
     DSGD_ARGUMENT(TEXT, choice.framing.by, "by", 'y', "COLUMN",
-                  "The column that the baseline is a value of, as in dsgd compare (algorithm)"),
-    DSGD_ARGUMENT(TEXT, formats, "format", 0, "A,B", "Of svg, png, pdf and tikz (svg,png,pdf)"),
-    DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER", "Where figures go (DIR/figures)"),
+                  "Column that contains the baseline, as in dsgd compare [default: algorithm]"),
+    DSGD_ARGUMENT(TEXT, formats, "format", 0, "A,B",
+                  "File formats: svg, png, pdf, tikz [default: svg,png,pdf]"),
+    DSGD_ARGUMENT(TEXT, output, "output", 'o', "FOLDER",
+                  "Folder of the figures [default: DIR/figures]"),
     {.name = NULL}};
 
 static dsgd_status plot(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {"DIR [FIGURE]",
-                                       "Draws the figures of a folder of results into DIR/figures: "
-                                       "all, or one of `dsgd list figures`, or of a column of "
-                                       "runs.csv such as goodput, or that of a gnuplot script "
+                                       "Draws figures of a results folder into DIR/figures: all of "
+                                       "them, or FIGURE, which is a name of `dsgd list figures`, a "
+                                       "column of runs.csv such as goodput, or a gnuplot script "
                                        "FILE.gp.",
                                        1,
                                        2,
@@ -368,15 +367,17 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
     a.has_runs = has_table(a.asked, folder, "runs.csv");
     if (!a.has_runs && !has_table(a.asked, folder, "quantiles.csv"))
         return dsgd_fail(error, DSGD_EIO,
-                         "%s: there is no runs.csv with a row in it, nor quantiles.csv of "
-                         "`dsgd imbalance fit`",
-                         folder);
+                         "%s: not a results folder (it has no runs.csv with a run, and no "
+                         "quantiles.csv of `dsgd imbalance fit`); `dsgd run EXPERIMENT.yaml -o %s` "
+                         "makes one",
+                         folder, folder);
     char *caption = NULL;
     if (figure != NULL && dsgd_figure_needs(figure, &caption) == NULL)
-        return dsgd_refuse(error,
-                           "figure `%s` is unknown: none of `dsgd list figures`, no number in "
-                           "runs.csv, nor the path of a .gp file with a line `# needs:`",
-                           figure);
+        return dsgd_refuse(
+            error,
+            "unknown figure `%s`; see `dsgd list figures`, or name a column of numbers "
+            "of runs.csv, or the path of a .gp file with a line `# needs:`",
+            figure);
     if (a.output == NULL)
         a.output = dsgd_xprintf("%s/figures", folder);
     DSGD_TRY(dsgd_figures_make(folder, error));
@@ -390,6 +391,6 @@ static dsgd_status plot(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_plot = {
     .name = "plot",
     .usage = "DIR [FIGURE]",
-    .summary = "draws the figures of a folder of results",
+    .summary = "draws the figures of a results folder",
     .run = plot,
 };

@@ -123,26 +123,23 @@ static dsgd_status simulate_row(const dsgd_published *f, size_t row, dsgd_publis
     const char *const relation = dsgd_published_field(f, row, DSGD_RELATION);
     const char *const value = dsgd_published_field(f, row, DSGD_PUBLISHED);
     if (dsgd_csv_column(&f->runs, name) == f->runs.n_columns)
-        return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is no column of %s", p->path,
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: quantity `%s` is not a column of %s", p->path,
                          p->lines[row + 1], name, f->runs.path);
-    if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s:%zu: relation is \"%s\", but has to be ~, < or >",
-                         p->path, p->lines[row + 1], relation);
-    if (!dsgd_parse_number(value, NULL, &r->value) || !(r->value > 0))
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s:%zu: published is \"%s\", but has to be a number above 0", p->path,
-                         p->lines[row + 1], value);
+    dsgd_parse_number(value, NULL, &r->value);
     const double uncertainty =
-        r->value * dsgd_csv_value(p, row, f->fixed[DSGD_UNCERTAINTY]); /* NAN of a bound */
+        r->value * dsgd_csv_value(p, row, f->fixed[DSGD_UNCERTAINTY]); /* NAN for a bound */
     r->is_point = *relation == '~';
-    if (r->is_point && !(uncertainty > 0))
-        return dsgd_fail(
-            error, DSGD_EIO,
-            "%s:%zu: uncertainty is \"%s\", but has to be a number above 0, of a point", p->path,
-            p->lines[row + 1], dsgd_published_field(f, row, DSGD_UNCERTAINTY));
+    if (strlen(relation) != 1 || strchr("~<>", *relation) == NULL || !(r->value > 0) ||
+        (r->is_point && !(uncertainty > 0)))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s:%zu: relation must be ~, < or >, got \"%s\"; published must be a "
+                         "number above 0, got \"%s\", and so must uncertainty be with relation ~, "
+                         "got \"%s\"",
+                         p->path, p->lines[row + 1], relation, value,
+                         dsgd_published_field(f, row, DSGD_UNCERTAINTY));
     r->simulated = simulated_of(f, row);
     if (isnan(r->simulated))
-        return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s is what this row is about", p->path,
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: no run of %s matches this row", p->path,
                          p->lines[row + 1], f->runs.path);
     const double beyond = dsgd_csv_value(p, row, f->fixed[DSGD_BEYOND]);
     r->beyond = isnan(beyond) ? 0 : beyond;

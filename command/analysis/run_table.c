@@ -1,10 +1,23 @@
 /**
  * @file run_table.c
- * Lists of rows by the number of a run.
+ * Finds the rows of each run by its number.
  */
 #include "command/analysis/run_table.h"
 
-/** 1 + the row of runs.csv by the number of a run, from 0 to *n - 1; 0: none. */
+#include "base/file.h"
+
+dsgd_status dsgd_runs_read(dsgd_csv *runs, const char *folder, dsgd_error *error)
+{
+    if (!dsgd_can_read("%s/runs.csv", folder))
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: not a results folder (it has no runs.csv); `dsgd run EXPERIMENT.yaml "
+                         "-o %s` makes one",
+                         folder, folder);
+    return dsgd_csv_read(runs, error, "%s/runs.csv", folder);
+}
+
+/** Returns, by the number of a run from 0 to *n - 1, 1 + its row of runs.csv, or 0 if there is
+ * none. */
 static size_t *rows_of_runs(const dsgd_csv *runs, size_t *n)
 {
     const size_t column = dsgd_csv_column(runs, "run");

@@ -1,6 +1,6 @@
 /**
  * @file target.c
- * Where curves pass a value.
+ * Finds where learning curves reach a value.
  */
 #include "command/analysis/target.h"
 
@@ -12,8 +12,9 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
         const char *column, *allowed;
         double least, most;
         bool below;
-    } quantities[] = {{"accuracy", "from 0 to 1", 0, 1, false},
-                      {"loss", "a number", -INFINITY, INFINITY, true}}; /* a policy's is negative */
+    } quantities[] = {
+        {"accuracy", "between 0 and 1", 0, 1, false},
+        {"loss", "a number", -INFINITY, INFINITY, true}}; /* the loss of a policy is negative */
     *t = (dsgd_target){.text = text};
     if (text == NULL)
         return DSGD_OK;
@@ -26,10 +27,10 @@ dsgd_status dsgd_target_parse(const char *text, dsgd_target *t, dsgd_error *erro
             continue;
         if (t->value >= quantities[i].least && t->value <= quantities[i].most)
             return DSGD_OK;
-        return dsgd_refuse(error, "--target %s: %s has to be %s", text, column,
+        return dsgd_refuse(error, "--target %s: %s must be %s", text, column,
                            quantities[i].allowed);
     }
-    return dsgd_refuse(error, "--target %s: accuracy=NUMBER or loss=NUMBER is expected", text);
+    return dsgd_refuse(error, "--target must be accuracy=NUMBER or loss=NUMBER, got `%s`", text);
 }
 
 dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves, dsgd_error *error)
@@ -40,22 +41,24 @@ dsgd_status dsgd_target_check(const dsgd_target *target, const dsgd_csv *curves,
         DSGD_TRY(dsgd_csv_need(curves, needed[i], &column, error));
     if (curves->n_rows == 0)
         return dsgd_refuse(error,
-                           "%s: no run was evaluated; for a target an experiment needs `learn`",
+                           "%s: no run was evaluated; a target needs an experiment with `learn`",
                            curves->path);
     if (dsgd_csv_first(curves, column) == NULL)
-        return dsgd_refuse(error,
-                           "%s: %s is empty, as it is of a regression; give --target loss=NUMBER",
-                           curves->path, target->column);
+        return dsgd_refuse(
+            error, "%s: %s is empty, for example for a regression; use --target loss=NUMBER",
+            curves->path, target->column);
     return DSGD_OK;
 }
 
-/** An evaluation: where on an axis, such as virtual time, and the value there. */
+/** An evaluation: its position on an axis, such as virtual time, and its value. */
 typedef struct evaluation {
     double at, value;
 } evaluation;
 
-/** Where the target is reached at an evaluation, NAN if it is not. Members of @p before are NAN if
- * it does not exist. */
+/**
+ * Returns where the target is reached between two evaluations, NAN if it is not. The members of
+ * @p before are NAN if there is no earlier evaluation.
+ */
 static double place_of(const dsgd_target *target, evaluation before, evaluation now)
 {
     const bool reached = target->below ? now.value <= target->value : now.value >= target->value;

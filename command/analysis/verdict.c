@@ -1,6 +1,7 @@
 /**
  * @file verdict.c
- * The outcome of each candidate at a place, the winner, and the caveats.
+ * Collects the candidates of each place with their numbers, judges which of them can win, and says
+ * who wins and why the others do not.
  */
 #include "command/analysis/verdict.h"
 
@@ -9,25 +10,25 @@
 #include "command/console/table.h"
 #include "command/runs/swept.h"
 
-static const double least_progress = 0.1, full_progress = 0.9; /* as shares of the best's */
+/* Shares of the progress of the best candidate. */
+static const double least_progress = 0.1, full_progress = 0.9;
 
-/** Why a candidate cannot win. Outcomes from SHORT on are about a target. */
+/** Why a candidate cannot win. Outcomes from SHORT on concern a target. */
 typedef enum outcome {
-    ABLE,
+    ABLE, /* it can win */
     FAILED,
     TIMED_OUT,
-    DIVERGED,
-    SILENT, /* exchanged nothing, while others did */
-    GREW, /* its loss grew without end, which counts as DIVERGED */
+    DIVERGED, /* by its status, or because its loss grew without end */
+    SILENT, /* it exchanged nothing, while other candidates did */
     UNLEARNED,
-    SHORT, /* did not reach the target */
-    LOST, /* reached the target, and lost it again */
+    SHORT, /* it did not reach the target */
+    LOST, /* it reached the target, and lost it again */
     OPEN, /* its runs ended before the winner reached the target */
     N_OUTCOMES
 } outcome;
 
 static const char *const reasons[SHORT] = {[FAILED] = "failed",
-                                           [TIMED_OUT] = "ran into the time limit",
+                                           [TIMED_OUT] = "reached the time limit",
                                            [DIVERGED] = "diverged",
                                            [SILENT] = "exchanged nothing in these runs",
                                            [UNLEARNED] = "made no progress"};
@@ -40,32 +41,82 @@ typedef struct candidate {
     const dsgd_frame_point *point;
     const char *name;
     outcome outcome;
-    size_t n_seeds; /* that have the outcome */
+    size_t n_seeds; /* number of seeds that have the outcome */
 } candidate;
 
-/** A place with its candidates. Arrays have a number per row of runs.csv; NAN: not known. */
+/** A place with its candidates. Arrays have one number per row of runs.csv, NAN if it is unknown.
+ */
 typedef struct place {
     const dsgd_frame *frame;
     const json_t *manifest;
     const dsgd_run_table *curves;
-    const double *first[N_QUANTITIES], *last[N_QUANTITIES]; /* of a run's evaluations */
-    double *progress, *ended_s; /* at the last evaluation */
-    double *numbers[DSGD_N_MEASURES]; /* NULL: not needed */
+    double *first[N_QUANTITIES], *last[N_QUANTITIES]; /* values at a run's evaluations */
+    double *progress, *ended_s; /* at the last evaluation, and time of the run's end */
+    double *numbers[DSGD_N_MEASURES]; /* NULL for measures that no verdict needs */
     candidate *v; /* [n] */
     size_t n;
     bool learns, by_logarithm, any_sends;
     int quantity; /* that is learned */
-    double start; /* the best first evaluation: a single seed's can be below chance */
-    double best; /* progress */
-    double least, far; /* progress of a run that learned, and that did not lose the target again */
+    double start; /* the best first evaluation, because one seed's can be below chance */
+    double best; /* largest progress of a candidate */
+    double least, far; /* progress of a run that learned, and of a run that kept the target */
     dsgd_target target;
-    const char *goal; /* the target; NULL: throughput decides, or no candidate learned */
+    const char *goal; /* the target as text; NULL if throughput decides, or no candidate learned */
     size_t measure; /* that decides */
 } place;
 
-/* --- outcomes --------------------------------------------------------------------------------- */
+/* --- collect ---------------------------------------------------------------------------------- */
 
-/** The mean over seeds of a column, or of a measure; NAN: not known. */
+/** Returns what all places have in common: tables, and columns of all runs. */
+static place read_runs(const dsgd_frame *frame, const dsgd_run_table *curves,
+                       const json_t *manifest)
+{
+    const size_t n = frame->csv->n_rows;
+    place at = {.frame = frame, .manifest = manifest, .curves = curves};
+    for (int q = 0; q < N_QUANTITIES; q++) {
+        at.first[q] = dsgd_keep(n + 1, sizeof *at.first[q]);
+        at.last[q] = dsgd_keep(n + 1, sizeof *at.last[q]);
+        for (size_t row = 0; row < n; row++)
+            dsgd_run_table_ends(curves, row, quantities[q], &at.first[q][row], &at.last[q][row]);
+    }
+    at.progress = dsgd_keep(n + 1, sizeof *at.progress);
+    at.ended_s = dsgd_frame_numbers(frame, "virtual_s");
+    at.numbers[DSGD_THROUGHPUT] = dsgd_frame_numbers(frame, "throughput_samples_per_s");
+    at.numbers[DSGD_SENT] = dsgd_frame_numbers(frame, "sent_mean_bytes");
+    for (size_t m = 0; m < DSGD_N_MEASURES; m++)
+        if (dsgd_measures[m].along != NULL)
+            at.numbers[m] = dsgd_keep(n + 1, sizeof *at.numbers[m]);
+    return at;
+}
+
+/** Returns the algorithm, or the value of --by, with the swept options that only it has. */
+static const char *name_of(const dsgd_frame *f, const dsgd_frame_point *p)
+{
+    const char *const own = dsgd_frame_settings(f, p, 1 << DSGD_SERIES, f->by, " with ");
+    return dsgd_xprintf("%s%s%s",
+                        dsgd_swept_value(dsgd_frame_key(f, f->by), dsgd_frame_value(f, p, f->by)),
+                        *own == '\0' ? "" : " with ", own);
+}
+
+/** Returns the places of a frame with their candidates; a place whose n is 0 has only variations.
+ */
+static place *collect(const dsgd_frame *frame, const dsgd_run_table *curves, const json_t *manifest)
+{
+    const place all_runs = read_runs(frame, curves, manifest);
+    place *const places = dsgd_keep(frame->n[DSGD_PLACE] + 1, sizeof *places);
+    for (size_t k = 0; k < frame->n[DSGD_PLACE]; k++)
+        places[k] = all_runs;
+    for (const dsgd_frame_point *p = frame->points; p < frame->points + frame->n_points; p++) {
+        place *const at = &places[p->at[DSGD_PLACE]];
+        if (p->at[DSGD_VARIATION] != 0)
+            continue;
+        at->v = dsgd_keep_more(at->v, at->n + 1, sizeof *at->v);
+        at->v[at->n++] = (candidate){.point = p, .name = name_of(frame, p)};
+    }
+    return places;
+}
+
+/** Returns the mean of a column over a candidate's seeds, NAN if it is unknown. */
 static double mean(const candidate *c, const double *x)
 {
     return x == NULL ? NAN : dsgd_frame_mean(c->point, x).mean;
@@ -76,6 +127,14 @@ static double number(const place *at, const candidate *c, size_t m)
     return mean(c, at->numbers[m]);
 }
 
+static const json_t *run_of(const place *at, const candidate *c)
+{
+    return dsgd_run_of(at->manifest, at->frame->csv, c->point->rows[0]);
+}
+
+/* --- judge ------------------------------------------------------------------------------------ */
+
+/** Returns the progress from the start to a value of the quantity that is learned. */
 static double progress_to(const place *at, double value)
 {
     return at->quantity == ACCURACY ? value - at->start
@@ -83,7 +142,8 @@ static double progress_to(const place *at, double value)
                                     : at->start - value;
 }
 
-/** Accuracy where there is one; the logarithm of losses where all are above 0. */
+/** Measures progress in accuracy if there is one, else in the loss, by logarithm if all are above
+ * 0. */
 static void measure_progress(place *at)
 {
     double start[N_QUANTITIES] = {NAN, NAN};
@@ -101,10 +161,8 @@ static void measure_progress(place *at)
     at->learns = !isnan(at->start);
     at->measure = at->learns ? DSGD_TO_TARGET : DSGD_THROUGHPUT;
     for (const candidate *c = at->v; c < at->v + at->n; c++)
-        for (size_t k = 0; k < c->point->n_rows; k++) {
-            const size_t row = c->point->rows[k];
-            at->progress[row] = progress_to(at, at->last[at->quantity][row]);
-        }
+        for (const size_t *row = c->point->rows; row < c->point->rows + c->point->n_rows; row++)
+            at->progress[*row] = progress_to(at, at->last[at->quantity][*row]);
 }
 
 bool dsgd_loss_grew(double first, double last)
@@ -113,46 +171,48 @@ bool dsgd_loss_grew(double first, double last)
     return last > most * fmax(first, 1);
 }
 
-/** Whether a run of a candidate has an outcome. */
-static bool has(const place *at, const candidate *c, size_t row, outcome what)
+/** Returns true if a run of a candidate has an outcome. */
+static bool has_outcome(const place *at, const candidate *c, size_t row, outcome which)
 {
-    static const char *const statuses[] = {
-        [FAILED] = "failed", [TIMED_OUT] = "timeout", [DIVERGED] = "diverged"};
-    switch (what) {
+    const char *const status = dsgd_field_of(at->frame->csv, row, "status");
+    switch (which) {
+    case FAILED:
+        return strcmp(status, "failed") == 0;
+    case TIMED_OUT:
+        return strcmp(status, "timeout") == 0;
+    case DIVERGED:
+        return strcmp(status, "diverged") == 0 ||
+               dsgd_loss_grew(at->first[LOSS][row], at->last[LOSS][row]);
     case SILENT:
         return at->any_sends && number(at, c, DSGD_SENT) <= 0;
-    case GREW:
-        return dsgd_loss_grew(at->first[LOSS][row], at->last[LOSS][row]);
     case UNLEARNED:
         return at->learns && !(at->progress[row] > at->least);
     case SHORT:
         return isnan(at->numbers[DSGD_TO_TARGET][row]);
-    case LOST:
-        return !(at->progress[row] > at->far);
     default:
-        return strcmp(dsgd_field_of(at->frame->csv, row, "status"), statuses[what]) == 0;
+        return !(at->progress[row] > at->far);
     }
 }
 
-/** Sets the first of these outcomes that some seeds of a candidate have, unless it has one. */
+/** Gives each candidate without an outcome the first of these that some of its seeds have. */
 static void find_outcomes(place *at, outcome first, outcome last)
 {
     for (candidate *c = at->v; c < at->v + at->n; c++)
-        for (outcome what = first; c->outcome == ABLE && what <= last; what++) {
+        for (outcome which = first; c->outcome == ABLE && which <= last; which++) {
             c->n_seeds = 0;
             for (size_t k = 0; k < c->point->n_rows; k++)
-                c->n_seeds += has(at, c, c->point->rows[k], what);
+                c->n_seeds += has_outcome(at, c, c->point->rows[k], which);
             if (c->n_seeds > 0)
-                c->outcome = what == GREW ? DIVERGED : what;
+                c->outcome = which;
         }
 }
 
-/** Sets the outcomes that need no target, and in @p out those of runs. */
+/** Finds the outcomes that need no target, and stores those of the runs in @p out. */
 static void judge_without_target(place *at, const char **out)
 {
     for (const candidate *c = at->v; c < at->v + at->n; c++)
         at->any_sends = at->any_sends || number(at, c, DSGD_SENT) > 0;
-    find_outcomes(at, FAILED, GREW);
+    find_outcomes(at, FAILED, SILENT);
     for (const candidate *c = at->v; c < at->v + at->n; c++)
         if (at->learns && c->outcome == ABLE)
             at->best = fmax(at->best, mean(c, at->progress));
@@ -163,7 +223,7 @@ static void judge_without_target(place *at, const char **out)
             out[c->point->rows[k]] = reasons[c->outcome];
 }
 
-/** Two digits, on the side that is easier to reach. */
+/** Rounds to two digits, toward the value that is easier to reach. */
 static double rounded(double x, bool below)
 {
     const double unit = x == 0 ? 1 : pow(10, floor(log10(fabs(x))) - 1);
@@ -171,8 +231,8 @@ static double rounded(double x, bool below)
     return unit * (below ? ceil(x / unit - near) : floor(x / unit + near));
 }
 
-/** The target that all seeds of the candidates with full progress reach; NULL: there is none. */
-static const char *own_target(const place *at)
+/** Returns the target that all seeds of the candidates with full progress reach, or NULL. */
+static const char *default_target(const place *at)
 {
     double hardest = NAN;
     for (const candidate *c = at->v; c < at->v + at->n; c++) {
@@ -187,10 +247,10 @@ static const char *own_target(const place *at)
                                          rounded(hardest, at->quantity == LOSS));
 }
 
-/** Measures what the runs of the place take to the target, and sets the outcomes about it. */
-static dsgd_status aim(place *at, const char *text, dsgd_error *error)
+/** Measures what the runs of the place take to the target, and finds the outcomes about it. */
+static dsgd_status judge_by_target(place *at, const char *text, dsgd_error *error)
 {
-    const char *const chosen = text == NULL ? own_target(at) : text;
+    const char *const chosen = text == NULL ? default_target(at) : text;
     if (chosen == NULL)
         return DSGD_OK;
     DSGD_TRY(dsgd_target_parse(chosen, &at->target, error));
@@ -209,7 +269,7 @@ static dsgd_status aim(place *at, const char *text, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The best by a measure among the candidates that can win; NULL: none can, or none has it. */
+/** Returns the candidate that can win and is best by a measure, or NULL if there is none. */
 static const candidate *best_by(const place *at, size_t m)
 {
     const candidate *best = NULL;
@@ -222,7 +282,7 @@ static const candidate *best_by(const place *at, size_t m)
     return best;
 }
 
-/** How many times as fast as the other a candidate is, or how much less it takes. */
+/** Returns the ratio by which a candidate is faster than another, or takes less. */
 static dsgd_ratio lead_of(const place *at, const candidate *c, const candidate *other, size_t m)
 {
     const bool more = m == DSGD_THROUGHPUT;
@@ -230,9 +290,18 @@ static dsgd_ratio lead_of(const place *at, const candidate *c, const candidate *
                             more ? other->point : c->point, at->numbers[m]);
 }
 
-/* --- sentences -------------------------------------------------------------------------------- */
+/** Returns true if the lead is so small, and its interval so narrow, that no reader would choose by
+ * it. */
+static bool is_tie(const dsgd_ratio *lead)
+{
+    static const double wide = 1.1; /* an interval beyond this makes a ratio near 1 no tie */
+    const bool is_wide = lead->n > 1 && (lead->high > wide || lead->low < 1 / wide);
+    return fabs(log(lead->ratio)) <= log1p(DSGD_TIE) && !is_wide;
+}
 
-/** Appends a sentence to the text, and a clause to the line below a figure. */
+/* --- say -------------------------------------------------------------------------------------- */
+
+/** Appends a sentence to the text, and a clause (unless NULL) to the line below a figure. */
 static void say(dsgd_verdict *verdict, const char *sentence, const char *clause)
 {
     dsgd_append(&verdict->text, "%s%s", *verdict->text == '\0' ? "" : " ", sentence);
@@ -240,25 +309,17 @@ static void say(dsgd_verdict *verdict, const char *sentence, const char *clause)
         dsgd_append(&verdict->brief, "%s%s", *verdict->brief == '\0' ? "" : "; ", clause);
 }
 
-/** Whether a winner's lead is one by which no reader would choose. */
-static bool is_tie(const dsgd_ratio *lead)
-{
-    static const double wide = 1.1; /* an interval beyond makes a ratio near 1 no tie */
-    const bool is_wide = lead->n > 1 && (lead->high > wide || lead->low < 1 / wide);
-    return fabs(log(lead->ratio)) <= log1p(DSGD_TIE) && !is_wide;
-}
-
-/** Says who is first, with the ratios to the next and to the baseline. */
+/** Names the winner, with the ratios to the next candidate and to the baseline. */
 static void say_winner(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
-    dsgd_names tied = {.n = 0}, open = {.n = 0}; /* open: no certain difference */
-    const candidate *others[2] = {NULL, NULL}; /* certainly behind: the next, the baseline */
+    dsgd_names tied = {.n = 0}, open = {.n = 0}; /* open: the difference is not certain */
+    const candidate *others[2] = {NULL, NULL}; /* certainly slower: the next, the baseline */
     double least = INFINITY;
-    bool leads = false;
+    bool is_open = false;
     dsgd_names_add(&tied, best->name);
     for (const candidate *c = at->v; c < at->v + at->n; c++) {
         const dsgd_ratio by = lead_of(at, best, c, at->measure);
-        leads = leads || c->outcome == OPEN;
+        is_open = is_open || c->outcome == OPEN;
         if (c == best || c->outcome != ABLE)
             continue;
         if (by.n == 0)
@@ -273,15 +334,15 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const candidate *
             least = fmin(least, by.ratio);
         }
     }
-    leads = leads || open.n > 0;
+    is_open = is_open || open.n > 0;
     verdict->winner = best->point;
     verdict->name = best->name;
-    verdict->is_tied = tied.n > 1 || leads;
+    verdict->is_tied = tied.n > 1 || is_open;
     const char *const first =
         dsgd_xprintf("%s %s", dsgd_listed(tied.v, " and "),
                      at->n == 1          ? "is the only candidate"
                      : tied.n > 1        ? "tie"
-                     : leads             ? "leads"
+                     : is_open           ? "leads"
                      : others[0] == NULL ? "is the only candidate that can win"
                      : at->learns        ? "learns fastest"
                                          : "is fastest");
@@ -294,46 +355,50 @@ static void say_winner(const place *at, dsgd_verdict *verdict, const candidate *
         if (i == 0 || others[1] != others[0])
             dsgd_append(&text, ", %s times as fast as %s", dsgd_ratio_text(&by), others[i]->name);
     }
-    if (open.n > 0)
-        dsgd_append(&text, ", but with %s it cannot be told from %s",
-                    dsgd_counted(best->point->n_rows, "seed"), dsgd_listed(open.v, " and "));
     say(verdict, dsgd_xprintf("%s.", text),
         open.n > 0 ? dsgd_xprintf("%s, within noise of others", first) : first);
+    if (open.n > 0)
+        say(verdict,
+            dsgd_xprintf("With %s its lead over %s is not certain.",
+                         dsgd_counted(best->point->n_rows, "seed"), dsgd_listed(open.v, " and ")),
+            NULL);
 }
 
-/** Names the candidates that take the least bytes, energy and money to the target. */
+/** Names the candidates that take the fewest bytes, the least energy and the least money. */
 static void say_expenses(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
-    static const char *const texts[DSGD_N_EXPENSES] = {"sends least", "takes the least energy",
-                                                       "costs least"};
+    static const char *const texts[DSGD_N_EXPENSES] = {"sends the fewest bytes",
+                                                       "uses the least energy", "costs the least"};
     for (size_t i = 0; i < DSGD_N_EXPENSES; i++) {
         const size_t m = dsgd_expenses[i].to_target;
         const candidate *const c = best_by(at, m);
         if (c == NULL || c == best)
             continue;
-        const dsgd_ratio r = lead_of(at, best, c, m); /* of what the best takes */
+        const dsgd_ratio r = lead_of(at, best, c, m);
         if (r.ratio < 1 / (1 + DSGD_TIE) && !(r.n > 1 && r.n_settling > 0))
             say(verdict,
-                dsgd_xprintf("%s %s until then: %s of what %s does.", c->name, texts[i],
+                dsgd_xprintf("%s %s up to the target: %s times the value of %s.", c->name, texts[i],
                              dsgd_ratio_text(&r), best->name),
                 NULL);
     }
 }
 
-/** Details on an outcome: seeds, values as means over seeds, the cause; "": none. */
+/** Returns details of an outcome (seeds, means over seeds, or the cause), or "". */
 static const char *detail_of(const place *at, const candidate *c)
 {
     const char *const learned = quantities[at->quantity];
     const double last = mean(c, at->last[at->quantity]);
     const char *const why = dsgd_field_of(at->frame->csv, c->point->rows[0], "why");
-    return c->n_seeds < c->point->n_rows
-               ? dsgd_xprintf(" (%zu of %zu seeds)", c->n_seeds, c->point->n_rows)
-           : c->outcome == UNLEARNED ? dsgd_xprintf(" (%s %.3g, from %.3g)", learned, last,
-                                                    mean(c, at->first[at->quantity]))
-           : c->outcome == LOST      ? dsgd_xprintf(" (%s %.3g at the end)", learned, last)
-           : c->outcome == OPEN
-               ? dsgd_xprintf(" (after %s s)", dsgd_readable(mean(c, at->ended_s), 4))
-           : c->outcome <= DIVERGED && *why != '\0'
+    if (c->n_seeds < c->point->n_rows)
+        return dsgd_xprintf(" (%zu of %zu seeds)", c->n_seeds, c->point->n_rows);
+    if (c->outcome == UNLEARNED)
+        return dsgd_xprintf(" (%s %.3g, from %.3g)", learned, last,
+                            mean(c, at->first[at->quantity]));
+    if (c->outcome == LOST)
+        return dsgd_xprintf(" (%s %.3g at the end)", learned, last);
+    if (c->outcome == OPEN)
+        return dsgd_xprintf(" (after %s s)", dsgd_readable(mean(c, at->ended_s), 4));
+    return c->outcome <= DIVERGED && *why != '\0'
                ? dsgd_xprintf(" (%.*s)", (int)strcspn(why, ":"), why)
                : "";
 }
@@ -342,46 +407,32 @@ static const char *detail_of(const place *at, const candidate *c)
 static void say_outcomes(const place *at, dsgd_verdict *verdict)
 {
     enum { MOST_NAMES = 4 }; /* below a figure */
-    for (outcome what = FAILED; what < N_OUTCOMES; what++) {
+    for (outcome which = FAILED; which < N_OUTCOMES; which++) {
         dsgd_names names = {.n = 0};
         for (const candidate *c = at->v; c < at->v + at->n; c++)
-            if (c->outcome == what)
+            if (c->outcome == which)
                 dsgd_names_add(&names, dsgd_xprintf("%s%s", c->name, detail_of(at, c)));
         if (names.n == 0)
             continue;
-        const char *const who = dsgd_listed(names.v, " and ");
+        const char *const listed = dsgd_listed(names.v, " and ");
         const char *const reason =
-            what < SHORT    ? reasons[what]
-            : what == SHORT ? dsgd_xprintf("did not reach %s in these runs", at->goal)
-            : what == LOST  ? dsgd_xprintf("reached %s and lost it again", at->goal)
-                            : "ended before that; a longer `until`, in seconds for all, decides";
-        say(verdict, dsgd_xprintf("%s %s.", who, reason),
+            which < SHORT    ? reasons[which]
+            : which == SHORT ? dsgd_xprintf("did not reach %s in these runs", at->goal)
+            : which == LOST  ? dsgd_xprintf("reached %s and lost it again", at->goal)
+                             : "ended before the target was reached; a longer `until` can decide";
+        say(verdict, dsgd_xprintf("%s %s.", listed, reason),
             dsgd_xprintf("%s %s",
-                         names.n > MOST_NAMES ? dsgd_xprintf("%zu of %zu", names.n, at->n) : who,
-                         what == OPEN ? "ended before" : reason));
+                         names.n > MOST_NAMES ? dsgd_xprintf("%zu of %zu", names.n, at->n) : listed,
+                         which == OPEN ? "ended before" : reason));
     }
 }
 
-/* --- caveats of a place ----------------------------------------------------------------------- */
-
-static const json_t *run_of(const place *at, const candidate *c)
-{
-    return dsgd_run_of(at->manifest, at->frame->csv, c->point->rows[0]);
-}
-
-/** The learning rate of a candidate; NAN: not known. */
-static double rate_of(const place *at, const candidate *c)
-{
-    const json_t *const optimizer = dsgd_run_option(run_of(at, c), "learn", "optimizer");
-    const json_t *const rate = json_object_get(optimizer, "lr");
-    return json_is_number(rate) ? json_number_value(rate) : NAN;
-}
-
-/** Says if the distance between evaluations is more than a third of the time, or than a lead. */
+/** Warns if evaluations are further apart than a third of the time to the target, or than a lead.
+ */
 static void say_gap(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     const double best_s = number(at, best, DSGD_TO_TARGET);
-    double gap_s = 0, lead_s = INFINITY; /* the longest, the least that is no tie */
+    double gap_s = 0, lead_s = INFINITY; /* the longest gap, the smallest lead that is no tie */
     dsgd_passage passage;
     for (const candidate *c = at->v; c < at->v + at->n; c++) {
         const double by_s = number(at, c, DSGD_TO_TARGET) - best_s;
@@ -392,28 +443,28 @@ static void say_gap(const place *at, dsgd_verdict *verdict, const candidate *bes
         if (c->outcome == ABLE && by_s > DSGD_TIE * best_s)
             lead_s = fmin(lead_s, by_s);
     }
+    const char *const gap = dsgd_readable(gap_s, 3);
     if (gap_s > fmin(best_s / 3, lead_s))
         say(verdict,
-            dsgd_xprintf("The target was passed between evaluations up to %s s apart, %s.",
-                         dsgd_readable(gap_s, 3),
-                         gap_s > lead_s ? "more than a lead: who is first rests on the line "
-                                          "between them"
-                                        : "so that the time is rough"),
-            dsgd_xprintf("evaluations %s s apart", dsgd_readable(gap_s, 3)));
+            dsgd_xprintf("The target lies between evaluations that are up to %s s apart, so the "
+                         "times are rough%s.",
+                         gap, gap_s > lead_s ? " and the order is not certain" : ""),
+            dsgd_xprintf("evaluations %s s apart", gap));
 }
 
-/** @p best NULL: no candidate wins. */
+/** Warns of few seeds, a common learning rate and rare evaluations. @p best is NULL if no candidate
+ * wins. */
 static void say_caveats(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     enum { FEW_SEEDS = 3 };
     size_t least = SIZE_MAX, n_able = 0;
-    const double rate = rate_of(at, at->v);
+    const double rate = dsgd_run_learning_rate(run_of(at, at->v));
     bool is_common = at->learns && at->n > 1, by_chance = false;
     for (const candidate *c = at->v; c < at->v + at->n; c++) {
         const size_t n = dsgd_frame_mean(c->point, at->numbers[at->measure]).n;
         least = c->outcome == ABLE && n < least ? n : least;
         n_able += c->outcome == ABLE;
-        is_common = is_common && rate_of(at, c) == rate;
+        is_common = is_common && dsgd_run_learning_rate(run_of(at, c)) == rate;
         by_chance = by_chance || dsgd_is_by_chance(run_of(at, c));
     }
     if (best != NULL && n_able > 1 && least < FEW_SEEDS && by_chance)
@@ -423,133 +474,12 @@ static void say_caveats(const place *at, dsgd_verdict *verdict, const candidate 
             least == 1 ? "one seed" : "two seeds");
     if (is_common)
         say(verdict,
-            dsgd_xprintf("One learning rate, %g, was used for all, which suits some better than "
-                         "others (`dsgd tune` finds each one's).",
+            dsgd_xprintf("All candidates use the learning rate %g, which suits some better than "
+                         "others; `dsgd tune` finds the best one of each.",
                          rate),
             "one learning rate for all");
     if (best != NULL && at->learns)
         say_gap(at, verdict, best);
-}
-
-/* --- caveats of all runs ---------------------------------------------------------------------- */
-
-/** The collective by which a run sums; "": it does not, or the table is of an earlier version. */
-static const char *collective_of(const dsgd_csv *runs, size_t row)
-{
-    const char *const partial = dsgd_field_of(runs, row, "partial_collective");
-    return dsgd_csv_column(runs, "partial_collective") == runs->n_columns ? ""
-           : *partial == '\0' ? dsgd_field_of(runs, row, "collective")
-                              : partial;
-}
-
-const char *dsgd_mixed_collectives(const dsgd_csv *runs)
-{
-    dsgd_frame f;
-    if (dsgd_frame_open(runs, &(dsgd_framing){.planned = true}, &f, NULL) != DSGD_OK)
-        return NULL;
-    size_t *const first = dsgd_keep(f.n[DSGD_PLACE] + 1, sizeof *first); /* row + 1 */
-    for (size_t row = 0; row < runs->n_rows; row++) {
-        const dsgd_frame_point *const p = &f.points[f.point_of[row]];
-        size_t *const at = &first[p->at[DSGD_PLACE]];
-        if (p->at[DSGD_VARIATION] > 0 || *collective_of(runs, row) == '\0')
-            continue;
-        *at = *at == 0 ? row + 1 : *at;
-        const char *const by[] = {collective_of(runs, *at - 1), collective_of(runs, row)};
-        const char *const names[] = {dsgd_csv_field(runs, *at - 1, f.keys[0]),
-                                     dsgd_csv_field(runs, row, f.keys[0])};
-        if (strcmp(by[0], by[1]) != 0 && strcmp(names[0], names[1]) != 0) /* not swept */
-            return dsgd_xprintf("%s sums by %s, %s by %s, so that a difference between them may "
-                                "be one of collectives; exchange: {collective, "
-                                "partial_collective} sets them",
-                                names[0], by[0], names[1], by[1]);
-    }
-    return NULL;
-}
-
-void dsgd_warn_of_mixed_collectives(FILE *stream, const dsgd_csv *runs)
-{
-    const char *const sentence = dsgd_mixed_collectives(runs);
-    if (sentence != NULL)
-        dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
-}
-
-/** Whether some run has another value of an option, by a sweep or by --sensitivity. */
-static bool is_varied(const dsgd_frame *f, const char *option)
-{
-    for (size_t k = 0; k < f->n_keys; k++)
-        if (f->n_values[k] > 1 && strstr(dsgd_frame_key(f, k), option) != NULL)
-            return true;
-    return f->n[DSGD_VARIATION] > 1;
-}
-
-/** The name of a member: a word, or what a table of options has chosen; "": neither. */
-static const char *name_in(const json_t *object, const char *key)
-{
-    const json_t *const member = json_object_get(object, key);
-    const char *const name =
-        json_string_value(json_is_string(member) ? member : json_object_get(member, "name"));
-    return name == NULL ? "" : name;
-}
-
-/** Whether a run compresses, at an encoder's speed that is the program's guess. */
-static bool guesses_encoder(const json_t *run)
-{
-    const json_t *const algorithm = json_object_get(run, "algorithm");
-    return strcmp(name_in(json_object_get(run, "platform"), "encoding"), "memory") == 0 &&
-           (json_is_object(dsgd_run_option(run, "exchange", "encoding")) ||
-            json_object_get(algorithm, "encoding") != NULL ||
-            json_object_get(algorithm, "density") != NULL ||
-            json_object_get(algorithm, "rank") != NULL);
-}
-
-bool dsgd_is_by_chance(const json_t *run)
-{
-    return !json_is_false(json_object_get(run, "by_chance"));
-}
-
-const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest)
-{
-    const size_t n = json_array_size(json_object_get(manifest, "runs"));
-    return runs->n_rows >= n
-               ? ""
-               : dsgd_xprintf("Partial results: %zu of %zu runs are done, so the winner is open. "
-                              "The same command, without --only or --shard, does the rest.",
-                              runs->n_rows, n);
-}
-
-/** Names defaults that decide differences, and that no run varies; "": there are none. */
-static const char *unvaried(const dsgd_frame *f, const json_t *manifest)
-{
-    bool cuts = false, encodes = false;
-    for (size_t row = 0; row < f->csv->n_rows; row++) {
-        const json_t *const run = dsgd_run_of(manifest, f->csv, row);
-        cuts =
-            cuts || (strcmp(name_in(json_object_get(run, "exchange"), "pieces"), "buckets") == 0 &&
-                     dsgd_csv_value(f->csv, row, dsgd_csv_column(f->csv, "pieces")) > 1);
-        encodes = encodes || guesses_encoder(run);
-    }
-    const struct {
-        bool is_open;
-        const char *option, *text;
-    } all[] = {{cuts, "exchange.pieces", "how vectors are cut for their exchange (buckets)"},
-               {encodes, "platform.encoding", "the encoder's speed (a guess)"},
-               {dsgd_mixed_collectives(f->csv) != NULL, "exchange.collective",
-                "one collective against another"}};
-    const char *const file = json_string_value(json_object_get(manifest, "file"));
-    const char *const given = json_string_value(json_object_get(manifest, "command"));
-    dsgd_names names = {.n = 0};
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        if (all[k].is_open && !is_varied(f, all[k].option))
-            dsgd_names_add(&names, all[k].text);
-    if (names.n == 0)
-        return "";
-    return dsgd_xprintf(
-        "Not varied here, though it may decide: %s; `%s` with --sensitivity=choices and another "
-        "folder (-o) varies it.",
-        dsgd_listed(names.v, ", "),
-        given != NULL && strncmp(given, "dsgd run ", strlen("dsgd run ")) == 0
-            ? given
-            : dsgd_xprintf("dsgd run %s", file == NULL ? "FILE" : file));
 }
 
 /* --- all places ------------------------------------------------------------------------------- */
@@ -562,7 +492,7 @@ static dsgd_status judge(place *at, const char *target, const char **out, dsgd_v
     measure_progress(at);
     judge_without_target(at, out);
     if (at->learns)
-        DSGD_TRY(aim(at, target, error));
+        DSGD_TRY(judge_by_target(at, target, error));
     verdict->goal = at->goal;
     const candidate *const best = at->learns && at->goal == NULL ? NULL : best_by(at, at->measure);
     for (candidate *c = at->v; best != NULL && c < at->v + at->n; c++)
@@ -579,38 +509,6 @@ static dsgd_status judge(place *at, const char *target, const char **out, dsgd_v
     return DSGD_OK;
 }
 
-/** Tables and columns of all runs, for every place. */
-static place gather(const dsgd_frame *frame, const dsgd_run_table *curves, const json_t *manifest)
-{
-    const size_t n = frame->csv->n_rows;
-    place at = {.frame = frame, .manifest = manifest, .curves = curves};
-    for (int q = 0; q < N_QUANTITIES; q++) {
-        double *const first = dsgd_keep(n + 1, sizeof *first);
-        double *const last = dsgd_keep(n + 1, sizeof *last);
-        for (size_t row = 0; row < n; row++)
-            dsgd_run_table_ends(curves, row, quantities[q], &first[row], &last[row]);
-        at.first[q] = first;
-        at.last[q] = last;
-    }
-    at.progress = dsgd_keep(n + 1, sizeof *at.progress);
-    at.ended_s = dsgd_frame_numbers(frame, "virtual_s");
-    at.numbers[DSGD_THROUGHPUT] = dsgd_frame_numbers(frame, "throughput_samples_per_s");
-    at.numbers[DSGD_SENT] = dsgd_frame_numbers(frame, "sent_mean_bytes");
-    for (size_t m = 0; m < DSGD_N_MEASURES; m++)
-        if (dsgd_measures[m].along != NULL)
-            at.numbers[m] = dsgd_keep(n + 1, sizeof *at.numbers[m]);
-    return at;
-}
-
-/** The algorithm, or the value of --by, with the swept options of its own. */
-static const char *name_of(const dsgd_frame *f, const dsgd_frame_point *p)
-{
-    const char *const own = dsgd_frame_settings(f, p, 1 << DSGD_SERIES, f->by, " with ");
-    return dsgd_xprintf("%s%s%s",
-                        dsgd_swept_value(dsgd_frame_key(f, f->by), dsgd_frame_value(f, p, f->by)),
-                        *own == '\0' ? "" : " with ", own);
-}
-
 dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
                                const dsgd_framing *framing, const json_t *manifest,
                                const char *target, dsgd_verdicts *v, dsgd_error *error)
@@ -622,28 +520,16 @@ dsgd_status dsgd_verdicts_open(const dsgd_csv *runs, const char *folder,
     *v = (dsgd_verdicts){.unvaried = ""};
     DSGD_TRY(dsgd_frame_open(runs, &all, &v->frame, error));
     dsgd_run_table_open(&curves, runs, folder, "curves.csv", NULL);
-    const place all_runs = gather(&v->frame, &curves, manifest);
-    const size_t n = v->frame.n[DSGD_PLACE];
-    place *const places = dsgd_keep(n + 1, sizeof *places);
-    for (size_t k = 0; k < n; k++)
-        places[k] = all_runs;
-    for (const dsgd_frame_point *p = v->frame.points; p < v->frame.points + v->frame.n_points;
-         p++) {
-        place *const at = &places[p->at[DSGD_PLACE]];
-        if (p->at[DSGD_VARIATION] != 0)
-            continue;
-        at->v = dsgd_keep_more(at->v, at->n + 1, sizeof *at->v);
-        at->v[at->n++] = (candidate){.point = p, .name = name_of(&v->frame, p)};
-    }
-    v->v = dsgd_keep(n + 1, sizeof *v->v);
+    place *const places = collect(&v->frame, &curves, manifest);
+    v->v = dsgd_keep(v->frame.n[DSGD_PLACE] + 1, sizeof *v->v);
     v->out = dsgd_keep(runs->n_rows + 1, sizeof *v->out);
-    for (size_t k = 0; k < n; k++) {
-        if (places[k].n > 0)
-            DSGD_TRY(judge(&places[k], target, v->out, &v->v[v->n++], error));
-        is_won = is_won || (places[k].n > 1 && v->v[v->n - 1].winner != NULL);
+    for (place *at = places; at < places + v->frame.n[DSGD_PLACE]; at++) {
+        if (at->n > 0)
+            DSGD_TRY(judge(at, target, v->out, &v->v[v->n++], error));
+        is_won = is_won || (at->n > 1 && v->v[v->n - 1].winner != NULL);
     }
     if (is_won)
-        v->unvaried = unvaried(&v->frame, manifest);
+        v->unvaried = dsgd_unvaried_defaults(&v->frame, manifest);
     return DSGD_OK;
 }
 
@@ -659,13 +545,12 @@ const char *dsgd_verdicts_summary(const dsgd_verdicts *v)
             dsgd_names_add(&goals, v->v[i].goal);
     }
     for (size_t k = 0; k < winners.n; k++)
-        dsgd_names_add(&texts, dsgd_xprintf("%s is first at %zu", winners.v[k], n[k]));
+        dsgd_names_add(&texts, dsgd_xprintf("%s is first in %zu", winners.v[k], n[k]));
     return dsgd_xprintf(
-        "Of %zu places %s%s%s", v->n, dsgd_listed(texts.v, " and "),
-        n_open == 0      ? ""
-        : n_open == v->n ? "; each of them is open or a tie"
-                         : dsgd_xprintf("; at %zu that is open or a tie", n_open),
-        goals.n > 1 ? "; each has a target of its own, so that their times are not to be compared "
-                      "(`--target` sets one)"
+        "%s of %zu settings (workers, platform, workload and swept values).%s%s",
+        dsgd_listed(texts.v, " and "), v->n,
+        n_open == 0 ? "" : dsgd_xprintf(" In %zu of them the winner is not certain.", n_open),
+        goals.n > 1 ? " Each setting has its own target, so do not compare times "
+                      "between settings, or set one with `--target`."
                     : "");
 }

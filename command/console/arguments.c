@@ -38,7 +38,7 @@ static void store(const dsgd_argument *o, void *field, const char *text, struct 
     case DSGD_ARGUMENT_TEXTS: {
         dsgd_texts *const texts = field;
         if (texts->n == DSGD_MOST_TEXTS)
-            argp_error(state, "--%s: at most %d are possible", o->name, DSGD_MOST_TEXTS);
+            argp_error(state, "--%s can be repeated at most %d times", o->name, DSGD_MOST_TEXTS);
         texts->v[texts->n++] = text;
         break;
     }
@@ -46,21 +46,21 @@ static void store(const dsgd_argument *o, void *field, const char *text, struct 
         char *end = NULL;
         const int64_t number = strtoll(text, &end, 10);
         if (*text == '\0' || *end != '\0' || number < 1 || number > 1000000)
-            argp_error(state, "--%s %s: a whole number from 1 to 1000000 is expected", o->name,
+            argp_error(state, "--%s must be a whole number between 1 and 1000000, got %s", o->name,
                        text);
         *(int64_t *)field = number;
         break;
     }
     case DSGD_ARGUMENT_SECONDS:
         if (!dsgd_parse_number(text, "s", field) || !(*(double *)field > 0))
-            argp_error(state, "--%s %s: a time above 0 is expected, such as 90s, 30min or 2h",
+            argp_error(state, "--%s must be a duration above 0, such as 90s, 30min or 2h, got %s",
                        o->name, text);
         break;
     case DSGD_ARGUMENT_WORD:
         *(int *)field = dsgd_find_word(o->words, text);
         if (*(int *)field < 0)
-            argp_error(state, "--%s %s: %s is expected", o->name, text,
-                       dsgd_listed(o->words, " or "));
+            argp_error(state, "--%s must be %s, got %s", o->name, dsgd_listed(o->words, " or "),
+                       text);
     }
 }
 

@@ -128,7 +128,7 @@ TEST(one_seed_has_no_interval)
     expect("wagma,4,", "throughput_samples_per_s_diff", 2);
     expect_nothing("wagma,4,", "throughput_samples_per_s_ci");
     expect_nothing("wagma,4,", "throughput_samples_per_s_diff_ci");
-    ck_assert_has(output, "wagma      1         75.00  +25.00                          12\n");
+    ck_assert_has(output, "wagma          1         75.00  +25.00                          12\n");
     ck_assert_ptr_null(strcasestr(read_file("r/compare.csv"), "nan"));
 }
 
@@ -154,7 +154,7 @@ TEST(what_failed_enters_no_mean_and_what_diverged_those_of_time)
     expect("dasgd,4,", "throughput_samples_per_s_n", 0);
     expect("dasgd,4,", "n_diverged", 1);
     expect_nothing("dasgd,4,", "throughput_samples_per_s_mean");
-    ck_assert_has(output, "2 runs that are neither ok nor diverged");
+    ck_assert_has(output, "2 runs without results (status failed or timeout)");
 }
 
 /** Demands that @p text is somewhere between the first @p from and what follows it, @p to. */
@@ -184,10 +184,10 @@ TEST(what_counts_of_a_diverged_run_is_the_same_everywhere)
     expect("wagma,4,", "final_accuracy_mean", 0.55);
     write_file("r/manifest.json", "{\"runs\": []}\n");
     ck_assert_msg(dsgd("report r", &output) == 0, "%s", output);
-    const char *const row = "<th scope=\"row\">wagma</th><td class=\"n\">4</td>";
+    const char *const row = "<th scope=\"row\">wagma</th>";
     const char *const cells[] = {
-        "<td class=\"n\">3</td>", dsgd_xprintf("<td class=\"n\">50.00 ± %.2f</td>", ci),
-        dsgd_xprintf("<td class=\"n\">%.3g (", ratio), "<td class=\"n\">0.5500 ± "};
+        "<td class=\"n\">3</td>", dsgd_xprintf("<td class=\"n\">50 ± %.4g</td>", ci),
+        dsgd_xprintf("<td class=\"n\">%.3g (", ratio), "<td class=\"n\">0.55 ± "};
     for (size_t k = 0; k < sizeof cells / sizeof cells[0]; k++)
         expect_between("r/report.html", row, "</tr>", cells[k]);
     ck_assert_msg(dsgd("plot r throughput --format svg", &output) == 0, "%s", output);
@@ -290,7 +290,7 @@ TEST(a_baseline_takes_units)
     }
     write_runs(runs);
     ck_assert_has(dsgd_ends(2, "compare r --by host_bandwidth --baseline 9GB/s"),
-                  "--baseline `9GB/s` is unknown");
+                  "unknown --baseline `9GB/s`");
 }
 
 #define CURVES_HEADER "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
@@ -342,11 +342,12 @@ static const struct {
     int status;
     const char *sentence;
 } bad_targets[] = {
-    {targeted_curves, "r --target 0.8", 2, "--target 0.8: accuracy=NUMBER or loss=NUMBER is"},
-    {targeted_curves, "r --target accuracy=high", 2, "--target accuracy=high: accuracy=NUMBER"},
-    {targeted_curves, "r --target lossy=1", 2, "--target lossy=1: accuracy=NUMBER"},
+    {targeted_curves, "r --target 0.8", 2,
+     "--target must be accuracy=NUMBER or loss=NUMBER, got `0.8`"},
+    {targeted_curves, "r --target accuracy=high", 2, "got `accuracy=high`"},
+    {targeted_curves, "r --target lossy=1", 2, "got `lossy=1`"},
     {CURVES_HEADER POINT("1", "0", "2", "") POINT("2", "0", "2", ""), "r --target accuracy=0.5", 2,
-     "r/curves.csv: accuracy is empty, as it is of a regression; give --target loss=NUMBER"},
+     "r/curves.csv: accuracy is empty, for example for a regression; use --target loss=NUMBER"},
     {CURVES_HEADER, "r --target loss=1", 2, "r/curves.csv: no run was evaluated"},
     {NULL, "r --target loss=1", 3, "r/curves.csv: the file cannot be read"},
     {"run,virtual_s,loss\n", "r --target accuracy=1", 3, "r/curves.csv:1: there is no column `acc"},
@@ -456,7 +457,7 @@ static const struct {
     int status;
     const char *sentence;
 } bad_runs[] = {
-    {NULL, "r", 3, "r/runs.csv: the file cannot be read"},
+    {NULL, "r", 3, "r: not a results folder (it has no runs.csv); `dsgd run EXPERIMENT.yaml -o r`"},
     {"", "r", 3, "r/runs.csv: the file is empty"},
     {"run,seed\n", "r", 3, "r/runs.csv:1: there is no column `wall_s`"},
     {"# by hand\nrun,seed\n", "r", 3, "r/runs.csv:2: there is no column `wall_s`"},
@@ -466,8 +467,8 @@ static const struct {
      ":1: there is no column `status`"},
     {"algorithm,workers,platform,workload,seed,status,wall_s\n", "r", 3,
      ":1: there is no column `throughput_samples_per_s`"},
-    {RUNS_HEADER, "r", 2, "r/runs.csv: there is no run with status ok or diverged"},
-    {RUNS_HEADER ROW("wagma", "1", "failed", "", ""), "r", 2, "there is no run"},
+    {RUNS_HEADER, "r", 2, "r/runs.csv: no run has the status ok or diverged"},
+    {RUNS_HEADER ROW("wagma", "1", "failed", "", ""), "r", 2, "no run has"},
     {RUNS_HEADER "1,wagma,4\n", "r", 3, "r/runs.csv:2: 3 fields, where the header has 14"},
     {RUNS_HEADER OK("wagma", "1", "1", "1") OK("wagma", "2", "1", "1,1"), "r", 3,
      "r/runs.csv:3: 15"},
@@ -479,20 +480,22 @@ static const struct {
      "r/runs.csv:4: throughput_samples_per_s is `fast`, not a number"},
     {RUNS_HEADER OK("wagma", "1", "1", "nan"), "r", 2, ":2: final_accuracy is `nan`"},
     {RUNS_HEADER OK("wagma", "1", "1", "1e999"), "r", 2, ":2: final_accuracy is `1e999`"},
-    {RUNS_HEADER OK("wagma", "1.5", "1", "1"), "r", 2, ":2: seed is `1.5`, not a whole number"},
-    {RUNS_HEADER OK("wagma", "", "1", "1"), "r", 2, ":2: seed is ``, not a whole number"},
+    {RUNS_HEADER OK("wagma", "1.5", "1", "1"), "r", 2,
+     ":2: seed must be a whole number, got `1.5`"},
+    {RUNS_HEADER OK("wagma", "", "1", "1"), "r", 2, ":2: seed must be a whole number, got ``"},
     {RUNS_HEADER OK("wagma", "1", "1", "1") OK("wagma", "2", "1", "1") OK("wagma", "1", "2", "1"),
-     "r", 2, "r/runs.csv:4: wagma with seed 1 is on line 2 too"},
+     "r", 2, "r/runs.csv:4: wagma with seed 1 is also on line 2"},
     {RUNS_HEADER OK("wagma", "1", "1", "1") ROW("wagma", "1", "diverged", "2", "1"), "r", 2,
-     "r/runs.csv:3: wagma with seed 1 is on line 2 too"},
+     "r/runs.csv:3: wagma with seed 1 is also on line 2"},
     {RUNS_HEADER OK("wagma", "1", "1", "1") OK("dasgd", "1", "1", "1"), "r --baseline wagam", 2,
-     "--baseline `wagam` is unknown (did you mean `wagma`?); there is wagma, dasgd"},
+     "unknown --baseline `wagam` (did you mean `wagma`?); valid values: wagma, dasgd"},
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "r --by wrokers", 2,
-     "--by `wrokers` is unknown (did you mean `workers`?); there is algorithm, workers, platform, "
+     "unknown --by `wrokers` (did you mean `workers`?); valid values: algorithm, workers, "
+     "platform, "
      "workload"},
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "r r", 2, "the folder of one experiment"},
     {RUNS_HEADER OK("wagma", "1", "1", "1"), "", 2, "give the folder of one experiment"},
-    {RUNS_HEADER OK("wagma", "1", "1", "1"), "r/runs.csv", 3, "r/runs.csv/runs.csv"},
+    {RUNS_HEADER OK("wagma", "1", "1", "1"), "r/runs.csv", 3, "r/runs.csv: not a results folder"},
 };
 
 TEST_ROWS(bad_runs_are_refused_and_cost_nothing, bad_runs)
@@ -516,7 +519,7 @@ TEST(runs_that_are_missing_are_said)
     dsgd_ends(0, "run e.yaml -o r --only 1");
     ck_assert_has(
         dsgd_ends(0, "compare r"),
-        "\nPartial results: 1 of 6 runs are done, so the winner is open. The same command,\n"
+        "Partial results: 1 of 6 runs are done, so the winner is open. The same command,\n"
         "without --only or --shard, does the rest.\n");
     dsgd_ends(0, "run e.yaml -o r");
     ck_assert_ptr_null(strstr(dsgd_ends(0, "compare r"), "Partial"));

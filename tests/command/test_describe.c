@@ -18,7 +18,7 @@ TEST(an_algorithm_is_described_on_one_screen)
         const char *const words =
             dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line);
         char *text = dsgd_ends(0, "%s", words);
-        static const char *const parts[] = {"\nidea ", "\nrule ", "\nsends ", "\nwaits "};
+        static const char *const parts[] = {"\nidea ", "\nupdate ", "\nmessages ", "\nwaiting "};
         ck_assert_has(text, "by default, 64 workers");
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
             ck_assert_msg(strstr(text, parts[i]) != NULL, "%s: no %s", words, parts[i]);
@@ -90,7 +90,8 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
         ck_assert_msg(dsgd(words, &described) == 0, "%s: %s", words, described);
         ck_assert_uint_gt(strlen(described), 20);
         for (char *row = strsep(&described, "\n"); row != NULL; row = strsep(&described, "\n"))
-            ck_assert_msg(strlen(row) <= 80 + 3, "%s: %s", words, row); /* bytes */
+            ck_assert_msg(strlen(row) <= 80 + 3 || strcmp(kinds[_i], "imbalance") == 0, "%s: %s",
+                          words, row); /* bytes; an imbalance set is printed as its file is */
     }
     ck_assert_int_ge(n, 2);
 }
@@ -99,9 +100,9 @@ TEST(every_kind_is_named_by_every_help)
 {
     char *refusal = dsgd_ends(2, "list nothing 2>&1"), *help = dsgd_ends(0, "list --help");
     char *all = dsgd_ends(0, "--help"), *expected = dsgd_ends(2, "list 2>&1");
-    char *kinds = strstr(refusal, "there is ");
+    char *kinds = strstr(refusal, "valid kinds: ");
     ck_assert_msg(kinds != NULL, "%s", refusal);
-    kinds += strlen("there is ");
+    kinds += strlen("valid kinds: ");
     int lines = 0;
     for (const char *c = all; *c != '\0'; c++)
         lines += *c == '\n';
@@ -125,17 +126,16 @@ TEST(imbalance_is_described_by_what_it_does_to_a_step)
     static const char *const parts[] = {
         "WAGMA-SGD (TPDS 2021)", "- {kind: delay, workers: 2, seconds: 320ms}",
         /* Of 16 workers 2 are 0.32 s late: 1.04 s in the mean, the slowest 1.32 / 1.04. */
-        "\n    16      1.04      0.106         1     1.32      1.27   0.962    0.962\n"};
+        "\n     16      1.04          0.106        1     1.32     1.27   0.962    0.962\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_has(output, parts[i]);
     output = dsgd_ends(0, "describe workload llm-dp-bytedance");
-    ck_assert_has(output, "step with it        23.5");
-    ck_assert_has(unwrapped(output),
-                  " in 1 tensor, exchanged in 268 buckets, or merged to 48 where "
-                  "that changes little ");
+    ck_assert_has(output, "with imbalance      23.5");
+    ck_assert_has(unwrapped(output), " in 1 tensor, exchanged in 268 buckets, merged to 48 if that "
+                                     "hardly changes times ");
     output = dsgd_ends(0, "describe workload resnet50-a100");
     ck_assert_has(output, " 102.2 MB in 161 tensors, exchanged in 4 buckets by default\n");
-    ck_assert_has(output, "own imbalance       none\n");
+    ck_assert_has(output, "  imbalance           none\n");
     output = dsgd_ends(0, "list imbalance");
     const char *const sets = strstr(output, "data sets");
     ck_assert_ptr_nonnull(sets);
@@ -153,5 +153,5 @@ TEST(what_has_no_summary_has_a_head_without_one)
     ck_assert_has(dsgd_ends(0, "describe platform r.yaml"),
                   "  region of 8         a\n  region of 4         b\n");
     ck_assert_has(dsgd_ends(2, "describe platform nccl"),
-                  "which `dsgd describe platform.nccl` describes");
+                  "`dsgd describe platform.nccl` describes it");
 }

@@ -614,7 +614,7 @@ static const struct {
     const char *arguments, *sentence;
 } refused[] = {
     {"e.yaml --run 2", "--run 2: there are 1 runs; `dsgd check e.yaml` lists them"},
-    {"e.yaml --run 0", "--run 0: a whole number from 1"},
+    {"e.yaml --run 0", "--run must be a whole number between 1 and"},
     {"e.yaml --steps 3", "--steps: it is for an algorithm, as in `dsgd explain wagma`"},
     {"e.yaml --workers 3", "--workers: it is for an algorithm"},
     {"wagma --run 1", "--run: it is for an experiment or a folder of results"},
@@ -623,7 +623,7 @@ static const struct {
     {"wgama", "this is no file, no folder and no algorithm (did you mean `wagma`?)"},
     {"nowhere.yaml", "nowhere.yaml"},
     {".", ".: there is no manifest of an experiment in this folder"},
-    {"e.yaml --format gif", "text, svg, pdf or png is expected"},
+    {"e.yaml --format gif", "--format must be text, svg, pdf or png, got gif"},
     {"e.yaml --size slide", "--size slide: it is for figures; give --format"},
     {"e.yaml --format svg --size 1", "is none of one-column"},
     {"e.yaml --format svg -o nowhere/m.svg", "nowhere/m.svg: no file can be made there"},

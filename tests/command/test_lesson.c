@@ -447,11 +447,12 @@ TEST(a_figure_and_a_text_go_to_files)
 static const struct {
     const char *arguments, *sentence;
 } refused[] = {
-    {"explain allreduce --workers 1", "--workers 1: a lesson has 2 to 16"},
-    {"explain allreduce --workers 17", "--workers 17: a lesson has 2 to 16"},
-    {"explain allreduce --steps 101", "--steps 101: a lesson has at most 100"},
+    {"explain allreduce --workers 1", "workers must be between 2 and 16 for an algorithm, got 1"},
+    {"explain allreduce --workers 17", "workers must be between 2 and 16 for an algorithm, got 17"},
+    {"explain allreduce --steps 101", "--steps must be at most 100 for an algorithm, got 101"},
     {"explain eager_solo --workers 3", "eager-SGD needs a power of two of workers: 2 or 4"},
-    {"explain allreduce --set workers=32", "32 workers, but a lesson has 2 to 16"},
+    {"explain allreduce --set workers=32",
+     "workers must be between 2 and 16 for an algorithm, got 32"},
     {"explain allreduce --set exchange.pieces=2", "exchange.pieces, here 2"},
     {"explain a_psgd --set algorithms.0.servers=2", "to one server (here 2)"},
     {"explain allreduce --set learn.data.features=2", "points of one feature, not 2"},

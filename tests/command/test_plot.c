@@ -872,18 +872,19 @@ static void expect_refusal(const char *options, const char *sentence)
 static const struct {
     const char *options, *sentence;
 } refused[] = {
-    {"--size huge", "--size: `huge` is none of one-column, two-column, slide"},
+    {"--size huge", "--size must be one-column, two-column, slide, or"},
     {"--size 0x3", "inches from 1 to 50"},
-    {"--format svg,gif", "--format: `svg,gif` is not of svg, png, pdf, tikz"},
-    {"--legend left", "--legend: `left` is not of top, bottom, right, off"},
-    {"--log z", "--log: `z` is not of x, y"},
-    {"--only sgd", "--only: `sgd` is not in r/runs.csv; there is allreduce, wagma, ad_psgd"},
-    {"--label wagma", "--label: `wagma` is not of the form NAME=TEXT"},
+    {"--format svg,gif", "--format must be one of svg, png, pdf, tikz, got `svg,gif`"},
+    {"--legend left", "--legend must be one of top, bottom, right, off, got `left`"},
+    {"--log z", "--log must be one of x, y, got `z`"},
+    {"--only sgd", "--only: `sgd` is not in r/runs.csv; valid values: allreduce, wagma, ad_psgd"},
+    {"--label wagma", "--label must be NAME=TEXT"},
     {"--label sgd=x", "--label: `sgd` is not in"},
-    {"--style none.gp", "--style: none.gp cannot be read; copy "},
-    {"--target speed=3", "--target speed=3: accuracy=NUMBER or loss=NUMBER is expected"},
-    {"--target accuracy=high", "--target accuracy=high: accuracy=NUMBER or loss=NUMBER"},
-    {"--target accuracy=1.5", "--target accuracy=1.5: accuracy has to be from 0 to 1"},
+    {"--style none.gp", "--style: cannot read none.gp; change a copy of "},
+    {"--target speed=3", "--target must be accuracy=NUMBER or loss=NUMBER, got `speed=3`"},
+    {"--target accuracy=high",
+     "--target must be accuracy=NUMBER or loss=NUMBER, got `accuracy=high`"},
+    {"--target accuracy=1.5", "--target accuracy=1.5: accuracy must be between 0 and 1"},
 };
 
 TEST(a_bad_option_is_rejected_with_a_sentence)
@@ -907,9 +908,8 @@ TEST(measured_points_are_drawn_where_they_were_measured)
     ck_assert_double_eq_tol(value_at(false, d.points[d.n_points - 1].x), 0.75, 0.01);
     expect_last_point_at_height(3, 0.05);
     write_file("m.csv", "workers,throughput_samples_per_s\n4,100\n5,2\n");
-    ck_assert_has(
-        dsgd_ends(0, "plot r throughput --format svg --points m.csv"),
-        "m.csv:3: not drawn: workers is `5`, which no such run of r/runs.csv has; there is 4");
+    ck_assert_has(dsgd_ends(0, "plot r throughput --format svg --points m.csv"),
+                  "m.csv:3: not drawn, because it matches no run of r/runs.csv");
     /* What was published is drawn the same way. */
     write_file("long.csv", "algorithm,quantity,published,relation,over\n"
                            "wagma,throughput_samples_per_s,200,~,\n"
@@ -922,13 +922,13 @@ TEST(measured_points_are_drawn_where_they_were_measured)
 static const struct {
     const char *rows, *sentence;
 } bad_points[] = {
-    {"algorithm,througput\nwagma,1\n", "p.csv:1: column `througput` is neither algorithm"},
-    {"algorithm,workers\nwagma,4\n", "p.csv:1: there is no column of a figure's numbers"},
-    {"workers,throughput_samples_per_s\n5,2\n", "p.csv: no row of it is about runs of r/runs.csv"},
+    {"algorithm,througput\nwagma,1\n", "p.csv:1: unknown column `througput`; valid: algorithm"},
+    {"algorithm,workers\nwagma,4\n", "p.csv:1: no column has numbers that a figure draws"},
+    {"workers,throughput_samples_per_s\n5,2\n", "p.csv: no row matches a run of r/runs.csv"},
     {"algorithm,throughput_samples_per_s\nwagma,many\n",
-     "p.csv:2: throughput_samples_per_s is `many`, but has to be a number"},
+     "p.csv:2: throughput_samples_per_s must be a number, got `many`"},
     {"algorithm,throughput_samples_per_s,low,high\nwagma,5,6,7\n",
-     "p.csv:2: 5 is not from 6 to 7, its own interval"},
+     "p.csv:2: 5 is outside its own interval, 6 to 7"},
     {"algorithm\n\"wagma\n", "p.csv"},
 };
 

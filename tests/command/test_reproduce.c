@@ -51,7 +51,8 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
     static const char *const expected[] = {
         "+100.0   10.0  prediction",
         "-1.5    0.1  prediction",
-        "order: workers 2: allreduce above ad_psgd as published, not as simulated",
+        "order: allreduce, workers 2 is published above ad_psgd, workers 2, but simulated in the "
+        "opposite order",
         "4 points: median error 0.8 %, 3 (75 %) within 15 %, worst 100.0 %",
         "1 of 2 pairs of algorithms in the published order",
         "1 of 2 stated bounds hold",
@@ -65,24 +66,6 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
     ck_assert_has(output, "nothing to do");
     ck_assert_msg(reproduce("tiny -o r --force", &output) == 0, "%s", output);
     ck_assert_ptr_null(strstr(output, "nothing to do"));
-}
-
-/** Of four workers one is published: the rest is predicted, the mean over seeds. */
-TEST(what_was_not_published_is_predicted)
-{
-    write_figure("allreduce,2,throughput_samples_per_s,10,0.1,,~,,prediction,MPI,by hand\n"
-                 "ad_psgd,2,throughput_samples_per_s,15,0.1,,~,,prediction,MPI,by hand\n"
-                 "allreduce,4,throughput_samples_per_s,20,0.1,,~,,prediction,MPI,by hand\n");
-    char *output = NULL;
-    ck_assert_msg(reproduce("tiny -o r", &output) == 0, "%s", output);
-    const char *const found = strstr(output, "predictions, of which nothing was published here:\n"
-                                             "algorithm  workers  throughput_samples_per_s\n"
-                                             "ad_psgd          4                     34.99\n");
-    ck_assert_msg(found != NULL, "%s", output);
-    /* The figure's score, and that of all. */
-    const char *const score = strstr(found, "3 points: ");
-    ck_assert_ptr_nonnull(score);
-    ck_assert_has(score, "all figures\nMPI: 3 points: ");
 }
 
 /**
@@ -177,13 +160,13 @@ static const struct {
     const char *sentence;
 } bad_figures[] = {
     {"allreduce,2,throughput,1,0.1,,~,,x,MPI,x\n", "tiny", 3,
-     "published.csv:2: quantity `throughput` is no column of"},
+     "published.csv:2: quantity `throughput` is not a column of"},
     {"wagma,2,step_mean_s,1,0.1,,~,,x,MPI,x\n", "tiny", 3, "published.csv:2: no run of"},
     {"allreduce,2,step_mean_s,abc,0.1,,~,,x,MPI,x\n", "tiny", 3,
-     "published.csv:2: published is \"abc\""},
-    {"allreduce,2,step_mean_s,1,,,~,,x,MPI,x\n", "tiny", 3, "published.csv:2: uncertainty is \"\""},
+     "published must be a number above 0, got \"abc\""},
+    {"allreduce,2,step_mean_s,1,,,~,,x,MPI,x\n", "tiny", 3, "with relation ~, got \"\""},
     {"allreduce,2,step_mean_s,1,0.1,,=,,x,MPI,x\n", "tiny", 3,
-     "published.csv:2: relation is \"=\""},
+     "published.csv:2: relation must be ~, < or >, got \"=\""},
     {"allreduce,2,step_mean_s,1,0.1,,~,,x,MPI,x\n", "tinny", 2, "did you mean `tiny`?"},
 };
 

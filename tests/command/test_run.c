@@ -169,7 +169,7 @@ TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "final_loss"), "");
     ck_assert_has(dsgd_ends(5, "%s", endless), "1 of 1 runs failed");
     ck_assert_has(dsgd_ends(2, "run e.yaml --timeout 3days"),
-                  "--timeout 3days: a time above 0 is expected");
+                  "--timeout must be a duration above 0, such as 90s, 30min or 2h, got 3days");
 }
 
 TEST(progress_is_an_object_per_line_or_nothing)

@@ -322,12 +322,12 @@ TEST(the_last_line_is_a_command_that_runs)
 static const struct {
     const char *options, *sentence;
 } refused[] = {
-    {"--target acc=1", "accuracy=NUMBER or loss=NUMBER is expected"},
+    {"--target acc=1", "--target must be accuracy=NUMBER or loss=NUMBER"},
     {"--target accuracy=5", "accuracy has to be from 0 to 1"},
     {"--target accuracy=0.5", "as it is of a regression; give --target loss=NUMBER"},
     {"--on steps", "--on steps: to what?"},
     {"--on final --target loss=1", "leave out one of --target and --on final"},
-    {"--on nearly", "auto, time, steps or final is expected"},
+    {"--on nearly", "--on must be auto, time, steps or final, got nearly"},
     {"--over foo=1:2:3", "`foo` is nothing that an algorithm has for itself"},
     {"--over learn.batch='[1, 2]'", "`learn.batch` is nothing"},
     {"--over algorithms.7.period=1", "`algorithms.7.period` is nothing"},

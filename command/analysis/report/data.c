@@ -9,18 +9,18 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
 {
     size_t column = 0;
     *report = (dsgd_report){.folder = folder};
-    DSGD_TRY(dsgd_csv_read(&report->runs, error, "%s/runs.csv", folder));
+    DSGD_TRY(dsgd_runs_read(&report->runs, folder, error));
     if (report->runs.n_rows == 0)
-        return dsgd_fail(error, DSGD_EIO, "%s/runs.csv: there is no run in it", folder);
+        return dsgd_fail(error, DSGD_EIO, "%s/runs.csv: the table has no run", folder);
     DSGD_TRY(dsgd_csv_need(&report->runs, "run", &column, error));
     DSGD_TRY(dsgd_csv_need(&report->runs, "workers", &column, error));
     report->manifest = dsgd_manifest_unfold(dsgd_manifest_read(folder));
     if (report->manifest == NULL)
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s/manifest.json is missing or no JSON: it says what the runs are. `dsgd "
-                         "run` writes it; "
-                         "`dsgd compare %s` goes without",
-                         folder, folder);
+        return dsgd_fail(
+            error, DSGD_EIO,
+            "%s/manifest.json, which describes the runs, is missing or not JSON. `dsgd "
+            "run` writes it; `dsgd compare %s` does not need it",
+            folder, folder);
     DSGD_TRY(dsgd_frame_open(&report->runs, &(dsgd_framing){.by = NULL}, &report->frame, error));
     report->throughput = dsgd_frame_numbers(&report->frame, "throughput_samples_per_s");
     return DSGD_OK;

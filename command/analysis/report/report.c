@@ -14,144 +14,55 @@
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** Four significant digits of the mean, and as many decimals of the interval. */
-static const char *interval_text(dsgd_interval x)
-{
-    const double size = fmax(fabs(x.mean), 1e-9);
-    const int decimals = size >= 1000 ? 0 : size < 1e-3 ? 6 : 3 - (int)floor(log10(size));
-    if (!isfinite(x.mean))
-        return "unknown";
-    if (x.mean == 0 && !(x.ci > 0))
-        return "0";
-    if (size >= 1e9)
-        return dsgd_xprintf("%.4g ± %.2g", x.mean, x.ci);
-    return isfinite(x.ci) ? dsgd_xprintf("%.*f ± %.*f", decimals, x.mean, decimals, x.ci)
-                          : dsgd_xprintf("%.*f", decimals, x.mean);
-}
-
-/** A quantity of the tables; a column is left out where no point has it. */
+/** A quantity of the tables. */
 typedef struct quantity {
-    const char *head, *column; /* of runs.csv; NULL: the speed-up */
-    double factor;
-    bool if_more; /* known only where it is more than the quantity before it */
-    double *x; /* the column times the factor, by row */
-    bool is_shown;
+    const char *head, *column; /* of runs.csv; NULL for the speed-up */
+    double factor; /* from the unit of the column to that of the heading */
+    const double *x; /* the column, by row */
 } quantity;
 
-static double *numbers_of(const dsgd_report *r, const quantity *q)
-{
-    const bool is_sent = strcmp(q->column, "sent_mean_bytes") == 0;
-    double *const x =
-        is_sent ? dsgd_frame_sent(&r->frame) : dsgd_frame_numbers(&r->frame, q->column);
-    for (size_t row = 0; row < r->runs.n_rows; row++)
-        x[row] *= q->factor;
-    return x;
-}
+static const char unknown[] = "unknown";
 
-/** A cell of a point's row; "": it does not have the quantity. */
 static const char *cell_of(const dsgd_report *r, const quantity *q, const dsgd_frame_point *p)
 {
-    if (q->column == NULL) {
-        const dsgd_ratio ratio =
-            dsgd_frame_ratio(&r->frame, p, p->baseline == p ? NULL : p->baseline, r->throughput);
-        return dsgd_ratio_text(&ratio);
-    }
-    const dsgd_interval of = dsgd_frame_mean(p, q->x);
-    return of.n == 0 || (q->if_more && !(of.mean > (1 + 1e-3) * dsgd_frame_mean(p, q[-1].x).mean))
-               ? ""
-               : interval_text(of);
+    const dsgd_ratio ratio = dsgd_frame_ratio(&r->frame, p, p->baseline, r->throughput);
+    const char *const text =
+        q->column == NULL ? p->baseline == p ? "baseline" : dsgd_ratio_text(&ratio)
+                          : dsgd_interval_text(dsgd_frame_mean(p, q->x), q->factor, false, false);
+    return *text == '\0' ? unknown : text;
 }
 
-/** Of the row of a point. */
-static void put_point(const dsgd_report *r, const dsgd_frame_point *p, const quantity *all,
-                      size_t n_all, dsgd_columns *t)
-{
-    dsgd_columns_row(t);
-    dsgd_columns_take(t, "algorithm", dsgd_field_of(&r->runs, p->rows[0], "algorithm"));
-    for (size_t k = r->frame.first_swept; k < r->runs.n_columns; k++) {
-        const char *const column = r->runs.fields[k];
-        dsgd_columns_take(t, dsgd_swept_name(column),
-                          dsgd_swept_value(column, dsgd_csv_field(&r->runs, p->rows[0], k)));
-    }
-    dsgd_columns_take(t, "workers", dsgd_field_of(&r->runs, p->rows[0], "workers"));
-    dsgd_columns_put(t, "seeds", "%zu", dsgd_frame_mean(p, r->throughput).n);
-    for (const quantity *q = all; q < all + n_all; q++) {
-        const char *const cell =
-            q->column == NULL && p->baseline == p ? "baseline" : cell_of(r, q, p);
-        if (q->is_shown)
-            dsgd_columns_take(t, q->head,
-                              *cell != '\0' ? cell
-                              : q->if_more  ? "the same"
-                                            : "unknown");
-    }
-}
-
+/** Writes a table of quantities, without those that no point has. */
 static void write_quantities(FILE *html, const dsgd_report *r, const char *caption, quantity *all,
                              size_t n_all)
 {
-    const dsgd_frame_point none = {.rows = (size_t[]){0}}; /* makes the columns */
+    const char *same = NULL;
+    size_t n_texts = 0; /* columns before the numbers */
     dsgd_columns t = {.n_rows = 0};
-    for (quantity *q = all; q < all + n_all; q++) {
-        q->x = q->column == NULL ? NULL : numbers_of(r, q);
-        for (size_t i = 0; i < r->frame.n_points; i++)
-            q->is_shown = q->is_shown || *cell_of(r, q, &r->frame.points[i]) != '\0';
+    for (quantity *q = all; q < all + n_all; q++)
+        q->x = q->column == NULL ? NULL : dsgd_frame_numbers(&r->frame, q->column);
+    for (const dsgd_frame_point *p = r->frame.points; p < r->frame.points + r->frame.n_points;
+         p++) {
+        dsgd_frame_take_keys(&r->frame, p, &t);
+        n_texts = t.at;
+        dsgd_columns_put(&t, "seeds", "%zu", dsgd_frame_mean(p, r->throughput).n);
+        for (const quantity *q = all; q < all + n_all; q++)
+            dsgd_columns_take(&t, q->head, cell_of(r, q, p));
     }
-    for (size_t i = 0; i < r->frame.n_points; i++)
-        put_point(r, &r->frame.points[i], all, n_all, &t);
-    if (r->frame.n_points == 0)
-        put_point(r, &none, all, n_all, &t);
-    t.n_rows = r->frame.n_points;
-    dsgd_html_table(html, caption, caption, &t, 1 + r->runs.n_columns - r->frame.first_swept);
-    if (r->frame.n_points > DSGD_MOST_ROWS)
-        fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n",
-                r->frame.n_points - DSGD_MOST_ROWS);
+    for (quantity *q = all; q < all + n_all; q++)
+        if (q->column == NULL)
+            dsgd_columns_fold(&t, q->head, unknown, &same); /* only the baseline is there */
+        else
+            dsgd_columns_hide(&t, q->head, unknown);
+    dsgd_html_table(html, caption, caption, &t, n_texts);
+    if (t.n_rows > DSGD_MOST_ROWS)
+        fprintf(html, "<p>%zu more rows are in runs.csv.</p>\n", t.n_rows - DSGD_MOST_ROWS);
 }
 
 /* --- until a target --------------------------------------------------------------------------- */
 
-/** A mean where all seeds reached the target; else the median, where it is known. */
-static const char *cost_of(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m,
-                           double multiple)
-{
-    const dsgd_summary *const s = dsgd_comparison_of(c, p, m);
-    if (s->of.n < p->n_rows)
-        return isfinite(s->median)
-                   ? dsgd_xprintf("median %s", dsgd_readable(multiple * s->median, 4))
-               : dsgd_comparison_of(c, p, DSGD_TO_TARGET)->of.n == 0 ? "never"
-                                                                     : "unknown";
-    const char *const mean = dsgd_readable(multiple * s->of.mean, 4);
-    return isfinite(s->of.ci) ? dsgd_xprintf("%s ± %s", mean, dsgd_readable(multiple * s->of.ci, 2))
-                              : mean;
-}
-
-static dsgd_status put_table(FILE *html, const char *folder, const char *target, dsgd_error *error)
-{
-    dsgd_comparison c;
-    DSGD_TRY(dsgd_comparison_open(folder, &(dsgd_framing){.by = NULL}, target, &c, error));
-    dsgd_columns t = {.n_rows = 0};
-    for (size_t i = 0; i < c.frame.n_points; i++) {
-        const dsgd_frame_point *const p = &c.frame.points[i];
-        dsgd_columns_row(&t);
-        dsgd_columns_take(&t, "runs", dsgd_frame_label(&c.frame, p));
-        dsgd_columns_put(&t, "seeds that reach it", "%zu of %zu",
-                         dsgd_comparison_of(&c, p, DSGD_TO_TARGET)->of.n, p->n_rows);
-        dsgd_columns_take(&t, "time (s)", cost_of(&c, p, DSGD_TO_TARGET, 1));
-        for (const dsgd_expense *e = dsgd_expenses; e < dsgd_expenses + DSGD_N_EXPENSES; e++)
-            if (c.numbers[e->to_target] != NULL)
-                dsgd_columns_take(&t, dsgd_expense_head(&c, e),
-                                  cost_of(&c, p, e->to_target, e->multiple));
-    }
-    dsgd_html_table(html, "What it takes to the target", dsgd_xprintf("Until %s", c.target.text),
-                    &t, 1);
-    fputs("<p>A mean where all seeds reach the target, else the median, if more than half do. "
-          "Energy and cost are the run's in proportion to time, what is sent in proportion to "
-          "steps.</p>\n",
-          html);
-    return DSGD_OK;
-}
-
-/** The accuracy that runs go on until, as a target; NULL: they do not. */
-static const char *aim_of(const dsgd_report *report)
+/** Returns the accuracy that runs continue until, as a target, or NULL if they have no such end. */
+static const char *target_of_runs(const dsgd_report *report)
 {
     const double accuracy = json_number_value(
         dsgd_run_option(dsgd_run_of(report->manifest, &report->runs, 0), "until", "accuracy"));
@@ -159,101 +70,59 @@ static const char *aim_of(const dsgd_report *report)
 }
 
 /**
- * Writes a table of what it takes to reach a target such as accuracy=0.8, which is refused as by
- * `dsgd compare`. NULL: the accuracy that runs go on until, if they do, and have curves.
+ * Writes the table of a target, whose errors are those of `dsgd compare`. If none is @p given, the
+ * target is the accuracy that runs continue until, if there is one and the runs have curves.
  */
-static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *target,
+static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *given,
                                 dsgd_error *error)
 {
-    dsgd_error why; /* without curves there is no table */
-    if (target != NULL)
-        return put_table(html, r->folder, target, error);
-    if (aim_of(r) != NULL)
-        put_table(html, r->folder, aim_of(r), &why);
+    const char *const target = given != NULL ? given : target_of_runs(r);
+    dsgd_comparison c;
+    dsgd_columns t = {.n_rows = 0};
+    if (target == NULL)
+        return DSGD_OK;
+    const dsgd_status status =
+        dsgd_comparison_open(r->folder, &(dsgd_framing){.by = NULL}, target, &c, error);
+    if (status != DSGD_OK)
+        return given == NULL ? DSGD_OK : status;
+    dsgd_expense_table(&c, &t);
+    dsgd_html_table(html, "Time and expenses until the target",
+                    dsgd_xprintf("Time and expenses until %s", target), &t, 1);
+    fputs(
+        "<p>Mean over seeds if all of them reach the target; otherwise the number of seeds that "
+        "do, "
+        "and the median if more than half do. Energy and cost are the run's total in proportion to "
+        "time; bytes sent are the total in proportion to steps.</p>\n",
+        html);
     return DSGD_OK;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void warn_of_missing_runs(const dsgd_report *r, dsgd_names *s)
+/** Writes warnings of missing runs, of runs without results, and of different collectives. */
+static void write_warnings(FILE *html, const dsgd_report *r)
 {
-    const char *const partial = dsgd_partial_results(&r->runs, r->manifest);
-    if (*partial != '\0')
-        dsgd_names_add(s, partial);
     static const struct {
         const char *status, *meaning;
     } states[] = {
-        {"failed", "they are left out"},
-        {"timeout", "they were not done after --timeout and are left out"},
-        {"diverged", "their loss is no number or grew without end; their times hold"},
+        {"failed", "the tables leave them out"},
+        {"timeout", "they ran longer than --timeout, and the tables leave them out"},
+        {"diverged", "their loss is not a number or grew without end; their times count"},
     };
+    dsgd_names s = {.n = 0};
+    if (*dsgd_partial_results(&r->runs, r->manifest) != '\0')
+        dsgd_names_add(&s, dsgd_partial_results(&r->runs, r->manifest));
     for (size_t k = 0; k < sizeof states / sizeof states[0]; k++) {
         size_t n = 0;
         for (size_t row = 0; row < r->runs.n_rows; row++)
             n += strcmp(dsgd_field_of(&r->runs, row, "status"), states[k].status) == 0;
         if (n > 0)
-            dsgd_names_add(s, dsgd_xprintf("%zu of %zu runs have the status %s: %s.", n,
-                                           r->runs.n_rows, states[k].status, states[k].meaning));
+            dsgd_names_add(&s, dsgd_xprintf("%zu of %zu runs have the status %s: %s.", n,
+                                            r->runs.n_rows, states[k].status, states[k].meaning));
     }
-}
-
-/* Sentences; NULL: there is nothing to say. */
-
-static double option_of(const dsgd_report *r, size_t row, const char *part, const char *key)
-{
-    return json_number_value(dsgd_run_option(dsgd_run_of(r->manifest, &r->runs, row), part, key));
-}
-
-static const char *short_runs(const dsgd_report *r)
-{
-    dsgd_names names = {.n = 0};
-    for (size_t k = 0; k < r->frame.n_points; k++) {
-        const size_t row = r->frame.points[k].rows[0];
-        const double period = option_of(r, row, "algorithm", "period");
-        const double steps = dsgd_csv_value(&r->runs, row, dsgd_csv_column(&r->runs, "steps"));
-        if (steps < period)
-            dsgd_names_add(&names,
-                           dsgd_xprintf("%s has a period of %g steps, but its runs end "
-                                        "after %g",
-                                        dsgd_field_of(&r->runs, row, "algorithm"), period, steps));
-    }
-    return names.n == 0 ? NULL
-                        : dsgd_xprintf("Bound shorter than a period: %s, before the first one is "
-                                       "over.",
-                                       dsgd_listed(names.v, " and "));
-}
-
-static const char *missed_targets(const dsgd_report *r)
-{
-    const size_t accuracy = dsgd_csv_column(&r->runs, "final_accuracy");
-    size_t n = 0, n_missed = 0;
-    double target = 0;
-    for (size_t row = 0; row < r->runs.n_rows; row++) {
-        const double wanted = option_of(r, row, "until", "accuracy");
-        if (!(wanted > 0))
-            continue;
-        target = wanted;
-        n++;
-        n_missed += !(dsgd_csv_value(&r->runs, row, accuracy) >= wanted);
-    }
-    return n_missed == 0 ? NULL
-                         : dsgd_xprintf("Target not reached: %zu of %zu runs ended before the "
-                                        "accuracy of %g that they run until.",
-                                        n_missed, n, target);
-}
-
-/** Writes what a reader could take for more than it is. */
-static void write_warnings(FILE *html, const dsgd_report *r)
-{
-    const char *const mixed = dsgd_mixed_collectives(&r->runs); /* as of `dsgd compare` */
-    const char *const others[] = {short_runs(r), missed_targets(r),
-                                  mixed == NULL ? NULL
-                                                : dsgd_xprintf("Collectives mixed: %s.", mixed)};
-    dsgd_names s = {.n = 0};
-    warn_of_missing_runs(r, &s);
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (others[i] != NULL)
-            dsgd_names_add(&s, others[i]);
+    const char *const mixed = dsgd_mixed_collectives(&r->runs);
+    if (mixed != NULL)
+        dsgd_names_add(&s, dsgd_xprintf("Different collectives: %s.", mixed));
     fputs("<h3>Warnings</h3>\n", html);
     fputs(s.n == 0 ? "<p>None.</p>\n" : "<ul class=\"warnings\">\n", html);
     for (size_t i = 0; i < s.n; i++)
@@ -261,47 +130,7 @@ static void write_warnings(FILE *html, const dsgd_report *r)
     fputs(s.n == 0 ? "" : "</ul>\n", html);
 }
 
-/**
- * Who is first, by the last swept value (columns) and all others (rows); "?" where that is open or
- * a tie. False: fewer than two values are swept.
- */
-static bool write_matrix(FILE *html, const dsgd_verdicts *v)
-{
-    const dsgd_frame *const f = &v->frame;
-    size_t last = 0;
-    for (size_t k = 1; k < f->n_keys; k++)
-        if (f->n_values[k] > 1 && dsgd_frame_part(f, k) == DSGD_PLACE)
-            last = k;
-    dsgd_names rows = {.n = 0}, columns = {.n = 0};
-    for (size_t i = 0; i < v->n; i++) {
-        dsgd_names_add(&rows, dsgd_frame_settings(f, v->v[i].at, 1 << DSGD_PLACE, last, ", "));
-        dsgd_names_add(&columns, dsgd_frame_text(f, v->v[i].at, last));
-    }
-    if (rows.n < 2 || columns.n < 2)
-        return false;
-    const char **const cells = dsgd_keep(rows.n * columns.n, sizeof *cells);
-    for (size_t i = 0; i < v->n; i++)
-        cells[dsgd_names_add(&rows,
-                             dsgd_frame_settings(f, v->v[i].at, 1 << DSGD_PLACE, last, ", ")) *
-                  columns.n +
-              dsgd_names_add(&columns, dsgd_frame_text(f, v->v[i].at, last))] =
-            dsgd_xprintf("%s%s", v->v[i].winner == NULL ? "nobody" : v->v[i].name,
-                         v->v[i].is_tied ? " ?" : "");
-    dsgd_columns t = {.n_rows = 0};
-    for (size_t row = 0; row < rows.n; row++) {
-        dsgd_columns_row(&t);
-        dsgd_columns_take(&t, "place", rows.v[row]);
-        for (size_t k = 0; k < columns.n; k++) {
-            const char *const cell = cells[row * columns.n + k];
-            dsgd_columns_take(&t, columns.v[k], cell == NULL ? "" : cell);
-        }
-    }
-    dsgd_html_table(html, "Who is first where", "Who is first (?: open, or a tie)", &t,
-                    t.n_columns);
-    return true;
-}
-
-/** The verdict of each place, and of all in short where there are several. */
+/** Writes the verdict of each place, after a summary if there are several. */
 static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *target,
                                  dsgd_error *error)
 {
@@ -310,17 +139,15 @@ static dsgd_status write_answers(FILE *html, const dsgd_report *r, const char *t
     DSGD_TRY(dsgd_verdicts_open(&r->runs, r->folder, &(dsgd_framing){.by = NULL}, r->manifest,
                                 target, &verdicts, error));
     if (verdicts.n > 1)
-        dsgd_html(html, "<p><strong>%s.</strong></p>\n", dsgd_verdicts_summary(&verdicts));
-    const bool folded = write_matrix(html, &verdicts);
-    fputs(folded ? "<details>\n<summary>Place by place</summary>\n" : "", html);
+        dsgd_html(html, "<p><strong>%s</strong></p>\n", dsgd_verdicts_summary(&verdicts));
     fputs("<ul class=\"verdicts\">\n", html);
     for (size_t i = 0; i < verdicts.n && i < MOST_PLACES; i++)
         dsgd_html(html, "<li>%s: %s</li>\n", dsgd_frame_place(&verdicts.frame, verdicts.v[i].at),
                   verdicts.v[i].text);
     fputs("</ul>\n", html);
     if (verdicts.n > MOST_PLACES)
-        fprintf(html, "<p>%zu more places are in the table.</p>\n", verdicts.n - MOST_PLACES);
-    fputs(folded ? "</details>\n" : "", html);
+        fprintf(html, "<p>The tables below contain %zu more settings.</p>\n",
+                verdicts.n - MOST_PLACES);
     dsgd_html(html, *verdicts.unvaried == '\0' ? "%s" : "<p>%s</p>\n", verdicts.unvaried);
     return DSGD_OK;
 }
@@ -338,11 +165,12 @@ static dsgd_status write_results(FILE *html, const dsgd_report *r, const char *t
         {"step (s)", "step_mean_s", 1},
     };
     dsgd_html_section(html, "results", "Results");
-    write_quantities(html, r, "Means over seeds", quantities,
+    write_quantities(html, r, "Speed and quality: mean over seeds", quantities,
                      sizeof quantities / sizeof quantities[0]);
-    fputs("<p>±: half width of the 95 % confidence interval over seeds. Ratios are geometric means "
-          "with this interval, paired by seed: all algorithms meet the same slow "
-          "workers.</p>\n",
+    fputs("<p>±: half width of the 95 % confidence interval over seeds. Speed-up: geometric mean, "
+          "with "
+          "this interval, of the ratios of throughput seed by seed; with the same seed all "
+          "algorithms have the same slow workers.</p>\n",
           html);
     return write_target(html, r, target, error);
 }
@@ -354,17 +182,17 @@ static void write_time(FILE *html, const dsgd_report *r)
         {"waiting (%)", "wait_share", 100},
         {"exchanging (%)", "comm_share", 100},
         {"sent per worker (MB)", "sent_mean_bytes", 1e-6},
-        {"most sent by one (MB)", "sent_max_bytes", 1e-6, .if_more = true},
         {"energy (kJ)", "energy_j", 1e-3},
         {dsgd_xprintf("cost (%s)", dsgd_frame_currency(&r->frame)), "cost", 1},
     };
-    dsgd_html_section(html, "time", "Where time went");
-    write_quantities(html, r, "Shares of a worker&#39;s time, what it sent, and what all GPUs took",
+    dsgd_html_section(html, "time", "Time, traffic and energy");
+    write_quantities(html, r, "Time of a worker, bytes sent, energy and cost: mean over seeds",
                      quantities, sizeof quantities / sizeof quantities[0]);
-    fputs("<p>What travels while a worker computes counts as computing. Energy is that of the "
-          "workers' "
-          "GPUs: without processors, servers, network and cooling.</p>\n</section>\n",
-          html);
+    fputs(
+        "<p>Communication that overlaps with computation counts as computing. Energy is the energy "
+        "of the workers' GPUs, without processors, servers, network and "
+        "cooling.</p>\n</section>\n",
+        html);
 }
 
 static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *target,
@@ -372,7 +200,7 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
 {
     const char *const name = json_string_value(json_object_get(r->manifest, "experiment"));
     const char *const title = name == NULL ? r->folder : name;
-    const char *const aim = target == NULL ? aim_of(r) : target;
+    const char *const aim = target == NULL ? target_of_runs(r) : target;
     const char *const undrawn = dsgd_report_draw(r, aim);
     dsgd_html(html, dsgd_report_page, title, title);
     dsgd_html_section(html, "answer", "Answer");

@@ -45,8 +45,9 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_entry *algo
     free(bytes);
     const int n_servers = dsgd_n_servers(config);
     if (config->workers < LEAST_WORKERS || config->workers > MOST_WORKERS)
-        return dsgd_refuse(error, "explain: %d workers, but a lesson has %d to %d", config->workers,
-                           LEAST_WORKERS, MOST_WORKERS);
+        return dsgd_refuse(error,
+                           "explain: workers must be between %d and %d for an algorithm, got %d",
+                           LEAST_WORKERS, MOST_WORKERS, config->workers);
     if (planned->algorithm.about != algorithm)
         return dsgd_refuse(error, "explain %s: --set makes it a lesson of %s", algorithm->name,
                            planned->algorithm.about->name);
@@ -104,24 +105,18 @@ static dsgd_status write_run(const char *name, const dsgd_explain_options *optio
     const char *const format = dsgd_explain_formats[options->format];
     const char *const path =
         options->output != NULL ? options->output : dsgd_xprintf("%s.%s", name, format);
-    char *table = NULL;
+    const bool is_text = options->format == DSGD_EXPLAIN_TEXT;
+    char *text = NULL;
     size_t size = 0;
-    dsgd_whole_file file;
-    if (options->format == DSGD_EXPLAIN_TEXT && options->output == NULL) {
-        dsgd_lesson_print(run, stdout);
+    FILE *const stream = dsgd_text_open(&text, &size);
+    (is_text ? dsgd_lesson_print : dsgd_lesson_write_csv)(run, stream);
+    dsgd_text_close(stream, &text);
+    if (is_text && options->output == NULL) {
+        fputs(text, stdout);
         return DSGD_OK;
     }
-    if (options->format == DSGD_EXPLAIN_TEXT) {
-        if (dsgd_whole_open(&file, error, "%s", path) == NULL)
-            return DSGD_EIO;
-        dsgd_lesson_print(run, file.stream);
-        DSGD_TRY(dsgd_whole_close(&file, error));
-    } else {
-        FILE *const stream = dsgd_text_open(&table, &size);
-        dsgd_lesson_write_csv(run, stream);
-        dsgd_text_close(stream, &table);
-        DSGD_TRY(dsgd_figure_write("lesson", table, options->size, format, path, error));
-    }
+    DSGD_TRY(is_text ? dsgd_text_write(path, text, size, error)
+                     : dsgd_figure_write("lesson", text, options->size, format, path, error));
     printf("%s: %s, %d workers, %.6g s\n", path, name, run->n_workers, run->view.timeline->end_s);
     return DSGD_OK;
 }
@@ -130,12 +125,9 @@ dsgd_status dsgd_lesson(const dsgd_entry *algorithm, const dsgd_explain_options 
                         dsgd_error *error)
 {
     const int64_t n_steps = options->steps > 0 ? options->steps : STEPS;
-    const int64_t n_workers = options->workers > 0 ? options->workers : WORKERS;
-    if (n_workers < LEAST_WORKERS || n_workers > MOST_WORKERS)
-        return dsgd_refuse(error, "--workers %jd: a lesson has %d to %d", n_workers, LEAST_WORKERS,
-                           MOST_WORKERS);
     if (n_steps > MOST_STEPS)
-        return dsgd_refuse(error, "--steps %jd: a lesson has at most %d", n_steps, MOST_STEPS);
+        return dsgd_refuse(error, "--steps must be at most %d for an algorithm, got %jd",
+                           MOST_STEPS, n_steps);
     dsgd_experiment experiment;
     dsgd_lesson_run *const run = dsgd_keep(1, sizeof *run);
     DSGD_TRY(open_file(algorithm, options, &experiment, error));

@@ -146,14 +146,13 @@ static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, 
 
 /* --- what is written -------------------------------------------------------------------------- */
 
-/** Writes a text as it is, or, where the name ends in .gz, compressed. */
-static dsgd_status write_text(const char *path, const char *text, size_t n, dsgd_error *error)
+dsgd_status dsgd_text_write(const char *path, const char *text, size_t n, dsgd_error *error)
 {
     gzFile const file = gzopen(path, dsgd_ends_with(path, ".gz") ? "wb6" : "wbT");
     bool good = file != NULL && gzfwrite(text, 1, n, file) == n;
     if (file != NULL)
         good = gzclose(file) == Z_OK && good;
-    return good ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", path);
+    return good ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "%s: cannot write the file: %m", path);
 }
 
 static dsgd_status write_view(const arguments *a, const dsgd_view *view, const char *name,
@@ -180,7 +179,7 @@ static dsgd_status write_view(const arguments *a, const dsgd_view *view, const c
         a->output != NULL ? a->output : dsgd_xprintf("%s-%jd.%s", name, a->run, endings[a->format]);
     DSGD_TRY(
         a->format == JSON || a->format == TEXT
-            ? write_text(path, text, n, error)
+            ? dsgd_text_write(path, text, n, error)
             : dsgd_figure_write("timeline", text, a->size, format_words[a->format], path, error));
     printf("%s: %.6g to %.6g s of run %jd (%s)%s\n", path, view->timeline->since_s,
            view->timeline->end_s, a->run, view->run->label,

@@ -100,6 +100,12 @@ void dsgd_view_print(const dsgd_view *view, int width, FILE *stream);
 /** The table of the figure `timeline`. */
 void dsgd_view_write_csv(const dsgd_view *view, FILE *stream);
 
+/** Writes a text to a file, compressed if @p path ends in .gz. */
+dsgd_status dsgd_text_write(const char *path, const char *text, size_t n, dsgd_error *error);
+
+/** Writes a text to a file, compressed if @p path ends in .gz. */
+dsgd_status dsgd_text_write(const char *path, const char *text, size_t n, dsgd_error *error);
+
 /**
  * The algorithm's entry in an experiment file, such as {name: easgd, period: 2}; where it has none,
  * one with its name.
