@@ -1,6 +1,6 @@
 /**
  * @file commands.h
- * The sub-commands of dsgd.
+ * The list of sub-commands.
  */
 #pragma once
 
@@ -14,12 +14,12 @@ extern const dsgd_command dsgd_command_run, dsgd_command_check, dsgd_command_mer
 
 enum { DSGD_MOST_COMMANDS = 64 };
 
-/** All of them, in the order of `dsgd --help`. NULL at the end. */
+/** All sub-commands in the order of `dsgd --help`, and a NULL after the last. */
 extern const dsgd_command *const dsgd_commands[DSGD_MOST_COMMANDS];
 
 /**
- * The i-th kind of thing that `dsgd list` takes; of devices, which have no description, *singular
- * is NULL. False: there are fewer.
+ * Finds the names of the i-th kind that `dsgd list` takes. *singular is NULL for devices, which
+ * `dsgd describe` does not take. Returns false if there are fewer kinds.
  */
 bool dsgd_kind_at(size_t i, const char **plural, const char **singular);
 

@@ -1,6 +1,6 @@
 /**
  * @file keys.c
- * Walks through option tables: for readers, and as JSON Schema.
+ * Prints option tables as text, as Markdown, and as JSON Schema.
  */
 #include "command/keys.h"
 
@@ -20,7 +20,7 @@ static bool has_keys(const dsgd_option *o)
     return o->kind == DSGD_STRUCT || o->kind == DSGD_STRUCTS;
 }
 
-/** Files, each as a mapping. Only of an experiment values can be swept. */
+/** Returns an option for each kind of file. Only values of an experiment can be swept. */
 static const dsgd_option *files(void)
 {
     static const dsgd_option rows[] = {
@@ -57,7 +57,7 @@ const dsgd_option *dsgd_keys_of(const char *path)
 
 /* --- for readers ------------------------------------------------------------------------------ */
 
-/** Text of a default; NULL: there is none. */
+/** Returns the text of a default, or NULL if there is none. */
 static char *default_text(const dsgd_option *o)
 {
     switch (o->kind) {
@@ -94,7 +94,7 @@ static char *values_text(const dsgd_option *o)
     if (o->shipped != NULL)
         dsgd_append(&text, "; or a name (`dsgd list %s`) or the path of a file", o->shipped);
     if (o->multiplies)
-        dsgd_append(&text, "; a list multiplies the runs");
+        dsgd_append(&text, "; a list makes one run for each value");
     return text;
 }
 
@@ -107,29 +107,29 @@ void dsgd_keys_print(const dsgd_option *options, int indent)
         if (has_keys(o) && o->key != NULL) {
             char *const key = dsgd_xprintf("%*s%-*s ", indent + 4, "", OPTION_WIDTH, o->key);
             dsgd_print_text(key, indent + OPTION_WIDTH + 5,
-                            "none; the one from which these values depart");
+                            "none; the shipped entry that these values change");
         }
-        /* What refines is described where it stands itself. */
+        /* an option that refines another is described with that one */
         dsgd_keys_print(o->refines ? NULL : o->fields, indent + 4);
     }
 }
 
 void dsgd_keys_describe(const dsgd_option *keys)
 {
-    dsgd_print_text("", 0, "Keys of %s %s: default (unit), what is allowed, meaning.",
+    dsgd_print_text("", 0, "Keys of %s %s: default (unit), allowed values, meaning.",
                     dsgd_option_find(files(), keys->name) == keys ? "a file:" : "the key",
                     keys->name);
     dsgd_print_text("", 0,
-                    "Numbers take units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s; 25%%.");
+                    "Numbers can have units: 320ms, 1us, 2min; 25M, 1MiB; 10GB/s, 100Gb/s; 25%%.");
     if (keys->fields == dsgd_experiment_options)
         dsgd_print_text("", 0,
-                        "Any value can be {sweep: [a, b]}, and stands for each of them in turn.");
+                        "Any value can be a sweep, {sweep: [a, b]}: one run for each value.");
     putchar('\n');
     const dsgd_option rows[] = {*keys, DSGD_OPTION_END};
     dsgd_keys_print(has_keys(keys) ? keys->fields : rows, 2);
 }
 
-/** A cell of a Markdown table: in code, and without what would end the cell. */
+/** Prints a cell of a Markdown table, with @p around on both sides, and escapes each |. */
 static void print_cell(const char *text, const char *around)
 {
     printf("| %s", around);
@@ -156,12 +156,12 @@ void dsgd_keys_markdown(const dsgd_option *keys)
 
 /* --- JSON Schema ------------------------------------------------------------------------------ */
 
-/** A schema under way, and the parts that are referred to by name: a table can contain itself. */
+/** A schema while it is made. Its parts have names, because a table can contain itself. */
 typedef struct draft {
     json_t *definitions;
     bool sweeps; /* any value can be a sweep */
     struct part {
-        const void *table; /* of options, or a registry */
+        const void *table; /* a table of options, or a registry */
         bool refines;
         const char *name;
     } parts[DSGD_MOST_NAMES];
@@ -171,7 +171,7 @@ typedef struct draft {
 static json_t *mapping_schema(draft *d, const dsgd_option *o);
 static json_t *entry_schema(draft *d, const dsgd_option *o);
 
-/** A reference to the part of a table, which is made where there is none. */
+/** Returns a reference to the part of a table, and makes the part if there is none. */
 static json_t *reference(draft *d, const dsgd_option *o)
 {
     const bool picks = o->registry != NULL;
@@ -200,7 +200,7 @@ static json_t *words_schema(const char *const *words)
     return json_pack("{s: o}", "enum", list);
 }
 
-/** A number within limits, or a text of one, which can have a suffix. */
+/** Adds alternatives: a number within limits, and a text of a number with or without a unit. */
 static void add_number(json_t *any, const dsgd_option *o)
 {
     json_array_append_new(any, json_pack("{s: s, s: f, s: f}", "type",
@@ -219,7 +219,7 @@ static json_t *text_schema(void) /* a number is a text, too */
     return json_pack("{s: [s, s, s]}", "type", "string", "number", "boolean");
 }
 
-/** The one alternative, or any of them. */
+/** Returns a schema for any of the alternatives. */
 static json_t *any_of(json_t *any)
 {
     if (json_array_size(any) != 1)
@@ -232,7 +232,7 @@ static json_t *list_schema(json_t *items)
     return json_pack("{s: s, s: o}", "type", "array", "items", items);
 }
 
-/** A value, or a sweep over such. */
+/** Returns a schema for a value or a sweep over such values. */
 static json_t *or_swept(const draft *d, json_t *schema)
 {
     if (!d->sweeps)
@@ -246,7 +246,7 @@ static json_t *or_swept(const draft *d, json_t *schema)
     return json_pack("{s: [o, o]}", "anyOf", schema, sweep);
 }
 
-/** A single value of an option of many forms. */
+/** Returns a schema for a single value of an option. */
 static json_t *alternatives(draft *d, const dsgd_option *o)
 {
     static const char *const yes_no[] = {"false", "true", "off", "on", "no", "yes", NULL};
@@ -295,7 +295,7 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
     return any_of(any);
 }
 
-/** What can stand under a key. */
+/** Returns the schema of a key. */
 static json_t *value_schema(draft *d, const dsgd_option *o)
 {
     json_t *schema = or_swept(d, alternatives(d, o));
@@ -319,7 +319,7 @@ static json_t *value_schema(draft *d, const dsgd_option *o)
     return described;
 }
 
-/** Adds the keys of a table, and lists the required ones. */
+/** Adds the keys of a table to @p properties, and the required ones to @p required. */
 static void add_keys(draft *d, const dsgd_option *options, json_t *properties, json_t *required)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
@@ -335,7 +335,8 @@ static json_t *object_schema(json_t *properties)
                      "additionalProperties", 0);
 }
 
-/** A mapping of keys. Nothing is required where an outer or a named one has the rest. */
+/** Returns the schema of a mapping of keys. No key is required if an outer mapping or a shipped
+ * entry supplies the rest. */
 static json_t *mapping_schema(draft *d, const dsgd_option *o)
 {
     json_t *const properties = json_object();
@@ -345,7 +346,7 @@ static json_t *mapping_schema(draft *d, const dsgd_option *o)
     if (o->shipped != NULL)
         json_object_set_new(
             properties, o->key,
-            json_pack("{s: s, s: o}", "description", "the one from which these values depart",
+            json_pack("{s: s, s: o}", "description", "the shipped entry that these values change",
                       "anyOf",
                       json_pack("[o]", or_swept(d, json_pack("{s: s}", "type", "string")))));
     if (json_array_size(required) > 0 && o->shipped != NULL)
@@ -357,7 +358,7 @@ static json_t *mapping_schema(draft *d, const dsgd_option *o)
     return schema;
 }
 
-/** A name of a registry, or a mapping of that name and its options. */
+/** Returns the schema of a name of a registry, or of a mapping of the name and its options. */
 static json_t *entry_schema(draft *d, const dsgd_option *o)
 {
     json_t *const any = json_array(), *const names = json_array();
@@ -370,7 +371,7 @@ static json_t *entry_schema(draft *d, const dsgd_option *o)
             json_pack("{s: s, s: s?}", "const", (*about)->name, "description", (*about)->summary));
         add_keys(d, o->fields, properties, required);
         add_keys(d, (*about)->options, properties, required);
-        bool needs = false; /* options: then a name alone does not do */
+        bool needs = false; /* it has required options, so the name by itself is not enough */
         for (const dsgd_option *k = (*about)->options; k != NULL && k->name != NULL; k++)
             needs = needs || k->required;
         if (!needs)
@@ -389,7 +390,8 @@ dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error)
     json_object_set_new(schema, "$schema",
                         json_string("https://json-schema.org/draft/2020-12/schema"));
     json_object_set_new(schema, "title", json_string(keys->name));
-    /* What a sweep can have in place of a list; whether its values are numbers its reader says. */
+    /* a sweep can have a range instead of a list; its reader checks whether the values are numbers
+     */
     json_t *const ends = json_pack("[s, s]", "number", "string");
     json_t *const range = json_pack(
         "{s: s, s: {s: {s: O}, s: {s: O}, s: {s: s, s: i}, s: {s: s}}, s: [s, s, s], s: b}", "type",
@@ -401,5 +403,5 @@ dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error)
     json_object_set_new(schema, "$defs", d.definitions);
     const int failed = json_dumpf(schema, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     putchar('\n');
-    return failed == 0 ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "the schema cannot be written: %m");
+    return failed == 0 ? DSGD_OK : dsgd_fail(error, DSGD_EIO, "cannot write the schema: %m");
 }

@@ -1,6 +1,6 @@
 /**
  * @file keys.h
- * The keys of files, described and as JSON Schema, by the option tables that read them.
+ * Describes the keys of files, from the option tables that read them.
  */
 #pragma once
 
@@ -8,23 +8,22 @@
 #include "base/status.h"
 
 /**
- * Prints on stdout the keys of a table with defaults, units, limits and meaning, and the keys below
- * them. @p options: NULL for none.
+ * Prints the keys of a table with defaults, units, limits and meanings, and the keys below them.
+ * @p options may be NULL.
  */
 void dsgd_keys_print(const dsgd_option *options, int indent);
 
 /**
- * The keys of a file: `experiment`, `platform`, `workload` or `imbalance`; or of one key of an
- * experiment, such as `learn.optimizer`. NULL: there is none.
+ * Returns the keys of a file (`experiment`, `platform`, `workload`, `imbalance` or `task`) or of a
+ * key of an experiment, such as `learn.optimizer`; NULL if there are none.
  */
 const dsgd_option *dsgd_keys_of(const char *path);
 
-/** Describes what dsgd_keys_of() found, on stdout. */
+/** Prints a description of the keys that dsgd_keys_of() returned. */
 void dsgd_keys_describe(const dsgd_option *keys);
 
-/** Prints it as a table of Markdown: key, default, meaning; keys below them have tables of their
- * own. */
+/** Prints them as a Markdown table of key, default and meaning, without the keys below them. */
 void dsgd_keys_markdown(const dsgd_option *keys);
 
-/** Prints the JSON Schema (draft 2020-12) of what dsgd_keys_of() found. */
+/** Prints their JSON Schema (draft 2020-12). */
 dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error);

@@ -1,6 +1,6 @@
 /**
  * @file main.c
- * main(): selects the sub-command. The only place that prints errors and exits.
+ * Runs the sub-command. Only main() prints errors and exits.
  */
 #include <argp.h>
 
@@ -16,7 +16,7 @@ static void print_help(FILE *stream)
     enum { INDENT = 28, WIDTH = 80 };
     fputs(
         "Usage: dsgd COMMAND ...\nSimulates distributed SGD: how long training takes on a cluster, "
-        "and how well\nit learns. `dsgd COMMAND --help` has the options of a command.\n\n",
+        "and how well\nthe model learns. `dsgd COMMAND --help` lists the options of a command.\n\n",
         stream);
     for (size_t i = 0; dsgd_commands[i] != NULL; i++) {
         const dsgd_command *const c = dsgd_commands[i];
@@ -48,7 +48,7 @@ static dsgd_status obey(int count, char **words, dsgd_error *error)
         names[i] = dsgd_commands[i]->name;
     const int command = dsgd_find_word(names, words[1]);
     if (command < 0)
-        return dsgd_refuse(error, "`%s` is no command%s; `dsgd --help` lists them", words[1],
+        return dsgd_refuse(error, "unknown command `%s`%s; see `dsgd --help`", words[1],
                            dsgd_hint(words[1], names));
     argp_err_exit_status = DSGD_EUSAGE;
     words[1] = dsgd_xprintf("dsgd %s", words[1]); /* for --help */

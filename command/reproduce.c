@@ -1,6 +1,6 @@
 /**
  * @file reproduce.c
- * `dsgd reproduce`: runs the experiments of published figures, and scores the results against the
+ * `dsgd reproduce`: runs the experiments of published figures, and compares the results with the
  * published values.
  *
  * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv (published.h).
@@ -33,21 +33,22 @@ typedef struct arguments {
     bool force, markdown;
 } arguments;
 
-/* Lists of |error|: relative, of predicted points only, and in uncertainties; and counts. */
+/* Lists of |error|: relative, of predicted points only, and in units of uncertainty; then counts.
+ */
 enum { POINTS, PREDICTED, UNITS, N_LISTS };
 enum { BOUNDS = N_LISTS, KEPT, PAIRS, IN_ORDER, N_COUNTS };
 
-/** What is scored, of a figure, of a class of points, or of all. */
+/** The score of a figure, of a class of points, or of all points. */
 typedef struct score {
     double *errors[N_LISTS]; /* [n[list]] */
     size_t n[N_COUNTS];
-    dsgd_names classes; /* of all, which are scored apart */
+    dsgd_names classes; /* classes of points, only in the score of all */
     struct score *of_classes; /* [classes.n] */
 } score;
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/** The published rows with the simulated values, also for the figure's script. */
+/** Writes the published rows with the simulated values, which the figure's script reads too. */
 static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
 {
     dsgd_whole_file file;
@@ -71,7 +72,7 @@ static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
     return dsgd_whole_close(&file, error);
 }
 
-/** The keys of a published row: "ad_psgd, workers 4". */
+/** Returns the keys of a published row, such as "ad_psgd, workers 4". */
 static char *keys_text(const dsgd_published *f, size_t row)
 {
     char *text = dsgd_xstrdup("");
@@ -86,7 +87,7 @@ static char *keys_text(const dsgd_published *f, size_t row)
     return text;
 }
 
-/** "+1.2"; "-" for none. */
+/** Returns a percentage such as "+1.2", or "-" if there is none. */
 static char *percent(double error)
 {
     return isnan(error) ? dsgd_xstrdup("-") : dsgd_xprintf("%+.1f", 100 * error);
@@ -118,7 +119,7 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
     dsgd_columns_print(&t);
 }
 
-/** Whether two rows are points that differ in the algorithm alone. */
+/** Returns true if two rows are points that differ only in the algorithm. */
 static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
 {
     bool differ = false;
@@ -166,15 +167,15 @@ static void print_errors(const char *lead, const char *what, double *errors, siz
            100 * (double)within / (double)n, 100 * errors[n - 1]);
 }
 
-/** In several lines, or one. */
+/** Prints a score, with @p between between its parts. */
 static void print_score(const char *lead, const char *between, const score *of)
 {
     const size_t *const n = of->n;
     print_errors(lead, n[POINTS] == 1 ? "point" : "points", of->errors[POINTS], n[POINTS]);
-    print_errors(between, "of them predicted", of->errors[PREDICTED], n[PREDICTED]);
+    print_errors(between, "of them predictions", of->errors[PREDICTED], n[PREDICTED]);
     if (n[UNITS] > 0) {
         gsl_sort(of->errors[UNITS], 1, n[UNITS]);
-        printf("%s%zu in units of their uncertainty: median %.1f\n", between, n[UNITS],
+        printf("%s%zu errors in units of the uncertainty: median %.1f\n", between, n[UNITS],
                gsl_stats_median_from_sorted_data(of->errors[UNITS], 1, n[UNITS]));
     }
 }
@@ -182,11 +183,12 @@ static void print_score(const char *lead, const char *between, const score *of)
 static void print_counts(const size_t *n)
 {
     if (n[PAIRS] > 0)
-        printf("%zu of %zu pairs of algorithms in the published order (pairs closer than %.0f %% "
-               "left out)\n",
-               n[IN_ORDER], n[PAIRS], 100 * DSGD_TIE);
+        printf(
+            "%zu of %zu pairs of algorithms are in the published order (without pairs closer than "
+            "%.0f %%)\n",
+            n[IN_ORDER], n[PAIRS], 100 * DSGD_TIE);
     if (n[BOUNDS] > 0)
-        printf("%zu of %zu stated bounds hold\n", n[KEPT], n[BOUNDS]);
+        printf("%zu of %zu published bounds hold\n", n[KEPT], n[BOUNDS]);
 }
 
 static void add_error(score *to, int list, double x)
@@ -209,7 +211,7 @@ static void add_row(const dsgd_published *f, size_t row, score *to)
         add_error(to, PREDICTED, r->error);
 }
 
-/** Scores a figure, prints that, and adds it to the score of all. */
+/** Scores a figure, prints the score, and adds it to the score of all. */
 static void add_score(const dsgd_published *f, score *all)
 {
     score own = {.n = {0}};
@@ -233,7 +235,7 @@ typedef struct experiment_run {
     const dsgd_published *figure;
 } experiment_run;
 
-/** In a child process: `dsgd run`, without its table. */
+/** Executes `dsgd run` in a child process, without its table. */
 static dsgd_status run_here(const void *argument, void *report, dsgd_error *error)
 {
     (void)report;
@@ -254,7 +256,7 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
         words[count++] = (char *)"--force";
     for (size_t i = 0; i < a->sets.n; i++)
         words[count++] = dsgd_xprintf("--set=%s", a->sets.v[i]);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* which ends the runs too */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* ends the runs, too, if this process dies */
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     return dsgd_command_run.run(count, words, error);
 }
@@ -264,7 +266,7 @@ static dsgd_status run_figure(const arguments *a, const dsgd_published *figure, 
     dsgd_error why;
     char none = 0;
     const dsgd_status status = dsgd_in_child(run_here, &(experiment_run){a, figure}, &none, 1,
-                                             "its experiment could not be run", &why);
+                                             "the experiment could not be run", &why);
     return status == DSGD_OK ? DSGD_OK : dsgd_fail(error, status, "%s: %s", figure->name, why.text);
 }
 
@@ -278,7 +280,7 @@ static dsgd_status print_figure(const arguments *a, const dsgd_published *f, sco
     add_score(f, all);
     if (!a->markdown && (dsgd_figures_make(f->folder, &why) != DSGD_OK ||
                          dsgd_figure_draw(f->name, f->folder, &why) != DSGD_OK))
-        printf("  not drawn: %s\n", why.text);
+        printf("  figure not drawn: %s\n", why.text);
     return DSGD_OK;
 }
 
@@ -289,15 +291,14 @@ static bool has_published(const char *name)
     return dsgd_can_read("%s/plots/%s/published.csv", dsgd_data_folder(), name);
 }
 
-/**
- * The figures that are named, which have to have published numbers; all that have, where none is.
- */
+/** Reproduces the given figures, which must have published values, or all that have if none is
+ * given. */
 static dsgd_status reproduce_all(const arguments *a, const char *const *known, dsgd_error *error)
 {
     const char *const *const names = a->figures.n > 0 ? (const char *const *)a->figures.v : known;
     for (size_t i = 0; i < a->figures.n; i++)
         if (!has_published(names[i]) || strchr(names[i], '/') != NULL)
-            return dsgd_refuse(error, "figure `%s` has no published numbers%s; these have: %s",
+            return dsgd_refuse(error, "figure `%s` has no published values%s; valid figures: %s",
                                names[i], dsgd_hint(names[i], known), dsgd_listed(known, ", "));
     score all = {.n = {0}};
     DSGD_TRY(dsgd_make_folder(error, "%s", a->output));
@@ -316,15 +317,17 @@ static dsgd_status reproduce_all(const arguments *a, const char *const *known, d
 }
 
 static const dsgd_argument options[] = {
-    DSGD_ARGUMENT(TEXT, output, "output", 'o', "DIR", "Folder of the results (results/reproduce)"),
-    DSGD_ARGUMENT(TEXT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT(TEXT, output, "output", 'o', "DIR",
+                  "Folder of the results [default: results/reproduce]"),
+    DSGD_ARGUMENT(TEXT, jobs, "jobs", 'j', "N",
+                  "Number of runs at the same time [default: the number of cores]"),
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(FLAG, force, "force", 0, NULL,
-                  "Does all anew, in place of the results that are there"),
+                  "Runs everything again, and overwrites existing results"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
-                  "Overrides a value of the experiments; may be repeated"),
+                  "Overrides a value of the experiments (may be repeated)"),
     DSGD_ARGUMENT(FLAG, markdown, "markdown", 0, NULL,
-                  "Prints tables as Markdown, as in plots/points.md"),
+                  "Prints Markdown tables, as in plots/points.md"),
     {.name = NULL},
 };
 
@@ -332,8 +335,12 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "[FIGURE...]",
-        "Runs the experiments of published figures, all or those that are named, and prints what "
-        "was published beside what was simulated.",
+        "Runs the experiments of published figures (all of them, or each FIGURE) and compares the "
+        "published values with the simulated ones. point: the runs that the value is about; "
+        "beyond: the part of the value that is not scored, because it is known in advance; error: "
+        "simulated / published - 1, both without that part; units: |simulated - published| divided "
+        "by "
+        "the uncertainty of the published value; use: fitted, known, predicted or shape.",
         0,
         SIZE_MAX,
         NULL,
@@ -344,7 +351,7 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
     char **known = dsgd_folder_names(plots, NULL);
     if (known == NULL)
         known = dsgd_keep(1, sizeof *known);
-    size_t n = 0; /* figures that have published numbers */
+    size_t n = 0; /* figures that have published values */
     for (char **name = known; *name != NULL; name++)
         if (has_published(*name))
             known[n++] = *name;
@@ -355,6 +362,6 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_reproduce = {
     .name = "reproduce",
     .usage = "[FIGURE...]",
-    .summary = "runs experiments of published figures, with scores",
+    .summary = "runs experiments of published figures, and scores the results",
     .run = reproduce,
 };

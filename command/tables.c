@@ -1,7 +1,7 @@
 /**
  * @file tables.c
- * `dsgd --help=json`: what man pages and completions are made of, beside `dsgd COMMAND
- * --help=json`.
+ * `dsgd --help=json`: prints the tables from which packaging/pages.py makes man pages and
+ * completions, together with `dsgd COMMAND --help=json`.
  */
 #include <jansson.h>
 
@@ -14,7 +14,7 @@ static void add(json_t *list, const char *word)
     json_array_append_new(list, json_string(word));
 }
 
-/** A key of an experiment: what its value may be, and the keys below it. */
+/** Returns a key of an experiment with its valid words and the keys below it. */
 static json_t *key_json(const dsgd_option *o, bool is_top)
 {
     json_t *const words = json_array(), *const keys = json_array();

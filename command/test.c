@@ -1,6 +1,6 @@
 /**
  * @file test.c
- * `dsgd test`: the checks of sim/conformance/ on algorithms of the program or of plug-ins.
+ * `dsgd test`: runs the checks of sim/conformance/ on algorithms of the program or of plug-ins.
  */
 #include "command/console/arguments.h"
 #include "command/console/command.h"
@@ -19,21 +19,20 @@ typedef struct arguments {
 static const dsgd_argument test_options[] = {
     DSGD_ARGUMENT_PLUGIN,
     DSGD_ARGUMENT(WORD, network, "network", 0, "NETWORK",
-                  "Simulates on the network flows (the default) or on simgrid",
-                  .words = dsgd_network_names),
+                  "Network model: flows or simgrid [default: flows]", .words = dsgd_network_names),
     {.name = NULL}};
 
 enum { LIMIT_S = 20, INDENT = 10 };
 
-static const char *const verdicts[DSGD_N_VERDICTS] = {"ok", "FAILED", "left out"};
+static const char *const verdicts[DSGD_N_VERDICTS] = {"ok", "FAILED", "skipped"};
 
-/** A line per check, as soon as it has ended. */
+/** Prints the result of a check as soon as it has ended. */
 static void print_check(const dsgd_check *check, void *argument)
 {
     (void)argument;
     char *text = dsgd_xstrdup(check->subject);
     if (check->verdict == DSGD_CHECK_PASSED)
-        dsgd_append(&text, ", %s, at P = %s",
+        dsgd_append(&text, ", %s, with %s workers",
                     check->options[0] == '\0' ? "by default" : check->options, check->workers);
     else
         dsgd_append(&text, ": %s", check->why);
@@ -46,8 +45,8 @@ static const dsgd_algorithm *find(const char *name, dsgd_error *error)
     const dsgd_entry *const about = dsgd_entry_find(dsgd_algorithms, name);
     if (about == NULL)
         dsgd_refuse(error,
-                    "algorithm `%s` is unknown%s; `dsgd list algorithms` has them, --plugin FILE "
-                    "adds others",
+                    "unknown algorithm `%s`%s; see `dsgd list algorithms`, or load a plug-in with "
+                    "--plugin FILE",
                     name, dsgd_hint(name, dsgd_entry_names(dsgd_algorithms)));
     return (const dsgd_algorithm *)about;
 }
@@ -56,18 +55,20 @@ static dsgd_status test(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "algorithm NAME...",
-        "Tests algorithms, one after another: the laws that they declare; that "
-        "they end, repeat themselves, learn and do not deadlock; each under variations of their "
-        "options.",
+        "Tests algorithms one after another, each with several values of its options: whether they "
+        "keep the laws that they declare, end, give the same results twice, learn, and do not "
+        "deadlock.",
         2,
         SIZE_MAX,
-        "test: give `algorithm` and a name; `dsgd list algorithms` has them",
+        "test: expected `algorithm` and a name, such as `dsgd test algorithm wagma`; see `dsgd "
+        "list "
+        "algorithms`",
         test_options};
     arguments a = {.words = {0, NULL}};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
     if (strcmp(a.words.v[0], "algorithm") != 0 && strcmp(a.words.v[0], "algorithms") != 0)
-        return dsgd_refuse(error, "test: `%s` cannot be tested; `dsgd test algorithm NAME`",
+        return dsgd_refuse(error, "test: cannot test `%s`; use `dsgd test algorithm NAME`",
                            a.words.v[0]);
     for (size_t i = 1; i < a.words.n; i++)
         if (find(a.words.v[i], error) == NULL)
@@ -82,7 +83,7 @@ static dsgd_status test(int count, char **words, dsgd_error *error)
         size_t n[DSGD_N_VERDICTS];
         printf("%s%s:\n", i == 1 ? "" : "\n", a.words.v[i]);
         dsgd_conformance_check(find(a.words.v[i], NULL), &how, n);
-        printf("%zu checks of %s: %zu ok, %zu failed, %zu left out\n",
+        printf("%zu checks of %s: %zu ok, %zu failed, %zu skipped\n",
                n[DSGD_CHECK_PASSED] + n[DSGD_CHECK_FAILED] + n[DSGD_CHECK_LEFT_OUT], a.words.v[i],
                n[DSGD_CHECK_PASSED], n[DSGD_CHECK_FAILED], n[DSGD_CHECK_LEFT_OUT]);
         failed += n[DSGD_CHECK_FAILED];
@@ -93,6 +94,6 @@ static dsgd_status test(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_test = {
     .name = "test",
     .usage = "algorithm NAME...",
-    .summary = "tests an algorithm, also one of a plug-in, against what it declares",
+    .summary = "tests an algorithm of the program or of a plug-in",
     .run = test,
 };

@@ -155,19 +155,15 @@ static const char *speedup_of(const dsgd_ratio *r)
     return dsgd_xprintf("%s%s", dsgd_ratio_text(r), r->n > 1 && r->n_settling == 0 ? " *" : "");
 }
 
-static bool is_by_chance(const dsgd_comparison *c, const dsgd_frame_point *p,
-                         const json_t *manifest)
-{
-    return p != NULL && dsgd_is_by_chance(dsgd_run_of(manifest, &c->csv, p->rows[0]));
-}
-
 static void put_ratios(const dsgd_comparison *c, const dsgd_frame_point *p, const json_t *manifest,
                        dsgd_columns *t)
 {
     const bool until = c->numbers[DSGD_TO_TARGET] != NULL;
     const dsgd_ratio *const r = &dsgd_comparison_of(c, p, DSGD_THROUGHPUT)->ratio;
     const dsgd_ratio *const sooner = &dsgd_comparison_of(c, p, DSGD_TO_TARGET)->ratio;
-    const bool by_chance = is_by_chance(c, p, manifest) || is_by_chance(c, p->baseline, manifest);
+    const size_t other = (p->baseline == NULL ? p : p->baseline)->rows[0];
+    const bool by_chance = dsgd_is_by_chance(dsgd_run_of(manifest, &c->csv, p->rows[0])) ||
+                           dsgd_is_by_chance(dsgd_run_of(manifest, &c->csv, other));
     dsgd_columns_put(t, "seeds", "%zu", r->n);
     dsgd_columns_take(t, "speed-up", speedup_of(r));
     put_to_target(c, p, t);

@@ -1,6 +1,6 @@
 /**
  * @file arguments.c
- * argp, driven by tables.
+ * Parses command lines with argp, from tables of options.
  */
 #include "command/console/arguments.h"
 
@@ -17,7 +17,9 @@ typedef struct parser {
     char *arguments;
 } parser;
 
-enum { FIRST_KEY = 256 }; /* of the options without a letter, which follow in the table's order */
+enum {
+    FIRST_KEY = 256
+}; /* argp key of the first row; options with a letter use the letter instead */
 
 static int key_of(const dsgd_argument *options, size_t i)
 {
@@ -81,7 +83,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-/** The options that are not refused, with what --help says of them. */
+/** Prints the options as JSON, without those of earlier versions. */
 static void print_json(const dsgd_syntax *syntax)
 {
     json_t *const options = json_array();

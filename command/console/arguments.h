@@ -1,12 +1,12 @@
 /**
  * @file arguments.h
- * Command lines of the sub-commands, read by tables of their options.
+ * Parses the command lines of sub-commands, from tables of their options.
  */
 #pragma once
 
 #include "base/status.h"
 
-/** What an option stores; the C type of its field stands beside it. */
+/** The value of an option, and the C type of the field that stores it. */
 typedef enum dsgd_argument_kind {
     DSGD_ARGUMENT_FLAG, /* bool */
     DSGD_ARGUMENT_TEXT, /* const char * */
@@ -19,19 +19,19 @@ typedef enum dsgd_argument_kind {
 /** An option of a command line. A row without a name ends a table. */
 typedef struct dsgd_argument {
     const char *name;
-    char letter; /* 0: none */
+    char letter; /* 0 if there is none */
     const char *value; /* for --help; NULL for a FLAG */
     const char *help;
     dsgd_argument_kind kind;
-    size_t offset; /* of the field in the struct of arguments */
-    const char *const *words; /* of a WORD */
-    const char *implied; /* value of a TEXT that is given without one; NULL: it needs one */
-    const char *gone; /* why this option of earlier versions is refused; NULL: it is not */
+    size_t offset; /* offset of the field in the struct of arguments */
+    const char *const *words; /* valid words of a WORD */
+    const char *implied; /* value of a TEXT that is given without one; NULL if it needs one */
+    const char *gone; /* for an option of earlier versions: what to use instead; else NULL */
 } dsgd_argument;
 
 typedef struct dsgd_operands {
     size_t n;
-    char **v; /* [n], into the words of the command line */
+    char **v; /* [n], pointers into the command line */
 } dsgd_operands;
 
 enum { DSGD_MOST_TEXTS = 256 };
@@ -43,8 +43,8 @@ typedef struct dsgd_texts {
 } dsgd_texts;
 
 /**
- * A row: kind without its prefix, field of the sub-command's struct `arguments`, name, letter,
- * value, help, and after it any other member.
+ * Defines a row: kind without its prefix, field of the struct `arguments` of the sub-command, name,
+ * letter, value, help, and any further members.
  */
 #define DSGD_ARGUMENT(kind_, field, name_, letter_, value_, ...)                                   \
     {                                                                                              \
@@ -52,43 +52,45 @@ typedef struct dsgd_texts {
         .letter = letter_, .value = value_, .help = __VA_ARGS__                                    \
     }
 
-/** What ends runs; fields of dsgd_run_limits (command/runs/pool.h). */
+/** The options that end runs; they store into a dsgd_run_limits (command/runs/pool.h). */
 #define DSGD_ARGUMENT_LIMITS(field)                                                                \
     DSGD_ARGUMENT(                                                                                 \
         SECONDS, field.timeout_s, "timeout", 0, "DURATION",                                        \
-        "Ends a run after this wall time, such as 90s, 30min or 2h, with status timeout; "         \
-        "the same command then runs it again"),                                                    \
+        "Ends a run after this wall time, such as 90s, 30min or 2h, with status timeout; run "     \
+        "the same command again to repeat these runs"),                                            \
         DSGD_ARGUMENT(                                                                             \
             SECONDS, field.stall_s, "stall", 0, "DURATION",                                        \
-            "Ends a run in which nothing moves for this CPU time (10min), as with an algorithm "   \
-            "that loops for ever")
+            "Ends a run that makes no progress for this much CPU time [default: 10min], such as "  \
+            "an infinite loop in an algorithm")
 
-/** For dsgd_plugins_load(). */
+/** The option whose values dsgd_plugins_load() takes. */
 #define DSGD_ARGUMENT_PLUGIN                                                                       \
     DSGD_ARGUMENT(TEXTS, plugins, "plugin", 0, "FILE",                                             \
-                  "Adds the algorithms of a shared object; may be repeated")
+                  "Adds the algorithms of a plug-in, a shared object (may be repeated)")
 
-/** Words of --numerics, by dsgd_numerics: with `off`, and of commands that compute in any case. */
+/** Words of --numerics in the order of dsgd_numerics: with `off`, and for commands that always
+ * compute. */
 extern const char *const dsgd_numerics_words[], *const dsgd_computing_words[];
 
-/** A row for those who know --resume. */
+/** A row that explains what replaces --resume. */
 #define DSGD_ARGUMENT_RESUME                                                                       \
     {                                                                                              \
         .name = "resume",                                                                          \
-        .gone = "the same command goes on from what is done; --force does all anew"                \
+        .gone = "run the same command again to continue; --force runs everything again"            \
     }
 
 typedef struct dsgd_syntax {
     const char *operands, *help;
     size_t least, most; /* operands */
-    const char *expected; /* the sentence where there are fewer or more */
-    const dsgd_argument *options; /* NULL: none but --help and --usage */
+    const char *expected; /* error if there are fewer or more operands */
+    const dsgd_argument *options; /* NULL if there are only --help and --usage */
 } dsgd_syntax;
 
 /**
- * Parses @p words, the first being the command, such as `dsgd run`, into a struct that begins with
- * a dsgd_operands. Exits on an unknown option, a bad value, and after --help; after `--help=json`
- * alone, which prints the table: packaging/pages.py makes man pages and completions of it.
+ * Parses @p words, whose first is the command, such as `dsgd run`, into a struct that begins with a
+ * dsgd_operands. Exits after an unknown option, a wrong value, or --help. With only `--help=json`
+ * it prints the table as JSON, from which packaging/pages.py makes man pages and completions, and
+ * exits.
  */
 dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
                        dsgd_error *error);

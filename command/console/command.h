@@ -1,7 +1,7 @@
 /**
  * @file command.h
- * A sub-command of dsgd: parses its own words, prints its output, and returns a status;
- * command/main.c prints errors.
+ * A sub-command of dsgd. It parses its words, prints its output and returns a status;
+ * command/main.c prints the error.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 typedef struct dsgd_command {
     const char *name;
-    const char *usage; /* its operands */
-    const char *summary; /* one line */
+    const char *usage; /* operands, for --help */
+    const char *summary; /* for --help */
     dsgd_status (*run)(int count, char **words, dsgd_error *error); /* words[0] is the name */
 } dsgd_command;

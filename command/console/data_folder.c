@@ -1,6 +1,6 @@
 /**
  * @file data_folder.c
- * Finds the shipped files beside the program, or where it was built.
+ * Finds the shipped files next to the program, or in the source tree.
  */
 #include "command/console/data_folder.h"
 

@@ -1,8 +1,9 @@
 /**
  * @file data_folder.h
- * Where the files are that come with the program.
+ * Finds the files that come with the program.
  */
 #pragma once
 
-/** Folder of the shipped files: $DSGD_DATA, else as installed, else where it was built. */
+/** Returns the folder of the shipped files: $DSGD_DATA, else the installed one, else the source
+ * tree. */
 const char *dsgd_data_folder(void);

@@ -1,6 +1,6 @@
 /**
  * @file table.c
- * Widths of columns and lines, in characters of UTF-8.
+ * Lays out columns and lines, with widths in characters of UTF-8.
  */
 #include "command/console/table.h"
 
@@ -24,7 +24,7 @@ int dsgd_terminal_width(int descriptor, int otherwise)
     return width > DSGD_LINE_WIDTH ? DSGD_LINE_WIDTH : width;
 }
 
-/** Whether a character begins with this byte. */
+/** Returns true if a UTF-8 character begins with this byte. */
 static bool begins(char byte)
 {
     return ((unsigned char)byte & 0xc0) != 0x80;
@@ -79,7 +79,7 @@ void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...
     va_end(arguments);
 }
 
-/** Index of a column, or n_columns. */
+/** Returns the index of a column, or n_columns if there is none. */
 static size_t find_column(const dsgd_columns *t, const char *head)
 {
     size_t k = 0;
@@ -88,7 +88,7 @@ static size_t find_column(const dsgd_columns *t, const char *head)
     return k;
 }
 
-/** Gives whether there is one. */
+/** Removes a column. Returns false if there is none. */
 static bool drop_column(dsgd_columns *t, size_t k)
 {
     if (k == t->n_columns)
@@ -130,16 +130,14 @@ static bool is_number(const char *text)
 
 /** How a column is printed. */
 typedef struct layout {
-    /*
-     * Characters: of the column, its widest cell, the longest word of its head, what is never cut.
-     */
+    /* In characters: the column, its widest cell, the longest word of its head, the least width. */
     size_t width, cells, word, least;
-    bool right; /* aligned */
-    bool is_head; /* which is never cut, but wraps */
-    const char *rest; /* of the cell under way */
+    bool right; /* right-aligned */
+    bool is_head; /* the current line is part of the head, which wraps and is never cut */
+    const char *rest; /* the part of the current cell that is not printed yet */
 } layout;
 
-/** Characters of the longest word. */
+/** Returns the number of characters of the longest word. */
 static size_t longest_word(const char *text)
 {
     size_t longest = 0, n = 0;
@@ -151,8 +149,9 @@ static size_t longest_word(const char *text)
 }
 
 /**
- * The widest column: of the wide ones, else of columns whose head can be wrapped between words,
- * else of columns whose head is wider than cells, else of all.
+ * Returns the column to make narrower: the widest one of the wide columns, or else of the columns
+ * whose head can wrap between words, or else of those whose head is wider than their cells, or else
+ * of all columns. Returns NULL if no column can be narrower.
  */
 static layout *to_narrow(layout *columns, size_t n)
 {
@@ -172,8 +171,8 @@ static layout *to_narrow(layout *columns, size_t n)
 }
 
 /**
- * Natural widths, then columns are narrowed until a line holds the row. Numbers are never cut,
- * their heads wrap.
+ * Gives columns their natural widths, then makes them narrower until a row fits into a line.
+ * Numbers are never cut, but their heads wrap.
  */
 static layout *lay_out(const dsgd_columns *t)
 {
@@ -208,8 +207,8 @@ static layout *lay_out(const dsgd_columns *t)
 }
 
 /**
- * Takes off a cell's rest what goes into the next line; "..." stands for the rest, or for that of a
- * word which is wider than the column.
+ * Returns the part of a cell that fits into the next line, and removes it from the cell's rest.
+ * "..." stands for a rest that is cut off, such as that of a word wider than the column.
  */
 static char *take_line(const dsgd_columns *t, layout *c)
 {
@@ -229,7 +228,7 @@ static char *take_line(const dsgd_columns *t, layout *c)
     return dsgd_xprintf("%.*s%s", (int)bytes, text, cut ? "..." : "");
 }
 
-/** Prints one line of a row; false: the row has no further line. */
+/** Prints one line of a row. Returns false if it was the last one. */
 static bool print_line(const dsgd_columns *t, layout *columns)
 {
     bool more = false;

@@ -202,8 +202,7 @@ static const struct {
     {"name: ''\n" GOOD, "run e.yaml", 2, "e.yaml:1:8: name is ``, but"},
     {"name: ..\n" GOOD, "run e.yaml", 2, "e.yaml:1:7: name is `..`, but"},
     {"name: \"a\\nb\"\n" GOOD, "run e.yaml", 2, "e.yaml:1:8: name is `a"},
-    {NULL, "run e.yaml --resume", 2, "--resume: the same command goes on from what is done"},
-    {NULL, "reproduce --resume", 2, "--resume: the same command goes on from what is done"},
+    {NULL, "run e.yaml --resume", 2, "--resume: run the same command again to continue"},
 };
 
 SUITE(input, "input", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);

@@ -599,7 +599,7 @@ TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
     draw("throughput");
     dsgd_ends(0, "report r");
     ck_assert_has(dsgd_ends(2, "plot r own --format svg"),
-                  "figure `own` is unknown: none of `dsgd list figures`, no number in "
+                  "unknown figure `own`; see `dsgd list figures`, or name a column of numbers of "
                   "runs.csv, nor the path of a .gp file with a line `# needs:`\n");
     ck_assert(!has_file("r/was_here"));
     ck_assert_has(dsgd_ends(0, "plot r r/own.gp --format svg,tikz"),

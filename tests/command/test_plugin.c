@@ -87,7 +87,7 @@ TEST(a_plug_in_is_listed_and_described_beside_the_others)
            0, NULL);
     expect("usr/bin/dsgd describe --plugin ./my_algorithm.so algorithm doubling", 0,
            "period             4 (steps), from 1 to 1000000000");
-    expect("usr/bin/dsgd describe algorithm doubling", 2, "`doubling` is unknown");
+    expect("usr/bin/dsgd describe algorithm doubling", 2, "unknown algorithm `doubling`");
 }
 
 /** Two periods before the bound, hence with two averages: after steps 3 and 9. */
@@ -155,8 +155,8 @@ TEST(a_plug_in_that_loops_for_ever_is_ended)
 TEST(the_template_passes_its_checks)
 {
     expect(TESTED("doubling", "my_algorithm.so"), 0,
-           "ok law KEEPS_MEAN, period=1, at P = 2, 3, 4, 6, 7, 8, 16 ");
-    expect("tail -n 1 tested", 0, " 0 failed, 0 left out");
+           "ok law KEEPS_MEAN, period=1, with 2, 3, 4, 6, 7, 8, 16 ");
+    expect("tail -n 1 tested", 0, " 0 failed, 0 skipped");
 }
 
 /* --- the examples ----------------------------------------------------------------------------- */
@@ -206,8 +206,8 @@ static const struct {
      "FAILED law ALLREDUCE: faulty with period=7 at P=2: after step 0 worker 0 is off by "},
     {"-D CRASH", 5,
      "FAILED ends and repeats itself: faulty by default at P=1: the simulation died (Aborted)"},
-    {"", 0, "ok law REACHES_MEAN, by default, at P = 3, 8 "},
-    {"", 0, "ok law KEEPS_MEAN, by default, at P = 8 "},
+    {"", 0, "ok law REACHES_MEAN, by default, with 3, 8 workers "},
+    {"", 0, "ok law KEEPS_MEAN, by default, with 8 workers "},
     {"-D LAW_AT_NO_P", 5,
      "FAILED law ALLREDUCE: faulty: no P that was tried is one at which it holds"},
     {"-D STEP=UNENDED", 5,
@@ -265,7 +265,7 @@ TEST(a_plug_in_may_be_written_in_cpp)
         "sed -e 's/= self->params/= (const doubling_params *)self->params/' template.c > t.cpp &&"
         " c++ -std=c++17 -Wall -Werror -shared -fPIC -I usr/include/dsgd t.cpp -o cpp.so",
         0, NULL);
-    expect(TESTED("doubling", "cpp.so"), 0, " 0 failed, 0 left out");
+    expect(TESTED("doubling", "cpp.so"), 0, " 0 failed, 0 skipped");
     expect("usr/bin/dsgd describe --plugin ./cpp.so algorithm doubling", 0,
            "period             4 (steps), from 1 to 1000000000");
 }
@@ -293,7 +293,7 @@ TEST(the_last_words_of_a_plug_in_are_in_the_error)
 
 TEST(what_cannot_be_tested_is_refused)
 {
-    expect("usr/bin/dsgd test algorithm doubling", 2, "algorithm `doubling` is unknown");
+    expect("usr/bin/dsgd test algorithm doubling", 2, "unknown algorithm `doubling`");
     expect("usr/bin/dsgd test algorithm", 2, "test: give `algorithm` and a name");
     expect("usr/bin/dsgd test model mlp", 2, "test: `model` cannot be tested");
 }

@@ -226,11 +226,9 @@ static const struct {
     {ROW("1", "a", "1", "ok", "5", "100", "", "ring"), RUNS(RUN "," RUN),
      "Partial results: 1 of 2 runs are done"},
     {ROW("1", "a", "1", "failed", "", "", "", ""), RUNS(RUN),
-     "1 of 1 runs have the status failed: the tables leave them out"},
-    {ROW("1", "a", "1", "timeout", "", "", "", ""), RUNS(RUN),
-     "1 of 1 runs have the status timeout"},
-    {ROW("1", "a", "1", "diverged", "5", "1", "", ""), RUNS(RUN),
-     "1 of 1 runs have the status diverged"},
+     "The tables leave out 1 of 1 runs, which have no results (status failed or timeout)."},
+    {ROW("1", "a", "1", "timeout", "", "", "", ""), RUNS(RUN), "The tables leave out 1 of 1 runs"},
+    {ROW("1", "a", "1", "diverged", "5", "1", "", ""), RUNS(RUN), "No candidate wins. a diverged."},
     {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
          ROW("2", "a", "2", "ok", "5", "101", "", "ring")
              ROW("3", "b", "1", "ok", "5", "110", "", "ring")

@@ -54,8 +54,8 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
         "order: allreduce, workers 2 is published above ad_psgd, workers 2, but simulated in the "
         "opposite order",
         "4 points: median error 0.8 %, 3 (75 %) within 15 %, worst 100.0 %",
-        "1 of 2 pairs of algorithms in the published order",
-        "1 of 2 stated bounds hold",
+        "1 of 2 pairs of algorithms are in the published order",
+        "1 of 2 published bounds hold",
         "DOES NOT HOLD",
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
@@ -86,11 +86,11 @@ TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
         "| allreduce, workers 2 | step_mean_s |  | 2.5 | 1.5 | 2 | -50.0 | 2.0 | prediction |\n",
         "| allreduce, workers 4 | step_mean_s |  | 1.9 | 1.6 | 2 | - | 0.5 | prediction |\n",
         "\n## all figures\n- MPI: 1 point: median error 50.0 %, 0 (0 %) within 15 %, worst 50.0 %; "
-        "1 in units of "
-        "their "
+        "1 errors in units of the "
         "uncertainty: median 2.0\n"
-        "- Other: 1 point: median error 0.0 %, 1 (100 %) within 15 %, worst 0.0 %; 2 in units of "
-        "their uncertainty: median 0.3\n1 of 1 stated bounds hold\n",
+        "- Other: 1 point: median error 0.0 %, 1 (100 %) within 15 %, worst 0.0 %; 2 errors in "
+        "units "
+        "of the uncertainty: median 0.3\n1 of 1 published bounds hold\n",
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         ck_assert_has(output, expected[i]);
@@ -230,8 +230,8 @@ TEST(published_figures_are_met)
                                 "eager-ucf101 ad-psgd-slow-worker dasgd-scaling drop-compute -o r");
     const char *const sum = strstr(output, "\nMPI: 31 points: median error ");
     ck_assert_msg(sum != NULL, "%s", output);
-    ck_assert_has(sum, "; 21 of them predicted: median error ");
-    ck_assert_has(output, "\n19 of 19 stated bounds hold");
+    ck_assert_has(sum, "; 21 of them predictions: median error ");
+    ck_assert_has(output, "\n19 of 19 published bounds hold");
     double median = NAN;
     double worst = NAN;
     ck_assert_int_eq(

@@ -102,24 +102,14 @@ static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *gi
 /** Writes warnings of missing runs, of runs without results, and of different collectives. */
 static void write_warnings(FILE *html, const dsgd_report *r)
 {
-    static const struct {
-        const char *status, *meaning;
-    } states[] = {
-        {"failed", "the tables leave them out"},
-        {"timeout", "they ran longer than --timeout, and the tables leave them out"},
-        {"diverged", "their loss is not a number or grew without end; their times count"},
-    };
     dsgd_names s = {.n = 0};
     if (*dsgd_partial_results(&r->runs, r->manifest) != '\0')
         dsgd_names_add(&s, dsgd_partial_results(&r->runs, r->manifest));
-    for (size_t k = 0; k < sizeof states / sizeof states[0]; k++) {
-        size_t n = 0;
-        for (size_t row = 0; row < r->runs.n_rows; row++)
-            n += strcmp(dsgd_field_of(&r->runs, row, "status"), states[k].status) == 0;
-        if (n > 0)
-            dsgd_names_add(&s, dsgd_xprintf("%zu of %zu runs have the status %s: %s.", n,
-                                            r->runs.n_rows, states[k].status, states[k].meaning));
-    }
+    if (r->frame.n_left_out > 0)
+        dsgd_names_add(&s,
+                       dsgd_xprintf("The tables leave out %zu of %zu runs, which have no results "
+                                    "(status failed or timeout).",
+                                    r->frame.n_left_out, r->runs.n_rows));
     const char *const mixed = dsgd_mixed_collectives(&r->runs);
     if (mixed != NULL)
         dsgd_names_add(&s, dsgd_xprintf("Different collectives: %s.", mixed));

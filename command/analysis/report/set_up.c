@@ -8,7 +8,7 @@
 #include "command/analysis/report/data.h"
 #include "command/runs/swept.h"
 
-/** The values of a column in the order of their first rows, as "a, b and c". */
+/** Returns the values of a column in the order of their first rows, as "a, b and c". */
 static const char *values_of(const dsgd_report *r, const char *column)
 {
     const size_t k = dsgd_csv_column(&r->runs, column);
@@ -48,13 +48,7 @@ static void write_fact(FILE *html, const char *name, const json_t *value)
                                       : json_dumps(value, JSON_ENCODE_ANY));
 }
 
-static const char *text_at(const json_t *run, const char *part, const char *key)
-{
-    const char *const text = json_string_value(dsgd_run_option(run, part, key));
-    return text == NULL ? "" : text;
-}
-
-/** The options of each algorithm, by its label. */
+/** Writes the options of each algorithm. */
 static void write_algorithms(FILE *html, const dsgd_report *r)
 {
     dsgd_names labels = {.n = 0};
@@ -75,9 +69,8 @@ void dsgd_report_set_up(const dsgd_report *r, FILE *html)
     fputs("<details>\n<summary>Platform, workload, algorithms and their options</summary>\n<dl>\n",
           html);
     if (run != NULL) {
-        dsgd_html(html, "<dt>Platform</dt>\n<dd>%s: %s</dd>\n<dt>Workload</dt>\n<dd>%s: %s</dd>\n",
-                  dsgd_field_of(&r->runs, 0, "platform"), text_at(run, "platform", "summary"),
-                  dsgd_field_of(&r->runs, 0, "workload"), text_at(run, "workload", "summary"));
+        write_fact(html, "Platform", dsgd_run_option(run, "platform", "summary"));
+        write_fact(html, "Workload", dsgd_run_option(run, "workload", "summary"));
         if (!json_is_false(json_object_get(run, "inherent")))
             write_fact(html, "Imbalance of the workload",
                        dsgd_run_option(run, "workload", "inherent"));

@@ -1,7 +1,7 @@
 /**
  * @file gantt.c
- * A timeline as lines of text: a column is an equal part of the window, and shows what has most of
- * it.
+ * Prints a timeline as lines of text. Each column is an equal part of the window and shows the
+ * state that fills most of it.
  */
 #include <ctype.h>
 
@@ -10,21 +10,21 @@
 
 enum { NAME_WIDTH = 6, SHARES_WIDTH = 17 };
 
-static const char state_letters[] = "=#~.x"; /* by dsgd_tile_state */
+static const char state_letters[] = "=#~.x"; /* in the order of dsgd_tile_state */
 
-/** What is printed of a row. */
+/** The text of a row. */
 typedef struct line {
     const dsgd_view *view;
     int n; /* columns */
     char *states; /* [n + 1] */
-    char *late; /* [n + 1]: contributions that are late; blanks: none */
+    char *late; /* [n + 1]: late contributions, with blanks between them */
 } line;
 
 static int column_of(const line *l, double at_s)
 {
     const dsgd_timeline *const t = l->view->timeline;
     const double part = (at_s - t->since_s) / (t->end_s - t->since_s);
-    return (int)fmin(l->n - 1, floor(part * l->n + 1e-9)); /* a column's begin is in it */
+    return (int)fmin(l->n - 1, floor(part * l->n + 1e-9)); /* a column includes its start */
 }
 
 static double begin_of(const line *l, int column)
@@ -33,7 +33,7 @@ static double begin_of(const line *l, int column)
     return t->since_s + (t->end_s - t->since_s) * column / l->n;
 }
 
-/** Puts a text into a line, if all that is there is one of @p over. */
+/** Puts a text into a line and returns true if all characters there are among @p over. */
 static bool put(char *into, int n, int at, const char *text, const char *over)
 {
     const int length = (int)strlen(text);
@@ -64,7 +64,8 @@ static void put_states(line *l, const dsgd_row *row)
     }
 }
 
-/** The number of each step where it begins, unless the one before has no column of its own. */
+/** Puts the number of each step where the step starts, unless it would touch the previous number.
+ */
 static void put_steps(line *l, const dsgd_row *row)
 {
     int from = 0;
@@ -79,8 +80,8 @@ static void put_steps(line *l, const dsgd_row *row)
     }
 }
 
-/** For whom, in the middle of a wait that is wide enough. */
-static void put_whom(line *l, const dsgd_row *row)
+/** Puts the worker that is waited for in the middle of each wait that is wide enough. */
+static void put_awaited_workers(line *l, const dsgd_row *row)
 {
     for (size_t i = 0; i < row->n_tiles; i++) {
         const dsgd_tile *const tile = &row->tiles[i];
@@ -95,13 +96,14 @@ static void put_whom(line *l, const dsgd_row *row)
         const int end = column_of(l, tile->end_s);
         int at = begin + (end - begin - length + 1) / 2;
         if (at + length < l->n && isdigit((unsigned char)l->states[at + length]))
-            at--; /* else a rank and the number of the next step would read as one */
+            at--; /* otherwise the rank and the number of the next step would look like one number
+                   */
         if (end - begin >= length && at >= begin)
             put(l->states, l->n, at, whom, ".");
     }
 }
 
-/** Returns how many contributions are late. */
+/** Prints the row of a worker, and returns the number of late contributions. */
 static int print_row(line *l, const dsgd_row *row, FILE *stream)
 {
     const dsgd_timeline *const t = l->view->timeline;
@@ -109,7 +111,7 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
     memset(l->late, ' ', (size_t)l->n);
     put_states(l, row);
     put_steps(l, row);
-    put_whom(l, row);
+    put_awaited_workers(l, row);
     int n_late = 0;
     for (size_t i = 0; i < row->n_spans; i++) {
         char *const late = dsgd_view_late_text(row->spans[i]);
@@ -117,7 +119,8 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
             put(l->late, l->n, column_of(l, row->spans[i]->since_s), late, " ");
         n_late += late != NULL;
         const int column = column_of(l, row->spans[i]->since_s);
-        if (row->spans[i]->kind == DSGD_SPAN_STOPPED && /* a checkpoint ends a step */
+        if (row->spans[i]->kind ==
+                DSGD_SPAN_STOPPED && /* a checkpoint comes at the end of a step */
             !put(l->states, l->n, column - 1, "!", state_letters))
             put(l->states, l->n, column, "!", state_letters);
     }
@@ -132,7 +135,7 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
     return n_late;
 }
 
-/** What each stage of a worker does, below it; between passes it waits: its bubble. */
+/** Prints a line for each stage of a worker. Between passes a stage waits: its pipeline bubble. */
 static void print_stages(line *l, const dsgd_row *row, FILE *stream)
 {
     const dsgd_timeline *const t = l->view->timeline;
@@ -161,8 +164,7 @@ static void print_stages(line *l, const dsgd_row *row, FILE *stream)
     }
 }
 
-/** What all have stood still for, of the window's begin first: a `!` in the row of its span says
- * where. */
+/** Prints why all workers stopped, in the order of time. A `!` in a row marks each stop. */
 static void print_stops(const dsgd_view *view, FILE *stream)
 {
     enum { MOST = 20 };
@@ -174,24 +176,25 @@ static void print_stops(const dsgd_view *view, FILE *stream)
     if (n > MOST)
         fprintf(stream, "and %d more such stops\n", n - MOST);
     if (n > 0)
-        dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH,
-                           "! all stand still there: the chart's time, that of progress, passes "
-                           "without it");
+        dsgd_print_wrapped(
+            stream, "", 0, DSGD_TEXT_WIDTH,
+            "! all workers stop there; the time axis of the chart does not include the "
+            "stop");
 }
 
 static void print_key(const dsgd_view *view, int width, bool late, bool away, FILE *stream)
 {
-    char *key = dsgd_xstrdup("= forward, # backward, ~ communicate, . wait, <3 for worker 3; "
-                             "a number begins that step");
+    char *key = dsgd_xstrdup("= forward, # backward, ~ communicate, . wait, <3 waits for worker 3; "
+                             "a number marks the start of a step");
     if (away)
-        dsgd_append(&key, "; x failed, or coming back");
+        dsgd_append(&key, "; x failed or rejoining");
     if (view->straggler >= 0)
         dsgd_append(&key, "; * computes longest");
     if (late)
-        dsgd_append(&key, "; v2:1 gives version 2 what it published in step 1 (-: nothing)");
+        dsgd_append(&key, "; v2:1 contributes its value of step 1 to version 2 (-: nothing)");
     const char *const shown = dsgd_view_shown(view);
     if (strcmp(shown, "all") != 0)
-        dsgd_append(&key, "; these are %s (--workers chooses)", shown);
+        dsgd_append(&key, "; shown: %s (choose with --workers)", shown);
     dsgd_print_wrapped(stream, "", 0, width, key);
 }
 

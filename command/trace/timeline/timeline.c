@@ -1,7 +1,7 @@
 /**
  * @file timeline.c
- * `dsgd timeline`: simulates one run of an experiment again, and shows what happens in a window of
- * it.
+ * `dsgd timeline`: simulates one run of an experiment again, and shows a window of it as a trace, a
+ * chart or a figure.
  */
 #include <limits.h>
 #include <zlib.h>
@@ -24,46 +24,55 @@ typedef struct arguments {
     dsgd_operands source;
     const char *steps, *workers, *output, *size;
     dsgd_texts sets, plugins;
-    int64_t run; /* 0: not given */
+    int64_t run; /* 0 if not given */
     int format, numerics;
 } arguments;
 
-enum { JSON, TEXT }; /* of */
+enum { JSON, TEXT }; /* the first of */
 static const char *const format_words[] = {"json", "text", "svg", "pdf", "png", NULL};
 
 static const dsgd_argument options[] = {
-    DSGD_ARGUMENT(COUNT, run, "run", 0, "RUN", "The run (1), as `dsgd check` numbers them"),
-    DSGD_ARGUMENT(TEXT, steps, "steps", 0, "A:B",
-                  "From the begin of step A to that of step B, counted from 0 (0:10, of text and "
-                  "figures 0:4); `:` is the whole run"),
+    DSGD_ARGUMENT(COUNT, run, "run", 0, "RUN",
+                  "Number of the run, as in `dsgd check` [default: 1]"),
+    DSGD_ARGUMENT(
+        TEXT, steps, "steps", 0, "A:B",
+        "Window from the start of step A to the start of step B, counted from 0; `:` is the "
+        "whole run [default: 0:10; 0:4 for text and figures]"),
     DSGD_ARGUMENT(TEXT, workers, "workers", 0, "A-B,C",
-                  "Ranks, or `all` (the first 32, of text and figures the first 16)"),
-    DSGD_ARGUMENT(WORD, format, "format", 0, "FORMAT",
-                  "json (Chrome's trace events, for Perfetto and speedscope), text (a Gantt chart "
-                  "of 2 to 16 workers), or the same as svg, pdf or png",
-                  .words = format_words),
-    DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE",
-                  "Where it goes (NAME-RUN.json.gz and so on; text: the standard output); of json "
-                  "a name that ends in .gz is compressed"),
-    DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE", "Of a figure, as in `dsgd plot`"),
+                  "Ranks of the workers, or `all` [default: the first 32; the first 16 for text "
+                  "and figures]"),
+    DSGD_ARGUMENT(
+        WORD, format, "format", 0, "FORMAT",
+        "Format: json (Chrome's trace events, for Perfetto and speedscope), text (a Gantt "
+        "chart of 2 to 16 workers), or svg, pdf or png (the chart as a figure) [default: "
+        "json]",
+        .words = format_words),
+    DSGD_ARGUMENT(
+        TEXT, output, "output", 'o', "FILE",
+        "Output file; json is compressed if the name ends in .gz [default: NAME-RUN.json.gz, "
+        ".svg and so on; text: standard output]"),
+    DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE",
+                  "Size of a figure, as in `dsgd plot` (svg, pdf, png only)"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
-                  "Overrides a value of the experiment; may be repeated"),
-    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE",
-                  "As in `dsgd run` (off, because what happens when depends on no value, but for "
-                  "`until: accuracy`)",
-                  .words = dsgd_numerics_words),
+                  "Overrides a value of the experiment (may be repeated)"),
+    DSGD_ARGUMENT(
+        WORD, numerics, "numerics", 0, "WHERE",
+        "Where to compute gradients, as in `dsgd run` [default: off; times do not depend on "
+        "gradients, except with `until: accuracy`]",
+        .words = dsgd_numerics_words),
     DSGD_ARGUMENT_PLUGIN,
     {.name = NULL},
 };
 
 static const char about[] =
-    "Simulates one run of an experiment, or of a folder of results, again, and writes what happens "
-    "in a window of it: what each worker computes, exchanges and waits for, and whom; messages; "
+    "Simulates one run of an experiment or of a results folder again, and writes a timeline of a "
+    "window of it: when each worker computes, exchanges and waits, and for which worker; messages; "
     "versions of partial collectives.";
 
 /* --- the window ------------------------------------------------------------------------------- */
 
-/** A whole number at *text, which it moves behind it. False: there is none, or it is too large. */
+/** Reads a whole number at *text and moves *text after it. Returns false if there is none or it is
+ * too large. */
 static bool read_count(const char **text, int64_t *number)
 {
     char *end = NULL;
@@ -84,17 +93,18 @@ static dsgd_status read_steps(const char *text, dsgd_timeline *t, dsgd_error *er
     const bool colon = first && *rest++ == ':';
     const bool last = colon && (*rest == '\0' || read_count(&rest, &t->end_step));
     if (!last || *rest != '\0')
-        return dsgd_refuse(error,
-                           "--steps %s: the first step, a colon and the step at whose begin it "
-                           "ends are expected, such as 100:110",
-                           text);
+        return dsgd_refuse(
+            error,
+            "--steps must be the first step, a colon, and the step at whose start the "
+            "window ends, such as 100:110, got %s",
+            text);
     if (t->end_step <= t->first_step)
-        return dsgd_refuse(error, "--steps %s: there is no step from %jd on and before %jd", text,
-                           t->first_step, t->end_step);
+        return dsgd_refuse(error, "--steps %s: the window must end after it starts, but %jd >= %jd",
+                           text, t->first_step, t->end_step);
     return DSGD_OK;
 }
 
-/** Ranks such as 0-3,7 into chosen[n_workers]. */
+/** Reads ranks such as 0-3,7 into chosen[n_workers]. */
 static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, dsgd_error *error)
 {
     const char *rest = text;
@@ -110,10 +120,10 @@ static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, d
             good = ++rest != NULL && read_count(&rest, &last);
         if (!good || last < first || (*rest != ',' && *rest != '\0'))
             return dsgd_refuse(
-                error, "--workers %s: ranks from 0 are expected, such as 0-3 or 0-3,7, or `all`",
+                error, "--workers must be ranks from 0, such as 0-3 or 0-3,7, or `all`, got %s",
                 text);
         if (last >= n_workers)
-            return dsgd_refuse(error, "--workers %s: the run has %d workers, of ranks 0 to %d",
+            return dsgd_refuse(error, "--workers %s: the run has %d workers, with ranks 0 to %d",
                                text, n_workers, n_workers - 1);
         memset(chosen + first, true, (size_t)(last - first) + 1);
     } while (*rest++ == ',');
@@ -138,7 +148,7 @@ static dsgd_status read_window(const arguments *a, int n_workers, bool *chosen, 
     if (!trace && n > most)
         return dsgd_refuse(
             error,
-            "--workers %s: a chart has room for %d workers, these are %d; --format json takes all",
+            "--workers %s: a chart has room for %d workers, got %d; use fewer, or --format json",
             a->workers, most, n);
     t->chosen = chosen;
     return DSGD_OK;
@@ -205,8 +215,9 @@ static dsgd_status show_run(const arguments *a, const dsgd_experiment *experimen
                             dsgd_error *error)
 {
     if ((size_t)a->run > experiment->n_runs)
-        return dsgd_refuse(error, "--run %jd: there are %zu runs; `dsgd check %s` lists them",
-                           a->run, experiment->n_runs, experiment->path);
+        return dsgd_refuse(
+            error, "--run must be between 1 and %zu, got %jd; `dsgd check %s` lists the runs",
+            experiment->n_runs, a->run, experiment->path);
     const dsgd_planned_run *const run = &experiment->runs[a->run - 1];
     dsgd_timeline t = {.first_step = 0};
     dsgd_view view;
@@ -245,7 +256,7 @@ void dsgd_timeline_print_example(const char *algorithm)
                 run->config.workers);
     if (simulate(run, DSGD_NUMERICS_OFF, &(dsgd_timeline){.end_step = 4, .chosen = all}, &view,
                  NULL) == DSGD_OK) {
-        puts("\nfour workers, of which the last is slow (plots/timeline/timeline.yaml):");
+        puts("\nexample: four workers, the last of which is slow (plots/timeline/timeline.yaml)");
         dsgd_view_print(&view, DSGD_TEXT_WIDTH, stdout);
     }
 }
@@ -257,7 +268,7 @@ static dsgd_status timeline(int count, char **words, dsgd_error *error)
         about,
         1,
         1,
-        "timeline: give the file of one experiment, or the folder of its results",
+        "timeline: expected the file of one experiment, or the folder of its results",
         options};
     arguments a = {.run = 1, .numerics = DSGD_NUMERICS_OFF};
     dsgd_experiment experiment;
@@ -273,6 +284,6 @@ static dsgd_status timeline(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_timeline = {
     .name = "timeline",
     .usage = "EXPERIMENT|DIR",
-    .summary = "shows what happens when inside a run: a trace, or a Gantt chart",
+    .summary = "shows one run over time, as a trace or a Gantt chart",
     .run = timeline,
 };

@@ -1,6 +1,6 @@
 /**
  * @file view.c
- * From spans to rows of tiles.
+ * Cuts the recorded spans into rows of tiles.
  */
 #include "command/trace/timeline/view.h"
 
@@ -113,18 +113,18 @@ static int by_host_and_begin(const void *a, const void *b)
         return p->host - q->host;
     if (s->since_s != t->since_s)
         return s->since_s < t->since_s ? -1 : 1;
-    return s < t ? -1 : s > t; /* as they were recorded */
+    return s < t ? -1 : s > t; /* order of recording */
 }
 
-/** What was computed and cancelled counts as a wait, which it names. */
+/** Returns true if a span is a wait. A computation that was cancelled counts as a wait. */
 static bool is_wait(const dsgd_span *span)
 {
     return (span->kind == DSGD_SPAN_WAIT && span->track == 0) || dsgd_is_cancelled(span);
 }
 
 /**
- * The wait of work() that has most of an interval; NULL: none has any. *first is that of the first
- * span that may be in it; intervals come in the order of time.
+ * Returns the wait of work() that fills most of an interval, or NULL if there is none. *first is
+ * the index of the first span that can be in the interval; calls must be in the order of time.
  */
 static const dsgd_span *wait_in(const dsgd_row *row, size_t *first, double since_s, double end_s)
 {
@@ -158,7 +158,7 @@ static void add_tile(dsgd_row *row, dsgd_tile_state state, double since_s, doubl
     row->tiles[row->n_tiles++] = (dsgd_tile){state, since_s, end_s, NULL};
 }
 
-/** What a worker does; it waits between the spans in which it computes or communicates. */
+/** Cuts the row of a worker, which waits between the spans in which it computes or communicates. */
 static void cut_row(const dsgd_view *view, dsgd_row *row)
 {
     double at_s = view->timeline->since_s;
@@ -208,7 +208,7 @@ static void fill_rows(dsgd_view *view)
         dsgd_row *const row = &view->rows[view->row_of[places[i].host]];
         spans[i] = places[i].span;
         if (view->row_of[places[i].host] == view->n_rows)
-            continue; /* a message's other end */
+            continue; /* the other end of a message */
         row->spans = row->n_spans++ == 0 ? spans + i : row->spans;
     }
     for (size_t i = 0; i < view->n_rows; i++)
@@ -216,10 +216,11 @@ static void fill_rows(dsgd_view *view)
             cut_row(view, &view->rows[i]);
 }
 
-/** The worker whose gradients take clearly longer, on the average, than all others'; -1: none. */
+/** Returns the worker whose gradients clearly take longer on average than those of all others, or
+ * -1. */
 static int straggler(const dsgd_view *view)
 {
-    static const double by = 1.1; /* clearly */
+    static const double by = 1.1; /* factor of a clear difference */
     double longest_s = 0, second_s = 0;
     int worker = -1;
     for (size_t i = 0; i < view->n_rows; i++) {
@@ -242,21 +243,21 @@ dsgd_status dsgd_view_open(const dsgd_planned_run *run, dsgd_run_config *config,
     *view = (dsgd_view){.run = run, .timeline = t, .n_workers = config->workers};
     DSGD_TRY(dsgd_simulate(config, &result, error));
     if (result.outcome == DSGD_RUN_FAILED)
-        fprintf(stderr, "dsgd: the run fails: %s\n", result.why.text);
+        fprintf(stderr, "dsgd: the run failed: %s\n", result.why.text);
     const double steps = result.steps;
     dsgd_run_result_free(&result);
     if (t->full)
         return dsgd_refuse(error,
-                           "the window has more than %d events (%.3g s of it have); choose fewer "
-                           "--steps, or fewer --workers",
+                           "the window has more than %d events in its first %.3g s; choose fewer "
+                           "--steps or fewer --workers",
                            DSGD_MOST_SPANS, t->end_s - t->since_s);
     if (!t->opened)
         return dsgd_refuse(error,
-                           "the run ends after %.4g steps, before any of these workers begins step "
-                           "%jd; --steps begins at 0",
+                           "the run ends after %.4g steps, before any of these workers starts step "
+                           "%jd; choose earlier --steps (the first step is 0)",
                            steps, t->first_step);
     if (!(t->end_s > t->since_s))
-        return dsgd_refuse(error, "the window is empty: its steps begin and end at %.6g s",
+        return dsgd_refuse(error, "the window is empty: its steps start and end at %.6g s",
                            t->end_s);
     const int n_hosts = config->workers + dsgd_n_servers(config);
     view->rows = dsgd_keep((size_t)n_hosts, sizeof *view->rows);

@@ -1,7 +1,7 @@
 /**
  * @file view.h
- * A timeline as it is shown: a row per chosen worker and per server, whose time is cut into what
- * `dsgd run` counts as compute, communicate and wait.
+ * A timeline as it is shown: one row per chosen worker and per server. The time of a worker is cut
+ * into tiles, which `dsgd run` counts as computation, communication or waiting.
  */
 #pragma once
 
@@ -13,91 +13,95 @@ typedef enum dsgd_tile_state {
     DSGD_TILE_BACKWARD,
     DSGD_TILE_COMMUNICATE,
     DSGD_TILE_WAIT,
-    DSGD_TILE_AWAY, /* it has failed, and is not back */
+    DSGD_TILE_AWAY, /* the worker has failed and has not rejoined yet */
     DSGD_N_TILES
 } dsgd_tile_state;
 
-extern const char *const dsgd_tile_states[]; /* their names */
+extern const char *const dsgd_tile_states[]; /* names of the states */
 
 typedef struct dsgd_tile {
     dsgd_tile_state state;
     double since_s, end_s;
-    const dsgd_span *wait; /* the verb in which it waits for longest; NULL: none, or no WAIT */
+    const dsgd_span *wait; /* of a WAIT: the longest wait in a verb; else, or if none, NULL */
 } dsgd_tile;
 
 typedef struct dsgd_row {
-    int host; /* workers by rank, then servers */
-    double compute_s, communicate_s, wait_s; /* of a worker; while it is away it waits */
-    int n_computed; /* gradients, or parts of them */
-    size_t n_tiles; /* of a server none */
-    dsgd_tile *tiles; /* [n_tiles], without gaps from the begin to the end of the window */
+    int host; /* ranks of workers, followed by servers */
+    double compute_s, communicate_s, wait_s; /* of a worker; a failed worker waits */
+    int n_computed; /* number of gradients, or of parts of gradients */
+    size_t n_tiles; /* 0 for a server */
+    dsgd_tile *tiles; /* [n_tiles], without gaps from the start to the end of the window */
     size_t n_spans;
-    const dsgd_span *const *spans; /* [n_spans] of this host, as they begin; messages to it, too */
+    const dsgd_span *const *spans; /* [n_spans] of this host and messages to it, by start time */
 } dsgd_row;
 
 typedef struct dsgd_view {
     const dsgd_planned_run *run;
     const dsgd_timeline *timeline;
-    int n_workers; /* of the run */
+    int n_workers; /* number of workers of the run */
     size_t n_rows;
     dsgd_row *rows; /* [n_rows] */
-    size_t *row_of; /* [hosts]: index of its row; n_rows: it has none */
-    int straggler; /* the worker whose gradients take longest; -1: nobody's do, clearly */
+    size_t *row_of; /* [hosts]: index of the host's row; n_rows if it has none */
+    int straggler; /* the worker whose gradients clearly take longest; -1 if there is none */
 } dsgd_view;
 
 /**
- * Simulates one run by @p config, and cuts what it records of what @p wanted says. Of a run that
- * fails, which it says on stderr, that is what happened before.
+ * Simulates one run by @p config, records the window that @p wanted describes, and cuts it into
+ * tiles. If the run fails, the function prints the error on stderr, and the view shows the time
+ * before the failure.
  */
 dsgd_status dsgd_view_open(const dsgd_planned_run *run, dsgd_run_config *config,
                            const dsgd_timeline *wanted, dsgd_view *view, dsgd_error *error);
 
-/** The last of a row's tracks that has such a span; -1: there is none. */
+/** Returns the last track of a row that has a span of this kind, or -1. */
 int dsgd_view_last_track(const dsgd_row *row, dsgd_span_kind kind);
 
-/** Of a track of passes: "stage 2", or, of several peers, "stage 2.1". */
+/** Returns the name of a track of passes: "stage 2", or "stage 2.1" if stages have several peers.
+ */
 char *dsgd_view_stage_name(const dsgd_view *view, const char *before, int track);
 
-/** Where a span begins and ends in the window. */
+/** Returns when the part of a span that is in the window starts, and when it ends. */
 double dsgd_view_since_s(const dsgd_view *view, const dsgd_span *span);
 double dsgd_view_end_s(const dsgd_view *view, const dsgd_span *span);
 
-/** Whether it is a step that begins in the window, where its number is shown. */
+/** Returns true if the span is a step that starts in the window; its number is shown there. */
 bool dsgd_view_begins_step(const dsgd_view *view, const dsgd_span *span);
 
-/** "worker 3" or "server 0". */
+/** Returns the name of a host: "worker 3" or "server 0". */
 char *dsgd_view_host_name(const dsgd_view *view, int host);
 
 /**
- * "16 of 64 workers; worker 40 is waited for", the one of the others for whom it is longest; "all":
- * they are shown.
+ * Returns which workers are shown: "all", or for example "16 of 64 workers; worker 40 is waited
+ * for", where worker 40 is the hidden worker for which the shown ones wait longest.
  */
 const char *dsgd_view_shown(const dsgd_view *view);
 
-/** "worker 3", "worker 3, the last of 15", or NULL: for whom a wait is. */
+/** Returns for which worker a wait is: "worker 3", "worker 3, the last of 15", or NULL. */
 char *dsgd_view_waits_for(const dsgd_view *view, const dsgd_span *wait);
 
-/** Whether a partial collective gets what was published before its version. */
+/** Returns true if a partial collective receives a value that was published before its version. */
 bool dsgd_is_late(const dsgd_span *span);
 
 /**
- * "v2:1": of a contribution that is late: to version 2, what was published in step 1; "v2:-":
- * nothing. NULL: it is none, or not of the first piece.
+ * Returns the text of a late contribution: "v2:1" if version 2 receives the value that was
+ * published in step 1, or "v2:-" if it receives nothing. Returns NULL for other spans and for
+ * chunks after the first.
  */
 char *dsgd_view_late_text(const dsgd_span *span);
 
-/** Whether a wait is for others for more than a hundredth of it, and not for their messages. */
+/** Returns true if more than a hundredth of a wait is for other workers instead of their messages.
+ */
 bool dsgd_is_held_up(const dsgd_view *view, const dsgd_span *wait);
 
-/* --- what is written: to a stream, or to files, of which the first may be "-" ----------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/** Chrome's trace events, JSON. */
+/** Writes the view as JSON in Chrome's trace event format. */
 void dsgd_view_write_json(const dsgd_view *view, FILE *stream);
 
-/** A Gantt chart of at most @p width columns. */
+/** Prints a Gantt chart of at most @p width columns. */
 void dsgd_view_print(const dsgd_view *view, int width, FILE *stream);
 
-/** The table of the figure `timeline`. */
+/** Writes the table of the figure `timeline`. */
 void dsgd_view_write_csv(const dsgd_view *view, FILE *stream);
 
 /** Writes a text to a file, compressed if @p path ends in .gz. */
@@ -107,13 +111,13 @@ dsgd_status dsgd_text_write(const char *path, const char *text, size_t n, dsgd_e
 dsgd_status dsgd_text_write(const char *path, const char *text, size_t n, dsgd_error *error);
 
 /**
- * The algorithm's entry in an experiment file, such as {name: easgd, period: 2}; where it has none,
- * one with its name.
+ * Returns the algorithm's entry in an experiment file, such as {name: easgd, period: 2}, or an
+ * entry with only its name if the file has none.
  */
 char *dsgd_yaml_of(const char *path, const char *algorithm);
 
 /**
- * Prints what four workers do under an algorithm, one of them slow, by the run of it in
- * plots/timeline/timeline.yaml; nothing where it refuses them. Simulates.
+ * Simulates the run of an algorithm in plots/timeline/timeline.yaml and prints a chart of its four
+ * workers, one of which is slow. Prints nothing if the algorithm rejects the run.
  */
 void dsgd_timeline_print_example(const char *algorithm);
