@@ -1,6 +1,6 @@
 /**
  * @file comparison.c
- * Means over the seeds of a point, and differences to its baseline.
+ * Computes means over the seeds of a point, and differences from its baseline.
  */
 #include "command/analysis/comparison.h"
 
@@ -77,8 +77,8 @@ void dsgd_expense_table(const dsgd_comparison *c, dsgd_columns *t)
 /* --- columns ---------------------------------------------------------------------------------- */
 
 /**
- * Whether the file has what a measure is made of. Where a column is not in every version of
- * runs.csv, an empty one is as good as none.
+ * Returns true if the file has the columns of a measure. An empty column that is not in every
+ * version of runs.csv counts as missing.
  */
 static bool is_there(const dsgd_comparison *c, size_t m)
 {
@@ -88,7 +88,7 @@ static bool is_there(const dsgd_comparison *c, size_t m)
     if (to_target && c->target.column == NULL)
         return false;
     if (m == DSGD_TO_TARGET)
-        return true; /* needs no other */
+        return true; /* needs no other column */
     if (to_target && (dsgd_csv_column(&c->csv, measure->along) == none ||
                       dsgd_csv_column(&c->curves.csv, measure->along) == c->curves.csv.n_columns))
         return false;
@@ -128,7 +128,7 @@ dsgd_status dsgd_measure_row(const dsgd_frame *f, size_t m, const dsgd_target *t
     *x = passage.place;
     if (measure->total != NULL) {
         const double whole = dsgd_frame_number(f, row, measure->along);
-        const bool is_even = /* energy is not, over a run with failures */
+        const bool is_even = /* energy does not grow evenly if there are failures */
             m != DSGD_ENERGY_TO_TARGET || !(dsgd_frame_number(f, row, "failures") > 0);
         *x = is_even && whole > 0
                  ? dsgd_frame_number(f, row, measure->total) * (passage.place / whole)
@@ -149,10 +149,11 @@ double *dsgd_measure_numbers(const dsgd_frame *f, size_t m, const dsgd_target *t
     return x;
 }
 
-/** Whether seeds are whole numbers, and all fields of measures that count numbers or empty. */
+/** Checks that seeds are whole numbers, and that all fields of measures that count are numbers or
+ * empty. */
 static dsgd_status check_rows(const dsgd_comparison *c, dsgd_error *error)
 {
-    size_t columns[3 * DSGD_N_MEASURES], n = 0; /* that measures are made of */
+    size_t columns[3 * DSGD_N_MEASURES], n = 0; /* columns of measures */
     for (size_t k = 0; k < 3 * DSGD_N_MEASURES; k++) {
         const dsgd_measure *const m = &dsgd_measures[k / 3];
         const char *const name = k % 3 == 0 ? m->name : k % 3 == 1 ? m->along : m->total;
@@ -211,7 +212,8 @@ const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_fram
     return &c->summaries[(size_t)(p - c->frame.points) * DSGD_N_MEASURES + m];
 }
 
-/** The median where the shortest times are known alone; NAN: it is not among them. */
+/** Returns the median if only the smallest values are known, NAN if the median is not among them.
+ */
 static double median_of(const dsgd_frame_point *p, const double *numbers)
 {
     double *const x = dsgd_keep(p->n_rows, sizeof *x);
@@ -224,8 +226,9 @@ static double median_of(const dsgd_frame_point *p, const double *numbers)
 }
 
 /**
- * A mean of the seeds alone that reached a target would be one of the lucky: there is none unless
- * all did, and no difference or ratio unless both of every pair did.
+ * Summarizes a measure of a point. A mean over only the seeds that reached a target would be biased
+ * toward lucky seeds. There is therefore no mean unless all seeds reached it, and no difference or
+ * ratio unless both runs of every pair did.
  */
 static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, size_t m)
 {
@@ -239,7 +242,7 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     double *const others = differences + p->n_rows;
     const size_t n_pairs = dsgd_frame_pairs(&c->frame, p, other, x, differences, others);
     const bool to_target = dsgd_measures[m].along != NULL;
-    size_t n_seeds = 0; /* that both have */
+    size_t n_seeds = 0; /* seeds that both points have */
     for (size_t i = 0; other != NULL && i < p->n_rows; i++)
         n_seeds += dsgd_frame_seed(&c->frame, other, p->rows[i]) != SIZE_MAX;
     for (size_t i = 0; i < n_pairs; i++)
@@ -252,7 +255,7 @@ static dsgd_summary sum_up(const dsgd_comparison *c, const dsgd_frame_point *p, 
     s.difference.n = n_pairs;
     if (m == DSGD_THROUGHPUT)
         s.ratio = dsgd_frame_ratio(&c->frame, p, other, x);
-    else if (to_target && all && other != NULL) /* how many times sooner, or for less */
+    else if (to_target && all && other != NULL) /* how many times sooner, or how many times less */
         s.ratio = dsgd_frame_ratio(&c->frame, other, p, x);
     s.median = median_of(p, x);
     return s;

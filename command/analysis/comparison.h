@@ -1,6 +1,6 @@
 /**
  * @file comparison.h
- * What the points of a frame are worth over their baselines.
+ * Compares the points of a frame with their baselines.
  */
 #pragma once
 
@@ -9,17 +9,19 @@
 #include "command/analysis/target.h"
 #include "command/console/table.h"
 
-/** A column that is averaged; optional ones are not in every version of runs.csv. */
+/** A quantity that is averaged: a column of runs.csv, or what a run takes to a target. */
 typedef struct dsgd_measure {
     const char *name;
-    bool optional;
-    /* Of what is taken until a target is reached: a column of both tables, along which it grows
-       evenly, and the column of runs.csv that it is the share of; NULL: the first itself. */
+    bool optional; /* not in every version of runs.csv */
+    /*
+     * For a measure to a target: a column of runs.csv and curves.csv in proportion to which it
+     * grows, and the column of runs.csv with its total (NULL if it is the first column itself).
+     * Else NULL.
+     */
     const char *along, *total;
 } dsgd_measure;
 
-/** One list; the enum and the table follow from it. Times to a target are out of curves.csv, with
- * --target. */
+/** The list of measures, from which the enum and the table follow. */
 #define DSGD_MEASURE_LIST(X)                                                                       \
     X(THROUGHPUT, "throughput_samples_per_s", false)                                               \
     X(STEP, "step_mean_s", false)                                                                  \
@@ -49,54 +51,51 @@ enum {
 extern const dsgd_measure dsgd_measures[DSGD_N_MEASURES];
 
 /**
- * A measure of a row. For a measure to a target: the share of the run's total, such as its energy,
- * that the run has taken when it reaches the target (NAN: it never does, or what it learned does
- * not count). DSGD_EUSAGE: the curves have a text that is not a number; with @p error NULL such a
- * run does not reach the target.
+ * Stores a measure of a row in *x. A measure to a target is the share of the run's total, such as
+ * its energy, that the run has taken when it reaches the target. It is NAN if the run never reaches
+ * the target or its model does not count. Returns DSGD_EUSAGE if the curves have a text that is not
+ * a number; if @p error is NULL, such a run does not reach the target.
  */
 dsgd_status dsgd_measure_row(const dsgd_frame *frame, size_t m, const dsgd_target *target,
                              const dsgd_run_table *curves, size_t row, double *x,
                              dsgd_error *error);
 
-/** The same by row; NULL: DSGD_EUSAGE. */
+/** Returns a measure of all rows, or NULL for DSGD_EUSAGE. */
 double *dsgd_measure_numbers(const dsgd_frame *frame, size_t m, const dsgd_target *target,
                              const dsgd_run_table *curves, dsgd_error *error);
 
-/** What a run takes besides time, for tables: in a multiple of the measure's unit. */
+/** Something that a run takes besides time, in a table. */
 typedef struct dsgd_expense {
     size_t measure, to_target;
-    const char *head, *unit; /* NULL: the currency */
-    double multiple;
+    const char *head, *unit; /* unit: NULL for the currency */
+    double multiple; /* factor from the unit of the measure to this unit */
 } dsgd_expense;
 
 enum { DSGD_N_EXPENSES = 3 };
 
 extern const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES];
 
-/** A measure of a point; no number is NAN. */
+/** A measure of a point. Unknown numbers are NAN. */
 typedef struct dsgd_summary {
-    dsgd_interval of, difference; /* to the baseline, over pairs of a seed */
-    double median; /* of what it takes to a target, whatever seeds that never reach it would take */
-    /* How many times as fast, or for how much less, as the baseline: of throughput, and to a
-     * target. */
-    dsgd_ratio ratio;
+    dsgd_interval of, difference; /* difference: to the baseline, over pairs with the same seed */
+    double median; /* of a measure to a target, counting seeds that never reach it as infinite */
+    dsgd_ratio ratio; /* how many times as fast as the baseline, or how many times less it takes */
 } dsgd_summary;
 
 typedef struct dsgd_comparison {
     dsgd_csv csv;
-    dsgd_run_table curves; /* with a target alone */
+    dsgd_run_table curves; /* only with a target */
     dsgd_target target;
     dsgd_frame frame;
-    double *numbers[DSGD_N_MEASURES]; /* [n_rows] each; NULL: the file does not have this one */
+    double *numbers[DSGD_N_MEASURES]; /* [n_rows] each; NULL if the file lacks this measure */
     dsgd_summary *summaries; /* [frame.n_points][DSGD_N_MEASURES] */
 } dsgd_comparison;
 
-/** Reads and sums up DIR/runs.csv. @p target NULL: none. */
+/** Reads and summarizes FOLDER/runs.csv. @p target may be NULL. */
 dsgd_status dsgd_comparison_open(const char *folder, const dsgd_framing *framing,
                                  const char *target, dsgd_comparison *c, dsgd_error *error);
 
-/** Returns a mean with its interval, such as "12.34 ± 0.56", each times @p multiple; "" if unknown.
- */
+/** Returns a mean with its interval, such as "12.34 ± 0.56", both times @p multiple, or "". */
 char *dsgd_interval_text(dsgd_interval interval, double multiple, bool per_cent, bool sign);
 
 /**
@@ -112,6 +111,6 @@ const char *dsgd_to_target_text(const dsgd_comparison *c, const dsgd_frame_point
  */
 void dsgd_expense_table(const dsgd_comparison *c, dsgd_columns *t);
 
-/** A measure of a point. */
+/** Returns a measure of a point. */
 const dsgd_summary *dsgd_comparison_of(const dsgd_comparison *c, const dsgd_frame_point *point,
                                        size_t m);

@@ -1,6 +1,7 @@
 /**
  * @file figure_cells.c
- * Cells reach half way to their neighbours, on the scale of each side.
+ * Writes the cells of a phase diagram. A cell ends half way to its neighbours, on the scale of each
+ * axis.
  */
 #include "command/analysis/figure_data.h"
 
@@ -10,15 +11,16 @@
 
 enum { FIRST_LEAD = 9 }; /* column of phase.csv */
 
-/** A swept column: its values, each once. */
+/** An axis: the different values of a swept column. */
 typedef struct side {
-    double *values; /* [n], rising */
-    const char **texts; /* [n], as phase.csv has them */
+    double *values; /* [n], in rising order */
+    const char **texts; /* [n], as in phase.csv */
     size_t n;
     bool is_log;
 } side;
 
-/** Values rise along both sides of phase.csv, so that a new one comes last. */
+/** Reads an axis. Values rise along both axes of phase.csv, so a new value is the largest so far.
+ */
 static side read_side(const dsgd_csv *csv, size_t column)
 {
     side s = {dsgd_keep(csv->n_rows, sizeof *s.values), dsgd_keep(csv->n_rows, sizeof *s.texts), 0,
@@ -34,7 +36,8 @@ static side read_side(const dsgd_csv *csv, size_t column)
     return s;
 }
 
-/** Between value i - 1 and i; at an end as far from the value as the edge on its other side. */
+/** Returns the edge between values i - 1 and i. At an end, both edges are equally far from the
+ * value. */
 static double edge(const side *s, size_t i)
 {
     const size_t low = i == 0 ? 0 : i < s->n ? i - 1 : s->n - 2;
@@ -44,7 +47,7 @@ static double edge(const side *s, size_t i)
     return s->is_log ? exp(x) : x;
 }
 
-/** "0.07071": of more digits than a reader takes in at a glance. */
+/** Returns true if a value such as "0.07071" has too many digits for a tick. */
 static bool is_odd(const char *text)
 {
     enum { MOST_DIGITS = 3 };
@@ -54,8 +57,8 @@ static bool is_odd(const char *text)
     return n > MOST_DIGITS;
 }
 
-/** What has a tick: the values, or where some are odd 1, 2 and 5 of each decade, or even steps
- * within one. */
+/** Returns the ticks: the values, or, if some have too many digits, 1, 2 and 5 of each decade or
+ * even steps within a decade. */
 static side ticks_of(const side *s, const char *column)
 {
     enum { MOST = 64 };
@@ -69,8 +72,7 @@ static side ticks_of(const side *s, const char *column)
     if (!any_odd)
         return *s;
     const double ten = pow(10, floor(log10(by_decade ? low : (high - low) / 4)));
-    double step =
-        ten; /* the least of 1, 2, 5, 10 times a power of ten that gives four steps or fewer */
+    double step = ten; /* becomes the smallest of 1, 2, 5, 10 times ten with at most four steps */
     for (size_t k = 0; k < 3 && step < (high - low) / 4; k++)
         step = ten * (k < 2 ? digits[k + 1] : 10);
     for (size_t k = 0; t.n < MOST; k++) {
@@ -111,17 +113,18 @@ static void put_cells(FILE *out, const dsgd_csv *csv, const side *x, const side 
         const size_t i = row % x->n, j = row / x->n;
         const int racer = dsgd_find_word(racers, dsgd_csv_field(csv, row, winner));
         fprintf(out, "%s%.9g", row > 0 && i == 0 ? "\n" : "", x->values[i]);
-        dsgd_csv_numbers(
-            out,
-            (double[]){y->values[j], edge(x, i), edge(x, i + 1), edge(y, j), edge(y, j + 1),
-                       dsgd_csv_value(csv, row, 2), dsgd_csv_value(csv, row, 3),
-                       1 + (racer < 0 ? (double)n : racer),
-                       *dsgd_csv_field(csv, row, ratio) == '\0' ? 1024 /* nobody else can win */
-                                                                : dsgd_csv_value(csv, row, ratio)},
-            9);
+        dsgd_csv_numbers(out,
+                         (double[]){y->values[j], edge(x, i), edge(x, i + 1), edge(y, j),
+                                    edge(y, j + 1), dsgd_csv_value(csv, row, 2),
+                                    dsgd_csv_value(csv, row, 3),
+                                    1 + (racer < 0 ? (double)n : racer),
+                                    *dsgd_csv_field(csv, row, ratio) == '\0'
+                                        ? 1024 /* no other algorithm can win */
+                                        : dsgd_csv_value(csv, row, ratio)},
+                         9);
         for (size_t c = FIRST_LEAD; c < csv->n_columns; c++) {
             double lead = dsgd_csv_value(csv, row, c);
-            if (isnan(lead)) /* who cannot win is far behind who can */
+            if (isnan(lead)) /* an algorithm that cannot win counts as far behind */
                 lead = (int)(c - FIRST_LEAD) == racer ? 10 : -10;
             dsgd_csv_numbers(out, &lead, 1);
         }

@@ -1,12 +1,13 @@
 /**
  * @file figure_curves.c
- * Evaluations of all seeds of a point, one by one; and how old what they use is.
+ * Averages learning curves over the seeds of a point, and writes the ages of the values that they
+ * use.
  */
 #include "command/analysis/figure_data.h"
 
 #include "command/analysis/run_table.h"
 
-/** Columns of curves.csv; then megabytes per worker so far. */
+/** Columns of curves.csv, followed by the megabytes that a worker has sent so far. */
 const char *const dsgd_figure_of_curves[] = {"virtual_s", "steps",     "loss", "accuracy",
                                              "consensus", "megabytes", NULL};
 static const char *const ages[] = {"staleness", "gradient_staleness"};
@@ -20,26 +21,26 @@ enum {
 typedef struct data {
     const dsgd_figure_runs *runs;
     dsgd_run_table curves;
-    size_t curve[N_CURVES - 1]; /* columns */
-    double *sent_bytes, *steps; /* [n_rows of runs.csv]: of a worker, in all */
-    size_t *at; /* [n_rows of a point]: rows of curves.csv, of the evaluation at hand */
-    double *x; /* the same */
-    double *low[N_CURVES], *high[N_CURVES]; /* [n_frames] each: what means reach; 1, 0: nothing */
+    size_t curve[N_CURVES - 1]; /* columns of curves.csv */
+    double *sent_bytes, *steps; /* [n_rows of runs.csv]: totals of a worker */
+    size_t *at; /* [n_rows of a point]: rows of curves.csv with the current evaluation */
+    double *x; /* [n_rows of a point]: values at the current evaluation */
+    double *low[N_CURVES], *high[N_CURVES]; /* [n_frames]: range of the means; 1 and 0 if none */
     double *start; /* [n_frames]: the highest loss of a first evaluation */
 } data;
 
 /* --- curves ----------------------------------------------------------------------------------- */
 
-/** Quantity @p c of the i-th run of a point at its evaluation at hand. */
+/** Returns quantity @p c of the i-th run of a point at the current evaluation. */
 static double evaluation(const data *d, const dsgd_frame_point *p, size_t i, size_t c)
 {
     if (c < N_CURVES - 1)
         return dsgd_csv_value(&d->curves.csv, d->at[i], d->curve[c]);
-    const size_t row = p->rows[i]; /* the run's, in proportion to its steps */
+    const size_t row = p->rows[i]; /* the run's total in proportion to steps */
     return d->sent_bytes[row] * 1e-6 * evaluation(d, p, i, 1) / d->steps[row];
 }
 
-/** Evaluation @p k of all, which the runs of a point are at; takes them to the next. */
+/** Writes the means of evaluation @p k, the current one, and moves all runs to the next. */
 static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t k, size_t frame)
 {
     fprintf(out, "%zu", k);
@@ -63,7 +64,7 @@ static void put_evaluation(FILE *out, data *d, const dsgd_frame_point *p, size_t
         d->at[i] = d->curves.next[d->at[i]];
 }
 
-/** A loss that grows without end does not set the axis: its curve leaves it. */
+/** Limits the range of losses, so that a loss that grows without end leaves the figure. */
 static void cut_losses(const data *d)
 {
     for (size_t k = 0; k < d->runs->n_frames; k++) {
@@ -75,7 +76,7 @@ static void cut_losses(const data *d)
     }
 }
 
-/** What means reach after the first evaluation, and the quantities that have any. */
+/** Writes the ranges of means after the first evaluation, and the quantities that have values. */
 static void put_reach(FILE *out, const data *d)
 {
     cut_losses(d);
@@ -103,7 +104,7 @@ static void put_curves(FILE *out, data *d)
     fputs(" '\n$curves << EOD\n", out);
     for (size_t b = 0; b < d->runs->n_frames * d->runs->drawn.n; b++) {
         const dsgd_frame_point *const p = d->runs->points[b];
-        size_t n = p == NULL ? 0 : SIZE_MAX; /* evaluations that all runs have */
+        size_t n = p == NULL ? 0 : SIZE_MAX; /* number of evaluations that all runs have */
         for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
             d->at[i] = d->curves.first[p->rows[i]];
             n = d->curves.n[p->rows[i]] < n ? d->curves.n[p->rows[i]] : n;
@@ -112,7 +113,7 @@ static void put_curves(FILE *out, data *d)
         fputs(b == 0 ? "" : "\n\n", out);
         for (size_t k = 0; k < n; k++)
             put_evaluation(out, d, p, k, b / d->runs->drawn.n);
-        if (n == 0) /* a block without a row would not count */
+        if (n == 0) /* gnuplot does not count a block without a row */
             fputs("0,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN,NaN\n", out);
     }
     fputs("EOD\n", out);
@@ -122,7 +123,7 @@ static void put_curves(FILE *out, data *d)
 
 /* --- staleness -------------------------------------------------------------------------------- */
 
-/** Shares of ages, a row for each age; the last row has the mean of older ones than MOST_AGES. */
+/** Writes the shares of ages, one row for each age; the last row has all ages from MOST_AGES on. */
 static void put_ages(FILE *out, const dsgd_run_table *t, const dsgd_frame_point *p,
                      double (*share)[2])
 {
@@ -148,10 +149,10 @@ static void put_ages(FILE *out, const dsgd_run_table *t, const dsgd_frame_point 
     }
 }
 
-/** When workers failed: a row of its block and a time for each failure of each run. */
+/** Writes failures of workers: a row with its block and time for each failure of each run. */
 static void put_failures(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {
-    enum { MOST = 2000 }; /* marks that can be told apart are fewer */
+    enum { MOST = 2000 }; /* more marks are not distinguishable */
     dsgd_run_table t;
     dsgd_run_table_open(&t, &runs->csv, folder, "failures.csv", NULL);
     const size_t time = dsgd_csv_column(&t.csv, "time_s");
@@ -165,7 +166,7 @@ static void put_failures(FILE *out, const dsgd_figure_runs *runs, const char *fo
     fprintf(out, "EOD\nn_failures = %zu\n", n < MOST ? n : 0);
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all -------------------------------------------------------------------------------------- */
 
 void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *folder)
 {

@@ -1,6 +1,6 @@
 /**
  * @file figure_data.c
- * From tables of runs to what figures draw.
+ * Computes from tables of runs the data that figures draw.
  */
 #include "command/analysis/figure_data.h"
 
@@ -15,33 +15,31 @@
 #include "command/runs/manifest.h"
 #include "command/runs/swept.h"
 
-/**
- * What is drawn of each point: a column of runs.csv, or made of some; and what its values reach.
- */
+/** A quantity that is drawn for each point: a column of runs.csv, or computed from some. */
 typedef struct measure {
     const char *name;
-    double *x; /* of each row; NAN: does not count */
-    bool of_baseline; /* its ratio to the baseline's is drawn */
-    bool of_all; /* no mean unless all seeds have one: it would be one of the lucky */
-    bool of_best; /* the largest mean of the series of a frame is that of each */
-    double *top; /* [frames]: with intervals; 0: nothing is there */
-    double least; /* of what is above 0; INFINITY: nothing is */
+    double *x; /* number of each row; NAN if it does not count */
+    bool of_baseline; /* draw its ratio to the baseline */
+    bool of_all; /* no mean unless all seeds have a number, because it would be biased */
+    bool of_best; /* give all series of a frame the largest mean of the frame */
+    double *top; /* [frames]: largest value, including intervals; 0 if there is none */
+    double least; /* smallest value above 0; INFINITY if there is none */
 } measure;
 
 typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
     char *points; /* rows of $points */
-    const json_t *manifest; /* NULL: none */
-    const char *experiment; /* its name; NULL: not known */
+    const json_t *manifest; /* NULL if there is none */
+    const char *experiment; /* name of the experiment; NULL if unknown */
     measure *measures; /* [n_measures] */
     size_t n_measures;
-    bool has_two_seeds; /* a mean that is drawn */
+    bool has_two_seeds; /* a mean that is drawn is over two seeds */
 } data;
 
-/* --- what the figures are of ------------------------------------------------------------------ */
+/* --- series and notes ------------------------------------------------------------------------- */
 
-/** FNV-1a: where a name that the style does not know begins to look for a look. */
+/** FNV-1a hash, from which the style derives the look of a series whose name it does not know. */
 static uint32_t hash(const char *text)
 {
     uint32_t h = 2166136261U;
@@ -59,7 +57,7 @@ static void put_series(FILE *out, const data *d, const dsgd_texts *labels)
     for (size_t k = 0; k < n; k++) {
         const size_t length = strlen(names[k]);
         titles[k] = "";
-        for (size_t i = 0; i < labels->n; i++) /* the last one counts */
+        for (size_t i = 0; i < labels->n; i++) /* the last --label of a series counts */
             if (strncmp(labels->v[i], names[k], length) == 0 &&
                 strcspn(labels->v[i], "=") == length)
                 titles[k] = labels->v[i] + length + 1;
@@ -85,7 +83,7 @@ static const char *note_of(const data *d)
                : dsgd_xprintf("%zu of %zu runs%s", done, all, is_done ? " were needed" : "");
 }
 
-/* --- what is drawn ---------------------------------------------------------------------------- */
+/* --- quantities ------------------------------------------------------------------------------- */
 
 static measure *add_measure(data *d, const char *name, double *x)
 {
@@ -98,10 +96,11 @@ static measure *add_measure(data *d, const char *name, double *x)
     return m;
 }
 
-/** Columns of runs.csv with a number in a row that is drawn, and none that is no number. */
+/** Adds the columns of runs.csv that have only numbers, at least one of them in a row that is
+ * drawn. */
 static void add_columns(data *d)
 {
-    /* What a variable can be called: in results from elsewhere a column may have any name. */
+    /* names of gnuplot variables; results of other programs can have any column names */
     static const char characters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     const dsgd_csv *const csv = &d->runs.csv;
@@ -122,7 +121,7 @@ static void add_columns(data *d)
     }
 }
 
-/** What a run takes to the target. */
+/** Adds what a run takes to the target. */
 static void add_to_target(data *d, const char *text)
 {
     static const size_t of_target[] = {DSGD_TO_TARGET, DSGD_ENERGY_TO_TARGET, DSGD_COST_TO_TARGET,
@@ -145,7 +144,7 @@ static void find_measures(data *d, const char *target)
     const dsgd_frame *const f = &d->runs.frame;
     double *const ideal = dsgd_frame_numbers(f, "throughput_samples_per_s");
     const double *const share = dsgd_frame_numbers(f, "compute_share");
-    for (size_t row = 0; row < f->csv->n_rows; row++) /* if nobody ever waited */
+    for (size_t row = 0; row < f->csv->n_rows; row++) /* throughput without any waiting */
         ideal[row] = isfinite(ideal[row] / share[row]) ? ideal[row] / share[row] : NAN;
     add_columns(d);
     add_measure(d, "ideal", ideal)->of_best = true;
@@ -154,13 +153,13 @@ static void find_measures(data *d, const char *target)
     add_to_target(d, target);
 }
 
-/** The mean over seeds, or the ratio to the baseline with half the width of its interval. */
+/** Returns the mean over seeds, or the ratio to the baseline, with its half width in figures. */
 static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_point *p)
 {
     dsgd_interval of = {NAN, NAN, 0, NAN};
     if (p != NULL && m->of_baseline) {
         const dsgd_frame_point *const q = dsgd_figure_ratio(&d->runs, p);
-        if (q->baseline != q) { /* whose ratio is 1 */
+        if (q->baseline != q) { /* the ratio of the baseline itself, 1, is not drawn */
             const dsgd_ratio r = dsgd_frame_ratio(&d->runs.ratios, q, q->baseline, m->x);
             of = (dsgd_interval){r.ratio, NAN, r.n, r.drawn};
         }
@@ -172,7 +171,7 @@ static dsgd_interval drawn_of(const data *d, const measure *m, const dsgd_frame_
     return of;
 }
 
-/** The largest of a frame's means. */
+/** Returns the largest mean of a frame. */
 static dsgd_interval best_of(const data *d, const measure *m, size_t frame)
 {
     dsgd_interval best = {NAN, NAN, 0, NAN};
@@ -198,7 +197,7 @@ static void put_measure(FILE *out, data *d, measure *m, size_t frame, size_t ser
             m->least = fmin(m->least, m->x[p->rows[i]]);
 }
 
-/** A place as a number; NAN: it is none. */
+/** Returns a place as a number, NAN if it is not a number. */
 static double number_of(const data *d, size_t place)
 {
     double x = NAN;
@@ -206,7 +205,8 @@ static double number_of(const data *d, size_t place)
     return x;
 }
 
-/** A row for each place, a block for each panel and series; then what each column reaches. */
+/** Writes a row for each place in a block for each panel and series, then the range of each column.
+ */
 static void put_groups(FILE *out, data *d)
 {
     const size_t n_places = d->runs.places.n, n_series = d->runs.drawn.n;
@@ -236,7 +236,7 @@ static void put_groups(FILE *out, data *d)
                           d->has_two_seeds ? "intervals of two seeds: their range" : "");
 }
 
-/** Writes who is first in each frame; "" if the frame has no run, or --only leaves out series. */
+/** Writes the verdict of each frame, or "" if it has no run or --only hides series. */
 static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choice *choice,
                                 dsgd_error *error)
 {
@@ -262,19 +262,21 @@ static dsgd_status put_verdicts(FILE *out, const data *d, const dsgd_figure_choi
 /* --- the folder ------------------------------------------------------------------------------- */
 
 static const char head[] =
-    "# What the figures of this folder draw, out of its tables; `dsgd plot` writes it again.\n"
-    "# Means over seeds, and half widths of their 95 % intervals as NAME_ci (of two seeds\n"
-    "# half their range, of one 0).\n"
-    "# $points: series (0: of all), panel, place, x's name, x, y's name, y, low, high of what was\n"
-    "# measured or published.\n"
-    "# series, label: the algorithms as the tables and as the user name them; panel, place: what\n"
-    "# runs differ in besides; along, axis: the column of the places, and its title. $groups: a\n"
-    "# block for each panel and series, a row for each place. $curves, $staleness and $steps: a "
-    "block\n"
-    "# for each panel, place, series. $cells: those of phase.csv with their edges, where it is.\n"
-    "# verdict: who is first, by the rule of `dsgd compare`, at each place of each panel.\n";
+    "# The data of the figures of this folder, computed from its tables; `dsgd plot` overwrites "
+    "it.\n"
+    "# Numbers are means over seeds. NAME_ci is the half width of the 95 % interval (for two "
+    "seeds\n"
+    "# half their range, for one seed 0).\n"
+    "# series, label: algorithms as in the tables, and their titles. panel, place: the values in\n"
+    "# which runs differ otherwise. along, axis: the column of the places, and its title.\n"
+    "# $groups: a block for each panel and series, with a row for each place.\n"
+    "# $curves, $staleness, $steps: a block for each panel, place and series.\n"
+    "# $points: measured or published points: series (0: all), panel, place, name of x, x, name of "
+    "y,\n"
+    "# y, low, high. $cells: the cells of phase.csv with their edges.\n"
+    "# verdict: the verdict of `dsgd compare` at each place of each panel.\n";
 
-/** Place labels as displayed, and their numbers, or else their order. */
+/** Writes the texts of places, and their values (their order if they are not numbers). */
 static void put_places(FILE *out, const data *d)
 {
     const size_t n = d->runs.places.n;
@@ -289,8 +291,8 @@ static void put_places(FILE *out, const data *d)
     dsgd_gnuplot_numbers(out, "place_value", values, n);
 }
 
-/** What ratios are over: the series or the place that is left out, which numbers from 1 (0: none
- * is), and its name. */
+/** Writes the baseline of ratios: its series or its place, counted from 1 (0 if it is neither), and
+ * its name. */
 static void put_baseline(FILE *out, const data *d)
 {
     const dsgd_frame *const f = &d->runs.ratios;
@@ -339,8 +341,8 @@ static void put_all(FILE *out, data *d, const dsgd_figure_choice *choice)
     dsgd_figure_cells(out, d->folder);
 }
 
-/** What was measured; or else published of the experiment: as `dsgd reproduce` leaves it, or else
- * as shipped. */
+/** Reads the measured points, or else the points published for the experiment: those in the folder,
+ * which `dsgd reproduce` wrote, or else the shipped ones. */
 static dsgd_status read_points(data *d, const char *file, dsgd_error *error)
 {
     const char *const name = d->experiment;

@@ -1,6 +1,6 @@
 /**
  * @file figure_points.c
- * What was measured or published, out of a table of others, and where a figure has it.
+ * Finds where a figure draws measured or published points.
  */
 #include "command/analysis/figure_data.h"
 
@@ -8,16 +8,16 @@
 #include "command/analysis/run_table.h"
 #include "command/runs/swept.h"
 
-/** What a column of the table is: a key of the frame by its number, one of these, or nothing that
- * is drawn. */
+/** The meaning of a column of the table: the number of a key of the frame, or one of these. OTHER
+ * is not drawn. */
 enum { X = -1, Y = -2, LOW = -3, HIGH = -4, N_NUMBERS = 4, OTHER = -5 };
 
 typedef struct table {
     const dsgd_figure_runs *runs;
     const dsgd_csv *csv;
     int *is; /* [n_columns] */
-    const char *x; /* what x is: a column, or "place" */
-    const char *y; /* what y is; NULL: the field of column `quantity` says, as in published.csv */
+    const char *x; /* name of x: a column, or "place" */
+    const char *y; /* name of y; NULL if the column `quantity` has it, as in published.csv */
 } table;
 
 static int key_of(const dsgd_frame *f, const char *name)
@@ -33,7 +33,7 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
 {
     const dsgd_csv *const csv = t->csv;
     const bool is_long = dsgd_csv_column(csv, "quantity") < csv->n_columns;
-    size_t last = csv->n_columns; /* the column of y so far */
+    size_t last = csv->n_columns; /* the last column of y so far */
     t->is = dsgd_keep(csv->n_columns, sizeof *t->is);
     for (size_t c = 0; c < csv->n_columns; c++) {
         const char *const name = csv->fields[c];
@@ -43,7 +43,7 @@ static dsgd_status find_columns(table *t, const dsgd_names *quantities, dsgd_err
                    : strcmp(name, "high") == 0 ? HIGH
                    : is_y                      ? Y
                                                : key_of(&t->runs->frame, name);
-        if (is_y && last < c) { /* of two numbers the first is x */
+        if (is_y && last < c) { /* if there are two, the first is x */
             t->is[last] = X;
             t->x = csv->fields[last];
         }
@@ -90,12 +90,13 @@ static bool has_runs(const table *t, size_t row)
 }
 
 /**
- * A line for each series and frame that a row is about; of no algorithm: series 0, once a frame.
+ * Appends a line for each series and frame that a row is about. A row without an algorithm gives
+ * one line per frame, with series 0.
  */
 static dsgd_status put_row(const table *t, size_t row, char **text, dsgd_error *error)
 {
     const dsgd_figure_runs *const d = t->runs;
-    double v[1 + N_NUMBERS] = {NAN, NAN, NAN, NAN, NAN}; /* [-X] and so on */
+    double v[1 + N_NUMBERS] = {NAN, NAN, NAN, NAN, NAN}; /* index -X, -Y, -LOW, -HIGH */
     for (size_t c = 0; c < t->csv->n_columns; c++) {
         const char *const field = dsgd_csv_field(t->csv, row, c);
         const int is = t->is[c];
@@ -129,15 +130,16 @@ dsgd_status dsgd_figure_points(const dsgd_figure_runs *runs, const dsgd_csv *csv
 {
     table t = {runs, csv, NULL, "place", NULL};
     size_t n_drawn = 0;
-    *text = dsgd_xstrdup("0,0,0,,NaN,,NaN,NaN,NaN\n"); /* gnuplot takes no empty block */
+    *text = dsgd_xstrdup("0,0,0,,NaN,,NaN,NaN,NaN\n"); /* gnuplot rejects empty blocks */
     if (shipped && dsgd_csv_column(csv, "published") >= csv->n_columns)
         return DSGD_OK;
     DSGD_TRY(find_columns(&t, quantities, error));
     for (size_t row = 0; row < csv->n_rows; row++) {
         if (t.y == NULL && (*dsgd_field_of(csv, row, "over") != '\0' ||
                             strcmp(dsgd_field_of(csv, row, "relation"), "~") != 0))
-            continue; /* a ratio, or a bound */
-        if (!shipped && !has_runs(&t, row)) /* what is shipped may have other runs by now */
+            continue; /* ratios and bounds are not drawn */
+        if (!shipped &&
+            !has_runs(&t, row)) /* the experiment can have other runs than the shipped table */
             continue;
         DSGD_TRY(put_row(&t, row, text, error));
         n_drawn++;

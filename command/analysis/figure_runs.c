@@ -1,6 +1,6 @@
 /**
  * @file figure_runs.c
- * From points of a frame to series, places and panels, and what a user wants of them.
+ * Arranges the points of a frame by series, places and panels, as the user chose.
  */
 #include "command/analysis/figure_data.h"
 
@@ -8,9 +8,9 @@
 #include "command/analysis/run_table.h"
 #include "command/runs/swept.h"
 
-/* --- what distinguishes runs ------------------------------------------------------------------ */
+/* --- keys ------------------------------------------------------------------------------------- */
 
-/** The number of workers, or else the last key with most values: swept ones come last. */
+/** Finds the key of the places: the number of workers, or else the last key with most values. */
 static void find_along(dsgd_figure_runs *d)
 {
     size_t most = 1;
@@ -33,7 +33,7 @@ static void find_along(dsgd_figure_runs *d)
         }
     }
     d->along = d->key == 0 ? "" : dsgd_frame_key(&d->frame, d->key);
-    /* Where a whole part is swept, its name says no more. */
+    /* If a whole section is swept, its own name tells nothing more. */
     for (size_t k = 1; k < d->frame.n_keys; k++)
         for (size_t s = k + 1; s < d->frame.n_keys; s++)
             if (d->differs[s] &&
@@ -43,8 +43,8 @@ static void find_along(dsgd_figure_runs *d)
 }
 
 /**
- * "lr 0.1; period 8": what a coordinate of a point has beside the algorithm and `along`; as tables
- * have it, or shown to readers, where close values may be the same.
+ * Returns the values of a coordinate of a point without the algorithm and `along`, such as "lr 0.1;
+ * period 8": exactly as in the tables, or, if @p shown, rounded for readers.
  */
 static const char *setting_of(const dsgd_figure_runs *d, const dsgd_frame_point *p,
                               dsgd_coordinate part, bool shown)
@@ -76,15 +76,15 @@ static const char *place_of(const dsgd_figure_runs *d, const dsgd_frame_point *p
     return d->key == 0 ? "" : dsgd_frame_value(&d->frame, p, d->key);
 }
 
-/* --- their order ------------------------------------------------------------------------------ */
+/* --- order ------------------------------------------------------------------------------------ */
 
-/** Of panels, or of the places along an axis. */
+/** The order of panels, or of the places along an axis. */
 typedef struct order {
     const dsgd_figure_runs *d;
     bool along;
 } order;
 
-/** By their values of the first key that differs: numbers, or else by which text came first. */
+/** Compares two points by the first key that differs: as numbers, or by which text came first. */
 static int compare_points(const void *a, const void *b, void *by)
 {
     const order *const o = by;
@@ -99,21 +99,19 @@ static int compare_points(const void *a, const void *b, void *by)
     if (k == f->n_keys)
         return p < q ? -1 : 1;
     const char *const first = dsgd_frame_value(f, p, k), *const second = dsgd_frame_value(f, q, k);
-    double x = -INFINITY, y = -INFINITY; /* which stay where there is no value */
+    double x = -INFINITY, y = -INFINITY; /* for points without a value */
     dsgd_parse_number(first, NULL, &x);
     dsgd_parse_number(second, NULL, &y);
     if (o->d->numeric[k])
         return x < y || (!(x > y) && p < q) ? -1 : 1;
-    size_t i = 0; /* the point where one of them came first */
+    size_t i = 0; /* the first point with one of the two texts */
     while (strcmp(dsgd_frame_value(f, &f->points[i], k), first) != 0 &&
            strcmp(dsgd_frame_value(f, &f->points[i], k), second) != 0)
         i++;
     return strcmp(dsgd_frame_value(f, &f->points[i], k), first) == 0 ? -1 : 1;
 }
 
-/**
- * The different names of places, or of panels, in their order, which the points are brought into.
- */
+/** Sorts the points, and returns the different names of their places or panels in this order. */
 static dsgd_names sort(const dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n,
                        bool along)
 {
@@ -125,7 +123,7 @@ static dsgd_names sort(const dsgd_figure_runs *d, const dsgd_frame_point **point
     return names;
 }
 
-/* --- what a user chose ------------------------------------------------------------------------ */
+/* --- choices of the user ---------------------------------------------------------------------- */
 
 static dsgd_status check_series(const dsgd_figure_runs *d, const char *option, const char *name,
                                 dsgd_error *error)
@@ -136,7 +134,7 @@ static dsgd_status check_series(const dsgd_figure_runs *d, const char *option, c
                              d->csv.path, dsgd_listed(d->series.v, ", "));
 }
 
-/** Sets what is drawn, in the order of the table. */
+/** Finds the series that are drawn, in the order of the table. */
 static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice, dsgd_error *error)
 {
     dsgd_names only = {.n = 0};
@@ -161,8 +159,8 @@ static dsgd_status choose(dsgd_figure_runs *d, const dsgd_figure_choice *choice,
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** Where the runs of each series at each place of each panel are; panels are for readers from here
- * on. */
+/** Stores the point of each series at each place of each panel, and changes the names of panels to
+ * texts for readers. */
 static void place_points(dsgd_figure_runs *d, const dsgd_frame_point **points, size_t n)
 {
     const dsgd_names panels = d->panels;
@@ -208,7 +206,7 @@ dsgd_status dsgd_figure_runs_open(const char *folder, const dsgd_figure_choice *
     d->panels = sort(d, points, n, false);
     d->places = sort(d, points, n, true);
     DSGD_TRY(choose(d, choice, error));
-    enum { MOST_BLOCKS = 100000 }; /* every panel has every place and series, also without a run */
+    enum { MOST_BLOCKS = 100000 }; /* counts all combinations, also those without a run */
     if ((double)d->panels.n * (double)d->places.n * (double)d->drawn.n > MOST_BLOCKS)
         return dsgd_refuse(error,
                            "%s: %zu panels of %zu values and %zu series are too many to draw (at "

@@ -1,12 +1,12 @@
 /**
  * @file figure_steps.c
- * Histograms of runs, put together and summed up.
+ * Merges the step-time histograms of runs into cumulative distributions.
  */
 #include "command/analysis/figure_data.h"
 
 #include "command/analysis/run_table.h"
 
-/** Steps of one time, as a part of all steps of the runs so far. */
+/** Steps of about the same time, as a share of all steps of the runs. */
 typedef struct bin {
     double step_s, share;
 } bin;
@@ -23,7 +23,7 @@ static int compare_bins(const void *a, const void *b)
     return (x->step_s > y->step_s) - (x->step_s < y->step_s);
 }
 
-/** Seeds have the same bins, but other means in them: what is within 1 % is drawn as one. */
+/** Merges bins within 1 %, because the mean of a bin differs between seeds. */
 static void join_bins(distribution *d)
 {
     size_t n = 0;
@@ -65,7 +65,8 @@ static distribution read_distribution(const dsgd_run_table *t, const dsgd_frame_
     return d;
 }
 
-/** Where the curve is at some shares, which series do not have in common. */
+/** Writes marks of the curve at a few shares; @p offset differs between series, so marks do not
+ * overlap. */
 static void put_marks(FILE *out, const distribution *d, double offset)
 {
     enum { N_MARKS = 5 };
@@ -110,7 +111,7 @@ void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *fold
             double sum = 0;
             if (marks)
                 put_marks(out, &of[b], ((double)(b % runs->drawn.n) + 0.5) / (double)runs->drawn.n);
-            else if (of[b].n == 0) /* a block without a row would not count */
+            else if (of[b].n == 0) /* gnuplot does not count a block without a row */
                 fputs("NaN,NaN\n", out);
             else
                 fprintf(out, "%.9g,0\n", of[b].v[0].step_s);

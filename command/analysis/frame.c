@@ -1,6 +1,6 @@
 /**
  * @file frame.c
- * Rows as points, the point that each is compared with, and statistics over seeds.
+ * Arranges rows as points, finds the baseline of each point, and computes statistics over seeds.
  */
 #include "command/analysis/frame.h"
 
@@ -46,7 +46,7 @@ dsgd_ratio dsgd_ratio_of(const double *logs, size_t n)
 
 const char *dsgd_ratio_text(const dsgd_ratio *r)
 {
-    const int digits = fabs(r->ratio - 1) < 0.1 ? 4 : 3; /* a gain of 0.4 % is no 1 */
+    const int digits = fabs(r->ratio - 1) < 0.1 ? 4 : 3; /* shows a gain of 0.4 % */
     return r->n == 0   ? ""
            : r->n == 1 ? dsgd_xprintf("%.*g", digits, r->ratio)
                        : dsgd_xprintf("%.*g (%.*g to %.*g)", digits, r->ratio, digits, r->low,
@@ -89,7 +89,7 @@ dsgd_coordinate dsgd_frame_part(const dsgd_frame *f, size_t k)
     return dsgd_find_word(variations, column) >= 0 ? DSGD_VARIATION : DSGD_PLACE;
 }
 
-/** The keys: the names of a run, and the swept columns. */
+/** Finds the keys: the columns that name a run, and the swept columns. */
 static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
 {
     static const char *const names_of_runs[] = {"algorithm", "workers", "platform", "workload"};
@@ -107,7 +107,7 @@ static dsgd_status find_keys(dsgd_frame *f, size_t *seed, dsgd_error *error)
             f->keys[f->n_keys++] = column;
     }
     for (size_t k = f->first_swept; k < f->csv->n_columns; k++)
-        if (dsgd_csv_column(f->csv, f->csv->fields[k]) == k) /* seeds and workers are there */
+        if (dsgd_csv_column(f->csv, f->csv->fields[k]) == k) /* skips swept seeds and workers */
             f->keys[f->n_keys++] = k;
     return DSGD_OK;
 }
@@ -120,11 +120,11 @@ static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *
                        dsgd_hint(name, names), dsgd_listed(names, ", "));
 }
 
-/** A column by its name, or by what follows its last dot, without the unit. */
+/** Finds a column by its full name, or by the part after its last dot, without the unit. */
 static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 {
     if (by == NULL)
-        return DSGD_OK; /* the first key is the algorithm */
+        return DSGD_OK; /* the first key, the algorithm */
     const char **const names = dsgd_keep(f->n_keys + 1, sizeof *names);
     size_t exact = f->n_keys, short_name = f->n_keys, n_short = 0;
     for (size_t k = 0; k < f->n_keys; k++) {
@@ -140,7 +140,7 @@ static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-/** What a row has of a coordinate, as a text; of a variation that is none "". */
+/** Returns the values of a row that belong to a coordinate; "" for no variation. */
 static char *coordinate_of(const dsgd_frame *f, size_t row, dsgd_coordinate c)
 {
     char *text = dsgd_xstrdup("");
@@ -156,7 +156,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
 {
     const size_t n_rows = f->csv->n_rows;
     dsgd_names seeds = {.n = 0}, points = {.n = 0}, of[DSGD_N_COORDINATES] = {{.n = 0}};
-    dsgd_names_add(&of[DSGD_VARIATION], ""); /* none is the first */
+    dsgd_names_add(&of[DSGD_VARIATION], ""); /* the first is "none" */
     f->point_of = dsgd_keep(n_rows + 1, sizeof *f->point_of);
     f->seed_of = dsgd_keep(n_rows + 1, sizeof *f->seed_of);
     f->points = dsgd_keep(n_rows + 1, sizeof *f->points);
@@ -178,7 +178,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
         f->point_of[row] =
             dsgd_names_add(&points, dsgd_xprintf("%zu %zu %zu", at[0], at[1], at[2]));
         if (n_after + seeds.n + points.n == n_before)
-            dsgd_drop(mark); /* texts that are there already: of many rows they would be large */
+            dsgd_drop(mark); /* no new text: for many rows the copies would be large */
         dsgd_frame_point *const p = &f->points[f->point_of[row]];
         memcpy(p->at, at, sizeof at);
         p->rows = dsgd_keep_more(p->rows, p->n_rows + 1, sizeof *p->rows);
@@ -189,7 +189,7 @@ static void find_points(dsgd_frame *f, size_t seed, bool planned)
         f->n[c] = of[c].n;
 }
 
-/** Its different values. */
+/** Returns the different values of a key. */
 static dsgd_names values_of(const dsgd_frame *f, size_t k)
 {
     dsgd_names values = {.n = 0};
@@ -225,10 +225,9 @@ dsgd_status dsgd_frame_open(const dsgd_csv *csv, const dsgd_framing *framing, ds
         f->n_values[k] = values_of(f, k).n;
     if (f->n_points > 0)
         DSGD_TRY(find_baseline(f, framing->baseline, error));
-    /*
-     * The first that fits: where the baseline's own options are swept, it has their first values.
-     */
-    size_t *const first = dsgd_keep(f->n[DSGD_PLACE] + 1, sizeof *first); /* by place; 0: none */
+    /* Lists of baseline points by place. The first that fits has the first values of its own
+     * options. */
+    size_t *const first = dsgd_keep(f->n[DSGD_PLACE] + 1, sizeof *first); /* index + 1, or 0 */
     size_t *const next = dsgd_keep(f->n_points + 1, sizeof *next);
     for (size_t i = f->n_points; i-- > 0;) {
         const dsgd_frame_point *const p = &f->points[i];
@@ -288,8 +287,8 @@ void dsgd_frame_take_keys(const dsgd_frame *f, const dsgd_frame_point *p, dsgd_c
     }
 }
 
-/** Whether key @p k is a whole part that is swept, which an earlier key names alike. */
-static bool says_again(const dsgd_frame *f, size_t k)
+/** Returns true if key @p k is a swept section whose value an earlier key already shows. */
+static bool is_repeated(const dsgd_frame *f, size_t k)
 {
     static const char prefix[] = "swept.";
     const char *const key = dsgd_frame_key(f, k);
@@ -307,7 +306,7 @@ char *dsgd_frame_settings(const dsgd_frame *f, const dsgd_frame_point *p, int pa
     for (size_t k = 1; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);
         if (k != without && (parts >> dsgd_frame_part(f, k) & 1) && f->n_values[k] > 1 &&
-            *text != '\0' && !says_again(f, k))
+            *text != '\0' && !is_repeated(f, k))
             dsgd_append(&settings, "%s%s", *settings == '\0' ? "" : separator, text);
     }
     return settings;
@@ -320,13 +319,13 @@ char *dsgd_frame_label(const dsgd_frame *f, const dsgd_frame_point *p)
                         settings);
 }
 
-/** Whether places are told apart by that column of runs.csv, and no swept option says so. */
-static bool is_told(const dsgd_frame *f, const char *column)
+/** Returns true if places differ in this column of runs.csv, and no swept option shows it. */
+static bool is_shown_by_column(const dsgd_frame *f, const char *column)
 {
     dsgd_names values = {.n = 0};
     for (size_t k = 0; k < f->n_keys; k++)
         if (f->keys[k] >= f->first_swept && dsgd_frame_part(f, k) == DSGD_PLACE &&
-            !says_again(f, k) && strcmp(dsgd_last_key(dsgd_frame_key(f, k)), column) == 0)
+            !is_repeated(f, k) && strcmp(dsgd_last_key(dsgd_frame_key(f, k)), column) == 0)
             return false;
     for (size_t k = 0; k < f->n_points; k++)
         dsgd_names_add(&values, dsgd_field_of(f->csv, f->points[k].rows[0], column));
@@ -341,11 +340,11 @@ const char *dsgd_frame_place(const dsgd_frame *f, const dsgd_frame_point *p)
         dsgd_xprintf("%s%s%s workers", names_algorithm ? dsgd_frame_value(f, p, 0) : "",
                      names_algorithm ? ", " : "", dsgd_field_of(f->csv, p->rows[0], "workers"));
     for (size_t c = 0; c < sizeof columns / sizeof columns[0]; c++)
-        if (is_told(f, columns[c]))
+        if (is_shown_by_column(f, columns[c]))
             dsgd_append(&name, ", %s", dsgd_field_of(f->csv, p->rows[0], columns[c]));
     for (size_t k = 0; k < f->n_keys; k++) {
         const char *const text = dsgd_frame_text(f, p, k);
-        if (f->keys[k] >= f->first_swept && *text != '\0' && !says_again(f, k) &&
+        if (f->keys[k] >= f->first_swept && *text != '\0' && !is_repeated(f, k) &&
             dsgd_frame_part(f, k) == DSGD_PLACE)
             dsgd_append(&name, ", %s", text);
     }

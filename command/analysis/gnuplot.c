@@ -1,14 +1,15 @@
 /**
  * @file gnuplot.c
- * Texts, numbers and arrays in the language of gnuplot.
+ * Writes texts, numbers and arrays in the language of gnuplot.
  */
 #include "command/analysis/figure_data.h"
 
 #include <ctype.h>
 
 /**
- * In single quotes; gnuplot 5.4 does not take every text with doubled ones within, so they are
- * drawn as apostrophes. Control characters, which would end a line, are spaces.
+ * Writes a text in single quotes. Quotes in the text become apostrophes, because gnuplot 5.4
+ * rejects some texts with doubled quotes. Control characters, which would end a line, become
+ * spaces.
  */
 static void put_text(FILE *out, const char *text)
 {

@@ -1,6 +1,6 @@
 /**
  * @file plot.c
- * `dsgd plot`: the figures whose data a folder of results has, drawn by gnuplot.
+ * `dsgd plot`: draws the figures whose data a results folder contains, with gnuplot.
  */
 #include <jansson.h>
 #include <signal.h>
@@ -20,8 +20,8 @@
 #include "command/runs/columns.h"
 
 /**
- * Whether the CSV file has a row and, where @p name is file:column, that column. @p asked: answers
- * by name, as figures ask for the same tables, which may be large.
+ * Returns true if the CSV file has a row and, if @p name is file:column, this column. @p asked
+ * caches the answers by name, because many figures ask for the same tables, which can be large.
  */
 static bool has_table(json_t *asked, const char *folder, const char *name)
 {
@@ -39,13 +39,14 @@ static bool has_table(json_t *asked, const char *folder, const char *name)
     return has;
 }
 
-/** In front of a path: gnuplot would take a name that begins with | or < for a command. */
+/** Returns a prefix for a path, because gnuplot takes a name that begins with | or < for a command.
+ */
 static const char *here(const char *path)
 {
     return path[0] == '/' ? "" : "./";
 }
 
-/** Whether a figure is that of throughput, of another number of runs.csv. */
+/** Returns true if a figure is a column of runs.csv, which is drawn like throughput. */
 static bool is_column(const char *figure)
 {
     size_t place = 0;
@@ -54,8 +55,8 @@ static bool is_column(const char *figure)
 }
 
 /**
- * The script of a shipped figure, or the one that this is the path of: gnuplot runs whatever it
- * says, so none is found by looking.
+ * Returns the path of the script of a shipped figure, or the given path. Scripts are not searched
+ * for, because gnuplot runs any commands in them.
  */
 static const char *script_of(const char *figure)
 {
@@ -85,7 +86,7 @@ char *dsgd_figure_needs(const char *figure, char **caption)
     return needs;
 }
 
-/** Whether a folder has all that a script needs, a text that this takes apart. */
+/** Returns true if a folder has all the data in @p needs, which the function splits into words. */
 static bool has_data(json_t *asked, char *needs, const char *folder, const char *target)
 {
     bool has = true;
@@ -96,19 +97,19 @@ static bool has_data(json_t *asked, char *needs, const char *folder, const char 
     return has;
 }
 
-/** What a user chose; fields without a value are NULL or 0. */
+/** The choices of the user; NULL or 0 if not given. */
 typedef struct arguments {
     dsgd_operands words;
     const char *style, *size, *legend, *formats, *output;
     dsgd_texts logs;
     dsgd_figure_choice choice;
-    bool has_runs; /* the folder has runs.csv, and OUTPUT/data.gp is made of it */
-    json_t *asked; /* has_table()'s */
+    bool has_runs; /* the folder has runs.csv, from which OUTPUT/data.gp is made */
+    json_t *asked; /* cache of has_table() */
 } arguments;
 
 static const char default_formats[] = "svg,png,pdf";
 
-/** What scripts are told, beside their style and data. */
+/** Returns the gnuplot commands that set the variables of scripts. */
 static const char *settings_of(const arguments *a, const char *folder, const char *figure,
                                const char *format)
 {
@@ -121,7 +122,7 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
     dsgd_append(&settings, "common='%s/plots/common.gp'; format='%s'; into='%s%s'; figure='%s'; ",
                 data, format, here(a->output), a->output, figure);
     const char *const texts[][2] = {
-        {"size", a->size}, /* which have no quote, or are refused before */
+        {"size", a->size}, /* none has a quote: they are checked before */
         {"legend", a->legend},
         {"target", a->choice.target}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -131,21 +132,22 @@ static const char *settings_of(const arguments *a, const char *folder, const cha
         dsgd_append(&settings, "quantity='%s'; ", figure);
     for (size_t i = 0; i < a->logs.n; i++)
         dsgd_append(&settings, "log_%s=1; ", a->logs.v[i]);
-    if (!a->has_runs) /* a data.gp that is there is not ours */
+    if (!a->has_runs) /* an existing data.gp is not ours */
         dsgd_append(&settings, "no_data=1; ");
     return settings;
 }
 
-enum { SKIPPED = 4 }; /* a script's exit status, when it has said why */
+enum { SKIPPED = 4 }; /* exit status of a script that has printed why it draws nothing */
 
 static dsgd_status run_gnuplot(const char *script, const char *folder, const char *settings,
                                bool *skipped, dsgd_error *error)
 {
-    void (*const on_interrupt)(int) = signal(SIGINT, SIG_IGN); /* ends gnuplot, and is a failure */
+    void (*const on_interrupt)(int) =
+        signal(SIGINT, SIG_IGN); /* an interrupt ends gnuplot, which counts as a failure */
     const pid_t process = dsgd_fork();
     if (process == 0) {
         signal(SIGINT, SIG_DFL);
-        setenv("LC_ALL", "C.UTF-8", 1); /* texts are in UTF-8, whatever the user has */
+        setenv("LC_ALL", "C.UTF-8", 1); /* texts are in UTF-8, whatever the locale of the user */
         execlp("gnuplot", "gnuplot", "-d", "-e", settings, script, (char *)NULL);
         _exit(127);
     }
@@ -181,14 +183,14 @@ dsgd_status dsgd_figures_make(const char *folder, dsgd_error *error)
     return dsgd_make_folder_within(folder, "figures", error);
 }
 
-/** Draws it in all formats; *n_skipped counts it where the folder does not have its data. */
+/** Draws a figure in all formats. Increments *n_skipped if the folder does not have its data. */
 static dsgd_status draw(const arguments *a, const char *figure, const char *folder,
                         size_t *n_skipped, dsgd_error *error)
 {
     const char *const slash = strrchr(figure, '/');
     const char *const last = slash == NULL ? figure : slash + 1;
     const size_t n = strlen(last) - (dsgd_ends_with(last, ".gp") ? strlen(".gp") : 0);
-    const char *const name = dsgd_xprintf("%.*s", (int)n, last); /* of its files */
+    const char *const name = dsgd_xprintf("%.*s", (int)n, last); /* name of its files */
     char *caption = NULL, *files = dsgd_xstrdup(""), *rest = NULL;
     char *const needs = dsgd_figure_needs(figure, &caption);
     bool skipped = false;
@@ -235,7 +237,8 @@ dsgd_status dsgd_figure_write(const char *figure, const char *table, const char 
                               const char *format, const char *path, dsgd_error *error)
 {
     DSGD_TRY(check_quotes("-o", path, error));
-    char *const folder = dsgd_folder_new(path, error); /* from where a file can be renamed */
+    char *const folder =
+        dsgd_folder_new(path, error); /* on the same file system, so that the file can be renamed */
     if (folder == NULL)
         return DSGD_EIO;
     const arguments a = {.formats = format, .output = folder, .size = size};
@@ -272,7 +275,7 @@ static dsgd_status draw_all(const arguments *a, const char *folder, dsgd_error *
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/** Whether each word of a list, a comma between, is one of @p words. */
+/** Checks that each word of a comma-separated list is one of @p words. */
 static dsgd_status check_words(const char *option, const char *list, const char *const *words,
                                dsgd_error *error)
 {

@@ -1,13 +1,13 @@
 /**
  * @file published.c
- * Published rows and the runs that they are about.
+ * Finds the runs of published rows and computes their errors.
  */
 #include "command/analysis/published.h"
 
 #include "base/option.h"
 #include "command/console/data_folder.h"
 
-/** By their numbers; the last may be missing. */
+/** Names of the columns in the order of the enum; the last may be missing. */
 static const char *const fixed_names[] = {"quantity", "published", "uncertainty", "relation",
                                           "over",     "use",       "class",       "source",
                                           "beyond",   NULL};
@@ -37,7 +37,7 @@ static dsgd_status find_columns(dsgd_published *f, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The value that @p over gives a key, up to a blank or the end; NULL for none. */
+/** Returns the value that @p over gives to a key (it ends at a blank or at the end), or NULL. */
 static const char *value_in(const char *over, const char *key)
 {
     const size_t length = strlen(key);
@@ -64,8 +64,8 @@ bool dsgd_published_is_about(const dsgd_published *f, size_t row, size_t run, co
     return true;
 }
 
-/** Whether two runs have the seed and all in common but what @p over replaces, and algorithms'
- * options. */
+/** Returns true if two runs have the same seed and the same keys, except those that @p over
+ * replaces and options of algorithms. */
 static bool are_pair(const dsgd_published *f, size_t run, size_t other, const char *over)
 {
     if (f->frame.seed_of[run] != f->frame.seed_of[other])
@@ -81,7 +81,7 @@ static bool are_pair(const dsgd_published *f, size_t run, size_t other, const ch
     return true;
 }
 
-/** The mean over the runs that the row is about, or of the ratios `over`; NAN: there is none. */
+/** Returns the mean over the runs of a row, or of their ratios to `over`; NAN if there is none. */
 static double simulated_of(const dsgd_published *f, size_t row)
 {
     const char *const over = dsgd_published_field(f, row, DSGD_OVER);
@@ -91,7 +91,7 @@ static double simulated_of(const dsgd_published *f, size_t row)
     for (size_t run = 0; run < f->runs.n_rows; run++) {
         if (isnan(x[run]) || !dsgd_published_is_about(f, row, run, ""))
             continue;
-        size_t other = 0; /* what this one is divided by: a run whose number counts */
+        size_t other = 0; /* the run to divide by, whose number must count */
         while (*over != '\0' && other < f->runs.n_rows &&
                (isnan(x[other]) || !dsgd_published_is_about(f, row, other, over) ||
                 !are_pair(f, run, other, over)))
@@ -104,7 +104,7 @@ static double simulated_of(const dsgd_published *f, size_t row)
     return *over == '\0' ? dsgd_mean(of_seeds, n).mean : dsgd_ratio_of(of_seeds, n).ratio;
 }
 
-/** Sets what follows from the value of a row and its simulation. */
+/** Computes the errors of a row from its published and simulated values. */
 static void compare(dsgd_published_row *r, double uncertainty, bool is_upper)
 {
     enum { TOLD = 2 };

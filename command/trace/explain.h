@@ -1,7 +1,6 @@
 /**
  * @file explain.h
- * `dsgd explain`: of an experiment or its results, where the time of its runs went; of an
- * algorithm, what it does step by step.
+ * Options of `dsgd explain`, which shows where the time of runs goes, or the steps of an algorithm.
  */
 #pragma once
 
@@ -17,15 +16,15 @@ typedef enum dsgd_explain_format {
 
 /** The command line. */
 typedef struct dsgd_explain_options {
-    dsgd_operands source; /* one: a file, a folder, or the name of an algorithm */
+    dsgd_operands source; /* one file, folder or name of an algorithm */
     dsgd_texts sets, plugins;
-    const char *output, *size; /* NULL: not given */
-    int64_t run, jobs, workers, steps; /* 0: not given */
+    const char *output, *size; /* NULL if not given */
+    int64_t run, jobs, workers, steps; /* 0 if not given */
     int format; /* dsgd_explain_format */
-    int numerics; /* dsgd_numerics; -1: not given */
-    bool instead; /* other algorithms, buckets and numbers of workers, too */
+    int numerics; /* dsgd_numerics; -1 if not given */
+    bool instead; /* also simulate other algorithms, buckets and numbers of workers */
     dsgd_run_limits limits;
 } dsgd_explain_options;
 
-/** text, svg, pdf, png: by dsgd_explain_format; NULL-terminated. */
+/** The names text, svg, pdf, png in the order of dsgd_explain_format; NULL-terminated. */
 extern const char *const dsgd_explain_formats[];

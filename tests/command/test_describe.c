@@ -67,7 +67,7 @@ static const struct {
     {"cluster_based", "as writes of registers, whose copies are at their readers"},
 };
 
-TEST_ROWS(what_differs_from_paper_or_code_is_said, departures)
+TEST_ROWS(description_states_differences_from_the_paper, departures)
 {
     const char *const text = dsgd_ends(0, "describe algorithm %s", departures[_i].algorithm);
     ck_assert_has(unwrapped(text), departures[_i].says);
@@ -120,7 +120,7 @@ TEST(every_kind_is_named_by_every_help)
     ck_assert_int_gt(n, 9);
 }
 
-TEST(imbalance_is_described_by_what_it_does_to_a_step)
+TEST(imbalance_description_shows_step_statistics)
 {
     char *output = dsgd_ends(0, "describe imbalance delay-wagma");
     static const char *const parts[] = {
@@ -143,7 +143,7 @@ TEST(imbalance_is_described_by_what_it_does_to_a_step)
     ck_assert_ptr_null(strstr(sets, "\nquantiles "));
 }
 
-TEST(what_has_no_summary_has_a_head_without_one)
+TEST(platform_without_summary_has_a_plain_heading)
 {
     write_file("p.yaml", "topology: switch\n");
     char *output = dsgd_ends(0, "describe platform p.yaml");

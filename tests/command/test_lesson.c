@@ -128,7 +128,7 @@ static void check_gradient(size_t i)
 
 SUITE(lesson, "recorded", .set_up = make_folder, .tear_down = forget, .seconds = 60);
 
-TEST_RANGE(every_value_follows_from_those_that_it_is_made_of, 0, support_n_algorithms())
+TEST_RANGE(ledger_values_follow_from_their_operands, 0, support_n_algorithms())
 {
     record(dsgd_algorithms[_i]->name, true);
     size_t n_gradients = 0;
@@ -161,7 +161,7 @@ TEST_RANGE(every_value_follows_from_those_that_it_is_made_of, 0, support_n_algor
 }
 
 /** Of a run without a ledger; in a file, because a process has one run. */
-TEST_RANGE(a_ledger_changes_nothing, 0, support_n_algorithms())
+TEST_RANGE(ledger_does_not_change_the_run, 0, support_n_algorithms())
 {
     const char *const name = dsgd_algorithms[_i]->name;
     record(name, false);
@@ -179,7 +179,7 @@ TEST_RANGE(a_ledger_changes_nothing, 0, support_n_algorithms())
 
 /* --- closed forms ----------------------------------------------------------------------------- */
 
-TEST(an_allreduce_goes_down_the_gradient_of_the_loss)
+TEST(allreduce_follows_the_gradient_of_the_loss)
 {
     const double h = 1e-6, lr = 0.2;
     record("allreduce", true);
@@ -249,7 +249,7 @@ TEST(gossip_by_d_psgd_keeps_the_mean)
 }
 
 /** Of eager-SGD: only the slow worker's gradients are late, and each model takes them in full. */
-TEST(a_late_gradient_is_applied_elsewhere_than_it_was_taken)
+TEST(late_gradient_is_applied_to_a_newer_model)
 {
     record("eager_solo", true);
     int n_stale = 0;
@@ -285,7 +285,7 @@ static void check_age_at_server(const dsgd_application *a)
 }
 
 /** The age of what a server adds is the number of others' pushes since its worker fetched. */
-TEST(a_server_adds_each_gradient_once_and_late)
+TEST(server_applies_each_gradient_once_and_late)
 {
     record("a_psgd", true);
     size_t n_pushed = 0;
@@ -308,7 +308,7 @@ TEST(a_server_adds_each_gradient_once_and_late)
 }
 
 /** The elastic force carries models, of which a gradient is a small part: no step of the server. */
-TEST(a_part_of_a_model_is_no_gradient_that_a_server_applies)
+TEST(server_does_not_apply_a_part_of_a_model_as_gradient)
 {
     record("{name: easgd, period: 1}", true);
     ck_assert_uint_gt(run.n_applications, 0);
@@ -372,16 +372,17 @@ TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
                   "of workers 0-2 after 1 step");
 }
 
-TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
+TEST(lesson_reports_waits_and_stale_gradients)
 {
     char *output = dsgd_ends(0, "explain allreduce --steps 1");
     ck_assert_has(output, "2      waits until 0.675 s for worker 3 (allreduce_mean)");
-    ck_assert_has(output, "0-3    gets the mean, (");
+    ck_assert_has(output, "0-3    receives the mean, (");
     ck_assert_has(output, "): of gradient 0 of workers 0-3\n");
     output = dsgd_ends(0, "explain eager_solo");
-    ck_assert_has(output, "gives to version 0 nothing");
+    ck_assert_has(output, "contributes to version 0 nothing");
     ck_assert_has(output, "gradient 0 of worker 3 is 1 update old: taken at (");
-    ck_assert_has(dsgd_ends(0, "explain wagma"), "gives to version 0 the x with which it began");
+    ck_assert_has(dsgd_ends(0, "explain wagma"),
+                  "contributes to version 0 the x with which it started");
     ck_assert_has(dsgd_ends(0, "explain drop_compute"), "0.75 of gradient 0 of");
     ck_assert_has(dsgd_ends(0, "explain d_psgd --workers 3"),
                   ": 0.333 x of worker 0 + 0.333 its\n");
@@ -390,12 +391,12 @@ TEST(a_lesson_says_who_waits_for_whom_and_what_is_stale)
     ck_assert_has(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207");
 }
 
-TEST(a_lesson_ends_where_a_slow_worker_is_always_cancelled)
+TEST(lesson_ends_if_a_slow_worker_is_always_cancelled)
 {
     ck_assert_has(dsgd_ends(0, "explain ringmaster --set algorithms.0.delay=4"), "is cancelled");
 }
 
-TEST(what_is_encoded_is_told_as_it_is_sent)
+TEST(lesson_shows_compressed_values_as_sent)
 {
     char *output = dsgd_ends(0, "explain top_k --steps 1");
     ck_assert_ptr_null(strstr(output, "sends (0.000, 0.000)"));
@@ -404,7 +405,7 @@ TEST(what_is_encoded_is_told_as_it_is_sent)
 }
 
 /** Not while it computes, not for who has sent; and a step counts where its gradient is there. */
-TEST(a_lesson_says_when_nothing_is_left_but_waiting)
+TEST(lesson_shows_final_waits)
 {
     char *output = dsgd_ends(0, "explain dasgd");
     const char *const wait = strstr(output, "2      waits until 1.275 s for worker 3 (");
@@ -417,7 +418,7 @@ TEST(a_lesson_says_when_nothing_is_left_but_waiting)
                   "worker 0   (0.259, -0.451)        0.633      6 ");
 }
 
-TEST(the_lines_in_the_manual_are_those_of_the_command)
+TEST(manual_shows_the_lines_of_the_command)
 {
     char *manual = shell_ends(0, "sed -n '/^### Lessons/,/^###* [A-KM-Z]/p' " DSGD_SOURCE_DIR
                                  "/docs/manual.md | sed -n '/^```/,/^```/p' | grep '^ '");
@@ -428,7 +429,7 @@ TEST(the_lines_in_the_manual_are_those_of_the_command)
     ck_assert_int_ge(n, 7);
 }
 
-TEST(a_figure_and_a_text_go_to_files)
+TEST(lesson_writes_figure_and_text_to_files)
 {
     dsgd_ends(0, "explain a_psgd --format svg -o a.svg --size slide");
     const char *const svg = read_file("a.svg");
@@ -453,14 +454,15 @@ static const struct {
     {"explain eager_solo --workers 3", "eager-SGD needs a power of two of workers: 2 or 4"},
     {"explain allreduce --set workers=32",
      "workers must be between 2 and 16 for an algorithm, got 32"},
-    {"explain allreduce --set exchange.pieces=2", "exchange.pieces, here 2"},
-    {"explain a_psgd --set algorithms.0.servers=2", "to one server (here 2)"},
-    {"explain allreduce --set learn.data.features=2", "points of one feature, not 2"},
-    {"explain allreduce --set 'algorithms=[wagma]'", "--set makes it a lesson of wagma"},
-    {"explain allreduce --set 'seed=[1, 2]'", "--set makes 2 runs, but a lesson is one"},
+    {"explain allreduce --set exchange.pieces=2", "exchange.pieces: 1, got 2"},
+    {"explain a_psgd --set algorithms.0.servers=2", "at most one server (got 2)"},
+    {"explain allreduce --set learn.data.features=2", "the data must have one feature, got 2"},
+    {"explain allreduce --set 'algorithms=[wagma]'",
+     "--set must not change the algorithm, got wagma"},
+    {"explain allreduce --set 'seed=[1, 2]'", "--set must leave one run for an algorithm, got 2"},
 };
 
-TEST_ROWS(bad_input_of_a_lesson_is_refused_by_a_sentence, refused)
+TEST_ROWS(lesson_rejects_wrong_arguments, refused)
 {
     char *output = dsgd_ends(2, "%s", refused[_i].arguments);
     ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "no `%s` in: %s",

@@ -297,7 +297,7 @@ static const char *drawn_by(const char *figure, const char *in)
 
 SUITE(plot, "figures", .seconds = 300, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST_ROWS(texts_of_every_figure_are_apart_and_its_ticks_differ, shapes)
+TEST_ROWS(figures_have_separate_texts_and_different_ticks, shapes)
 {
     const bool has_platform = strstr(shapes[_i].head, "platform") != NULL;
     run_kind(dsgd_xprintf("%sseed: [1, 2]\n%s%s", has_platform ? "" : "platform: idle-switch\n",
@@ -412,7 +412,7 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
 }
 
 /** Any number of runs.csv, by its name; over intervals of checkpoints Daly's lies where it is. */
-TEST(a_column_is_drawn_by_its_name_and_daly_is_marked)
+TEST(plot_draws_a_column_by_name_and_marks_daly)
 {
     run("platform: {name: idle-switch, price: 2 USD/h}\n"
         "workload: {bytes: 1k, step: 30s, samples: 8}\nworkers: 4\n"
@@ -435,7 +435,7 @@ TEST(a_column_is_drawn_by_its_name_and_daly_is_marked)
 
 /** Crosses over a curve are as many as failures of its runs, and where they came; without failures
  * there is none. */
-TEST(failures_are_marked_where_they_came)
+TEST(figure_marks_failures_at_their_times)
 {
     run(dsgd_xprintf("%sfailures: {events: [{worker: 1, at: 300ms}, {worker: 2, at: 500ms}],"
                      " detect: 10ms}\n",
@@ -528,7 +528,7 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
 }
 
 /** And there is none where a seed does not reach it. */
-TEST(bars_of_a_target_are_those_of_the_comparison)
+TEST(bars_of_a_target_equal_those_of_compare)
 {
     run(one_count_learned(), "--numerics cpu --set until.steps=40 --set platform='{name: "
                              "idle-switch, busy_power: 300, idle_power: 50, price: 2 USD/h}'");
@@ -570,7 +570,7 @@ TEST(results_without_the_columns_of_later_versions_are_drawn)
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-TEST(a_user_chooses_style_names_and_formats)
+TEST(plot_takes_style_names_and_formats)
 {
     run(one_count, "");
     shell_ends(0, "sed 's/#A40A0F/#123456/' %s/plots/style.gp > %s/my.gp", DSGD_SOURCE_DIR, folder);
@@ -586,7 +586,7 @@ TEST(a_user_chooses_style_names_and_formats)
 }
 
 /** gnuplot runs commands of the shell: what came with results must not get there. */
-TEST(a_script_is_drawn_where_it_is_named_and_nowhere_else)
+TEST(plot_runs_a_script_only_if_its_path_is_given)
 {
     static const char script[] = "# Mine.\n# needs: runs.csv\nload common\nload open_canvas\n"
                                  "plot sin(x)\nunset multiplot\nunset output\n"
@@ -633,7 +633,7 @@ TEST(a_foreign_column_is_not_run_as_a_command)
     ck_assert_ptr_null(strstr(read_file("r/figures/data.gp"), "touch"));
 }
 
-TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
+TEST(names_can_be_long_and_contain_gnuplot_formats)
 {
     run(one_count, "--set algorithms='[{name: allreduce, label: a baseline that has a very long "
                    "name}, {name: ad_psgd, label: 50 %d @x}]'");
@@ -648,7 +648,7 @@ TEST(names_may_be_long_and_have_what_gnuplot_reads_as_a_format)
 }
 
 /** Beside two algorithms of one colour and one of another six labels have the other six colours. */
-TEST(labels_take_colours_that_a_figure_does_not_have)
+TEST(unknown_labels_get_unused_colours)
 {
     static const char *const colours[] = {"  0,   0,   0", " 47,   5,  82", "  6,   0, 190",
                                           "164,  10,  15", " 27, 122,  99", " 97, 136, 215",
@@ -769,12 +769,12 @@ static void draw_and_read(int kind, int size)
 }
 
 /** A size each; drawings_long has them all. */
-TEST_RANGE(figures_of_every_kind_of_folder_can_be_read, 0, N_KINDS)
+TEST_RANGE(figures_of_every_kind_of_folder_are_legible, 0, N_KINDS)
 {
     draw_and_read(_i, (3 * _i + 1) % N_SIZES);
 }
 
-TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
+TEST(one_column_figure_has_room_for_bars_and_ticks)
 {
     run(one_count, "--set seed=1 --set workers='[4, 8, 16, 32, 64]'");
     dsgd_ends(0, "run e.yaml -o s --set seed=1 --set imbalance.0.seconds='{sweep: [50ms, "
@@ -793,14 +793,14 @@ TEST(a_column_has_room_for_bars_with_axes_of_their_own_and_for_ticks)
     ck_assert_has(read_file("throughput.svg"), ">50GB/s<");
 }
 
-TEST(a_figure_of_some_runs_reports_it)
+TEST(figure_reports_missing_runs)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --only 1 && true");
     ck_assert_has(draw("throughput"), "1 of 6 runs");
 }
 
-TEST(diverged_runs_have_times_and_no_learning)
+TEST(diverged_runs_have_times_but_no_learning)
 {
     run(one_count_learned(), "--numerics cpu --set learn.optimizer.lr=1e30");
     dsgd_ends(0, "plot r --format svg");
@@ -896,7 +896,7 @@ TEST(a_bad_option_is_rejected_with_a_sentence)
 
 /* --- measured points, baselines, looks -------------------------------------------------------- */
 
-TEST(measured_points_are_drawn_where_they_were_measured)
+TEST(measured_points_are_drawn_at_their_values)
 {
     run(one_count_learned(), "--numerics cpu");
     write_file("bars.csv", "algorithm,throughput_samples_per_s,low,high\nwagma,200,150,330\n");
@@ -942,7 +942,7 @@ TEST(a_bad_file_of_points_is_rejected_with_its_line_and_value)
 }
 
 /** A bar of `speedup` over another bandwidth is the ratio that compare prints. */
-TEST(ratios_to_a_swept_baseline_are_those_of_the_comparison)
+TEST(ratios_to_a_swept_baseline_equal_those_of_compare)
 {
     write_file("e.yaml", one_count);
     dsgd_ends(0, "run e.yaml -o r --set workload.bytes=100M --set platform='{name: idle-switch, "
@@ -1019,7 +1019,7 @@ static size_t read_looks(look *looks, size_t most)
     return n;
 }
 
-TEST(every_algorithm_has_a_look_of_its_own_that_readers_can_tell)
+TEST(algorithms_have_distinguishable_looks)
 {
     static look looks[200];
     const size_t n = read_looks(looks, 200);
@@ -1049,7 +1049,7 @@ TEST(every_algorithm_has_a_look_of_its_own_that_readers_can_tell)
 
 SUITE(drawings_long, "figures", .seconds = 900, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST_RANGE(figures_can_be_read_at_every_size, 0, N_KINDS *N_SIZES)
+TEST_RANGE(figures_are_legible_at_every_size, 0, N_KINDS *N_SIZES)
 {
     draw_and_read(_i / N_SIZES, _i % N_SIZES);
 }

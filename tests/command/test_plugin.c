@@ -115,7 +115,7 @@ TEST(a_plug_in_runs)
 }
 
 /** Worker 0 alone averages; the others reach the bound. */
-TEST(a_plug_in_that_hangs_fails_and_says_who_waits)
+TEST(plug_in_that_hangs_fails_and_reports_waiting_workers)
 {
     expect(
         "sed -e 's/dsgd_allreduce_mean(self, x, DSGD_WORLD);/if (self->rank == 0) &/' template.c >"
@@ -176,7 +176,7 @@ TEST(the_examples_are_short_and_pass_their_checks)
  * trainers at a time, and the invitations of the last round; of a tree so, too, and half as often
  * of 4 aggregators for 20 rounds; of gossip a model, and nobody waits.
  */
-TEST(the_examples_send_what_their_roles_say)
+TEST(examples_send_the_messages_of_their_roles)
 {
     static const char example[] =
         "printf '%s\\n' 'platform: idle-switch' 'workload: {bytes: 1M, step: 100ms, samples: 8}'"
@@ -246,7 +246,7 @@ TEST(the_template_is_tested_by_ctest)
     expect("$(dirname " DSGD_CMAKE ")/ctest --test-dir mine/build", 0, "100% tests passed");
 }
 
-TEST_ROWS(what_a_plug_in_declares_is_tested, tested)
+TEST_ROWS(declarations_of_a_plug_in_are_tested, tested)
 {
     char *const build = dsgd_xprintf(
         DSGD_C_COMPILER " -std=c11 -shared -fPIC -I usr/include/dsgd %s"
@@ -257,7 +257,7 @@ TEST_ROWS(what_a_plug_in_declares_is_tested, tested)
 }
 
 /** But for casts of void pointers the template is C++, too. */
-TEST(a_plug_in_may_be_written_in_cpp)
+TEST(plug_in_can_be_written_in_cpp)
 {
     if (system("command -v c++ > /dev/null") != 0)
         return;
@@ -291,7 +291,7 @@ TEST(the_last_words_of_a_plug_in_are_in_the_error)
            "              faulty: no table\n");
 }
 
-TEST(what_cannot_be_tested_is_refused)
+TEST(test_rejects_an_algorithm_that_it_cannot_test)
 {
     expect("usr/bin/dsgd test algorithm doubling", 2, "unknown algorithm `doubling`");
     expect("usr/bin/dsgd test algorithm", 2, "test: give `algorithm` and a name");
@@ -321,7 +321,7 @@ static const struct {
      "has no algorithms"},
 };
 
-TEST_ROWS(what_is_not_acceptable_is_refused_with_a_sentence, stale)
+TEST_ROWS(invalid_plug_in_is_rejected, stale)
 {
     char *const change =
         dsgd_xprintf("sed -e '%s' template.c > mine/my_algorithm.c && ! cmp -s template.c "
@@ -351,7 +351,7 @@ static const struct {
     {"sim/contract.h", "s/^ \\* The contract/ *  The one/; s/^    /\t/", true},
 };
 
-TEST_ROWS(a_plug_in_of_other_headers_is_refused, headers)
+TEST_ROWS(plug_in_of_other_headers_is_rejected, headers)
 {
     char *const change =
         dsgd_xprintf("rm -rf other && cp -r usr/include/dsgd other && cd other &&"
@@ -408,13 +408,13 @@ TEST(nothing_but_the_command_line_loads_a_plug_in)
                0, NULL);
 }
 
-TEST(the_same_plug_in_twice_is_refused)
+TEST(same_plug_in_twice_is_rejected)
 {
     expect("usr/bin/dsgd list algorithms --plugin my_algorithm.so --plugin my_algorithm.so", 2,
            "./my_algorithm.so: algorithm `doubling` is there already");
 }
 
-TEST(a_file_that_is_no_plug_in_is_refused)
+TEST(file_that_is_not_a_plug_in_is_rejected)
 {
     expect("usr/bin/dsgd list algorithms --plugin template.c", 3, "template.c: ");
     expect("usr/bin/dsgd list algorithms --plugin missing.so", 3,
@@ -427,7 +427,7 @@ TEST(a_file_that_is_no_plug_in_is_refused)
 }
 
 /** Also those that no built-in algorithm uses, which a linker leaves out. */
-TEST(every_verb_is_there_for_a_plug_in)
+TEST(plug_in_finds_every_verb)
 {
     expect("sed -En '/^static/!s/.*\\b(dsgd_[a-z0-9_]+\\()dsgd_node.*/\\1/p'"
            " usr/include/dsgd/sim/verbs/*.h > verbs &&"
@@ -437,7 +437,7 @@ TEST(every_verb_is_there_for_a_plug_in)
            0, NULL);
 }
 
-TEST(the_table_of_what_takes_time_has_every_verb_once)
+TEST(table_of_blocking_verbs_has_every_verb_once)
 {
     expect("sed -En 's/.*\\bdsgd_([a-z0-9_]+)\\((const )?dsgd_node \\*self.*/\\1/p'"
            " usr/include/dsgd/sim/verbs/*.h | sort > verbs && test $(wc -l < verbs) -ge 55 &&"
@@ -447,7 +447,7 @@ TEST(the_table_of_what_takes_time_has_every_verb_once)
            0, NULL);
 }
 
-TEST(the_environment_then_the_installation_then_the_tree_has_the_data)
+TEST(data_folder_is_environment_then_installation_then_tree)
 {
     expect("cd usr/share/dsgd/traces/platforms && cp idle-switch.yaml ours.yaml", 0, NULL);
     expect("usr/bin/dsgd list platforms", 0, "\nours ");

@@ -84,7 +84,7 @@ static void expect_known_references(const char *html)
 
 SUITE(report, "report", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST(a_page_of_real_results_needs_nothing_else)
+TEST(report_of_real_results_is_self_contained)
 {
     write_experiment(learn);
     dsgd_ends(0, "run e.yaml -o r --set seed='[1, 2, 3]' --set exchange.pieces="
@@ -136,7 +136,7 @@ TEST(the_headline_has_the_target)
 }
 
 /** A figure that would take a page too long to open is named instead. */
-TEST(a_page_leaves_out_large_figures)
+TEST(report_names_figures_that_are_too_large)
 {
     shell_ends(0, "mkdir -p %s/r/figures", folder);
     write_file("r/runs.csv", "run,algorithm,workers,seed,status,wall_s\n1,a,4,1,ok,1\n");
@@ -147,9 +147,11 @@ TEST(a_page_leaves_out_large_figures)
                                 i == 0 ? 900000 : 700000, "d"));
     dsgd_ends(0, "report r");
     const char *const html = read_file("r/report.html");
-    ck_assert_has(html, "The figure f0 is left out: 0.9 MB in <code>r/figures/f0.svg</code>");
+    ck_assert_has(
+        html,
+        "The figure f0 is too large for this page (0.9 MB): see <code>r/figures/f0.svg</code>");
     ck_assert_has(html, "<figure id=\"figure-3\">");
-    ck_assert_has(html, "The figure f3 is left out: 0.7 MB");
+    ck_assert_has(html, "The figure f3 is too large for this page (0.7 MB)");
     expect_well_formed(html);
 }
 
@@ -170,7 +172,7 @@ static double value_before_last(const char *row)
 }
 
 /** Geometric means of ratios to allreduce: 2, where the arithmetic one is 2.5; 1.5 of one seed. */
-TEST(a_speed_up_is_the_same_in_tables_figures_and_reports)
+TEST(speed_up_is_equal_in_table_figure_and_report)
 {
     shell_ends(0, "mkdir %s/r", folder);
     write_file("r/runs.csv",
@@ -233,13 +235,13 @@ static const struct {
          ROW("2", "a", "2", "ok", "5", "101", "", "ring")
              ROW("3", "b", "1", "ok", "5", "110", "", "ring")
                  ROW("4", "b", "2", "ok", "5", "90", "", "ring"),
-     RUNS(RUN "," RUN "," RUN "," RUN), "With 2 seeds its lead over b (1 times) is not certain"},
+     RUNS(RUN "," RUN "," RUN "," RUN), "With 2 seeds its lead over b ("},
     {ROW("1", "a", "1", "ok", "5", "100", "", "ring")
          ROW("2", "b", "1", "ok", "5", "101", "", "bruck"),
      RUNS(RUN "," RUN), "Different collectives: a uses the collective ring, but b uses bruck"},
 };
 
-TEST_ROWS(what_may_mislead_is_said, warned)
+TEST_ROWS(report_warns_of_misleading_results, warned)
 {
     shell_ends(0, "mkdir -p %s/r/figures", folder);
     write_file("r/runs.csv", dsgd_xprintf("%s%s", HEAD, warned[_i].rows));
@@ -258,7 +260,7 @@ TEST_ROWS(what_may_mislead_is_said, warned)
     ck_assert_has(html, "<h1>a&lt;b</h1>");
 }
 
-TEST(results_of_other_makers_are_no_danger)
+TEST(report_escapes_hostile_results)
 {
     shell_ends(0, "mkdir -p %s/r/figures", folder);
     write_file("r/runs.csv", "run,algorithm,workers,seed,status,wall_s,x\n"
@@ -279,7 +281,7 @@ TEST(results_of_other_makers_are_no_danger)
 
 /** Hand-made after the first version with a manifest: what is read is read right, what cannot be
  * taken up says why. */
-TEST(results_of_the_first_versions_are_read_or_refused)
+TEST(results_of_the_first_versions_are_read_or_rejected)
 {
     write_experiment("");
     shell_ends(0, "mkdir %s/r", folder);

@@ -134,7 +134,7 @@ static const struct {
 
 /** Two figures say that the step is 1.25 s, each without the other; no other figure has the third's
  * workload. */
-TEST_ROWS(a_constant_is_found_without_the_figure_that_is_scored, ranges)
+TEST_ROWS(left_out_fit_finds_a_constant_without_the_scored_figure, ranges)
 {
     write_workload("a", "shared", 16);
     write_workload("b", "shared", 16);
@@ -170,7 +170,7 @@ static const struct {
     {"allreduce,2,step_mean_s,1,0.1,,~,,x,MPI,x\n", "tinny", 2, "did you mean `tiny`?"},
 };
 
-TEST_ROWS(a_figure_that_cannot_be_scored_is_refused_with_a_sentence, bad_figures)
+TEST_ROWS(reproduce_rejects_a_figure_that_it_cannot_score, bad_figures)
 {
     write_figure(bad_figures[_i].rows);
     char *output = NULL;
@@ -196,7 +196,7 @@ static double last_below(const dsgd_csv *runs, const char *workload, const char 
 }
 
 /** In all 30 published cells; plots/compute-utilisation/README.md says how they are read. */
-TEST(compute_utilisation_is_as_published)
+TEST(compute_utilisation_matches_the_published_one)
 {
     dsgd_ends(0, "run " DSGD_SOURCE_DIR "/plots/compute-utilisation/compute-utilisation.yaml "
                  "-o r --progress off -j 2 --set 'algorithms=[allreduce, {name: diloco, "
@@ -224,7 +224,7 @@ SUITE(figures_long, "published", .seconds = 900, .set_up = make_folder, .tear_do
  * The published figures that take little time, all on one set of parameters: what was reached is
  * held.
  */
-TEST(published_figures_are_met)
+TEST(simulation_matches_published_figures)
 {
     char *output = dsgd_ends(0, "reproduce eager-microbenchmark eager-hyperplane eager-cifar10 "
                                 "eager-ucf101 ad-psgd-slow-worker dasgd-scaling drop-compute -o r");

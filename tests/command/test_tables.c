@@ -67,7 +67,7 @@ TEST(a_table_of_runs_has_columns_and_no_long_lines)
     expect_lines_of(output, 100);
 }
 
-TEST(unequal_numbers_of_steps_are_told)
+TEST(table_reports_unequal_numbers_of_steps)
 {
     write_experiment("");
     char *output =
@@ -78,7 +78,7 @@ TEST(unequal_numbers_of_steps_are_told)
     ck_assert_msg(strstr(output, " per worker;") > second, "%s", output);
 }
 
-TEST(a_table_of_many_runs_is_cut_and_says_so)
+TEST(table_of_many_runs_is_cut_with_a_note)
 {
     write_experiment("");
     char *output =
@@ -90,7 +90,7 @@ TEST(a_table_of_many_runs_is_cut_and_says_so)
     ck_assert_has(output, "\n... 10 more in r/runs.csv\n");
 }
 
-TEST(a_table_says_why_a_run_has_failed)
+TEST(table_reports_why_a_run_failed)
 {
     write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     char *output = dsgd_ends(5, "run e.yaml -o r --set algorithms='[allreduce, a_psgd]'");

@@ -264,7 +264,7 @@ static double begin_of(const char *step, bool last)
 }
 
 /** Of allreduce, an allreduce that is computed, and of WAGMA-SGD and AD-PSGD. */
-TEST_RANGE(a_window_is_a_part_of_the_whole, 0, 3)
+TEST_RANGE(window_equals_its_part_of_the_whole_trace, 0, 3)
 {
     static const char *const names[] = {"compute", "communicate", "wait"};
     static const char *const runs[] = {"allreduce", "wagma", "ad_psgd"};
@@ -309,8 +309,8 @@ static const char *const charts[] = {
     "   1  0=####~..<3..~1=#####..<3..~2==####..<3...3==####~.<3...~   44   44   11\n"
     "   2  0=####..<3...~1=#####.<3...~2==####..<3..~3==####..<3..~~   44   44   11\n"
     "   3* 0=======#####~1========####~2========####~3========####~~   89    0   11\n"
-    "= forward, # backward, ~ communicate, . wait, <3 for worker 3; a number begins\n"
-    "that step; * computes longest\n",
+    "= forward, # backward, ~ communicate, . wait, <3 waits for worker 3; a number\n"
+    "marks the start of a step; * computes longest\n",
     "wagma, 4 workers\n"
     "      0 s                                                 2.4 s comp wait comm %\n"
     "   0  0=#####~1==####~2==#####3==#####~4==####~5==#####6==#####   87    0   13\n"
@@ -319,12 +319,12 @@ static const char *const charts[] = {
     "                     v1:0\n"
     "   3* 0=========####1=========####2=========####3=========#####  100    0    0\n"
     "             v0:-    v1:0    v2:0     v3:1    v4:1    v5:2\n"
-    "= forward, # backward, ~ communicate, . wait, <3 for worker 3; a number begins\n"
-    "that step; * computes longest; v2:1 gives version 2 what it published in step 1\n"
-    "(-: nothing)\n",
+    "= forward, # backward, ~ communicate, . wait, <3 waits for worker 3; a number\n"
+    "marks the start of a step; * computes longest; v2:1 contributes its value of\n"
+    "step 1 to version 2 (-: nothing)\n",
 };
 
-TEST_RANGE(a_chart_shows_who_waits_for_the_straggler_and_what_is_late, 0, 2)
+TEST_RANGE(chart_shows_waits_for_the_straggler_and_late_values, 0, 2)
 {
     write_file("e.yaml", four);
     char *output = dsgd_ends(0, "timeline e.yaml --format text --run %d", _i + 1);
@@ -366,18 +366,18 @@ TEST(a_description_has_the_chart_of_every_algorithm)
 }
 
 /** A worker that stops: the others wait for it for ever, and the chart says for whom. */
-TEST(a_run_that_fails_is_shown_until_then)
+TEST(timeline_shows_a_failed_run_until_its_failure)
 {
     write_file("e.yaml",
                dsgd_xprintf("%sfailures: {policy: none, events: [{worker: 1, at: 1s}]}\n", four));
     char *output = dsgd_ends(0, "timeline e.yaml --format text");
-    ck_assert_has(output, "the run fails: ");
+    ck_assert_has(output, "the run failed: ");
     ck_assert_has(output, "<1");
 }
 
 /** Who has failed, under an algorithm that goes on; and for what all stand still, under one that
  * restarts. */
-TEST(failures_are_shown_with_what_they_cost)
+TEST(chart_shows_failures_with_their_costs)
 {
     write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1k, step: 1s, samples: 8}\n"
                          "workers: 3\nalgorithms: [allreduce, ad_psgd]\nuntil: {steps: 10}\n"
@@ -387,7 +387,7 @@ TEST(failures_are_shown_with_what_they_cost)
     ck_assert_has(output, "at 2.00001 s: all write, checkpoint 0.25 s\n");
     ck_assert_has(output, ": worker 2 fails, detect 1 s, repair 2 s, restart 0.75 s, "
                           "lost 0.3 s\n");
-    ck_assert_has(output, "! all stand still there");
+    ck_assert_has(output, "! all workers stop there");
     ck_assert_ptr_null(strstr(output, "xx"));
     const char *const row = strstr(output, "   0  "); /* 54 columns for 6 s of progress */
     const int at = (int)(4.3 / 6 * (strcspn(row, "\n") - 23));
@@ -397,7 +397,7 @@ TEST(failures_are_shown_with_what_they_cost)
 
     output = dsgd_ends(0, "timeline e.yaml --format text --steps 0:6 --run 2");
     ck_assert_has(output, "xxxxx");
-    ck_assert_has(output, "; x failed, or coming back");
+    ck_assert_has(output, "; x failed or rejoining");
     ck_assert_ptr_null(strstr(output, "!"));
     dsgd_ends(0, "timeline e.yaml --steps : --run 2 -o t.json");
     read_trace("t.json");
@@ -408,7 +408,7 @@ TEST(failures_are_shown_with_what_they_cost)
 }
 
 /** A wait that ends with a step: the step's number stands apart from the rank. */
-TEST(ranks_that_are_waited_for_are_ranks)
+TEST(chart_keeps_awaited_ranks_apart_from_step_numbers)
 {
     write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 16\n"
                          "imbalance: [delay-wagma]\nalgorithms: allreduce\nuntil: {steps: 6}\n");
@@ -420,7 +420,7 @@ TEST(ranks_that_are_waited_for_are_ranks)
 }
 
 /** Some of all workers are said to be some, and who holds them up is named. */
-TEST(who_is_not_shown_is_said)
+TEST(chart_reports_hidden_workers)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 10M, step: 100ms, "
                          "samples: 8}\nworkers: 20\nalgorithms: allreduce\nimbalance: {kind: slow, "
@@ -431,10 +431,10 @@ TEST(who_is_not_shown_is_said)
     ck_assert_str_eq(said, "");
     ck_assert_has(read_file("t.svg"), some);
     ck_assert_has(unwrapped(dsgd_ends(0, "timeline e.yaml --format text --workers 1,17")),
-                  "these are 2 of 20 workers (");
+                  "shown: 2 of 20 workers (");
     ck_assert_ptr_null(strstr(dsgd_ends(0, "timeline e.yaml --format text --set workers=16 --set "
                                            "imbalance.worker=1"),
-                              "these are"));
+                              "shown: "));
 }
 
 /** However many workers, and with names as long as they get. */
@@ -466,7 +466,7 @@ TEST(a_figure_names_workers_and_marks_the_straggler)
     ck_assert_ptr_null(strstr(later, ">0<"));
 }
 
-TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
+TEST(trace_is_compressed_if_its_name_ends_in_gz)
 {
     write_file("e.yaml", four);
     char *output = dsgd_ends(0, "timeline e.yaml");
@@ -482,25 +482,25 @@ TEST(a_trace_is_compressed_unless_its_name_says_otherwise)
 static const struct {
     const char *arguments, *sentence;
 } refused[] = {
-    {"--steps 5:2", "--steps 5:2: there is no step from 5 on and before 2"},
-    {"--steps 5", "--steps 5: the first step, a colon"},
-    {"--steps -1:2", "--steps -1:2: the first step, a colon"},
+    {"--steps 5:2", "--steps 5:2: the window must end after it starts"},
+    {"--steps 5", "--steps must be the first step, a colon"},
+    {"--steps -1:2", "the window ends, such as 100:110, got -1:2"},
     {"--steps 1:99999999999999999999", "the first step, a colon"},
-    {"--steps 100:110", "the run ends after 12 steps, before any of these workers begins step 100"},
+    {"--steps 100:110", "the run ends after 12 steps, before any of these workers starts step 100"},
     {"--set workload.step=0 --set workers=1 --set 'imbalance=[]'",
      "the window is empty: its steps"},
-    {"--workers 0-99", "--workers 0-99: the run has 4 workers, of ranks 0 to 3"},
-    {"--workers 3-1", "--workers 3-1: ranks from 0 are expected"},
-    {"--workers 1,,2", "ranks from 0 are expected"},
-    {"--run 3", "--run 3: there are 2 runs; `dsgd check e.yaml` lists them"},
+    {"--workers 0-99", "--workers 0-99: the run has 4 workers, with ranks 0 to 3"},
+    {"--workers 3-1", "--workers must be ranks from 0, such as 0-3"},
+    {"--workers 1,,2", "or `all`, got 1,,2"},
+    {"--run 3", "--run must be between 1 and 2, got 3; `dsgd check e.yaml` lists the runs"},
     {"--run 0", "--run must be a whole number between 1 and"},
     {"--format gif", "--format must be json, text, svg, pdf or png, got gif"},
-    {"--format svg --size 1", "is none of one-column"},
-    {"-o nowhere/t.json", "nowhere/t.json: it cannot be written: No such file"},
+    {"--format svg --size 1", "--size must be one-column"},
+    {"-o nowhere/t.json", "nowhere/t.json: cannot write the file: No such file"},
     {"--format svg -o nowhere/t.svg", "nowhere/t.svg: no file can be made there"},
 };
 
-TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
+TEST_ROWS(timeline_rejects_wrong_arguments, refused)
 {
     char *output = NULL;
     write_file("e.yaml", four);
@@ -509,7 +509,7 @@ TEST_ROWS(bad_input_is_refused_by_a_sentence, refused)
     ck_assert_has(output, refused[_i].sentence);
 }
 
-TEST(a_folder_of_other_results_is_refused)
+TEST(timeline_rejects_results_of_another_run)
 {
     write_file("e.yaml", four);
     dsgd_ends(0, "run e.yaml -o r --set workers=8");

@@ -305,7 +305,7 @@ static char *texts_of(char *svg)
     return unwrapped(svg);
 }
 
-TEST_ROWS(nobody_wins_by_a_trap, cases)
+TEST_ROWS(verdict_names_the_right_winner, cases)
 {
     char *rows = dsgd_xstrdup(""), *curves = dsgd_xstrdup("");
     int n = 0;
@@ -334,7 +334,7 @@ TEST_ROWS(nobody_wins_by_a_trap, cases)
 
 /** Without drawn steps two seeds differ in times where an algorithm says that it draws, and nowhere
  * else. */
-TEST(who_draws_is_who_says_so)
+TEST(seeds_change_times_only_if_the_algorithm_declares_draws)
 {
     char *names = dsgd_xstrdup("");
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++)
@@ -370,7 +370,7 @@ static const struct {
 
 /** A verdict speaks of seeds where another one could say something else; the note repeats what was
  * given. */
-TEST_ROWS(seeds_are_spoken_of_where_chance_is, chances)
+TEST_ROWS(verdict_mentions_seeds_only_if_runs_are_random, chances)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 100M, step: 100ms, "
                          "samples: 8}\nworkers: 4\nalgorithms: [allreduce, wagma]\n"
@@ -405,7 +405,7 @@ static const char *const imbalances[] = {
 
 /** Two seeds differ in times, and are spoken of, with the kinds of imbalance that say so, and no
  * others. */
-TEST_ROWS(a_kind_of_imbalance_is_drawn_as_it_says, imbalances)
+TEST_ROWS(seeds_change_times_only_if_the_imbalance_is_random, imbalances)
 {
     const char *const row = imbalances[_i];
     const char *const name = dsgd_xprintf("%.*s", (int)strcspn(row, ","), row);
@@ -435,7 +435,7 @@ TEST_ROWS(a_kind_of_imbalance_is_drawn_as_it_says, imbalances)
 }
 
 /** wagma is as fast as allreduce up to 100 workers, and twice as fast beyond. */
-TEST(ten_thousand_runs_have_one_sentence)
+TEST(verdict_summarizes_ten_thousand_runs)
 {
     enum { N_PLACES = 50, N_SEEDS = 100 };
     char *rows = NULL;

@@ -1,6 +1,6 @@
 /**
  * @file data.c
- * What the sections of a report read, and how texts stand in them.
+ * Reads the data of a report, and writes its texts and tables as HTML.
  */
 #include "command/analysis/report/data.h"
 #include "command/runs/manifest.h"
@@ -28,7 +28,7 @@ dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error
 
 /* --- HTML ------------------------------------------------------------------------------------- */
 
-/** With what HTML keeps for itself escaped; control characters go. */
+/** Writes a text with special characters of HTML escaped and without control characters. */
 static void put_text(FILE *html, const char *text)
 {
     static const char *const escaped[256] = {

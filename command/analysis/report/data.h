@@ -1,6 +1,6 @@
 /**
  * @file data.h
- * The results of a folder as a report needs them, the sections of its page, and texts in HTML.
+ * The data of a report, the sections of its page, and functions that write HTML.
  */
 #pragma once
 
@@ -15,51 +15,49 @@ typedef struct dsgd_report {
     dsgd_csv runs;
     const json_t *manifest;
     dsgd_frame frame;
-    double *throughput; /* of each row; NAN: does not count */
+    double *throughput; /* of each row; NAN if it does not count */
 } dsgd_report;
 
-/** DSGD_EIO: no runs.csv with a row, or no manifest; or as dsgd_frame_open(). */
+/** Reads a results folder. Returns DSGD_EIO if it has no run or no manifest, or an error of
+ * dsgd_frame_open(). */
 dsgd_status dsgd_report_open(const char *folder, dsgd_report *report, dsgd_error *error);
 
-/** Write what was asked of what; and how to run it again. */
+/** Write the sections that describe the experiment, and how to reproduce it. */
 void dsgd_report_set_up(const dsgd_report *report, FILE *html);
 void dsgd_report_again(const dsgd_report *report, FILE *html);
 
 /**
- * Draws the figures unless they are newer than the results and of this target (NULL: none). Gives
- * why they could not be drawn; "": they could.
+ * Draws the figures with this target (may be NULL), unless they exist and are newer than the
+ * results. Returns an error message, or "".
  */
 const char *dsgd_report_draw(const dsgd_report *report, const char *target);
 
 /**
- * Writes figures in place, as SVG with a title and a description: the one alone that answers who
- * wins
- * (@p answer), or all others. Gives how many.
+ * Writes figures into the page as SVG with a title and a description: only the main figure, if
+ * @p answer, or else all others. Returns their number.
  */
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html);
 
 /* --- HTML ------------------------------------------------------------------------------------- */
 
 /**
- * The page up to the first section, with %s where its title goes (page.html). Nothing is loaded and
- * no script runs, whatever a folder of results brings along.
+ * The page up to the first section (page.html), with %s for its title. The page loads nothing and
+ * runs no script, whatever the results folder contains.
  */
 extern const char dsgd_report_page[];
 
-/**
- * Writes @p markup, in which each %s is the next text, escaped; other conversions it may not have.
- */
+/** Writes @p markup with each %s replaced by the next text, escaped. No other conversions are
+ * allowed. */
 void dsgd_html(FILE *html, const char *markup, ...) __attribute__((format(printf, 2, 3)));
 
 enum { DSGD_MOST_ROWS = 500 };
 
 /**
- * Writes the first DSGD_MOST_ROWS rows of a table: headings, then texts up to column @p n_texts,
- * then numbers.
- * @p label and @p caption are HTML.
+ * Writes the headings and the first DSGD_MOST_ROWS rows of a table. Columns before @p n_texts are
+ * texts, the others are numbers. @p label and @p caption are HTML.
  */
 void dsgd_html_table(FILE *html, const char *label, const char *caption, const dsgd_columns *table,
                      size_t n_texts);
 
-/** Begins a section with a heading; `</section>` ends it. */
+/** Starts a section with a heading; `</section>` ends it. */
 void dsgd_html_section(FILE *html, const char *id, const char *title);

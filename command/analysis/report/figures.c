@@ -1,6 +1,6 @@
 /**
  * @file figures.c
- * The SVG files of `dsgd plot`, made parts of an HTML page.
+ * Includes the SVG files of `dsgd plot` in an HTML page.
  */
 #include <ctype.h>
 #include <sys/stat.h>
@@ -10,22 +10,22 @@
 #include "command/analysis/plot.h"
 #include "command/analysis/report/data.h"
 
-/** Where names of parts stand in SVG; each gets a prefix, because a page has several figures. */
+/** Texts before names in SVG. Each name gets a prefix, because a page has several figures. */
 static const char *const references[] = {" id='",    " id=\"", "href='#",
                                          "href=\"#", "url(#",  "url('#"};
 
-/** Writes what is inside the svg element, with names of figure @p k, and without gnuplot's titles.
- */
+/** Writes the content of the svg element, with the prefix of figure @p k and without gnuplot's
+ * titles. */
 static void write_inside(FILE *html, const char *text, const char *end, size_t k)
 {
     static const char plot[] = "<g id=\"gnuplot_plot_", title_end[] = "</title>";
     while (text < end) {
         size_t length = 0;
-        const char *const behind =
+        const char *const after =
             strncmp(text, plot, strlen(plot)) == 0 ? strstr(text, title_end) : NULL;
-        if (behind != NULL) {
+        if (after != NULL) {
             fputs("<g>", html);
-            text = behind + strlen(title_end);
+            text = after + strlen(title_end);
         }
         for (size_t i = 0; i < sizeof references / sizeof references[0] && length == 0; i++)
             if (strncmp(text, references[i], strlen(references[i])) == 0)
@@ -38,7 +38,7 @@ static void write_inside(FILE *html, const char *text, const char *end, size_t k
     }
 }
 
-/** The viewBox, such as "0 0 760 480"; "": there is none. */
+/** Returns the viewBox, such as "0 0 760 480", or "". */
 static const char *box_of(const char *svg)
 {
     static const char mark[] = "viewBox=\"";
@@ -55,7 +55,7 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
     const char *const end = start == NULL ? NULL : strstr(start, "</svg>");
     const char *const box = end == NULL ? "" : box_of(start);
     if (*box == '\0' || strcasestr(svg, "<script") != NULL ||
-        strcasestr(svg, "<foreignObject") != NULL) /* gnuplot writes neither */
+        strcasestr(svg, "<foreignObject") != NULL) /* gnuplot writes neither of them */
         return false;
     const char *inside = strchr(start, '>') + 1;
     const char *const described = strstr(inside, "</desc>"); /* gnuplot's name and version */
@@ -74,14 +74,15 @@ static bool write_figure(FILE *html, const char *svg, const char *name, size_t k
               of, name, box, of, of);
     dsgd_html(html,
               ">\n<title id=\"f%s-title\">%s</title>\n"
-              "<desc id=\"f%s-desc\">%s The table of results has the figures.</desc>",
+              "<desc id=\"f%s-desc\">%s The tables of this page contain the numbers.</desc>",
               of, name, of, caption);
     write_inside(html, inside, end, k);
     dsgd_html(html, "</svg>\n</div>\n<figcaption>%s</figcaption>\n</figure>\n", caption);
     return true;
 }
 
-/** Whether every figure is at least as new as runs.csv, and drawn with the target ("": none). */
+/** Returns true if all figures are at least as new as runs.csv and have the target ("" for none).
+ */
 static bool are_fresh(const char *folder, const char *target)
 {
     char *data = NULL;
@@ -101,7 +102,7 @@ static bool are_fresh(const char *folder, const char *target)
     return fresh;
 }
 
-/** Whether a figure is the one that answers: the first of these that there is. */
+/** Returns true if a figure is the main one: the first of these that exists. */
 static bool is_answer(const char *name, char *const *names)
 {
     static const char *const answers[] = {"phase", "headline", "throughput"};
@@ -126,7 +127,7 @@ const char *dsgd_report_draw(const dsgd_report *report, const char *target)
 
 size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
 {
-    enum { MOST_BYTES = 3 << 18, MOST_BYTES_OF_ALL = 2 << 20 }; /* a page opens at once */
+    enum { MOST_BYTES = 3 << 18, MOST_BYTES_OF_ALL = 2 << 20 }; /* larger pages open slowly */
     const char *const figures = dsgd_xprintf("%s/figures", report->folder);
     char **const names = dsgd_folder_names(figures, ".svg");
     size_t n = 0, n_bytes = 0;
@@ -143,8 +144,10 @@ size_t dsgd_report_figures(const dsgd_report *report, bool answer, FILE *html)
         n_bytes += fits ? length : 0;
         n += fits ? write_figure(html, text, names[i], i + 1) : 1;
         if (!fits)
-            dsgd_html(html, "<p>The figure %s is left out: %s MB in <code>%s</code>.</p>\n",
-                      names[i], dsgd_readable((double)length / 1e6, 2), path);
+            dsgd_html(
+                html,
+                "<p>The figure %s is too large for this page (%s MB): see <code>%s</code>.</p>\n",
+                names[i], dsgd_readable((double)length / 1e6, 2), path);
     }
     return n;
 }

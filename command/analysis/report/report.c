@@ -1,6 +1,6 @@
 /**
  * @file report.c
- * `dsgd report`: the results of a folder as one page of HTML that needs nothing else.
+ * `dsgd report`: writes the results of a folder as one self-contained HTML page.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -203,8 +203,9 @@ static dsgd_status write_page(FILE *html, const dsgd_report *r, const char *targ
     write_time(html, r);
     dsgd_html_section(html, "figures", "More figures");
     const size_t n_others = dsgd_report_figures(r, false, html);
-    dsgd_html(html, *undrawn == '\0' ? "%s" : "<p>Figures could not be drawn: %s</p>\n", undrawn);
-    fputs(n_others == 0 ? "<p>There is no other.</p>\n" : "", html);
+    dsgd_html(html, *undrawn == '\0' ? "%s" : "<p>The figures could not be drawn: %s</p>\n",
+              undrawn);
+    fputs(n_others == 0 ? "<p>There are none.</p>\n" : "", html);
     fputs("</section>\n", html);
     dsgd_report_set_up(r, html);
     dsgd_report_again(r, html);
@@ -220,17 +221,19 @@ typedef struct arguments {
 static dsgd_status report(int count, char **words, dsgd_error *error)
 {
     static const dsgd_argument options[] = {
-        DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE", "The page (DIR/report.html)"),
-        DSGD_ARGUMENT(
-            TEXT, target, "target", 't', "WHAT=NUMBER",
-            "Adds what it takes to reach accuracy=NUMBER or loss=NUMBER (the accuracy that "
-            "runs go on until)"),
+        DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE",
+                      "Output file [default: DIR/report.html]"),
+        DSGD_ARGUMENT(TEXT, target, "target", 't', "WHAT=NUMBER",
+                      "Adds the time and the expenses until accuracy=NUMBER or loss=NUMBER is "
+                      "reached [default: "
+                      "the accuracy of `until`, if runs end by it]"),
         {.name = NULL},
     };
     static const dsgd_syntax syntax = {
         "DIR",
-        "Writes the results of a folder as one page of HTML: verdict, warnings, tables with "
-        "intervals, figures, where time went, set-up, and how to run it again.",
+        "Writes the results of a folder as one HTML page: verdict, warnings, tables with "
+        "confidence "
+        "intervals, figures, time and traffic of workers, set-up, and how to reproduce it.",
         1,
         1,
         "report: give the folder of an experiment's results",
@@ -257,6 +260,6 @@ static dsgd_status report(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_report = {
     .name = "report",
     .usage = "DIR",
-    .summary = "writes the results of a folder as one page of HTML",
+    .summary = "writes the results of a folder as one HTML page",
     .run = report,
 };

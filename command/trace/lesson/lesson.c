@@ -1,6 +1,6 @@
 /**
  * @file lesson.c
- * An algorithm, step by step: its run.
+ * Runs an algorithm on a small problem, and writes the lesson.
  */
 #include "command/trace/lesson/lesson.h"
 
@@ -14,7 +14,8 @@ const char *const dsgd_explain_formats[] = {"text", "svg", "pdf", "png", NULL};
 
 enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS = 100, BATCH = 4 };
 
-/** The file's experiment of this algorithm for so many workers; the user's own values come last. */
+/** Opens the experiment of the file for this algorithm and number of workers, with the user's --set
+ * last. */
 static dsgd_status open_file(const dsgd_entry *algorithm, const dsgd_explain_options *options,
                              dsgd_experiment *experiment, dsgd_error *error)
 {
@@ -31,7 +32,7 @@ static dsgd_status open_file(const dsgd_entry *algorithm, const dsgd_explain_opt
     DSGD_TRY(dsgd_experiment_open(path, sets, N_OWN + options->sets.n, DSGD_NUMERICS_CPU,
                                   experiment, error));
     if (experiment->n_runs != 1)
-        return dsgd_refuse(error, "explain: --set makes %zu runs, but a lesson is one",
+        return dsgd_refuse(error, "explain: --set must leave one run for an algorithm, got %zu",
                            experiment->n_runs);
     return DSGD_OK;
 }
@@ -49,24 +50,26 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_entry *algo
                            "explain: workers must be between %d and %d for an algorithm, got %d",
                            LEAST_WORKERS, MOST_WORKERS, config->workers);
     if (planned->algorithm.about != algorithm)
-        return dsgd_refuse(error, "explain %s: --set makes it a lesson of %s", algorithm->name,
-                           planned->algorithm.about->name);
+        return dsgd_refuse(error, "explain %s: --set must not change the algorithm, got %s",
+                           algorithm->name, planned->algorithm.about->name);
     if (n_pieces != 1 || n_servers > 1)
-        return dsgd_refuse(error,
-                           "explain: a model of two parameters is sent whole: in one piece "
-                           "(exchange.pieces, here %zu), to one server (here %d)",
-                           n_pieces, n_servers);
+        return dsgd_refuse(
+            error,
+            "explain: the model of two parameters must be one chunk (exchange.pieces: "
+            "1, got %zu) and have at most one server (got %d)",
+            n_pieces, n_servers);
     if (config->learning == NULL || strcmp(config->learning->model.about->name, "hyperplane") != 0)
-        return dsgd_refuse(error, "explain: a lesson learns a line: `learn` is not to be set");
+        return dsgd_refuse(
+            error,
+            "explain: `learn` must not be set: the model of an algorithm's lesson is a line");
     return DSGD_OK;
 }
 
-/**
- * Steps of the mean worker for each that a lesson is to have: some cancel a slow one's for ever.
- */
+/** Steps of the average worker per step of the lesson at most, because some algorithms always
+ * cancel the steps of a slow worker. */
 enum { MOST_LEAD = 25 };
 
-/** The points, which have to be of one feature. */
+/** Reads the points, which must have one feature. */
 static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic *quadratic,
                                   dsgd_error *error)
 {
@@ -74,8 +77,8 @@ static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic 
     dsgd_status status = DSGD_OK;
     DSGD_TRY(dsgd_data_open(&config->learning->data, config->seed, false, &data, error));
     if (data->n_features != 1 || data->train.targets == NULL)
-        status = dsgd_refuse(error, "explain: a line goes through points of one feature, not %u",
-                             data->n_features);
+        status =
+            dsgd_refuse(error, "explain: the data must have one feature, got %u", data->n_features);
     else
         *quadratic = dsgd_quadratic_of(&data->train);
     dsgd_data_close(data);

@@ -1,6 +1,7 @@
 /**
  * @file lesson_events.c
- * What happens in a lesson, in words: what the timeline says of when, and the ledger of what.
+ * Describes the events of a lesson in words, with times from the timeline and values from the
+ * ledger.
  */
 #include "command/trace/lesson/lesson.h"
 
@@ -35,38 +36,37 @@ char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
                         dsgd_lesson_ranks(workers));
 }
 
-typedef struct teller {
+typedef struct narrator {
     const dsgd_lesson_run *run;
     size_t n;
     dsgd_lesson_event *events; /* [n] */
-    size_t *updated; /* [n_hosts] what its last local step has made */
-    bool *is_model; /* [n_values] that are, or were, of any host */
-    /* [n_hosts][n_values]: how a host calls what has reached it since it last changed its model;
-     * NULL: it has not. */
+    size_t *updated; /* [n_hosts]: result of its last local step */
+    bool *is_model; /* [n_values]: the value is or was the model of a host */
+    /* [n_hosts][n_values]: name that a host gives to a value that it has received since it last
+     * changed its model; else NULL. */
     const char **names;
-    bool *has_received; /* [n_hosts] anything since then */
+    bool *has_received; /* [n_hosts]: the host has received a value since then */
     double *weights; /* [n_values] */
-} teller;
+} narrator;
 
-static void tell(teller *t, double at_s, int phase, int host, char *text)
+static void add_event(narrator *t, double at_s, int phase, int host, char *text)
 {
     t->events = dsgd_keep_more(t->events, t->n + 1, sizeof *t->events);
     t->events[t->n] = (dsgd_lesson_event){at_s, phase, t->n, host, text};
     t->n++;
 }
 
-/** How a value reads. */
-static char *x_of(const teller *t, size_t value)
+/** Returns a value as text. */
+static char *x_of(const narrator *t, size_t value)
 {
     return dsgd_lesson_x_text(dsgd_lesson_x(t->run, value));
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/**
- * Workers whose gradient of that step is in t->weights with that weight, which are then taken out.
+/** Returns the workers whose gradients of a step have this weight in t->weights, and removes them.
  */
-static uint32_t take_alike(teller *t, int64_t step, double weight)
+static uint32_t take_alike(narrator *t, int64_t step, double weight)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
     uint32_t workers = 0;
@@ -80,10 +80,10 @@ static uint32_t take_alike(teller *t, int64_t step, double weight)
 }
 
 /**
- * "gradient 3 of workers 0-2, gradient 2 of worker 3", of a sum of gradients; of the host's own
- * alone "gradient 3". NULL: it is something else.
+ * Describes a sum of gradients, such as "gradient 3 of workers 0-2, gradient 2 of worker 3", or
+ * "gradient 3" for only the host's own one. Returns NULL if the value is something else.
  */
-static char *gradients_text(teller *t, int host, size_t value)
+static char *gradients_text(narrator *t, int host, size_t value)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
     dsgd_lesson_expand(ledger, value, false, NULL, t->weights);
@@ -111,35 +111,36 @@ static char *gradients_text(teller *t, int host, size_t value)
     return text;
 }
 
-static const char **name_at(const teller *t, int host, size_t value)
+static const char **name_at(const narrator *t, int host, size_t value)
 {
     return &t->names[(size_t)host * t->run->ledger.n_values + value];
 }
 
-/** The model of an entry's host until then. */
-static size_t model_before(const teller *t, const dsgd_ledger_entry *e)
+/** Returns the model of the entry's host before the entry. */
+static size_t model_before(const narrator *t, const dsgd_ledger_entry *e)
 {
     return t->run->before[e - t->run->ledger.entries];
 }
 
-/** What the host of an entry calls a value: "its x", what it has received, or NULL. */
-static const char *name_of(const teller *t, const dsgd_ledger_entry *e, size_t value)
+/** Returns the name that the host of an entry gives to a value: "its x", that of a received value,
+ * or NULL. */
+static const char *name_of(const narrator *t, const dsgd_ledger_entry *e, size_t value)
 {
     return value == model_before(t, e) ? "its x" : *name_at(t, e->host, value);
 }
 
-static void note_received(teller *t, int host, size_t value, const char *name)
+static void note_received(narrator *t, int host, size_t value, const char *name)
 {
     *name_at(t, host, value) = name;
     t->has_received[host] = true;
 }
 
-/* --- what a host computes, and waits for ------------------------------------------------------ */
+/* --- computation and waiting ------------------------------------------------------------------ */
 
-static void tell_gradient(teller *t, const dsgd_span *span)
+static void describe_gradient(narrator *t, const dsgd_span *span)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
-    size_t at = ledger->n_values; /* of the gradient among the values: the last by then */
+    size_t at = ledger->n_values; /* index of the gradient: the last such value before the span */
     if (span->end_s > t->run->view.timeline->end_s || span->verb == dsgd_pass)
         return;
     while (--at > 0) {
@@ -152,26 +153,27 @@ static void tell_gradient(teller *t, const dsgd_span *span)
     if (dsgd_is_cancelled(span)) {
         dsgd_append(&text, " is cancelled, %.3f s after its begin", span->end_s - span->since_s);
     } else if (at == 0) {
-        dsgd_append(&text, " is dropped: no part of it is ready in time");
+        dsgd_append(&text, " is dropped, because no part of it is ready in time");
     } else {
         dsgd_append(&text, " = %s at %s since %.3f s", x_of(t, at),
                     x_of(t, ledger->values[at].from[0]), ledger->values[at].at_s);
     }
-    tell(t, span->end_s, 0, span->host, text);
+    add_event(t, span->end_s, 0, span->host, text);
 }
 
-/** Shorter waits cannot be seen in the times. */
+/** Shorter waits are not visible in the printed times. */
 static const double least_wait_s = 0.0005;
 
-/** A verb's name without what all have. */
+/** Returns the name of a verb without the common prefix. */
 static const char *verb_of(const char *verb)
 {
     static const char prefix[] = "dsgd_";
     return strncmp(verb, prefix, strlen(prefix)) == 0 ? verb + strlen(prefix) : verb;
 }
 
-/** From when it only waits: what travels beside computation is waited for at its end, if at all. */
-static void tell_wait(teller *t, const dsgd_span *span)
+/** Describes a wait from when the host computes no more: messages that overlap with computation
+ * count only after it. */
+static void describe_wait(narrator *t, const dsgd_span *span)
 {
     const dsgd_view *const view = &t->run->view;
     const dsgd_row *const row = &view->rows[view->row_of[span->host]];
@@ -196,38 +198,40 @@ static void tell_wait(teller *t, const dsgd_span *span)
     if (span->end_s <= view->timeline->end_s)
         dsgd_append(&text, "until %.3f s ", end_s);
     dsgd_append(&text, "for %s (%s)", whom == NULL ? "messages" : whom, verb_of(span->verb));
-    tell(t, since_s, 2, span->host, text);
+    add_event(t, since_s, 2, span->host, text);
 }
 
-static void tell_spans(teller *t)
+static void describe_spans(narrator *t)
 {
     const dsgd_timeline *const timeline = t->run->view.timeline;
     for (size_t i = 0; i < timeline->n_spans; i++) {
         const dsgd_span *const span = &timeline->spans[i];
         if (span->kind == DSGD_SPAN_COMPUTE)
-            tell_gradient(t, span);
+            describe_gradient(t, span);
         else if (span->kind == DSGD_SPAN_WAIT)
-            tell_wait(t, span);
+            describe_wait(t, span);
         else if (span->kind == DSGD_SPAN_ACTIVATED && span->peer < 0)
-            tell(t, span->since_s, 1, span->host,
-                 dsgd_xprintf("comes first: starts version %jd, the sum of this step, for all",
-                              span->version));
+            add_event(t, span->since_s, 1, span->host,
+                      dsgd_xprintf(
+                          "is first, and starts version %jd, the sum of this step, for all workers",
+                          span->version));
     }
 }
 
-/* --- what it sends and gets ------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
-static void tell_sent(teller *t, const dsgd_ledger_entry *e)
+static void describe_sent(narrator *t, const dsgd_ledger_entry *e)
 {
     const char *const gradients = gradients_text(t, e->host, e->value);
     const char *const x = t->is_model[e->value] && gradients == NULL ? "x = " : "";
-    tell(t, e->at_s, 1, e->host,
-         dsgd_xprintf("sends %s%s (%s)", x, gradients != NULL ? gradients : x_of(t, e->value),
-                      verb_of(e->verb)));
+    add_event(t, e->at_s, 1, e->host,
+              dsgd_xprintf("sends %s%s (%s)", x, gradients != NULL ? gradients : x_of(t, e->value),
+                           verb_of(e->verb)));
 }
 
-/** What a partial collective takes of a host is told where it is not what it sends in that step. */
-static void tell_late(teller *t, const dsgd_ledger_entry *e)
+/** Describes the value that a partial collective takes from a host, if it is not that of the
+ * current step. */
+static void describe_late(narrator *t, const dsgd_ledger_entry *e)
 {
     const dsgd_timeline *const timeline = t->run->view.timeline;
     const dsgd_span *span = timeline->spans; /* of this contribution */
@@ -237,61 +241,63 @@ static void tell_late(teller *t, const dsgd_ledger_entry *e)
         span++;
     if (!dsgd_scope_is_of_versions(e->scope) || span == end || !dsgd_is_late(span))
         return;
-    char *text = dsgd_xprintf("gives to version %jd ", span->version);
+    char *text = dsgd_xprintf("contributes to version %jd ", span->version);
     if (e->stamp < 0)
-        dsgd_append(&text, "nothing: it has nothing new");
+        dsgd_append(&text, "nothing, because it has nothing new");
     else if (span->made < 0)
-        dsgd_append(&text, "the x with which it began: it is late");
+        dsgd_append(&text, "the x with which it started, because it is late");
     else
-        dsgd_append(&text, "what it sent in step %jd: it is late", span->made);
-    tell(t, e->at_s, 1, e->host, text);
+        dsgd_append(&text, "its value of step %jd, because it is late", span->made);
+    add_event(t, e->at_s, 1, e->host, text);
 }
 
-static void tell_received(teller *t, const dsgd_ledger_entry *e)
+static void describe_received(narrator *t, const dsgd_ledger_entry *e)
 {
     const bool is_x = t->is_model[e->value];
     char *const peer = dsgd_lesson_hosts(t->run, 1u << e->peer);
     char *const name = dsgd_xprintf("%s %s%s", is_x ? "x of" : "what", peer, is_x ? "" : " sent");
     if (!dsgd_lesson_is_server(t->run, e->host)) {
-        char *text = dsgd_xprintf("gets %s%s of %s", is_x ? "x = " : "", x_of(t, e->value), peer);
+        char *text =
+            dsgd_xprintf("receives %s%s from %s", is_x ? "x = " : "", x_of(t, e->value), peer);
         if (!dsgd_lesson_is_server(t->run, e->peer))
             dsgd_append(&text, ", after %jd step%s", e->stamp, e->stamp == 1 ? "" : "s");
-        tell(t, e->at_s, 1, e->host, text);
+        add_event(t, e->at_s, 1, e->host, text);
     }
     note_received(t, e->host, e->value, name);
 }
 
-/** "x of workers 0-2 after 4 steps, of worker 3 after 2": who has given what to a sum. */
-static void append_members(teller *t, char **text, const dsgd_ledger_entry *used)
+/** Appends the contributions to a sum, such as ", of workers 0-2 after 4 steps; of worker 3 after 2
+ * steps". */
+static void append_members(narrator *t, char **text, const dsgd_ledger_entry *used)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
-    uint32_t told = 0;
+    uint32_t listed = 0;
     for (const dsgd_ledger_entry *e = ledger->entries; e < used; e++) {
         if (e->kind != DSGD_ENTRY_SAMPLED || e->scope != used->scope || e->number != used->number ||
-            told >> e->host & 1)
+            listed >> e->host & 1)
             continue;
         uint32_t alike = 0;
         for (const dsgd_ledger_entry *other = e; other < used; other++)
             if (other->kind == DSGD_ENTRY_SAMPLED && other->scope == e->scope &&
                 other->number == e->number && other->stamp == e->stamp)
                 alike |= 1u << other->host;
-        dsgd_append(text, "%s of %s", told == 0 ? "," : ";", dsgd_lesson_hosts(t->run, alike));
+        dsgd_append(text, "%s of %s", listed == 0 ? "," : ";", dsgd_lesson_hosts(t->run, alike));
         if (e->stamp < 0)
             dsgd_append(text, " nothing");
         else
             dsgd_append(text, " after %jd step%s", e->stamp, e->stamp == 1 ? "" : "s");
-        told |= alike;
+        listed |= alike;
     }
 }
 
-static void tell_used(teller *t, const dsgd_ledger_entry *e)
+static void describe_used(narrator *t, const dsgd_ledger_entry *e)
 {
     const dsgd_made *const sum = &t->run->ledger.values[e->value];
     double weight = 0;
     for (size_t i = 0; i < sum->n; i++)
         weight += sum->weights[i];
     const char *const what = fabs(weight - 1) < 1e-9 ? "mean" : "sum";
-    char *text = dsgd_xprintf("gets the %s", what);
+    char *text = dsgd_xprintf("receives the %s", what);
     const bool is_version = dsgd_scope_is_of_versions(e->scope);
     if (is_version)
         dsgd_append(&text, " of version %llu", (unsigned long long)e->number);
@@ -303,13 +309,13 @@ static void tell_used(teller *t, const dsgd_ledger_entry *e)
         dsgd_append(&text, ": of %s", gradients);
     else
         append_members(t, &text, e);
-    tell(t, e->at_s, 1, e->host, text);
+    add_event(t, e->at_s, 1, e->host, text);
     note_received(t, e->host, e->value, dsgd_xprintf("that %s", what));
 }
 
-/* --- what becomes of a model ------------------------------------------------------------------ */
+/* --- updates ---------------------------------------------------------------------------------- */
 
-static void tell_stale(teller *t, const dsgd_ledger_entry *e)
+static void describe_stale(narrator *t, const dsgd_ledger_entry *e)
 {
     const dsgd_lesson_run *const run = t->run;
     for (size_t i = 0; i < run->n_applications; i++) {
@@ -317,21 +323,21 @@ static void tell_stale(teller *t, const dsgd_ledger_entry *e)
         const dsgd_made *const g = &run->ledger.values[a->gradient];
         if (&run->ledger.entries[a->entry] != e || a->age == 0)
             continue;
-        tell(t, e->at_s, 1, e->host,
-             dsgd_xprintf(
-                 "gradient %jd of worker %d is %jd update%s old: taken at %s, applied at %s",
-                 g->step, g->worker, a->age, a->age == 1 ? "" : "s", x_of(t, g->from[0]),
-                 x_of(t, a->to)));
+        add_event(t, e->at_s, 1, e->host,
+                  dsgd_xprintf(
+                      "gradient %jd of worker %d is %jd update%s old: taken at %s, applied at %s",
+                      g->step, g->worker, a->age, a->age == 1 ? "" : "s", x_of(t, g->from[0]),
+                      x_of(t, a->to)));
     }
 }
 
-static char *new_x_text(const teller *t, size_t value)
+static char *new_x_text(const narrator *t, size_t value)
 {
     return dsgd_xprintf("x = %s, F = %.3f", x_of(t, value),
                         dsgd_quadratic_at(&t->run->quadratic, dsgd_lesson_x(t->run, value)));
 }
 
-static void tell_updated(teller *t, const dsgd_ledger_entry *e)
+static void describe_updated(narrator *t, const dsgd_ledger_entry *e)
 {
     const size_t g = t->run->ledger.values[e->value].from[1];
     char *const gradients = gradients_text(t, e->host, g);
@@ -339,21 +345,23 @@ static void tell_updated(teller *t, const dsgd_ledger_entry *e)
     char *text = dsgd_xstrdup("steps with ");
     if (!alone)
         dsgd_append(&text, "g = %s", x_of(t, g));
-    if (gradients != NULL && (alone || !t->has_received[e->host])) /* else it has been told */
+    if (gradients != NULL &&
+        (alone || !t->has_received[e->host])) /* otherwise an earlier event describes it */
         dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
     const size_t from = t->run->ledger.values[e->value].from[0];
     if (from == model_before(t, e)) {
         dsgd_append(&text, ": %s", new_x_text(t, e->value));
         t->updated[e->host] = e->value;
-    } else { /* of a vector beside the model */
+    } else { /* an update of another vector than the model */
         dsgd_append(&text, " from %s to %s", x_of(t, from), x_of(t, e->value));
     }
-    tell(t, e->at_s, 1, e->host, text);
-    tell_stale(t, e);
+    add_event(t, e->at_s, 1, e->host, text);
+    describe_stale(t, e);
 }
 
-/** " = 0.5 its x + 0.5 x of worker 2": of what a new model is a combination. */
-static void append_terms(const teller *t, char **text, const dsgd_ledger_entry *e)
+/** Appends the combination of which a new model is made, such as ": 0.5 its x + 0.5 x of worker 2".
+ */
+static void append_terms(const narrator *t, char **text, const dsgd_ledger_entry *e)
 {
     const dsgd_made *const made = &t->run->ledger.values[e->value];
     const char *const name = name_of(t, e, e->value);
@@ -361,7 +369,7 @@ static void append_terms(const teller *t, char **text, const dsgd_ledger_entry *
         dsgd_append(text, ": %s", name);
     if (name != NULL || made->by != DSGD_MADE_COMBINATION)
         return;
-    for (size_t i = 0, n_told = 0; i < made->n; i++) {
+    for (size_t i = 0, n_terms = 0; i < made->n; i++) {
         double weight = 0;
         bool first = true;
         for (size_t k = 0; k < made->n; k++) {
@@ -370,8 +378,8 @@ static void append_terms(const teller *t, char **text, const dsgd_ledger_entry *
         }
         if (!first || weight == 0 || made->from[i] == 0)
             continue;
-        const char *const plus = n_told++ == 0 ? ": " : " + ";
-        dsgd_append(text, "%s", weight > 0 ? plus : n_told == 1 ? ": -" : " - ");
+        const char *const plus = n_terms++ == 0 ? ": " : " + ";
+        dsgd_append(text, "%s", weight > 0 ? plus : n_terms == 1 ? ": -" : " - ");
         if (fabs(fabs(weight) - 1) > 1e-12)
             dsgd_append(text, "%.3g ", fabs(weight));
         const char *const operand = name_of(t, e, made->from[i]);
@@ -379,7 +387,7 @@ static void append_terms(const teller *t, char **text, const dsgd_ledger_entry *
     }
 }
 
-static void tell_model(teller *t, const dsgd_ledger_entry *e)
+static void describe_model(narrator *t, const dsgd_ledger_entry *e)
 {
     const size_t before = model_before(t, e);
     const double *const x = dsgd_lesson_x(t->run, e->value);
@@ -387,10 +395,10 @@ static void tell_model(teller *t, const dsgd_ledger_entry *e)
     if (before > 0 && e->value != t->updated[e->host] && (x[0] != old[0] || x[1] != old[1])) {
         char *text = new_x_text(t, e->value);
         append_terms(t, &text, e);
-        tell(t, e->at_s, 1, e->host, text);
+        add_event(t, e->at_s, 1, e->host, text);
     }
     if (dsgd_lesson_is_server(t->run, e->host))
-        tell_stale(t, e);
+        describe_stale(t, e);
     t->is_model[e->value] = true;
     t->has_received[e->host] = false;
     memset(name_at(t, e->host, 0), 0, t->run->ledger.n_values * sizeof *t->names);
@@ -406,23 +414,23 @@ static int by_time(const void *a, const void *b)
     return e->order < f->order ? -1 : e->order > f->order;
 }
 
-dsgd_lesson_event *dsgd_lesson_tell(const dsgd_lesson_run *run, size_t *n)
+dsgd_lesson_event *dsgd_lesson_events(const dsgd_lesson_run *run, size_t *n)
 {
-    static void (*const tells[])(teller *, const dsgd_ledger_entry *) = {
-        [DSGD_ENTRY_MODEL] = tell_model,       [DSGD_ENTRY_UPDATED] = tell_updated,
-        [DSGD_ENTRY_SENT] = tell_sent,         [DSGD_ENTRY_SAMPLED] = tell_late,
-        [DSGD_ENTRY_RECEIVED] = tell_received, [DSGD_ENTRY_USED] = tell_used,
+    static void (*const descriptions[])(narrator *, const dsgd_ledger_entry *) = {
+        [DSGD_ENTRY_MODEL] = describe_model,       [DSGD_ENTRY_UPDATED] = describe_updated,
+        [DSGD_ENTRY_SENT] = describe_sent,         [DSGD_ENTRY_SAMPLED] = describe_late,
+        [DSGD_ENTRY_RECEIVED] = describe_received, [DSGD_ENTRY_USED] = describe_used,
     };
     const size_t n_hosts = (size_t)run->n_hosts;
-    teller t = {.run = run,
-                .updated = dsgd_keep(n_hosts, sizeof *t.updated),
-                .is_model = dsgd_keep(run->ledger.n_values + 1, sizeof *t.is_model),
-                .names = dsgd_keep(n_hosts * run->ledger.n_values + 1, sizeof *t.names),
-                .has_received = dsgd_keep(n_hosts, sizeof *t.has_received),
-                .weights = dsgd_keep(run->ledger.n_values + 1, sizeof *t.weights)};
-    tell_spans(&t);
+    narrator t = {.run = run,
+                  .updated = dsgd_keep(n_hosts, sizeof *t.updated),
+                  .is_model = dsgd_keep(run->ledger.n_values + 1, sizeof *t.is_model),
+                  .names = dsgd_keep(n_hosts * run->ledger.n_values + 1, sizeof *t.names),
+                  .has_received = dsgd_keep(n_hosts, sizeof *t.has_received),
+                  .weights = dsgd_keep(run->ledger.n_values + 1, sizeof *t.weights)};
+    describe_spans(&t);
     for (size_t i = 0; i < run->ledger.n_entries; i++)
-        tells[run->ledger.entries[i].kind](&t, &run->ledger.entries[i]);
+        descriptions[run->ledger.entries[i].kind](&t, &run->ledger.entries[i]);
     if (t.n > 0)
         qsort(t.events, t.n, sizeof *t.events, by_time);
     *n = t.n;

@@ -1,18 +1,19 @@
 /**
  * @file lesson_text.c
- * A lesson as lines of text, in the order of time.
+ * Prints a lesson as lines of text, in the order of time.
  */
 #include "command/console/table.h"
 #include "command/trace/lesson/lesson.h"
 
-enum { HEAD_WIDTH = 16 }; /* of time and worker */
+enum { HEAD_WIDTH = 16 }; /* width of time and worker */
 
-/** Events whose times read alike; the hosts that do the same have one line. */
+/** Prints the events of one printed time, with one line for hosts that do the same. */
 static void print_instant(const dsgd_lesson_run *run, FILE *stream, const dsgd_lesson_event *events,
                           size_t n)
 {
     uint32_t *const hosts = dsgd_keep(n, sizeof *hosts);
-    size_t last_of[32] = {0}; /* line of each host, from 1: its own stay in their order */
+    size_t last_of[32] = {
+        0}; /* last line of each host, counted from 1, so that its lines keep their order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i;
         for (size_t k = last_of[events[i].host]; k < i; k++)
@@ -37,11 +38,11 @@ static void print_instant(const dsgd_lesson_run *run, FILE *stream, const dsgd_l
 static void print_events(const dsgd_lesson_run *run, FILE *stream)
 {
     size_t n_events = 0;
-    dsgd_lesson_event *const events = dsgd_lesson_tell(run, &n_events);
+    dsgd_lesson_event *const events = dsgd_lesson_events(run, &n_events);
     fputs("\n   time  worker\n", stream);
     for (size_t i = 0, n = 0; i < n_events; i += n) {
-        n = 1;
-        while (i + n < n_events && /* and reads alike */
+        n = 1; /* number of events with the same printed time */
+        while (i + n < n_events &&
                llround(events[i].at_s * 1000) == llround(events[i + n].at_s * 1000))
             n++;
         print_instant(run, stream, events + i, n);
@@ -58,7 +59,7 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
     char *text =
         dsgd_xprintf("%d workers fit a line a u + b to %u points (u, v): x = (a, b), loss F(x) = "
                      "mean of (a u + b - v)^2 / 2, least at (%.3f, %.3f), where F = %.3f. "
-                     "All begin at %s, F = %.3f. "
+                     "All workers start at %s, F = %.3f. "
                      "Gradient t of a worker is over its %jd points of step t. ",
                      run->n_workers, quadratic->n_points, quadratic->minimum[0],
                      quadratic->minimum[1], quadratic->least, dsgd_lesson_x_text(x),
@@ -70,11 +71,11 @@ static void print_head(const dsgd_lesson_run *run, FILE *stream)
         dsgd_append(&text, "Local steps are by %s.", dsgd_optimizer_kinds[by.kind]);
     if (run->view.straggler >= 0)
         dsgd_append(&text, " Worker %d is slow.", run->view.straggler);
-    dsgd_append(&text, " In parentheses: the call in the algorithm's source.");
+    dsgd_append(&text, " Parentheses show the call in the algorithm's source.");
     dsgd_print_wrapped(stream, "", 0, DSGD_TEXT_WIDTH, text);
 }
 
-/** How stale the gradients were that were applied at a host: the mean, and the oldest. */
+/** Prints the mean and the largest staleness of the gradients that were applied at a host. */
 static void print_ages(const dsgd_lesson_run *run, FILE *stream, int host)
 {
     double sum = 0, n = 0;
@@ -100,14 +101,14 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
     const bool served = (algorithm->traits & DSGD_OUTPUT_SERVERS) && run->n_hosts > run->n_workers;
     double output[2] = {0, 0};
     fprintf(stream,
-            "\nafter %.3f s                                  gradients' age\n"
-            "              x                      F  steps   mean  max  waits\n",
+            "\nafter %.3f s                                  staleness\n"
+            "              x                      F  steps   mean  max waiting\n",
             timeline->end_s);
     for (size_t i = 0; i < run->view.n_rows; i++) {
         const dsgd_row *const row = &run->view.rows[i];
         const double *const x = dsgd_lesson_x(run, run->models[row->host]);
         const bool server = dsgd_lesson_is_server(run, row->host);
-        int n_steps = 0; /* gradients that it has computed to the end */
+        int n_steps = 0; /* gradients that it has finished */
         for (size_t k = 0; k < row->n_spans; k++)
             n_steps += dsgd_ends_gradient(row->spans[k]) && row->spans[k]->end_s <= timeline->end_s;
         fprintf(stream, "%-10s %-20s %7.3f", dsgd_lesson_hosts(run, 1u << row->host),
@@ -120,7 +121,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         if (!server)
             fprintf(stream, "%5.0f %%", 100 * row->wait_s / (timeline->end_s - timeline->since_s));
         fputc('\n', stream);
-        for (int k = 0; k < 2 && server == served; k++) /* a lesson has one server at most */
+        for (int k = 0; k < 2 && server == served; k++) /* a lesson has at most one server */
             output[k] += x[k] / (served ? 1 : run->n_workers);
     }
     fprintf(stream, "%-10s %-20s %7.3f\n", served ? "evaluated" : "mean x",

@@ -1,6 +1,6 @@
 /**
  * @file lesson_values.c
- * The loss of a lesson, and which gradients were applied where.
+ * Computes the loss of a lesson, and finds where each gradient was applied.
  */
 #include "command/trace/lesson/lesson.h"
 
@@ -32,7 +32,7 @@ double dsgd_quadratic_at(const dsgd_quadratic *q, const double *x)
     return 0.5 * (a * a * q->uu + 2 * a * b * q->u + b * b - 2 * a * q->uv - 2 * b * q->v + q->vv);
 }
 
-/** Around the minimum F = least + d' H d / 2; a direction's radius follows. */
+/** Around the minimum, F = least + d' H d / 2, which gives the radius of each direction. */
 void dsgd_quadratic_contour(const dsgd_quadratic *q, double F, double angle, double *x)
 {
     const double c = cos(angle), s = sin(angle);
@@ -42,7 +42,7 @@ void dsgd_quadratic_contour(const dsgd_quadratic *q, double F, double angle, dou
     x[1] = q->minimum[1] + radius * s;
 }
 
-/* --- what a value consists of ----------------------------------------------------------------- */
+/* --- combinations ----------------------------------------------------------------------------- */
 
 void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, const bool *where,
                         double *weights)
@@ -50,7 +50,7 @@ void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, c
     for (size_t i = 0; i < ledger->n_values; i++)
         weights[i] = 0;
     weights[value] = 1;
-    for (size_t i = value; i > 0; i--) { /* a value is made of earlier ones */
+    for (size_t i = value; i > 0; i--) { /* a value is a combination of earlier values */
         const dsgd_made *const made = &ledger->values[i];
         const double weight = weights[i];
         const bool splits =
@@ -63,19 +63,19 @@ void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, c
     }
 }
 
-/* --- which gradients were applied where ------------------------------------------------------- */
+/* --- applications of gradients ---------------------------------------------------------------- */
 
 typedef struct follower {
     dsgd_lesson_run *run;
-    bool *of_server; /* [n_values] that have been the server's model */
-    bool *brought; /* [n_values] gradients that pushes have had before, also in part */
-    size_t pushed; /* what the last message has brought the server */
+    bool *of_server; /* [n_values]: the value was the model of the server */
+    bool *brought; /* [n_values]: an earlier push contained the gradient, at least in part */
+    size_t pushed; /* the value in the last message to the server */
     double *weights; /* [n_values] */
 } follower;
 
 /**
- * Changes of a host's model, before an entry, since it was @p taken or, where it never was, since a
- * moment; at least one.
+ * Returns how often the model of a host changed before an entry since it was the value @p taken,
+ * or, if it never was, since the time @p since_s; at least 1.
  */
 static int64_t changes_since(const dsgd_lesson_run *run, int host, size_t taken, double since_s,
                              size_t entry)
@@ -100,8 +100,8 @@ static void add(follower *f, dsgd_application application)
     run->applications[run->n_applications++] = application;
 }
 
-/** A worker's own gradient is stale where its model has changed since; another's if it is of an
- * earlier step. */
+/** Returns the age of a gradient that a worker applies. Its own gradient is stale if its model has
+ * changed since; the gradient of another worker is stale if it is of an earlier step. */
 static int64_t age_at_worker(const follower *f, size_t entry, size_t gradient, size_t to)
 {
     const dsgd_ledger *const ledger = &f->run->ledger;
@@ -127,10 +127,12 @@ static void apply_at_worker(follower *f, size_t entry)
             add(f, (dsgd_application){entry, i, to, f->weights[i], age_at_worker(f, entry, i, to)});
 }
 
-/** A server adds what was pushed: new gradients that are in it as a local step would take them. */
+/** Records the gradients that a server applies: the new ones in the last push with the weight of a
+ * local step. */
 static void apply_at_server(follower *f, size_t entry)
 {
-    static const double whole = 0.999; /* of a learning rate; a smaller part is no step */
+    static const double whole =
+        0.999; /* share of the learning rate from which a weight is a step */
     const dsgd_ledger *const ledger = &f->run->ledger;
     const dsgd_ledger_entry *const e = &ledger->entries[entry];
     const size_t to = f->run->before[entry];

@@ -3,19 +3,19 @@
  * A timeline as JSON in Chrome's trace event format, which Perfetto and speedscope open ("Trace
  * Event Format", Google, 2016).
  *
- * A process per host; its tracks are flat: what is drawn on one does not overlap. Messages have as
- * many tracks as are on their way at one time, and a flow from the sender's to the receiver's.
+ * Each host is a process. Events on the same track do not overlap. Messages have as many tracks as
+ * are in flight at the same time, and a flow from the sender to the receiver.
  *
- * Times are in microseconds, on a grid of nanoseconds. Viewers multiply, truncate and add: half a
- * nanosecond more for a begin, and a tenth less for a duration, keep neighbours apart whatever they
- * do. `seconds` of a state is exact; viewers do not read it.
+ * Times are in microseconds, with a resolution of nanoseconds. Viewers multiply, truncate and add
+ * times. Half a nanosecond more for a start and a tenth less for a duration keep neighbouring
+ * events apart. `seconds` of a state is exact; viewers do not read it.
  */
 #include "base/csv.h"
 #include "base/json.h"
 #include "command/trace/timeline/view.h"
 
-/** Tracks of a host; behind OUT, as many as are needed, then those of a worker's hosts, and behind
- * those the ones of IN. */
+/** Numbers of the tracks of a host. OUT, PASSES and IN are the first of as many tracks as are
+ * needed. */
 enum {
     STATE = 1,
     STEPS,
@@ -29,7 +29,7 @@ enum {
     OF_HOST = 20000
 };
 
-/** Nanoseconds from the begin of the run. */
+/** Returns a time in nanoseconds since the start of the run. */
 static long long ns_of(double s)
 {
     return llround(s * 1e9);
@@ -41,7 +41,7 @@ typedef struct writer {
     int64_t n_events;
 } writer;
 
-/** Begins an event, of a host's track; of the process that a host is: 0. */
+/** Starts an event of a track of a host, or of the host itself if @p track is 0. */
 static void begin(writer *w, char phase, int host, int track)
 {
     fprintf(w->stream, "%s\n{\"ph\":\"%c\",\"pid\":%d", w->n_events++ > 0 ? "," : "", phase,
@@ -50,7 +50,7 @@ static void begin(writer *w, char phase, int host, int track)
         fprintf(w->stream, ",\"tid\":%lld", (host + 1LL) * OF_HOST + track);
 }
 
-/** The same with its time. */
+/** Starts an event with its time. */
 static void event(writer *w, char phase, int host, int track, double at_s)
 {
     const long long ns = ns_of(at_s);
@@ -58,7 +58,7 @@ static void event(writer *w, char phase, int host, int track, double at_s)
     fprintf(w->stream, ",\"ts\":%lld.%03lld5", ns / 1000, ns % 1000);
 }
 
-/** An interval, whose name and arguments the caller appends. */
+/** Starts an interval, to which the caller appends name and arguments. */
 static void interval(writer *w, int host, int track, double since_s, double end_s)
 {
     const long long ns = ns_of(end_s) - ns_of(since_s);
@@ -67,7 +67,7 @@ static void interval(writer *w, int host, int track, double since_s, double end_
     fprintf(w->stream, ",\"dur\":%lld.%04lld", tenths / 10000, tenths % 10000);
 }
 
-/** "name":... behind a comma or brace. */
+/** Writes "name": value after a comma or brace. */
 static void text(writer *w, const char *before, const char *name, const char *value)
 {
     json_t *const json = dsgd_json_text(value);
@@ -88,8 +88,8 @@ static void number(writer *w, const char *before, const char *name, double value
 
 /* --- names of hosts and tracks ---------------------------------------------------------------- */
 
-/** Of a track, or of a host: its name, and its place among others. */
-static void name_it(writer *w, int host, int track, const char *name)
+/** Writes the name and the position of a track, or of a host if @p track is 0. */
+static void write_name(writer *w, int host, int track, const char *name)
 {
     const char *const what = track > 0 ? "thread" : "process";
     begin(w, 'M', host, track);
@@ -106,20 +106,20 @@ static void name_host(writer *w, const dsgd_row *row)
     char *name = dsgd_view_host_name(w->view, row->host);
     if (row->host == w->view->straggler)
         dsgd_append(&name, " (straggler)");
-    name_it(w, row->host, 0, name);
+    write_name(w, row->host, 0, name);
     if (row->n_tiles > 0) {
         static const char *const tracks[] = {"state", "steps", "work() waits", "assist() waits",
                                              "versions"};
         for (int i = 0; i < (int)(sizeof tracks / sizeof *tracks); i++)
-            name_it(w, row->host, STATE + i, tracks[i]);
+            write_name(w, row->host, STATE + i, tracks[i]);
     }
     for (int i = 0; i <= dsgd_view_last_track(row, DSGD_SPAN_EXCHANGE); i++)
-        name_it(w, row->host, CHANNEL + i, dsgd_xprintf("channel %d", i));
+        write_name(w, row->host, CHANNEL + i, dsgd_xprintf("channel %d", i));
     for (int i = 0; i <= dsgd_view_last_track(row, DSGD_SPAN_PASS); i++)
-        name_it(w, row->host, PASSES + i, dsgd_view_stage_name(w->view, "stage ", i));
+        write_name(w, row->host, PASSES + i, dsgd_view_stage_name(w->view, "stage ", i));
 }
 
-/* --- what a host does ------------------------------------------------------------------------- */
+/* --- states and steps ------------------------------------------------------------------------- */
 
 static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
 {
@@ -127,16 +127,16 @@ static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
     text(w, ",", "name", dsgd_tile_states[tile->state]);
     number(w, ",", "seconds", tile->end_s - tile->since_s);
     if (tile->wait != NULL) {
-        char *const whom = dsgd_view_waits_for(w->view, tile->wait);
-        fprintf(w->stream, ",\"args\":{\"in\":\"%s\"", tile->wait->verb); /* which has no quotes */
-        if (whom != NULL)
-            text(w, ",", "for", whom);
+        char *const peer = dsgd_view_waits_for(w->view, tile->wait);
+        fprintf(w->stream, ",\"args\":{\"in\":\"%s\"", tile->wait->verb); /* a verb has no quotes */
+        if (peer != NULL)
+            text(w, ",", "for", peer);
         fputs("}", w->stream);
     }
     fputs("}", w->stream);
 }
 
-/** An instant of a partial collective, or the use of a value that is old. */
+/** Writes an instant of a partial collective, or the use of an old value. */
 static void write_mark(writer *w, const dsgd_span *span)
 {
     event(w, 'i', span->host, MARKS, span->since_s);
@@ -147,18 +147,18 @@ static void write_mark(writer *w, const dsgd_span *span)
         event_name(w, dsgd_xprintf("version %jd activated%s%s", span->version,
                                    peer == NULL ? "" : " by ", peer == NULL ? "" : peer));
     else if (span->kind == DSGD_SPAN_CONTRIBUTED && span->made < 0)
-        event_name(w, dsgd_xprintf("gives nothing to version %jd", span->version));
+        event_name(w, dsgd_xprintf("contributes nothing to version %jd", span->version));
     else if (span->kind == DSGD_SPAN_CONTRIBUTED)
-        event_name(w, dsgd_xprintf("gives step %jd to version %jd%s", span->made, span->version,
-                                   dsgd_is_late(span) ? ": late" : ""));
+        event_name(w, dsgd_xprintf("contributes step %jd to version %jd%s", span->made,
+                                   span->version, dsgd_is_late(span) ? ": late" : ""));
     else if (peer == NULL)
         event_name(w, dsgd_xprintf("uses version %jd in step %jd", span->version, span->step));
     else
-        event_name(w, dsgd_xprintf("uses what %s had after step %jd", peer, span->version));
+        event_name(w, dsgd_xprintf("uses the value of %s after step %jd", peer, span->version));
     fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%jd}}", span->piece);
 }
 
-/** A step, a wait in a verb, or a job of a channel. */
+/** Writes a step, a wait in a verb, a pass of a pipeline, or a job of a channel. */
 static void write_span(writer *w, const dsgd_span *span)
 {
     const bool is_wait = span->kind == DSGD_SPAN_WAIT, is_step = span->kind == DSGD_SPAN_STEP,
@@ -170,23 +170,23 @@ static void write_span(writer *w, const dsgd_span *span)
               : is_wait ? WORK + span->track
                         : CHANNEL + span->track),
              dsgd_view_since_s(w->view, span), end_s);
-    char *const whom =
+    char *const peer =
         is_wait && dsgd_is_held_up(w->view, span) ? dsgd_view_waits_for(w->view, span) : NULL;
     if (is_step)
         event_name(w, dsgd_xprintf("step %jd", span->step));
     else if (is_pass)
         event_name(w, dsgd_xprintf("%s, micro-batch %jd", span->verb, span->piece));
     else if (is_wait)
-        event_name(w, dsgd_xprintf("%s%s%s", span->verb, whom == NULL ? "" : " for ",
-                                   whom == NULL ? "" : whom));
+        event_name(w, dsgd_xprintf("%s%s%s", span->verb, peer == NULL ? "" : " for ",
+                                   peer == NULL ? "" : peer));
     else if (span->version >= 0)
-        event_name(w, dsgd_xprintf("version %jd, piece %jd", span->version, span->piece));
+        event_name(w, dsgd_xprintf("version %jd, chunk %jd", span->version, span->piece));
     else
-        event_name(w, dsgd_xprintf("%s, piece %jd", span->verb, span->piece));
+        event_name(w, dsgd_xprintf("%s, chunk %jd", span->verb, span->piece));
     if (!is_step)
         fprintf(w->stream, ",\"args\":{\"step\":%jd", span->step);
     if (is_wait && span->turn_s < end_s)
-        number(w, ",", "all there at (s)", span->turn_s);
+        number(w, ",", "all ready at (s)", span->turn_s);
     fputs(is_step ? "}" : "}}", w->stream);
 }
 
@@ -209,22 +209,22 @@ static void write_row(writer *w, const dsgd_row *row)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/** Tracks of one direction at one host: when each is free. */
+/** The tracks of one direction at one host. */
 typedef struct lanes {
     size_t n;
-    long long *free_ns;
+    long long *free_ns; /* [n]: time from which each is free */
 } lanes;
 
-enum { LEAST_NS = 2 }; /* that a flow may begin and end in */
+enum { LEAST_NS = 2 }; /* shortest interval in which a flow can start and end */
 
-/** One end of a message: at the sender's, or at the receiver's. */
+/** Writes one end of a message, at the sender or at the receiver. */
 static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
 {
     const dsgd_view *const view = w->view;
     const double since_s = dsgd_view_since_s(view, m);
     const double end_s = fmax(dsgd_view_end_s(view, m), since_s + 1e-9 * LEAST_NS);
     const int host = out ? m->host : m->peer;
-    size_t lane = 0; /* the first that is free */
+    size_t lane = 0; /* the first free track */
     while (lane < all->n && all->free_ns[lane] > ns_of(since_s))
         lane++;
     const int track = (out ? OUT : IN) + (int)lane;
@@ -232,7 +232,7 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     char *const other = dsgd_view_host_name(view, out ? m->peer : m->host);
     if (lane == all->n) {
         all->free_ns = dsgd_keep_more(all->free_ns, ++all->n, sizeof *all->free_ns);
-        name_it(w, host, track, out ? "sends" : "receives");
+        write_name(w, host, track, out ? "sends" : "receives");
     }
     all->free_ns[lane] = ns_of(end_s);
     interval(w, host, track, since_s, end_s);
@@ -248,7 +248,7 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     }
 }
 
-/** The messages of one direction. */
+/** Writes the messages of one direction. */
 static void write_messages(writer *w, bool out)
 {
     for (const dsgd_row *row = w->view->rows; row < w->view->rows + w->view->n_rows; row++) {
