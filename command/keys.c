@@ -57,7 +57,7 @@ const dsgd_option *dsgd_keys_of(const char *path)
 
 /* --- for readers ------------------------------------------------------------------------------ */
 
-/** Returns the text of a default, or NULL if there is none. */
+/** Returns the text of a default, or NULL if none exists. */
 static char *default_text(const dsgd_option *o)
 {
     switch (o->kind) {
@@ -171,7 +171,7 @@ typedef struct draft {
 static json_t *mapping_schema(draft *d, const dsgd_option *o);
 static json_t *entry_schema(draft *d, const dsgd_option *o);
 
-/** Returns a reference to the part of a table, and makes the part if there is none. */
+/** Returns a reference to the part of a table, and makes the part if none exists. */
 static json_t *reference(draft *d, const dsgd_option *o)
 {
     const bool picks = o->registry != NULL;

@@ -15,7 +15,7 @@ void dsgd_keys_print(const dsgd_option *options, int indent);
 
 /**
  * Returns the keys of a file (`experiment`, `platform`, `workload`, `imbalance` or `task`) or of a
- * key of an experiment, such as `learn.optimizer`; NULL if there are none.
+ * key of an experiment, such as `learn.optimizer`; NULL if none exist.
  */
 const dsgd_option *dsgd_keys_of(const char *path);
 

@@ -25,7 +25,7 @@
 typedef struct family {
     const char *plural, *singular;
     const dsgd_entry *const *registry; /* NULL if there are only files */
-    const char *folder; /* folder of the files, below the data folder; NULL if there are none */
+    const char *folder; /* folder of the files, below the data folder; NULL if none exist */
     dsgd_status (*describe)(const struct family *family, const char *name, dsgd_error *error);
 } family;
 
@@ -217,8 +217,8 @@ static void print_doc(const dsgd_algorithm *a)
             "with policy: quorum the running workers continue, and a repaired worker copies their "
             "state");
     print_wrapped("evaluation", DOC_INDENT,
-                  traits & DSGD_OUTPUT_SERVERS ? "of the servers' model"
-                                               : "of the mean of the workers' models");
+                  traits & DSGD_OUTPUT_SERVERS ? "the servers' model"
+                                               : "the mean of the workers' models");
 }
 
 /* Random steps per line of a description: the numbers are exact to about 1 %. */

@@ -19,7 +19,7 @@ static const double large_bytes = 16 * 0x1p20; /* size of a large message */
 static const double vector_bytes = 100e6; /* size of the vector of a large allreduce */
 static const double most_difference = 0.1; /* between closed form and simulation, as a share */
 
-enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8, NAME_WIDTH = 38 };
+enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8, NAME_WIDTH = 39 };
 
 typedef struct check {
     const dsgd_platform *platform;
@@ -27,7 +27,7 @@ typedef struct check {
     int n_differ; /* number of lines whose two values differ by more than most_difference */
 } check;
 
-/** Prints the simulated value, and before it the closed form (NAN if there is none) and the ratio.
+/** Prints the simulated value, and before it the closed form (NAN if none exists) and the ratio.
  */
 static void print_line(check *c, const char *name, double closed_form, double simulated,
                        const char *unit)

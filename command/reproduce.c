@@ -87,7 +87,7 @@ static char *keys_text(const dsgd_published *f, size_t row)
     return text;
 }
 
-/** Returns a percentage such as "+1.2", or "-" if there is none. */
+/** Returns a percentage such as "+1.2", or "-" if none exists. */
 static char *percent(double error)
 {
     return isnan(error) ? dsgd_xstrdup("-") : dsgd_xprintf("%+.1f", 100 * error);

@@ -25,5 +25,5 @@ double dsgd_run_learning_rate(const json_t *run);
 /** Returns a sentence if runs of a manifest are missing, "" if all are done. */
 const char *dsgd_partial_results(const dsgd_csv *runs, const json_t *manifest);
 
-/** Names the defaults that can decide differences and that no run varies; "" if there are none. */
+/** Names the defaults that can decide differences and that no run varies; "" if none exist. */
 const char *dsgd_unvaried_defaults(const dsgd_frame *frame, const json_t *manifest);

@@ -19,7 +19,7 @@ typedef struct arguments {
     const char *target;
     dsgd_texts measures; /* columns of runs.csv */
     bool ratio;
-    const json_t *manifest; /* NULL if there is none */
+    const json_t *manifest; /* NULL if none exists */
 } arguments;
 
 /* --- compare.csv ------------------------------------------------------------------------------ */

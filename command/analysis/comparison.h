@@ -78,7 +78,7 @@ extern const dsgd_expense dsgd_expenses[DSGD_N_EXPENSES];
 /** A measure of a point. Unknown numbers are NAN. */
 typedef struct dsgd_summary {
     dsgd_interval of, difference; /* difference: to the baseline, over pairs with the same seed */
-    double median; /* of a measure to a target, counting seeds that never reach it as infinite */
+    double median; /* for a measure to a target; seeds that never reach it count as infinite */
     dsgd_ratio ratio; /* how many times as fast as the baseline, or how many times less it takes */
 } dsgd_summary;
 

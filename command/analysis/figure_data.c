@@ -22,15 +22,15 @@ typedef struct measure {
     bool of_baseline; /* draw its ratio to the baseline */
     bool of_all; /* no mean unless all seeds have a number, because it would be biased */
     bool of_best; /* give all series of a frame the largest mean of the frame */
-    double *top; /* [frames]: largest value, including intervals; 0 if there is none */
-    double least; /* smallest value above 0; INFINITY if there is none */
+    double *top; /* [frames]: largest value, including intervals; 0 if none exists */
+    double least; /* smallest value above 0; INFINITY if none exists */
 } measure;
 
 typedef struct data {
     const char *folder;
     dsgd_figure_runs runs;
     char *points; /* rows of $points */
-    const json_t *manifest; /* NULL if there is none */
+    const json_t *manifest; /* NULL if none exists */
     const char *experiment; /* name of the experiment; NULL if unknown */
     measure *measures; /* [n_measures] */
     size_t n_measures;

@@ -37,7 +37,7 @@ dsgd_status dsgd_figure_data(const char *folder, const char *output,
 typedef struct dsgd_figure_runs {
     dsgd_csv csv; /* runs.csv */
     dsgd_frame frame, ratios; /* ratios: with the baselines that the user chose */
-    size_t key; /* key of the frame whose values are the places; 0 if there is none */
+    size_t key; /* key of the frame whose values are the places; 0 if none exists */
     const char *along; /* column of the places, or "" */
     bool *differs; /* [frame.n_keys]: has several values, which figures distinguish */
     bool *numeric; /* [frame.n_keys]: all values are numbers */
@@ -78,7 +78,7 @@ void dsgd_figure_curves(FILE *out, const dsgd_figure_runs *runs, const char *fol
 /**
  * Writes data from FOLDER/steps.csv: $steps, for each block the cumulative distribution of step
  * times over all its runs; $step_marks, a few points of it; shortest_step and longest_step, the
- * shortest step above 0 s and the longest one of each frame (1 and 0 if there is none). If the file
+ * shortest step above 0 s and the longest one of each frame (1 and 0 if none exists). If the file
  * is missing, blocks have no numbers.
  */
 void dsgd_figure_steps(FILE *out, const dsgd_figure_runs *runs, const char *folder);

@@ -52,7 +52,7 @@ dsgd_interval dsgd_mean(const double *x, size_t n);
 /** A ratio over seeds, on a logarithmic scale: twice and half as fast are equally far from 1. */
 typedef struct dsgd_ratio {
     size_t n; /* number of seeds; 0 if there is no ratio */
-    double ratio; /* geometric mean; NAN if there is none */
+    double ratio; /* geometric mean; NAN if none exists */
     double low, high; /* 95 % interval; NAN for n < 2 */
     double drawn; /* half width in figures, as in dsgd_interval */
     /*
@@ -65,7 +65,7 @@ typedef struct dsgd_ratio {
 /** Returns the ratio over @p n seeds from the logarithms of their ratios. */
 dsgd_ratio dsgd_ratio_of(const double *logs, size_t n);
 
-/** Returns a ratio with its interval, such as "1.41 (1.38 to 1.45)", or "" if there is none. */
+/** Returns a ratio with its interval, such as "1.41 (1.38 to 1.45)", or "" if none exists. */
 const char *dsgd_ratio_text(const dsgd_ratio *ratio);
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -96,7 +96,7 @@ enum { DSGD_ALL_COORDINATES = (1 << DSGD_N_COORDINATES) - 1 };
 typedef struct dsgd_frame_point {
     size_t at[DSGD_N_COORDINATES]; /* index of its series, its place and its variation */
     size_t *rows, n_rows; /* rows in the order of the table */
-    const struct dsgd_frame_point *baseline; /* NULL if there is none at its place */
+    const struct dsgd_frame_point *baseline; /* NULL if none exists at its place */
 } dsgd_frame_point;
 
 typedef struct dsgd_frame {
@@ -110,7 +110,7 @@ typedef struct dsgd_frame {
     dsgd_frame_point *points; /* [n_points], in the order of their first rows */
     size_t n_points, n_left_out; /* rows without results, which belong to no point */
     size_t n[DSGD_N_COORDINATES]; /* number of series, places, variations (the first is "none") */
-    size_t *point_of; /* [n_rows of the table]: index of the point; SIZE_MAX if there is none */
+    size_t *point_of; /* [n_rows of the table]: index of the point; SIZE_MAX if none exists */
     size_t *seed_of; /* [n_rows]: a number that is the same for rows with the same seed */
 } dsgd_frame;
 
@@ -172,7 +172,7 @@ const char *dsgd_frame_currency(const dsgd_frame *frame);
  */
 bool dsgd_frame_counts(const dsgd_frame *frame, size_t row, const char *column);
 
-/** Returns the number of a column in a row, NAN if there is none or it does not count. */
+/** Returns the number of a column in a row, NAN if none exists or it does not count. */
 double dsgd_frame_number(const dsgd_frame *frame, size_t row, const char *column);
 
 /** Returns the numbers of a column in all rows. */

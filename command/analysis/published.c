@@ -81,7 +81,7 @@ static bool are_pair(const dsgd_published *f, size_t run, size_t other, const ch
     return true;
 }
 
-/** Returns the mean over the runs of a row, or of their ratios to `over`; NAN if there is none. */
+/** Returns the mean over the runs of a row, or of their ratios to `over`; NAN if none exists. */
 static double simulated_of(const dsgd_published *f, size_t row)
 {
     const char *const over = dsgd_published_field(f, row, DSGD_OVER);

@@ -23,7 +23,7 @@ typedef struct dsgd_run_table {
 dsgd_status dsgd_run_table_open(dsgd_run_table *table, const dsgd_csv *runs, const char *folder,
                                 const char *name, dsgd_error *error);
 
-/** Finds the first and the last number of a column in the rows of a run; NAN if there is none. */
+/** Finds the first and the last number of a column in the rows of a run; NAN if none exists. */
 void dsgd_run_table_ends(const dsgd_run_table *table, size_t row, const char *column, double *first,
                          double *last);
 

@@ -1,7 +1,7 @@
 /**
  * @file verdict.c
- * Collects the candidates of each place with their numbers, judges which of them can win, and says
- * who wins and why the others do not.
+ * Collects the candidates of each place with their numbers, judges which of them can win, and
+ * writes the sentences of the verdict.
  */
 #include "command/analysis/verdict.h"
 
@@ -207,7 +207,7 @@ static void find_outcomes(place *at, outcome first, outcome last)
         }
 }
 
-/** Finds the outcomes that need no target, and stores those of the runs in @p out. */
+/** Finds the outcomes that need no target, and stores the reasons of the runs in @p out. */
 static void judge_without_target(place *at, const char **out)
 {
     for (const candidate *c = at->v; c < at->v + at->n; c++)
@@ -269,7 +269,7 @@ static dsgd_status judge_by_target(place *at, const char *text, dsgd_error *erro
     return DSGD_OK;
 }
 
-/** Returns the candidate that can win and is best by a measure, or NULL if there is none. */
+/** Returns the candidate that can win and is best by a measure, or NULL if none exists. */
 static const candidate *best_by(const place *at, size_t m)
 {
     const candidate *best = NULL;
@@ -432,7 +432,7 @@ static void say_outcomes(const place *at, dsgd_verdict *verdict)
 static void say_gap(const place *at, dsgd_verdict *verdict, const candidate *best)
 {
     const double best_s = number(at, best, DSGD_TO_TARGET);
-    double gap_s = 0, lead_s = INFINITY; /* the longest gap, the smallest lead that is no tie */
+    double gap_s = 0, lead_s = INFINITY; /* the longest gap; the smallest lead that is not a tie */
     dsgd_passage passage;
     for (const candidate *c = at->v; c < at->v + at->n; c++) {
         const double by_s = number(at, c, DSGD_TO_TARGET) - best_s;

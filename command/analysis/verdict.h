@@ -25,14 +25,14 @@ typedef struct dsgd_verdict {
     const dsgd_frame_point *at; /* any point of the place; it identifies the place */
     const dsgd_frame_point *winner; /* NULL if no candidate can win */
     const char *name; /* name of the winner's series */
-    const char *goal; /* the target; NULL if there is none */
+    const char *goal; /* the target; NULL if none exists */
     bool is_tied; /* the winner ties with others, which the text names, or the result is open */
     char *text; /* sentences */
     char *brief; /* the winner, outcomes and caveats, for a line below a figure */
 } dsgd_verdict;
 
 typedef struct dsgd_verdicts {
-    dsgd_frame frame; /* of all runs, including those without results */
+    dsgd_frame frame; /* contains all runs, including those without results */
     size_t n;
     dsgd_verdict *v; /* [n] places in the order of the table, without variations of --sensitivity */
     const char **out; /* [rows of runs.csv] why a run cannot win with any target, or NULL */

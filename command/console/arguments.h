@@ -19,7 +19,7 @@ typedef enum dsgd_argument_kind {
 /** An option of a command line. A row without a name ends a table. */
 typedef struct dsgd_argument {
     const char *name;
-    char letter; /* 0 if there is none */
+    char letter; /* 0 if none exists */
     const char *value; /* for --help; NULL for a FLAG */
     const char *help;
     dsgd_argument_kind kind;

@@ -79,7 +79,7 @@ void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...
     va_end(arguments);
 }
 
-/** Returns the index of a column, or n_columns if there is none. */
+/** Returns the index of a column, or n_columns if none exists. */
 static size_t find_column(const dsgd_columns *t, const char *head)
 {
     size_t k = 0;
@@ -88,7 +88,7 @@ static size_t find_column(const dsgd_columns *t, const char *head)
     return k;
 }
 
-/** Removes a column. Returns false if there is none. */
+/** Removes a column. Returns false if none exists. */
 static bool drop_column(dsgd_columns *t, size_t k)
 {
     if (k == t->n_columns)

@@ -38,8 +38,10 @@ dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **
 {
     const char *const path = path_of(kind, name, name);
     if (path == NULL)
-        return dsgd_refuse(error, "`%s` is none of the %s%s", name, kind,
-                           dsgd_shipped_hint(kind, name, NULL));
+        return dsgd_refuse(error,
+                           "`%s` is not one of the shipped %s%s; see `dsgd list %s`, or give the "
+                           "path of a file",
+                           name, kind, dsgd_shipped_hint(kind, name, NULL), kind);
     return dsgd_config_open(path, config, error);
 }
 

@@ -1,6 +1,6 @@
 /**
  * @file shell.c
- * Helpers of the tests of the program.
+ * Functions that run the program in tests.
  */
 #include <check.h>
 #include <ctype.h>
@@ -101,7 +101,7 @@ char *read_file(const char *name)
     return kept(text);
 }
 
-/** An experiment of ten steps, with a place for something more. */
+/** An experiment of ten steps, with room for further keys. */
 void write_experiment(const char *more)
 {
     char *const text = dsgd_xprintf("platform: idle-switch\n"
@@ -121,7 +121,7 @@ const char learn[] = "learn:\n"
                      "  optimizer: {lr: 0.02, momentum: 0.5}\n"
                      "  evaluate: {every: 5}\n";
 
-/** runs.csv without its column wall_s. */
+/** Returns runs.csv without its column wall_s. */
 char *without_wall(const char *csv)
 {
     int wall = 1;
@@ -138,7 +138,7 @@ char *without_wall(const char *csv)
     return kept(out);
 }
 
-/** The field after the one that begins at @p c. */
+/** Returns the field after the one that starts at @p c. */
 static const char *skip_field(const char *c)
 {
     bool quoted = false;

@@ -1,7 +1,7 @@
 /**
  * @file shell.h
- * The program as its users run it: by a shell, in a folder of the test's own. Every test has
- * make_folder() and remove_folder() as its fixture. Texts that functions return are kept().
+ * Runs the program in a shell, as users do, in a folder that belongs to the test. Every test has
+ * make_folder() and remove_folder() as its fixture. Returned texts are kept until the test ends.
  */
 #pragma once
 
@@ -10,43 +10,43 @@
 /** The folder of the test. */
 extern char folder[];
 
-/** An experiment's `learn:` entry, to be appended by write_experiment(). */
+/** The `learn` section of an experiment, for write_experiment(). */
 extern const char learn[];
 
 void make_folder(void);
 void remove_folder(void);
 
-/** Runs a command of the shell; its output is in *output. Gives the exit status. */
+/** Runs a shell command, stores its output in *output, and returns the exit status. */
 int shell(const char *command, char **output);
 
-/** Runs the program in the folder; its output is in *output. Gives the exit status. */
+/** Runs the program in the folder, stores its output in *output, and returns the exit status. */
 int dsgd(const char *arguments, char **output);
 
-/** The output of the program with the arguments, which has to end with a status. */
+/** Runs the program, checks its exit status, and returns its output. */
 char *dsgd_ends(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/** The same of a command of the shell, in the folder. */
+/** Runs a shell command in the folder, checks its exit status, and returns its output. */
 char *shell_ends(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void write_file(const char *name, const char *content);
 char *read_file(const char *name);
 
-/** The path of a file of the measurements that may be beside the project; NULL: it is not there,
- * which is reported on stderr. */
+/** Returns the path of a file of measurements that can be next to the project. If it is missing,
+ * returns NULL and reports it on stderr. */
 const char *measurement(const char *name);
 
-/** A text with one space for each run of white space, as one that has been wrapped is read. */
+/** Returns a text with each run of white space replaced by one space, which undoes wrapping. */
 char *unwrapped(const char *text);
 
-/** The platform of a file in the folder, or of an experiment there. */
+/** Opens the platform of a platform file or an experiment in the folder. */
 dsgd_platform read_platform(const char *name);
 
 /** Writes e.yaml, an experiment of six runs of ten steps, followed by @p more. */
 void write_experiment(const char *more);
 
-/** The table without its column wall_s. */
+/** Returns a table without its column wall_s. */
 char *without_wall(const char *csv);
 
-/** The field of a CSV file in a column, and in the row that begins with @p row. */
+/** Returns the field of a CSV file in a column and in the row that starts with @p row. */
 char *cell_of(const char *file, const char *row, const char *column);
-/** The number in that field; 0 if it has none. */
+/** Returns the number in such a field, 0 if it has none. */
 double cell_number(const char *file, const char *row, const char *column);

@@ -1,6 +1,6 @@
 /**
  * @file test_compare.c
- * `dsgd compare` agrees with means, intervals and differences by hand.
+ * `dsgd compare` computes the same means, intervals and differences as a computation by hand.
  */
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
     "staleness_mean,staleness_max,final_loss,final_accuracy"
 #define RUNS_HEADER RUNS_HEAD ",wall_s\n"
 
-/** The rest of a row whose throughput and accuracy alone matter. */
+/** The rest of a row in which only throughput and accuracy matter. */
 #define NUMBERS(throughput, accuracy) throughput ",0.5,0,0,1.5," accuracy ",9.9"
 #define ROW(algorithm, seed, status, throughput, accuracy)                                         \
     "1," algorithm ",4," seed ",daint,resnet," status "," NUMBERS(throughput, accuracy) "\n"
@@ -26,7 +26,7 @@ static void write_runs(const char *content)
     write_file("r/runs.csv", content);
 }
 
-/** Compares, and demands that it went well. Gives the table. */
+/** Compares the runs, checks the exit status, and returns the output. */
 static char *compare(const char *content, const char *options)
 {
     write_runs(content);
@@ -132,8 +132,7 @@ TEST(one_seed_has_no_interval)
     ck_assert_ptr_null(strcasestr(read_file("r/compare.csv"), "nan"));
 }
 
-/* A diverged run is timed to its end, but what it learned is no number of anybody; dasgd has none
- * at all. */
+/* The times of a diverged run count, but not the results of its training; dasgd has no results. */
 TEST(failed_runs_enter_no_mean_and_diverged_runs_only_those_of_time)
 {
     const char *const output =
@@ -145,7 +144,7 @@ TEST(failed_runs_enter_no_mean_and_diverged_runs_only_those_of_time)
                 "");
     expect("allreduce,4,", "throughput_samples_per_s_n", 3);
     expect("allreduce,4,", "throughput_samples_per_s_mean", 20);
-    expect("allreduce,4,", "final_accuracy_n", 1); /* an empty field is no number */
+    expect("allreduce,4,", "final_accuracy_n", 1); /* an empty field is not a number */
     expect("allreduce,4,", "n_diverged", 1);
     expect("wagma,4,", "throughput_samples_per_s_n", 3);
     expect("wagma,4,", "throughput_samples_per_s_diff", (1 + 3 + 60) / 3.);
@@ -157,7 +156,7 @@ TEST(failed_runs_enter_no_mean_and_diverged_runs_only_those_of_time)
     ck_assert_has(output, "2 runs without results (status failed or timeout)");
 }
 
-/** Demands that @p text is somewhere between the first @p from and what follows it, @p to. */
+/** Checks that @p text is between the first @p from and the next @p to. */
 static void expect_between(const char *path, const char *from, const char *to, const char *text)
 {
     const char *const begin = strstr(read_file(path), from);
@@ -167,7 +166,8 @@ static void expect_between(const char *path, const char *from, const char *to, c
                   text, begin);
 }
 
-/* Of three seeds one diverged: three times count, and two accuracies. The ratios are 2, 2 and 3. */
+/* One of three seeds diverged, so three times and two accuracies count. The ratios are 2, 2 and 3.
+ */
 TEST(diverged_run_counts_alike_in_table_report_and_figure)
 {
     static const char runs[] =
@@ -203,8 +203,8 @@ TEST(diverged_run_counts_alike_in_table_report_and_figure)
     ",0.5,0,0,0,1.5,0.5,1.6,0.25,9.9," group "," seed "," collective ",\"{a: 1, b: 2}\"\n"
 #define SWEPT_COMMON ",4,daint,\"res\"\"net, 50\","
 
-/* Columns of later versions, two sweeps that all algorithms share, and one of an algorithm alone;
- * the seeds are swept too. */
+/* Columns of later versions, two sweeps of all algorithms, one sweep of a single algorithm, and
+ * swept seeds. */
 static const char swept[] =
     "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"
     "staleness_mean,staleness_max,staleness_p99,final_loss,final_accuracy,local_loss,"
@@ -272,7 +272,8 @@ TEST(the_baseline_can_be_chosen)
     expect("wagma" SWEPT_COMMON "4,,", "throughput_samples_per_s_diff", 10);
 }
 
-/** A swept column is named by its key alone, and a value by any text that means it. */
+/** The last key is enough to name a swept column, and any text with the same meaning to name a
+ * value. */
 TEST(a_baseline_takes_units)
 {
     static const char header[] =
@@ -316,7 +317,7 @@ TEST(time_to_target_is_the_first_crossing)
     expect("allreduce,4,", "time_to_target_s_n", 2);
     expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
     expect("wagma,4,", "time_to_target_s_n", 1);
-    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* it would be that of the lucky seed */
+    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* one lucky seed is not a mean */
     expect_nothing("wagma,4,", "time_to_target_s_diff");
     expect_nothing("wagma,4,", "time_to_target_s_median");
     expect("wagma,4,", "time_to_target_s_seeds", 2);
@@ -416,7 +417,7 @@ TEST(any_column_of_numbers_can_be_shown)
     output = dsgd_ends(DSGD_EUSAGE, "compare r -m ratio");
 }
 
-/* Of ratios 1, 2 and 4 the logarithms have the mean and the deviation log(2). */
+/* The logarithms of the ratios 1, 2 and 4 have mean and standard deviation log(2). */
 TEST(ratios_are_geometric_means_over_pairs)
 {
     const char *const output =
@@ -432,7 +433,7 @@ TEST(ratios_are_geometric_means_over_pairs)
     expect("one,4,", "throughput_samples_per_s_ratio", 1.5);
     expect_nothing("one,4,", "throughput_samples_per_s_ratio_low");
     expect_nothing("allreduce,4,", "throughput_samples_per_s_ratio");
-    /* t of 6 degrees is 2.447, below the root of 7; t of 5 is 2.571, above that of 6. */
+    /* t for 6 degrees of freedom, 2.447, is below sqrt(7); t for 5, 2.571, is above sqrt(6). */
     ck_assert_has(output, "  2 (0.357 to 11.2)  7\n");
     ck_assert_has(output, "  1 (1 to 1)         > 1000\n");
     ck_assert_has(output, "  1.5                2 or more\n");

@@ -1,6 +1,6 @@
 /**
  * @file test_describe.c
- * `dsgd list` and `dsgd describe`: everything that is listed has a description.
+ * `dsgd list` and `dsgd describe`: every listed entry has a description.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
@@ -125,7 +125,7 @@ TEST(imbalance_description_shows_step_statistics)
     char *output = dsgd_ends(0, "describe imbalance delay-wagma");
     static const char *const parts[] = {
         "WAGMA-SGD (TPDS 2021)", "- {kind: delay, workers: 2, seconds: 320ms}",
-        /* Of 16 workers 2 are 0.32 s late: 1.04 s in the mean, the slowest 1.32 / 1.04. */
+        /* 2 of 16 workers are 0.32 s late: mean 1.04 s, slowest 1.32 / 1.04 */
         "\n     16      1.04          0.106        1     1.32     1.27   0.962    0.962\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_has(output, parts[i]);

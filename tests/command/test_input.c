@@ -66,7 +66,7 @@ static const struct {
     {NULL, "run e.yaml --numerics gpu", 2, "Try `dsgd run --help'"},
     {NULL, "compare --bogus", 2, "dsgd compare: unrecognized option '--bogus'"},
     {NULL, "run --help", 0, "Usage: dsgd run [OPTION...] EXPERIMENT.yaml"},
-    {NULL, "run e.yaml -j 0", 2, "whole number from 1"},
+    {NULL, "run e.yaml -j 0", 2, "--jobs must be a whole number"},
     {NULL, "run e.yaml --only 7", 2, "6 runs"},
     {NULL, "run e.yaml --sensitivity=0", 2, "--sensitivity=0: a number of per cent above 0"},
     {NULL, "run e.yaml --sensitivity=100", 2, "below 100"},
@@ -83,8 +83,8 @@ static const struct {
     {NULL, "check e.yaml --set workload.like=resnet50-q", 2, "resnet50-q"},
     {NULL, "describe algorithm wagam", 2, "did you mean `wagma`"},
     {NULL, "plot nowhere", 3, "runs.csv"},
-    {NULL, "platform", 2, "give `check` and a name"},
-    {NULL, "platform chekc piz-daint", 2, "give `check` and a name"},
+    {NULL, "platform", 2, "expected `check` and a platform"},
+    {NULL, "platform chekc piz-daint", 2, "expected `check` and a platform"},
     {NULL, "platform check piz-dait", 2, "did you mean `piz-daint`"},
     {NULL, "platform check nowhere.yaml", 3, "nowhere.yaml"},
     {NULL, "platform check nowhere.xml", 3, "nowhere.xml"},
@@ -435,13 +435,13 @@ TEST(a_platform_is_checked_against_its_numbers)
     output = dsgd_ends(0, "platform check p.yaml --workers 8");
     static const char *const lines[] = {
         "p.yaml, 8 workers",
-        "1 B from host 0 to 1                        0.2 us        0.2 us    1.00",
-        "16 MiB from host 0 to 2                   9.994 GB/s    9.994 GB/s  1.000",
-        "bisection, each direction, per host       4.999 GB/s    4.999 GB/s  1.000",
+        "1 B from host 0 to 1                         0.2 us        0.2 us    1.00",
+        "16 MiB from host 0 to 2                    9.994 GB/s    9.994 GB/s  1.000",
+        "bisection, each direction, per host        4.999 GB/s    4.999 GB/s  1.000",
         /* 3 us of overheads, 0.2 + 1 + 1 us of latencies */
-        "allreduce of 1 B, recursive doubling          -         5.201 us\n",
+        "allreduce of 1 B, recursive doubling           -         5.201 us\n",
         /* 11, then 2 times 30 ms */
-        "allreduce of 100 MB, recursive doubling       -         71.01 ms\n",
+        "allreduce of 100 MB, recursive doubling        -         71.01 ms\n",
         "\n0 of the simulated values differ from the closed form by more than 10 %.",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
@@ -452,26 +452,26 @@ TEST(a_platform_is_checked_against_its_numbers)
                "id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-10\" speed=\"1Gf\" bw=\"1GBps\" "
                "lat=\"1us\" sharing_policy=\"SPLITDUPLEX\"/></platform>\n");
     output = dsgd_ends(0, "platform check p.xml");
-    ck_assert_has(output, "1 B from host 0 to 7                          -         2.001 us\n");
+    ck_assert_has(output, "1 B from host 0 to 7                           -         2.001 us\n");
     ck_assert_ptr_null(strstr(output, "differ"));
     /* Of hosts that are there: the third is the first of the other region. */
     write_file("r.yaml", "topology: groups\ngroup_hosts: 4\nregions: [{name: a, hosts: 2}, {name: "
                          "b, hosts: 1}]\nroutes: [{from: a, to: b, latency: 1ms}]\n");
     output = dsgd_ends(0, "platform check r.yaml --workers 2");
-    ck_assert_has(output, "1 B from host 0 to 4                       1001 us       1001 us ");
+    ck_assert_has(output, "1 B from host 0 to 4                        1001 us       1001 us ");
     ck_assert_has(output, "\n0 of the simulated values differ");
     write_file("r.yaml", "topology: groups\ngroup_hosts: 8\nregions: [{name: a, hosts: 2}, {name: "
                          "b, hosts: 2}]\nroutes: [{from: a, to: b, latency: 1ms}]\n");
     output = dsgd_ends(0, "platform check r.yaml");
     ck_assert_has(output, "r.yaml, 4 workers");
-    ck_assert_has(output, "allreduce of 1 B, recursive doubling          -          1002 us\n");
+    ck_assert_has(output, "allreduce of 1 B, recursive doubling           -          1002 us\n");
     ck_assert_has(output, "\n0 of the simulated values differ");
     /* Routes of four switches to three above collide, and the prediction follows the routes. */
     write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
                          "10GB/s, host_latency: 2us}\n");
     output = dsgd_ends(0, "platform check f.yaml");
     ck_assert_has(output,
-                  "bisection, each direction, per host       3.329 GB/s    3.329 GB/s  1.000");
+                  "bisection, each direction, per host        3.329 GB/s    3.329 GB/s  1.000");
     ck_assert_has(output, "\n0 of the simulated values differ");
 }
 

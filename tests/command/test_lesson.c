@@ -1,7 +1,7 @@
 /**
  * @file test_lesson.c
- * `dsgd explain ALGORITHM`: the values that it tells are those of the run and follow from one
- * another, and what it says of them is so.
+ * `dsgd explain ALGORITHM` prints values that are equal to those of the run and follow from one
+ * another, and describes them correctly.
  */
 #include "command/experiment/experiment.h"
 #include "command/trace/lesson/lesson.h"
@@ -13,16 +13,17 @@
 
 enum { WORKERS = 4, BATCH = 4, STEPS = 4, MOST_HOSTS = WORKERS + 1 };
 
-static const double rounding = 1e-12; /* of some operations in double on numbers of order 1 */
+static const double rounding =
+    1e-12; /* error of a few operations in double on numbers of order 1 */
 
 /* --- a recorded run --------------------------------------------------------------------------- */
 
 static dsgd_experiment experiment;
 static dsgd_data *points;
-static dsgd_split *split; /* NULL: workers draw from all */
+static dsgd_split *split; /* NULL if workers sample from all data */
 static dsgd_timeline timeline;
 static dsgd_lesson_run run;
-static double models[MOST_HOSTS][2]; /* as the run itself has them in the end */
+static double models[MOST_HOSTS][2]; /* models of the run at its end */
 
 static void read_models(dsgd_engine *engine, void *unused)
 {
@@ -31,7 +32,7 @@ static void read_models(dsgd_engine *engine, void *unused)
         dsgd_vector_read(engine->workers[i].learner.model, models[i]);
 }
 
-/** The lesson's own experiment, of one algorithm, in this process. */
+/** Runs the experiment of lessons with one algorithm in this process. */
 static void record(const char *algorithm, bool with_ledger)
 {
     static const bool all[WORKERS] = {true, true, true, true};
@@ -50,7 +51,7 @@ static void record(const char *algorithm, bool with_ledger)
     config.memory_bytes = SIZE_MAX;
     config.inspect = read_models;
     config.until.steps =
-        25. * STEPS; /* ringmaster, as it is by default, cancels worker 3's for ever */
+        25. * STEPS; /* ringmaster with its defaults always cancels the steps of worker 3 */
     dsgd_run_result result;
     ck_assert_msg(dsgd_simulate(&config, &result, &error) == DSGD_OK, "%s", error.text);
     ck_assert_msg(result.outcome == DSGD_RUN_OK, "%s: %s", algorithm, result.why.text);
@@ -82,7 +83,7 @@ static const double *x_of(size_t value)
     return run.ledger.values[value].elements;
 }
 
-/** The gradient over the first samples of a mini-batch, of all BATCH, written out. */
+/** Computes the gradient over the first samples of a mini-batch of BATCH samples. */
 static void gradient(int worker, long step, int n, const double *x, double *g)
 {
     const dsgd_stream stream = {.seed = experiment.runs[0].config.seed,
@@ -108,12 +109,12 @@ static void expect_x(const double *x, const double *wanted, const char *what, si
                       wanted[1]);
 }
 
-/** A gradient is that of its samples, at a time at which its worker computes. */
+/** A gradient equals that of its samples, and is recorded while its worker computes. */
 static void check_gradient(size_t i)
 {
     const dsgd_made *const made = &run.ledger.values[i];
     double g[2];
-    int n = BATCH; /* fewer where some are dropped */
+    int n = BATCH; /* fewer if some are dropped */
     do
         gradient(made->worker, made->step, n, x_of(made->from[0]), g);
     while (n-- > 1 && fabs(g[0] - made->elements[0]) > rounding);
@@ -160,7 +161,7 @@ TEST_RANGE(ledger_values_follow_from_their_operands, 0, support_n_algorithms())
         expect_x(x_of(last[host]), models[host], "the last model of host", (size_t)host);
 }
 
-/** Of a run without a ledger; in a file, because a process has one run. */
+/** Writes the results of a run without a ledger to a file, because a process has one run. */
 TEST_RANGE(ledger_does_not_change_the_run, 0, support_n_algorithms())
 {
     const char *const name = dsgd_algorithms[_i]->name;
@@ -186,7 +187,8 @@ TEST(allreduce_follows_the_gradient_of_the_loss)
     ck_assert_double_eq(experiment.runs[0].learning.optimizer.lr, lr);
     double x[STEPS + 1][2] = {{x_of(1)[0], x_of(1)[1]}};
     for (int t = 0; t < STEPS; t++)
-        for (int k = 0; k < 2; k++) { /* differences are exact but for rounding: F is quadratic */
+        for (int k = 0; k < 2;
+             k++) { /* F is quadratic, so differences are exact except for rounding */
             double up[2] = {x[t][0], x[t][1]}, down[2] = {x[t][0], x[t][1]};
             up[k] += h;
             down[k] -= h;
@@ -213,7 +215,8 @@ TEST(allreduce_follows_the_gradient_of_the_loss)
     ck_assert_uint_eq(run.n_applications, STEPS * WORKERS * WORKERS);
 }
 
-/** Mean over workers of what their local steps of step @p t have made, and of their gradients. */
+/** Computes the mean over workers of the results of their local steps in step @p t, and of their
+ * gradients. */
 static void mean_of_step(long t, double *x, double *g)
 {
     int n = 0;
@@ -243,12 +246,14 @@ TEST(gossip_by_d_psgd_keeps_the_mean)
         expect_x(x, wanted, "the mean after step", (size_t)t);
         memcpy(before, x, sizeof before);
     }
-    for (size_t i = 0; i < run.n_applications; i++) /* but for the first, averages come between */
+    for (size_t i = 0; i < run.n_applications;
+         i++) /* between all but the first there are averages */
         ck_assert_int_eq((int)run.applications[i].age,
                          run.ledger.values[run.applications[i].gradient].step > 0);
 }
 
-/** Of eager-SGD: only the slow worker's gradients are late, and each model takes them in full. */
+/** In eager-SGD only the gradients of the slow worker are late, and each model applies them in
+ * full. */
 TEST(late_gradient_is_applied_to_a_newer_model)
 {
     record("eager_solo", true);
@@ -270,7 +275,7 @@ TEST(late_gradient_is_applied_to_a_newer_model)
     ck_assert_int_ge(n_stale, STEPS);
 }
 
-/** As the engine counts it: pushes that the server has added since the worker fetched. */
+/** Counts, as the engine does, the pushes that the server has added since the worker fetched. */
 static void check_age_at_server(const dsgd_application *a)
 {
     const dsgd_ledger_entry *const e = &run.ledger.entries[a->entry];
@@ -284,7 +289,8 @@ static void check_age_at_server(const dsgd_application *a)
     ck_assert_int_eq((int)a->age, (int)age);
 }
 
-/** The age of what a server adds is the number of others' pushes since its worker fetched. */
+/** The age of a value that a server adds is the number of pushes of other workers since its worker
+ * fetched. */
 TEST(server_applies_each_gradient_once_and_late)
 {
     record("a_psgd", true);
@@ -293,7 +299,7 @@ TEST(server_applies_each_gradient_once_and_late)
     for (size_t i = 0; i < run.n_applications; i++) {
         const dsgd_application *const a = &run.applications[i];
         if (run.ledger.entries[a->entry].host < WORKERS) {
-            ck_assert_int_eq((int)a->age, 0); /* at once, to a copy of its own */
+            ck_assert_int_eq((int)a->age, 0); /* applied at once to its own copy */
             continue;
         }
         for (size_t k = 0; k < i; k++)
@@ -307,7 +313,8 @@ TEST(server_applies_each_gradient_once_and_late)
     ck_assert_int_ge((int)n_stale, (int)n_pushed / 2);
 }
 
-/** The elastic force carries models, of which a gradient is a small part: no step of the server. */
+/** The elastic force contains models, of which a gradient is a small part, so it is not a step of
+ * the server. */
 TEST(server_does_not_apply_a_part_of_a_model_as_gradient)
 {
     record("{name: easgd, period: 1}", true);
@@ -316,9 +323,9 @@ TEST(server_does_not_apply_a_part_of_a_model_as_gradient)
         ck_assert_int_lt(run.ledger.entries[run.applications[i].entry].host, WORKERS);
 }
 
-/* --- what is printed -------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/** Every `x = (a, b), F = f` in a line, against the loss. */
+/** Compares every `x = (a, b), F = f` in a line with the loss. */
 static int check_losses(const char *text, const dsgd_quadratic *quadratic)
 {
     int n = 0;
@@ -360,7 +367,7 @@ TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms()
 
 CASE("lesson", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
 
-/** By the numbers of workers that an algorithm takes. */
+/** Tests the numbers of workers that an algorithm accepts. */
 TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
 {
     char *output = dsgd_ends(0, "explain eager_majority --workers 2 --steps 1");
@@ -404,7 +411,8 @@ TEST(lesson_shows_compressed_values_as_sent)
     ck_assert_has(output, "sends (-2.372, 0.000)");
 }
 
-/** Not while it computes, not for who has sent; and a step counts where its gradient is there. */
+/** A worker does not wait while it computes, nor for workers that have sent; a step counts once its
+ * gradient is complete. */
 TEST(lesson_shows_final_waits)
 {
     char *output = dsgd_ends(0, "explain dasgd");

@@ -1,6 +1,6 @@
 /**
  * @file test_plot.c
- * `dsgd plot`: what figures draw is what the tables have, and their texts can be read.
+ * `dsgd plot` draws the values of the tables, with legible texts.
  *
  * Figures are read back from their SVG: texts with their places, bars as polygons, points as uses
  * of a marker. Ticks give the scale of an axis.
@@ -186,7 +186,7 @@ static void expect_texts_apart(const char *name)
     }
 }
 
-/** Texts of one axis follow each other: those of y end at one x, those of x have one y. */
+/** Texts of the y axis end at the same x, and texts of the x axis have the same y. */
 static void expect_different_ticks(const char *name)
 {
     for (size_t i = 0; i < d.n_labels; i++)
@@ -430,7 +430,7 @@ TEST(plot_draws_a_column_by_name_and_marks_daly)
     label_named("samples per USD");
     ck_assert_has(dsgd_ends(0, "plot r energy_j"),
                   "energy_j     skipped: no run has a number of it");
-    ck_assert_has(dsgd_ends(2, "plot r status"), "no number in runs.csv");
+    ck_assert_has(dsgd_ends(2, "plot r status"), "column of numbers of runs.csv");
 }
 
 /** Crosses over a curve are as many as failures of its runs, and where they came; without failures
@@ -527,7 +527,7 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
     }
 }
 
-/** And there is none where a seed does not reach it. */
+/** A bar is missing if a seed does not reach the target. */
 TEST(bars_of_a_target_equal_those_of_compare)
 {
     run(one_count_learned(), "--numerics cpu --set until.steps=40 --set platform='{name: "
@@ -547,7 +547,7 @@ TEST(bars_of_a_target_equal_those_of_compare)
         const char *const name = measures[k];
         const double mean = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_mean", name));
         const double ci = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", name));
-        /* of two seeds half their range is drawn */
+        /* the interval of two seeds is half their range */
         ck_assert_double_eq_tol(top_of(name), mean + ci / 12.706204736, 1e-6 * mean);
     }
     ck_assert_ptr_null(strstr(dsgd_ends(0, "plot r --format svg -o none"), "to_target"));
@@ -585,7 +585,7 @@ TEST(plot_takes_style_names_and_formats)
     ck_assert(!has_file("out/throughput.png"));
 }
 
-/** gnuplot runs commands of the shell: what came with results must not get there. */
+/** gnuplot can run shell commands, so texts in results must not reach it unescaped. */
 TEST(plot_runs_a_script_only_if_its_path_is_given)
 {
     static const char script[] = "# Mine.\n# needs: runs.csv\nload common\nload open_canvas\n"
@@ -600,14 +600,14 @@ TEST(plot_runs_a_script_only_if_its_path_is_given)
     dsgd_ends(0, "report r");
     ck_assert_has(dsgd_ends(2, "plot r own --format svg"),
                   "unknown figure `own`; see `dsgd list figures`, or name a column of numbers of "
-                  "runs.csv, nor the path of a .gp file with a line `# needs:`\n");
+                  "runs.csv, or the path of a .gp file with a line `# needs:`\n");
     ck_assert(!has_file("r/was_here"));
     ck_assert_has(dsgd_ends(0, "plot r r/own.gp --format svg,tikz"),
                   "own          r/figures/own.svg, .tex");
     ck_assert(has_file("r/was_here"));
 }
 
-/** Without runs there is no data.gp of ours, and that of others is not read. */
+/** Without runs the program writes no data.gp, and reads no existing one. */
 TEST(foreign_data_are_not_run_as_a_script)
 {
     static const char *const tables[] = {"quantiles", "eager-cifar10", "curves", "staleness"};
@@ -805,7 +805,7 @@ TEST(diverged_runs_have_times_but_no_learning)
     run(one_count_learned(), "--numerics cpu --set learn.optimizer.lr=1e30");
     dsgd_ends(0, "plot r --format svg");
     read_drawing("r/figures/throughput.svg");
-    ck_assert_int_eq((int)d.n_bars, 3); /* of throughput, which never waits for numbers */
+    ck_assert_int_eq((int)d.n_bars, 3); /* throughput, which needs no other numbers */
     ck_assert_has(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss");
 }
 
@@ -910,7 +910,7 @@ TEST(measured_points_are_drawn_at_their_values)
     write_file("m.csv", "workers,throughput_samples_per_s\n4,100\n5,2\n");
     ck_assert_has(dsgd_ends(0, "plot r throughput --format svg --points m.csv"),
                   "m.csv:3: not drawn, because it matches no run of r/runs.csv");
-    /* What was published is drawn the same way. */
+    /* Published points are drawn in the same way. */
     write_file("long.csv", "algorithm,quantity,published,relation,over\n"
                            "wagma,throughput_samples_per_s,200,~,\n"
                            "wagma,throughput_samples_per_s,300,~,algorithm=allreduce\n");

@@ -1,8 +1,8 @@
 /**
  * @file test_plugin.c
- * An algorithm from outside the tree, as its author meets it: this build is installed, the template
- * is built against nothing but the installation, and the installed program lists, describes, tests
- * and runs it. What is no plug-in is refused with a sentence.
+ * Plug-ins as their authors use them. This build is installed, the template is built with only the
+ * installation, and the installed program lists, describes, tests and runs it. Files that are not
+ * plug-ins are rejected.
  */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,13 +11,14 @@
 #include "tests/support/suite.h"
 
 /**
- * Where the installation (usr/) and the author's project (mine/) are, for all tests of the suite.
+ * Folder of the installation (usr/) and of the author's project (mine/), for all tests of the
+ * suite.
  */
 static char folder[] = "/tmp/dsgd-plugin-XXXXXX";
 
 /**
- * Runs a command of the shell in the folder. Its output, which the caller frees, is in *output.
- * Gives the exit status.
+ * Runs a shell command in the folder, stores its output, which the caller frees, in *output, and
+ * returns the exit status.
  */
 static int shell(const char *command, char **output)
 {
@@ -27,13 +28,13 @@ static int shell(const char *command, char **output)
     size_t room = 0;
     *output = NULL;
     if (getdelim(output, &room, '\0', stream) < 0)
-        **output = '\0'; /* getdelim() makes the buffer even where there is nothing to read */
+        **output = '\0'; /* getdelim() allocates the buffer even if there is nothing to read */
     const int state = pclose(stream);
     ck_assert_msg(WIFEXITED(state), "%s: %s", command, *output);
     return WEXITSTATUS(state);
 }
 
-/** Demands an exit status, and (unless NULL) something in the output. */
+/** Checks the exit status of a command and, unless NULL, a text in its output. */
 static void expect(const char *command, int status, const char *sentence)
 {
     char *output = NULL;
@@ -90,7 +91,7 @@ TEST(a_plug_in_is_listed_and_described_beside_the_others)
     expect("usr/bin/dsgd describe algorithm doubling", 2, "unknown algorithm `doubling`");
 }
 
-/** Two periods before the bound, hence with two averages: after steps 3 and 9. */
+/** Two periods end before the bound, so there are two averages: after steps 3 and 9. */
 static const char experiment[] = "platform: idle-switch\n"
                                  "workload: {bytes: 1M, step: 100ms, samples: 8}\n"
                                  "workers: 4\n"
@@ -108,13 +109,13 @@ TEST(a_plug_in_runs)
     expect("usr/bin/dsgd run e.yaml -o r --plugin my_algorithm.so", 0, "2 of 2 runs");
     expect("cat r/runs.csv", 0, "\n2,doubling,4,1,idle-switch,inline,ok,10,");
     expect("cat r/manifest.json", 0, "--plugin my_algorithm.so");
-    /* The messages of an allreduce every step, against those of two. */
+    /* compare the messages of an allreduce in every step with those of two allreduces */
     expect("awk -F, '/,allreduce,/ {all = $20} /,doubling,/ {two = $20}"
            " END {print all / two}' r/runs.csv",
            0, "5\n");
 }
 
-/** Worker 0 alone averages; the others reach the bound. */
+/** Only worker 0 averages; the other workers reach the bound. */
 TEST(plug_in_that_hangs_fails_and_reports_waiting_workers)
 {
     expect(
@@ -129,7 +130,7 @@ TEST(plug_in_that_hangs_fails_and_reports_waiting_workers)
     expect("cut -d, -f 2-9 h/runs.csv", 0, "\ndoubling,4,1,idle-switch,inline,failed,");
 }
 
-/** A worker spins in its ninth step, virtual time stands still, and the other run goes on. */
+/** A worker loops in its ninth step, so virtual time stops; the other run continues. */
 TEST(a_plug_in_that_loops_for_ever_is_ended)
 {
     expect("sed -e 's/dsgd_allreduce_mean(self, x, DSGD_WORLD);/for (volatile int i = 0; "
@@ -147,7 +148,7 @@ TEST(a_plug_in_that_loops_for_ever_is_ended)
     expect("cut -d, -f 2-9 l/runs.csv", 0, "\ndoubling,4,1,idle-switch,inline,failed,7.25,0.7999");
 }
 
-/** Tests an algorithm, fast; its output has the lines of a paragraph joined. */
+/** Tests an algorithm, and joins the lines of each paragraph of the output. */
 #define TESTED(name, plug_in)                                                                      \
     "usr/bin/dsgd test algorithm " name " --plugin " plug_in                                       \
     " > tested 2>&1; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
@@ -172,9 +173,9 @@ TEST(the_examples_are_short_and_pass_their_checks)
 }
 
 /**
- * 800 steps are 160 rounds of a trainer, of 5 each. Federated: a model to and from it, half of the
- * trainers at a time, and the invitations of the last round; of a tree so, too, and half as often
- * of 4 aggregators for 20 rounds; of gossip a model, and nobody waits.
+ * 800 steps are 160 rounds of 5 steps of a trainer. Federated: one model to and from each of half
+ * of the trainers per round, and the invitations of the last round. Tree: the same, and half as
+ * often for 4 aggregators in 20 rounds. Gossip: one model, and no worker waits.
  */
 TEST(examples_send_the_messages_of_their_roles)
 {
@@ -192,7 +193,7 @@ TEST(examples_send_the_messages_of_their_roles)
         0, "federated 324 324 0.50\ne_tree 400 400 1.00\ngossip_learning 160 160 1.00\n");
 }
 
-/** How faulty_plugin.c is compiled, and what is said of it. */
+/** How faulty_plugin.c is compiled, and the result of its test. */
 static const struct {
     const char *flag;
     int status;
@@ -256,7 +257,7 @@ TEST_ROWS(declarations_of_a_plug_in_are_tested, tested)
     expect(TESTED("faulty", "faulty.so"), tested[_i].status, tested[_i].sentence);
 }
 
-/** But for casts of void pointers the template is C++, too. */
+/** Except for casts of void pointers, the template is also valid C++. */
 TEST(plug_in_can_be_written_in_cpp)
 {
     if (system("command -v c++ > /dev/null") != 0)
@@ -294,11 +295,11 @@ TEST(the_last_words_of_a_plug_in_are_in_the_error)
 TEST(test_rejects_an_algorithm_that_it_cannot_test)
 {
     expect("usr/bin/dsgd test algorithm doubling", 2, "unknown algorithm `doubling`");
-    expect("usr/bin/dsgd test algorithm", 2, "test: give `algorithm` and a name");
-    expect("usr/bin/dsgd test model mlp", 2, "test: `model` cannot be tested");
+    expect("usr/bin/dsgd test algorithm", 2, "test: expected `algorithm` and a name");
+    expect("usr/bin/dsgd test model mlp", 2, "test: cannot test `model`");
 }
 
-/** A change of the example that makes it unacceptable, as the body of a sed script. */
+/** A change that makes the example invalid, as the body of a sed script. */
 static const struct {
     const char *change;
     const char *sentence;
@@ -332,7 +333,8 @@ TEST_ROWS(invalid_plug_in_is_rejected, stale)
            stale[_i].sentence);
 }
 
-/** What a plug-in is compiled with, for the shell in a copy of the installed include/dsgd. */
+/** A shell command that changes a copy of the installed include/dsgd, with which a plug-in is
+ * compiled. */
 #define HASH                                                                                       \
     DSGD_CMAKE " -D "                                                                              \
                "'HEADERS=base/option.h;base/status.h;models/encodings/params.h;sim/"               \
@@ -342,7 +344,7 @@ TEST_ROWS(invalid_plug_in_is_rejected, stale)
 
 static const struct {
     const char *file, *change;
-    bool same; /* to the interface */
+    bool same; /* the interface stays the same */
 } headers[] = {
     {"sim/contract.h", "s/int n_workers; /long n_workers; /", false},
     {"sim/graph.h", "s/irregular;/irregular, unused;/", false},
@@ -361,7 +363,7 @@ TEST_ROWS(plug_in_of_other_headers_is_rejected, headers)
                      headers[_i].file, headers[_i].change, headers[_i].file, headers[_i].file,
                      headers[_i].same ? "" : "!");
     expect(change, 0, NULL);
-    /* With that hash alone: it does not matter whether the example compiles with the change. */
+    /* only the hash counts; it does not matter whether the example compiles with the change */
     expect("cp other/sim/abi.h abi.h && rm -r other && cp -r usr/include/dsgd other &&"
            " cp abi.h other/sim && " DSGD_C_COMPILER
            " -std=c11 -shared -fPIC -I other template.c -o other.so",
@@ -370,7 +372,7 @@ TEST_ROWS(plug_in_of_other_headers_is_rejected, headers)
            headers[_i].same ? "doubling" : "other.so was built for interface ");
 }
 
-/** What its constructor leaves shows that a plug-in was loaded. */
+/** The file that its constructor writes shows that a plug-in was loaded. */
 TEST(nothing_but_the_command_line_loads_a_plug_in)
 {
     static const char *const commands[] = {"check e.yaml",
@@ -421,12 +423,12 @@ TEST(file_that_is_not_a_plug_in_is_rejected)
            "missing.so: the plug-in cannot be read: No such file");
     expect("head -c 9000 my_algorithm.so > cut.so && usr/bin/dsgd list algorithms --plugin cut.so",
            3, "cut.so: ");
-    /* The library search path would find this one. */
+    /* the library search path would find this file */
     expect("usr/bin/dsgd run e.yaml --plugin libc.so.6", 3,
            "libc.so.6: the plug-in cannot be read");
 }
 
-/** Also those that no built-in algorithm uses, which a linker leaves out. */
+/** Also verbs that no built-in algorithm uses, which a linker could omit. */
 TEST(plug_in_finds_every_verb)
 {
     expect("sed -En '/^static/!s/.*\\b(dsgd_[a-z0-9_]+\\()dsgd_node.*/\\1/p'"
@@ -456,7 +458,7 @@ TEST(data_folder_is_environment_then_installation_then_tree)
     expect(DSGD_BINARY " list platforms", 0, "piz-daint ");
 }
 
-/** Where an installation of a build with a CUDA compiler has it; here it is the emulated one. */
+/** The module is where a build with a CUDA compiler installs it; here it is the emulated one. */
 TEST(an_installed_program_finds_its_cuda_module_wherever_it_is_moved)
 {
     expect("test -e usr/bin/" DSGD_INSTALLED_MODULE "/dsgd_cuda.so", DSGD_HAS_CUDA_MODULE ? 0 : 1,

@@ -1,6 +1,6 @@
 /**
  * @file test_report.c
- * `dsgd report`: a page that is well-formed, needs nothing else, and warns of what it should.
+ * `dsgd report` writes a well-formed, self-contained page with the necessary warnings.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
@@ -160,7 +160,7 @@ TEST(report_names_figures_that_are_too_large)
 #define SPEED(run, algorithm, seed, speed)                                                         \
     run "," algorithm ",4," seed ",p,w,ok,5," speed ",1,0,,,1\n"
 
-/** Of the columns of a row of data.gp the speed-up is the last but one, its interval the last. */
+/** Returns the last column but one of a row of data.gp, which is the speed-up. */
 static double value_before_last(const char *row)
 {
     const char *comma = row + strcspn(row, "\n");

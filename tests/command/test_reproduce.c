@@ -7,9 +7,9 @@
 #include "tests/support/suite.h"
 
 /**
- * A figure of two algorithms whose times are known without a network worth mentioning: worker 0
- * takes 2 s, the others 1 s, so that allreduce does 10 samples/s with two workers, and AD-PSGD,
- * where nobody waits, 15.
+ * Writes a figure of two algorithms whose times are known, because the network takes hardly any
+ * time. Worker 0 takes 2 s per step, the others 1 s. With two workers, allreduce makes 10
+ * samples/s, and AD-PSGD, in which no worker waits, 15.
  */
 static void write_figure(const char *rows)
 {
@@ -69,8 +69,8 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
 }
 
 /**
- * A step takes 2 s. Published 2.5 +- 0.25 s, of which 1.5 are not what counts: 0.5 in place of 1.
- * Of 1.9 +- 0.19 beyond 1.6 the rest is not told from nothing.
+ * A step takes 2 s. Published are 2.5 +- 0.25 s, of which 1.5 s are not scored, so 0.5 s is
+ * compared with 1 s. The rest of 1.9 +- 0.19 s beyond 1.6 s is too small to score.
  */
 TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
 {
@@ -96,7 +96,7 @@ TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
         ck_assert_has(output, expected[i]);
 }
 
-/** A figure of two workers who take a workload's step of 1 s: 20 samples/s; published is another
+/** Writes a figure of two workers with steps of 1 s, 20 samples/s, of which another number is
  * number. */
 static void write_workload(const char *figure, const char *workload, double published)
 {
@@ -195,7 +195,8 @@ static double last_below(const dsgd_csv *runs, const char *workload, const char 
     return last;
 }
 
-/** In all 30 published cells; plots/compute-utilisation/README.md says how they are read. */
+/** Tests all 30 published cells; plots/compute-utilisation/README.md describes how they are read.
+ */
 TEST(compute_utilisation_matches_the_published_one)
 {
     dsgd_ends(0, "run " DSGD_SOURCE_DIR "/plots/compute-utilisation/compute-utilisation.yaml "
@@ -221,8 +222,8 @@ TEST(compute_utilisation_matches_the_published_one)
 SUITE(figures_long, "published", .seconds = 900, .set_up = make_folder, .tear_down = remove_folder);
 
 /**
- * The published figures that take little time, all on one set of parameters: what was reached is
- * held.
+ * The published figures that take little time, all with the same parameters, must keep their
+ * errors.
  */
 TEST(simulation_matches_published_figures)
 {

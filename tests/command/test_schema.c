@@ -1,7 +1,7 @@
 /**
  * @file test_schema.c
- * `dsgd describe KEYS --json`: the schema takes what the reader of the files takes, and no other
- * key.
+ * `dsgd describe KEYS --json` prints a schema that accepts the same keys and values as the reader
+ * of the files.
  */
 #include <dirent.h>
 #include <jansson.h>
@@ -207,7 +207,7 @@ static const char everything[] =
     "learn: {model: {name: mlp}, data: {name: hyperplane}, optimizer: {lr: 0.1}, evaluate: {every: "
     "1}}\n";
 
-/** What the reader says of a value given by --set, after another; "": it takes it. */
+/** Returns the error of the reader for a value given by --set, after another one, or "". */
 static char *said_of(const char *before, const char *assignment)
 {
     static char said[sizeof(dsgd_error)];
@@ -219,9 +219,7 @@ static char *said_of(const char *before, const char *assignment)
     return strcpy(said, error.text);
 }
 
-/**
- * Whether the names in a sentence on an unknown key, but for one that is cut, are all in @p keys.
- */
+/** Returns true if all names in the error for an unknown key, except a cut one, are in @p keys. */
 static void expect_names_in(const json_t *keys, char *said, const char *where)
 {
     char *const list = strstr(said, "here is ");
@@ -242,7 +240,7 @@ static void expect_names_in(const json_t *keys, char *said, const char *where)
     }
 }
 
-/** A number takes whatever its unit, which ends its description, is written as. */
+/** A number accepts all spellings of its unit, which ends its description. */
 static void expect_units(const json_t *value, const char *set, const char *before)
 {
     const char *const help = json_string_value(json_object_get(value, "description"));
@@ -256,7 +254,7 @@ static void expect_units(const json_t *value, const char *set, const char *befor
         }
 }
 
-/** The keys of the schema at a place are those that the reader knows there, with their units. */
+/** The schema has the same keys and units at a place as the reader. */
 static void expect_same_keys(const json_t *schema, const char *place, const char *before)
 {
     const json_t *const keys = json_object_get(schema, "properties");
@@ -276,7 +274,8 @@ static void expect_same_keys(const json_t *schema, const char *place, const char
     expect_names_in(keys, said_of(before, set), place);
 }
 
-/** The mapping among the alternatives of a schema; of a registry that of @p name. */
+/** Returns the mapping among the alternatives of a schema; for a registry, the mapping of @p name.
+ */
 static const json_t *mapping_of(const json_t *root, const json_t *schema, const char *key,
                                 const char *name)
 {
@@ -336,7 +335,7 @@ static const struct {
     {"split", "learn.split", "kind", "learn.split={kind: %s}", dsgd_split_kinds},
 };
 
-/** The part of a registry: by the first key that takes it. */
+/** Finds the schema part of a registry from the first key that uses it. */
 static const json_t *part_of(const json_t *root, const char *name, const char *key,
                              const char *entry)
 {
@@ -415,7 +414,7 @@ TEST(keys_are_described_in_80_columns)
     }
     char *text = NULL;
     text = dsgd_ends(2, "describe no_such");
-    ck_assert_has(text, "`no_such` alone is none of experiment");
+    ck_assert_has(text, "unknown keys `no_such`; valid: experiment");
     text = dsgd_ends(2, "describe exchange foo");
-    ck_assert_has(text, "keys of `exchange` are described alone, by `dsgd describe exchange`");
+    ck_assert_has(text, "`exchange` is a key; `dsgd describe exchange` describes it");
 }

@@ -13,8 +13,8 @@ static void expect_lines_of(const char *text, size_t most)
 }
 
 /**
- * Of a table that begins with @p head: its lines up to an empty one, and whether two blanks or more
- * separate columns.
+ * Counts the lines, up to an empty one, of a table that starts with @p head, and checks that at
+ * least two blanks separate its columns.
  */
 static size_t count_rows_of(const char *output, const char *head, size_t columns)
 {

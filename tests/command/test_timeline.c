@@ -1,7 +1,7 @@
 /**
  * @file test_timeline.c
- * `dsgd timeline`: what it shows adds up to the run's own results, its trace keeps to the trace
- * event format, and a window is an exact part of the whole.
+ * `dsgd timeline` shows times that add up to the results of the run, follows the trace event
+ * format, and shows in a window exactly a part of the whole.
  */
 #include <jansson.h>
 
@@ -13,13 +13,13 @@ enum { WORKERS = 16, MOST_TRACKS = 4096, OF_HOST = 20000, FIRST_OUT = 100, FIRST
 
 /* --- the trace event format ------------------------------------------------------------------- */
 
-/** Where the last interval of a track begins and ends, in microseconds. */
+/** Start and end of the last interval of a track, in microseconds. */
 typedef struct track {
     json_int_t id;
     double since_us, end_us;
 } track;
 
-/** One end of a flow; the interval that it is in is the last of its track when it comes. */
+/** One end of a flow, in the last interval of its track. */
 typedef struct flow {
     int n_starts, n_ends;
     double since_us;
@@ -31,7 +31,7 @@ typedef struct trace {
     track tracks[MOST_TRACKS];
     flow *flows; /* by id */
     size_t n_flows;
-    /* What is summed up. */
+    /* sums */
     double state_s[WORKERS][3]; /* compute, communicate, wait */
     size_t n_messages, n_arrived, n_late;
 } trace;
@@ -58,7 +58,7 @@ static track *track_of(const json_t *event)
     return &t.tracks[t.n_tracks++];
 }
 
-/** Intervals of a track begin one after another, and do not overlap. */
+/** Checks that intervals of a track start one after another and do not overlap. */
 static void check_interval(const json_t *event)
 {
     track *const of = track_of(event);
@@ -70,7 +70,7 @@ static void check_interval(const json_t *event)
     of->end_us = since_us + took_us;
 }
 
-/** A flow has one start and one end, not before that, each in an interval. */
+/** Checks that a flow has one start and one later end, each in an interval. */
 static void check_flow(const json_t *event, bool starts)
 {
     const size_t id = (size_t)number_in(event, "id");
@@ -88,7 +88,7 @@ static void check_flow(const json_t *event, bool starts)
                   strcmp(json_string_value(json_object_get(event, "bp")), "e") == 0);
 }
 
-/** Sums up what a worker does. */
+/** Adds a state of a worker to the sums. */
 static void count_interval(const json_t *event)
 {
     static const char *const names[] = {"forward", "communicate", "wait", "backward"};
@@ -133,7 +133,7 @@ static void close_trace(void)
     t = (trace){.json = NULL};
 }
 
-/** Reads and checks a trace, and sums it up in `t`. */
+/** Reads and checks a trace, and adds it up in `t`. */
 static void read_trace(const char *name)
 {
     close_trace();
@@ -157,7 +157,7 @@ static double of_window(const char *key)
 
 /* --- against the results ---------------------------------------------------------------------- */
 
-/** Every algorithm, with workers who are late now and then, and one who always is. */
+/** Every algorithm, with workers that are late now and then, and one that is always late. */
 static void write_all(const char *exchange)
 {
     char *names = dsgd_xstrdup("");
@@ -178,7 +178,7 @@ static const char *const exchanges[] = {
     "network: flows\nexchange: {pieces: 2}\n",
 };
 
-/** Of run @p i of the results, against `t`. */
+/** Compares run @p i of the results with `t`. */
 static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
 {
     static const char *const shares[] = {"compute_share", "comm_share", "wait_share"};
@@ -229,7 +229,7 @@ TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-/** Seconds of a state of a worker within [since_s, end_s], of the trace in `t`. */
+/** Returns the seconds of a state of a worker within [since_s, end_s] in the trace in `t`. */
 static double within(size_t worker, const char *name, double since_s, double end_s)
 {
     const json_t *const events = json_object_get(t.json, "traceEvents");
@@ -248,7 +248,7 @@ static double within(size_t worker, const char *name, double since_s, double end
     return sum_s;
 }
 
-/** When the first or last worker begins a step, of the trace in `t`. */
+/** Returns when the first or last worker starts a step in the trace in `t`. */
 static double begin_of(const char *step, bool last)
 {
     const json_t *const events = json_object_get(t.json, "traceEvents");
@@ -263,7 +263,7 @@ static double begin_of(const char *step, bool last)
     return at_s;
 }
 
-/** Of allreduce, an allreduce that is computed, and of WAGMA-SGD and AD-PSGD. */
+/** Windows of allreduce, of an allreduce in closed form, of WAGMA-SGD and of AD-PSGD. */
 TEST_RANGE(window_equals_its_part_of_the_whole_trace, 0, 3)
 {
     static const char *const names[] = {"compute", "communicate", "wait"};
@@ -331,8 +331,8 @@ TEST_RANGE(chart_shows_waits_for_the_straggler_and_late_values, 0, 2)
     ck_assert_str_eq(output, charts[_i]);
 }
 
-/** A stage's line has its passes, and between them its bubble; so has its track. Backward is twice
- * as long. */
+/** The line and the track of a stage show its passes and, between them, its bubble. Backward passes
+ * take twice as long. */
 TEST(stages_are_shown_with_their_bubbles)
 {
     write_file("e.yaml", "platform: idle-switch\nworkers: 2\nalgorithms: [allreduce]\n"
@@ -365,7 +365,7 @@ TEST(a_description_has_the_chart_of_every_algorithm)
     }
 }
 
-/** A worker that stops: the others wait for it for ever, and the chart says for whom. */
+/** The others wait for ever for a worker that stops, and the chart names this worker. */
 TEST(timeline_shows_a_failed_run_until_its_failure)
 {
     write_file("e.yaml",
@@ -375,7 +375,7 @@ TEST(timeline_shows_a_failed_run_until_its_failure)
     ck_assert_has(output, "<1");
 }
 
-/** Who has failed, under an algorithm that goes on; and for what all stand still, under one that
+/** The chart shows failed workers of an algorithm that continues, and the stops of one that
  * restarts. */
 TEST(chart_shows_failures_with_their_costs)
 {
@@ -402,12 +402,12 @@ TEST(chart_shows_failures_with_their_costs)
     dsgd_ends(0, "timeline e.yaml --steps : --run 2 -o t.json");
     read_trace("t.json");
     ck_assert_double_eq_tol(within(2, "away", 0, 100), 3 + 0.5,
-                            0.01); /* and its copy of a kilobyte */
+                            0.01); /* includes its copy of a kilobyte */
     ck_assert_double_eq(within(0, "away", 0, 100), 0);
     close_trace();
 }
 
-/** A wait that ends with a step: the step's number stands apart from the rank. */
+/** If a wait ends with a step, the number of the step is separate from the rank. */
 TEST(chart_keeps_awaited_ranks_apart_from_step_numbers)
 {
     write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 16\n"
@@ -419,7 +419,7 @@ TEST(chart_keeps_awaited_ranks_apart_from_step_numbers)
     ck_assert_uint_gt(n, 1); /* the key has one, too */
 }
 
-/** Some of all workers are said to be some, and who holds them up is named. */
+/** If not all workers are shown, the key names the hidden worker for which they wait. */
 TEST(chart_reports_hidden_workers)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 10M, step: 100ms, "
@@ -437,7 +437,7 @@ TEST(chart_reports_hidden_workers)
                               "shown: "));
 }
 
-/** However many workers, and with names as long as they get. */
+/** Charts of any number of workers with the longest names. */
 TEST(a_chart_fits_a_terminal)
 {
     char *output = NULL;
@@ -459,7 +459,7 @@ TEST(a_figure_names_workers_and_marks_the_straggler)
         ck_assert_msg(strstr(svg, texts[i]) != NULL, "no %s", texts[i]);
     output = shell_ends(0, "ls %s", folder);
     ck_assert_str_eq(output, "e.yaml\ng.svg\n");
-    /* The straggler's step 0 has begun before. */
+    /* step 0 of the straggler started before the window */
     output = dsgd_ends(0, "timeline e.yaml --format svg --run 2 --steps 1:3 -o g.svg");
     const char *const later = read_file("g.svg");
     ck_assert_has(later, ">1<");

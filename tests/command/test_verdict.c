@@ -1,6 +1,6 @@
 /**
  * @file test_verdict.c
- * Who wins, in folders with a trap each: tables, pages and sentences must not fall into it.
+ * Winners in result folders that each contain a trap for tables, pages and sentences.
  */
 #include <ctype.h>
 #include <sys/stat.h>
@@ -11,16 +11,16 @@
 
 enum { MOST_RUNS = 8, N_EVALUATIONS = 6 };
 
-/** A run whose evaluations are even parts of its time apart. */
+/** A run with evenly spaced evaluations. */
 typedef struct planted {
     const char *name;
     int seed;
     double speed; /* samples/s; a run is of 100 samples */
-    double values[N_EVALUATIONS]; /* accuracies, or losses; the first NAN: nothing is learned */
+    double values[N_EVALUATIONS]; /* accuracies or losses; the first is NAN if nothing is learned */
     double sent_bytes;
-    const char *status, *why; /* NULL: ok */
-    int workers; /* 0: 4 */
-    const char *value; /* of the swept column */
+    const char *status, *why; /* NULL for ok */
+    int workers; /* 0 means 4 */
+    const char *value; /* value of the swept column */
     double cost;
 } planted;
 
@@ -36,10 +36,10 @@ static const struct {
     const char *trap;
     planted runs[MOST_RUNS];
     bool losses;
-    const char *target, *said[3]; /* the last ones may be NULL */
-    const char *note; /* of the headline */
-    const char *column; /* that is swept; NULL: none */
-    const char *run; /* of the manifest: what each run has; NULL: nothing */
+    const char *target, *said[3]; /* sentences that the verdict contains; the last may be NULL */
+    const char *note; /* note of the headline figure */
+    const char *column; /* the swept column, or NULL */
+    const char *run; /* content of each run in the manifest, or NULL */
 } cases[] = {
     {"faster, at chance",
      {{"allreduce", 1, 100, {GOOD}}, {"fast", 1, 200, {CHANCE}}, {"wagma", 1, 150, {NEAR}}},
@@ -274,7 +274,7 @@ static void put_row(char **rows, int run, const planted *p, const char *swept)
                 swept == NULL ? "" : ",", swept == NULL ? "" : p->value);
 }
 
-/** The tables of a folder, with that in the manifest of each run. */
+/** Writes the tables of a folder, and a manifest with @p run for each run. */
 static void write_tables(const char *rows, const char *curves, const char *swept, int n_runs,
                          const char *run)
 {
@@ -293,7 +293,7 @@ static void write_tables(const char *rows, const char *curves, const char *swept
     write_file("r/manifest.json", dsgd_xprintf("{\"runs\": [%s]}", runs));
 }
 
-/** The texts of an SVG file, a blank between. */
+/** Returns the texts of an SVG file, separated by blanks. */
 static char *texts_of(char *svg)
 {
     for (char *c = svg, in = ' '; *c != '\0'; c++) {
@@ -332,8 +332,8 @@ TEST_ROWS(verdict_names_the_right_winner, cases)
                       dsgd_xprintf("%s; %s", *target == '\0' ? "4 GPUs" : "", cases[_i].note));
 }
 
-/** Without drawn steps two seeds differ in times where an algorithm says that it draws, and nowhere
- * else. */
+/** With fixed step times, the times of two seeds differ only if the algorithm declares that it
+ * draws. */
 TEST(seeds_change_times_only_if_the_algorithm_declares_draws)
 {
     char *names = dsgd_xstrdup("");
@@ -368,8 +368,8 @@ static const struct {
     {"--set placement=random", true},
 };
 
-/** A verdict speaks of seeds where another one could say something else; the note repeats what was
- * given. */
+/** A verdict mentions seeds only if another seed could change it; the note repeats the given
+ * command. */
 TEST_ROWS(verdict_mentions_seeds_only_if_runs_are_random, chances)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 100M, step: 100ms, "
@@ -400,11 +400,11 @@ static const char *const imbalances[] = {
     "fail_slow, slow_steps: 2, healthy_steps: 4",
     "noise, rate: 100, mean: 1ms, deviation: 1ms",
     "replay, file: steps.csv",
-    "data, per_row: 1ms", /* of samples that are drawn */
+    "data, per_row: 1ms", /* samples are drawn at random */
 };
 
-/** Two seeds differ in times, and are spoken of, with the kinds of imbalance that say so, and no
- * others. */
+/** Times of two seeds differ, and the verdict mentions seeds, only if the kind of imbalance is
+ * random. */
 TEST_ROWS(seeds_change_times_only_if_the_imbalance_is_random, imbalances)
 {
     const char *const row = imbalances[_i];

@@ -41,7 +41,7 @@ ROOMS = [
     ("studies", "command/*tune/*.c", "tune"),
     ("analysis", "command/*report/*.c", "report compare fuzz"),
     ("analysis", "command/*/published.c", "reproduce"),
-    ("analysis", "command/*/verdict.c", "verdict report compare tune"),
+    ("analysis", "command/*/verdict.c command/*/caveats.c", "verdict report compare tune"),
     ("analysis", "command/*/exchanges.c", "exchanges"),
     ("analysis", "command/*/figure*.c command/*/plot.c command/*/gnuplot.c command/*/summary.c",
      "reproduce report phase compare plot timeline"),

@@ -15,7 +15,7 @@ typedef struct dsgd_report {
     dsgd_csv runs;
     const json_t *manifest;
     dsgd_frame frame;
-    double *throughput; /* of each row; NAN if it does not count */
+    double *throughput; /* [n_rows]; NAN if it does not count */
 } dsgd_report;
 
 /** Reads a results folder. Returns DSGD_EIO if it has no run or no manifest, or an error of

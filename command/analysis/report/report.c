@@ -16,8 +16,8 @@
 
 /** A quantity of the tables. */
 typedef struct quantity {
-    const char *head, *column; /* of runs.csv; NULL for the speed-up */
-    double factor; /* from the unit of the column to that of the heading */
+    const char *head, *column; /* column of runs.csv; NULL for the speed-up */
+    double factor; /* unit of the column / unit of the heading */
     const double *x; /* the column, by row */
 } quantity;
 

@@ -23,7 +23,7 @@ static dsgd_status open_file(const dsgd_entry *algorithm, const dsgd_explain_opt
     char *const path = dsgd_xprintf("%s/plots/lesson/lesson.yaml", dsgd_data_folder());
     char *own[] = {dsgd_xprintf("workers=%jd", workers),
                    dsgd_xprintf("imbalance.0.worker=%jd", workers - 1),
-                   dsgd_xprintf("learn.data.points=%jd", BATCH * workers),
+                   dsgd_xprintf("learn.data.points=%jd", BATCH * (workers > 1 ? workers : 2)),
                    dsgd_xprintf("algorithms=[%s]", dsgd_yaml_of(path, algorithm->name))};
     enum { N_OWN = sizeof own / sizeof own[0] };
     const char *sets[DSGD_MOST_TEXTS + N_OWN];

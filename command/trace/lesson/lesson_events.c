@@ -151,7 +151,7 @@ static void describe_gradient(narrator *t, const dsgd_span *span)
     }
     char *text = dsgd_xprintf("gradient %jd", span->step);
     if (dsgd_is_cancelled(span)) {
-        dsgd_append(&text, " is cancelled, %.3f s after its begin", span->end_s - span->since_s);
+        dsgd_append(&text, " is cancelled, %.3f s after its start", span->end_s - span->since_s);
     } else if (at == 0) {
         dsgd_append(&text, " is dropped, because no part of it is ready in time");
     } else {

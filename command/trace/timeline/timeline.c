@@ -71,7 +71,7 @@ static const char about[] =
 
 /* --- the window ------------------------------------------------------------------------------- */
 
-/** Reads a whole number at *text and moves *text after it. Returns false if there is none or it is
+/** Reads a whole number at *text and moves *text after it. Returns false if none exists or it is
  * too large. */
 static bool read_count(const char **text, int64_t *number)
 {

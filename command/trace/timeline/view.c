@@ -123,7 +123,7 @@ static bool is_wait(const dsgd_span *span)
 }
 
 /**
- * Returns the wait of work() that fills most of an interval, or NULL if there is none. *first is
+ * Returns the wait of work() that fills most of an interval, or NULL if none exists. *first is
  * the index of the first span that can be in the interval; calls must be in the order of time.
  */
 static const dsgd_span *wait_in(const dsgd_row *row, size_t *first, double since_s, double end_s)

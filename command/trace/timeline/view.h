@@ -22,12 +22,13 @@ extern const char *const dsgd_tile_states[]; /* names of the states */
 typedef struct dsgd_tile {
     dsgd_tile_state state;
     double since_s, end_s;
-    const dsgd_span *wait; /* of a WAIT: the longest wait in a verb; else, or if none, NULL */
+    const dsgd_span
+        *wait; /* longest wait in a verb during a WAIT; NULL if none, or for another state */
 } dsgd_tile;
 
 typedef struct dsgd_row {
     int host; /* ranks of workers, followed by servers */
-    double compute_s, communicate_s, wait_s; /* of a worker; a failed worker waits */
+    double compute_s, communicate_s, wait_s; /* times of a worker; a failed worker waits */
     int n_computed; /* number of gradients, or of parts of gradients */
     size_t n_tiles; /* 0 for a server */
     dsgd_tile *tiles; /* [n_tiles], without gaps from the start to the end of the window */
@@ -42,7 +43,7 @@ typedef struct dsgd_view {
     size_t n_rows;
     dsgd_row *rows; /* [n_rows] */
     size_t *row_of; /* [hosts]: index of the host's row; n_rows if it has none */
-    int straggler; /* the worker whose gradients clearly take longest; -1 if there is none */
+    int straggler; /* the worker whose gradients clearly take longest; -1 if none exists */
 } dsgd_view;
 
 /**
