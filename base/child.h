@@ -1,7 +1,6 @@
 /**
- * @file child.h
- * Work in a child process: SimGrid has one engine per process and exits where it refuses a file;
- * CUDA does not survive a fork.
+ * @file child.h Work in child processes. SimGrid has one engine per process and exits if it rejects
+ * a file; CUDA does not survive a fork.
  */
 #pragma once
 
@@ -10,37 +9,43 @@
 #include "base/status.h"
 
 /**
- * fork(), but the child is killed when this process ends, by a signal or otherwise. Flushes all
- * streams before, or the child would print what is buffered, too.
+ * Like fork(), but the child is killed when this process ends, by a signal or otherwise. Flushes
+ * all streams first, because the child would print buffered output, too.
  */
 pid_t dsgd_fork(void);
 
-/** The state of a child that has ended, as waitpid() has it: waits for its end. */
+/** Waits for the end of a child and returns its state, as waitpid() does. */
 int dsgd_child_end(pid_t process);
 
 /* --- children that work at the same time ------------------------------------------------------ */
 
 /**
- * Calls work(argument) in a child process, whose exit status it returns. Becomes readable at *said,
- * without blocking: what the child writes to stderr. Signals do in it what they do by default.
- * Negative, with errno, where there is no process to be had.
+ * Starts a child process that calls work(argument) and exits with the status that it returns. Sets
+ * *said to a non-blocking file descriptor, from which the child's output on stderr can be read. In
+ * the child all signals have their default effects. Returns a negative number, with errno, if no
+ * process can be started.
  */
 pid_t dsgd_child_start(int (*work)(const void *argument), const void *argument, int *said);
 
-/** A child that has ended, with its state; 0: none has in the last 20 ms. */
+/** Returns a child that has ended, with its state, or 0 if none has ended within 20 ms. */
 pid_t dsgd_child_ended(int *state);
 
-/** CPU time of all threads of a process, in seconds; 0 where it has just ended. */
+/**
+ * Returns the CPU time of all threads of a process, in seconds; 0 if the process has just ended.
+ */
 double dsgd_child_cpu_s(pid_t process);
 
-/** [n] zeroed elements in memory that this process shares with its children; they stay. */
+/**
+ * Returns n zeroed elements in memory that this process shares with its children. It is never
+ * freed.
+ */
 void *dsgd_shared_memory(size_t n, size_t size);
 
 /**
  * Calls work(argument, report, error) in a child process and returns its status. Copies back its
- * error and the @p bytes at @p report (at most 60 KiB, the capacity of a pipe). DSGD_EIO and @p
- * report unchanged if the process died, with the sentence @p died and the signal, or if it could
- * not be started.
+ * error and the @p bytes at @p report (at most 60 KiB, the capacity of a pipe). If the process died
+ * or could not be started, returns DSGD_EIO with the sentence @p died and the signal, and does not
+ * change @p report.
  */
 dsgd_status dsgd_in_child(dsgd_status (*work)(const void *argument, void *report,
                                               dsgd_error *error),

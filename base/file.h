@@ -1,70 +1,78 @@
 /**
- * @file file.h
- * Whole files in memory, files that appear under their name only when they are complete, and
- * folders that are there only for a while.
+ * @file file.h Whole files in memory, files that appear under their name only when they are
+ * complete, and temporary folders.
  */
 #pragma once
 
 #include "base/status.h"
 
 /**
- * Reads a file; of a pipe or device at most 64 MiB. *text has *length bytes and then a null byte.
- * DSGD_EIO, with the reason in errno, and *text is NULL.
+ * Reads a file, or at most 64 MiB of a pipe or device. *text has *length bytes, followed by a null
+ * byte. On failure returns DSGD_EIO, with the reason in errno, and sets *text to NULL.
  */
 dsgd_status dsgd_file_read(const char *path, char **text, size_t *length, dsgd_error *error);
 
-/** Like getline(); false at the end, and where it fails. Out of memory ends the process. */
+/**
+ * Like getline(). Returns false at the end of the file and on failure. Ends the process if memory
+ * runs out.
+ */
 bool dsgd_read_line(FILE *stream, char **line, size_t *room);
 
 /**
- * DSGD_EIO with a sentence: a file that is there could not be read by the functions above. Whoever
- * goes on as if it were not there need not say so: dsgd_program_end() does.
+ * Returns DSGD_EIO with a sentence if the functions above could not read a file that exists. A
+ * caller that continues as if the file did not exist need not report this: dsgd_program_end() does.
  */
 dsgd_status dsgd_file_unread(dsgd_error *error);
 
-/** A file that is written as PATH.new and renamed when it is complete and on the disk. */
+/** A file that is written as PATH.new, and renamed when it is complete and on the disk. */
 typedef struct dsgd_whole_file {
     char *path, *beside;
     FILE *stream;
 } dsgd_whole_file;
 
-/** The stream to write to; NULL with DSGD_EIO in @p error if it cannot be opened. */
+/**
+ * Opens the file. Returns the stream to write to, or NULL, with DSGD_EIO in @p error, if it cannot
+ * be opened.
+ */
 FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error);
-/** Gives it up: what was written so far goes. */
+/** Drops the file: deletes the data that was written so far. */
 void dsgd_whole_drop(dsgd_whole_file *file);
 
-/** Whether a file exists and can be read. */
+/** Returns true if a file exists and can be read. */
 bool dsgd_can_read(const char *path, ...) __attribute__((format(printf, 1, 2)));
 
-/** Like mkdir -p of a path that is formatted. DSGD_EIO where it cannot be made or written to. */
+/**
+ * Like mkdir -p for a formatted path. Returns DSGD_EIO if the folder cannot be made or written to.
+ */
 dsgd_status dsgd_make_folder(dsgd_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/** Makes a folder in one that others may have written: no link is followed. */
+/** Makes a folder inside a folder that other users may have written. Follows no links. */
 dsgd_status dsgd_make_folder_within(const char *folder, const char *name, dsgd_error *error);
 
 /**
- * Whether a text can name a file or folder inside another: it is not empty, does not begin with a
- * dot, and has neither slashes nor control characters.
+ * Returns true if a text can name a file or folder inside another one: it is not empty, does not
+ * begin with a dot, and contains neither slashes nor control characters.
  */
 bool dsgd_is_file_name(const char *text);
 
-/** Bytes of the character of UTF-8 at @p text[n]; 0: there is none. */
+/** Returns the number of bytes of the UTF-8 character at @p text[n], or 0 if there is none. */
 size_t dsgd_utf8_length(const char *text, size_t n);
 
 /**
- * Makes an empty folder: PREFIX.XXXXXX with some characters, or, where @p prefix is NULL, one for
- * temporary files, in $TMPDIR or /tmp. Its path is for dsgd_folder_remove(). NULL: DSGD_EIO.
- * While there is one, output that nobody reads any more (SIGPIPE) does not end the program.
+ * Makes an empty folder with the name PREFIX.XXXXXX, where XXXXXX are random characters. If @p
+ * prefix is NULL, the folder is a temporary one in $TMPDIR or /tmp. Returns its path, for
+ * dsgd_folder_remove(), or NULL with DSGD_EIO in @p error. While such a folder exists, a closed
+ * output pipe (SIGPIPE) does not end the program.
  */
 char *dsgd_folder_new(const char *prefix, dsgd_error *error);
 
-/** Removes a folder with all that is in it. NULL: nothing. */
+/** Removes a folder with all its contents. @p path may be NULL. */
 void dsgd_folder_remove(const char *path);
 
 /**
- * The names of what is in a folder and ends in @p ending (NULL: of everything), in alphabetical
- * order, with a NULL behind them. NULL: the folder cannot be read (errno).
+ * Returns the names of a folder's entries that end in @p ending (NULL for all), in alphabetical
+ * order and followed by NULL. Returns NULL, with errno, if the folder cannot be read.
  */
 char **dsgd_folder_names(const char *path, const char *ending);

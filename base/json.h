@@ -1,6 +1,5 @@
 /**
- * @file json.h
- * Options as JSON, and the runs of a manifest.
+ * @file json.h Options and the runs of a manifest as JSON.
  */
 #pragma once
 
@@ -9,19 +8,23 @@
 #include "base/option.h"
 #include "base/status.h"
 
-/** A text; null for NULL; bytes that are no UTF-8 as \xHH. */
+/** Returns a text as JSON: null for NULL. Bytes that are not UTF-8 become \xHH. */
 json_t *dsgd_json_text(const char *text);
 
-/** A text as YAML reads it: as it is, or in JSON's quotes where it may mean something else. */
+/**
+ * Returns a text in the form in which YAML reads it back: unchanged, or in JSON's quotes if it
+ * could be read as something else.
+ */
 char *dsgd_yaml_word(const char *text);
 
-/** All options of a table with their values. */
+/** Returns all options of a table with their values. */
 json_t *dsgd_json_options(const dsgd_option *options, const void *params);
 
-/** The options of a pick, and its name under "name"; null for none. */
+/** Returns the options of a pick, and its name under "name"; null if nothing is picked. */
 json_t *dsgd_json_spec(const dsgd_spec *pick);
 
 /**
- * The JSON of a file; NULL: it is not there, or no JSON (or cannot be read: dsgd_file_unread()).
+ * Returns the JSON of a file, or NULL if it does not exist or is not JSON (or cannot be read:
+ * dsgd_file_unread()).
  */
 json_t *dsgd_json_file(const char *path);

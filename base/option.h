@@ -1,8 +1,7 @@
 /**
- * @file option.h
- * Option tables: of algorithms, models, data sets, imbalance kinds and the sections of an
- * experiment file. A table stands beside the struct that it fills, and drives reading, checking,
- * `dsgd describe` and the manifest.
+ * @file option.h Option tables of algorithms, models, data sets, imbalance kinds and the sections
+ * of an experiment file. A table is declared next to the struct that it fills. It drives reading,
+ * checking, `dsgd describe` and the manifest.
  */
 #pragma once
 
@@ -10,23 +9,24 @@
 
 DSGD_BEGIN_C
 
-/** What an option holds; the C type of its field stands beside it. */
+/** The type of an option's value. The comments give the C type of its field. */
 typedef enum dsgd_option_kind {
     DSGD_BOOL, /* bool */
-    DSGD_LONG, /* long; with words, word i is stored as -(i + 1), and `min` still binds numbers */
-    DSGD_DOUBLE, /* double; words as of LONG; units: see dsgd_parse_number() */
-    DSGD_CHOICE, /* int, or an enumeration as wide: index into words */
-    DSGD_STRING, /* const char *, NULL where absent without a default */
-    DSGD_NUMBERS, /* dsgd_numbers: a list; one number stands for a list of one */
+    /* int64_t; with words, word i is stored as -(i + 1), and `min` limits only numbers */
+    DSGD_LONG,
+    DSGD_DOUBLE, /* double; words as for LONG; for units see dsgd_parse_number() */
+    DSGD_CHOICE, /* int or an enumeration of the same size: index into words */
+    DSGD_STRING, /* const char *; NULL if absent without a default */
+    DSGD_NUMBERS, /* dsgd_numbers: a list; a single number means a list of one */
     DSGD_PAIRS, /* dsgd_pairs: a list of pairs of integers, or a file of one pair per line */
-    /* dsgd_lines: a list of texts; one of `words`; or the path of a file, a text per line */
+    /* dsgd_lines: a list of texts, one of `words`, or the path of a file with one text per line */
     DSGD_LINES,
     DSGD_TABLE, /* dsgd_table: a mapping from number to number, keys strictly ascending */
     DSGD_STRUCT, /* a struct embedded at the offset, read by `fields` from a nested mapping */
     DSGD_STRUCTS, /* dsgd_structs: a list of mappings, each read by `fields` */
     DSGD_SPEC, /* dsgd_spec: a name out of `registry`, or a mapping of that name and its options */
-    DSGD_SPECS, /* dsgd_specs: a list of such; a single pick stands for a list of one */
-    DSGD_END /* of the table: DSGD_OPTION_END */
+    DSGD_SPECS, /* dsgd_specs: a list of such; a single pick means a list of one */
+    DSGD_END /* end of the table: DSGD_OPTION_END */
 } dsgd_option_kind;
 
 typedef struct dsgd_numbers {
@@ -52,14 +52,14 @@ typedef struct dsgd_table {
 
 typedef struct dsgd_structs {
     size_t n;
-    void *v; /* [n] structs of the option's struct_size */
+    void *v; /* [n] structs of size struct_size */
 } dsgd_structs;
 
 struct dsgd_entry;
 
-/** An entry of a registry, with its options. */
+/** An entry of a registry with values of its options. */
 typedef struct dsgd_spec {
-    const struct dsgd_entry *about; /* NULL where absent */
+    const struct dsgd_entry *about; /* NULL if absent */
     void *params; /* about->params_size bytes */
 } dsgd_spec;
 
@@ -68,44 +68,49 @@ typedef struct dsgd_specs {
     dsgd_spec *v; /* [n] */
 } dsgd_specs;
 
-/** A file of picks: what they are, where they come from. */
+/** A file of picks: what they are, and where they come from. */
 typedef struct dsgd_spec_set {
     const char *summary, *origin;
     dsgd_specs entries;
 } dsgd_spec_set;
 
 /**
- * One row of an option table, which DSGD_OPTION_END ends. Unset fields mean: none. The macros below
- * name the fields in this order, as C++ asks: in C++ no row of LONG or DOUBLE has words.
+ * One row of an option table; DSGD_OPTION_END ends the table. Unset fields mean none. The macros
+ * below name the fields in this order, as C++ requires; in C++ no row of LONG or DOUBLE has words.
  */
 typedef struct dsgd_option {
     const char *name; /* the key in the file */
     dsgd_option_kind kind;
-    size_t offset; /* of the field in the struct that the table describes */
+    size_t offset; /* offset of the field in the struct that the table describes */
     const char *help; /* one line, no full stop */
-    bool required; /* the file must give it */
-    bool multiplies; /* a list of such values: each for runs of its own */
-    bool refines; /* STRUCT: absent keys keep what an outer one has */
-    /* for SPECS and STRUCT: folder of shipped ones that may be named instead; NULL for none */
+    bool required; /* true if the file must give it */
+    /* true if the value may be a list, each element of which is for separate runs */
+    bool multiplies;
+    bool refines; /* for STRUCT: true if absent keys keep the values of the outer struct */
+    /* for SPECS and STRUCT: folder of shipped files that may be named instead; NULL for none */
     const char *shipped;
     double init; /* default of BOOL, LONG, DOUBLE and CHOICE */
     const char *init_text; /* default of STRING, and the name picked by default for SPEC */
     double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS, PAIRS and of TABLE's values */
     const char *const *words; /* NULL-terminated; for CHOICE, LONG and DOUBLE */
-    /* for STRUCT and STRUCTS; of SPEC: what an entry has besides its own options */
+    /*
+     * for STRUCT and STRUCTS: the keys; for SPEC: keys of an entry in addition to its own options
+     */
     const struct dsgd_option *fields;
     size_t struct_size; /* for STRUCTS */
     const struct dsgd_entry *const *registry; /* for SPEC and SPECS, NULL-terminated */
-    /* for SPEC and SPECS: the key that holds the name, "name" or "kind"; of a STRUCT that is
-       shipped: the key that names the one from which the values depart */
+    /*
+     * for SPEC and SPECS: the key of the name, "name" or "kind". For a STRUCT with shipped files:
+     * the key that names the file from which the values differ
+     */
     const char *key;
     const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
 } dsgd_option;
 
 /*
- * Rows of a table: the struct, its field (whose name is the key), what such an option needs, the
- * help, and after it any other member, such as `.required = true` or `.words = x`. A field of
- * another C type than the option's does not compile.
+ * Rows of a table. The arguments are the struct, its field (whose name is the key), the properties
+ * of such an option, the help, and any other member, such as `.required = true` or `.words = x`. A
+ * field whose C type differs from the option's does not compile.
  */
 #ifdef __cplusplus
 #define DSGD_OPTION_AT(c_type, type, field)                                                        \
@@ -125,11 +130,11 @@ typedef struct dsgd_option {
 #define DSGD_OPTION_AT_STRUCTS(type, field) DSGD_OPTION_AT(dsgd_structs, type, field)
 #define DSGD_OPTION_AT_SPEC(type, field) DSGD_OPTION_AT(dsgd_spec, type, field)
 #define DSGD_OPTION_AT_SPECS(type, field) DSGD_OPTION_AT(dsgd_specs, type, field)
-#define DSGD_OPTION_AT_STRUCT(type, field) offsetof(type, field) /* of any struct */
-#define DSGD_OPTION_AT_CHOICE(type, field) /* of an enumeration, which is as wide as int */        \
+#define DSGD_OPTION_AT_STRUCT(type, field) offsetof(type, field) /* any struct */
+#define DSGD_OPTION_AT_CHOICE(type, field) /* an enumeration with the size of int */               \
     (offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(int) ? 1 : -1]))
 
-/** A row whose key is not its field's name; @p kind is BOOL, LONG, ... */
+/** A row whose key differs from the name of its field. @p kind_ is BOOL, LONG, ... */
 #define DSGD_OPTION_AS(key_, kind_, type, field, ...)                                              \
     {                                                                                              \
         .name = key_, .kind = DSGD_##kind_, .offset = DSGD_OPTION_AT_##kind_(type, field),         \
@@ -170,74 +175,76 @@ typedef struct dsgd_option {
         .name = NULL, .kind = DSGD_END                                                             \
     }
 
-/** The head of everything that a user can name; its first member, so that registries list heads. */
+/**
+ * The head of everything that a user can name. It is the first member, so registries are lists of
+ * heads.
+ */
 typedef struct dsgd_entry {
     const char *name;
-    const char *summary; /* one line: how it differs from its neighbours */
-    const char *reference; /* paper and place in it; NULL: none */
+    const char *summary; /* one line: how the entry differs from its neighbours */
+    const char *reference; /* paper and place in it; NULL if there is none */
     size_t params_size; /* bytes of the struct that `options` fills */
     const dsgd_option *options; /* NULL for none */
-    size_t n_options; /* rows, the end included; 0: not known */
+    size_t n_options; /* number of rows, including the end; 0 if unknown */
 } dsgd_entry;
 
-/** The last three members: the struct and the table, an array, that fills it. */
+/** The last three members: the struct, and the table (an array) that fills it. */
 #define DSGD_PARAMS(type, table)                                                                   \
     .params_size = sizeof(type), .options = table, .n_options = sizeof(table) / sizeof(table)[0]
 
 /**
- * Refuses a head without summary, and a table that is not ended, whose fields lie
- * outside the struct or that has no help, two options of one name, or a default that is not
- * allowed.
+ * Rejects a head without a summary, a table without an end, options whose fields lie outside the
+ * struct or that have no help, two options with the same name, and defaults that are not allowed.
  */
 dsgd_status dsgd_entry_check(const dsgd_entry *about, dsgd_error *error);
 
-/** The head called @p name, or NULL. @p registry ends with NULL. */
+/** Returns the head with name @p name, or NULL. @p registry ends with NULL. */
 const dsgd_entry *dsgd_entry_find(const dsgd_entry *const *registry, const char *name);
 
 enum { DSGD_MOST_NAMES = 64 };
 
-/** The names in a registry, for dsgd_hint(), and then NULL. */
+/** Returns the names in a registry, followed by NULL, for dsgd_hint(). */
 const char *const *dsgd_entry_names(const dsgd_entry *const *registry);
 
-/** The option called @p name, or NULL. @p options may be NULL. */
+/** Returns the option with name @p name, or NULL. @p options may be NULL. */
 const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name);
 
-/** Index of a word; -1 where it is none of @p words. Both may be NULL. */
+/** Returns the index of a word in @p words, or -1 if it is not one of them. Both may be NULL. */
 int dsgd_find_word(const char *const *words, const char *text);
 
 /**
- * The name nearest to @p name by edit distance, or the only one that contains it; NULL where none
- * is near. @p names ends with NULL.
+ * Returns the name nearest to @p name by edit distance, or the only one that contains it; NULL if
+ * none is near. @p names ends with NULL.
  */
 const char *dsgd_nearest(const char *name, const char *const *names);
 
-/** For the end of a sentence: " (did you mean `x`?)", or nothing where no name is near. */
+/** Returns the end of a sentence: " (did you mean `x`?)", or "" if no name is near. */
 const char *dsgd_hint(const char *name, const char *const *names);
 
-/** "a, b, c"; @p last stands before the last, such as " or ". */
+/** Returns "a, b, c". @p last is the separator before the last name, such as " or ". */
 char *dsgd_listed(const char *const *names, const char *last);
 
-/** Fills @p params with the defaults of @p options (NULL allowed). Required options keep zero. */
+/** Fills @p params with the defaults of @p options (may be NULL). Required options stay zero. */
 void dsgd_options_default(const dsgd_option *options, void *params);
 
-/** An entry of a registry with its defaults. */
+/** Returns an entry of a registry with its default values. */
 dsgd_spec dsgd_spec_default(const dsgd_entry *about);
 
-/** Sets a BOOL, CHOICE, LONG or DOUBLE; a word as it is stored. */
+/** Sets a BOOL, CHOICE, LONG or DOUBLE. A word is given by the number that stores it. */
 void dsgd_option_put(const dsgd_option *o, void *params, double value);
 
-/** How a value of such an option is written. */
+/** Returns the text of a value of such an option. */
 const char *dsgd_option_text(const dsgd_option *o, double value);
 
 /**
- * Reads a finite number with an optional suffix of @p unit: "s" (ns us ms s min h), "bytes" (k M G
- * T, Ki Mi Gi, each with or without B), "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf),
- * "W" (W kW), "s/B" (ps ns us, each with or without /B), "share" (%); perhaps a blank before it.
- * False if @p text is no such number.
+ * Reads a finite number with an optional suffix of @p unit, perhaps after a blank: "s" (ns us ms s
+ * min h), "bytes" (k M G T, Ki Mi Gi, each with or without B), "bytes/s" (kB/s MB/s GB/s Mb/s
+ * Gb/s), "flop/s" (Mf Gf Tf), "W" (W kW), "s/B" (ps ns us, each with or without /B), "share" (%).
+ * Returns false if @p text is not such a number.
  */
 bool dsgd_parse_number(const char *text, const char *unit, double *number);
 
-/** The i-th suffix that numbers of @p unit (may be NULL) take; NULL: there are no more. */
+/** Returns the i-th suffix of numbers of @p unit (may be NULL), or NULL if there are no more. */
 const char *dsgd_unit_suffix(const char *unit, size_t i);
 
 DSGD_END_C

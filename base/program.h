@@ -1,35 +1,37 @@
 /**
- * @file program.h
- * The running program: its beginning and end, its folder, beside which its module and shipped files
- * are installed, and its clock.
+ * @file program.h The running program: its start and end, the folder of its executable (next to
+ * which its module and shipped files are installed), and its clock.
  */
 #pragma once
 
 #include "base/status.h"
 
-/** The folder of the executable; ".": unknown. */
+/** Returns the folder of the executable, or "." if it is unknown. */
 char *dsgd_program_folder(void);
 
 /**
- * For the beginning of main(): where standard input, output or error is closed, the next file that
- * is opened would take its place. Reading such an input gives nothing; writing such an output
- * fails. From now on jansson's values and texts are kept (dsgd_keep()): json_decref() and free()
- * need not be called, and free() may not.
+ * Must be called at the start of main(). If standard input, output or error is closed, the next
+ * file that is opened would take its place; this function prevents that. Reading such an input
+ * gives nothing; writing such an output fails. From now on jansson's values and texts are kept
+ * (dsgd_keep()): json_decref() and free() are not necessary for them, and free() is not allowed.
  */
 void dsgd_program_begin(void);
 
-/** Before something on stderr: where both go to one place, no line of stdout is cut. */
+/**
+ * Must be called before output to stderr: if stdout and stderr go to the same place, no line of
+ * stdout is split.
+ */
 void dsgd_program_flush(void);
 
 /**
- * For the end of main(): prints the sentence of a failure, closes standard output, and gives the
- * exit status. Output that could not be written is a failure, and so is a file that is there and
- * could not be read, whatever was made of it.
+ * Must be called at the end of main(). Prints the sentence of a failure, closes standard output,
+ * and returns the exit status. Output that could not be written is a failure. A file that exists
+ * but could not be read is also one, even if the program continued without it.
  */
 dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error);
 
-/** Seconds of a monotonic wall clock. */
+/** Returns the seconds of a monotonic wall clock. */
 double dsgd_wall_s(void);
 
-/** Memory of the machine. */
+/** Returns the bytes of memory of the machine. */
 size_t dsgd_physical_bytes(void);

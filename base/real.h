@@ -1,8 +1,7 @@
 /**
- * @file real.h
- * The type that device-independent text computes in: `real` and its functions, float by default,
- * double with DSGD_IN_DOUBLE. DSGD_DEVICE_FUNCTION marks its functions; cuda.cu defines it as
- * __host__ __device__ before any include.
+ * @file real.h The floating-point type of device-independent code: `real` and its functions. It is
+ * float by default, and double with DSGD_IN_DOUBLE. DSGD_DEVICE_FUNCTION marks the functions of
+ * such code; cuda.cu defines it as __host__ __device__ before any include.
  */
 #pragma once
 

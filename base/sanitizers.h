@@ -1,7 +1,6 @@
 /**
- * @file sanitizers.h
- * Which sanitizer this is compiled with: DSGD_ADDRESS_SANITIZER, DSGD_THREAD_SANITIZER, or neither.
- * GCC and clang say it in two ways.
+ * @file sanitizers.h The sanitizer that this code is compiled with: DSGD_ADDRESS_SANITIZER,
+ * DSGD_THREAD_SANITIZER, or neither. GCC and clang report it in different ways.
  */
 #pragma once
 

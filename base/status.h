@@ -1,14 +1,14 @@
 /**
- * @file status.h
- * The three kinds of errors.
+ * @file status.h The three kinds of errors.
  *
- * Bad input: a function returns a dsgd_status and one sentence in a dsgd_error; only command/main.c
- * prints it and exits. A bug: DSGD_ASSERT, or DSGD_REQUIRE where it is the author's of an
- * algorithm; never compiled out. An outcome of a run (divergence, deadlock): a row of the results.
+ * Bad input: a function returns a dsgd_status, and one sentence in a dsgd_error. Only
+ * command/main.c prints the sentence and exits. A bug: DSGD_ASSERT, or DSGD_REQUIRE if the bug is
+ * in an algorithm; both are always compiled in. An outcome of a run (divergence, deadlock): a row
+ * of the results.
  */
 #pragma once
 
-/* What of C's library is used everywhere comes with it, and is not included again. */
+/* Headers of the C library that are used everywhere. Other files need not include them. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Around what a plug-in in C++ sees. */
+/* Enclose declarations that a plug-in in C++ uses. */
 #ifdef __cplusplus
 #define DSGD_BEGIN_C extern "C" {
 #define DSGD_END_C }
@@ -30,7 +30,10 @@
 
 DSGD_BEGIN_C
 
-/** One list; the enum and the exit codes that `dsgd --help` prints follow from it. */
+/**
+ * The only list of status codes: the enum and the exit codes that `dsgd --help` prints are made of
+ * it.
+ */
 #define DSGD_STATUS_LIST(X)                                                                        \
     X(DSGD_OK, 0, "success")                                                                       \
     X(DSGD_EUSAGE, 2, "the command line or a value in a file is not acceptable")                   \
@@ -50,19 +53,20 @@ typedef struct dsgd_error {
 } dsgd_error;
 
 /**
- * Writes the sentence into @p error (NULL: nowhere) and returns @p status, for `return
+ * Writes the sentence into @p error (if not NULL) and returns @p status, for `return
  * dsgd_fail(...)`.
  */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-#ifdef __clang_analyzer__ /* does not see the definition; would take a failure for DSGD_OK */
+/* the analyzer does not see the definition, and would take a failure for DSGD_OK */
+#ifdef __clang_analyzer__
 #define dsgd_fail(error, status, ...) ((dsgd_fail)(error, status, __VA_ARGS__), (status))
 #endif
 
-/** Of input that is not acceptable: `return dsgd_refuse(error, "...", ...)`. */
+/** Rejects bad input: `return dsgd_refuse(error, "...", ...)`. */
 #define dsgd_refuse(error, ...) dsgd_fail(error, DSGD_EUSAGE, __VA_ARGS__)
 
-/** Has the calling function return what @p call returns, unless that is DSGD_OK. */
+/** Makes the calling function return the status of @p call, unless it is DSGD_OK. */
 #define DSGD_TRY(call)                                                                             \
     do {                                                                                           \
         const dsgd_status status_of_call = (call);                                                 \
@@ -71,73 +75,88 @@ dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format,
     } while (0)
 
 /**
- * Something that the process cannot go on without is not to be had, such as a thread: says the
- * sentence and ends the process, with exit status DSGD_ERUNS (of a run: it failed, the others are
- * kept).
+ * Ends the process with a sentence and exit status DSGD_ERUNS, because a resource that it needs,
+ * such as a thread, is not available. In a run this means that the run failed; the other runs are
+ * kept.
  */
 void dsgd_give_up(const char *sentence) __attribute__((noreturn));
-/** The same where memory ran out. Both remove what is unfinished (base/file.h) before. */
+/**
+ * Ends the process in the same way if memory runs out. Both functions remove unfinished files
+ * (base/file.h) first.
+ */
 void dsgd_no_memory(void) __attribute__((noreturn));
-/** What both call before they end the process; NULL: nothing. */
+/** Sets the function that both call before they end the process; NULL for none. */
 void dsgd_at_no_memory(void (*clean)(void));
 
-/** Zeroed memory, which the caller frees with free(); out of memory ends the process. */
+/**
+ * Allocates zeroed memory, which the caller frees with free(). Ends the process if memory runs out.
+ */
 void *dsgd_xcalloc(size_t count, size_t size);
-/** Like realloc() of @p count elements; out of memory ends the process. */
+/** Like realloc() to @p count elements. Ends the process if memory runs out. */
 void *dsgd_xrealloc(void *memory, size_t count, size_t size);
 
 /**
- * Zeroed memory that the program keeps until dsgd_drop(): nobody frees it. All texts below are
- * kept, and whatever a command holds, which is much smaller than what its runs hold.
+ * Allocates zeroed memory that lives until dsgd_drop(); no function frees it. All texts below are
+ * kept in this way, and also the data of a command, which is much smaller than the data of its
+ * runs.
  */
 void *dsgd_keep(size_t count, size_t size);
-/** Kept memory of at least @p count elements that begins as @p kept does. NULL: that is empty. */
+/**
+ * Returns kept memory of at least @p count elements that begins with the contents of @p kept, which
+ * may be NULL.
+ */
 void *dsgd_keep_more(void *kept, size_t count, size_t size);
-/** Has @p end called for @p what by dsgd_drop(), such as free() for memory of a library. */
+/** Makes dsgd_drop() call @p end for @p what, for example free() for memory of a library. */
 void dsgd_keep_for(void (*end)(void *what), void *what);
-/** The newest of what is kept. */
+/** Returns a mark at the newest kept memory. */
 void *dsgd_mark(void);
-/** Gives back what was kept since dsgd_mark(), the newest first; NULL: everything. */
+/** Frees the memory that was kept since dsgd_mark(), the newest first; NULL frees all of it. */
 void dsgd_drop(void *mark);
 
-/** A copy of @p text. NULL gives NULL. */
+/** Returns a copy of @p text, or NULL if @p text is NULL. */
 char *dsgd_xstrdup(const char *text);
-/** Whether the last bytes of @p text are @p end. */
+/** Returns true if @p text ends with @p end. */
 bool dsgd_ends_with(const char *text, const char *end);
-/** printf() into a text. */
+/** Returns a text that is formatted as by printf(). */
 char *dsgd_xprintf(const char *format, ...) __attribute__((format(printf, 1, 2), nonnull(1)));
-/** Like dsgd_xprintf(), from arguments that a caller with `...` has opened. */
+/** Like dsgd_xprintf(), for a va_list. */
 char *dsgd_xvprintf(const char *format, va_list arguments)
     __attribute__((format(printf, 1, 0), nonnull(1)));
-/** open_memstream(). */
+/** Opens a stream that writes to a text, like open_memstream(). */
 FILE *dsgd_text_open(char **text, size_t *length);
-/** *text and *length are up to date; text that found no memory ends the process. */
+/** Updates *text and *length. Ends the process if the text does not fit into memory. */
 void dsgd_text_flush(FILE *stream);
-/** The same for the last time. @p text: that of dsgd_text_open(), which is kept from now on. */
+/**
+ * Updates them for the last time and closes the stream. @p text is the one of dsgd_text_open(),
+ * which is kept from now on.
+ */
 void dsgd_text_close(FILE *stream, char *const *text);
 /** Appends to *text, which dsgd_xprintf() or dsgd_xstrdup() made. */
 void dsgd_append(char **text, const char *format, ...)
     __attribute__((format(printf, 2, 3), nonnull(1, 2)));
-/** @p text as a word that a shell reads, in quotes where it needs them. */
+/** Returns @p text as one word for a shell, in quotes if it needs them. */
 char *dsgd_shell_word(const char *text);
 /** Appends a blank and such a word. */
 void dsgd_append_word(char **text, const char *word);
-/** A command line of words, the first as it is ("dsgd run"). */
+/** Returns a command line of words; the first one is not quoted ("dsgd run"). */
 char *dsgd_shell_command(size_t n, char *const *words);
 
-/** A bug: prints place and condition, then aborts. Never compiled out. */
+/** Reports a bug: prints place and condition, then aborts. Always compiled in. */
 #define DSGD_ASSERT(condition, ...)                                                                \
     ((condition) ? (void)0 : dsgd_assert_failed(#condition, __FILE__, __LINE__, __VA_ARGS__))
 
 void dsgd_assert_failed(const char *condition, const char *file, int line, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
 
-/** What an algorithm owes to the contract: prints "dsgd: algorithm NAME: SENTENCE", then aborts. */
+/**
+ * Checks a duty of an algorithm: prints "dsgd: algorithm NAME: SENTENCE" and aborts if @p condition
+ * is false.
+ */
 #define DSGD_REQUIRE(condition, ...) ((condition) ? (void)0 : dsgd_require_failed(__VA_ARGS__))
 
 void dsgd_require_failed(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/** The algorithm's NAME, which has to outlive the run. */
+/** Sets the algorithm's NAME, which must outlive the run. */
 void dsgd_require_of(const char *name);
 
 DSGD_END_C

@@ -1,33 +1,39 @@
 /**
- * @file unit.h
- * Units: what numbers of options, names of columns and figures call them.
+ * @file unit.h Units of numbers: their names in options, in columns and in figures.
  */
 #pragma once
 
 #include <stddef.h>
 
-/** A word behind a number, and what the number is multiplied by. */
+/** A suffix of a number, and the factor by which it multiplies the number. */
 typedef struct dsgd_suffix {
-    const char *text; /* NULL ends a list */
+    const char *text; /* text; NULL ends a list */
     double factor;
 } dsgd_suffix;
 
 typedef struct dsgd_unit {
-    const char *name; /* of options: "bytes/s" */
-    const char *column; /* how names of columns end, behind a `_`: "bytes_per_s"; NULL: none do */
-    const char *word; /* the end of keys that say the unit themselves: "seconds"; NULL: none do */
-    const char *symbol; /* behind a number for readers: "B/s"; NULL where column is */
-    const dsgd_suffix *suffixes; /* that numbers may have */
+    const char *name; /* name in options: "bytes/s" */
+    /* ending of column names, after a `_`: "bytes_per_s"; NULL if there is none */
+    const char *column;
+    const char *word; /* ending of keys that name the unit: "seconds"; NULL if there is none */
+    const char *symbol; /* symbol after a number, for readers: "B/s"; NULL if it equals `column` */
+    const dsgd_suffix *suffixes; /* suffixes of numbers */
 } dsgd_unit;
 
-/** The unit that options call @p name; NULL: they know none (or @p name is NULL). */
+/**
+ * Returns the unit with the name @p name in options, or NULL if there is none or @p name is NULL.
+ */
 const dsgd_unit *dsgd_unit_named(const char *name);
 
 /**
- * The unit that the name of a column ends with; NULL: none. *stem: bytes of the name before a `_`
- * and the unit's column, or of the whole name where its word says the unit.
+ * Returns the unit that the name of a column ends with, or NULL. Sets *stem to the number of bytes
+ * before the `_` and the unit's column or, if the unit's word names the unit, to the length of the
+ * whole name.
  */
 const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem);
 
-/** What files of others call units of time, as factors to seconds; the first is "s". */
+/**
+ * Names of units of time in files of other programs, with their factors to seconds; the first is
+ * "s".
+ */
 extern const dsgd_suffix dsgd_time_words[];

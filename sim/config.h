@@ -1,7 +1,6 @@
 /**
- * @file config.h
- * What decides a run: a platform, a workload with its imbalance, one algorithm, one seed, and
- * optionally a model to learn.
+ * @file config.h The configuration of a run: a platform, a workload with its imbalance, one
+ * algorithm, one seed, and optionally a model to train.
  */
 #pragma once
 
@@ -17,145 +16,173 @@
 
 /** The algorithm of an allreduce. */
 typedef enum dsgd_collective {
-    DSGD_COLLECTIVE_AUTO, /* the platform's library: NCCL; of MPI recursive doubling of few bytes,
-                             else Rabenseifner, or Bruck where P is no power of two */
+    /*
+     * nccl if that is the platform's library; with MPI: recursive doubling for short vectors, else
+     * Rabenseifner, or Bruck if P is not a power of two
+     */
+    DSGD_COLLECTIVE_AUTO,
     DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
     DSGD_COLLECTIVE_RABENSEIFNER,
     DSGD_COLLECTIVE_RING,
     DSGD_COLLECTIVE_BRUCK,
-    DSGD_COLLECTIVE_RINGS, /* rings along the platform's dimensions, one after another */
-    DSGD_COLLECTIVE_NCCL /* as NCCL chooses by its own model (traces/nccl.h) */
+    DSGD_COLLECTIVE_RINGS, /* one ring per dimension of the platform, one after another */
+    DSGD_COLLECTIVE_NCCL /* NCCL's own choice, by its cost model (traces/nccl.h) */
 } dsgd_collective;
 
-/** How a library carries out allreduces. */
+/** How a library performs allreduces. */
 typedef struct dsgd_way {
     dsgd_collective how;
-    double doubling_bytes; /* of AUTO: fewer are summed by recursive doubling */
-    double turn_s; /* of each message, dsgd_platform's partial_turn_s; 0: it is MPI's own */
-    dsgd_dimensions along; /* of RINGS */
+    double doubling_bytes; /* size below which AUTO uses recursive doubling */
+    /* delay of each message (partial_turn_s of dsgd_platform); 0 for MPI's own collectives */
+    double turn_s;
+    dsgd_dimensions along; /* dimensions of the rings, for RINGS */
 } dsgd_way;
 
-extern const char *const dsgd_collective_names[]; /* by dsgd_collective; NULL-terminated */
+extern const char *const dsgd_collective_names[]; /* names by dsgd_collective; ends with NULL */
 
-/** Of a partial collective: 0: as the collective of all workers; else 1 + a dsgd_collective. */
+/**
+ * Values of partial_collective: 0 means the same algorithm as the collective of all workers; other
+ * values are 1 + a dsgd_collective.
+ */
 enum { DSGD_PARTIAL_AS_COLLECTIVE, DSGD_PARTIAL_COLLECTIVE };
 
 typedef enum dsgd_precision { DSGD_PRECISION_FLOAT, DSGD_PRECISION_DOUBLE } dsgd_precision;
 
 typedef struct dsgd_evaluate_config {
-    double every; /* steps; 0: only at the start and the end; -1: never, and no step runs ahead of
-                     its values */
-    bool local; /* at the end each worker's own model too */
-    double local_margin; /* of their mean accuracy: half of its 95 % interval, at most */
+    /*
+     * steps between two evaluations; 0: only at the start and the end; -1: never, and no step runs
+     * ahead of its values
+     */
+    double every;
+    bool local; /* evaluate each worker's own model, too, at the end */
+    /* largest half-width of the 95 % confidence interval of their mean accuracy */
+    double local_margin;
 } dsgd_evaluate_config;
 
-/** What to learn. Read-only during the run. */
+/** The training of a model. Read-only during the run. */
 typedef struct dsgd_learning {
-    dsgd_spec model; /* out of dsgd_model_kinds; about == NULL: timing only */
-    dsgd_spec data; /* out of dsgd_data_sources */
-    dsgd_spec split; /* out of dsgd_split_kinds; about == NULL: as iid */
+    dsgd_spec model; /* entry of dsgd_model_kinds; about is NULL if the run computes times only */
+    dsgd_spec data; /* entry of dsgd_data_sources */
+    dsgd_spec split; /* entry of dsgd_split_kinds; about is NULL for iid */
     int64_t batch; /* samples per worker and gradient */
     dsgd_optimizer optimizer;
     dsgd_evaluate_config evaluate;
     dsgd_precision precision;
 } dsgd_learning;
 
-/** Instead of a number of pieces: the words of `exchange: pieces`. */
+/** Values of `pieces` that are words, not numbers of chunks. */
 enum {
-    DSGD_PIECES_TENSORS = -1, /* the workload's */
-    DSGD_PIECES_BUCKETS = -2 /* whole tensors until a bucket has reached its size */
+    DSGD_PIECES_TENSORS = -1, /* one chunk per tensor of the workload */
+    DSGD_PIECES_BUCKETS = -2 /* buckets of whole tensors */
 };
 
-/** `bucket: auto`: 25 MiB as PyTorch DDP's bucket_cap_mb, or a 48th of the vector:
- * dsgd_bucket_bytes(). */
+/**
+ * `bucket: auto` means 25 MiB, as PyTorch DDP's bucket_cap_mb, or 1/48 of the vector; see
+ * dsgd_bucket_bytes().
+ */
 enum { DSGD_BUCKET_AUTO = -1, DSGD_DEFAULT_BUCKET_BYTES = 25 << 20, DSGD_MANY_BUCKETS = 48 };
 
-/** How vectors are cut for their exchanges, in backward order. */
+/** How vectors are cut into chunks, in backward order, and exchanged. */
 typedef struct dsgd_exchange_config {
-    int64_t pieces; /* a number of equal ones, or a word */
-    double bucket_bytes, first_bucket_bytes; /* of PIECES_BUCKETS; the former may be BUCKET_AUTO */
-    /* Pieces of a gradient become ready during the backward pass, not all at its end. */
+    int64_t pieces; /* number of equal chunks, or DSGD_PIECES_* */
+    /* sizes of buckets, for DSGD_PIECES_BUCKETS; the first may be DSGD_BUCKET_AUTO */
+    double bucket_bytes, first_bucket_bytes;
+    /* true: chunks of a gradient become ready during the backward pass; false: all at its end */
     bool overlap;
-    bool blocking; /* exchanges of a worker follow one another */
-    bool barrier; /* no worker begins a step before all have ended theirs */
-    dsgd_collective collective; /* of all workers */
-    double fusion_bytes; /* allreduces as Horovod fuses them; 0: no */
-    double cycle_s; /* of its background loop */
-    int partial_collective; /* of partial collectives and groups: DSGD_PARTIAL_* */
-    dsgd_spec encoding; /* of what is sent; about NULL: vectors are sent as they are */
+    bool blocking; /* exchanges of a worker run one after another */
+    bool barrier; /* no worker starts a step before all workers have finished theirs */
+    dsgd_collective collective; /* algorithm of allreduces of all workers */
+    /* size up to which allreduces are fused, as in Horovod; 0 if they are not fused */
+    double fusion_bytes;
+    double cycle_s; /* cycle time of Horovod's background loop */
+    int partial_collective; /* algorithm of partial collectives and of groups: DSGD_PARTIAL_* */
+    dsgd_spec encoding; /* gradient compression; about is NULL if vectors are sent as they are */
 } dsgd_exchange_config;
 
-/** When a run ends: at the first bound; 0: no bound. At least one is set. */
+/**
+ * When a run ends: at the first bound that it reaches. 0 means no bound. At least one bound is set.
+ */
 typedef struct dsgd_until {
-    double steps; /* of all workers / P */
-    double seconds; /* virtual */
-    double samples; /* of the workload, of all workers */
-    double accuracy; /* of the output, at an evaluation; refused with numerics off */
+    double steps; /* number of steps of all workers / P */
+    double seconds; /* virtual time in seconds */
+    double samples; /* samples of the workload, of all workers */
+    double accuracy; /* accuracy of the output at an evaluation; rejected if numerics are off */
 } dsgd_until;
 
-/** Tables of dsgd_until, dsgd_learning and dsgd_exchange_config. */
+/** Option tables of dsgd_until, dsgd_learning and dsgd_exchange_config. */
 extern const dsgd_option dsgd_until_options[], dsgd_learning_options[], dsgd_exchange_options[];
 
-/** How far a run is, told while it runs; may lie in memory that processes share. */
+/** The progress of a run, updated while it runs. May lie in memory that processes share. */
 typedef struct dsgd_progress {
-    _Alignas(64) _Atomic double share; /* done, 0 to 1; a cache line for each run */
+    /* share of the run that is done, 0 to 1; each run has its own cache line */
+    _Alignas(64) _Atomic double share;
     _Atomic double virtual_s;
-    _Atomic double steps; /* of all workers / P */
-    _Atomic uint64_t events; /* messages, steps, computations and turns */
-    _Atomic uint64_t computed; /* batches of operations on values */
+    _Atomic double steps; /* number of steps of all workers / P */
+    _Atomic uint64_t events; /* number of messages, steps, computations and turns */
+    _Atomic uint64_t computed; /* number of batches of operations on values */
 } dsgd_progress;
 
-/** A run as it would be with the same draws and another computation. Zeros: as it is. */
+/** A run with the same random draws and changed computation times. Zeros change nothing. */
 typedef struct dsgd_what_if {
-    double step_s; /* every gradient of every worker takes this on its own host */
-    int worker; /* whose steps take this times as long */
+    double step_s; /* time of every gradient of every worker, on the worker's own host */
+    int worker; /* rank of the worker whose steps take `factor` times as long */
     double factor;
 } dsgd_what_if;
 
 struct dsgd_algorithm;
 struct dsgd_engine;
 
-/** Last come the members that do not decide the result. Not owned. */
+/**
+ * The configuration of a run. Members from machine_checked on do not change its result. The struct
+ * owns nothing that it points to.
+ */
 typedef struct dsgd_run_config {
     const dsgd_platform *platform;
     int network; /* dsgd_network_kind (sim/network/cluster.h) */
     const dsgd_workload *workload;
-    dsgd_specs imbalance; /* on top of the workload's own */
-    bool inherent; /* whether the workload's own imbalance applies */
+    dsgd_specs imbalance; /* imbalance in addition to the workload's own */
+    bool inherent; /* true if the workload's own imbalance applies */
     const struct dsgd_algorithm *algorithm;
-    const void *params; /* of the algorithm */
+    const void *params; /* parameters of the algorithm */
     int workers;
     uint64_t seed;
     dsgd_until until;
-    dsgd_lines placement; /* of workers, then servers, on hosts (sim/network/cluster.h) */
+    dsgd_lines placement; /* hosts of the workers, then of the servers (sim/network/cluster.h) */
     dsgd_exchange_config exchange;
     dsgd_failures_config failures;
-    const dsgd_learning *learning; /* NULL: timing only */
+    const dsgd_learning *learning; /* NULL if the run computes times only */
     dsgd_what_if what_if;
 
-    bool machine_checked; /* platform and placement are, before this process was forked */
-    dsgd_numerics numerics; /* not AUTO: whoever has many runs decides once for all */
-    dsgd_device_place place; /* of a GPU */
-    uint32_t threads; /* computing threads of the numerics, beside the caller's */
-    /* of the host, for values; while more are held the simulation waits, in wall time */
+    /* true if platform and placement were checked before this process was forked */
+    bool machine_checked;
+    dsgd_numerics numerics; /* never AUTO: a caller with many runs decides once for all runs */
+    dsgd_device_place place; /* GPU that computes the values */
+    uint32_t threads; /* computing threads of the numerics, in addition to the caller's thread */
+    /* Host memory for values. While values need more, the simulation waits (in wall time). */
     size_t memory_bytes;
-    dsgd_progress *progress; /* NULL: nobody asks */
-    struct dsgd_timeline *timeline; /* what happens is recorded (sim/timeline.h); NULL: it is not */
-    bool loads; /* what links carry is counted */
-    struct dsgd_ledger *ledger; /* and which values there are (sim/ledger.h); NULL: it is not */
+    dsgd_progress *progress; /* NULL if no progress is reported */
+    /* record of the run's events (sim/timeline.h); NULL if none is wanted */
+    struct dsgd_timeline *timeline;
+    bool loads; /* true if the bytes that each link carries are counted */
+    /* list of the run's values (sim/ledger.h); NULL if none is wanted */
+    struct dsgd_ledger *ledger;
 
     /* For tests. */
-    /* Steps of every worker; the run ends when no message is on its way. 0: use `until`. */
+    /*
+     * Number of steps of every worker. The run ends when no message is under way. 0 means that
+     * `until` decides.
+     */
     int64_t steps_each;
-    /** Optional: may change the models at time 0 (sim/engine/engine.h). */
+    /** Optional. May change the models at time 0 (sim/engine/engine.h). */
     void (*prepare)(struct dsgd_engine *engine, void *argument);
-    /** Optional: reads the state in the last instant. */
+    /** Optional. Reads the state at the end of the run. */
     void (*inspect)(struct dsgd_engine *engine, void *argument);
     void *inspect_argument;
 } dsgd_run_config;
 
 /**
- * Of collectives, or of partial ones and all else that a worker with a partial collective sums,
- * whose library is another. AUTO is MPI's.
+ * Returns how collectives are performed or, if @p partial is true, partial collectives and all
+ * other sums of a worker that has a partial collective, because these use another library. Replaces
+ * AUTO by NCCL if that is the platform's library; else AUTO remains, which means MPI's choice.
  */
 dsgd_way dsgd_way_of(const dsgd_run_config *config, bool partial);

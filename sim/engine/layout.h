@@ -1,29 +1,30 @@
 /**
- * @file layout.h
- * How a model is cut and carried, and what its exchange costs a host: written by run.c before the
- * simulation.
+ * @file layout.h How the model is cut and sent, and what its exchange costs a host. run.c writes it
+ * before the simulation.
  */
 #pragma once
 
 #include <stddef.h>
 
-/** The pieces of a vector. */
+/** The chunks of a vector. */
 typedef struct dsgd_layout {
     size_t n_pieces, n_channels;
-    int n_lanes; /* hosts of a worker, each with its pieces */
-    double bytes; /* of all pieces, of the workload */
-    double *piece_bytes; /* [n_pieces] */
-    double work; /* of all pieces, in the backward pass */
-    double *piece_work; /* [n_pieces], to scale */
-    size_t *piece_channel; /* [n_pieces] */
-    /* Of workers that are groups of hosts: */
-    int *piece_lane, *piece_part; /* [n_pieces] host that has it, and its place in the model */
-    double *piece_later; /* [n_pieces] share of its part's backward work that comes after it */
+    int n_lanes; /* number of hosts of a worker, each of which has its own chunks */
+    double bytes; /* bytes of all chunks, of the workload */
+    double *piece_bytes; /* [n_pieces] bytes of each chunk */
+    double work; /* work of all chunks in the backward pass */
+    double *piece_work; /* [n_pieces] work of each chunk, in the unit of `work` */
+    size_t *piece_channel; /* [n_pieces] channel of each chunk */
+    /* For workers that are groups of hosts: */
+    /* [n_pieces] index of the host that has the chunk, and index of its part of the model */
+    int *piece_lane, *piece_part;
+    /* [n_pieces] share of the backward work of the chunk's part that comes after the chunk */
+    double *piece_later;
 } dsgd_layout;
 
 /** Seconds per byte that a host spends on exchanges. */
 typedef struct dsgd_costs {
-    double staging_s_per_byte; /* of what is in a device's memory, each way */
-    double operation_s_per_byte; /* likewise, of exchanging it */
-    double encoding_s_per_byte; /* of numbers that are encoded or decoded */
+    double staging_s_per_byte; /* time per byte to copy from or to device memory */
+    double operation_s_per_byte; /* time per byte to exchange data in device memory */
+    double encoding_s_per_byte; /* time per byte to compress or decompress */
 } dsgd_costs;

@@ -1,7 +1,6 @@
 /**
- * @file waits.h
- * Actors that wait for each other: the state that actors.c writes, but for members that name
- * another file.
+ * @file waits.h Actors that wait for each other: the state that actors.c writes, except members
+ * that name another file.
  */
 #pragma once
 
@@ -11,54 +10,61 @@
 
 #include "sim/network/cluster.h"
 
-enum { DSGD_MAX_WAITS = 2 /* of a worker at a time: work and assist */ };
+enum { DSGD_MAX_WAITS = 2 /* waits of a worker at a time: of work() and of assist() */ };
 
 struct dsgd_worker;
-struct dsgd_job; /* exchange/channels.h */
+struct dsgd_job; /* declared in exchange/channels.h */
 
-/** A verb in which a worker waits for others, as the report of a run that hangs names them. */
+/** A verb in which a worker waits for others, as the report of a deadlock names it. */
 typedef struct dsgd_waiting {
     const char *verb;
-    /** Whether a worker (from n_workers on: a server) has yet to do its part; @p job may be NULL.
+    /**
+     * Returns true if worker @p host (a server from n_workers on) has not done its part yet. @p job
+     * may be NULL.
      */
     bool (*lacks)(const struct dsgd_worker *w, const struct dsgd_job *job, int host);
 } dsgd_waiting;
 
-/** An actor's wait for others. */
+/** A wait of an actor for other workers. */
 typedef struct dsgd_wait {
-    const dsgd_waiting *in; /* NULL: none */
-    const struct dsgd_job *job; /* waited for; may be NULL */
+    const dsgd_waiting *in; /* verb of the wait; NULL if the actor does not wait */
+    const struct dsgd_job *job; /* job that the actor waits for; may be NULL */
     double since_s;
-    int64_t collective; /* which of the worker's it is, from 1; 0: another verb */
-    bool watched; /* was under way when the run ended; waiting.c's */
-    size_t span; /* timeline.c's */
+    int64_t collective; /* number of the worker's collective, from 1; 0 for another verb */
+    bool watched; /* true if the wait was not over when the run ended (written by waiting.c) */
+    size_t span; /* number of its span in the timeline */
 } dsgd_wait;
 
 /** The waits of a worker's actors. */
 typedef struct dsgd_waits {
-    dsgd_semaphore *work; /* also of a server */
-    int n_asleep; /* actors that wait for it: work and assist may both wait for the same */
-    int64_t wakes; /* of such actors */
+    dsgd_semaphore *work; /* semaphore that wakes work() and assist(), also of a server */
+    int n_asleep; /* number of actors that wait for `work`; work() and assist() may both wait */
+    int64_t wakes; /* number of times that such actors were woken */
     dsgd_semaphore *ready;
-    int n_for_ready; /* actors that wait for computed pieces, ... */
-    size_t ready_awaited; /* ... and the least number of pieces for which one of them has to wake */
-    int64_t locks, unlocks; /* by dsgd_lock() and dsgd_unlock() */
-    int64_t
-        calls; /* while the run is continued: verbs that work() began in this step; waiting.c's */
-    dsgd_wait of[DSGD_MAX_WAITS]; /* for others */
+    int n_for_ready; /* number of actors that wait for computed chunks */
+    /* smallest number of ready chunks at which one of these actors must wake */
+    size_t ready_awaited;
+    int64_t locks, unlocks; /* number of calls of dsgd_lock() and dsgd_unlock() */
+    /* number of verbs that work() called in this step while the run is continued (written by
+     * waiting.c) */
+    int64_t calls;
+    dsgd_wait of[DSGD_MAX_WAITS]; /* waits for other workers */
 } dsgd_waits;
 
-/** A barrier of all workers. */
+/** The barrier of all workers. */
 typedef struct dsgd_barrier_state {
     int n_there;
     int64_t round;
 } dsgd_barrier_state;
 
-/** A run that is continued after its end, uncounted, to see who waits for ever. waiting.c's. */
+/**
+ * A run that continues after its end, without being counted, to find out which workers wait for
+ * ever. Written by waiting.c.
+ */
 typedef struct dsgd_watch {
     bool continued;
-    int n; /* waits that are watched */
-    dsgd_semaphore *none_left; /* posted when n becomes 0 */
-    struct dsgd_run_result *counted; /* the result, while the run is continued, ... */
-    struct dsgd_values *computed; /* ... and the values */
+    int n; /* number of watched waits */
+    dsgd_semaphore *none_left; /* semaphore that is posted when n becomes 0 */
+    struct dsgd_run_result *counted; /* counted result, while the run continues */
+    struct dsgd_values *computed; /* values of the counted run */
 } dsgd_watch;

@@ -1,6 +1,6 @@
 /**
- * @file presence.h
- * Who runs and who has failed: the state that the files of this folder write.
+ * @file presence.h Which workers run and which have failed: the state that the files of this folder
+ * write.
  */
 #pragma once
 
@@ -15,25 +15,30 @@ typedef enum dsgd_presence_state {
     DSGD_JOINS /* it is repaired, and restores its state */
 } dsgd_presence_state;
 
-/** A worker's presence. rejoin.c writes it. */
+/** The presence of a worker. Written by rejoin.c. */
 typedef struct dsgd_presence {
     dsgd_presence_state state;
-    double changed_s; /* when the state changed */
-    double up_s; /* when it is repaired */
-    double given_up_s; /* when the others detect the failure, unless it is repaired before */
+    double changed_s; /* time at which the state changed */
+    double up_s; /* time at which the worker is repaired */
+    /* time at which the others detect the failure, unless the worker is repaired before */
+    double given_up_s;
     int copied_from; /* rank of the worker whose state it has copied */
-    bool unnotified; /* the server has yet to be notified of the failure */
-    double dies_s; /* the worker begins no step from then on; failures.c's */
-    size_t away_span; /* timeline.c's number of the span of its absence */
+    bool unnotified; /* true if the server has yet to be notified of the failure */
+    double dies_s; /* time from which on the worker begins no step (written by failures.c) */
+    size_t away_span; /* number of the span of its absence in the timeline */
 } dsgd_presence;
 
-/** Failures of a run. failures.c writes what has no other name beside it. */
+/** The failures of a run. Written by failures.c, except members that name another file. */
 typedef struct dsgd_absences {
-    bool others_continue; /* the other workers continue while some are down */
-    bool by_quorum; /* their collectives are those of the workers that run */
-    int64_t led; /* the last step that one of these has begun; rejoin.c's */
-    int n_unnotified; /* workers whose failure the server has yet to be notified of; rejoin.c's */
-    double away_s; /* time without progress, at failures and checkpoints: dsgd_time_now_s() adds it
-                      to dsgd_now_s(); restart.c's */
-    struct dsgd_failure_state *state; /* NULL: nothing fails */
+    bool others_continue; /* true if the other workers continue while some are down */
+    bool by_quorum; /* true if their collectives cover only the running workers */
+    int64_t led; /* last step that a running worker has begun (written by rejoin.c) */
+    /* number of failures that the server has yet to be notified of (written by rejoin.c) */
+    int n_unnotified;
+    /*
+     * time without progress, at failures and checkpoints (written by restart.c); dsgd_time_now_s()
+     * adds it to dsgd_now_s()
+     */
+    double away_s;
+    struct dsgd_failure_state *state; /* NULL if nothing can fail */
 } dsgd_absences;

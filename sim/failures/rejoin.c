@@ -268,7 +268,7 @@ void dsgd_quorum_follow(dsgd_worker *w)
     while (engine->failures.led <= w->node.step)
         dsgd_work_sleep(w);
     if (w->presence.state ==
-        DSGD_JOINS) { /* its first step, in which it has given nothing, is over */
+        DSGD_JOINS) { /* the first step, to which it contributed nothing, is over */
         dsgd_presence_set(w, DSGD_HERE);
         return;
     }

@@ -13,24 +13,27 @@
 #include "sim/hybrid/swarm.h"
 #include "sim/result.h"
 
-/** A time without one host, in all time. */
+/** A time without one host, in total time. */
 typedef struct outage {
-    int host; /* of the worker; -1: it is in another one, or is the worker's */
+    /* index in the worker; -1 if the outage is part of another one, or of the whole worker */
+    int host;
     bool moves;
-    double down_s, up_s, back_s; /* back_s: with its state; set once it is met */
+    /* times of failure, of repair, and of the return with the state (set by meet()) */
+    double down_s, up_s, back_s;
 } outage;
 
 struct dsgd_stage_hosts {
-    dsgd_failures *source; /* NULL: no host fails */
+    dsgd_failures *source; /* NULL if no host fails */
     dsgd_failure next;
     struct stage_hosts_of {
-        size_t n, n_met, n_over; /* known; taken into steps; over, with all before them */
-        outage *outages; /* [n] by down_s */
-        dsgd_absence *away; /* of the last step */
-        double *back_s; /* [n_groups] */
-        double *slow; /* [n_groups] sum of slowness over ... */
-        int64_t n_steps; /* ... so many, since the stages were compared */
-        double compare_s; /* when they are, next */
+        /* outages that are known; that steps include; that are over, like all before them */
+        size_t n, n_met, n_over;
+        outage *outages; /* [n] sorted by down_s */
+        dsgd_absence *away; /* absences in the last step */
+        double *back_s; /* [n_groups] end of the last outage of each host */
+        double *slow; /* [n_groups] sum of slowness over n_steps steps */
+        int64_t n_steps; /* number of steps since the stages were compared */
+        double compare_s; /* time of the next comparison */
         double lost_s;
     } * of; /* [n_workers] */
 };
@@ -92,7 +95,7 @@ static outage *add(struct stage_hosts_of *of, outage added)
 
 /* --- in a step -------------------------------------------------------------------------------- */
 
-/** What fails until then, of all workers. */
+/** Adds the failures until @p until_s to the outages of all workers. */
 static void read_until(dsgd_engine *engine, double until_s)
 {
     struct dsgd_stage_hosts *const hosts = engine->hybrid.stage_hosts;
@@ -107,7 +110,7 @@ static void read_until(dsgd_engine *engine, double until_s)
     }
 }
 
-/** Whether another host of its stage runs then. */
+/** Returns true if another host of the same stage runs when the outage begins. */
 static bool is_outlived(const dsgd_worker *w, const struct stage_hosts_of *of, const outage *o)
 {
     const int32_t *const stage_of = w->replica->stage_of;
@@ -117,7 +120,7 @@ static bool is_outlived(const dsgd_worker *w, const struct stage_hosts_of *of, c
     return is;
 }
 
-/** Who was not back yet stays away for longer. */
+/** Extends the current outage of a host that fails again before it is back. */
 static void prolong(struct stage_hosts_of *of, outage *o)
 {
     outage *before = o - 1;
@@ -128,7 +131,10 @@ static void prolong(struct stage_hosts_of *of, outage *o)
     o->host = -1;
 }
 
-/** Decides what the outages that begin until then are. */
+/**
+ * Decides for each outage that begins until @p until_s whether it extends another outage, concerns
+ * only its host, or takes the whole worker down.
+ */
 static void meet(dsgd_worker *w, double until_s)
 {
     struct stage_hosts_of *const of = &w->engine->hybrid.stage_hosts->of[w->node.rank];

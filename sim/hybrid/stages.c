@@ -1,11 +1,11 @@
 /**
- * @file stages.c
- * Steps of workers that are groups of hosts (sim/hybrid/replica.h): what they take, when pieces are
- * ready in them, and what passes between their hosts meanwhile.
+ * @file stages.c Steps of workers that are groups of hosts (sim/hybrid/replica.h): their times,
+ * when chunks are ready in them, and the messages between the hosts of a worker.
  *
- * The last goes over the wires where a worker's hosts share no island: in each stretch of
- * computation between two pieces as much as the stretch is of the step. Other messages find it
- * there. It is never late itself: the schedule has what it takes with nothing else on the wires.
+ * These messages use the network if a worker's hosts share no island. In each period of computation
+ * between two chunks the share of the bytes is the share of the step. Other messages compete with
+ * them. They are never late themselves, because the schedule already includes their time without
+ * other traffic.
  */
 #include "base/round.h"
 #include "sim/hybrid/stage_hosts.h"
@@ -33,8 +33,10 @@ double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at)
     return w->replica->step_s;
 }
 
-/** Of a group of hosts, when piece @p k is ready, from the computation's begin: none before another
- * ahead of it. */
+/**
+ * Returns the time from the start of the computation until chunk @p k is ready, for a group of
+ * hosts. A chunk is never ready before an earlier chunk.
+ */
 static double ready_s(const dsgd_worker *w, size_t k)
 {
     const dsgd_computation *const c = &w->gpu.computation;
@@ -68,10 +70,10 @@ void dsgd_stages_send(dsgd_worker *w, double seconds)
             dsgd_pass_bytes(m->streams[i].from, m->streams[i].to, share * m->streams[i].bytes);
 }
 
-/** Of a computation, what its passes' seconds are. */
+/** A computation whose passes are recorded, and the scale of their times. */
 typedef struct watch {
     const dsgd_worker *worker;
-    double virtual_s; /* for each of theirs */
+    double virtual_s; /* virtual seconds per second of the schedule */
 } watch;
 
 static void record(const watch *of, const dsgd_pipeline_pass *pass, const char *verb)
@@ -98,7 +100,7 @@ static void record_pass(void *listener, const dsgd_pipeline_pass *pass)
                                         [DSGD_LOST] = "lost"};
     record(listener, pass, verbs[pass->phase]);
 }
-/** Passes, and who is away meanwhile. */
+/** Records the passes of a step, and the absences during the step. */
 static void record_all(watch *of)
 {
     const dsgd_replica_state *const m = of->worker->replica;
@@ -111,7 +113,7 @@ static void record_all(watch *of)
     }
 }
 
-/** For who shows them, of a step that was computed as a whole. */
+/** Records the passes of a step that was computed as a whole, if a timeline shows them. */
 static void record_passes(const dsgd_worker *w)
 {
     const dsgd_computation *const c = &w->gpu.computation;

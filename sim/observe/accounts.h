@@ -1,7 +1,6 @@
 /**
- * @file accounts.h
- * What is counted in a run: the state that accounting.c writes, but for members that name another
- * file.
+ * @file accounts.h The numbers that are counted in a run: the state that accounting.c writes,
+ * except members that name another file.
  */
 #pragma once
 
@@ -13,25 +12,31 @@ typedef struct dsgd_interval {
     double since_s, end_s;
 } dsgd_interval;
 
-/** A worker's accounts. */
+/** The accounts of a worker. */
 typedef struct dsgd_accounts {
     double communicated_s, counted_until_s;
     size_t n_earlier;
-    dsgd_interval *earlier; /* [n_earlier] computations before the last, not yet counted with */
-    double sent_bytes; /* also of a server; observe.c's */
-    int n_uncounted; /* schedules whose messages are counted later; exchange/analytic.c's, too */
+    /*
+     * [n_earlier] computations before the last one that may still overlap with communication to
+     * count
+     */
+    dsgd_interval *earlier;
+    double sent_bytes; /* bytes sent, also by a server (written by observe.c) */
+    /* schedules whose messages are counted later (also written by exchange/analytic.c) */
+    int n_uncounted;
     size_t n_put_off;
-    dsgd_interval *put_off; /* communication while n_uncounted is not 0, in the order of ends */
+    dsgd_interval *put_off; /* communication while n_uncounted is not 0, sorted by end */
 } dsgd_accounts;
 
-/** What a host of the cluster has carried: bytes that have arrived by the end of the run. */
+/** The bytes that a host of the cluster has sent and received by the end of the run. */
 typedef struct dsgd_carrier {
     struct dsgd_carried {
         double sent, received;
     } by_nic, by_island, by_group;
-    double *to; /* [dsgd_n_hosts()] bytes to each host, if loads of links are asked for; or NULL */
-    int place; /* among the platform's hosts */
-    double slowness; /* seconds for one of the reference GPU */
+    /* [dsgd_n_hosts()] bytes to each host; NULL unless the loads of links are counted */
+    double *to;
+    int place; /* index among the platform's hosts */
+    double slowness; /* seconds per second of the reference GPU */
 } dsgd_carrier;
 
 /** A weighted sum. */
@@ -39,13 +44,16 @@ typedef struct dsgd_sum {
     double sum, weight;
 } dsgd_sum;
 
-/** A run's accounts. */
+/** The accounts of a run. */
 typedef struct dsgd_run_accounts {
-    dsgd_carrier *carriers; /* [all hosts of the cluster: dsgd_cluster_host()] */
-    double largest_bytes[2]; /* of one message schedule: of an allreduce, of a partial collective */
+    dsgd_carrier *carriers; /* [dsgd_n_hosts()] by dsgd_cluster_host() */
+    double largest_bytes[2]; /* largest vector of an allreduce, and of a partial collective */
     dsgd_sum staleness, lag, gradient_staleness;
-    uint64_t versions, fresh; /* of partial collectives; contributions made in time */
+    /* versions of partial collectives; contributions that were made in time */
+    uint64_t versions, fresh;
     struct dsgd_step_count *step_counts;
-    struct dsgd_timeline *timeline; /* timeline.c's; NULL: the run is not watched any more */
-    struct dsgd_ledger *ledger; /* ledger.c's; NULL: values are not listed */
+    /* record of events (written by timeline.c); NULL if nothing is recorded any more */
+    struct dsgd_timeline *timeline;
+    /* list of values (written by ledger.c); NULL if values are not listed */
+    struct dsgd_ledger *ledger;
 } dsgd_run_accounts;
