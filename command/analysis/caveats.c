@@ -1,6 +1,6 @@
 /**
  * @file caveats.c
- * What the tables and the manifest tell of collectives, defaults, chance and missing runs.
+ * Finds mixed collectives, unvaried defaults, random runs and missing runs in tables and manifest.
  */
 #include "command/analysis/caveats.h"
 

@@ -210,7 +210,7 @@ static void print_table(const dsgd_comparison *c, const arguments *a)
             "the 95 %% confidence interval in parentheses.\n"
             "*: the interval does not contain 1 (no correction for multiple comparisons).\n%s",
             dsgd_frame_key(f, f->by), f->baseline,
-            open ? "seeds needed: estimated number of seeds with which it does not contain 1.\n"
+            open ? "seeds needed: estimated number of seeds with which the interval excludes 1.\n"
                  : "");
     else
         printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
@@ -229,7 +229,9 @@ static void print_expenses(const dsgd_comparison *c)
     if (c->numbers[DSGD_SENT_TO_TARGET] == NULL && c->numbers[DSGD_COST] == NULL)
         return;
     dsgd_expense_table(c, &t);
-    printf("\nExpenses %s:\n", until ? dsgd_xprintf("until %s", c->target.text) : "of a run");
+    printf("\n%s:\n", until
+                          ? dsgd_xprintf("Time, traffic, energy and cost until %s", c->target.text)
+                          : "Traffic, energy and cost of a run");
     dsgd_columns_print(&t);
 }
 

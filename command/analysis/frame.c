@@ -120,21 +120,20 @@ static dsgd_status unknown(const dsgd_frame *f, const char *option, const char *
                        dsgd_hint(name, names), dsgd_listed(names, ", "));
 }
 
-/** Finds a column by its full name, or by the part after its last dot, without the unit. */
+/** Finds a column by its full name, or else by the part after its last dot, without the unit. */
 static dsgd_status find_by(dsgd_frame *f, const char *by, dsgd_error *error)
 {
     if (by == NULL)
         return DSGD_OK; /* the first key, the algorithm */
     const char **const names = dsgd_keep(f->n_keys + 1, sizeof *names);
-    size_t exact = f->n_keys, short_name = f->n_keys, n_short = 0;
+    size_t short_name = f->n_keys;
+    f->by = f->n_keys;
     for (size_t k = 0; k < f->n_keys; k++) {
         names[k] = dsgd_frame_key(f, k);
-        const bool is_short = strcmp(dsgd_swept_name(names[k]), by) == 0;
-        exact = strcmp(names[k], by) == 0 ? k : exact;
-        n_short += is_short;
-        short_name = is_short ? k : short_name;
+        f->by = strcmp(names[k], by) == 0 ? k : f->by;
+        short_name = strcmp(dsgd_swept_name(names[k]), by) == 0 ? k : short_name;
     }
-    f->by = exact < f->n_keys ? exact : n_short == 1 ? short_name : f->n_keys;
+    f->by = f->by < f->n_keys ? f->by : short_name;
     return f->by < f->n_keys ? DSGD_OK : unknown(f, "--by", by, names, error);
 }
 

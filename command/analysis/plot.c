@@ -339,8 +339,10 @@ static const dsgd_argument options[] = {
         "Makes the axis x or y logarithmic, with lines instead of bars (may be repeated)"),
     DSGD_ARGUMENT(TEXT, legend, "legend", 0, "WHERE",
                   "Position of the legend: top, bottom, right or off"),
-    DSGD_ARGUMENT(TEXT, choice.target, "target", 0, "QUANTITY=X",
-                  "Marks a loss or an accuracy, and draws time and expenses until it is reached"),
+    DSGD_ARGUMENT(
+        TEXT, choice.target, "target", 0, "QUANTITY=X",
+        "Marks a loss or an accuracy, and draws the time, traffic, energy and cost until it is "
+        "reached"),
     DSGD_ARGUMENT(TEXT, choice.points, "points", 0, "FILE",
                   "CSV file of measured points, drawn over the simulated ones"),
     DSGD_ARGUMENT(TEXT, choice.framing.baseline, "baseline", 'b', "NAME",

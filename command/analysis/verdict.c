@@ -36,7 +36,7 @@ static const char *const reasons[SHORT] = {[FAILED] = "failed",
 enum { ACCURACY, LOSS, N_QUANTITIES };
 static const char *const quantities[N_QUANTITIES] = {"accuracy", "loss"}; /* of curves.csv */
 
-/** A point of a place. */
+/** A candidate of a place: a point of the frame, and whether it can win. */
 typedef struct candidate {
     const dsgd_frame_point *point;
     const char *name;
@@ -56,13 +56,12 @@ typedef struct place {
     candidate *v; /* [n] */
     size_t n;
     bool learns, by_logarithm, any_sends;
-    int quantity; /* that is learned */
+    int quantity; /* index of the quantity that is learned */
     double start; /* the best first evaluation, because one seed's can be below chance */
-    double best; /* largest progress of a candidate */
-    double least, far; /* progress of a run that learned, and of a run that kept the target */
+    double best, least, far; /* progress: of the best; needed to learn; needed to keep the target */
     dsgd_target target;
     const char *goal; /* the target as text; NULL if throughput decides, or no candidate learned */
-    size_t measure; /* that decides */
+    size_t measure; /* the measure that decides */
 } place;
 
 /* --- collect ---------------------------------------------------------------------------------- */
@@ -122,11 +121,13 @@ static double mean(const candidate *c, const double *x)
     return x == NULL ? NAN : dsgd_frame_mean(c->point, x).mean;
 }
 
+/** Returns the mean of a measure. */
 static double number(const place *at, const candidate *c, size_t m)
 {
     return mean(c, at->numbers[m]);
 }
 
+/** Returns the candidate's first run in the manifest. */
 static const json_t *run_of(const place *at, const candidate *c)
 {
     return dsgd_run_of(at->manifest, at->frame->csv, c->point->rows[0]);
@@ -174,15 +175,14 @@ bool dsgd_loss_grew(double first, double last)
 /** Returns true if a run of a candidate has an outcome. */
 static bool has_outcome(const place *at, const candidate *c, size_t row, outcome which)
 {
-    const char *const status = dsgd_field_of(at->frame->csv, row, "status");
+    static const char *const statuses[] = {
+        [FAILED] = "failed", [TIMED_OUT] = "timeout", [DIVERGED] = "diverged"};
     switch (which) {
     case FAILED:
-        return strcmp(status, "failed") == 0;
     case TIMED_OUT:
-        return strcmp(status, "timeout") == 0;
     case DIVERGED:
-        return strcmp(status, "diverged") == 0 ||
-               dsgd_loss_grew(at->first[LOSS][row], at->last[LOSS][row]);
+        return strcmp(dsgd_field_of(at->frame->csv, row, "status"), statuses[which]) == 0 ||
+               (which == DIVERGED && dsgd_loss_grew(at->first[LOSS][row], at->last[LOSS][row]));
     case SILENT:
         return at->any_sends && number(at, c, DSGD_SENT) <= 0;
     case UNLEARNED:

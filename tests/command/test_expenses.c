@@ -242,12 +242,12 @@ TEST(what_it_takes_to_a_target_is_where_the_time_is)
                                            "cost_to_target_median"};
     for (size_t k = 0; k < sizeof censored / sizeof censored[0]; k++)
         ck_assert_str_eq(cell_of("r/compare.csv", "wagma,", censored[k]), "");
-    ck_assert_has(output, "Expenses until accuracy=0.8:\nruns");
+    ck_assert_has(output, "Time, traffic, energy and cost until accuracy=0.8:\nruns");
     ck_assert_has(output, "cost (USD)\n");
     ck_assert_has(output, "1 of 2 seeds");
     output = dsgd_ends(0, "report r --target accuracy=0.8");
     const char *const page = read_file("r/report.html");
-    ck_assert_has(page, "Time and expenses until accuracy=0.8");
+    ck_assert_has(page, "Time, traffic, energy and cost until accuracy=0.8");
     ck_assert_has(page, "<td class=\"n\">1 of 2 seeds</td>");
     ck_assert_has(page, "cost (USD)");
     ck_assert_has(dsgd_ends(2, "report r --target 0.8"),

@@ -86,8 +86,8 @@ static dsgd_status write_target(FILE *html, const dsgd_report *r, const char *gi
     if (status != DSGD_OK)
         return given == NULL ? DSGD_OK : status;
     dsgd_expense_table(&c, &t);
-    dsgd_html_table(html, "Time and expenses until the target",
-                    dsgd_xprintf("Time and expenses until %s", target), &t, 1);
+    dsgd_html_table(html, "Time, traffic, energy and cost until the target",
+                    dsgd_xprintf("Time, traffic, energy and cost until %s", target), &t, 1);
     fputs(
         "<p>Mean over seeds if all of them reach the target; otherwise the number of seeds that "
         "do, "
@@ -223,10 +223,10 @@ static dsgd_status report(int count, char **words, dsgd_error *error)
     static const dsgd_argument options[] = {
         DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE",
                       "Output file [default: DIR/report.html]"),
-        DSGD_ARGUMENT(TEXT, target, "target", 't', "WHAT=NUMBER",
-                      "Adds the time and the expenses until accuracy=NUMBER or loss=NUMBER is "
-                      "reached [default: "
-                      "the accuracy of `until`, if runs end by it]"),
+        DSGD_ARGUMENT(
+            TEXT, target, "target", 't', "WHAT=NUMBER",
+            "Adds the time, traffic, energy and cost until accuracy=NUMBER or loss=NUMBER is "
+            "reached [default: the accuracy of `until`, if runs end by it]"),
         {.name = NULL},
     };
     static const dsgd_syntax syntax = {
