@@ -1,15 +1,15 @@
 /**
  * @file a_psgd.c
  * A-PSGD: an asynchronous parameter server. Each worker pushes its update and fetches the model,
- * independently of the others.
+ * independently of the other workers.
  *
- * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012 (Downpour: period > 1); the
- * loop follows the code released with EASGD, which posts push and fetch together. Staleness: the
- * others' pushes since the fetch, P - 1 at equal speeds.
+ * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012 (Downpour: period > 1). The
+ * loop follows the code released with EASGD, which posts push and fetch together. Staleness is the
+ * number of other workers' pushes since the fetch: P - 1 at equal speeds.
  *
  * With one sample per step and plain SGD the values are those of Hogwild! (Niu et al., NeurIPS
- * 2011), whose additions to a weight are atomic: a sparse sample's gradient is zero where the
- * sample is. Its messages are not sparse.
+ * 2011), whose additions to a weight are atomic: the gradient of a sparse sample is zero where the
+ * sample is zero. The messages are not sparse.
  */
 #include "sim/algorithm.h"
 
@@ -38,7 +38,7 @@ static void a_psgd_work(dsgd_node *self)
     }
 }
 
-/** What it had not pushed is lost. */
+/** Fetches the model. Updates that the worker had not pushed are lost. */
 static void a_psgd_comes_back(dsgd_node *self, int peer)
 {
     (void)peer;
@@ -48,9 +48,9 @@ static void a_psgd_comes_back(dsgd_node *self, int peer)
 
 static const dsgd_option a_psgd_options[] = {
     DSGD_OPTION_LONG(a_psgd_params, period, 1, 1, 1e9, "steps",
-                     "local steps per push and fetch; above 1 this is Downpour"),
+                     "number of local steps per push and fetch; above 1 this is Downpour"),
     DSGD_OPTION_LONG(a_psgd_params, servers, 1, 1, 4096, NULL,
-                     "servers, each with an even part of the model and a host of its own"),
+                     "number of servers; each has an equal part of the model and its own host"),
     DSGD_OPTION_END,
 };
 
@@ -60,14 +60,12 @@ const dsgd_algorithm dsgd_algorithm_a_psgd = {
                          "no other worker",
               .reference = "Dean et al., NeurIPS 2012; with a period: Downpour SGD",
               DSGD_PARAMS(a_psgd_params, a_psgd_options)},
-    .doc = {.idea = "One model at a server; workers bring changes when they have them.",
-            .rule = "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched, fetch "
-                    "x.  server: x <- x + u",
-            .sends = "N up and N down per period; a server's link carries P / servers times that",
-            .waits = "a worker for the server's link, never for another's computation. Push and "
-                     "fetch are posted together: the answer of a piece leaves when its push has "
-                     "been added (the released code's may leave before), while later pieces "
-                     "arrive; Downpour's Adagrad at the server is not modelled"},
+    .doc = {.idea = "The servers hold the only model. Workers push changes when they have them.",
+            .rule = "worker: x <- x + U(g, x, t); every `period` steps push u = x - fetched and "
+                    "fetch x.  server: x <- x + u",
+            .sends = "N up and N down per period; a server's link carries P / servers times that.",
+            .waits =
+                "A worker waits for the server's link, never for another worker's computation."},
     .work = a_psgd_work,
     .serve = dsgd_serve,
     .traits = DSGD_OUTPUT_SERVERS,

@@ -1,17 +1,18 @@
 /**
  * @file ad_psgd.c
- * AD-PSGD: while a gradient is computed, an active worker averages its model with one neighbour; no
- * worker waits for a gradient.
+ * AD-PSGD: while a gradient is computed, an active worker averages its model with one neighbour. No
+ * worker waits for another's gradient.
  *
  * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient
- * descent", ICML 2018, Algorithm 1. Even ranks are passive, odd ones active. `variant` selects
- * three released codes that differ; two of them average in an endless loop beside the computation.
+ * descent", ICML 2018, Algorithm 1. Even ranks are passive, odd ranks active. `variant` selects the
+ * paper or one of three released codes that differ from it. Two of these average in an endless loop
+ * during the computation.
  */
 #include "sim/algorithm.h"
 
 typedef struct ad_psgd_params {
     int variant;
-    dsgd_spec graph; /* empty: the variant's own */
+    dsgd_spec graph; /* empty: the graph of the variant */
     int64_t averagings;
 } ad_psgd_params;
 
@@ -23,7 +24,7 @@ static bool loops(const ad_psgd_params *p)
     return p->variant == GOSSIP_PROCESS || p->variant == SHARED_COPY;
 }
 
-/** Per gradient, or ENDLESS. */
+/** Returns the number of averagings per gradient, or ENDLESS. */
 static int64_t averagings(const ad_psgd_params *p)
 {
     return p->averagings != OWN ? p->averagings : loops(p) ? ENDLESS : 1;
@@ -34,7 +35,8 @@ static bool is_active(const dsgd_node *self)
     return self->rank % 2 == 1;
 }
 
-/** A neighbour in a round of the graph, if it has several a random one. Needs P > 1. */
+/** Returns the neighbour in a round of the graph, a random one if there are several. Needs P > 1.
+ */
 static int neighbour(dsgd_node *self, int64_t round)
 {
     const ad_psgd_params *p = self->params;
@@ -56,17 +58,17 @@ static void paper_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x); /* at a snapshot: averaging changes x meanwhile */
+        dsgd_gradient(self, g, x); /* at a snapshot of x, which averagings change meanwhile */
         for (int64_t i = 0; is_active(self) && i < n; i++)
             dsgd_pair_average(self, x, neighbour(self, self->step * n + i));
-        dsgd_local_step(self, x, g); /* the stale gradient, on the current x */
+        dsgd_local_step(self, x, g); /* applies the stale gradient to the current x */
     }
 }
 
 /**
- * SGP's released code: a second process owns the model, and averages it without a rest (assist()).
- * Between two rounds it applies a gradient, while the worker computes the next one; the worker
- * waits only if the previous gradient has not been applied.
+ * SGP's released code: a second process, gossip_process_assist(), owns the model and averages it
+ * without a pause. Between two rounds it applies a gradient while the worker computes the next one.
+ * The worker waits only if the previous gradient has not been applied.
  */
 static void gossip_process_work(dsgd_node *self)
 {
@@ -84,7 +86,8 @@ static void gossip_process_work(dsgd_node *self)
     }
 }
 
-/** Both ends of a round know each other: the passive one waits for the active one of its round. */
+/** Both workers of a round know each other: the passive one waits for the active one of its round.
+ */
 static void gossip_process_assist(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -93,14 +96,14 @@ static void gossip_process_assist(dsgd_node *self)
         dsgd_pair_average(self, x, neighbour(self, round));
         dsgd_unlock(self);
     }
-    for (int64_t round = 0; !is_active(self); round++) /* it polls, and holds no gradient up */
+    for (int64_t round = 0; !is_active(self); round++) /* it polls, so no gradient waits for it */
         dsgd_pair_answer(self, x, neighbour(self, round));
 }
 
 /**
- * WAGMA's released code averages a copy without a rest. When the gradient of a piece is ready, the
- * worker averages x with the copy, writes the result back, and then applies its gradient, which
- * others see one step later.
+ * WAGMA's released code averages a copy of the model without a pause. When the gradient of a chunk
+ * is ready, the worker averages x with the copy, writes the result back, and then applies its
+ * gradient. Other workers see this gradient one step later.
  */
 static void shared_copy_work(dsgd_node *self)
 {
@@ -117,8 +120,8 @@ static void shared_copy_work(dsgd_node *self)
 }
 
 /**
- * The released code writes the average of old buffers back, so that what the worker wrote into a
- * tensor during its exchange is lost; here it is kept.
+ * The released code writes the average of old buffers back, so values that the worker wrote into a
+ * tensor during its exchange are lost. Here they are kept.
  */
 static void shared_copy_assist(dsgd_node *self)
 {
@@ -131,7 +134,8 @@ static void shared_copy_assist(dsgd_node *self)
         dsgd_pair_answer(self, copy, DSGD_ANYONE);
 }
 
-/** KungFu: fetches another worker's saved model, averages, applies the gradient, saves. */
+/** KungFu: fetches another worker's saved model, averages, applies the gradient and saves the
+ * model. */
 static void pull_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -146,7 +150,7 @@ static void pull_work(dsgd_node *self)
             dsgd_combine(self, x, 0.5, 0.5, theirs);
         }
         dsgd_local_step(self, x, g);
-        dsgd_copy(self, saved, x); /* each piece when it is ready */
+        dsgd_copy(self, saved, x); /* saves each chunk when it is ready */
     }
 }
 
@@ -177,12 +181,12 @@ static void ad_psgd_assist(dsgd_node *self)
         variants[((const ad_psgd_params *)self->params)->variant].assist(self);
 }
 
-/** A worker that has failed takes another's model, and then goes on; its gradient is lost. */
+/** A repaired worker takes another worker's model and continues. Its gradient is lost. */
 static void ad_psgd_comes_back(dsgd_node *self, int peer)
 {
     const ad_psgd_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
-    if (peer >= 0 && p->variant == SHARED_COPY) /* of which even workers alone answer */
+    if (peer >= 0 && p->variant == SHARED_COPY) /* only even ranks answer */
         peer = (self->rank + 2 - self->rank % 2) % self->n_workers;
     if (peer >= 0 && peer != self->rank)
         dsgd_pair_fetch(self, x, peer);
@@ -190,7 +194,7 @@ static void ad_psgd_comes_back(dsgd_node *self, int peer)
         dsgd_copy(self, dsgd_shared(self), x);
 }
 
-/** The loops of gossip_process wait for each other by name. */
+/** The loops of gossip_process wait for particular workers, so all restart after a failure. */
 static unsigned ad_psgd_traits(const void *params)
 {
     const bool waits = ((const ad_psgd_params *)params)->variant == GOSSIP_PROCESS;
@@ -210,23 +214,22 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
                                   "ad_psgd", error));
     if (p->variant == GOSSIP_PROCESS && !own)
         return dsgd_refuse(error,
-                           "ad_psgd: graph: %s, but in variant gossip_process the pairs of a round "
-                           "are scheduled by its own; leave it out",
+                           "ad_psgd: graph must be left out with variant: gossip_process, which "
+                           "schedules its own pairs, got %s",
                            p->graph.about->name);
     if (!loops(p) && p->averagings == ENDLESS)
         return dsgd_refuse(error,
-                           "ad_psgd: averagings: endless, but variant %s has no loop of its own; "
-                           "give a number, or take gossip_process or shared_copy",
+                           "ad_psgd: averagings must be a number with variant: %s, got endless. "
+                           "Use a number, or variant: gossip_process or shared_copy",
                            variant_words[p->variant]);
     if (p->averagings >= 0 && p->averagings != 1 && p->variant == PULL)
         return dsgd_refuse(
-            error,
-            "ad_psgd: averagings: %jd, but variant pull makes one per gradient; leave it out",
+            error, "ad_psgd: averagings must be 1 with variant: pull, got %jd. Leave it out",
             p->averagings);
     if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS) /* it would wait for the slowest */
         return dsgd_refuse(error,
-                           "ad_psgd: averagings: %jd, but the loops of variant gossip_process wait "
-                           "for each other and never rest; leave it out",
+                           "ad_psgd: averagings must be endless with variant: gossip_process, "
+                           "whose loops wait for each other, got %jd. Leave it out",
                            p->averagings);
     return DSGD_OK;
 }
@@ -235,18 +238,18 @@ static const char *const averagings_words[] = {"own", "endless", NULL};
 
 static const dsgd_option ad_psgd_options[] = {
     DSGD_OPTION_CHOICE(ad_psgd_params, variant, variant_words,
-                       "the paper, or what released codes do: gossip_process (SGP's), shared_copy "
-                       "(WAGMA's), pull (KungFu's)"),
-    DSGD_OPTION_SPEC(ad_psgd_params, graph, dsgd_graph_kinds, "kind",
-                     "who averages with whom, even ranks with odd ones; a worker takes a random "
-                     "one of its neighbours in a round. Without: paper, any passive worker, which "
-                     "is this simulator's choice (the paper leaves the graph open); released "
-                     "codes, {kind: exponential, schedule: bipartite}; pull, any other worker"),
+                       "version of the algorithm. paper: Algorithm 1. gossip_process: SGP's "
+                       "released code. shared_copy: WAGMA's released code. pull: KungFu's code"),
+    DSGD_OPTION_SPEC(
+        ad_psgd_params, graph, dsgd_graph_kinds, "kind",
+        "communication graph between even and odd ranks; a worker takes a random neighbour of the "
+        "round. Default: any passive worker (paper, which leaves the graph open), any other worker "
+        "(pull), {kind: exponential, schedule: bipartite} (the other variants)"),
     DSGD_OPTION_LONG(ad_psgd_params, averagings, OWN, 0, 1000, NULL,
-                     "averages that an active worker begins per gradient. Own: as the variant has "
-                     "it: paper and pull, "
-                     "one; the released loops, endless: the next when one has ended (a number "
-                     "bounds shared_copy's, and the time that a simulation takes)",
+                     "number of averagings that an active worker starts per gradient. own: the "
+                     "variant's number, one (paper, pull) or endless (gossip_process, "
+                     "shared_copy). endless: each starts when the last has ended. A number bounds "
+                     "the loop of shared_copy and the time of a simulation",
                      .words = averagings_words),
     DSGD_OPTION_END,
 };
@@ -257,22 +260,16 @@ const dsgd_algorithm dsgd_algorithm_ad_psgd = {
                          "another's gradient",
               .reference = "Lian et al., ICML 2018, Algorithm 1",
               DSGD_PARAMS(ad_psgd_params, ad_psgd_options)},
-    .doc = {.idea = "No clock and no barrier: everyone steps at its own pace, and pairs average "
-                    "meanwhile. The graph is bipartite, so that no deadlock can form: odd ranks "
-                    "ask, even ones answer.",
+    .doc = {.idea = "No clock and no barrier: every worker steps at its own pace, and pairs "
+                    "average their models meanwhile. Odd ranks ask and even ranks answer; this "
+                    "bipartite graph prevents deadlocks.",
             .rule = "x_i, x_j <- (x_i + x_j) / 2 for a random neighbour j (by default any even "
-                    "rank, which is this simulator's choice);  x_i <- x_i + U(g, t), g at an older "
-                    "x_i, t the worker's own (SGP's code: all workers' steps).  Unlike its code, "
-                    "shared_copy loses no update that falls into an averaging, and gossip_process "
-                    "receives from the neighbour that it sends to",
-            .sends = "per averaging N each way; one per gradient of an odd rank: N per worker and "
-                     "step. gossip_process and shared_copy: as much as the network carries",
-            .waits =
-                "an odd rank for its neighbour's reply, which needs no computation of the "
-                "neighbour. gossip_process: until the gradient before the last is applied, between "
-                "two rounds; a round is one of two loops that await each other. shared_copy: for "
-                "nothing. pull: for the fetch; a model is saved piece by piece as its gradient "
-                "gets ready, so that others may fetch some pieces of a step before the rest"},
+                    "rank);  x_i <- x_i + U(g, t), g at an older x_i, t the worker's own step",
+            .sends = "N each way per averaging; with one per gradient of an odd rank, N per worker "
+                     "and step. gossip_process and shared_copy: as much as the network carries.",
+            .waits = "An odd rank waits for its neighbour's reply, which needs no computation of "
+                     "the neighbour. gossip_process waits until the gradient before the last is "
+                     "applied, pull for the fetch, shared_copy never."},
     .check = ad_psgd_check,
     .work = ad_psgd_work,
     .assist = ad_psgd_assist,

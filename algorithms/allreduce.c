@@ -1,6 +1,6 @@
 /**
  * @file allreduce.c
- * Synchronous Allreduce-SGD: each worker waits for all gradients, in every step.
+ * Synchronous Allreduce-SGD: in every step all workers wait for the mean of all gradients.
  */
 #include "sim/algorithm.h"
 
@@ -12,19 +12,21 @@ static void allreduce_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_allreduce_mean(self, g, DSGD_WORLD); /* g <- (1/P) sum g */
-        dsgd_local_step(self, x, g); /* x <- x + U(g, x, t), alike everywhere */
+        dsgd_local_step(self, x, g); /* x <- x + U(g, x, t), equal at all workers */
     }
 }
 
 const dsgd_algorithm dsgd_algorithm_allreduce = {
-    .about = {.name = "allreduce",
-              .summary =
-                  "synchronous (PyTorch's DDP): the mean gradient of all workers in every step",
-              .reference = "the baseline of all the others; Ben-Nun and Hoefler 2019, section 6"},
-    .doc = {.idea = "P workers do what one would do with a mini-batch P times as large.",
+    .about =
+        {.name = "allreduce",
+         .summary =
+             "synchronous SGD: every step uses the mean gradient of all workers (PyTorch's DDP)",
+         .reference = "the baseline of all other algorithms; Ben-Nun and Hoefler 2019, section 6"},
+    .doc = {.idea = "P workers take the step that one worker would take with a mini-batch P times "
+                    "as large.",
             .rule = "x <- x + U((1/P) sum of all g, x, t)",
-            .sends = "one allreduce of the gradient: about 2 N bytes",
-            .waits = "everyone for the slowest, in every step"},
+            .sends = "One allreduce of the gradient: about 2 N bytes.",
+            .waits = "All workers wait for the slowest in every step."},
     .work = allreduce_work,
     .traits = DSGD_SENDS_ALLREDUCES | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_KEEPS_MEAN}),

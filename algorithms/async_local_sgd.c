@@ -1,17 +1,19 @@
 /**
  * @file async_local_sgd.c
- * Asynchronous local SGD: each worker takes local steps and sends its change to a server, which
- * applies it at once, with a momentum that moves once in `delay` arrivals (Delayed Nesterov).
+ * Asynchronous local SGD: each worker takes local steps and sends its change to a server. The
+ * server applies it at once, with a momentum that is updated once per `delay` arrivals (Delayed
+ * Nesterov).
  *
- * B. Liu et al., "Asynchronous local-SGD training for language modeling", 2024, arXiv 2401.09135;
- * the update is as in HALoS's released code (its servers of a region; 3.2, 0.9, period 8, delay
- * 16). The grace period, and the outer learning rate that 0.9 goes with, are those of the authors'
- * released notebook: 0.5 of its seconds, a 25th of its fastest worker's round.
+ * B. Liu et al., "Asynchronous local-SGD training for language modeling", 2024, arXiv 2401.09135.
+ * The update is that of HALoS's released code, whose regional servers have outer learning rate 3.2,
+ * momentum 0.9, period 8 and delay 16. The grace period, and the outer learning rate for momentum
+ * 0.9, are those of the authors' released notebook: its 0.5 s are a 25th of the round of its
+ * fastest worker.
  */
 #include "sim/algorithm.h"
 
 typedef struct async_local_sgd_params {
-    int64_t period, delay; /* H; N, or a word */
+    int64_t period, delay; /* H; N, or AS_MANY_AS_WORKERS */
     double outer_lr, momentum, c, grace;
     bool dylu;
 } async_local_sgd_params;
@@ -23,7 +25,8 @@ static int64_t arrivals(const async_local_sgd_params *p, int n_workers)
     return p->delay == AS_MANY_AS_WORKERS ? n_workers : p->delay;
 }
 
-/** Dynamic local updates: fewer for slow workers, by what everyone's first step takes. */
+/** Returns the local steps of a round. With dylu slow workers take fewer, by the times of all first
+ * steps. */
 static int64_t steps_of_round(dsgd_node *self)
 {
     static const double rounding = 1e-9;
@@ -44,15 +47,15 @@ static void async_local_sgd_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *change = dsgd_vector_new(self);
-    dsgd_vector *start = dsgd_vector_new(self); /* of the round */
-    double updates = 0; /* of the server, in it */
+    dsgd_vector *start = dsgd_vector_new(self); /* model at the start of the round */
+    double updates = 0; /* of the server, in start */
     int64_t n = 0, n_done = 0;
     dsgd_copy(self, start, x);
 
     while (dsgd_next_step(self)) {
         if (n == 0)
             n = steps_of_round(self);
-        const bool joins = dsgd_has_joined(self); /* it asks for a model alone */
+        const bool joins = dsgd_has_joined(self); /* it only asks for a model */
         if (!joins) {
             dsgd_gradient(self, g, x);
             dsgd_local_step(self, x, g);
@@ -72,16 +75,16 @@ static void async_local_sgd_work(dsgd_node *self)
     }
 }
 
-/** Of the server. */
+/** State of the server. */
 typedef struct arrived {
-    dsgd_vector *m, *delta; /* momentum; what has come since it last moved */
+    dsgd_vector *m, *delta; /* momentum; sum of the changes since its last update */
     double updates;
     int n_wait;
-    double *began_s; /* [P] when each worker's round began */
-    bool *waits; /* [P] for its next */
+    double *began_s; /* [P] start of each worker's round */
+    bool *waits; /* [P] whether it waits for its next round */
 } arrived;
 
-/** Delayed Nesterov. */
+/** Applies a change by Delayed Nesterov. */
 static void apply(dsgd_node *self, arrived *a, dsgd_vector *change)
 {
     const async_local_sgd_params *p = self->params;
@@ -92,12 +95,12 @@ static void apply(dsgd_node *self, arrived *a, dsgd_vector *change)
         dsgd_combine(self, a->m, p->momentum, 1 / n, a->delta);
         dsgd_combine(self, a->delta, 0, 0, a->delta);
     }
-    const double share = moves ? 1 - p->c * n + p->c : p->c; /* they add up to 1 */
+    const double share = moves ? 1 - p->c * n + p->c : p->c; /* N of them add up to 1 */
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr * share * p->momentum, a->m);
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr / n, change);
 }
 
-/** Who waits begins its next round, all at one model. */
+/** Starts the next round of all waiting workers, at the same model. */
 static void restart(dsgd_node *self, arrived *a)
 {
     for (int i = 0; i < self->n_workers; i++) {
@@ -149,53 +152,52 @@ static dsgd_status async_local_sgd_check(const void *params, int n_workers, dsgd
     if (p->c * (double)n <= 1)
         return DSGD_OK;
     return dsgd_refuse(
-        error, "async_local_sgd: c: %g is above 1 / %jd, one divided by delay; 0 to %g would do",
-        p->c, n, 1 / (double)n);
+        error, "async_local_sgd: c must be from 0 to %g, one divided by delay = %jd, got %g",
+        1 / (double)n, n, p->c);
 }
 
 static const char *const delay_words[] = {"workers", NULL};
 
 static const dsgd_option async_local_sgd_options[] = {
     DSGD_OPTION_LONG(async_local_sgd_params, period, 50, 1, 1e9, "steps",
-                     "H, local steps of a round; with dylu a round of the fastest worker"),
-    DSGD_OPTION_LONG(async_local_sgd_params, delay, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
-                     "N, arrivals after which the momentum moves; 1: Nesterov's, at each; workers: "
-                     "as many as workers, DiLoCo's step where all arrive in one grace period",
-                     .words = delay_words),
+                     "H: number of local steps per round; with dylu, of the fastest worker"),
+    DSGD_OPTION_LONG(
+        async_local_sgd_params, delay, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
+        "N: number of arrivals per update of the momentum. 1: Nesterov at each arrival. workers: "
+        "the number of workers, which gives DiLoCo's step if all arrive in one grace period",
+        .words = delay_words),
     DSGD_OPTION_DOUBLE(async_local_sgd_params, outer_lr, 0.07, 0, 1e6, NULL,
-                       "learning rate of the server; each arrival has 1 / delay of it. Changes "
+                       "learning rate of the server, of which each arrival has 1 / delay. Changes "
                        "are as old as a round: outer_lr / (1 - momentum) above 1 may diverge"),
-    DSGD_OPTION_DOUBLE(async_local_sgd_params, momentum, 0.9, 0, 1, NULL, "of the server, beta"),
+    DSGD_OPTION_DOUBLE(async_local_sgd_params, momentum, 0.9, 0, 1, NULL,
+                       "momentum of the server, beta"),
     DSGD_OPTION_DOUBLE(async_local_sgd_params, c, 0, 0, 1, NULL,
                        "share of the momentum that each arrival applies, up to 1 / delay; the "
-                       "arrival that moves it applies the rest"),
+                       "arrival that updates the momentum applies the rest"),
     DSGD_OPTION_DOUBLE(async_local_sgd_params, grace, 0.04, 0, 1, NULL,
-                       "grace period after an arrival, as a share of the round that it ends: who "
-                       "arrives within it goes on from the same model; 0: each at once"),
-    DSGD_OPTION_BOOL(
-        async_local_sgd_params, dylu, false,
-        "dynamic local updates: slow workers make fewer steps per round, by what "
-        "everyone's first step takes; rounded up, as HALoS does, where the paper rounds down"),
+                       "grace period after an arrival, as a share of the round that it ends: "
+                       "workers that arrive within it continue from the same model. 0: none"),
+    DSGD_OPTION_BOOL(async_local_sgd_params, dylu, false,
+                     "dynamic local updates: slow workers take fewer steps per round, by the times "
+                     "of all first steps; rounded up as in HALoS (the paper rounds down)"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_async_local_sgd = {
     .about = {.name = "async_local_sgd",
-              .summary = "rounds of local steps, sent to a server that nobody waits at; its "
-                         "momentum moves once in N arrivals",
+              .summary = "asynchronous rounds of local steps; the server's momentum is updated "
+                         "once per N arrivals",
               .reference = "Liu et al. 2024, arXiv 2401.09135; HALoS's released code",
               DSGD_PARAMS(async_local_sgd_params, async_local_sgd_options)},
-    .doc = {.idea = "DiLoCo without its barrier: the outer momentum is what stale changes harm, so "
-                    "it is moved by the mean of many.",
-            .rule = "worker: H steps x <- x + U(g, x, t) from s, sends d = s - x, gets s, when the "
-                    "grace period of the first arrival since the last is over.  server, "
-                    "per arrival: D <- D + d, x <- x - lr (c beta m + d / N); at every N-th m <- "
-                    "beta m + D / N, D <- 0, and 1 - c N + c in place of c",
-            .sends = "N up and N down per round of H steps",
-            .waits = "a worker for the server's link and a grace period, never longer for another; "
-                     "with dylu once for everybody's time. If N workers arrive in one period, and "
-                     "N is delay, this is a step of DiLoCo. One server: several would see other "
-                     "orders of arrival. Schedules by shard are not modelled"},
+    .doc = {.idea = "DiLoCo without its barrier: stale changes harm the outer momentum, so the "
+                    "mean of many changes updates it.",
+            .rule = "worker: H steps x <- x + U(g, x, t) from s, sends d = s - x, gets s when the "
+                    "grace period of the first arrival since the last has ended.  server, per "
+                    "arrival: D <- D + d, x <- x - lr (c beta m + d / N); at every N-th m <- beta "
+                    "m + D / N, D <- 0, and 1 - c N + c instead of c",
+            .sends = "N up and N down per round of H steps.",
+            .waits = "A worker waits for the server's link and a grace period, never longer for "
+                     "another worker; with dylu once for the first steps of all."},
     .check = async_local_sgd_check,
     .work = async_local_sgd_work,
     .serve = async_local_sgd_serve,

@@ -1,15 +1,15 @@
 /**
  * @file backup_workers.c
- * Synchronous SGD through a server that averages the first gradients of a step and drops the
- * last `backups`.
+ * Synchronous SGD with backup workers: a server averages the first P - `backups` gradients of a
+ * step and drops late ones.
  *
  * J. Chen, X. Pan, R. Monga, S. Bengio, R. Jozefowicz, "Revisiting distributed synchronous SGD",
- * 2016; tokens: TensorFlow's SyncReplicasOptimizer.
+ * 2016. The tokens are those of TensorFlow's SyncReplicasOptimizer.
  */
 #include "sim/algorithm.h"
 
 typedef struct backup_workers_params {
-    int64_t backups; /* b; or a word */
+    int64_t backups; /* b, or PUBLISHED */
     int release;
 } backup_workers_params;
 
@@ -27,10 +27,10 @@ static void backup_workers_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    double token = 0; /* the server's step for which it computes */
+    double token = 0; /* the server's step for which the worker computes */
 
     while (dsgd_next_step(self)) {
-        const bool joins = dsgd_has_joined(self); /* with a push of nothing, which is late */
+        const bool joins = dsgd_has_joined(self); /* it sends an empty push, which is late */
         if (!joins)
             dsgd_gradient(self, g, x);
         token = joins ? -1 : token;
@@ -43,15 +43,16 @@ static void backup_workers_work(dsgd_node *self)
     }
 }
 
-/** Of TOKENS, P of each step, first in, first out: the n-th that is taken is of step 1 + n / P. */
+/** State of the server. There are P tokens per step, first in, first out: token n has step 1 + n /
+ * P. */
 typedef struct tokens {
     double step;
     int64_t n_taken;
-    int64_t *queue; /* [P] workers that wait for one, round about */
-    int64_t n_came, n_gone; /* through the queue */
+    int64_t *queue; /* [P] ring of workers that wait */
+    int64_t n_came, n_gone; /* into and out of the queue */
 } tokens;
 
-/** Lets workers that wait begin their next step: of TOKENS as many as there are tokens. */
+/** Lets waiting workers begin their next step, with TOKENS as long as there are tokens. */
 static void hand_out(dsgd_node *self, tokens *t)
 {
     const backup_workers_params *p = self->params;
@@ -71,7 +72,7 @@ static void backup_workers_serve(dsgd_node *self)
     const int64_t wanted = self->n_workers - backups(p, self->n_workers);
     dsgd_vector *sum = dsgd_vector_new(self);
     tokens t = {.queue = dsgd_memory_new(self, (size_t)self->n_workers, sizeof(int64_t))};
-    int64_t n = 0; /* in the sum */
+    int64_t n = 0; /* gradients in the sum */
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const bool late = l->numbers[0] < t.step;
@@ -103,11 +104,12 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
     const backup_workers_params *p = params;
     if (p->backups < n_workers)
         return DSGD_OK;
-    return dsgd_refuse(error, "backup_workers: backups: %jd, but with %d workers 0 to %d would do",
-                       p->backups, n_workers, n_workers - 1);
+    return dsgd_refuse(error,
+                       "backup_workers: backups must be from 0 to %d with %d workers, got %jd",
+                       n_workers - 1, n_workers, p->backups);
 }
 
-/** Whoever fails takes its token with it. */
+/** With TOKENS a failed worker keeps its token, so all workers restart. */
 static unsigned backup_workers_traits(const void *params)
 {
     const bool rejoins = ((const backup_workers_params *)params)->release == NEWEST;
@@ -119,36 +121,35 @@ static const char *const release_words[] = {"newest", "tokens", NULL};
 
 static const dsgd_option backup_workers_options[] = {
     DSGD_OPTION_LONG(backup_workers_params, backups, PUBLISHED, 0, 1 << 20, NULL,
-                     "b, workers whose gradients a step does not wait for; 0: synchronous; "
-                     "published: 4 of 100, one in 25, but at least 1 of several workers",
+                     "b: number of gradients for which a step does not wait. 0: synchronous. "
+                     "published: one in 25 workers (4 of 100), but at least 1 of several workers",
                      .words = backups_words),
     DSGD_OPTION_CHOICE(backup_workers_params, release, release_words,
-                       "what a worker computes next: a gradient at the newest model, one of each "
-                       "step at most (newest, the paper), or what the oldest of P tokens per step "
-                       "says, old ones too (tokens, TensorFlow)"),
+                       "next gradient of a worker. newest: at the newest model, at most one per "
+                       "step (the paper). tokens: for the step of the oldest of P tokens per step, "
+                       "even if that step is over (TensorFlow)"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_backup_workers = {
-    .about = {.name = "backup_workers",
-              .summary = "synchronous server that takes the first gradients of a step and drops "
-                         "late ones",
-              .reference = "Chen et al. 2016, arXiv 1604.00981; TensorFlow's SyncReplicasOptimizer",
-              DSGD_PARAMS(backup_workers_params, backup_workers_options)},
-    .doc = {.idea = "Have a few workers more than a step needs, and do not wait for the slowest.",
-            .rule = "server: the mean of the first P - b gradients of its step t is g: x <- x + "
+    .about =
+        {.name = "backup_workers",
+         .summary =
+             "synchronous server that averages the first gradients of a step and drops late ones",
+         .reference = "Chen et al. 2016, arXiv 1604.00981; TensorFlow's SyncReplicasOptimizer",
+         DSGD_PARAMS(backup_workers_params, backup_workers_options)},
+    .doc = {.idea = "Use a few more workers than a step needs, and do not wait for the slowest.",
+            .rule = "server: g is the mean of the first P - b gradients of its step t: x <- x + "
                     "U(g, x, t), t <- t + 1; a gradient of an older step is dropped.  worker: "
-                    "after its push of step t it waits for a newer one, and goes on with the "
-                    "newest.  tokens: P for each t; after its push a worker takes the oldest and "
-                    "the model; a fast one may take two of a step, and counts twice",
-            .sends = "N up and N down per gradient, dropped or not; one server's link carries P "
-                     "times that",
-            .waits = "everyone for the first P - b of its step; a late worker for nobody, and is "
-                     "not interrupted. With tokens a late worker leaves old ones to others, whose "
-                     "gradients are then dropped, so that one slow worker of 8 with b = 1 makes a "
-                     "step last 1.5 times as long. The optimizer is the server's. One server: "
-                     "several would not "
-                     "agree on who is late"},
+                    "after its push of step t it waits for a newer step and continues with the "
+                    "newest model.  tokens: P for each t; after its push a worker takes the oldest "
+                    "one and the model; a fast worker may take two of a step and count twice",
+            .sends = "N up and N down per gradient, dropped or not; the server's link carries P "
+                     "times that.",
+            .waits = "All workers wait for the first P - b gradients of their step. A late worker "
+                     "waits for no other worker and is not interrupted. With tokens it leaves old "
+                     "ones to others, whose gradients are then dropped: one slow worker of 8 with "
+                     "b = 1 makes a step last 1.5 times as long."},
     .check = backup_workers_check,
     .work = backup_workers_work,
     .serve = backup_workers_serve,

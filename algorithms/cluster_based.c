@@ -1,16 +1,16 @@
 /**
  * @file cluster_based.c
  * Asynchronous SGD in the cluster-based model: processes of a cluster read each other's registers,
- * clusters exchange messages, and each step ends with rounds of approximate agreement among as many
- * clusters as have a majority of all processes. One live process speaks for its cluster.
+ * and clusters exchange messages. Each step ends with rounds of approximate agreement among
+ * clusters that have a majority of all processes. One running process speaks for its cluster.
  *
  * H. Attiya, N. Schiller, "Asynchronous fully-decentralized SGD in the cluster-based model", CIAC
- * 2023. By its abstract: two layers of communication, crashes, wait-free reads and writes within a
- * cluster, multidimensional approximate agreement in each step, clusters with a majority of all
- * processes where losses are arbitrary, and that strongly convex ones withstand partitions.
- * Assumed: a register is a copy at each reader, so that a write is a message over the links of the
- * cluster and a read takes no time; an agreement is a mean, of slow processes' values, too; who
- * comes back takes what is in its registers and messages.
+ * 2023. From its abstract: two layers of communication, crashes, wait-free reads and writes within
+ * a cluster, multidimensional approximate agreement in each step, clusters with a majority of all
+ * processes for arbitrary losses, and tolerance of partitions for strongly convex losses.
+ * Assumptions of this simulator: a register is a copy at each reader, so a write is a message over
+ * the links of the cluster and a read takes no time; an agreement is a mean, which includes the
+ * values of slow processes; a repaired process takes what its registers and messages contain.
  */
 #include "sim/algorithm.h"
 
@@ -20,18 +20,18 @@ typedef struct cluster_based_params {
 
 enum { MAJORITY = -1 };
 
-/** What a process has told last, and before; of rounds below 0: nothing. */
+/** The last value of a process, and the one before; none if the round is below 0. */
 typedef struct told {
     dsgd_vector *x[2];
-    double round[2], latest; /* its own rounds; with the last, the highest that it had heard of */
+    double round[2], latest; /* the values' rounds; the highest round known to the sender */
 } told;
 
 typedef struct process {
-    dsgd_vector *x, *value, *sum; /* the model; as it was told; room */
+    dsgd_vector *x, *value, *sum; /* the model; the value that was sent; scratch */
     told *by; /* [P] */
-    bool *spoke; /* [P], of each cluster: it has a value of this round, or of a later one */
-    int64_t n_heard; /* processes of such clusters */
-    double round, latest; /* its own; the highest of all that it has heard of */
+    bool *spoke; /* [P] whether a cluster has a value of this round or a later one */
+    int64_t n_heard; /* number of processes of such clusters */
+    double round, latest; /* its own; the highest round that it knows */
 } process;
 
 static int64_t quorum_of(const cluster_based_params *p, int n_workers)
@@ -40,7 +40,7 @@ static int64_t quorum_of(const cluster_based_params *p, int n_workers)
     return wanted < n_workers ? wanted : n_workers;
 }
 
-/** Counts a process's cluster where its value is of this round or a later one. */
+/** Counts the cluster of process @p from if its value is of this round or a later one. */
 static void count(const dsgd_node *self, process *s, int from)
 {
     const cluster_based_params *p = self->params;
@@ -51,8 +51,9 @@ static void count(const dsgd_node *self, process *s, int from)
     s->n_heard += p->cluster < left ? p->cluster : left;
 }
 
-/** Takes the next message. False: none has come by then, or it has failed. */
-static bool hear(dsgd_node *self, process *s, double until_s)
+/** Receives the next message. Returns false if none arrives until @p until_s, or after a failure.
+ */
+static bool receive(dsgd_node *self, process *s, double until_s)
 {
     const dsgd_message *m = dsgd_recv(self, until_s);
     if (m == NULL)
@@ -67,7 +68,7 @@ static bool hear(dsgd_node *self, process *s, double until_s)
     return true;
 }
 
-/** Counts anew, in a round in which its own cluster has a value. */
+/** Counts again, in a round in which the own cluster has a value. */
 static void begin_round(const dsgd_node *self, process *s)
 {
     s->n_heard = 0;
@@ -77,8 +78,10 @@ static void begin_round(const dsgd_node *self, process *s)
         count(self, s, i);
 }
 
-/** x <- the mean of the values of this round, and of others that were told in the last round of
- * any. */
+/**
+ * x <- the mean of the values of this round, and of older values whose senders knew of the round
+ * before the highest one.
+ */
 static void take_mean(dsgd_node *self, process *s)
 {
     int n = 0;
@@ -96,32 +99,32 @@ static void take_mean(dsgd_node *self, process *s)
     dsgd_copy(self, s->x, s->sum);
 }
 
-/** A round of approximate agreement. False: it has failed. */
+/** Executes a round of approximate agreement. Returns false after a failure. */
 static bool agree(dsgd_node *self, process *s)
 {
-    static const double instant_s = 1e-9; /* who comes at one instant comes together */
-    while (hear(self, s, dsgd_time_s(self)))
+    static const double instant_s = 1e-9; /* values within this time count as simultaneous */
+    while (receive(self, s, dsgd_time_s(self)))
         continue;
     s->latest = fmax(s->latest, s->round);
     dsgd_copy(self, s->value, s->x);
-    for (int i = 1; i < self->n_workers; i++) /* each begins at another */
+    for (int i = 1; i < self->n_workers; i++) /* each process starts at another receiver */
         dsgd_send(self, (self->rank + i) % self->n_workers, s->value,
                   (double[]){s->round, s->latest}, 2);
     begin_round(self, s);
     while (s->n_heard < quorum_of(self->params, self->n_workers))
-        if (!hear(self, s, INFINITY))
+        if (!receive(self, s, INFINITY))
             return false;
-    for (const double until_s = dsgd_time_s(self) + instant_s; hear(self, s, until_s);)
+    for (const double until_s = dsgd_time_s(self) + instant_s; receive(self, s, until_s);)
         continue;
     take_mean(self, s);
     s->round++;
     return true;
 }
 
-/** Takes the value and the round of who is ahead of all. */
+/** Takes the value and the round of the process that is ahead of all. */
 static void come_back(dsgd_node *self, process *s)
 {
-    while (hear(self, s, dsgd_time_s(self)))
+    while (receive(self, s, dsgd_time_s(self)))
         continue;
     for (int i = 0; i < self->n_workers; i++) {
         if (s->by[i].round[0] < s->round)
@@ -157,34 +160,37 @@ static void cluster_based_work(dsgd_node *self)
 static const char *const quorum_words[] = {"majority", NULL};
 
 static const dsgd_option cluster_based_options[] = {
-    DSGD_OPTION_LONG(cluster_based_params, cluster, 8, 1, 1 << 20, "workers",
-                     "processes that share memory, by rank: those of a node or an island"),
+    DSGD_OPTION_LONG(
+        cluster_based_params, cluster, 8, 1, 1 << 20, "workers",
+        "number of processes that share memory, with consecutive ranks: those of a host or a node"),
     DSGD_OPTION_LONG(cluster_based_params, quorum, MAJORITY, 0, 1 << 20, "workers",
-                     "in the clusters of which a round has a value, its own cluster included; "
-                     "majority: P / 2 + 1; all where there are fewer; 0: it waits for nobody, as "
-                     "for strongly convex losses, and bears partitions",
+                     "number of processes in the clusters that must have a value of the round, the "
+                     "own cluster included. majority: P / 2 + 1. At most the number of workers. 0: "
+                     "no waiting, for strongly convex losses; tolerates partitions",
                      .words = quorum_words),
     DSGD_OPTION_LONG(cluster_based_params, rounds, 1, 1, 1000, NULL,
-                     "of approximate agreement in each step"),
+                     "number of rounds of approximate agreement per step"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_cluster_based = {
     .about = {.name = "cluster_based",
-              .summary = "a majority of clusters agrees; one live process speaks for its cluster",
+              .summary =
+                  "a majority of clusters agrees; one running process speaks for its cluster",
               .reference = "Attiya, Schiller, CIAC 2023, by its abstract",
               DSGD_PARAMS(cluster_based_params, cluster_based_options)},
-    .doc = {.idea = "Shared memory makes a crash cheap: a cluster is there as long as one of its "
-                    "processes is.",
-            .rule =
-                "x <- x + U(g, x, t);  `rounds` times: r <- max of r and the rounds heard of, x "
-                "to all; wait until clusters with `quorum` processes have a value of round r; "
-                "x <- mean of the values not older than r - 1, own x included; r <- r + 1",
-            .sends = "(P - 1) N per round: to the own cluster as writes of registers, whose copies "
-                     "are at their readers; to the others as messages",
-            .waits = "for one process of each of some clusters, whichever come first; for nobody "
-                     "of its own. Without a majority all wait. What a slow link has to carry "
-                     "piles up"},
+    .doc =
+        {.idea = "Shared memory makes a crash cheap: a cluster takes part as long as one of its "
+                 "processes is running.",
+         .rule = "x <- x + U(g, x, t);  `rounds` times: send x with the own round r and the "
+                 "highest known round;  wait until clusters with `quorum` processes have a value "
+                 "of round r or later;  x <- mean of the own x, values of round r or later, and "
+                 "older ones whose senders knew of the round before the highest;  r <- r + 1",
+         .sends = "(P - 1) N per round: register writes in the own cluster, whose copies are at "
+                  "their readers, and messages to the others.",
+         .waits =
+             "A worker waits for one process of each of some clusters, whichever come first, and "
+             "for none of its own. Without a majority all wait. Messages on a slow link pile up."},
     .work = cluster_based_work,
     .traits = DSGD_AVERAGES_MODELS | DSGD_REJOINS,
     .laws = DSGD_LAWS(

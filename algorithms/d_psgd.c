@@ -1,10 +1,10 @@
 /**
  * @file d_psgd.c
- * D-PSGD: in every step each worker averages its model with its neighbours', and waits only for
- * them.
+ * D-PSGD: in every step each worker averages its model with its neighbours' models and waits only
+ * for these neighbours.
  *
  * X. Lian et al., "Can decentralized algorithms outperform centralized algorithms?", NeurIPS 2017,
- * Algorithm 1. The gradient is taken at the model before the average.
+ * Algorithm 1. The gradient is computed at the model before the average.
  */
 #include "sim/algorithm.h"
 
@@ -25,7 +25,7 @@ static void d_psgd_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (p->order == CTA)
-            dsgd_follow(self, x, g); /* a piece of the old x is sent when its gradient is ready */
+            dsgd_follow(self, x, g); /* a chunk of the old x is sent when its gradient is ready */
         if (p->order == ATC)
             dsgd_local_step(self, x, g);
         for (int64_t i = 0; i < p->rounds; i++) /* x_i <- sum of W_ij x_j, W doubly stochastic */
@@ -33,35 +33,38 @@ static void d_psgd_work(dsgd_node *self)
                         dsgd_neighbours_of(self, &p->graph, self->step * p->rounds + i,
                                            DSGD_DOUBLY_STOCHASTIC));
         if (p->order != ATC)
-            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t), g of the un-averaged x */
+            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t), g at x before the average */
     }
 }
 
 static const char *const order_words[] = {"cta", "beside", "atc", NULL};
 
 static const dsgd_option d_psgd_options[] = {
-    DSGD_OPTION_GRAPH(d_psgd_params, graph, "ring",
-                      "who averages with whom; the released code of SGP has {kind: exponential, "
-                      "schedule: bipartite}"),
+    DSGD_OPTION_GRAPH(
+        d_psgd_params, graph, "ring",
+        "communication graph; SGP's released code uses {kind: exponential, schedule: bipartite}"),
     DSGD_OPTION_LONG(d_psgd_params, rounds, 1, 1, 1000, NULL,
-                     "averages per step; 2 is the doubled mixing of WAGMA's paper"),
+                     "number of averages per step (2: the doubled mixing of WAGMA's paper)"),
     DSGD_OPTION_CHOICE(
         d_psgd_params, order, order_words,
-        "the old models are averaged when the gradient is ready (cta, the paper's listing), beside "
-        "it (the paper's remark), or the new ones after the local step (atc)"),
+        "order of average and local step. cta: average the old models when the gradient is ready "
+        "(the paper's listing). beside: average them while the gradient is computed (the paper's "
+        "remark). atc: average the new models after the local step"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_d_psgd = {
     .about = {.name = "d_psgd",
-              .summary = "each worker averages with its neighbours in every step, in lock-step",
+              .summary = "each worker averages its model with its neighbours' models in every "
+                         "step, synchronously",
               .reference = "Lian et al., NeurIPS 2017, Algorithm 1",
               DSGD_PARAMS(d_psgd_params, d_psgd_options)},
-    .doc = {.idea = "No all-to-all: agreement spreads along a graph, a little in every step.",
-            .rule = "x_i <- sum over j of W_ij x_j  +  U(g_i, t),  g_i at the x_i before",
-            .sends = "the model to every neighbour, `rounds` times: 2 N on a ring",
-            .waits = "a worker for its neighbours' models of the same step; with many exchanges "
-                     "per step in a fixed order a delay travels on within the step"},
+    .doc = {.idea = "Replace the global average by averages along a graph: agreement spreads a "
+                    "little in every step.",
+            .rule = "x_i <- sum over j of W_ij x_j  +  U(g_i, t),  g_i at x_i before the average",
+            .sends = "The model to every neighbour, `rounds` times per step: 2 N bytes on a ring.",
+            .waits = "A worker waits for its neighbours' models of the same step. With many chunks "
+                     "in a fixed order a delay spreads further within the step."},
     .work = d_psgd_work,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", ATC}, {"rounds", 2})},

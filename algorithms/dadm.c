@@ -1,24 +1,24 @@
 /**
  * @file dadm.c
- * DADM, distributed alternating dual maximization: every worker raises the dual of its own
- * mini-batches, and the models that these make are averaged.
+ * DADM, distributed alternating dual maximization: every worker increases the dual of its own
+ * mini-batches, and the resulting models are averaged.
  *
  * S. Zheng, J. Wang, F. Xia, W. Xu, T. Zhang, "A general distributed dual coordinate optimization
  * framework for regularized loss minimization", JMLR 18, 2017, without a second regulariser: then
  * it is CoCoA+ with sigma' = P (C. Ma et al., ICML 2015). It minimises the mean loss + lambda/2
  * |x|^2.
  *
- * Any local solver will do that raises the local dual. Here it is Prox-SDCA's step of a given
- * length s, a <- a + s (u - a) with u = - phi'(x . z), by which DADM's rate is proved. With A_B = a
- * z, the dual times its sample, it is A_B <- A_B - s (g + A_B): it needs no margin, and is SDCA
- * without duality (S. Shalev-Shwartz, ICML 2016), also where the model is not linear. A mini-batch
- * has one A_B, a vector as long as the model, which is a dual per sample where `batch` is 1.
- * Rejected: the exact maximum in a, because it is of linear models alone and needs margins, of
- * which no other algorithm knows.
+ * Any local solver that increases the local dual may be used. Here it is Prox-SDCA's step of a
+ * given length s, a <- a + s (u - a) with u = - phi'(x . z), for which DADM's rate is proved. With
+ * A_B = a z, the dual times its sample, the step is A_B <- A_B - s (g + A_B). It needs no margin
+ * and is SDCA without duality (S. Shalev-Shwartz, ICML 2016), also if the model is not linear. A
+ * mini-batch has one A_B, a vector as long as the model; with `batch` 1 this is one dual per
+ * sample. Rejected: the exact maximum in a, because it exists only for linear models and needs
+ * margins, which no other algorithm uses.
  *
- * As any optimizer U may make the step, A_B takes what the model took, in place of s (g + A_B),
- * which it is for plain SGD, s = lr lambda n_l. So x = (1/P) sum of (1 / (lambda n_l)) sum of A_B
- * at the end of each round, n_l a worker's mini-batches.
+ * Any optimizer U may take the step, so A_B changes by what the model changes instead of by s (g +
+ * A_B). For plain SGD both are equal, with s = lr lambda n_l. Thus x = (1/P) sum of (1 / (lambda
+ * n_l)) sum of A_B at the end of each round, where n_l is the number of a worker's mini-batches.
  */
 #include "sim/algorithm.h"
 
@@ -30,7 +30,7 @@ typedef struct dadm_params {
 
 enum { AVERAGING, ADDING };
 
-/** A_B of this step's mini-batch; at first lambda x_0, whose sum is the first model. */
+/** Returns A_B of this step's mini-batch. It starts as lambda x_0, so that x starts as x_0. */
 static dsgd_vector *dual_of(dsgd_node *self, dsgd_vector **duals, dsgd_vector *first)
 {
     const dadm_params *p = self->params;
@@ -51,7 +51,8 @@ static void dadm_work(dsgd_node *self)
     const double scale = p->lambda * (double)n_batches * workers;
     dsgd_vector *y = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *x = dsgd_vector_new(self); /* of the round's start, the same everywhere */
+    dsgd_vector *x =
+        dsgd_vector_new(self); /* model at the start of the round, equal at all workers */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *first = dsgd_vector_new(self);
     dsgd_vector **duals = dsgd_memory_new(self, (size_t)n_batches, sizeof *duals);
@@ -61,7 +62,7 @@ static void dadm_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_vector *dual = dual_of(self, duals, first);
         const double s = dsgd_learning_rate(self) * scale;
-        const double shorter = s > 1 ? 1 / s : 1; /* a longer one would lower the dual again */
+        const double shorter = s > 1 ? 1 / s : 1; /* a longer step would decrease the dual again */
         dsgd_gradient(self, g, y);
         dsgd_combine(self, g, shorter, shorter, dual);
         dsgd_combine(self, dual, 1, -scale, y);
@@ -80,33 +81,31 @@ static void dadm_work(dsgd_node *self)
 static const char *const combine_words[] = {"averaging", "adding", NULL};
 
 static const dsgd_option dadm_options[] = {
-    DSGD_OPTION_LONG(dadm_params, period, 10, 1, 1e9, "steps", "local steps per round"),
-    DSGD_OPTION_DOUBLE(
-        dadm_params, lambda, 1e-4, 0, 1e6, NULL,
-        "of the loss's lambda/2 |x|^2, beside the optimizer's weight_decay; 0: local "
-        "SGD, without duals"),
-    DSGD_OPTION_CHOICE(
-        dadm_params, combine, combine_words,
-        "what workers have made of the model: its mean, which is safe whatever the data "
-        "(sigma' = P), or its sum (sigma' = 1), for data that share few features, or a "
-        "rate P times as small"),
+    DSGD_OPTION_LONG(dadm_params, period, 10, 1, 1e9, "steps", "number of local steps per round"),
+    DSGD_OPTION_DOUBLE(dadm_params, lambda, 1e-4, 0, 1e6, NULL,
+                       "factor of the loss's lambda/2 |x|^2, in addition to the optimizer's "
+                       "weight_decay. 0: local SGD without duals"),
+    DSGD_OPTION_CHOICE(dadm_params, combine, combine_words,
+                       "combination of the workers' changes. averaging: their mean, safe for any "
+                       "data (sigma' = P). adding: their sum (sigma' = 1), for data that share few "
+                       "features, or a learning rate P times as small"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_dadm = {
     .about = {.name = "dadm",
-              .summary = "a dual variable for each mini-batch, so that the noise vanishes at a "
-                         "constant rate",
+              .summary = "a dual variable per mini-batch removes the gradient noise at a constant "
+                         "learning rate",
               .reference = "Zheng et al., JMLR 18, 2017; Shalev-Shwartz, ICML 2016",
               DSGD_PARAMS(dadm_params, dadm_options)},
-    .doc = {.idea = "Remember of each of one's mini-batches what it has done to the model, and "
-                    "take back what it does not do any more: at the optimum nothing moves.",
+    .doc = {.idea = "Store for each of a worker's mini-batches what it has added to the model, and "
+                    "take back what it would no longer add: at the optimum nothing moves.",
             .rule =
                 "y <- y + U(g + A_B, y, t),  A_B <- A_B + lambda n_l U;  every K steps  y <- x <- "
-                "x + the mean, or the sum, of all (y - x).  A_B of the step's mini-batch B, one of "
-                "n_l; minimises the mean loss + lambda/2 |x|^2",
-            .sends = "one allreduce of changes every K steps: about 2 N / K bytes",
-            .waits = "everyone for the slowest, every K steps"},
+                "x + the mean, or the sum, of all (y - x).  A_B belongs to the step's mini-batch "
+                "B, one of n_l of a worker; minimises the mean loss + lambda/2 |x|^2",
+            .sends = "One allreduce of model changes every K steps: about 2 N / K bytes per step.",
+            .waits = "All workers wait for the slowest every K steps."},
     .work = dadm_work,
     .traits = DSGD_SENDS_ALLREDUCES | DSGD_OWN_BATCHES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"lambda", 0})},

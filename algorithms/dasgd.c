@@ -1,7 +1,7 @@
 /**
  * @file dasgd.c
- * DaSGD: every tau local steps an allreduce of the models starts; its mean is mixed in d local
- * steps later, overlapped with them.
+ * DaSGD: every tau local steps a non-blocking allreduce of the models starts. Its mean is mixed
+ * into the models d local steps later, and the exchange overlaps with these steps.
  *
  * Q. Zhou et al., "DaSGD: squeezing SGD parallelization performance in distributed training using
  * delayed averaging", 2020.
@@ -19,10 +19,10 @@ static void dasgd_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *mean = dsgd_vector_new(self);
-    dsgd_request *round = NULL; /* the allreduce under way */
+    dsgd_request *round = NULL; /* the allreduce in flight */
 
     while (dsgd_next_step(self)) {
-        const int64_t s = self->step % p->tau; /* local step of the round */
+        const int64_t s = self->step % p->tau; /* local step within the round */
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if (p->d == 0 && s == p->tau - 1)
@@ -42,14 +42,12 @@ static dsgd_status dasgd_check(const void *params, int n_workers, dsgd_error *er
     (void)n_workers;
     const dasgd_params *p = params;
     if (p->d > p->tau)
-        return dsgd_refuse(error,
-                           "dasgd: d: %jd, but an average may be at most tau = %jd steps late",
-                           p->d, p->tau);
+        return dsgd_refuse(error, "dasgd: d must be at most tau = %jd, got %jd", p->tau, p->d);
     if (p->d == p->tau && p->xi == 0)
-        return dsgd_refuse(
-            error,
-            "dasgd: with d = tau = %jd and xi = 0 every step is undone; take xi > 0 or d < tau",
-            p->tau);
+        return dsgd_refuse(error,
+                           "dasgd: xi must be above 0 if d = tau = %jd, because every local step "
+                           "would be undone. Use xi > 0 or d < tau",
+                           p->tau);
     return DSGD_OK;
 }
 
@@ -60,11 +58,11 @@ static int64_t dasgd_period(const void *params, int n_workers)
 }
 
 static const dsgd_option dasgd_options[] = {
-    DSGD_OPTION_LONG(dasgd_params, tau, 4, 1, 1e9, "steps", "local steps per round"),
+    DSGD_OPTION_LONG(dasgd_params, tau, 4, 1, 1e9, "steps", "number of local steps per round"),
     DSGD_OPTION_LONG(dasgd_params, d, 1, 0, 1e9, "steps",
-                     "local steps between the start of an average and its use"),
+                     "delay: number of local steps between the start of an average and its use"),
     DSGD_OPTION_DOUBLE(dasgd_params, xi, 0.25, 0, 1, NULL,
-                       "weight of the worker's own model when the average comes in"),
+                       "weight of the worker's own model when the average is mixed in"),
     DSGD_OPTION_END,
 };
 
@@ -72,16 +70,17 @@ const dsgd_algorithm dsgd_algorithm_dasgd = {
     .about =
         {.name = "dasgd",
          .summary =
-             "local steps with a delayed average of all models that hides behind the next ones",
+             "local SGD with averages that are delayed by d steps, to overlap with computation",
          .reference = "Zhou et al. 2020, arXiv 2006.00441, and the authors' released code",
          DSGD_PARAMS(dasgd_params, dasgd_options)},
-    .doc =
-        {.idea =
-             "Hide the averaging: start it at the end of a round, use it some steps into the next.",
-         .rule = "x <- x + U(g, x, t);  d steps into a round  x <- xi x + (1 - xi) mean of all x "
-                 "at its start",
-         .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
-         .waits = "no worker, as long as the average takes no longer than d steps of the slowest"},
+    .doc = {.idea = "Hide the averaging: start it at the end of a round and use the result d steps "
+                    "into the next round.",
+            .rule = "x <- x + U(g, x, t);  d steps into a round  x <- xi x + (1 - xi) a, a the "
+                    "mean of all x at the end of the round before",
+            .sends = "One allreduce of the model every tau steps: about 2 N / tau bytes per step.",
+            .waits =
+                "A worker waits in local step d of a round if the average is not complete. No "
+                "worker waits if all are at most d steps apart and the allreduce is fast enough."},
     .check = dasgd_check,
     .work = dasgd_work,
     .traits = DSGD_SENDS_ALLREDUCES | DSGD_AVERAGES_MODELS,

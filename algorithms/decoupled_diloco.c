@@ -1,17 +1,18 @@
 /**
  * @file decoupled_diloco.c
- * Decoupled DiLoCo: learners take local steps and send their changes to a server, which takes an
- * outer step once K of them have come and a grace period is over. Nobody waits for the others.
+ * Decoupled DiLoCo: learners take local steps and send their changes to a server. The server takes
+ * an outer step when K changes have arrived and a grace period is over. Learners do not wait for
+ * each other.
  *
- * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428, as its
- * abstract and summaries have it: a quorum, an adaptive grace window, weights by tokens. What they
- * leave open is this simulator's choice: whole models, K, the grace period, the delay, DiLoCo's
- * outer optimizer.
+ * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428, by its
+ * abstract and summaries: a quorum, an adaptive grace window, weights by tokens. This simulator
+ * chooses what they leave open: whole models, K, the grace period, the delay, and DiLoCo's outer
+ * optimizer.
  */
 #include "sim/algorithm.h"
 
 typedef struct decoupled_diloco_params {
-    int64_t period, quorum, delay; /* H; K, or a word; tau */
+    int64_t period, quorum, delay; /* H; K, or MAJORITY; tau */
     double grace, outer_lr, outer_momentum;
 } decoupled_diloco_params;
 
@@ -23,15 +24,16 @@ static int64_t quorum_of(const decoupled_diloco_params *p, int n_workers)
     return k < n_workers ? k : n_workers;
 }
 
-/** Of a learner. */
+/** State of a learner. */
 typedef struct learner {
-    dsgd_vector *x, *start, *sent, *change; /* the server's last; x when the change was sent */
-    int64_t n, n_sent; /* local steps in x beyond start; as many when it asked last */
-    double asked; /* how often it has */
+    dsgd_vector *x, *start, *sent,
+        *change; /* start: the server's last model; sent: x when the change was sent */
+    int64_t n, n_sent; /* local steps since start; their number at the last request */
+    double asked; /* number of requests */
     bool waits;
 } learner;
 
-/** Sends the change, or nothing, to be answered with a model. */
+/** Sends the change, or nothing; the server answers with a model. */
 static void ask(dsgd_node *self, learner *l, dsgd_vector *change)
 {
     l->asked++;
@@ -41,13 +43,12 @@ static void ask(dsgd_node *self, learner *l, dsgd_vector *change)
     dsgd_send(self, dsgd_server_address(self, 0), change, (double[]){l->asked, (double)l->n}, 2);
 }
 
-/**
- * x <- the server's model and what was learned since it was asked, if the answer is there by then.
+/** x <- the server's model + the change of x since the request, if the answer arrives until then.
  */
-static void hear(dsgd_node *self, learner *l, double until_s)
+static void receive_model(dsgd_node *self, learner *l, double until_s)
 {
     const dsgd_message *answer = dsgd_recv(self, until_s);
-    while (answer != NULL && answer->numbers[0] < l->asked) /* to what it asked before it failed */
+    while (answer != NULL && answer->numbers[0] < l->asked) /* a request before a failure */
         answer = dsgd_recv(self, until_s);
     if (answer == NULL)
         return;
@@ -70,11 +71,11 @@ static void decoupled_diloco_work(dsgd_node *self)
         if (dsgd_has_joined(self)) {
             l.n = 0;
             ask(self, &l, NULL);
-            hear(self, &l, INFINITY);
+            receive_model(self, &l, INFINITY);
             continue;
         }
-        if (l.waits) /* beside delay steps */
-            hear(self, &l, l.n - l.n_sent < p->delay ? dsgd_time_s(self) : INFINITY);
+        if (l.waits) /* overlaps with `delay` steps */
+            receive_model(self, &l, l.n - l.n_sent < p->delay ? dsgd_time_s(self) : INFINITY);
         dsgd_gradient(self, g, l.x);
         dsgd_local_step(self, l.x, g);
         if (++l.n < p->period || l.waits)
@@ -83,17 +84,17 @@ static void decoupled_diloco_work(dsgd_node *self)
         dsgd_combine(self, l.change, 1, -1, l.x);
         ask(self, &l, l.change);
         if (p->delay == 0)
-            hear(self, &l, INFINITY);
+            receive_model(self, &l, INFINITY);
     }
 }
 
-/** Of the server. */
+/** State of the server. */
 typedef struct outer_round {
-    dsgd_vector *sum, *u; /* of changes by steps; outer momentum */
-    double steps; /* in the sum */
-    int n; /* changes in it */
-    double *asked, *rounds; /* [P] of who waits, else 0; done when it was answered last */
-    double done; /* rounds */
+    dsgd_vector *sum, *u; /* sum of the changes, weighted by steps; outer momentum */
+    double steps; /* sum of the weights */
+    int n; /* changes in the sum */
+    double *asked, *rounds; /* [P] request of a waiting learner, else 0; done at its last answer */
+    double done; /* number of rounds done */
 } outer_round;
 
 static void answer(dsgd_node *self, outer_round *r, int worker)
@@ -125,13 +126,13 @@ static void decoupled_diloco_serve(dsgd_node *self)
                      .u = dsgd_vector_new(self),
                      .asked = dsgd_memory_new(self, n, sizeof(double)),
                      .rounds = dsgd_memory_new(self, n, sizeof(double))};
-    double began_s = 0, until_s = INFINITY; /* the round; the end of the grace period */
+    double began_s = 0, until_s = INFINITY; /* start of the round; end of the grace period */
     for (;;) {
         const dsgd_message *m = dsgd_recv(self, until_s);
         const double now_s = dsgd_time_s(self);
         if (m != NULL) {
             r.asked[m->from] = m->numbers[0];
-            if (m->x == NULL) { /* it is back */
+            if (m->x == NULL) { /* a repaired learner */
                 answer(self, &r, m->from);
                 continue;
             }
@@ -153,37 +154,39 @@ static const char *const quorum_words[] = {"majority", NULL};
 
 static const dsgd_option decoupled_diloco_options[] = {
     DSGD_OPTION_LONG(decoupled_diloco_params, period, 100, 1, 1e9, "steps",
-                     "H, inner steps from one change that is sent to the next"),
+                     "H: number of inner steps from one change that a learner sends to its next"),
     DSGD_OPTION_LONG(decoupled_diloco_params, quorum, MAJORITY, 1, 1 << 20, "workers",
-                     "K, whose changes an outer step needs; majority: P / 2 + 1; all where "
-                     "there are fewer",
+                     "K: number of changes that an outer step needs. majority: P / 2 + 1. At most "
+                     "the number of workers",
                      .words = quorum_words),
-    DSGD_OPTION_LONG(decoupled_diloco_params, delay, 5, 0, 1e9, "steps",
-                     "tau, local steps after which a learner waits for the server's model"),
+    DSGD_OPTION_LONG(
+        decoupled_diloco_params, delay, 5, 0, 1e9, "steps",
+        "tau: number of local steps after which a learner waits for the server's model"),
     DSGD_OPTION_DOUBLE(decoupled_diloco_params, grace, 0.04, 0, 1e6, NULL,
-                       "in which others may come behind the K-th, as a share of the round so far"),
+                       "grace period after the K-th change in which others may arrive, as a share "
+                       "of the round so far"),
     DSGD_OPTION_DOUBLE(decoupled_diloco_params, outer_lr, 0.7, 0, 100, NULL,
                        "learning rate of the outer optimizer, which does not decay"),
     DSGD_OPTION_DOUBLE(decoupled_diloco_params, outer_momentum, 0.9, 0, 1, NULL,
-                       "its Nesterov momentum"),
+                       "Nesterov momentum of the outer optimizer"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_decoupled_diloco = {
     .about = {.name = "decoupled_diloco",
-              .summary = "DiLoCo whose outer step takes the first K changes and those soon behind",
+              .summary =
+                  "DiLoCo whose outer step takes the first K changes and those that follow soon",
               .reference = "Decoupled DiLoCo 2026, arXiv 2604.21428, by its abstract and summaries",
               DSGD_PARAMS(decoupled_diloco_params, decoupled_diloco_options)},
-    .doc = {.idea = "DiLoCo without lock-step: a server merges what has come, and learners go on.",
+    .doc = {.idea = "DiLoCo without lock-step: the server merges the changes that have arrived, "
+                    "and learners continue.",
             .rule = "learner: H steps x <- x + U(g, x, t), sends s - x and its number of steps w;  "
-                    "goes on from the model s that comes, x <- s + (x - x when it sent).  server: "
-                    "with K changes and the grace period over  D = sum of w (s - x) / sum of w, u "
-                    "<- mu u + D, s <- s - lr (D + mu u), to whom has sent",
-            .sends = "N up and N down per learner and round, between which there are H steps or "
-                     "more",
-            .waits = "a learner for the server's model, tau steps after it sent; the server for K, "
-                     "and a grace period. One server, whole models: fragments, and their servers "
-                     "in each region, are not modelled"},
+                    "continues from the next model s of the server, x <- s + (x - x when it sent). "
+                    " server: when K changes have arrived and the grace period is over  D = sum of "
+                    "w (s - x) / sum of w, u <- mu u + D, s <- s - lr (D + mu u), to the senders",
+            .sends = "N up and N down per learner and round of H steps or more.",
+            .waits = "A learner waits for the server's model tau steps after it has sent. The "
+                     "server waits for K changes and a grace period."},
     .work = decoupled_diloco_work,
     .serve = decoupled_diloco_serve,
     .traits = DSGD_OUTPUT_SERVERS | DSGD_REJOINS,

@@ -1,13 +1,14 @@
 /**
  * @file dedloc.c
- * DeDLOC: peers gather one big batch at one model, each at its own speed, average their gradients
- * by samples, and step. Who averages how much of the vector follows from bandwidths.
+ * DeDLOC: peers collect one large batch of gradients at one model, each at its own speed, average
+ * the gradients weighted by samples, and take a step. Bandwidths determine which peer averages
+ * which share of the vector.
  *
  * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021, and released
- * code: the batch in samples, deadlines, what is left out of a sum, and the time that shares
- * minimise. A server stands for the distributed hash table by which peers find each other. This
- * simulator's: a peer asks it after each gradient, where the code polls; who missed a round gets
- * the model of another, and its optimizer has missed it.
+ * code: the batch in samples, deadlines, the parts that a sum leaves out, and the time that shares
+ * minimise. A server stands for the distributed hash table by which peers find each other. Choices
+ * of this simulator: a peer asks the server after each gradient, where the code polls; a peer that
+ * missed a round gets the model of another peer, and its optimizer has missed the round.
  */
 #include "sim/algorithm.h"
 
@@ -20,12 +21,12 @@ typedef struct dedloc_params {
 enum { BY_BANDWIDTH, EQUAL };
 enum { AS_MANY_AS_WORKERS = -1 };
 
-/* What messages say: their first number; the second is a round. */
+/* The first number of a message is its kind, the second a round. */
 enum { NOTHING, REPORT, GO_ON, START, ASK, STATE, PART, MEAN };
 
-enum { FAILED = -1 }; /* the round of who has lost its model */
+enum { FAILED = -1 }; /* the round of a peer that has lost its model */
 
-/** Auxiliary peers are the last: they average, and compute no gradient. */
+/** Returns whether a peer computes gradients. Auxiliary peers, the last ones, only average. */
 static bool computes(const dsgd_node *self, int rank)
 {
     const dedloc_params *p = self->params;
@@ -34,17 +35,15 @@ static bool computes(const dsgd_node *self, int rank)
 
 /* --- shares by bandwidth ---------------------------------------------------------------------- */
 
-/**
- * A peer that averages a part of a vector: what others have of it comes in, its mean goes out to
- * all.
- */
+/** A peer that averages a share of the vector: it receives that share from others and sends the
+ * mean. */
 typedef struct reducer {
     double bandwidth; /* of its link, in each direction; any unit */
-    bool contributes; /* it has a vector, too, which it sends in parts to the others */
-    int64_t pieces; /* that it averages */
+    bool contributes; /* it also has a gradient, which it sends in parts to the others */
+    int64_t pieces; /* chunks that it averages */
 } reducer;
 
-/** Vectors over the bandwidth: what the busier direction of its link carries. */
+/** Returns the traffic of the busier direction of the link, in vectors, over the bandwidth. */
 static double cost(const reducer *r, double share, int n, int n_contributing)
 {
     const double up = r->contributes ? 1 + (n - 2) * share : (n - 1) * share;
@@ -53,11 +52,11 @@ static double cost(const reducer *r, double share, int n, int n_contributing)
 }
 
 /**
- * Fills in the pieces of n reducers, one or more, n_pieces together, such that the link that is
- * done last is done as early as possible, if pieces are equal and both directions of all links are
- * busy all the time. A piece goes to the reducer that raises the maximum least, among equals to the
- * one that has fewest for its bandwidth. A piece can be placed without passing the least maximum as
- * long as some have room below it, so that this is optimal.
+ * Sets the chunks of n >= 1 reducers, n_pieces in all, so that the last link to finish finishes as
+ * early as possible, provided that chunks are equal and both directions of all links are always
+ * busy. A chunk goes to the reducer that raises the maximum least, among equals to the one with the
+ * fewest chunks for its bandwidth. This is optimal, because a chunk can be placed without exceeding
+ * the least maximum as long as some reducers have room below it.
  */
 static void share_out(reducer *reducers, int n, int64_t n_pieces)
 {
@@ -90,15 +89,15 @@ static void share_out(reducer *reducers, int n, int64_t n_pieces)
 
 typedef struct peer {
     dsgd_vector *x, *g, *sum, *reduced, *mean;
-    double round, samples; /* of the model; in the sum */
+    double round, samples; /* round of the model; samples in the sum */
     size_t n_pieces;
     double *parts,
-        *weight; /* [n_pieces] contributions to reduced, NAN: the mean is there; their samples */
-    double *group; /* [P + n_pieces] the members of the round, and who averages each piece */
-    int n, n_computing; /* of the group; 0: it is not known */
-    size_t n_means; /* pieces with a mean, also before the group is known */
-    int answer; /* of the server */
-    int *asks, n_asks; /* [P] who is to get its model at the end of the step */
+        *weight; /* [n_pieces] contributions to reduced, NAN if the mean is known; their samples */
+    double *group; /* [P + n_pieces] the members of the round, and the reducer of each chunk */
+    int n, n_computing; /* members of the group, 0 if it is not known; members that compute */
+    size_t n_means; /* chunks with a mean, also before the group is known */
+    int answer; /* kind of the server's answer */
+    int *asks, n_asks; /* [P] peers that get its model at the end of the step */
 } peer;
 
 static void begin_round(peer *p, double round)
@@ -115,7 +114,7 @@ static dsgd_vector *piece(dsgd_node *self, dsgd_vector *x, size_t k)
     return dsgd_slice(self, x, k, k + 1, 1);
 }
 
-/** The mean of a piece of its own, to all. */
+/** Sends the mean of a chunk that this peer averages to all. */
 static void end_piece(dsgd_node *self, peer *p, size_t k)
 {
     dsgd_vector *const mean = piece(self, p->mean, k);
@@ -131,7 +130,7 @@ static void end_piece(dsgd_node *self, peer *p, size_t k)
 
 static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_vector *part)
 {
-    if (isnan(p->parts[k])) /* it is late */
+    if (isnan(p->parts[k])) /* the part is late */
         return;
     dsgd_combine(self, piece(self, p->reduced, k), p->parts[k] > 0, samples, part);
     p->weight[k] += samples;
@@ -139,8 +138,8 @@ static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_ve
         end_piece(self, p, k);
 }
 
-/** Treats the next message. False: none has come by then, or it has failed. */
-static bool hear(dsgd_node *self, peer *p, double until_s)
+/** Handles the next message. Returns false if none arrives until @p until_s, or after a failure. */
+static bool receive(dsgd_node *self, peer *p, double until_s)
 {
     const dsgd_message *m = dsgd_recv(self, until_s);
     if (m == NULL)
@@ -176,15 +175,16 @@ static bool hear(dsgd_node *self, peer *p, double until_s)
     return true;
 }
 
-/** Its model to who asks. */
-static void answer(dsgd_node *self, peer *p)
+/** Sends the model to the peers that ask for it. */
+static void send_model(dsgd_node *self, peer *p)
 {
     for (int i = 0; i < p->n_asks && i < self->n_workers; i++)
         dsgd_send(self, p->asks[i], p->x, (double[]){STATE, p->round}, 2);
     p->n_asks = 0;
 }
 
-/** Tells the server, and waits for an answer; once more where who was to give one has failed. */
+/** Reports to the server and waits for an answer. Repeats this if the peer that should answer
+ * fails. */
 static void report(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
@@ -194,12 +194,12 @@ static void report(dsgd_node *self, peer *p)
         until_s = dsgd_time_s(self) + 1 + params->matchmaking + params->timeout;
         dsgd_send(self, dsgd_server_address(self, 0), NULL,
                   (double[]){REPORT, p->round, p->samples, dsgd_bandwidth(self)}, 4);
-        while (p->answer == NOTHING && hear(self, p, until_s))
+        while (p->answer == NOTHING && receive(self, p, until_s))
             continue;
     } while (p->answer == NOTHING && dsgd_time_s(self) >= until_s);
 }
 
-/** x by the mean of the group; what does not come in time is left out of it. */
+/** Updates x by the mean of the group, which leaves out parts that do not arrive in time. */
 static void average(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
@@ -219,7 +219,7 @@ static void average(dsgd_node *self, peer *p)
     }
     for (int tries = 0; tries < 2 && p->n_means < p->n_pieces; tries++) {
         const double until_s = dsgd_time_s(self) + params->timeout;
-        while (p->n_means < p->n_pieces && hear(self, p, until_s))
+        while (p->n_means < p->n_pieces && receive(self, p, until_s))
             continue;
         for (size_t k = 0; k < p->n_pieces; k++)
             if (by[k] == self->rank && !isnan(p->parts[k]))
@@ -229,7 +229,7 @@ static void average(dsgd_node *self, peer *p)
     begin_round(p, p->round + 1);
 }
 
-/** A gradient more. */
+/** Adds one more gradient to the sum. */
 static void gather(dsgd_node *self, peer *p)
 {
     const bool all = computes(self, self->rank);
@@ -253,7 +253,7 @@ static void dedloc_work(dsgd_node *self)
               .group = dsgd_memory_new(self, n + n_pieces, sizeof(double)),
               .asks = dsgd_memory_new(self, n, sizeof(int))};
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self)) { /* gets a model, and then says so, to be waited for */
+        if (dsgd_has_joined(self)) { /* gets a model, then reports, so that others wait for it */
             begin_round(&p, FAILED);
             report(self, &p);
         } else {
@@ -262,14 +262,16 @@ static void dedloc_work(dsgd_node *self)
         report(self, &p);
         if (p.answer == START)
             average(self, &p);
-        answer(self, &p);
+        send_model(self, &p);
     }
 }
 
 /* --- the server, which has no model ----------------------------------------------------------- */
 
-/** What it knows of a peer: was in the last round, or has reported in this one; waits for its
- * begin. */
+/**
+ * State of a peer. expected: it was in the last round or has reported in this one. waits: for the
+ * start of the round.
+ */
 typedef struct known {
     bool expected, waits;
     double samples, bandwidth;
@@ -277,13 +279,13 @@ typedef struct known {
 
 typedef struct tracker {
     known *of; /* [P] */
-    double round, samples; /* of all */
-    double until_s; /* when it begins at the latest; INFINITY: the batch is not full */
-    double *start; /* [2 + P + pieces] of a message */
+    double round, samples; /* samples of all peers */
+    double until_s; /* latest start of the averaging; INFINITY until the batch is full */
+    double *start; /* [2 + P + pieces] numbers of a message */
     reducer *reducers; /* [P] */
 } tracker;
 
-/** Has the next that is there give it its model; where there is none it keeps its own. */
+/** Lets the next running peer send its model to @p worker, which keeps its own if there is none. */
 static void bring_in(dsgd_node *self, tracker *t, int worker)
 {
     int source = worker;
@@ -297,7 +299,7 @@ static void bring_in(dsgd_node *self, tracker *t, int worker)
     dsgd_send(self, source, NULL, (double[]){word, number}, 2);
 }
 
-/** The group of a round: who waits, with a share each. */
+/** Forms the group of a round from the waiting peers, each with a share. */
 static void start_round(dsgd_node *self, tracker *t)
 {
     const dedloc_params *p = self->params;
@@ -329,7 +331,7 @@ static void start_round(dsgd_node *self, tracker *t)
     t->until_s = INFINITY;
 }
 
-/** A peer has so many samples of the round. */
+/** Handles a peer's report of its samples of the round. */
 static void take_report(dsgd_node *self, tracker *t, const dsgd_message *m)
 {
     const dedloc_params *p = self->params;
@@ -376,8 +378,8 @@ static dsgd_status dedloc_check(const void *params, int n_workers, dsgd_error *e
     const dedloc_params *p = params;
     if (p->auxiliary < n_workers)
         return DSGD_OK;
-    return dsgd_refuse(error, "dedloc: auxiliary: %jd, but of %d workers 0 to %d would do",
-                       (intmax_t)p->auxiliary, n_workers, n_workers - 1);
+    return dsgd_refuse(error, "dedloc: auxiliary must be from 0 to %d with %d workers, got %jd",
+                       n_workers - 1, n_workers, (intmax_t)p->auxiliary);
 }
 
 static const char *const batch_words[] = {"workers", NULL};
@@ -385,41 +387,42 @@ static const char *const shares_words[] = {"bandwidth", "equal", NULL};
 
 static const dsgd_option dedloc_options[] = {
     DSGD_OPTION_LONG(dedloc_params, batch, AS_MANY_AS_WORKERS, 1, 1e12, "samples",
-                     "of all peers together, which a round gathers at least (the paper: 4096); "
-                     "workers: as many as one step of all has",
+                     "number of samples of all peers that a round collects at least (4096 in the "
+                     "paper). workers: the samples of one step of all workers",
                      .words = batch_words),
     DSGD_OPTION_CHOICE(dedloc_params, shares, shares_words,
-                       "of the average that each peer makes: as its link allows, or equal ones"),
+                       "share of the average that each peer computes. bandwidth: as its link "
+                       "allows. equal: the same"),
     DSGD_OPTION_LONG(dedloc_params, auxiliary, 0, 0, 1 << 20, "workers",
-                     "the last ones, which average and compute no gradient"),
+                     "number of last peers that average and compute no gradient"),
     DSGD_OPTION_DOUBLE(dedloc_params, matchmaking, 15, 0, 1e6, "s",
-                       "from a full batch on, in which a round waits for who is there"),
+                       "longest time after a full batch for which a round waits for peers"),
     DSGD_OPTION_DOUBLE(dedloc_params, timeout, 60, 0, 1e6, "s",
-                       "after which an average leaves out who sends nothing"),
+                       "time after which an average leaves out peers that send nothing"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_dedloc = {
     .about = {.name = "dedloc",
-              .summary = "one batch of samples gathered by all, averaged in shares by bandwidth",
+              .summary =
+                  "all peers collect one batch of samples and average it in shares by bandwidth",
               .reference = "Diskin et al., NeurIPS 2021, and released code",
               DSGD_PARAMS(dedloc_params, dedloc_options)},
-    .doc = {.idea = "A synchronous step of a fixed number of samples, whoever computes them: fast "
-                    "peers more; peers with fast links average more; who leaves costs a round.",
-            .rule = "peer i: G_i += n g at x, w_i += n samples, until sum of w >= batch;  x <- x + "
-                    "U(sum of G / sum of w, x, t).  Peer i averages f_i of the pieces, such that "
-                    "max of (1 + (n - 2) f_i) / bandwidth_i is least; of auxiliary ones the larger "
-                    "of (n - 1) f_i and 1 + (c - 1) f_i counts, where c of n compute",
-            .sends = "(1 + (n - 2) f_i) N per round, 2 n - 2 messages per piece; a report and an "
-                     "answer (32 and 16 bytes) per gradient",
-            .waits =
-                "all for each other once the batch is full, at most `matchmaking`, then for "
-                "parts and for means, `timeout` each: then a sum is of what came, a mean one's "
-                "own, and models differ. Who misses a round drops its gradients and gets x from "
-                "another at the end "
-                "of that one's step. Who reports before the batch is full computes another "
-                "gradient. Shares are whole pieces, taken for equal (`exchange: pieces`), and "
-                "links share alike what meets on them, so that the least maximum is a bound"},
+    .doc = {.idea = "A synchronous step has a fixed number of samples, whichever peers compute "
+                    "them: fast peers compute more, and peers with fast links average more. A peer "
+                    "that leaves costs one round.",
+            .rule =
+                "peer i: G_i += n g at x, w_i += n samples, until sum of w >= batch;  x <- x + "
+                "U(sum of G / sum of w, x, t).  Peer i averages the share f_i of the chunks, such "
+                "that the maximum of (1 + (n - 2) f_i) / bandwidth_i is least; for auxiliary peers "
+                "the larger of (n - 1) f_i and 1 + (c - 1) f_i counts, where c of n compute",
+            .sends = "(1 + (n - 2) f_i) N per round, 2 n - 2 messages per chunk; a report and an "
+                     "answer (32 and 16 bytes) per gradient.",
+            .waits = "All wait for each other once the batch is full, at most `matchmaking`, then "
+                     "for parts and for means, at most `timeout` each. After that a sum leaves out "
+                     "missing parts, a missing mean is replaced by the peer's own, and models "
+                     "differ. A peer that misses a round drops its gradients and gets x from "
+                     "another peer at the end of that peer's step."},
     .check = dedloc_check,
     .work = dedloc_work,
     .serve = dedloc_serve,

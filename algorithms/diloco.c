@@ -1,10 +1,10 @@
 /**
  * @file diloco.c
- * DiLoCo: long rounds of local steps; the mean change of a round is the gradient of an outer
+ * DiLoCo: long rounds of local steps. The mean change of a round is the gradient of an outer
  * optimizer.
  *
  * A. Douillard et al., "DiLoCo: distributed low-communication training of language models", 2023,
- * Algorithm 1; defaults from OpenDiLoCo's released code.
+ * Algorithm 1. The default values are those of OpenDiLoCo's released code.
  */
 #include "sim/algorithm.h"
 
@@ -18,7 +18,8 @@ static void diloco_work(dsgd_node *self)
     const diloco_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *start = dsgd_vector_new(self); /* of the round, the same everywhere */
+    dsgd_vector *start =
+        dsgd_vector_new(self); /* model at the start of the round, equal at all workers */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self); /* outer momentum */
     dsgd_copy(self, start, x);
@@ -40,25 +41,27 @@ static void diloco_work(dsgd_node *self)
 
 static const dsgd_option diloco_options[] = {
     DSGD_OPTION_LONG(diloco_params, period, 500, 1, 1e9, "steps",
-                     "H, inner steps per round; 50 and 125 were used too"),
+                     "H: number of inner steps per round (50 and 125 are also in use)"),
     DSGD_OPTION_DOUBLE(diloco_params, outer_lr, 0.7, 0, 100, NULL,
                        "learning rate of the outer optimizer, which does not decay"),
-    DSGD_OPTION_DOUBLE(diloco_params, outer_momentum, 0.9, 0, 1, NULL, "its Nesterov momentum"),
+    DSGD_OPTION_DOUBLE(diloco_params, outer_momentum, 0.9, 0, 1, NULL,
+                       "Nesterov momentum of the outer optimizer"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_diloco = {
     .about = {.name = "diloco",
-              .summary =
-                  "hundreds of local steps; their mean change feeds an outer Nesterov optimizer",
+              .summary = "hundreds of local steps per round; an outer Nesterov optimizer applies "
+                         "their mean change",
               .reference = "Douillard et al. 2023, arXiv 2311.08105, Algorithm 1; OpenDiLoCo",
               DSGD_PARAMS(diloco_params, diloco_options)},
-    .doc = {.idea = "Treat the change by a long round of local steps as one gradient of an "
+    .doc = {.idea = "Treat the mean change of a long round of local steps as the gradient of an "
                     "optimizer with momentum.",
             .rule = "x <- x + U(g, x, t);  every H steps D = (1/P) sum of (s - x), u <- mu u + D, "
                     "s <- s - lr (D + mu u), x <- s",
-            .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
-            .waits = "everyone for the slowest, every H steps"},
+            .sends =
+                "One allreduce of the model's change every H steps: about 2 N / H bytes per step.",
+            .waits = "All workers wait for the slowest every H steps."},
     .work = diloco_work,
     .traits = DSGD_SENDS_ALLREDUCES | DSGD_QUORUM,
     .laws = DSGD_LAWS(

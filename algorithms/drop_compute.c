@@ -1,26 +1,26 @@
 /**
  * @file drop_compute.c
- * DropCompute: synchronous SGD whose workers stop computing at a threshold and drop their remaining
- * micro-batches.
+ * DropCompute: synchronous SGD in which a worker stops computing at a threshold and drops its
+ * remaining micro-batches.
  *
  * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via
  * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. An
- * automatic threshold costs everyone's compute times once, 8 P bytes per calibration step.
+ * automatic threshold needs the compute times of all workers once, 8 P bytes per calibration step.
  */
 #include "sim/algorithm.h"
 
 typedef struct drop_compute_params {
-    double threshold; /* s; or one of these words */
+    double threshold; /* seconds, or NONE or AUTO */
     int64_t micro_batches; /* M */
     int64_t calibration, spare;
 } drop_compute_params;
 
 enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 6, PAPERS_M = 12 };
 
-/** What the calibration steps took. */
+/** Times of the calibration steps. */
 typedef struct measured {
     const double *compute_s; /* [P][calibration] */
-    double overhead_s; /* T^c: mean of step - the longest computation in it */
+    double overhead_s; /* T^c: mean of a step's time - its longest computation */
 } measured;
 
 static double longest_computation(const dsgd_node *self, const measured *m, int64_t step)
@@ -32,7 +32,7 @@ static double longest_computation(const dsgd_node *self, const measured *m, int6
     return longest_s;
 }
 
-/** Gain of a threshold: mean over steps of (share of work done) / (share of time taken). */
+/** Returns the speed-up by a threshold: mean of (share of work done) / (share of time needed). */
 static double effective_speed_up(dsgd_node *self, const measured *m, double limit_s)
 {
     const drop_compute_params *p = self->params;
@@ -56,8 +56,9 @@ static double effective_speed_up(dsgd_node *self, const measured *m, double limi
 }
 
 /**
- * The candidate of the largest gain, from 6 / max(12, M) of the shortest step (released code: the
- * end of the 6th of 12 micro-batches) to the longest step; INFINITY if none gains.
+ * Returns the candidate with the largest speed-up, or INFINITY if no speed-up is above 1.
+ * Candidates lie between 6 / max(12, M) of the shortest step (released code: the end of the 6th of
+ * 12 micro-batches) and the longest step.
  */
 static double best_threshold(dsgd_node *self, const measured *m)
 {
@@ -75,7 +76,7 @@ static double best_threshold(dsgd_node *self, const measured *m)
     for (int c = 0; c < CANDIDATES; c++) {
         const double limit_s = from_s + (longest_s - from_s) * c / (CANDIDATES - 1);
         const double gain = effective_speed_up(self, m, limit_s);
-        if (gain > best + 1e-9) { /* more than rounding */
+        if (gain > best + 1e-9) { /* more than a rounding error */
             best = gain;
             best_s = limit_s;
         }
@@ -83,7 +84,7 @@ static double best_threshold(dsgd_node *self, const measured *m)
     return best_s;
 }
 
-/** Gathers all compute times; rank 0 chooses the threshold by them and its own wall time. */
+/** Gathers all compute times. Rank 0 chooses the threshold by them and by its own elapsed time. */
 static double calibrate(dsgd_node *self, const double *mine_s, double wall_s)
 {
     const drop_compute_params *p = self->params;
@@ -101,12 +102,12 @@ static void drop_compute_work(dsgd_node *self)
     const bool automatic = p->threshold == AUTO;
     double limit_s = p->threshold >= 0 ? p->threshold : INFINITY;
     double *mine_s = dsgd_memory_new(self, (size_t)p->calibration, sizeof(double));
-    double began_s = 0; /* the calibration */
+    double began_s = 0; /* start of the calibration */
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const int64_t t = self->step - p->spare; /* calibration follows the steps that are spared */
+        const int64_t t = self->step - p->spare; /* step of the calibration */
         if (t == 0)
             began_s = dsgd_time_s(self);
         dsgd_gradient_until(self, g, x, (int)p->micro_batches, t < 0 ? INFINITY : limit_s);
@@ -124,35 +125,38 @@ static const char *const threshold_words[] = {"none", "auto", NULL};
 static const dsgd_option drop_compute_options[] = {
     DSGD_OPTION_DOUBLE(
         drop_compute_params, threshold, AUTO, 0, 1e9, "s",
-        "compute time after which no micro-batch begins, or continues with its backward pass; auto "
-        "takes the best of 200, from the end of the 6th micro-batch on (of fewer than 12: half a "
-        "step), by the work kept over the time left, communication included",
+        "compute time after which no micro-batch starts its forward or backward pass. none: no "
+        "limit. auto: the best of 200 candidates by work kept over time left, communication "
+        "included, from the end of the 6th micro-batch on (of fewer than 12: half a step)",
         .words = threshold_words),
     DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL,
-                     "M, accumulated per step; the reduced model's mini-batch is cut alike"),
+                     "M: number of micro-batches that are accumulated per step; the mini-batch of "
+                     "the reduced model is divided alike"),
     DSGD_OPTION_LONG(drop_compute_params, calibration, 44, 1, 1e6, "steps",
-                     "after those spared, from whose times auto is found (released code: 44); "
-                     "nothing is dropped in them"),
+                     "number of steps, after the spared ones, whose times determine auto (44 in "
+                     "the released code); nothing is dropped in them"),
     DSGD_OPTION_LONG(drop_compute_params, spare, 5, 0, 1e9, "steps",
-                     "the first ones, in which nothing is dropped whatever the threshold"),
+                     "number of first steps in which nothing is dropped, whatever the threshold"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_drop_compute = {
-    .about =
-        {.name = "drop_compute",
-         .summary =
-             "synchronous, but a worker that computes too long drops its remaining micro-batches",
-         .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
-         DSGD_PARAMS(drop_compute_params, drop_compute_options)},
-    .doc = {.idea = "A step is as slow as its slowest worker: let that one contribute less.",
-            .rule = "g = (1/M) sum of the micro-batches begun by the threshold;  x <- x + U((1/P) "
-                    "sum of g, x, t).  The M micro-batches of a step take equally long",
-            .sends = "one allreduce of the gradient: about 2 N bytes",
-            .waits = "everyone for the slowest, but for no computation longer than the threshold "
-                     "and a micro-batch. Gradients are final in the last micro-batch only, so that "
-                     "their exchange hides behind its backward pass alone: compare with "
-                     "`threshold: none`, not with an allreduce without micro-batches"},
+    .about = {.name = "drop_compute",
+              .summary = "synchronous SGD in which a worker that computes too long drops its "
+                         "remaining micro-batches",
+              .reference = "Giladi et al., NeurIPS 2023, Algorithms 1 and 2",
+              DSGD_PARAMS(drop_compute_params, drop_compute_options)},
+    .doc =
+        {.idea =
+             "A step takes as long as its slowest worker: let the slowest worker contribute less.",
+         .rule = "g = (1/M) sum of the micro-batches whose backward pass starts before the "
+                 "threshold;  x <- x + U((1/P) sum of all g, x, t).  The M micro-batches of a step "
+                 "take equal times",
+         .sends = "One allreduce of the gradient: about 2 N bytes.",
+         .waits = "All workers wait for the slowest, but for no computation longer than the "
+                  "threshold and a micro-batch. Gradients are final only in the last micro-batch, "
+                  "so the exchange overlaps only with its backward pass: compare with `threshold: "
+                  "none`, not with allreduce."},
     .work = drop_compute_work,
     .traits = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"threshold", NONE})},

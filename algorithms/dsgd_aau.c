@@ -1,11 +1,11 @@
 /**
  * @file dsgd_aau.c
- * DSGD-AAU: a worker that has finished its step waits until one of its neighbours has, and mixes
- * with whoever has; how many that are adapts to who is slow.
+ * DSGD-AAU: a worker that has finished its step waits until one of its neighbours has finished, and
+ * mixes with all finished neighbours. Their number adapts to which workers are slow.
  *
  * G. Xiong, G. Yan, S. Wang, J. Li, "Straggler-resilient decentralized learning via adaptive
- * asynchronous updates", MobiHoc 2024, arXiv 2306.06559: its abstract and a recollection of its
- * body.
+ * asynchronous updates", MobiHoc 2024, arXiv 2306.06559. This file follows its abstract and a
+ * recollection of its body.
  */
 #include "sim/algorithm.h"
 
@@ -15,7 +15,8 @@ typedef struct dsgd_aau_params {
 } dsgd_aau_params;
 
 /**
- * Mixes with those whom the server names, each with the larger of both ends' numbers of partners.
+ * Mixes with the partners that the server names. With each comes the larger of both workers'
+ * numbers of partners.
  */
 static void dsgd_aau_work(dsgd_node *self)
 {
@@ -46,14 +47,14 @@ static void dsgd_aau_work(dsgd_node *self)
     }
 }
 
-/** Of the server. */
+/** State of the server. */
 typedef struct epoch {
     struct {
-        bool finished; /* waits to mix */
-        int next; /* towards the worker that stands for all that this epoch's edges connect */
-        int64_t partners; /* finished neighbours, if it is finished */
+        bool finished; /* the worker waits to mix */
+        int next; /* towards the representative of the workers that this epoch's edges connect */
+        int64_t partners; /* number of finished neighbours, if the worker is finished */
     } * is; /* [P] */
-    int n_parts; /* that this epoch's edges have not connected */
+    int n_parts; /* number of parts that this epoch's edges have not connected */
     dsgd_neighbour_room room;
 } epoch;
 
@@ -77,7 +78,7 @@ static dsgd_neighbours neighbours_of(dsgd_node *self, const epoch *e, int i)
     return dsgd_graph_neighbours(&p->graph, self->n_workers, 0, i, 0, true, &e->room);
 }
 
-/** Finished neighbours of i; @p new: to which an edge connects what the epoch has not connected. */
+/** Returns the number of finished neighbours of i; if @p new, only of those in another part. */
 static int64_t partners_of(dsgd_node *self, const epoch *e, int i, bool new)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
@@ -88,8 +89,8 @@ static int64_t partners_of(dsgd_node *self, const epoch *e, int i, bool new)
     return n;
 }
 
-/** Tells a worker with whom it mixes, over edges that are then the epoch's. */
-static void tell(dsgd_node *self, epoch *e, int i, double *numbers)
+/** Sends worker i its partners. The edges to them become edges of the epoch. */
+static void send_partners(dsgd_node *self, epoch *e, int i, double *numbers)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
     const int64_t mine = e->is[i].partners;
@@ -107,14 +108,15 @@ static void tell(dsgd_node *self, epoch *e, int i, double *numbers)
     dsgd_send(self, i, NULL, numbers, n);
 }
 
-/** Ends an iteration: all finished neighbours mix; a new epoch begins when all are connected. */
+/** Ends an iteration: all finished neighbours mix. If all workers are connected, a new epoch
+ * begins. */
 static void iterate(dsgd_node *self, epoch *e, double *numbers)
 {
     for (int i = 0; i < self->n_workers; i++)
         e->is[i].partners = e->is[i].finished ? partners_of(self, e, i, false) : 0;
     for (int i = 0; i < self->n_workers; i++)
         if (e->is[i].partners > 0)
-            tell(self, e, i, numbers);
+            send_partners(self, e, i, numbers);
     for (int i = 0; i < self->n_workers; i++)
         e->is[i].finished &= e->is[i].partners == 0;
     if (e->n_parts == 1)
@@ -131,7 +133,7 @@ static void dsgd_aau_serve(dsgd_node *self)
                .room = {room, room + n, room + 2 * n, dsgd_memory_new(self, n, sizeof(double))}};
     begin_epoch(&e, self->n_workers);
     for (;; iterate(self, &e, numbers)) {
-        double until_s = INFINITY; /* when the iteration ends */
+        double until_s = INFINITY; /* end of the iteration */
         for (const dsgd_message *l; (l = dsgd_recv(self, until_s)) != NULL;) {
             e.is[l->from].finished = true;
             if (until_s == INFINITY && partners_of(self, &e, l->from, true) > 0)
@@ -148,41 +150,40 @@ static dsgd_status dsgd_aau_check(const void *params, int n_workers, dsgd_error 
     if (!kind->directed && dsgd_graph_period(&p->graph, n_workers) == 1)
         return DSGD_OK;
     return dsgd_refuse(
-        error, "dsgd_aau: graph: %s changes from round to round, or is directed; a ring would do",
+        error,
+        "dsgd_aau: graph must be undirected and the same in every round, got %s. Use graph: ring",
         kind->about.name);
 }
 
 static const dsgd_option dsgd_aau_options[] = {
     DSGD_OPTION_GRAPH(dsgd_aau_params, graph, "ring",
-                      "who may mix with whom: a graph that does not change"),
-    DSGD_OPTION_DOUBLE(dsgd_aau_params, grace, 1e-3, 0, 1e9, "s",
-                       "how long the end of an iteration waits for others that finish at about the "
-                       "same time; 0: the first two that finish mix alone"),
+                      "communication graph; must be undirected and the same in every round"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_aau_params, grace, 1e-3, 0, 1e9, "s",
+        "time for which the end of an iteration waits for workers that finish at about the same "
+        "time. 0: the first two finished neighbours mix by themselves"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_dsgd_aau = {
     .about = {.name = "dsgd_aau",
-              .summary = "who has finished mixes with the neighbours that have, as soon as that "
-                         "brings somebody new",
+              .summary = "a finished worker mixes with its finished neighbours as soon as a new "
+                         "edge connects them",
               .reference = "Xiong et al., MobiHoc 2024; a reading of its abstract",
               DSGD_PARAMS(dsgd_aau_params, dsgd_aau_options)},
     .doc =
-        {.idea = "How many neighbours a worker waits for adapts to who is slow: fast workers go on "
-                 "among themselves, and need a straggler once per epoch; they wait once they "
-                 "are connected: some two steps per epoch, however slow it is.",
+        {.idea = "The number of neighbours that a worker waits for adapts to the stragglers: fast "
+                 "workers continue among themselves and need a straggler once per epoch. When they "
+                 "are connected they wait: about two steps per epoch, however slow it is.",
          .rule =
-             "x_i <- x_i + U(g_i, t), then i waits. An iteration ends when an edge of two finished "
-             "neighbours connects parts that this epoch's edges do not: all finished neighbours "
-             "mix, W of Metropolis over their edges, which are the epoch's then, and go on. When "
-             "these connect everybody, a new epoch begins without edges",
-         .sends = "N to each partner of an iteration; an empty notice to the server, and 16 bytes "
-                  "per partner back",
-         .waits = "a finished worker until an iteration has it among its partners. This "
-                  "simulator's reading: the paper was not at hand; a server stands for its "
-                  "broadcasts; who finishes within `grace` of the first takes part. A summary of "
-                  "the paper has epochs end when their graph is strongly connected; that an edge "
-                  "is new if it connects parts is a reading"},
+             "x_i <- x_i + U(g_i, t), then i waits. An iteration ends when an edge between two "
+             "finished neighbours connects parts that this epoch's edges do not: all finished "
+             "neighbours mix, with Metropolis weights over their edges, which become the epoch's, "
+             "and continue. When these connect all workers, a new epoch begins without edges",
+         .sends = "N to each partner of an iteration; an empty message to the server, which "
+                  "answers with 16 bytes per partner.",
+         .waits = "A finished worker waits until an iteration has it among its partners. Workers "
+                  "that finish within `grace` of the first take part."},
     .check = dsgd_aau_check,
     .work = dsgd_aau_work,
     .serve = dsgd_aau_serve,

@@ -1,18 +1,18 @@
 /**
  * @file eager.c
- * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, with the
- * send buffers of the others as they are.
+ * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, and takes from
+ * the other workers what their send buffers hold.
  *
  * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
- * operations", PPoPP 2020, figure 7. Who misses a sum, or applies one twice, drifts away from the
- * others until models are synchronised.
+ * operations", PPoPP 2020, figure 7. A worker that misses a sum, or applies one twice, drifts away
+ * from the others until the models are synchronised.
  */
 #include "sim/algorithm.h"
 
 typedef struct eager_params {
-    int late; /* which of late_words */
+    int late; /* index of late_words */
     int64_t limiter; /* -1: off */
-    int64_t period; /* of model synchronisation; -1: off */
+    int64_t period; /* of the averages of models; -1: off */
 } eager_params;
 
 enum { LATE_DISCARD = 1 };
@@ -40,7 +40,7 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
         } else {
             dsgd_partial_sum(self, sum, g, g); /* send buffer += g; g <- latest completed sum */
         }
-        dsgd_divide(self, g, self->n_workers); /* by P: who was late has contributed zeros */
+        dsgd_divide(self, g, self->n_workers); /* a late worker has contributed zeros */
         dsgd_local_step(self, x, g);
         if (p->period > 0 && (self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x, DSGD_WORLD);
@@ -63,7 +63,7 @@ static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("eager-SGD", n_workers, error);
 }
 
-/** The least multiple of both intervals. */
+/** Returns the least common multiple of both intervals. */
 static int64_t eager_period(const void *params, int n_workers)
 {
     (void)n_workers;
@@ -80,29 +80,28 @@ static const char *const late_words[] = {"accumulate", "discard", NULL};
 static const char *const off[] = {"off", NULL};
 
 static const dsgd_option eager_options[] = {
-    DSGD_OPTION_CHOICE(
-        eager_params, late, late_words,
-        "a late gradient is added to the next (the paper) or dropped (released code)"),
+    DSGD_OPTION_CHOICE(eager_params, late, late_words,
+                       "late gradients. accumulate: added to the worker's next gradient (the "
+                       "paper). discard: dropped (released code)"),
     DSGD_OPTION_LONG(eager_params, limiter, -1, 1, 1e9, "steps",
-                     "after this number of steps one is synchronous, which bounds staleness (of "
-                     "the released code, where it is 32; the paper has none)",
+                     "number of steps after which one step is synchronous, which bounds staleness "
+                     "(32 in the released code; the paper has no limiter)",
                      .words = off),
-    DSGD_OPTION_LONG(
-        eager_params, period, 1564, 1, 1e9, "steps",
-        "interval of model averages, without which the replicas drift apart for ever: "
-        "the paper's \"periodically\" (section 5), 10 epochs of ImageNet by 64 workers "
-        "of 128 samples",
-        .words = off),
+    DSGD_OPTION_LONG(eager_params, period, 1564, 1, 1e9, "steps",
+                     "number of steps between two averages of all models, without which the "
+                     "replicas drift apart (the paper's \"periodically\", section 5). The default "
+                     "is 10 epochs of ImageNet with 64 workers of 128 samples",
+                     .words = off),
     DSGD_OPTION_END,
 };
 
 #define EAGER_RULE                                                                                 \
-    "B <- B + g;  R <- sum of what all B held when it started, which empties them;  "              \
-    "x <- x + U(R / P, x, t).  R is the latest complete sum: who is late by more misses those "    \
-    "before, and applies one twice where no newer is there"
+    "B <- B + g;  R <- sum of all B as they are when the sum starts, which empties them;  "        \
+    "x <- x + U(R / P, x, t).  R is the latest complete sum. A worker that is late misses "        \
+    "earlier sums, and applies R twice if there is no newer one"
 #define EAGER_SENDS                                                                                \
-    "an allreduce of the gradient, and activations of 4 bytes: about 2 N bytes, or log2(P) N by "  \
-    "recursive doubling"
+    "One allreduce of the gradient, and activations of 4 bytes: about 2 N bytes, or log2(P) N "    \
+    "with recursive doubling."
 
 static const dsgd_law eager_laws[] = {{DSGD_LAW_PLAIN_SGD},
                                       {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"limiter", 4})},
@@ -111,15 +110,16 @@ static const dsgd_law eager_laws[] = {{DSGD_LAW_PLAIN_SGD},
 
 const dsgd_algorithm dsgd_algorithm_eager_solo = {
     .about = {.name = "eager_solo",
-              .summary = "the sum of gradients starts with the first worker that arrives",
+              .summary = "the sum of gradients starts when the first worker arrives",
               .reference = "Li et al., PPoPP 2020, section 4 (solo) and figure 7",
               DSGD_PARAMS(eager_params, eager_options)},
     .doc = {.idea = "Do not wait: the sum starts when the first worker arrives, and takes from the "
-                    "others what they have.",
+                    "other workers what they have.",
             .rule = EAGER_RULE,
             .sends = EAGER_SENDS,
-            .waits = "no worker for a computation, but for the messages of the version; with a "
-                     "limiter everyone now and then"},
+            .waits = "No worker waits for another's computation, only for the messages of the sum. "
+                     "All workers wait for the slowest in synchronous steps (`limiter`) and at "
+                     "averages of models (`period`)."},
     .check = eager_check,
     .work = eager_solo_work,
     .period = eager_period,
@@ -129,15 +129,16 @@ const dsgd_algorithm dsgd_algorithm_eager_solo = {
 
 const dsgd_algorithm dsgd_algorithm_eager_majority = {
     .about = {.name = "eager_majority",
-              .summary = "the sum of gradients starts with one random worker, half of them having "
-                         "arrived on average",
+              .summary = "the sum of gradients starts when a random worker arrives; on average "
+                         "half have arrived",
               .reference = "Li et al., PPoPP 2020, section 4 (majority) and figure 7",
               DSGD_PARAMS(eager_params, eager_options)},
     .doc = {.idea = "Wait a little: the sum starts when one worker, drawn at random for each step, "
-                    "arrives; on average half have come by then.",
+                    "arrives. On average half of the workers have arrived by then.",
             .rule = EAGER_RULE,
             .sends = EAGER_SENDS,
-            .waits = "everyone who comes earlier for the worker that was drawn"},
+            .waits = "Workers that arrive earlier wait for the worker that was drawn. All workers "
+                     "wait for the slowest at averages of models (`period`)."},
     .check = eager_check,
     .work = eager_majority_work,
     .period = eager_period,

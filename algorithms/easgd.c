@@ -1,7 +1,7 @@
 /**
  * @file easgd.c
- * Elastic averaging, without and with momentum: workers explore on their own, tied to a centre by
- * elastic forces.
+ * EASGD and EAMSGD, elastic averaging without and with momentum: workers train independently, tied
+ * to a centre by elastic forces.
  *
  * S. Zhang, A. Choromanska, Y. LeCun, "Deep learning with elastic averaging SGD", NeurIPS 2015,
  * Algorithms 1 and 2, and the released code.
@@ -13,13 +13,15 @@ typedef struct easgd_params {
     int64_t period; /* tau */
     int64_t servers;
     int centre;
-    double delta; /* of EAMSGD; EASGD has none */
+    double delta; /* only of EAMSGD */
 } easgd_params;
 
 enum { AT_SERVER, AT_ALL };
 
-/** e: elastic force; centre, sum: of the synchronous variant, a replica at every worker, the
- * output. */
+/**
+ * The elastic tie. e is the force. Only the synchronous variant uses centre, a replica at every
+ * worker and the output, and sum.
+ */
 typedef struct elastic {
     double alpha;
     dsgd_vector *e, *centre, *sum;
@@ -32,7 +34,10 @@ static elastic elastic_new(dsgd_node *self)
                      dsgd_vector_new(self)};
 }
 
-/** e <- alpha (x - centre); centre <- centre + e (synchronous: + sum of e). Caller: x <- x - e. */
+/**
+ * Computes e <- alpha (x - centre) and centre <- centre + e (synchronous: + sum of all e). The
+ * caller computes x <- x - e.
+ */
 static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
 {
     const easgd_params *p = self->params;
@@ -81,7 +86,7 @@ static void eamsgd_work(dsgd_node *self)
         if (exchanges)
             pull_to_centre(self, &tie, x);
         dsgd_copy(self, ahead, x);
-        dsgd_combine(self, ahead, 1, p->delta, v); /* x + delta v: Nesterov looks ahead */
+        dsgd_combine(self, ahead, 1, p->delta, v); /* x + delta v, Nesterov's look-ahead point */
         dsgd_gradient(self, g, ahead);
         dsgd_local_step(self, ahead, g); /* x + delta v + U(g) */
         dsgd_copy(self, v, ahead);
@@ -103,28 +108,30 @@ static const char *const centre_words[] = {"server", "allreduce", NULL};
 
 #define ELASTIC_OPTIONS                                                                            \
     DSGD_OPTION_DOUBLE(easgd_params, beta, 0.9, 0, 1e6, NULL,                                      \
-                       "strength of the centre; the moving rate alpha is beta / P"),               \
+                       "strength of the elastic tie; the moving rate alpha is beta / P"),          \
         DSGD_OPTION_LONG(easgd_params, period, 10, 1, 1e9, "steps",                                \
-                         "tau, local steps between exchanges with the centre"),                    \
-        DSGD_OPTION_LONG(easgd_params, servers, 1, 1, 4096, NULL,                                  \
-                         "servers, each with an even part of the centre and a host of its own"),   \
+                         "tau: number of local steps between two exchanges with the centre"),      \
+        DSGD_OPTION_LONG(                                                                          \
+            easgd_params, servers, 1, 1, 4096, NULL,                                               \
+            "number of servers; each has an equal part of the centre and its own host"),           \
         DSGD_OPTION_CHOICE(easgd_params, centre, centre_words,                                     \
-                           "at servers, which workers visit when they like; or the synchronous "   \
-                           "variant: everyone has it, and all forces meet in an allreduce")
+                           "location of the centre. server: servers, which each worker "           \
+                           "contacts at its own time. allreduce: a replica at every worker and "   \
+                           "an allreduce of all forces (synchronous variant)")
 
 static const dsgd_option easgd_options[] = {ELASTIC_OPTIONS, DSGD_OPTION_END};
 
 static const dsgd_option eamsgd_options[] = {
     ELASTIC_OPTIONS,
     DSGD_OPTION_DOUBLE(easgd_params, delta, 0.99, 0, 1, NULL,
-                       "Nesterov momentum of the worker; leave the optimizer's own at 0"),
+                       "Nesterov momentum of the worker; keep the optimizer's own momentum at 0"),
     DSGD_OPTION_END,
 };
 
 static void easgd_comes_back(dsgd_node *self, int peer)
 {
     (void)peer;
-    dsgd_server_exchange(self, NULL, dsgd_model(self)); /* from the centre */
+    dsgd_server_exchange(self, NULL, dsgd_model(self)); /* x <- centre */
 }
 
 static unsigned easgd_traits(const void *params)
@@ -133,18 +140,20 @@ static unsigned easgd_traits(const void *params)
     return DSGD_OUTPUT_SERVERS | (at_server ? 0 : DSGD_RESTARTS);
 }
 
-#define ELASTIC_SENDS "the centre down and the elastic force up: 2 N / tau bytes"
-#define ELASTIC_WAITS "a worker for the server's answer, every tau steps"
+#define ELASTIC_SENDS "The centre down and the elastic force up: 2 N / tau bytes per step."
+#define ELASTIC_WAITS "A worker waits for the server's answer every tau steps."
 
 const dsgd_algorithm dsgd_algorithm_easgd = {
     .about = {.name = "easgd",
               .summary = "local steps, tied to a centre at a server by an elastic force",
               .reference = "Zhang, Choromanska, LeCun, NeurIPS 2015, Algorithm 1",
               DSGD_PARAMS(easgd_params, easgd_options)},
-    .doc = {.idea = "Let workers explore: a centre pulls on each of them, and is pulled by them.",
-            .rule = "every tau steps e = alpha (x - c), c <- c + e;  x <- x + U(g, x, t) - e",
-            .sends = ELASTIC_SENDS,
-            .waits = ELASTIC_WAITS},
+    .doc =
+        {.idea =
+             "Let workers explore: the centre pulls each worker, and each worker pulls the centre.",
+         .rule = "every tau steps e = alpha (x - c), c <- c + e;  x <- x + U(g, x, t) - e",
+         .sends = ELASTIC_SENDS,
+         .waits = ELASTIC_WAITS},
     .work = easgd_work,
     .serve = dsgd_serve,
     .n_servers = easgd_servers,
@@ -158,12 +167,14 @@ const dsgd_algorithm dsgd_algorithm_easgd = {
 
 const dsgd_algorithm dsgd_algorithm_eamsgd = {
     .about = {.name = "eamsgd",
-              .summary = "EASGD whose workers look ahead with Nesterov momentum",
+              .summary = "EASGD whose workers have Nesterov momentum",
               .reference = "Zhang, Choromanska, LeCun, NeurIPS 2015, Algorithm 2",
               DSGD_PARAMS(easgd_params, eamsgd_options)},
-    .doc = {.idea = "EASGD for deep networks: explorers with momentum, on a long leash.",
-            .rule = "every tau steps e = alpha (x - c), c <- c + e;  v <- delta v + U(g), g at x + "
-                    "delta v;  x <- x + v - e.  An optimizer's momentum would come on top of delta",
+    .doc = {.idea =
+                "EASGD for deep networks: workers with momentum explore further from the centre.",
+            .rule =
+                "every tau steps e = alpha (x - c), c <- c + e;  v <- delta v + U(g), g at x + "
+                "delta v;  x <- x + v - e.  The optimizer's own momentum would be added to delta",
             .sends = ELASTIC_SENDS,
             .waits = ELASTIC_WAITS},
     .work = eamsgd_work,

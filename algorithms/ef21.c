@@ -1,12 +1,12 @@
 /**
  * @file ef21.c
- * EF21: allreduce SGD that sends how gradients have changed, encoded; everyone keeps the sum of
- * what was sent.
+ * EF21: allreduce SGD that sends compressed changes of gradients. Every worker keeps the sum of the
+ * changes that were sent.
  *
  * P. Richtarik, I. Sokolov, I. Fatkhullin, "EF21: a new, simpler, theoretically better, and
- * practically faster error feedback", NeurIPS 2021, Algorithm 2 with g_i = C(gradient) at first. It
- * has a server; here all workers keep what that has. Gradients are of mini-batches (its section on
- * stochastic ones), and a step is the optimizer's.
+ * practically faster error feedback", NeurIPS 2021, Algorithm 2 with g_i = C(gradient) at first.
+ * The paper has a server; here every worker keeps the server's state. Gradients are of mini-batches
+ * (the paper's section on stochastic ones), and the optimizer takes the step.
  */
 #include "sim/algorithm.h"
 
@@ -40,34 +40,31 @@ static dsgd_status ef21_check(const void *params, int n_workers, dsgd_error *err
     const ef21_params *p = params;
     (void)n_workers;
     if (dsgd_encoding_feeds_back(&p->encoding))
-        return dsgd_refuse(error,
-                           "ef21: what is not sent stays in the gradient less g_i; leave out "
-                           "feedback");
+        return dsgd_refuse(error, "ef21: encoding must be without feedback, because the difference "
+                                  "of the gradient and g_i keeps the error. Leave out feedback");
     if (dsgd_encoding_sums_again(&p->encoding))
-        return dsgd_refuse(error, "ef21: a sum that is encoded again is not that of what was sent, "
-                                  "so that g leaves the mean of g_i; reduce: gather would do");
-    return dsgd_encoding_check_contracts(&p->encoding, "ef21", "and g_i runs away", error);
+        return dsgd_refuse(error, "ef21: encoding must not compress sums, because g would then "
+                                  "differ from the mean of g_i. Use reduce: gather");
+    return dsgd_encoding_check_contracts(&p->encoding, "ef21", "and g_i diverges", error);
 }
 
 static const dsgd_option ef21_options[] = {
-    DSGD_OPTION_ENCODING(ef21_params, encoding, "sign", "of the changes of gradients"),
+    DSGD_OPTION_ENCODING(ef21_params, encoding, "sign", "compression of the changes of gradients"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_ef21 = {
     .about = {.name = "ef21",
-              .summary = "allreduce of encoded changes of gradients",
+              .summary = "allreduce of compressed changes of gradients",
               .reference = "Richtarik, Sokolov and Fatkhullin, NeurIPS 2021",
               DSGD_PARAMS(ef21_params, ef21_options)},
-    .doc = {.idea = "Everyone knows my last gradient, nearly: send how it has changed, encoded.",
-            .rule =
-                "c_i = C(gradient - g_i);  g_i <- g_i + c_i;  g <- g + (1/P) sum c_i;  "
-                "x <- x + U(g, x).  Stable where the learning rate is below about a / (2 L), a "
-                "the share of a vector's square that C keeps, L the gradient's Lipschitz "
-                "constant: of the largest 1 % a two-hundredth of 1 / L. So the default is sign, "
-                "which keeps more than a half (the paper has the largest few)",
-            .sends = "an allreduce of encoded vectors, whose sum is exact",
-            .waits = "everyone for the slowest, in every step"},
+    .doc = {.idea = "All workers know each other's last gradients approximately: send only a "
+                    "compressed change of the gradient.",
+            .rule = "c_i = C(gradient - g_i);  g_i <- g_i + c_i;  g <- g + (1/P) sum c_i;  x <- x "
+                    "+ U(g, x).  Stable if the learning rate is below about a / (2 L), a the share "
+                    "of a vector's squared norm that C keeps, L the gradient's Lipschitz constant",
+            .sends = "One allreduce of compressed vectors, with an exact sum.",
+            .waits = "All workers wait for the slowest in every step."},
     .work = ef21_work,
     .check = ef21_check,
     .traits = DSGD_SENDS_COLLECTIVES,

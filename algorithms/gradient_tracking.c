@@ -1,12 +1,12 @@
 /**
  * @file gradient_tracking.c
- * Gradient tracking and D2: gossip whose fixed point is the optimum of all data, also where the
- * data of workers differ.
+ * Gradient tracking and D2: gossip that converges to the optimum of all data also if the data of
+ * the workers differ.
  *
  * P. Di Lorenzo and G. Scutari, "NEXT: in-network nonconvex optimization", IEEE TSIPN 2016, and A.
- * Nedic et al., SIAM J. Optim. 2017 (DIGing), which mix before the local step; here after it, as T.
- * Vogels et al., "RelaySum", NeurIPS 2021, do in their comparison. D2: H. Tang et al., ICML 2018,
- * Algorithm 1.
+ * Nedic et al., SIAM J. Optim. 2017 (DIGing), mix before the local step. This file mixes after it,
+ * as T. Vogels et al., "RelaySum", NeurIPS 2021, do in their comparison. D2: H. Tang et al., ICML
+ * 2018, Algorithm 1.
  */
 #include "sim/algorithm.h"
 
@@ -22,9 +22,11 @@ static void gradient_tracking_work(dsgd_node *self)
     const gradient_tracking_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *c = dsgd_vector_new(self); /* corrects u: c + u is the mean of all updates */
+    dsgd_vector *c =
+        dsgd_vector_new(self); /* correction of u: c + u tracks the mean of all updates */
     dsgd_vector *u = dsgd_vector_new(self); /* this step's update */
-    dsgd_vector *mixed = dsgd_vector_new(self); /* x under way: evaluations would read shares */
+    dsgd_vector *mixed =
+        dsgd_vector_new(self); /* x during the exchange, because evaluations would read shares */
 
     while (dsgd_next_step(self)) {
         const dsgd_neighbours *const neighbours =
@@ -53,8 +55,10 @@ static void gradient_tracking_work(dsgd_node *self)
     }
 }
 
-/** y <- (I - W) x / about; returns x (I - W) x / x x. @p to: the receivers of each rank, its @p n
- * of them. */
+/**
+ * Computes y <- (I - W) x / about and returns the Rayleigh quotient x (I - W) x / (x x). @p to
+ * holds the receivers of each rank, @p n their number.
+ */
 static double apply_laplacian(int n_workers, const int *n, int *const *to, double about,
                               const double *x, double *y)
 {
@@ -73,13 +77,14 @@ static double apply_laplacian(int n_workers, const int *n, int *const *to, doubl
 }
 
 /**
- * Smallest eigenvalue of W, whose entries are the doubly stochastic shares, of a graph that neither
- * changes nor is directed. By power iteration: not below it, and above by less than 1 % of 1 - it.
+ * Returns the smallest eigenvalue l of W, whose entries are the doubly stochastic shares, for an
+ * undirected graph that does not change. The result of the power iteration is at least l, and above
+ * l by less than 1 % of 1 - l.
  */
 static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
 {
     enum { MOST_ROUNDS = 1000 };
-    uint64_t random = 1; /* a start in no symmetry of the graph (Knuth's generator, MMIX) */
+    uint64_t random = 1; /* a start without any symmetry of the graph (Knuth's generator MMIX) */
     const size_t p = (size_t)n_workers;
     const dsgd_graph g = {pick->params, n_workers, 0};
     int *const n = dsgd_xcalloc(p, sizeof *n);
@@ -95,7 +100,7 @@ static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
     }
     double most = 0, before = -1; /* eigenvalue of I - W, below 2 */
     for (int round = 0; round < MOST_ROUNDS && most - before > 1e-15; round++) {
-        before = round < 10 ? -1 : most; /* the first rounds may stand still */
+        before = round < 10 ? -1 : most; /* the first rounds may not change it */
         most = apply_laplacian(n_workers, n, to, most > 0 ? most : 1, x, y);
         double *const old = x;
         x = y;
@@ -122,40 +127,41 @@ static dsgd_status gradient_tracking_check(const void *params, int n_workers, ds
     const double least = least_eigenvalue(&p->graph, n_workers);
     if (least >= bound - rounding)
         return DSGD_OK;
-    return dsgd_refuse(error,
-                       "gradient_tracking: form: d2 grows without end where the smallest "
-                       "eigenvalue of W is below -1/3; %s of %d workers has %.3g; a ring, or form: "
-                       "tracking, would do",
-                       kind->about.name, n_workers, least);
+    return dsgd_refuse(
+        error,
+        "gradient_tracking: form: d2 diverges if the smallest eigenvalue of W is below -1/3; graph "
+        "%s of %d workers has %.3g. Use graph: ring or form: tracking",
+        kind->about.name, n_workers, least);
 }
 
 static const char *const form_words[] = {"tracking", "d2", NULL};
 
 static const dsgd_option gradient_tracking_options[] = {
-    DSGD_OPTION_GRAPH(gradient_tracking_params, graph, "ring", "who averages with whom"),
+    DSGD_OPTION_GRAPH(gradient_tracking_params, graph, "ring", "communication graph"),
     DSGD_OPTION_CHOICE(
         gradient_tracking_params, form, form_words,
-        "a vector that tracks the mean update travels beside the model (tracking), "
-        "or the last two models give it (d2; refused where W does not change and its "
-        "smallest eigenvalue is below -1/3, which rings of even size just reach)"),
+        "source of the mean update. tracking: a vector that tracks it is exchanged with the model. "
+        "d2: the last two models; rejected if W does not change and its smallest eigenvalue is "
+        "below -1/3, which rings of even size just reach"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_gradient_tracking = {
-    .about = {.name = "gradient_tracking",
-              .summary = "gossip that corrects each worker's update to the mean of all",
-              .reference = "Di Lorenzo, Scutari, IEEE TSIPN 2016; D2: Tang et al., ICML 2018",
-              DSGD_PARAMS(gradient_tracking_params, gradient_tracking_options)},
-    .doc = {.idea = "Where data differ, gossip at a constant rate ends beside the optimum: mix the "
-                    "updates too.",
+    .about =
+        {.name = "gradient_tracking",
+         .summary =
+             "gossip that corrects each worker's update towards the mean update of all workers",
+         .reference = "Di Lorenzo, Scutari, IEEE TSIPN 2016; D2: Tang et al., ICML 2018",
+         DSGD_PARAMS(gradient_tracking_params, gradient_tracking_options)},
+    .doc = {.idea = "If data differ, gossip at a constant learning rate does not reach the "
+                    "optimum. Mixing the updates too removes this error.",
             .rule = "u_i = U(g_i, t), c = 0 at first.  tracking: x <- W (x + u + c), c <- W (c + "
                     "u) - u.  d2: x' = W (x + u + c), c <- x' - x - u, x <- x'.  The mean of x "
-                    "moves as by centralised SGD, and the sum of c is 0",
-            .sends = "tracking: model and tracker to every neighbour: 4 N on a ring; d2: the "
-                     "model, 2 N",
-            .waits = "a worker for its neighbours' vectors of the same step; with tracking for the "
-                     "model, then for the tracker: two latencies. d2 at -1/3 (an even ring) holds "
-                     "its differences for long: consensus is several times that of tracking"},
+                    "moves as in centralised SGD, and the sum of c is 0",
+            .sends = "tracking: model and tracker to every neighbour, 4 N on a ring. d2: only the "
+                     "model, 2 N.",
+            .waits = "A worker waits for its neighbours' vectors of the same step; with tracking "
+                     "for the model, then for the tracker (two latencies)."},
     .check = gradient_tracking_check,
     .work = gradient_tracking_work,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"form", D2})},

@@ -1,6 +1,7 @@
 /**
  * @file hierarchical.c
- * Hierarchical SGD: clusters of workers that synchronise in every step, and meet now and then.
+ * Hierarchical SGD: the workers of a cluster synchronise in every step, and all clusters
+ * synchronise every `period` steps.
  *
  * T. Lin et al., "Don't use large mini-batches, use local SGD", ICLR 2020, its hierarchical form;
  * PyTorch's hierarchical model averager.
@@ -23,7 +24,7 @@ static void clusters(const dsgd_colouring *at, int *colour)
         colour[i] = i / (int)p->cluster;
 }
 
-/** The first worker of each cluster. */
+/** Puts the first worker of each cluster, its leader, into one group. */
 static void leaders(const dsgd_colouring *at, int *colour)
 {
     const hierarchical_params *p = at->params;
@@ -31,16 +32,19 @@ static void leaders(const dsgd_colouring *at, int *colour)
         colour[i] = i % p->cluster == 0 ? 0 : -1;
 }
 
-/** What a worker has for the exchange between clusters. */
+/** State of a worker for the exchange between clusters. */
 typedef struct bridge {
     const dsgd_comm *cluster, *leaders;
     bool leads;
-    dsgd_request *round; /* of leaders, delayed: the mean under way */
-    dsgd_vector *sent, *mean; /* of that */
-    dsgd_vector *meeting; /* the model while it is exchanged: evaluations read x */
+    dsgd_request *round; /* the leaders' allreduce in flight, if delayed */
+    dsgd_vector *sent, *mean; /* its input at this leader, and its result */
+    dsgd_vector *meeting; /* the model during the exchange, because evaluations read x */
 } bridge;
 
-/** x <- x + mean of the leaders' models a period ago - this leader's; and the next such mean. */
+/**
+ * Adds to x the mean of the leaders' models of one period ago minus this leader's model of that
+ * time, and starts the allreduce of the current models.
+ */
 static void correct(dsgd_node *self, bridge *b, dsgd_vector *x)
 {
     if (b->round != NULL) {
@@ -60,7 +64,7 @@ static void average_between(dsgd_node *self, bridge *b, dsgd_vector *x)
         return;
     }
     dsgd_copy(self, b->meeting, x);
-    if (p->inside == MODELS) { /* else they are equal */
+    if (p->inside == MODELS) { /* otherwise they are equal */
         dsgd_collective_run(self, DSGD_REDUCE, b->meeting, 0, b->cluster);
         if (b->leads)
             dsgd_divide(self, b->meeting, dsgd_group_size(p->cluster, self->n_workers));
@@ -103,7 +107,7 @@ static dsgd_status hierarchical_check(const void *params, int n_workers, dsgd_er
     return dsgd_check_groups("hierarchical: cluster", p->cluster, n_workers, error);
 }
 
-/** Delayed, the leaders' allreduce goes beside the clusters' allreduces. */
+/** With `between: delayed` the leaders' allreduce overlaps with those of the clusters. */
 static unsigned hierarchical_traits(const void *params)
 {
     const bool delayed = ((const hierarchical_params *)params)->between == DELAYED;
@@ -114,36 +118,35 @@ static const char *const inside_words[] = {"gradients", "models", NULL};
 static const char *const between_words[] = {"allreduce", "leaders", "delayed", NULL};
 
 static const dsgd_option hierarchical_options[] = {
-    DSGD_OPTION_LONG(hierarchical_params, cluster, 4, 1, 1048576, "workers",
-                     "workers per cluster, of consecutive ranks; divides the number of workers"),
+    DSGD_OPTION_LONG(
+        hierarchical_params, cluster, 4, 1, 1048576, "workers",
+        "number of workers per cluster, with consecutive ranks; must divide the number of workers"),
     DSGD_OPTION_LONG(hierarchical_params, period, 8, 1, 1e9, "steps",
-                     "H, steps from one exchange between clusters to the next"),
-    DSGD_OPTION_CHOICE(
-        hierarchical_params, inside, inside_words,
-        "what a cluster averages in every step: gradients, or, behind the local step, models"),
+                     "H: number of steps between two exchanges between clusters"),
+    DSGD_OPTION_CHOICE(hierarchical_params, inside, inside_words,
+                       "average of a cluster in every step. gradients: before the local step. "
+                       "models: after the local step"),
     DSGD_OPTION_CHOICE(
         hierarchical_params, between, between_words,
-        "the mean of all models by one allreduce, by an allreduce of the clusters' leaders and a "
-        "broadcast, or so beside the next H steps, to be added as a correction (delayed)"),
+        "exchange between clusters. allreduce: one allreduce of all models. leaders: an allreduce "
+        "of the clusters' first workers, then a broadcast. delayed: like leaders, overlapped with "
+        "the next H steps, and added as a correction"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_hierarchical = {
     .about = {.name = "hierarchical",
-              .summary = "clusters that synchronise in every step, and all now and then",
+              .summary = "clusters synchronise in every step, all workers every `period` steps",
               .reference = "Lin et al., ICLR 2020; PyTorch's hierarchical model averager",
               DSGD_PARAMS(hierarchical_params, hierarchical_options)},
-    .doc = {.idea =
-                "Talk much where the network is fast, inside clusters, and little between them.",
-            .rule = "g <- cluster's mean of g, x <- x + U(g, x, t);  every H steps  x <- (1/P) sum "
-                    "of all x",
-            .sends = "one allreduce in the cluster of c in every step, about 2 (c-1)/c N bytes, "
-                     "and about 2 N / H; by leaders about 2 N / H + 2 N / (c H)",
-            .waits =
-                "the cluster for its slowest in every step, everyone for the slowest every H "
-                "steps; delayed: for the slowest of a round before. The paper also has local steps "
-                "between the averages of a cluster, H for each of its H_b per average of all: here "
-                "H is 1"},
+    .doc = {.idea = "Communicate often inside clusters, where the network is fast, and rarely "
+                    "between them.",
+            .rule = "g <- mean of g in the cluster, x <- x + U(g, x, t);  every H steps  x <- "
+                    "(1/P) sum of all x",
+            .sends = "One allreduce in the cluster of c workers in every step, about 2 (c-1)/c N "
+                     "bytes, and about 2 N / H for all; with leaders about 2 N / H + 2 N / (c H).",
+            .waits = "A cluster waits for its slowest worker in every step, and all wait for the "
+                     "slowest every H steps (delayed: for the slowest of the previous period)."},
     .check = hierarchical_check,
     .work = hierarchical_work,
     .traits = DSGD_AVERAGES_MODELS | DSGD_SENDS_THREE_VECTORS,

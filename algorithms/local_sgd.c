@@ -1,6 +1,6 @@
 /**
  * @file local_sgd.c
- * Local SGD: every worker steps on its own, and all models are averaged every `period` steps.
+ * Local SGD: every worker takes local steps, and every `period` steps all models are averaged.
  *
  * S. Stich, "Local SGD converges fast and communicates little", ICLR 2019; post-local: T. Lin et
  * al., "Don't use large mini-batches, use local SGD", ICLR 2020.
@@ -27,7 +27,7 @@ static void local_sgd_work(dsgd_node *self)
         if (p->order == ATC)
             dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
         else
-            dsgd_follow(self, x, g); /* a piece of the old x is sent when its gradient is ready */
+            dsgd_follow(self, x, g); /* a chunk of the old x is sent when its gradient is ready */
         if (every_step || (self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- (1/P) sum x */
         if (p->order == CTA)
@@ -40,26 +40,29 @@ static const char *const order_words[] = {"atc", "cta", NULL};
 
 static const dsgd_option local_sgd_options[] = {
     DSGD_OPTION_LONG(local_sgd_params, period, 8, 1, 1e9, "steps",
-                     "H, local steps per average; WAGMA's paper calls H = 1 local SGD"),
-    DSGD_OPTION_LONG(local_sgd_params, post_local, -1, 1, 1e12, "steps",
-                     "post-local SGD: before this step models are averaged in every step",
-                     .words = off),
+                     "H: number of local steps per average (WAGMA's paper calls H = 1 local SGD)"),
+    DSGD_OPTION_LONG(
+        local_sgd_params, post_local, -1, 1, 1e12, "steps",
+        "post-local SGD: number of first steps after each of which models are averaged",
+        .words = off),
     DSGD_OPTION_CHOICE(local_sgd_params, order, order_words,
-                       "average after the local step (atc, the paper), or the old models beside "
-                       "the backward pass (cta, WAGMA's released code)"),
+                       "order of average and local step. atc: average the new models after the "
+                       "local step (the paper). cta: average the old models during the backward "
+                       "pass, then step (WAGMA's released code)"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_local_sgd = {
     .about = {.name = "local_sgd",
-              .summary = "local steps, and every `period` of them the mean of all models",
+              .summary = "local steps; every `period` steps the models of all workers are averaged",
               .reference = "Stich, ICLR 2019; post-local: Lin et al., ICLR 2020",
               DSGD_PARAMS(local_sgd_params, local_sgd_options)},
-    .doc = {.idea = "Talk less: let every worker run, and bring the models together now and then.",
+    .doc = {.idea = "Communicate less often: workers train independently and average their models "
+                    "every H steps.",
             .rule = "x <- x + U(g, x, t);  every H steps  x <- (1/P) sum of all x",
-            .sends = "one allreduce of the model every H steps: about 2 N / H bytes",
-            .waits =
-                "everyone for the slowest, every H steps; its delays add up, or cancel, between"},
+            .sends = "One allreduce of the model every H steps: about 2 N / H bytes per step.",
+            .waits = "All workers wait for the slowest every H steps. Between two averages the "
+                     "delays of a worker add up or cancel."},
     .work = local_sgd_work,
     .traits = DSGD_SENDS_ALLREDUCES | DSGD_AVERAGES_MODELS | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", 1})},

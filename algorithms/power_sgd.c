@@ -3,9 +3,10 @@
  * PowerSGD: allreduces of low-rank factors of the gradient, with error feedback.
  *
  * T. Vogels, S. P. Karimireddy, M. Jaggi, "PowerSGD: practical low-rank gradient compression for
- * distributed optimization", NeurIPS 2019. By default as in its later released code: one product
- * per step, with the left factor in even steps and the right one in odd steps; `products: 2` is the
- * paper's. A piece is one matrix, as near to a square as it can be, whatever tensors are in it.
+ * distributed optimization", NeurIPS 2019. The default is the later released code: one product per
+ * step, with the left factor in even steps and the right factor in odd steps. `products: 2` is the
+ * paper's form. A chunk is one matrix, as close to a square as it can be, whatever tensors it
+ * contains.
  */
 #include "sim/algorithm.h"
 
@@ -13,7 +14,7 @@ typedef struct power_sgd_params {
     int64_t rank, products;
 } power_sgd_params;
 
-/** One product, with the factor `other` kept: u <- mean of A's projection onto its columns. */
+/** One product, with the factor `other` fixed: u <- mean of A's projections onto its columns. */
 static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd_vector *e,
                     dsgd_vector *other, dsgd_vector *factor, dsgd_vector *u)
 {
@@ -29,7 +30,7 @@ static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd
     dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank, !right);
 }
 
-/** Both: p = orth(mean of A q);  q = mean of A^T p;  u = p q^T;  e <- A - u. */
+/** Both products: p = orth(mean of A q);  q = mean of A^T p;  u = p q^T;  e <- A - u. */
 static void project_twice(dsgd_node *self, const power_sgd_params *p, dsgd_vector *e,
                           dsgd_vector *left, dsgd_vector *q, dsgd_vector *u)
 {
@@ -67,7 +68,8 @@ static void power_sgd_work(dsgd_node *self)
         else
             project(self, p, false, e, right, left, u);
         dsgd_local_step(self, x, u);
-        if (dsgd_has_joined(self)) /* it had no part in u, and what it had not sent is lost */
+        if (dsgd_has_joined(
+                self)) /* it had no part in u, and values that it had not sent are lost */
             dsgd_combine(self, e, 0, 0, x);
     }
 }
@@ -80,10 +82,11 @@ static int64_t power_sgd_period(const void *params, int n_workers)
 
 static const dsgd_option power_sgd_options[] = {
     DSGD_OPTION_LONG(power_sgd_params, rank, 2, 1, 1 << 16, NULL,
-                     "columns of the factors; pieces that have no such rank are sent as they are"),
-    DSGD_OPTION_LONG(
-        power_sgd_params, products, 1, 1, 2, NULL,
-        "per step: of one factor in turn (1, the released code), or both (2, the paper)"),
+                     "number of columns of the factors; chunks that are too small for this rank "
+                     "are sent as they are"),
+    DSGD_OPTION_LONG(power_sgd_params, products, 1, 1, 2, NULL,
+                     "number of products per step. 1: one factor, in turn (released code). 2: both "
+                     "factors (the paper)"),
     DSGD_OPTION_END,
 };
 
@@ -92,15 +95,12 @@ const dsgd_algorithm dsgd_algorithm_power_sgd = {
               .summary = "allreduce of low-rank factors, with error feedback",
               .reference = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
               DSGD_PARAMS(power_sgd_params, power_sgd_options)},
-    .doc =
-        {.idea = "A gradient is nearly of low rank: send two thin factors that can be added.",
-         .rule = "A = g + e;  p <- orth(p);  q <- A^T p;  e <- A - p q^T;  u = p (mean of "
-                 "q)^T;\nx <- x + U(u, x); in odd steps with p and q exchanged",
-         .sends = "an allreduce of rank (rows + columns) / 2 numbers of each matrix",
-         .waits =
-             "everyone for the slowest, in every step. A matrix is a piece, as near to a square "
-             "as it can be; the paper has one for each tensor, in its own shape, whose factors are "
-             "larger: of ResNet-50 at rank 2 by 4 in default buckets"},
+    .doc = {.idea = "A gradient is close to a matrix of low rank: send two thin factors, which can "
+                    "be summed.",
+            .rule = "A = g + e;  p <- orth(p);  q <- A^T p;  e <- A - p q^T;  u = p (mean of "
+                    "q)^T;\nx <- x + U(u, x); in odd steps with p and q exchanged",
+            .sends = "One allreduce of rank (rows + columns) / 2 numbers per matrix, on average.",
+            .waits = "All workers wait for the slowest in every step."},
     .work = power_sgd_work,
     .period = power_sgd_period,
     .traits = DSGD_SENDS_COLLECTIVES | DSGD_ENCODES | DSGD_QUORUM,

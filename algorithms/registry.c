@@ -1,6 +1,6 @@
 /**
  * @file registry.c
- * The built-in algorithms, in the order of `dsgd list`, and room for plug-ins'.
+ * The built-in algorithms, in the order of `dsgd list`, and room for those of plug-ins.
  */
 #include "sim/registry.h"
 
@@ -26,14 +26,14 @@ enum {
 DSGD_ALGORITHM_LIST(X)
 #undef X
 
-/* NULL always ends it. */
+/* Always ends with NULL. */
 const dsgd_entry *dsgd_algorithms[N_BUILT_IN + MOST_ADDED + 1] = {
 #define X(name) &dsgd_algorithm_##name.about,
     DSGD_ALGORITHM_LIST(X)
 #undef X
 };
 
-/** Whether CSV and YAML need no quotes for it. */
+/** Returns whether a name needs no quotes in CSV and YAML. */
 static bool is_name(const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -44,13 +44,13 @@ dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *erro
 {
     const dsgd_entry *const about = &algorithm->about;
     if (!is_name(about->name))
-        return dsgd_refuse(
-            error, "an algorithm has %s%s; a name of letters, digits and _ is needed",
-            about->name == NULL ? "no name" : "the name ", about->name == NULL ? "" : about->name);
+        return dsgd_refuse(error,
+                           "the name of an algorithm must have letters, digits and _ only, got %s",
+                           about->name == NULL ? "no name" : about->name);
     if (algorithm->serve == NULL && algorithm->n_servers != NULL)
-        return dsgd_refuse(error, "algorithm `%s` needs serve() with its n_servers()", about->name);
+        return dsgd_refuse(error, "algorithm `%s` has n_servers() but no serve()", about->name);
     if (algorithm->serve == NULL && (algorithm->traits & DSGD_OUTPUT_SERVERS))
-        return dsgd_refuse(error, "algorithm `%s` needs serve() for its output of servers",
+        return dsgd_refuse(error, "algorithm `%s` has DSGD_OUTPUT_SERVERS but no serve()",
                            about->name);
     if (algorithm->work == NULL || about->reference == NULL)
         return dsgd_refuse(error, "algorithm `%s` has no %s", about->name,
@@ -59,14 +59,14 @@ dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *erro
     if (dsgd_entry_check(about, &why) != DSGD_OK)
         return dsgd_refuse(error, "algorithm `%s`: %s", about->name, why.text);
     if (dsgd_entry_find(dsgd_algorithms, about->name) != NULL)
-        return dsgd_refuse(error, "algorithm `%s` is there already; give the new one another name",
+        return dsgd_refuse(error,
+                           "algorithm `%s` already exists. Give the new algorithm another name",
                            about->name);
     size_t n = N_BUILT_IN;
     while (dsgd_algorithms[n] != NULL)
         n++;
     if (n == N_BUILT_IN + MOST_ADDED)
-        return dsgd_refuse(error,
-                           "algorithm `%s` is one too many; there is room for %d from plug-ins",
+        return dsgd_refuse(error, "algorithm `%s` is one too many: plug-ins can add at most %d",
                            about->name, MOST_ADDED);
     dsgd_algorithms[n] = about;
     return DSGD_OK;

@@ -1,7 +1,7 @@
 /**
  * @file rennala.c
  * Rennala SGD: asynchronous workers compute gradients at one model until the server has a batch of
- * them; what is being computed then is cancelled.
+ * them. Then running computations are cancelled.
  *
  * A. Tyurin, P. Richtarik, "Optimal time complexities of parallel stochastic optimization methods
  * under a fixed computation model", NeurIPS 2023, and released code.
@@ -9,13 +9,13 @@
 #include "sim/algorithm.h"
 
 typedef struct rennala_params {
-    int64_t batch; /* B; or a word */
+    int64_t batch; /* B, or AS_MANY_AS_WORKERS */
 } rennala_params;
 
 enum { AS_MANY_AS_WORKERS = -1 };
 
-/** What the server says: go on at the same x; here is the next; or, by a notice: ask for it. */
-static void hear(dsgd_node *self, dsgd_vector *x, double *round)
+/** Receives from the server: continue at the same x; the next x; or a notice to ask for it. */
+static void receive_model(dsgd_node *self, dsgd_vector *x, double *round)
 {
     const dsgd_message *l = dsgd_recv(self, INFINITY);
     if (l->n == 0)
@@ -40,11 +40,11 @@ static void rennala_work(dsgd_node *self)
             dsgd_cancel(self);
         else
             dsgd_send(self, dsgd_server_address(self, 0), g, &round, 1);
-        hear(self, x, &round);
+        receive_model(self, x, &round);
     }
 }
 
-/** The next round: everybody but who made it is told, once until it asks. */
+/** Notifies all workers except @p maker of the next round, each once until it asks. */
 static void notify(dsgd_node *self, int maker, int64_t *told, double round)
 {
     for (int i = 0; i < self->n_workers; i++) {
@@ -67,7 +67,8 @@ static void rennala_serve(dsgd_node *self)
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        if (l->x != NULL && l->numbers[0] < round) { /* it crossed the notice */
+        if (l->x != NULL &&
+            l->numbers[0] < round) { /* its worker had not yet received the notice */
             dsgd_message_drop(self, l);
             continue;
         }
@@ -91,29 +92,28 @@ static void rennala_serve(dsgd_node *self)
 static const char *const batch_words[] = {"workers", NULL};
 
 static const dsgd_option rennala_options[] = {
-    DSGD_OPTION_LONG(rennala_params, batch, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
-                     "B, gradients of a round, from whoever has them; workers: as many as workers",
-                     .words = batch_words),
+    DSGD_OPTION_LONG(
+        rennala_params, batch, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
+        "B: number of gradients per round, from any workers. workers: the number of workers",
+        .words = batch_words),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_rennala = {
     .about = {.name = "rennala",
-              .summary =
-                  "asynchronous workers fill the batch of one model; then all restart at the next",
+              .summary = "asynchronous workers fill one batch at the same model; then all restart "
+                         "at the next model",
               .reference = "Tyurin, Richtarik, NeurIPS 2023; released code",
               DSGD_PARAMS(rennala_params, rennala_options)},
-    .doc = {.idea = "Fast workers compute more of a batch, slow ones less; no gradient is stale.",
-            .rule =
-                "worker: g at x_k again and again.  server: the mean of the first B gradients at "
-                "x_k is g: x_{k+1} = x_k + U(g, x_k, k); then all running work is thrown away. "
-                "With h_i s per gradient a round is the smallest t with sum of floor(t / h_i) >= B",
-            .sends = "N up per gradient, and a word that the worker may go on; per round and "
-                     "worker a notice that cancels (8 bytes), a question, and N down",
-            .waits =
-                "a worker for the new model at the end of a round, for nobody else. The optimizer "
-                "is the server's. That a worker asks for the model is this simulator's choice: so "
-                "it gets the newest. One server: several would end rounds at different times"},
+    .doc = {.idea = "Fast workers compute more gradients of a batch and slow ones fewer; no "
+                    "gradient is stale.",
+            .rule = "worker: g at x_k, repeatedly.  server: g is the mean of the first B gradients "
+                    "at x_k: x_{k+1} = x_k + U(g, x_k, k); then running computations are "
+                    "cancelled. If worker i needs h_i s per gradient, a round takes the smallest t "
+                    "with sum of floor(t / h_i) >= B",
+            .sends = "N up and a short reply per gradient; per round and worker a notice that "
+                     "cancels (8 bytes), a request, and N down.",
+            .waits = "A worker waits only for the new model at the end of a round."},
     .work = rennala_work,
     .serve = rennala_serve,
     .traits = DSGD_OUTPUT_SERVERS | DSGD_CANCELS,

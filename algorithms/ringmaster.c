@@ -1,6 +1,6 @@
 /**
  * @file ringmaster.c
- * Ringmaster ASGD: an asynchronous server that cancels gradients before they are too old.
+ * Ringmaster ASGD: an asynchronous server that cancels gradients before they become too stale.
  *
  * A. Maranjyan, A. Tyurin, P. Richtarik, "Ringmaster ASGD: the first asynchronous SGD with optimal
  * time complexity", ICML 2025, and released code.
@@ -8,12 +8,12 @@
 #include "sim/algorithm.h"
 
 typedef struct ringmaster_params {
-    int64_t delay; /* R; or a word */
+    int64_t delay; /* R, or AS_MANY_AS_WORKERS or INFINITE */
 } ringmaster_params;
 
 enum { AS_MANY_AS_WORKERS = -1, INFINITE = -2 };
 
-/** The model: the answer to its push; or, behind a notice, to its question. */
+/** Receives the model: the answer to the push or, after a notice, to a request. */
 static void get_model(dsgd_node *self, dsgd_vector *x)
 {
     const dsgd_message *l = dsgd_recv(self, INFINITY);
@@ -47,9 +47,9 @@ static void ringmaster_work(dsgd_node *self)
     }
 }
 
-enum { NOTHING = -1 }; /* of a worker that was told to ask */
+enum { NOTHING = -1 }; /* given[] of a worker that was notified */
 
-/** Tells workers whose model is older than R allows; they ask for the newest. */
+/** Notifies workers whose models are too old for R; they ask for the newest model. */
 static void cancel_old(dsgd_node *self, int64_t *given, int64_t updates)
 {
     const ringmaster_params *p = self->params;
@@ -65,13 +65,14 @@ static void cancel_old(dsgd_node *self, int64_t *given, int64_t updates)
 static void ringmaster_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    /* updates in their models */
+    /* [P] updates in the workers' models */
     int64_t *given = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *given);
     int64_t updates = 0;
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
-        if (l->x != NULL && given[worker] == NOTHING) { /* it crossed the notice */
+        if (l->x != NULL &&
+            given[worker] == NOTHING) { /* its worker had not yet received the notice */
             dsgd_message_drop(self, l);
             continue;
         }
@@ -90,27 +91,26 @@ static const char *const delay_words[] = {"workers", "infinite", NULL};
 
 static const dsgd_option ringmaster_options[] = {
     DSGD_OPTION_LONG(ringmaster_params, delay, AS_MANY_AS_WORKERS, 1, 1e9, "updates",
-                     "R: no gradient is applied to a model that has had so many updates since; "
-                     "workers: as many as workers; infinite: asynchronous SGD",
+                     "R: number of updates of the model after which a gradient at the older model "
+                     "is not applied. workers: the number of workers. infinite: asynchronous SGD",
                      .words = delay_words),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_ringmaster = {
     .about = {.name = "ringmaster",
-              .summary = "asynchronous server that cancels gradients before they are too old",
+              .summary = "asynchronous server that cancels gradients before they become too stale",
               .reference = "Maranjyan, Tyurin, Richtarik, ICML 2025; released code",
               DSGD_PARAMS(ringmaster_params, ringmaster_options)},
-    .doc = {.idea = "Apply each gradient when it comes, but let no worker finish one that would be "
-                    "too stale.",
-            .rule = "worker: u = U(g, x, t) at the x that it was given.  server: x <- x + u; its "
-                    "sender gets the new x, of delay 0; the delays of all others grow by 1, and "
-                    "who reaches R is cancelled and restarts at the new x",
-            .sends = "N up and N down per gradient; per cancellation a notice, a question, and N "
-                     "down; one server's link carries P times that",
-            .waits = "a worker for the server's link, never for another's computation. That a "
-                     "cancelled worker asks for the model is this simulator's choice: so it gets "
-                     "the newest. One server: several would count delays of their own"},
+    .doc = {.idea = "Apply each gradient when it arrives, but cancel a computation whose gradient "
+                    "would be too stale.",
+            .rule = "worker: u = U(g, x, t) at the x that it received.  server: x <- x + u; the "
+                    "sender gets the new x with delay 0; the delays of all others grow by 1, and a "
+                    "worker whose delay reaches R is cancelled and restarts at the new x",
+            .sends = "N up and N down per gradient; per cancellation a notice, a request, and N "
+                     "down; the server's link carries P times that.",
+            .waits =
+                "A worker waits for the server's link, never for another worker's computation."},
     .work = ringmaster_work,
     .serve = ringmaster_serve,
     .traits = DSGD_OUTPUT_SERVERS | DSGD_CANCELS,

@@ -1,11 +1,12 @@
 /**
  * @file scaffold.c
- * SCAFFOLD: local SGD whose steps are corrected by how this worker's gradients differ from all.
+ * SCAFFOLD: local SGD with control variates. Each local step is corrected by the difference between
+ * the mean gradient of all workers and this worker's gradient, both of the previous round.
  *
  * S. P. Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning",
- * ICML 2020, Algorithm 1 with all workers in every round. Option II, c_i+ = c_i - c + (x - y_i) /
- * (K lr), is for plain SGD the mean of the round's gradients; here it is that mean, which stays a
- * gradient under any optimizer. c is then the mean of all c_i.
+ * ICML 2020, Algorithm 1 with all workers in every round. The paper's option II, c_i+ = c_i - c +
+ * (x - y_i) / (K lr), is the mean of the round's gradients if the optimizer is plain SGD. This file
+ * uses that mean, which remains a gradient under any optimizer. c is then the mean of all c_i.
  */
 #include "sim/algorithm.h"
 
@@ -19,9 +20,10 @@ static void scaffold_work(dsgd_node *self)
     const scaffold_params *p = self->params;
     dsgd_vector *y = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *x = dsgd_vector_new(self); /* of the round's start, the same everywhere */
+    dsgd_vector *x =
+        dsgd_vector_new(self); /* model at the start of the round, equal at all workers */
     dsgd_vector *change = dsgd_vector_new(self);
-    dsgd_vector *sum = dsgd_vector_new(self); /* of the round's gradients */
+    dsgd_vector *sum = dsgd_vector_new(self); /* sum of the round's gradients */
     dsgd_vector *mine = dsgd_vector_new(self); /* c_i */
     dsgd_vector *c = dsgd_vector_new(self);
     dsgd_copy(self, x, y);
@@ -46,24 +48,25 @@ static void scaffold_work(dsgd_node *self)
 }
 
 static const dsgd_option scaffold_options[] = {
-    DSGD_OPTION_LONG(scaffold_params, period, 10, 1, 1e9, "steps", "K, local steps per round"),
+    DSGD_OPTION_LONG(scaffold_params, period, 10, 1, 1e9, "steps",
+                     "K: number of local steps per round"),
     DSGD_OPTION_DOUBLE(scaffold_params, global_lr, 1, 0, 100, NULL,
-                       "eta_g, of a round's mean change"),
+                       "eta_g: factor of the mean change of a round"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_scaffold = {
     .about = {.name = "scaffold",
-              .summary = "local SGD with control variates, for data that differ",
+              .summary = "local SGD with control variates, for workers with different data",
               .reference = "Karimireddy et al., ICML 2020",
               DSGD_PARAMS(scaffold_params, scaffold_options)},
-    .doc = {.idea = "Where data differ, local steps drift apart: subtract a worker's own direction "
-                    "and add that of all, as they were in the round before.",
+    .doc = {.idea = "If data differ, local steps drift apart. SCAFFOLD subtracts the worker's own "
+                    "mean gradient and adds that of all workers, both of the previous round.",
             .rule = "y <- y + U(g - c_i + c, y, t);  every K steps  x <- x + eta_g (1/P) sum of "
                     "(y - x), c_i <- the mean of the K gradients, c <- (1/P) sum of c_i, y <- x",
-            .sends = "two allreduces every K steps, of models and of control variates: about 4 N "
-                     "/ K bytes",
-            .waits = "everyone for the slowest, every K steps"},
+            .sends = "Two allreduces every K steps, of model changes and of control variates: "
+                     "about 4 N / K bytes per step.",
+            .waits = "All workers wait for the slowest every K steps."},
     .work = scaffold_work,
     .traits = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1})},

@@ -1,9 +1,9 @@
 /**
  * @file slowmo.c
- * SlowMo: local SGD whose averages pass through a slow momentum.
+ * SlowMo: local SGD in which every average of the models passes through a slow momentum.
  *
  * J. Wang et al., "SlowMo: improving communication-efficient distributed SGD with slow momentum",
- * ICLR 2020, Algorithm 1, with local SGD as its base (that is BMUF).
+ * ICLR 2020, Algorithm 1. The base optimizer is local SGD, so this is BMUF.
  */
 #include "sim/algorithm.h"
 
@@ -18,7 +18,7 @@ static void slowmo_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *start = dsgd_vector_new(self);
-    dsgd_vector *u = dsgd_vector_new(self); /* the paper's u, times the learning rate */
+    dsgd_vector *u = dsgd_vector_new(self); /* the paper's u multiplied by the learning rate */
     double old_rate = 0;
     dsgd_copy(self, start, x);
 
@@ -29,7 +29,7 @@ static void slowmo_work(dsgd_node *self)
             continue;
         const double rate = dsgd_learning_rate(self);
         dsgd_allreduce_mean(self, x, DSGD_WORLD);
-        /* lr u <- beta lr u + (start - x); a change of lr rescales the old lr u. */
+        /* lr u <- beta lr u + (start - x). If lr has changed, the old lr u is rescaled. */
         dsgd_combine(self, u, old_rate > 0 ? p->beta * rate / old_rate : 0, 1, start);
         dsgd_combine(self, u, 1, -1, x);
         dsgd_combine(self, start, 1, -p->alpha, u); /* x <- start - alpha lr u */
@@ -39,7 +39,8 @@ static void slowmo_work(dsgd_node *self)
 }
 
 static const dsgd_option slowmo_options[] = {
-    DSGD_OPTION_LONG(slowmo_params, period, 12, 1, 1e9, "steps", "tau, local steps per average"),
+    DSGD_OPTION_LONG(slowmo_params, period, 12, 1, 1e9, "steps",
+                     "tau: number of local steps per average"),
     DSGD_OPTION_DOUBLE(slowmo_params, alpha, 1, 0, 100, NULL, "slow learning rate"),
     DSGD_OPTION_DOUBLE(slowmo_params, beta, 0.7, 0, 1, NULL, "slow momentum"),
     DSGD_OPTION_END,
@@ -47,16 +48,16 @@ static const dsgd_option slowmo_options[] = {
 
 const dsgd_algorithm dsgd_algorithm_slowmo = {
     .about = {.name = "slowmo",
-              .summary = "local SGD whose averages pass through a slow momentum",
+              .summary = "local SGD with a slow momentum on the averages of all models",
               .reference = "Wang et al., ICLR 2020, Algorithm 1",
               DSGD_PARAMS(slowmo_params, slowmo_options)},
-    .doc = {.idea =
-                "Local SGD forgets momentum at each average: keep one of the averages themselves.",
-            .rule = "x <- x + U(g, x, t);  every tau steps a = (1/P) sum of x, u <- beta u + (s - "
-                    "a) / lr, s <- s - alpha lr u, x <- s.  The workers' own momentum buffers are "
-                    "kept at an average; the base is local SGD alone",
-            .sends = "one allreduce of the model every tau steps: about 2 N / tau bytes",
-            .waits = "everyone for the slowest, every tau steps"},
+    .doc = {.idea = "Local SGD loses momentum at every average. SlowMo adds a momentum of the "
+                    "averages themselves.",
+            .rule = "x <- x + U(g, x, t);  every tau steps a = (1/P) sum of all x, u <- beta u + "
+                    "(s - a) / lr, s <- s - alpha lr u, x <- s.  The workers' own momentum buffers "
+                    "are kept at an average",
+            .sends = "One allreduce of the model every tau steps: about 2 N / tau bytes per step.",
+            .waits = "All workers wait for the slowest every tau steps."},
     .work = slowmo_work,
     .traits = DSGD_SENDS_ALLREDUCES | DSGD_AVERAGES_MODELS | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 3}, {"alpha", 1}, {"beta", 0})},

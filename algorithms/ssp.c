@@ -1,7 +1,7 @@
 /**
  * @file ssp.c
  * SSP, stale synchronous parallel: an asynchronous parameter server that keeps fast workers at most
- * `slack` steps ahead of the slowest.
+ * `slack` steps ahead of the slowest worker.
  *
  * Q. Ho et al., "More effective distributed ML via a stale synchronous parallel parameter server",
  * NeurIPS 2013.
@@ -23,7 +23,7 @@ static void ssp_work(dsgd_node *self)
     dsgd_copy(self, fetched, x);
 
     while (dsgd_next_step(self)) {
-        const bool joins = dsgd_has_joined(self); /* with a push of nothing */
+        const bool joins = dsgd_has_joined(self); /* it sends an empty push */
         if (!joins) {
             dsgd_gradient(self, g, x);
             dsgd_local_step(self, x, g);
@@ -32,25 +32,25 @@ static void ssp_work(dsgd_node *self)
         }
         dsgd_send(self, dsgd_server_address(self, 0), joins ? NULL : u, &(double){0}, joins);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        if (l == NULL || l->x == NULL) /* it has failed */
+        if (l == NULL || l->x == NULL) /* the worker has failed */
             continue;
-        dsgd_copy(self, x, l->x); /* it may begin its next step */
+        dsgd_copy(self, x, l->x); /* the worker may begin its next step */
         dsgd_copy(self, fetched, x);
     }
 }
 
-/** Of the server. */
+/** State of the server. */
 typedef struct clocks {
-    int64_t *clock; /* [P] finished steps; GONE: it has failed */
-    int64_t *fetched; /* [P] updates in the model that each has; of who waits: WAITS */
-    int64_t least, n_least; /* of the clocks, and how many are there */
-    int64_t updates; /* in the model */
+    int64_t *clock; /* [P] finished steps; GONE after a failure */
+    int64_t *fetched; /* [P] updates in each worker's model; WAITS if it waits */
+    int64_t least, n_least; /* smallest clock; workers that have it */
+    int64_t updates; /* number of updates in the model */
 } clocks;
 
 enum { WAITS = -1 };
 static const int64_t GONE = INT64_MAX;
 
-/** The model to a worker that waits, if it may go on. */
+/** Sends the model to a worker that waits, if it may continue. */
 static void answer(dsgd_node *self, clocks *c, int worker)
 {
     const ssp_params *p = self->params;
@@ -61,7 +61,8 @@ static void answer(dsgd_node *self, clocks *c, int worker)
     dsgd_send(self, worker, dsgd_model(self), NULL, 0);
 }
 
-/** One of the slowest has gone on, or for ever: where it was the last, others may, too. */
+/** A worker with the smallest clock has advanced or failed. If it was the last, others may
+ * continue. */
 static void leave_least(dsgd_node *self, clocks *c)
 {
     if (--c->n_least > 0)
@@ -69,7 +70,7 @@ static void leave_least(dsgd_node *self, clocks *c)
     int64_t least = GONE;
     for (int i = 0; i < self->n_workers; i++)
         least = c->clock[i] < least ? c->clock[i] : least;
-    if (least == GONE) /* who is back first goes on from there */
+    if (least == GONE) /* the first repaired worker continues from there */
         return;
     c->least = least;
     for (int i = 0; i < self->n_workers; i++)
@@ -78,7 +79,7 @@ static void leave_least(dsgd_node *self, clocks *c)
         answer(self, c, i);
 }
 
-/** It has failed: nobody waits for it, nor does it. */
+/** Removes a failed worker: no worker waits for it, and it waits for none. */
 static void forget(dsgd_node *self, clocks *c, int worker)
 {
     const bool was_least = c->clock[worker] == c->least;
@@ -90,7 +91,7 @@ static void forget(dsgd_node *self, clocks *c, int worker)
         leave_least(self, c);
 }
 
-/** It is back: one of the slowest, if it was missed. */
+/** Takes back a repaired worker; with the smallest clock if its failure was detected. */
 static void welcome(dsgd_node *self, clocks *c, int worker)
 {
     const bool was_missed = c->clock[worker] == GONE;
@@ -125,33 +126,30 @@ static void ssp_serve(dsgd_node *self)
 static const char *const slack_words[] = {"infinite", NULL};
 
 static const dsgd_option ssp_options[] = {
-    DSGD_OPTION_LONG(ssp_params, slack, 3, 0, 1e9, "steps",
-                     "s, how many steps more than the slowest a worker may have finished when it "
-                     "begins another; 0: all in step; infinite: nobody waits for another",
-                     .words = slack_words),
+    DSGD_OPTION_LONG(
+        ssp_params, slack, 3, 0, 1e9, "steps",
+        "s: largest number of finished steps by which a worker may lead the slowest when it begins "
+        "another. 0: all in step. infinite: no worker waits for another",
+        .words = slack_words),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_ssp = {
     .about = {.name = "ssp",
               .summary =
-                  "parameter server that lets fast workers be ahead of the slowest by a few steps",
+                  "parameter server that limits by how many steps fast workers lead the slowest",
               .reference = "Ho et al., NeurIPS 2013",
               DSGD_PARAMS(ssp_params, ssp_options)},
-    .doc = {.idea = "Asynchronous as long as nobody is too far ahead: what a worker reads has all "
-                    "updates, except some of the last steps.",
+    .doc = {.idea = "Asynchronous, but no worker is too far ahead: the model that a worker reads "
+                    "has all updates except some of the last steps.",
             .rule =
                 "worker: x <- x + U(g, x, t), pushes u = x - fetched, fetches x.  server: x <- x + "
                 "u; answers a worker that has finished c steps once the slowest has finished c - s",
-            .sends =
-                "N up and N down, in every step: a worker always fetches, where the paper's read "
-                "a cache that may be as old as s; one server's link carries P times that",
+            .sends = "N up and N down in every step; the server's link carries P times that.",
             .waits =
-                "a worker for the server's link, and for the slowest where it is s steps "
-                "ahead. One server: several, each with a part of the model, would let a "
-                "worker go at different times. Who is let go together is answered by rank. Who "
-                "has failed does not count as slowest once that is known; who is back "
-                "fetches the model, and is one of the slowest"},
+                "A worker waits for the server's link, and for the slowest if it is more than s "
+                "steps ahead. A failed worker does not count as slowest once its failure is "
+                "detected; a repaired one fetches the model and counts as one of the slowest."},
     .work = ssp_work,
     .serve = ssp_serve,
     .traits = DSGD_OUTPUT_SERVERS | DSGD_REJOINS | DSGD_NOTIFIES_SERVER,

@@ -1,10 +1,11 @@
 /**
  * @file streaming_diloco.c
- * Streaming DiLoCo: the model in fragments, each with an outer optimizer of its own; their mean
- * changes are exchanged in turn, beside some of the next local steps.
+ * Streaming DiLoCo: the model is divided into fragments, each with its own outer optimizer. The
+ * mean changes of the fragments are exchanged in turn, and each exchange overlaps with some of the
+ * next local steps.
  *
  * A. Douillard et al., "Streaming DiLoCo with overlapping communication: towards a distributed free
- * lunch", 2025; details as in torchft.
+ * lunch", 2025. Details follow torchft.
  */
 #include "sim/algorithm.h"
 
@@ -22,10 +23,10 @@ static void streaming_diloco_work(dsgd_node *self)
     const int64_t every = p->period / p->fragments; /* S */
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *global = dsgd_vector_new(self); /* of each fragment after its last outer step */
+    dsgd_vector *global = dsgd_vector_new(self); /* each fragment after its last outer step */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self); /* outer momentum */
-    dsgd_request *round = NULL; /* the allreduce under way */
+    dsgd_request *round = NULL; /* the allreduce in flight */
     dsgd_copy(self, global, x);
 
     while (dsgd_next_step(self)) {
@@ -44,7 +45,7 @@ static void streaming_diloco_work(dsgd_node *self)
         }
         if (s < every)
             continue;
-        dsgd_request_wait(self, round, change_f); /* D = mean of (global - x), tau steps ago */
+        dsgd_request_wait(self, round, change_f); /* D: mean of (global - x) of tau steps ago */
         dsgd_combine(self, u_f, p->outer_momentum, 1, change_f); /* u <- mu u + D */
         dsgd_combine(self, global_f, 1, -p->outer_lr, change_f);
         dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum, u_f); /* Nesterov */
@@ -57,13 +58,13 @@ static dsgd_status streaming_diloco_check(const void *params, int n_workers, dsg
     (void)n_workers;
     const streaming_diloco_params *p = params;
     if (p->period % p->fragments != 0)
-        return dsgd_refuse(error, "streaming_diloco: fragments: %jd does not divide period: %jd",
-                           p->fragments, p->period);
+        return dsgd_refuse(
+            error, "streaming_diloco: period must be a multiple of fragments = %jd, got %jd",
+            p->fragments, p->period);
     if (p->delay >= p->period / p->fragments)
-        return dsgd_refuse(error,
-                           "streaming_diloco: delay: %jd, but a fragment's exchange has to end "
-                           "before the next begins, period / fragments = %jd steps later",
-                           p->delay, p->period / p->fragments);
+        return dsgd_refuse(
+            error, "streaming_diloco: delay must be below period / fragments = %jd, got %jd",
+            p->period / p->fragments, p->delay);
     return DSGD_OK;
 }
 
@@ -75,35 +76,38 @@ static int64_t streaming_diloco_least_pieces(const void *params, int n_workers)
 
 static const dsgd_option streaming_diloco_options[] = {
     DSGD_OPTION_LONG(streaming_diloco_params, period, 100, 1, 1e9, "steps",
-                     "H, inner steps from one exchange of a fragment to its next"),
+                     "H: number of inner steps between two exchanges of the same fragment"),
     DSGD_OPTION_LONG(streaming_diloco_params, fragments, 1, 1, 4096, NULL,
-                     "F, divides the period; each is every F-th piece, so that exchange: pieces is "
-                     "F or more; 1: DiLoCo with a delay"),
+                     "F: number of fragments; must divide the period. A fragment has every F-th "
+                     "chunk, so `exchange: pieces` must be at least F. 1: DiLoCo with a delay"),
     DSGD_OPTION_LONG(streaming_diloco_params, delay, 5, 0, 1e9, "steps",
-                     "tau, local steps beside which an exchange goes on"),
-    DSGD_OPTION_DOUBLE(streaming_diloco_params, mixing, 0.5, 0, 1, NULL,
-                       "alpha, weight of the worker's own fragment when the outer step comes in"),
+                     "tau: number of local steps that overlap with an exchange"),
+    DSGD_OPTION_DOUBLE(
+        streaming_diloco_params, mixing, 0.5, 0, 1, NULL,
+        "alpha: weight of the worker's own fragment when the result of the outer step is mixed in"),
     DSGD_OPTION_DOUBLE(streaming_diloco_params, outer_lr, 0.7, 0, 100, NULL,
                        "learning rate of the outer optimizers, which does not decay"),
     DSGD_OPTION_DOUBLE(streaming_diloco_params, outer_momentum, 0.9, 0, 1, NULL,
-                       "their Nesterov momentum"),
+                       "Nesterov momentum of the outer optimizers"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
     .about = {.name = "streaming_diloco",
-              .summary = "DiLoCo, one fragment of the model at a time, beside the next local steps",
+              .summary = "DiLoCo that exchanges one fragment of the model at a time, overlapped "
+                         "with local steps",
               .reference = "Douillard et al. 2025, arXiv 2501.18512; torchft's released code",
               DSGD_PARAMS(streaming_diloco_params, streaming_diloco_options)},
-    .doc = {.idea = "Spread DiLoCo's exchange over the round: a fragment every H / F steps, hidden "
-                    "behind tau local steps.",
-            .rule = "x <- x + U(g, x, t);  every H / F steps for the next fragment D = mean of (s "
-                    "- x) as it was tau steps ago, u <- mu u + D, s <- s - lr (D + mu u), x <- "
-                    "alpha x + (1 - alpha) s",
-            .sends = "one allreduce of a fragment every H / F steps: about 2 N / H bytes",
-            .waits =
-                "everyone for the slowest, tau steps late: in the long run all are as fast as the "
-                "slowest. Nobody for an exchange that takes no longer than tau steps"},
+    .doc =
+        {.idea = "Spread DiLoCo's exchange over the round: every H / F steps one fragment is "
+                 "exchanged, overlapped with tau local steps.",
+         .rule = "x <- x + U(g, x, t);  every H / F steps for the next fragment D = mean of (s "
+                 "- x) as it was tau steps ago, u <- mu u + D, s <- s - lr (D + mu u), x <- "
+                 "alpha x + (1 - alpha) s",
+         .sends = "One allreduce of a fragment every H / F steps: about 2 N / H bytes per step.",
+         .waits =
+             "All workers wait for the slowest, tau steps late: in the long run all are as fast as "
+             "the slowest. No worker waits for an exchange that takes no longer than tau steps."},
     .check = streaming_diloco_check,
     .work = streaming_diloco_work,
     .least_pieces = streaming_diloco_least_pieces,

@@ -1,12 +1,13 @@
 /**
  * @file top_k.c
- * Top-k with error feedback: allreduce SGD that sends the largest elements only, and keeps the rest
- * for later.
+ * Top-k with error feedback: allreduce SGD that sends only the largest elements and keeps the rest
+ * for later steps.
  *
  * A. F. Aji, K. Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017; S.
- * U. Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. Momentum is the
- * optimizer's, after the mean; with `correction` it is in front of the selection instead: Y. Lin et
- * al., "Deep gradient compression", ICLR 2018. Where that is less, 2 N (P - 1) / P bytes are sent.
+ * U. Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. The optimizer's
+ * momentum follows the mean. `correction` applies momentum before the selection instead: Y. Lin et
+ * al., "Deep gradient compression", ICLR 2018. If dense vectors need fewer bytes, 2 N (P - 1) / P,
+ * they are sent.
  */
 #include "sim/algorithm.h"
 
@@ -27,7 +28,7 @@ static void top_k_work(dsgd_node *self)
     dsgd_vector *sent = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self)) { /* what was not sent is lost */
+        if (dsgd_has_joined(self)) { /* values that were not sent are lost */
             dsgd_combine(self, e, 0, 0, x);
             dsgd_combine(self, m, 0, 0, x);
         }
@@ -45,7 +46,7 @@ static void top_k_work(dsgd_node *self)
             dsgd_mask(self, sent, q);
             dsgd_combine(self, m, 1, -1, sent);
         }
-        dsgd_allreduce_mean(self, q, DSGD_WORLD); /* q <- (1/P) sum q, gathered */
+        dsgd_allreduce_mean(self, q, DSGD_WORLD); /* q <- (1/P) sum q, by an allgather */
         dsgd_local_step(self, x, q);
     }
 }
@@ -54,16 +55,17 @@ static const char *const off[] = {"off", NULL};
 
 static const dsgd_option top_k_options[] = {
     DSGD_OPTION_AS("density", DOUBLE, top_k_params, select.share,
-                   "share of the elements of a piece that are sent; at least one", .init = 0.01,
-                   .max = 1, .unit = "share"),
-    DSGD_OPTION_AS("value_bits", LONG, top_k_params, select.value_bits, "bits of a value",
-                   .init = 32, .min = 1, .max = 64),
-    DSGD_OPTION_AS("index_bits", LONG, top_k_params, select.index_bits, "bits of its index",
-                   .init = 32, .max = 64),
-    DSGD_OPTION_DOUBLE(top_k_params, correction, -1, 0, 1, NULL,
-                       "momentum of each worker's own gradients, before they are selected, and set "
-                       "to 0 where they are sent (DGC); the optimizer's should be 0 then",
-                       .words = off),
+                   "share of the elements of a chunk that are sent, at least one element",
+                   .init = 0.01, .max = 1, .unit = "share"),
+    DSGD_OPTION_AS("value_bits", LONG, top_k_params, select.value_bits,
+                   "bits of a value on the wire", .init = 32, .min = 1, .max = 64),
+    DSGD_OPTION_AS("index_bits", LONG, top_k_params, select.index_bits,
+                   "bits of an index on the wire", .init = 32, .max = 64),
+    DSGD_OPTION_DOUBLE(
+        top_k_params, correction, -1, 0, 1, NULL,
+        "momentum of each worker's own gradients, applied before the selection and set to 0 where "
+        "elements are sent (DGC); the optimizer's momentum should then be 0",
+        .words = off),
     DSGD_OPTION_END,
 };
 
@@ -72,13 +74,11 @@ const dsgd_algorithm dsgd_algorithm_top_k = {
               .summary = "allreduce of the largest elements, with error feedback",
               .reference = "Aji and Heafield, EMNLP 2017; correction: Lin et al. (DGC), ICLR 2018",
               DSGD_PARAMS(top_k_params, top_k_options)},
-    .doc =
-        {.idea = "Send what matters now, and keep the rest until it does.",
-         .rule = "e <- e + g;  q = the k largest of |e|;  e <- e - q;  x <- x + U((1/P) sum q, x)",
-         .sends = "k values and indices to everyone: 2 density N (P - 1) bytes",
-         .waits =
-             "everyone for the slowest, in every step. What is kept is a sum of gradients; that of "
-             "Stich et al., of gradients times the learning rate, differs where the rate changes"},
+    .doc = {.idea = "Send the largest values now, and keep the rest until they are large.",
+            .rule =
+                "e <- e + g;  q = the k largest of |e|;  e <- e - q;  x <- x + U((1/P) sum q, x)",
+            .sends = "k values and indices to all others: 2 density N (P - 1) bytes.",
+            .waits = "All workers wait for the slowest in every step."},
     .work = top_k_work,
     .traits = DSGD_SENDS_COLLECTIVES | DSGD_ENCODES | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, DSGD_WITH({"density", 1})},

@@ -1,7 +1,7 @@
 /**
  * @file wagma.c
- * WAGMA-SGD: models are averaged within rotating groups, without waiting for late members; all
- * models every `period` steps.
+ * WAGMA-SGD: models are averaged in rotating groups that do not wait for late members. Every
+ * `period` steps all models are averaged.
  *
  * S. Li et al., "Breaking (global) barriers in parallel stochastic optimization with wait-avoiding
  * group averaging", TPDS 2021, Algorithms 1 and 2.
@@ -17,13 +17,16 @@ typedef struct wagma_params {
 
 enum { ATC, CTA };
 
-/** Address bits of a group: log2 of its size. `sqrt` rounds up where P is no square. */
+/** Returns log2 of the group size. `sqrt` rounds up to a power of two. */
 static int group_bits(const wagma_params *p, int n_workers)
 {
     return p->group < 0 ? (dsgd_log2(n_workers) + 1) / 2 : dsgd_log2(p->group);
 }
 
-/** Bits (t g + r) mod G, r = 0 .. g - 1; g = log2 S, G = log2 P. A group agrees on the others. */
+/**
+ * Returns the rank bits in which the members of a group differ: (t g + r) mod G for r = 0 .. g - 1,
+ * with g = log2 S and G = log2 P.
+ */
 static dsgd_group wagma_group(const void *params, int n_workers, int64_t t)
 {
     const wagma_params *p = params;
@@ -51,7 +54,7 @@ static void wagma_work(dsgd_node *self)
         if (p->order == ATC)
             dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
         else
-            dsgd_follow(self, x, g); /* a piece of the old x arrives when its gradient is ready */
+            dsgd_follow(self, x, g); /* a chunk of the old x arrives when its gradient is ready */
         if ((self->step + 1) % p->period == 0) {
             dsgd_allreduce_mean(self, x, DSGD_WORLD); /* waits for all */
             dsgd_partial_publish(self, average, x);
@@ -69,9 +72,8 @@ static dsgd_status wagma_check(const void *params, int n_workers, dsgd_error *er
     const wagma_params *p = params;
     if (p->group > 0 && (!dsgd_is_power_of_two(p->group) || p->group > n_workers))
         return dsgd_refuse(
-            error,
-            "wagma: group: %jd, but a power of two up to the number of workers (%d) is needed",
-            p->group, n_workers);
+            error, "wagma: group must be a power of two up to the number of workers, %d, got %jd",
+            n_workers, p->group);
     return dsgd_check_power_of_two("wagma", n_workers, error);
 }
 
@@ -80,37 +82,40 @@ static const char *const order_words[] = {"atc", "cta", NULL};
 
 static const dsgd_option wagma_options[] = {
     DSGD_OPTION_LONG(wagma_params, group, -1, 1, 1 << 20, "workers",
-                     "group size S, a power of two; sqrt is the paper's sqrt(P), rounded up where "
-                     "that is none (the released code has 8)",
+                     "S: group size, a power of two. sqrt: the square root of P (the paper), "
+                     "rounded up to a power of two (8 in the released code)",
                      .words = group_words),
     DSGD_OPTION_LONG(wagma_params, period, 10, 1, 1e9, "steps",
-                     "between averages of all models, which wait for all (the released code's "
-                     "limiter of 10 means 11)"),
+                     "number of steps between two averages of all models, which wait for all "
+                     "workers (the released code's limiter of 10 means 11)"),
     DSGD_OPTION_CHOICE(wagma_params, order, order_words,
-                       "the new models are averaged after the local step (atc, the paper), or the "
-                       "old ones when the gradient is ready, before it (cta, released code)"),
+                       "order of average and local step. atc: average the new models after the "
+                       "local step (the paper). cta: average the old models when the gradient is "
+                       "ready, then step (released code)"),
     DSGD_OPTION_BOOL(
         wagma_params, rotate, true,
-        "other groups in every step; without it, the paper's ablation with fixed ones"),
-    DSGD_OPTION_BOOL(
-        wagma_params, late_check, true,
-        "who is on time takes sum / S; without it, everyone (sum + own) / (S + 1) (released code)"),
+        "true: the groups change in every step. false: fixed groups (the paper's ablation)"),
+    DSGD_OPTION_BOOL(wagma_params, late_check, true,
+                     "true: a worker in time takes sum / S. false: every worker takes (sum + own) "
+                     "/ (S + 1) (released code)"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_wagma = {
     .about = {.name = "wagma",
-              .summary = "models are averaged in rotating groups that do not wait for the late",
+              .summary = "models are averaged in rotating groups that do not wait for late workers",
               .reference = "Li et al., TPDS 2021, Algorithms 1 and 2",
               DSGD_PARAMS(wagma_params, wagma_options)},
-    .doc = {.idea = "Average models in small groups that change, so that news spread fast; start "
-                    "when the first worker comes, and use old models of the late ones.",
-            .rule = "x <- x + U(g, x, t);  x <- sum of the group / S, or, if late, (sum + x) / (S "
-                    "+ 1);  every `period` steps the mean of all",
-            .sends =
-                "an allreduce of the model in the group, activations of 4 bytes, and an allreduce "
-                "of all per period: about 2 N bytes, or log2(S) N by recursive doubling",
-            .waits = "no worker for a computation, but everyone for the slowest once per period"},
+    .doc =
+        {.idea = "Average models in small, changing groups, so that updates spread fast. Start "
+                 "when the first worker arrives, and use old models of late workers.",
+         .rule = "x <- x + U(g, x, t);  x <- sum of the group / S, or, if late, (sum + x) / (S + "
+                 "1);  every `period` steps x <- the mean of all x",
+         .sends =
+             "One allreduce of the model in the group, activations of 4 bytes, and one allreduce "
+             "of all per period: about 2 N bytes, or log2(S) N with recursive doubling.",
+         .waits = "No worker waits for another's computation, except once per period: then all "
+                  "wait for the slowest."},
     .check = wagma_check,
     .work = wagma_work,
     .traits = DSGD_SENDS_COLLECTIVES | DSGD_AVERAGES_MODELS | DSGD_QUORUM,

@@ -1,12 +1,13 @@
 /**
  * @file zero.c
- * ZeRO: allreduce SGD in which each worker keeps a share of the optimizer's state (stage 1), of the
- * gradients, too (2), and of the model, too (3), where it gathers unit by unit what it computes
- * with.
+ * ZeRO: allreduce SGD in which each worker keeps only a share of the optimizer's state (stage 1),
+ * of the gradients too (stage 2), and of the model too (stage 3). In stage 3 a worker gathers the
+ * model unit by unit for its computation.
  *
  * S. Rajbhandari, J. Rasley, O. Ruwase, Y. He, "ZeRO: memory optimizations toward training trillion
- * parameter models", SC 2020, sections 5 and 7. Stage 3 in the order of PyTorch's FSDP (Y. Zhao et
- * al., VLDB 2023): the next unit is gathered while one is computed. A share is one of every piece.
+ * parameter models", SC 2020, sections 5 and 7. Stage 3 has the order of PyTorch's FSDP (Y. Zhao et
+ * al., VLDB 2023): the next unit is gathered while one is computed. Each worker has a share of
+ * every chunk.
  */
 #include "sim/algorithm.h"
 
@@ -15,11 +16,11 @@ typedef struct zero_params {
     bool reshard_after_forward;
 } zero_params;
 
-/** What a worker of stage 3 computes by. */
+/** The units of the model in stage 3. */
 typedef struct units {
     size_t n;
     dsgd_vector **x, **g; /* [n] */
-    dsgd_request **sum; /* [n] of the gradients' reduce-scatters */
+    dsgd_request **sum; /* [n] the gradients' reduce-scatters */
 } units;
 
 static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
@@ -35,7 +36,7 @@ static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
     return of;
 }
 
-/** g <- sum of gradients, of which each worker has got its share, like a reduce-scatter. */
+/** g <- sum of all gradients, of which each worker receives its share, as by a reduce-scatter. */
 static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
 {
     dsgd_request *gathered =
@@ -43,7 +44,7 @@ static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
     for (size_t u = of->n; u-- > 0;) {
         dsgd_request_wait(self, gathered, of->x[u]);
         dsgd_compute_pass(self, NULL, of->x[u]);
-        if (u > 0) /* two units are whole at a time */
+        if (u > 0) /* two units are complete at a time */
             gathered = dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[u - 1], DSGD_WORLD);
     }
     dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* the loss is known */
@@ -76,38 +77,37 @@ static void zero_work(dsgd_node *self)
             dsgd_collective_run(self, DSGD_REDUCE_SCATTER, g, 0, DSGD_WORLD);
         }
         dsgd_divide(self, g, self->n_workers);
-        dsgd_local_step(self, x, g); /* of the own share */
+        dsgd_local_step(self, x, g); /* updates the own share */
         if (p->stage < 3)
             dsgd_collective_run(self, DSGD_ALLGATHER, x, 0, DSGD_WORLD);
     }
 }
 
 static const dsgd_option zero_options[] = {
-    DSGD_OPTION_LONG(
-        zero_params, stage, 3, 1, 3, NULL,
-        "what is shared out: 1 the optimizer's state, 2 gradients too, 3 the model too"),
+    DSGD_OPTION_LONG(zero_params, stage, 3, 1, 3, NULL,
+                     "sharded state. 1: the optimizer's state. 2: gradients too. 3: the model too"),
     DSGD_OPTION_BOOL(
         zero_params, reshard_after_forward, true,
-        "stage 3 gathers the model for the backward pass again, in place of keeping it"),
+        "true: stage 3 gathers the model again for the backward pass. false: it keeps the model"),
     DSGD_OPTION_END,
 };
 
 const dsgd_algorithm dsgd_algorithm_zero = {
     .about = {.name = "zero",
-              .summary = "allreduce with shares of state, gradients and model (ZeRO, FSDP)",
+              .summary = "allreduce with sharded optimizer state, gradients and model (ZeRO, FSDP)",
               .reference = "Rajbhandari, Rasley, Ruwase and He, SC 2020, arXiv 1910.02054",
               DSGD_PARAMS(zero_params, zero_options)},
-    .doc = {.idea =
-                "Nobody keeps what others keep: each worker has 1/P of optimizer state (stage 1), "
-                "of gradients (2), of the model (3, as PyTorch's FSDP).",
-            .rule = "g <- reduce-scatter of gradients / P;  own share of x <- x + U(g, x, t);  "
-                    "allgather of x: at the step's end (stages 1 and 2), or before each unit's "
-                    "forward pass and, unless the model is kept, again before its backward pass "
-                    "(3), one unit ahead of what is computed.  With M bytes of state a worker "
-                    "keeps N + N + M / P, N + (N + M) / P, (2 N + M) / P and two units.  Stages 1 "
-                    "and 2 differ in memory alone",
-            .sends = "2 (P - 1) / P N, as an allreduce; stage 3 gathers twice: 3 (P - 1) / P N",
-            .waits = "everyone for the slowest, in every step"},
+    .doc =
+        {.idea = "No state is stored twice: each worker has 1/P of the optimizer state (stage 1), "
+                 "of gradients too (2), of the model too (3, as PyTorch's FSDP).",
+         .rule =
+             "g <- reduce-scatter of gradients / P;  own share of x <- x + U(g, x, t);  allgather "
+             "of x: at the end of the step (stages 1 and 2), or before each unit's forward pass "
+             "and, unless the model is kept, again before its backward pass (3), one unit ahead of "
+             "the computation.  With M bytes of state a worker stores N + N + M / P, N + (N + M) / "
+             "P, (2 N + M) / P and two units.  Stages 1 and 2 differ only in memory",
+         .sends = "2 (P - 1) / P N, as an allreduce; stage 3 gathers twice: 3 (P - 1) / P N.",
+         .waits = "All workers wait for the slowest in every step."},
     .work = zero_work,
     .traits = DSGD_SENDS_COLLECTIVES | DSGD_SENDS_THREE_VECTORS,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, NULL}, {DSGD_LAW_PLAIN_SGD, NULL},

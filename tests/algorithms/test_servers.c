@@ -297,7 +297,7 @@ TEST(backups_are_fewer_than_workers)
     support_option(c, "backups", 4);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
-    ck_assert_has(got->error.text, "backups: 4, but with 4 workers 0 to 3 would do");
+    ck_assert_has(got->error.text, "backups must be from 0 to 3 with 4 workers, got 4");
     support_option(c, "backups", 3);
     support_ok(c);
 }

@@ -307,14 +307,14 @@ static const struct {
     {"s/{DSGD_PLUGIN_ABI,/{42,/", "was built for interface 0000002a, but this program has "},
     {"s/{DSGD_PLUGIN_ABI,/{0,/", "was built for interface 00000000, but this program has "},
     {"s/dsgd_plugin_algorithms =/another_symbol =/", "does not export dsgd_plugin_algorithms"},
-    {"s/\"doubling\"/\"wagma\"/", "algorithm `wagma` is there already"},
-    {"s/\"doubling\"/\"dou,bling\"/", "has the name dou,bling; a name of letters, digits"},
-    {"s/\"doubling\"/NULL/", "an algorithm has no name"},
+    {"s/\"doubling\"/\"wagma\"/", "algorithm `wagma` already exists"},
+    {"s/\"doubling\"/\"dou,bling\"/", "must have letters, digits and _ only, got dou,bling"},
+    {"s/\"doubling\"/NULL/", "digits and _ only, got no name"},
     {"s/= doubling_work/= NULL/; s/static void doubling_work/void doubling_work(dsgd_node *);\\n"
      "void doubling_work/",
      "algorithm `doubling` has no work()"},
     {"s/= doubling_work,/&.traits = DSGD_OUTPUT_SERVERS,/",
-     "algorithm `doubling` needs serve() for its output of servers"},
+     "algorithm `doubling` has DSGD_OUTPUT_SERVERS but no serve()"},
     {"s/\"steps\",/\"steps\", NULL),/; /doubling_params, period, 4/{n;d}",
      "algorithm `doubling`: option `period` has no help"},
     {"s/\\&doubling, NULL/NULL/; s/static const dsgd_algorithm doubling/const dsgd_algorithm "
@@ -413,7 +413,7 @@ TEST(nothing_but_the_command_line_loads_a_plug_in)
 TEST(same_plug_in_twice_is_rejected)
 {
     expect("usr/bin/dsgd list algorithms --plugin my_algorithm.so --plugin my_algorithm.so", 2,
-           "./my_algorithm.so: algorithm `doubling` is there already");
+           "./my_algorithm.so: algorithm `doubling` already exists");
 }
 
 TEST(file_that_is_not_a_plug_in_is_rejected)
