@@ -1,17 +1,19 @@
 /**
  * @file e_tree.c
- * Learning along a tree, whose roles are: trainers, its leaves; an aggregator, a server, for each
- * `group` of these, which averages them `rounds` times; a coordinator, a server, which averages the
- * aggregators then: E-Tree (L. Yang et al., arXiv 2008.01553) with given groups, an example of
- * RoleML (Y. Tan et al., Middleware 2024). Sent: a model up and one down, per trainer and `period`,
- * and per aggregator each `rounds`-th time.
+ * Learning along a tree with three roles. Trainers are the leaves. An aggregator, a server for each
+ * `group` of trainers, averages their models `rounds` times. The coordinator, a server, then
+ * averages the aggregators' models.
+ *
+ * This is E-Tree (L. Yang et al., arXiv 2008.01553) with given groups, an example of RoleML (Y. Tan
+ * et al., Middleware 2024). Each trainer sends a model up and receives one per `period`, and so
+ * does each aggregator every `rounds`-th time.
  */
 #include "sim/algorithm.h"
 
 typedef struct e_tree_params {
     int64_t period, rounds, group;
 } e_tree_params;
-enum { COORDINATOR, AGGREGATORS }; /* the servers */
+enum { COORDINATOR, AGGREGATORS }; /* numbers of the servers */
 
 static int e_tree_servers(const void *params, int n_workers)
 {
@@ -37,13 +39,13 @@ static void e_tree_work(dsgd_node *self)
     }
 }
 
-/** An aggregator, or the coordinator: averages what its children send, and sends them that. */
+/** An aggregator or the coordinator: averages its children's models and sends them the mean. */
 static void e_tree_serve(dsgd_node *self)
 {
     const e_tree_params *p = self->params;
     const int group = dsgd_group_size(p->group, self->n_workers);
     const bool root = self->rank == COORDINATOR;
-    const int n = root ? self->n_workers / group : group; /* children */
+    const int n = root ? self->n_workers / group : group; /* number of children */
     const int first = root ? self->n_workers + AGGREGATORS : (self->rank - AGGREGATORS) * group;
     dsgd_vector *x = dsgd_vector_new(self);
 
@@ -77,17 +79,22 @@ static int64_t e_tree_period(const void *params, int n_workers)
 }
 
 static const dsgd_option e_tree_options[] = {
-    DSGD_OPTION_LONG(e_tree_params, period, 4, 1, 1e6, "steps", "local steps between two averages"),
-    DSGD_OPTION_LONG(e_tree_params, rounds, 2, 1, 1e6, NULL, "averages of a group for one of all"),
-    DSGD_OPTION_LONG(e_tree_params, group, 2, 1, 1 << 20, "workers", "trainers of an aggregator"),
+    DSGD_OPTION_LONG(e_tree_params, period, 4, 1, 1e6, "steps",
+                     "number of local steps between two averages"),
+    DSGD_OPTION_LONG(e_tree_params, rounds, 2, 1, 1e6, NULL,
+                     "number of averages of a group per average of all"),
+    DSGD_OPTION_LONG(e_tree_params, group, 2, 1, 1 << 20, "workers",
+                     "number of trainers per aggregator"),
     DSGD_OPTION_END,
 };
 
 static const dsgd_algorithm e_tree = {
-    .about = {.name = "e_tree",
-              .summary = "aggregators average groups of trainers, a coordinator the aggregators",
-              .reference = "Yang et al., arXiv 2008.01553; an example of RoleML",
-              DSGD_PARAMS(e_tree_params, e_tree_options)},
+    .about =
+        {.name = "e_tree",
+         .summary =
+             "aggregators average groups of trainers, and a coordinator averages the aggregators",
+         .reference = "Yang et al., arXiv 2008.01553; an example of RoleML",
+         DSGD_PARAMS(e_tree_params, e_tree_options)},
     .check = e_tree_check,
     .work = e_tree_work,
     .serve = e_tree_serve,

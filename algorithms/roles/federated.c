@@ -1,9 +1,11 @@
 /**
  * @file federated.c
- * Federated learning, whose roles are: trainers; a coordinator, which has the model and chooses who
- * trains next; an aggregator, which averages what these send. Both are functions of one server.
- * B. McMahan et al., AISTATS 2017, as in an example of RoleML (Y. Tan et al., Middleware 2024).
- * Sent per round: a model to each trainer that is chosen, and one back.
+ * Federated learning with three roles. Trainers train. A coordinator has the model and chooses the
+ * trainers of the next round. An aggregator averages the models of these trainers. Coordinator and
+ * aggregator are functions of one server.
+ *
+ * B. McMahan et al., AISTATS 2017, as in an example of RoleML (Y. Tan et al., Middleware 2024). Per
+ * round the server sends a model to each chosen trainer and receives one from it.
  */
 #include "sim/algorithm.h"
 
@@ -19,7 +21,7 @@ static void federated_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
-    dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x); /* waits for its turn */
+    dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x); /* waits until it is chosen */
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
@@ -28,15 +30,15 @@ static void federated_work(dsgd_node *self)
             dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
         }
     }
-    dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0); /* it leaves: no model comes */
+    dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0); /* leaves: no model follows */
 }
 
 typedef struct clients {
-    bool *away; /* [P] who trains, or has left */
-    int n, chosen; /* who has not left; who trains */
+    bool *away; /* [P] whether the trainer trains, or has left */
+    int n, chosen; /* number of trainers that have not left; that train */
 } clients;
 
-/** Coordinator: random ones, who get its model. */
+/** Coordinator: sends its model to random trainers. */
 static void choose(dsgd_node *self, clients *c)
 {
     const federated_params *p = self->params;
@@ -51,13 +53,13 @@ static void choose(dsgd_node *self, clients *c)
     }
 }
 
-/** Aggregator: the mean of what they send. */
+/** Aggregator: computes the mean of the chosen trainers' models. */
 static void aggregate(dsgd_node *self, clients *c, dsgd_vector *sum)
 {
     int n = 0;
     for (int i = 0; i < c->chosen; i++) {
         const dsgd_message *m = dsgd_recv(self, INFINITY);
-        c->away[m->from] = m->x == NULL; /* for ever */
+        c->away[m->from] = m->x == NULL; /* it has left */
         c->n -= m->x == NULL;
         if (m->x != NULL) {
             dsgd_message_used(self, m, 0);
@@ -81,14 +83,17 @@ static void federated_serve(dsgd_node *self)
 }
 
 static const dsgd_option federated_options[] = {
-    DSGD_OPTION_LONG(federated_params, period, 8, 1, 1e9, "steps", "local steps of a round"),
-    DSGD_OPTION_DOUBLE(federated_params, ratio, 0.5, 0, 1, NULL, "of trainers in a round"),
+    DSGD_OPTION_LONG(federated_params, period, 8, 1, 1e9, "steps",
+                     "number of local steps per round"),
+    DSGD_OPTION_DOUBLE(federated_params, ratio, 0.5, 0, 1, NULL,
+                       "share of the trainers that are chosen per round"),
     DSGD_OPTION_END,
 };
 
 static const dsgd_algorithm federated = {
     .about = {.name = "federated",
-              .summary = "FedAvg: a coordinator chooses who trains, an aggregator averages",
+              .summary =
+                  "FedAvg: a coordinator chooses trainers, and an aggregator averages their models",
               .reference = "McMahan et al. 2017; an example of RoleML",
               DSGD_PARAMS(federated_params, federated_options)},
     .work = federated_work,

@@ -1,12 +1,14 @@
 /**
  * @file gossip_learning.c
- * Gossip learning, whose roles are all at each worker: an aggregator adds up the models that come,
- * and sends one to a random peer; a coordinator merges them with its own, and has the trainer train
- * that. There is no server. RoleML's peer trains only when a model has come, so that those whom
- * nobody chooses stand still: here their `patience` ends.
+ * Gossip learning, in which each worker has all roles. An aggregator sums the models that arrive,
+ * and sends its worker's model to a random peer. A coordinator merges the sum with the own model. A
+ * trainer trains the result. There is no server.
  *
- * R. Ormandi et al., 2013, as in an example of RoleML (Y. Tan et al., Middleware 2024).
- * Sent per worker and `period`: one model.
+ * RoleML's peer trains only when a model has arrived, so peers that no peer chooses stand still.
+ * Here a peer trains on when its `patience` ends.
+ *
+ * R. Ormandi et al., 2013, as in an example of RoleML (Y. Tan et al., Middleware 2024). Each worker
+ * sends one model per `period`.
  */
 #include "sim/algorithm.h"
 
@@ -15,8 +17,10 @@ typedef struct gossip_learning_params {
     double patience;
 } gossip_learning_params;
 
-/** Aggregator: sum <- the sum of the models that have come, waiting for the first. Gives their
- * number. */
+/**
+ * Aggregator: waits for the first model, at most until @p until_s, sums all models that have
+ * arrived, and returns their number.
+ */
 static int collect(dsgd_node *self, dsgd_vector *sum, double until_s)
 {
     int n = 0;
@@ -28,14 +32,14 @@ static int collect(dsgd_node *self, dsgd_vector *sum, double until_s)
     return n;
 }
 
-/** Aggregator: x to a random peer. */
+/** Aggregator: sends x to a random peer. */
 static void propagate(dsgd_node *self, dsgd_vector *x)
 {
     const int peer = (int)dsgd_random_below(self, (uint64_t)self->n_workers - 1);
     dsgd_send(self, peer + (peer >= self->rank), x, NULL, 0);
 }
 
-/** Coordinator: x <- the mean of it and of what has come. */
+/** Coordinator: x <- the mean of x and of the models that have arrived. */
 static void merge(dsgd_node *self, dsgd_vector *x, dsgd_vector *sum)
 {
     const gossip_learning_params *p = self->params;
@@ -49,7 +53,7 @@ static void gossip_learning_work(dsgd_node *self)
     const gossip_learning_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *sum = dsgd_vector_new(self); /* no model */
+    dsgd_vector *sum = dsgd_vector_new(self); /* not a model */
 
     while (dsgd_next_step(self)) {
         if (self->step > 0 && self->step % p->period == 0 && self->n_workers > 1)
@@ -63,17 +67,20 @@ static void gossip_learning_work(dsgd_node *self)
 
 static const dsgd_option gossip_learning_options[] = {
     DSGD_OPTION_LONG(gossip_learning_params, period, 8, 1, 1e9, "steps",
-                     "local steps from one model sent to the next"),
-    DSGD_OPTION_DOUBLE(gossip_learning_params, patience, 0, 0, 1e9, "s",
-                       "in which a peer waits for another's model before it trains its own on"),
+                     "number of local steps between two models that a peer sends"),
+    DSGD_OPTION_DOUBLE(
+        gossip_learning_params, patience, 0, 0, 1e9, "s",
+        "longest time that a peer waits for another model before it trains on its own"),
     DSGD_OPTION_END,
 };
 
 static const dsgd_algorithm gossip_learning = {
-    .about = {.name = "gossip_learning",
-              .summary = "each worker merges what has come, trains, and sends it to a random peer",
-              .reference = "Ormandi et al. 2013; an example of RoleML",
-              DSGD_PARAMS(gossip_learning_params, gossip_learning_options)},
+    .about =
+        {.name = "gossip_learning",
+         .summary =
+             "each worker merges models that arrive, trains, and sends its model to a random peer",
+         .reference = "Ormandi et al. 2013; an example of RoleML",
+         DSGD_PARAMS(gossip_learning_params, gossip_learning_options)},
     .work = gossip_learning_work,
     .traits = DSGD_DRAWS,
     .laws = DSGD_LAWS({.kind = DSGD_LAW_PLAIN_SGD}),

@@ -3,45 +3,45 @@
  * Local SGD whose averages become rare: all models are averaged after `period` steps, then after
  * twice as many, and so on.
  *
- * Sent per worker and average: one allreduce of the model.
+ * Each worker sends one allreduce of the model per average.
  */
 #include "sim/algorithm.h"
 
-/** What an experiment can set; the table below fills it. */
+/** The options of an experiment. The table below fills them in. */
 typedef struct doubling_params {
     int64_t period;
 } doubling_params;
 
-/** The life of one worker: straight-line code in virtual time. */
+/** The program of one worker: straight-line code in virtual time. */
 static void doubling_work(dsgd_node *self)
 {
     const doubling_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     int64_t period = p->period;
-    int64_t last = period - 1; /* the step that ends with the next average */
+    int64_t last = period - 1; /* the step at the end of which the next average is taken */
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
         if (self->step == last) {
-            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- (1/P) sum x, waits for all */
+            dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- (1/P) sum x; waits for all workers */
             period *= 2;
             last += period;
         }
     }
 }
 
-/** Struct, field (its name is the key in the file), default, least, most, unit, help. */
+/** Struct, field (its name is the key in the file), default, minimum, maximum, unit, help. */
 static const dsgd_option doubling_options[] = {
     DSGD_OPTION_LONG(doubling_params, period, 4, 1, 1e9, "steps",
-                     "local steps before the first average; doubles with each"),
+                     "number of local steps before the first average; doubles with each average"),
     DSGD_OPTION_END,
 };
 
 static const dsgd_algorithm doubling = {
     .about = {.name = "doubling",
-              .summary = "local steps, with an average of all models after periods that double",
+              .summary = "local steps; all models are averaged after periods that double",
               .reference = "an example",
               DSGD_PARAMS(doubling_params, doubling_options)},
     .work = doubling_work,
@@ -52,5 +52,5 @@ static const dsgd_algorithm doubling = {
 
 static const dsgd_algorithm *const list[] = {&doubling, NULL};
 
-/** What the program looks for. */
+/** The symbol that the program loads. */
 const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list};

@@ -2,6 +2,7 @@
  * @file test_describe.c
  * `dsgd list` and `dsgd describe`: every listed entry has a description.
  */
+#include "base/file.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
@@ -56,6 +57,40 @@ TEST_ROWS(description_states_differences_from_the_paper, departures)
 {
     const char *const text = dsgd_ends(0, "describe algorithm %s", departures[_i].algorithm);
     ck_assert_has(unwrapped(text), departures[_i].says);
+}
+
+static const struct {
+    const char *algorithm, *says;
+} pages[] = {
+    {"ad_psgd", "which is this simulator's choice"},
+    {"ad_psgd", "shared_copy loses no update"},
+    {"ad_psgd", "others may fetch some chunks of a step before the rest"},
+    {"slowmo", "The base is local SGD"},
+    {"a_psgd", "in the released code the answer may leave before"},
+    {"ssp", "There is one server. Several"},
+    {"ssp", "In the paper it reads a cache that may be s steps old"},
+    {"hierarchical", "The paper also has local steps between two averages of a cluster"},
+    {"ok_topk", "the paper sends P − 1 messages, one to each region"},
+    {"top_k", "The residual is a sum of gradients"},
+    {"power_sgd", "The paper has one matrix for each tensor, in its own shape"},
+    {"dsgd_aau", "That an edge is new if it connects two parts of the epoch's graph is a reading"},
+    {"dsgd_aau", "A server stands for the paper's broadcasts"},
+    {"rennala", "A worker asks for the model after a notice. This is the simulator's choice"},
+    {"ringmaster", "A cancelled worker asks for the model. This is the simulator's choice"},
+    {"async_local_sgd", "Learning-rate schedules by data shard are not modelled"},
+    {"dedloc", "Messages that meet on a link share it equally, so the least maximum is a bound"},
+};
+
+TEST_ROWS(page_names_differences_from_paper_or_code, pages)
+{
+    char *text = NULL;
+    size_t n = 0;
+    dsgd_error error;
+    ck_assert_int_eq(dsgd_file_read(dsgd_xprintf(DSGD_SOURCE_DIR "/docs/reference/algorithms/%s.md",
+                                                 pages[_i].algorithm),
+                                    &text, &n, &error),
+                     DSGD_OK);
+    ck_assert_has(unwrapped(text), pages[_i].says);
 }
 
 TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)

@@ -1,8 +1,8 @@
 /**
  * @file test_docs.c
  * The Markdown files name only what exists: targets of links, files of this tree, sub-commands,
- * columns, algorithms. The code in README.md is the source's, the experiment in docs/manual.md is
- * accepted, and the quick start runs.
+ * columns, algorithms. The code in algorithms/README.md is the source's, the experiment in
+ * docs/manual.md is accepted, and the quick start runs.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -234,24 +234,55 @@ static char *fenced(const char *page, const char *language)
     return dsgd_xprintf("%.*s", (int)(end - inside), inside);
 }
 
-TEST(the_readme_shows_the_source)
+TEST(the_readme_of_algorithms_shows_the_source)
 {
-    char *const code = fenced("README.md", "c");
+    char *const code = fenced("algorithms/README.md", "c");
     char *const source = text_of("algorithms/local_sgd.c");
-    ck_assert_msg(strstr(source, code) != NULL, "README.md shows another local_sgd_work()");
+    ck_assert_msg(strstr(source, code) != NULL,
+                  "algorithms/README.md shows another local_sgd_work()");
 }
 
-/** In the table of README.md, or in the one that goes on in algorithms/more.md. */
-TEST(the_readme_lists_every_algorithm)
+/** The index has a row of each algorithm, which links to its page; the page has its options. */
+TEST(every_algorithm_has_a_page)
 {
-    char *const text = text_of("README.md");
-    char *const more = text_of("algorithms/more.md");
+    static const char index[] = "docs/reference/algorithms/index.md";
+    char *const text = text_of(index);
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
-        char *const entry = dsgd_xprintf("| [`%s`](", dsgd_algorithms[i]->name);
-        if (strstr(text, entry) == NULL && strstr(more, entry) == NULL)
-            complain("README.md", "no row", 64, dsgd_algorithms[i]->name);
+        const char *const name = dsgd_algorithms[i]->name;
+        if (strcmp(name, "moshpit") == 0)
+            continue;
+        if (strstr(text, dsgd_xprintf("\n| [`%s`](%s.md) |", name, name)) == NULL) {
+            complain(index, "no row", 64, name);
+            continue;
+        }
+        char *const page = dsgd_xprintf("docs/reference/algorithms/%s.md", name);
+        char *const table = dsgd_xprintf("<!-- dsgd describe algorithm %s --markdown -->", name);
+        if (strstr(text_of(page), table) == NULL)
+            complain(page, "no table of options", 64, name);
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
+}
+
+/** In an experiment that otherwise consists of the keys below. */
+TEST(the_example_of_each_algorithm_is_accepted)
+{
+    char folder[] = "/tmp/dsgd-docs-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    char *const path = dsgd_xprintf("%s/example.yaml", folder);
+    for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
+        if (strcmp(dsgd_algorithms[i]->name, "moshpit") == 0)
+            continue;
+        FILE *const file = fopen(path, "w");
+        ck_assert_ptr_nonnull(file);
+        fprintf(file,
+                "name: example\nplatform: piz-daint\nworkers: 16\nuntil: {steps: 20}\n"
+                "workload: {bytes: 100MB, step: 300ms, samples: 32}\n%s",
+                fenced(dsgd_xprintf("docs/reference/algorithms/%s.md", dsgd_algorithms[i]->name),
+                       "yaml"));
+        fclose(file);
+        output_of(dsgd_xprintf("%s check %s --numerics off 2>&1", DSGD_BINARY, path));
+    }
+    output_of(dsgd_xprintf("rm -r %s", folder));
 }
 
 /** That of CMakeLists.txt, which the program has. */
