@@ -1,8 +1,8 @@
 /**
  * @file test_against_arrivals.c
- * Whole runs against the emulations in which the order of arrivals decides
- * (tests/support/arrivals.h): replayed step times, in which one step in six takes up to 6 s more,
- * and messages of a byte, a microsecond each.
+ * Compares whole runs with emulations in which the order of arrivals decides
+ * (tests/support/arrivals.h). Step times are replayed: one step in six takes up to 6 s more.
+ * Messages have one byte and take a microsecond each.
  */
 #include <unistd.h>
 
@@ -27,8 +27,8 @@ static void expect_loss(const support_pair *t, const dsgd_point *point)
     ck_assert_double_eq_tol(point->at.loss / want, 1, 4e-14);
 }
 
-/** What came too late, what cancelled computations took of the workers' time, and how old what is
- * applied was. */
+/** Messages that came too late, the share of the workers' time that cancelled computations took,
+ * and the ages of the applied messages. */
 static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
 {
     const arrivals_result *const a = &t->arrived;
@@ -41,7 +41,7 @@ static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
     ck_assert_double_eq_tol(r->gradient_staleness_mean, a->delay.sum / a->delay.n, 1e-9);
 }
 
-/** Models of the workers and of the server, which is what is evaluated. */
+/** Models of the workers, and of the server, whose model is evaluated. */
 static const support_outcome *expect_same(support_pair *t)
 {
     const support_outcome *const got = support_ok(t->c);
@@ -103,7 +103,7 @@ TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS) /* _i: workers, end, batch */
     static const long batches[] = {1, 3, -1, 11};
     const long batch = batches[_i / N_CASES]; /* -1: as many as workers */
     support_pair *const t =
-        pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i); /* not before it is full */
+        pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i); /* not before the batch is full */
     support_option(t->c, "batch", (double)batch);
     support_pair_lr(t, 0.05);
     arrivals_rennala(&t->problem, batch < 0 ? t->problem.workers : batch, &t->arrived);
@@ -117,7 +117,7 @@ TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i: workers, end, delay */
     const long option = delays[_i / N_CASES]; /* -1: as many as workers; -2: infinite */
     const long delay = option == -1 ? t->problem.workers : option;
     support_option(t->c, "delay", (double)option);
-    /* The sheet's server and the simulator's worker hold another momentum, and decay. */
+    /* The emulation's server and the simulator's worker have different momenta and weight decay. */
     t->problem.momentum = t->problem.weight_decay = 0;
     t->c->learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0;
     arrivals_ringmaster(&t->problem, delay < 0 ? 0 : delay, true, &t->arrived);
@@ -150,7 +150,7 @@ TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i: workers, end, options */
     expect_same(t);
 }
 
-/** By everybody's first step, which all tell before they go on. */
+/** By the first steps of all workers, whose times all exchange before they continue. */
 TEST_RANGE(dynamic_local_updates, 0, 3)
 {
     enum { PERIOD = 6 };
@@ -173,7 +173,8 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
 
 /* --- what is evaluated ------------------------------------------------------------------------ */
 
-/** One of eight takes a hundred times as long: what it fetched at the beginning is in no server. */
+/** One of eight workers is a hundred times slower: the model that it fetched first is the start
+ * model, which no server has any more. */
 TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
 {
     static const char *const names[] = {"ssp", "a_psgd", "ringmaster", "async_local_sgd"};
@@ -191,7 +192,7 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
         OPTIONS(t->c, {"period", 5}, {"grace", 0}, {"outer_lr", 0.7}, {"momentum", 0.9});
     }
     t->c->config.exchange.overlap = false; /* parts of a vector are pushed together */
-    t->problem.momentum = t->problem.weight_decay = 0; /* whose they are differs */
+    t->problem.momentum = t->problem.weight_decay = 0; /* server and worker differ in them */
     SET(t->c, learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0,
         config.until = (dsgd_until){.steps = 60}, learning.evaluate.every = 5);
     const support_outcome *const got = support_ok(t->c);
@@ -210,7 +211,8 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
     }
 }
 
-/** All arrive within the grace period of the first: N = P arrivals are one step of Nesterov's. */
+/** All workers arrive within the grace period of the first, so N = P arrivals are one Nesterov
+ * step. */
 TEST_RANGE(async_local_sgd_at_equal_speeds_is_diloco, 0,
            4) /* _i: workers, equal to a microsecond */
 {
@@ -247,7 +249,7 @@ static bool anywhere(const emulation_problem *p, int i, int j)
     return ring_distance(p, i, j) > 0;
 }
 
-/** The server, which has no model of its own, only says who mixes. */
+/** The server has no model; it only names the workers that mix. */
 TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i: workers, end, graph */
 {
     static const struct {

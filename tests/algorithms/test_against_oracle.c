@@ -1,7 +1,7 @@
 /**
  * @file test_against_oracle.c
- * Whole runs against sequential emulations of the algorithms (tests/support/oracle.h and its
- * neighbours), with nobody late.
+ * Compares whole runs with sequential emulations of the algorithms (tests/support/oracle.h and its
+ * neighbours). No worker is late.
  */
 #include "base/draw.h"
 #include "models/encodings/params.h"
@@ -13,7 +13,7 @@
 
 enum { WORKERS = 8, MOST = 12, STEPS = 18, N = 33, SEED = 1, ROUNDS = 36 };
 
-/** A case, and the same for the oracle. */
+/** A case, and the same problem for the oracle. */
 typedef struct twin {
     support_case *c;
     oracle_problem problem;
@@ -62,14 +62,14 @@ static void expect_same(const twin *t)
     ck_assert_double_gt(support_distance(got->x, t->initial, n), 0.01);
 }
 
-/** Of an algorithm's option. */
+/** Returns the value of an option of the algorithm. */
 static dsgd_spec *picked(const twin *t, const char *option)
 {
     const dsgd_option *const o = dsgd_option_find(t->c->config.algorithm->about.options, option);
     return (dsgd_spec *)(void *)((char *)(void *)t->c->config.params + o->offset);
 }
 
-/** [rounds][P][P] of the graph that the case has picked. */
+/** Returns the weights [rounds][P][P] of the graph of the case. */
 static double *mixing_of(const twin *t, long rounds, bool doubly_stochastic)
 {
     const int workers = t->problem.workers;
@@ -156,7 +156,7 @@ TEST_RANGE(sgp, 0, 6)
     double *const w = mixing_of(t, ROUNDS, false);
     oracle_sgp(&t->problem, w, ROUNDS, t->want, weights);
     expect_same(t);
-    if (strcmp(kinds[_i], "edges") == 0) /* else all weights stay 1 */
+    if (strcmp(kinds[_i], "edges") == 0) /* otherwise all weights stay 1 */
         ck_assert_double_gt(fabs(weights[0] - 1), 0.1);
 }
 
@@ -176,7 +176,7 @@ TEST_RANGE(elastic, 0, 4)
     const long period = 1 + 3 * (_i / 2);
     twin *const t = twin_new(momentum ? "eamsgd" : "easgd");
     OPTIONS(t->c, {"period", (double)period}, {"beta", 0.8});
-    support_imbalance_number(t->c, "ramp", "seconds", 0.001); /* they come in order of rank */
+    support_imbalance_number(t->c, "ramp", "seconds", 0.001); /* they arrive by rank */
     if (momentum) {
         t->c->learning.optimizer.momentum = 0;
         support_option(t->c, "delta", 0.7);
@@ -185,7 +185,7 @@ TEST_RANGE(elastic, 0, 4)
     expect_same(t);
 }
 
-/** The synchronous variant: all forces at once. */
+/** The synchronous variant applies all forces at once. */
 TEST(elastic_synchronous)
 {
     const double alpha = 0.1;
@@ -228,7 +228,7 @@ TEST_RANGE(slowmo, 0, 3)
     expect_same(t);
 }
 
-TEST_RANGE(scaffold, 0, 4) /* its option II is of plain SGD */
+TEST_RANGE(scaffold, 0, 4) /* its option II is defined for plain SGD */
 {
     twin *const t = twin_new("scaffold");
     t->problem.momentum = t->c->learning.optimizer.momentum = 0;
@@ -240,7 +240,8 @@ TEST_RANGE(scaffold, 0, 4) /* its option II is of plain SGD */
 
 static int micro_batches;
 
-/** Micro-batches that begin within 0.9 s, where worker w computes for 1 + 0.2 w seconds in all. */
+/** Returns the number of micro-batches that begin within 0.9 s, if worker w computes for 1 + 0.2 w
+ * seconds. */
 static int begun_by_threshold(int w)
 {
     const double each_s = (1 + 0.2 * w) / micro_batches;
@@ -250,13 +251,13 @@ static int begun_by_threshold(int w)
     return begun;
 }
 
-/** Of the four samples of a mini-batch, the next whole number. */
+/** Rounds up to a whole number of the four samples of a mini-batch. */
 static double samples_by_threshold(int w)
 {
     return round(4.0 * begun_by_threshold(w) / micro_batches);
 }
 
-/** The gradient of the micro-batches that begin, whose mean the oracle weighs by their share. */
+/** The gradient of the micro-batches that begin. The oracle weighs their mean by their share. */
 static void dropping_gradient(void *problem, int worker, long step, const double *x, double *g)
 {
     support_problem *const p = problem;
@@ -270,7 +271,7 @@ TEST_RANGE(drop_compute, 0, 2)
     support_option(t->c, "threshold", 0.9);
     micro_batches = 4 - _i;
     OPTIONS(t->c, {"micro_batches", micro_batches}, {"spare", 2});
-    t->c->workload.backward_share = 1; /* nothing is begun in vain */
+    t->c->workload.backward_share = 1; /* no micro-batch is begun without being finished */
     support_imbalance_number(t->c, "ramp", "seconds", 0.2);
     double share[STEPS * WORKERS];
     for (int i = 0; i < STEPS * WORKERS; i++)
@@ -288,7 +289,7 @@ TEST_RANGE(drop_compute, 0, 2)
 
 /* --- one worker and two ----------------------------------------------------------------------- */
 
-/** Momentum SGD by one worker of an emulation. */
+/** Momentum SGD of one worker of an emulation. */
 typedef struct learner {
     double x[N], v[N], g[N];
 } learner;
@@ -342,7 +343,8 @@ static void pull_step(learner *l, double saved[2][N])
     }
 }
 
-/** AD-PSGD's pulls by two workers in lock-step. (Its other variants: emulation.) */
+/** AD-PSGD's variant pull with two workers in lock-step. (test_emulation.c has the other variants.)
+ */
 TEST(pulled_pairs)
 {
     enum { PULL = 3 };
@@ -377,7 +379,7 @@ TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
     twin *const t = twin_of("top_k", counts[_i % N_COUNTS], 1 + _i % 3);
     const oracle_encoding top = {.encode = oracle_top_k, .density = density[_i / N_COUNTS % 3]};
     support_option(t->c, "density", top.density);
-    t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* what was kept comes at once */
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* kept values are sent at once */
     if (_i < 3 * N_COUNTS) {
         oracle_feedback(&t->problem, &top, t->pieces, true, false, t->want);
     } else {
@@ -388,7 +390,8 @@ TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
     expect_same(t);
 }
 
-/* --- sums of what was sent -------------------------------------------------------------------- */
+/* --- sums of compressed vectors
+ * -------------------------------------------------------------------- */
 
 static double drawn(oracle_place at, size_t index)
 {
@@ -414,7 +417,7 @@ static const struct {
 };
 enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0], N_GATHERED = N_ENCODINGS - 3 };
 
-/** One of these, in fresh memory. */
+/** Returns one of these encodings, in new memory. */
 static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
 {
     const dsgd_spec pick = support_picked(dsgd_encoding_kinds, encodings[e].name,
@@ -426,7 +429,7 @@ static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
     return pick;
 }
 
-/** What is added is what was sent, and with feedback the rest comes later. _i: form, workers,
+/** The sum is that of the sent values; with feedback the rest is sent later. _i: form, workers,
  * encoding */
 TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
 {
@@ -442,7 +445,8 @@ TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
     expect_same(t);
 }
 
-/** Which is top_k in regions with feedback: what the sum leaves out stays where it was. */
+/** It equals top_k in regions with feedback: values that the sum leaves out stay at their worker.
+ */
 TEST_RANGE(ok_topk, 0, 3 * N_COUNTS) /* _i: workers, pieces and form */
 {
     const bool itself = _i < 2 * N_COUNTS;
@@ -471,7 +475,8 @@ TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i: workers, encoding */
 
 static oracle_matrix matrices[N];
 
-/** Drawn column by column from (-1, 1), the same for all, before the first step. */
+/** The factors are drawn column by column from (-1, 1) before the first step, equal at all workers.
+ */
 static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
 {
     const oracle_matrix *const m = &matrices[matrix];
@@ -481,7 +486,8 @@ static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
     return 2 * dsgd_draw_uniform(at) - 1;
 }
 
-/** A piece is a matrix, nearly a square, whose last row may be short; too small ones stay dense. */
+/** A chunk is a matrix that is nearly square; its last row may be short. Chunks that are too small
+ * stay dense. */
 static void cut_into_matrices(size_t pieces, size_t rank)
 {
     for (size_t k = 0; k < pieces; k++) {

@@ -1,7 +1,7 @@
 /**
  * @file test_algorithms.c
- * What every algorithm promises, looped over the registry: it ends, it is deterministic, and its
- * time does not depend on numerics.
+ * Promises of every algorithm of the registry: a run ends, is deterministic, and takes a time that
+ * does not depend on numerics.
  */
 #include "sim/engine/vectors.h"
 #include "tests/support/suite.h"
@@ -85,13 +85,13 @@ TEST_RANGE(learns, 0, support_n_algorithms())
     support_case *c = irregular(_i, 8);
     SET(c, config.until.steps = 40, learning.optimizer.lr = 0.02,
         learning.optimizer.momentum = 0.5);
-    if (support_has(c, "delta")) { /* a momentum of its own */
+    if (support_has(c, "delta")) { /* the algorithm has its own momentum */
         support_option(c, "delta", 0.5);
         c->learning.optimizer.momentum = 0;
     }
     const bool decoupled = support_has(c, "quorum") && support_has(c, "delay");
     if (support_has(c, "dylu") ||
-        decoupled) /* nothing is at the server before the end of a round */
+        decoupled) /* the server has no change before the end of a round */
         support_option(c, "period", 2);
     if (decoupled)
         support_option(c, "delay", 0);
@@ -102,7 +102,7 @@ TEST_RANGE(learns, 0, support_n_algorithms())
     ck_assert_double_lt(last->at.loss, 0.5 * got->points[0].at.loss);
 }
 
-TEST_RANGE(a_diverged_run_ends_at_its_bound_and_says_where, 0, support_n_algorithms())
+TEST_RANGE(diverged_run_ends_at_its_bound_and_reports_where, 0, support_n_algorithms())
 {
     support_case *c = irregular(_i, 8);
     const double virtual_s = support_ok(c)->result.virtual_s;
@@ -123,7 +123,7 @@ static const char *const bad_options[][3] = {
     {"dasgd", "d", "5"},
 };
 
-TEST_RANGE(refuses_options_with_what_would_work, 0, 3)
+TEST_RANGE(rejected_options_name_an_alternative, 0, 3)
 {
     support_case *c = support_new(bad_options[_i][0], 16);
     support_option(c, bad_options[_i][1], atof(bad_options[_i][2]));
@@ -132,7 +132,7 @@ TEST_RANGE(refuses_options_with_what_would_work, 0, 3)
     ck_assert_has(got->error.text, bad_options[_i][2]);
 }
 
-TEST(dasgd_refuses_to_undo_every_step)
+TEST(dasgd_rejects_options_that_undo_every_step)
 {
     support_case *c = support_new("dasgd", 4);
     OPTIONS(c, {"d", 4}, {"xi", 0});
@@ -161,7 +161,7 @@ TEST(ends_by_virtual_seconds_samples_or_accuracy)
 TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
 {
     support_case *c = support_of(&support_alone, 100);
-    c->config.until = (dsgd_until){.steps = 0.28}; /* 28 steps of the workers together */
+    c->config.until = (dsgd_until){.steps = 0.28}; /* 28 steps of all workers together */
     c->learning.evaluate.every = 0.07;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps, 0.28);
@@ -178,7 +178,7 @@ TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
 
 static int first_scaled; /* set before the simulation forks */
 
-/** Worker w begins with (1 + w) / 2 times the common model. */
+/** Worker w starts with (1 + w) / 2 times the common model. */
 static void scale_models(dsgd_engine *engine, void *argument)
 {
     for (int w = 0; w < engine->n_workers; w++) {
@@ -193,7 +193,7 @@ static void scale_models(dsgd_engine *engine, void *argument)
     }
 }
 
-/** With a learning rate near 0 all gradients are taken at one model, and updates add up. */
+/** With a learning rate near 0 all gradients are computed at the same model, and updates add up. */
 TEST(a_gossip_process_applies_each_gradient_a_step_late)
 {
     const support_outcome *got[3]; /* at the beginning, late, in time */
@@ -239,9 +239,9 @@ TEST(local_evaluations_are_those_of_each_worker_alone)
 }
 
 /**
- * 64 workers that learn alone, each evaluated on all of the test set or a half. Half of the
- * interval is at most 0.00173, whatever the models are; what is the same for all models of a sample
- * makes no error, so that none is beyond.
+ * 64 workers learn independently and are evaluated on the whole test set or on a half. Half the
+ * width of the interval is at most 0.00173 for any models. An effect of a sample that is equal for
+ * all models makes no error, so no model lies outside.
  */
 TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is the seed */
 {
@@ -256,7 +256,7 @@ TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is th
     ck_assert_double_eq_tol(got.local_accuracy, all.local_accuracy, bound);
     ck_assert_double_ne(got.local_accuracy, all.local_accuracy);
     ck_assert_double_eq_tol(got.local_loss / all.local_loss, 1, 2 * bound);
-    /* of one of the lowest models, on the whole test set */
+    /* of one of the models with the lowest accuracy, on the whole test set */
     ck_assert_double_ge(got.local_accuracy_min, all.local_accuracy_min);
     ck_assert_double_le(got.local_accuracy_min, all.local_accuracy_min + 0.005);
 }
@@ -274,7 +274,7 @@ static void starving_work(dsgd_node *self)
 
 TEST_ALGORITHM(starving, .work = starving_work);
 
-TEST(starvation_is_reported_not_waited_for)
+TEST(starvation_is_reported_at_once)
 {
     support_case *c = support_of(&starving, 4);
     const support_outcome *got = support_simulate(c);
@@ -283,8 +283,8 @@ TEST(starvation_is_reported_not_waited_for)
 }
 
 /**
- * All workers wait for ever from the start, while their GPUs compute for a second; the bound is far
- * behind that, or within it.
+ * From the start all workers wait for ever while their GPUs compute for a second. The bound lies
+ * far after this second, or within it.
  */
 TEST(starvation_is_failure_under_a_bound_of_time_too)
 {
@@ -315,7 +315,7 @@ TEST(starvation_is_failure_under_a_bound_of_time_too)
 
 static int verb;
 
-/** Names somebody who is not there. */
+/** Addresses a worker that does not exist. */
 static void lost_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -351,7 +351,7 @@ static int fewer_than_none(const void *params, int n_workers)
     return 2 - n_workers;
 }
 
-TEST(fewer_servers_than_none_are_refused)
+TEST(negative_number_of_servers_is_rejected)
 {
     const dsgd_algorithm odd = {.about = {.name = "odd"},
                                 .work = starving_work,
@@ -363,7 +363,7 @@ TEST(fewer_servers_than_none_are_refused)
     ck_assert_has(got->error.text, "`odd`: n_servers() gives -2 with 4 workers");
 }
 
-TEST(a_platform_without_enough_hosts_is_refused)
+TEST(platform_without_enough_hosts_is_rejected)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX.xml";
     const int file = mkstemps(path, 4);

@@ -1,8 +1,8 @@
 /**
  * @file test_conformance.c
- * The checks of sim/conformance/ on all algorithms of the registry, so that an algorithm is tested
- * by existing; that these checks notice what is wrong; and what a worker that stops leaves behind.
- * The device is that of the environment (support.h).
+ * Runs the checks of sim/conformance/ on all algorithms of the registry, so every new algorithm is
+ * tested. It also tests that these checks detect errors, and that a worker that stops leaves the
+ * run in order. The environment selects the device (support.h).
  */
 #include <signal.h>
 
@@ -16,7 +16,7 @@ static void expect_near(const double *got, const double *want, size_t n, const c
     ck_assert_msg(distance <= support_rounding(), "%s is off by %g", who, distance);
 }
 
-/** Nobody is in step with anybody, and messages take longer than some steps. */
+/** No two workers are in step, and messages take longer than some steps. */
 static void disturb(support_case *c)
 {
     SET(c, workload.bytes = 4e9, platform.message_overhead_s = 1e-3);
@@ -27,7 +27,7 @@ static void disturb(support_case *c)
 
 /* --- all algorithms --------------------------------------------------------------------------- */
 
-/** What a test wants to know of the checks of an algorithm. */
+/** Results of the checks of an algorithm that a test reads. */
 typedef struct findings {
     size_t n[DSGD_N_VERDICTS];
     char *failed, *left_out; /* sentences, in lines */
@@ -55,7 +55,8 @@ static findings check_all(const dsgd_algorithm *algorithm, bool brief, double li
     return f;
 }
 
-/** Whether DSGD_TEST_ALGORITHMS, names with spaces, has this one; all without it. */
+/** Returns whether DSGD_TEST_ALGORITHMS, names separated by spaces, contains this algorithm; true
+ * if it is unset. */
 static bool chosen(const char *name)
 {
     const char *const names = getenv("DSGD_TEST_ALGORITHMS");
@@ -86,10 +87,11 @@ TEST_RANGE(every_built_in_algorithm_declares_laws, 0, support_n_algorithms())
     ck_assert_msg(a->laws != NULL, "%s", a->about.name);
 }
 
-/** A server with the model of the paper is what is evaluated. */
+/** If a server has the model, the server's model is evaluated. */
 TEST_RANGE(an_algorithm_with_a_server_outputs_its_model_or_reports_why, 0, support_n_algorithms())
 {
-    static const char *const others = "dedloc dsgd_aau "; /* theirs have none: they say who mixes */
+    /* Their servers have no model: they name the workers that mix. */
+    static const char *const others = "dedloc dsgd_aau ";
     const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
     const bool other = a->serve == NULL || strstr(others, a->about.name) != NULL;
     ck_assert_msg(((a->traits & DSGD_OUTPUT_SERVERS) != 0) != other, "%s", a->about.name);
@@ -107,7 +109,7 @@ TEST(local_steps_are_sgd_written_out)
 
 /* --- wrong ones ------------------------------------------------------------------------------- */
 
-/** Local SGD, right or wrong in one way. */
+/** Local SGD, either correct or with one error. */
 typedef struct faulty_params {
     long a, b, c, d, e; /* e > 0: short periods are accepted */
     long period;
@@ -118,7 +120,8 @@ enum { RIGHT, DRIFTS, SHARES, CRASHES, NAMES_NOBODY, STARVES, HANGS };
 static const char *const ways[] = {"right",        "drifts",  "shares", "crashes",
                                    "names_nobody", "starves", "hangs",  NULL};
 
-/** Right, but what it begins to send of its model is missing there until it ends. */
+/** Correct, but the share of its model that it sends is missing in the model until the exchange
+ * ends. */
 static void share(dsgd_node *self, dsgd_vector *x)
 {
     const dsgd_spec ring = {dsgd_entry_find(dsgd_graph_kinds, "ring"), NULL};
@@ -200,7 +203,7 @@ static void expect_failure(const dsgd_algorithm *algorithm, const char *sentence
 
 CASE("wrong", .seconds = 480);
 
-TEST(a_right_algorithm_passes_under_more_than_four_options)
+TEST(correct_algorithm_passes_with_more_than_four_options)
 {
     const dsgd_law laws[] = {
         {.kind = DSGD_LAW_KEEPS_MEAN},
@@ -243,7 +246,7 @@ TEST_ROWS(wrong_laws_fail, wrong_laws)
 
 static bool halves; /* set before the simulations */
 
-/** Pushes models to random workers with weights of their own, half of what is left (GoSGD). */
+/** Pushes models to random workers, with weights that are half of the remaining weight (GoSGD). */
 static void weighing_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -264,7 +267,7 @@ static void weighing_work(dsgd_node *self)
     }
 }
 
-TEST(a_weight_that_is_made_does_not_reach_the_mean)
+TEST(changed_sum_of_weights_misses_the_mean)
 {
     const dsgd_law laws[] = {{.kind = DSGD_LAW_REACHES_MEAN}, {.kind = DSGD_LAW_END}};
     const dsgd_algorithm a = {.about = {.name = "weighing"}, .work = weighing_work, .laws = laws};
@@ -293,9 +296,9 @@ TEST(an_algorithm_that_crashes_starves_or_hangs_fails)
     ck_assert_has(f.left_out, "they are not made after one that hangs");
 }
 
-/** EF21 must not have sums that are encoded again: what all keep leaves the mean of what each
- * keeps. */
-TEST(errors_that_add_up_are_noticed)
+/** EF21 must not compress sums again: the common mean would leave the mean of the workers' vectors.
+ */
+TEST(accumulating_errors_are_detected)
 {
     dsgd_algorithm a = *(const dsgd_algorithm *)dsgd_entry_find(dsgd_algorithms, "ef21");
     a.check = NULL;
@@ -331,7 +334,7 @@ TEST_RANGE(a_worker_that_stops_ends_the_run_or_starves_it, 0, support_n_algorith
     }
 }
 
-TEST(only_a_worker_can_be_made_to_stop)
+TEST(stopping_an_unknown_worker_is_rejected)
 {
     support_case *c = support_new("allreduce", 4);
     dsgd_failure_event stop = {4, 1};
@@ -341,8 +344,8 @@ TEST(only_a_worker_can_be_made_to_stop)
     ck_assert_has(got->error.text, "they are 0 to 3");
 }
 
-/** One step each, until the second begins at the very instant of the stop. */
-TEST(a_worker_stops_at_its_instant_and_the_others_go_on)
+/** Each worker takes one step; the second step begins at the instant of the stop. */
+TEST(worker_stops_at_its_instant_and_the_others_continue)
 {
     support_case *c = support_of(&support_alone, 4);
     dsgd_failure_event stop = {2, 3};
@@ -364,7 +367,8 @@ TEST_RANGE(all_workers_may_stop, 0, support_n_algorithms())
 }
 
 /**
- * Asynchronous algorithms whose peers do not need each other continue without the one that stopped.
+ * Asynchronous algorithms whose workers do not need each other continue without the worker that
+ * stopped.
  */
 TEST_RANGE(servers_outlive_a_worker, 0, 3)
 {
@@ -377,10 +381,11 @@ TEST_RANGE(servers_outlive_a_worker, 0, 3)
     ck_assert_double_gt(got->result.virtual_s, 30);
 }
 
-/* --- ways of exchanging change time, not values ----------------------------------------------- */
+/* --- forms of the exchange change times, not values
+ * ----------------------------------------------- */
 
 /**
- * With nobody late, cutting and overlapping change no value that does not depend on the order of
+ * If no worker is late, chunks and overlap change no value that does not depend on the order of
  * arrival.
  */
 TEST_RANGE(values_do_not_depend_on_how_vectors_are_cut, 0, 8)

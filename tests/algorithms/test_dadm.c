@@ -1,8 +1,8 @@
 /**
  * @file test_dadm.c
- * DADM against SDCA without duality, written out here, and against the optimum, which it reaches at
- * a constant rate where SGD does not: only if x stays the sum of the duals, as a sum that had lost
- * a part would pin another model.
+ * Compares DADM with SDCA without duality, which is written out here, and with the optimum, which
+ * DADM reaches at a constant rate and SGD does not. It reaches it only if x stays the sum of the
+ * duals: a sum that had lost a part would lead to another model.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"
@@ -14,7 +14,7 @@ enum { N = 33, POINTS = 120, BATCH = 4, ROUNDS_OF_DATA = 6 };
 
 static const double lambda = 0.3;
 
-/** All begin at 0.5, because a first model of 0 would need no duals. */
+/** All models start at 0.5, because a first model of 0 would need no duals. */
 static void begin(dsgd_engine *engine, void *argument)
 {
     double x[N];
@@ -36,7 +36,7 @@ static support_case *dadm(int workers, int64_t period, bool adding, double lr)
     return c;
 }
 
-/** A mini-batch's first sample in the training set, by which duals are kept. */
+/** Index of a mini-batch's first sample in the training set; duals are stored by it. */
 static uint32_t key_of(const support_problem *p, int w, long t)
 {
     uint32_t least = UINT32_MAX;
@@ -47,8 +47,8 @@ static uint32_t key_of(const support_problem *p, int w, long t)
     return least;
 }
 
-/** Shalev-Shwartz 2016, SDCA without duality, whose n is that of a worker's mini-batches; models
- * are averaged or added. */
+/** SDCA without duality (Shalev-Shwartz 2016) with n mini-batches per worker; models are averaged
+ * or added. */
 static void emulate(const support_case *c, int64_t period, bool adding, long steps, double *x)
 {
     support_problem *const problem = support_problem_new(c);
@@ -91,7 +91,7 @@ SUITE(dadm, "dadm", .seconds = 60);
 
 static const int worker_counts[] = {1, 2, 5, 10};
 
-TEST_RANGE(is_sdca_without_duality, 0, 16) /* _i: workers, period, combine */
+TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i: workers, period, combine */
 {
     const int workers = worker_counts[_i % 4];
     const int64_t period = 1 + 3 * (_i / 4 % 2);
@@ -131,7 +131,7 @@ static double off_after(support_case *c, double steps, const double *best)
     return support_distance(support_ok(c)->x, best, N);
 }
 
-/** With momentum, too: a dual takes what the model took. Rounds end with the run. */
+/** Also with momentum: a dual changes by the change of the model. Rounds end with the run. */
 TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12) /* _i: workers, combine, momentum */
 {
     const int workers = worker_counts[_i % 3];
@@ -151,7 +151,7 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12) /* _i: workers, combin
     ck_assert_double_gt(off_after(sgd, 2400, best), 3e-3);
 }
 
-/** A long step is that which ends at -g, and no longer. */
+/** A step that would be longer ends at -g. */
 TEST(a_dual_never_goes_beyond_its_gradient)
 {
     support_case *const c = dadm(1, 1, false, 0.02);

@@ -1,10 +1,10 @@
 /**
  * @file test_differing_data.c
- * Gossip on quadratics that differ from worker to worker, against closed forms: where it ends, and
- * how fast it gets there.
+ * Gossip on quadratics that differ between workers. Its limit and its rate of convergence are
+ * compared with closed forms.
  *
  * Worker i has one sample (a_i, y_i) of a line and minimises (a_i w + v - y_i)^2 / 2 by its exact
- * gradient. With a = 0 that is (v - y_i)^2 / 2.
+ * gradient. With a = 0 the loss is (v - y_i)^2 / 2.
  */
 #include "models/data/split.h"
 #include "models/encodings/encoding.h"
@@ -15,7 +15,7 @@
 
 enum { MOST = 16 };
 
-/** What the source below gives. */
+/** Parameters of the data source below. */
 static struct {
     uint32_t n;
     float a[MOST], y[MOST];
@@ -38,7 +38,7 @@ static dsgd_status line_load(const void *params, uint64_t seed, dsgd_data **data
 
 DSGD_DATA_SOURCE(line, false, .name = "line", .summary = "a point per worker");
 
-/** Whether models begin as (a_i, y_i), not as 0. */
+/** Whether models start as (a_i, y_i) instead of 0. */
 static bool begins_apart;
 
 /** Worker i has sample i. */
@@ -55,10 +55,12 @@ static void deal_in_order(dsgd_engine *engine, void *argument)
     }
 }
 
-/** An encoding that the algorithm sends with, `top_k` half of the numbers; NULL: it has none. */
+/** Gradient compression of the algorithm; `top_k` sends half of the numbers; NULL if there is none.
+ */
 static const char *half_sent;
 
-/** Models after @p steps at rate @p lr: x[2 i] is w, x[2 i + 1] is v of worker i. */
+/** Computes the models after @p steps at learning rate @p lr: x[2 i] is w and x[2 i + 1] is v of
+ * worker i. */
 static const double *ended(const char *algorithm, const char *form, double value, double lr,
                            int steps)
 {
@@ -97,15 +99,15 @@ SUITE(differing_data, "differing_data", .seconds = 120);
 static const float targets[MOST] = {3, -1, 4, 1, -5, 9, 2, -6, 5, 3, -5, 8, 9, -7, 9, 3};
 static const float slopes[MOST] = {1, .5, -1, 2, 1.5, -.5, 1, -2, .5, 1, 1.5, -1, 2, .5, -1.5, 1};
 
-/** Of the ring's weights 1/3. */
+/** Returns an eigenvalue of a ring with weights 1/3. */
 static double ring_eigenvalue(uint32_t n, uint32_t k)
 {
     return (1 + 2 * cos(2 * M_PI * k / n)) / 3;
 }
 
 /**
- * D-PSGD stays at x = W (x - lr (x - b)), so that the mode k of x is that of b times lr l_k / (1 -
- * (1 - lr) l_k): all of the mean, and of the others a share that vanishes with lr alone.
+ * D-PSGD stays at x = W (x - lr (x - b)). So mode k of x is mode k of b times lr l_k / (1 - (1 -
+ * lr) l_k). This factor is 1 for the mean; for all other modes it vanishes only with lr.
  */
 TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
 {
@@ -151,12 +153,12 @@ static double distance(const double *x, const double best[2])
     return sqrt(squares);
 }
 
-/** Also with curvatures that differ, and where one worker alone has no unique optimum. */
-TEST(tracking_ends_at_the_optimum_of_all_data_and_d_psgd_beside_it)
+/** Also with different curvatures, and if a single worker has no unique optimum. */
+TEST(tracking_reaches_the_optimum_of_all_data_and_d_psgd_does_not)
 {
     if (support_in_float())
         return;
-    use(9, slopes, targets); /* of an odd ring the least eigenvalue is above -1/3, for D2 */
+    use(9, slopes, targets); /* the smallest eigenvalue of an odd ring is above -1/3, as D2 needs */
     double best[2];
     optimum(best);
     ck_assert_double_lt(distance(ended("gradient_tracking", "form", TRACKING, 0.05, 3000), best),
@@ -174,12 +176,12 @@ static double spectral_radius(const double m[4])
 }
 
 /**
- * Of (v - y)^2 / 2 each mode of the ring goes by a matrix of its own, in x and c less where they
- * end, 0 and -r y: tracking {{l (1 - r), l}, {(1 - l) r, l}}, d2 {{l (1 - r), l}, {(l - 1) (1 -
- * r), l}}, with l the mode's eigenvalue and r the rate. The mean goes by 1 - r. So the distance to
- * the optimum falls by the largest of their spectral radii in a step.
+ * For (v - y)^2 / 2 each mode of the ring has its own iteration matrix, which acts on x and c minus
+ * their limits 0 and -r y. With the mode's eigenvalue l and the rate r it is {{l (1 - r), l}, {(1 -
+ * l) r, l}} for tracking and {{l (1 - r), l}, {(l - 1) (1 - r), l}} for d2. The factor of the mean
+ * is 1 - r. So in each step the distance to the optimum falls by the largest spectral radius.
  */
-TEST_RANGE(tracking_goes_as_its_modes, 0, 4)
+TEST_RANGE(tracking_converges_like_its_modes, 0, 4)
 {
     static const struct {
         uint32_t n;
@@ -194,7 +196,7 @@ TEST_RANGE(tracking_goes_as_its_modes, 0, 4)
     use(n, NULL, targets);
     const double *const x = ended("gradient_tracking", "form", runs[_i].form, lr, runs[_i].steps);
     double rate = 1 - lr, best[2] = {0}, norm = 0;
-    double factor[MOST] = {1 - pow(1 - lr, runs[_i].steps)}; /* of each mode of the targets */
+    double factor[MOST] = {1 - pow(1 - lr, runs[_i].steps)}; /* for each mode of the targets */
     for (uint32_t k = 1; k < n; k++) {
         const double l = ring_eigenvalue(n, k);
         const double m[4] = {l * (1 - lr), l,
@@ -223,8 +225,8 @@ TEST_RANGE(tracking_goes_as_its_modes, 0, 4)
 
 /* --- consensus of CHOCO ----------------------------------------------------------------------- */
 
-/** With rate 0, and all numbers sent, a mode goes by 1 - gamma (1 - l). */
-TEST(choco_agrees_as_its_modes)
+/** With rate 0 and all numbers sent, the factor of a mode is 1 - gamma (1 - l). */
+TEST(choco_converges_like_its_modes)
 {
     enum { WORKERS = 9, STEPS = 40 };
     if (support_in_float())
@@ -245,9 +247,10 @@ TEST(choco_agrees_as_its_modes)
 }
 
 /**
- * Half of the numbers sent: linear to the mean, and with gamma = d^2 w / (16 d + d^2 + 4 b^2 + 2 d
- * b^2 - 8 d w) not slower than (1 - d^2 w / 82)^t in the squared distance of models from their mean
- * and from their public copies (CHOCO-SGD, theorem 2), w = 1/2, d the eigengap, b = ||I - W||.
+ * With half of the numbers sent, models converge linearly to the mean. With gamma = d^2 w / (16 d +
+ * d^2 + 4 b^2 + 2 d b^2 - 8 d w) the squared distance of models from their mean and from their
+ * public copies falls at least as fast as (1 - d^2 w / 82)^t (CHOCO-SGD, theorem 2). Here w = 1/2,
+ * d is the eigengap, and b = ||I - W||.
  */
 TEST(choco_agrees_linearly_with_half_of_the_numbers)
 {

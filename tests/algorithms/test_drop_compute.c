@@ -1,13 +1,14 @@
 /**
  * @file test_drop_compute.c
- * DropCompute: where a threshold ends a step, and which one is chosen automatically.
+ * DropCompute: the instant at which a threshold ends a step, and the automatic choice of a
+ * threshold.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 SUITE(drop_compute, "drop_compute", .seconds = 240);
 
-/** Four micro-batches of 1 s, of which the first half is forward. */
+/** Four micro-batches of 1 s each; the first half of each is the forward pass. */
 TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
 {
     static const double limits_s[] = {0, 0.4, 0.5, 2.2, 2.5, 3, 3.5, 4, 9};
@@ -19,10 +20,11 @@ TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
 }
 
 /**
- * One of four workers is late by 3 s in each step of 1 s. The least of the thresholds that gain
- * most is 0.875 s, from which on the others end, while the late one's first of four micro-batches
- * ends at 1 s: (3 + 1 / 4) / 4 of the work takes 1 / 4 of the time. At 1 s it begins a second one
- * in vain, which ends after its forward pass; at 1.5 s (3 + 2 / 4) / 4 take 2 / 4.
+ * One of four workers is late by 3 s in each step of 1 s. From a threshold of 0.875 s on, the other
+ * workers end their step, and the first of the late worker's four micro-batches ends at 1 s: (3 + 1
+ * / 4) / 4 of the work takes 1 / 4 of the time. This is the smallest threshold with the largest
+ * gain. With a threshold of 1 s the late worker begins a second micro-batch, which ends uselessly
+ * after its forward pass. With 1.5 s, (3 + 2 / 4) / 4 of the work takes 2 / 4 of the time.
  */
 TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
@@ -38,7 +40,7 @@ TEST(an_automatic_threshold_is_the_one_that_gains_most)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 4, 1e-3);
 }
 
-/** All hosts have this part of the reference GPU's speed. */
+/** All hosts have this share of the reference GPU's speed. */
 static void slow_hosts(support_case *c, double speed)
 {
     static dsgd_platform_entry slow = {.first = 0, .count = 4, .bandwidth = 1};
@@ -47,7 +49,8 @@ static void slow_hosts(support_case *c, double speed)
 }
 
 /**
- * A micro-batch of 1 s takes 2 s: the second one's forward pass ends at 3 s, and no more begins.
+ * A micro-batch of 1 s takes 2 s: the forward pass of the second micro-batch ends at 3 s, and no
+ * further pass begins.
  */
 TEST(a_threshold_is_in_seconds_of_the_host)
 {
@@ -59,10 +62,10 @@ TEST(a_threshold_is_in_seconds_of_the_host)
 }
 
 /**
- * As where one of four workers is late, but the allreduce takes V s, and hosts have 1 / h of the
- * reference GPU's speed. A late worker's k micro-batches leave (3 + k / 4) / 4 of the work in
- * h (k + V / h) of h (4 + V / h), which gains as long as V < 12 h. What is slow is computation, and
- * no part of the overhead.
+ * As above, one of four workers is late, but the allreduce takes V s, and hosts have 1 / h of the
+ * reference GPU's speed. If the late worker computes k micro-batches, (3 + k / 4) / 4 of the work
+ * takes h (k + V / h) of h (4 + V / h) seconds. This is a gain as long as V < 12 h. The hosts slow
+ * down the computation, not the overhead.
  */
 static const struct {
     double slowness, communication_s;
@@ -86,7 +89,7 @@ TEST_ROWS(an_automatic_threshold_counts_communication, costs)
                             1e-3);
 }
 
-TEST(the_first_few_steps_are_spared)
+TEST(spared_first_steps_drop_no_micro_batch)
 {
     support_case *c = support_no_learning(support_new("drop_compute", 1));
     OPTIONS(c, {"micro_batches", 2}, {"threshold", 0});
@@ -96,7 +99,7 @@ TEST(the_first_few_steps_are_spared)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 0.25, 1e-9);
 }
 
-TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
+TEST(automatic_threshold_drops_nothing_if_it_gains_nothing)
 {
     support_case *c = support_no_learning(support_new("drop_compute", 4));
     c->workload.bytes = 1;
@@ -107,13 +110,13 @@ TEST(an_automatic_threshold_drops_nothing_where_that_gains_nothing)
 enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
 
 /**
- * Samples per second with a threshold (AUTO_THRESHOLD: the automatic one), a worker in eight being
- * much later than the others.
+ * Returns samples per second with a threshold (AUTO_THRESHOLD: the automatic one), if one in eight
+ * workers is much later than the others.
  */
 static double throughput_with(double threshold, double backward_share, int micro_batches,
                               double bytes)
 {
-    /* Also where the threshold is fixed, so that only thresholds are compared. */
+    /* Also with a fixed threshold, so that only thresholds differ. */
     enum { WHOLE_STEPS = 10 };
     support_case *c = support_no_learning(support_new("drop_compute", 8));
     OPTIONS(c, {"threshold", threshold}, {"calibration", WHOLE_STEPS},
@@ -132,7 +135,7 @@ static const struct {
     double backward_share;
     int micro_batches;
     double bytes; /* 1e10: 1.75 s of communication */
-    double gains; /* at least, against no threshold */
+    double gains; /* minimum ratio to a run without a threshold */
 } thresholds[] = {{0.5, 12, 1e6, 1.3}, {1, 4, 1e6, 1.3}, {0.5, 4, 1e6, 1.3},  {0, 12, 1e6, 1.3},
                   {1, 2, 1e6, 1.3},    {1, 12, 1e10, 1}, {1, 12, 6e10, 0.999}};
 

@@ -1,7 +1,7 @@
 /**
  * @file test_emulation.c
- * Whole runs against emulations of the algorithms (tests/support/emulation.h), with workers that
- * are late: replayed step times, in which one step in six takes up to 6 s more.
+ * Compares whole runs with emulations of the algorithms (tests/support/emulation.h). Workers are
+ * late: in the replayed step times one step in six takes up to 6 s more.
  */
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ static support_pair *pair_of_steps(const char *algorithm, int workers, long piec
     return t;
 }
 
-/** Models to rounding, and times but for the messages of every step. */
+/** Compares models up to rounding, and times except for the messages of every step. */
 static const support_outcome *expect_same(support_pair *t)
 {
     const support_outcome *const got = support_ok(t->c);
@@ -36,7 +36,8 @@ static const support_outcome *expect_same(support_pair *t)
     return got;
 }
 
-/** Of partial collectives also how many came in time, and which sums nobody saw. */
+/** For partial collectives it also compares the number of workers in time and the sums that no
+ * worker saw. */
 static void expect_same_versions(support_pair *t)
 {
     const support_outcome *const got = expect_same(t);
@@ -69,7 +70,7 @@ TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i: length, order, pieces */
     expect_same(t);
 }
 
-/** Two neighbours and oneself; of two workers, both. */
+/** Two neighbours and the worker itself; with two workers, both. */
 static double ring_weight(const emulation_problem *p, int i, int j, long step)
 {
     const int distance = (i - j + p->workers) % p->workers;
@@ -182,11 +183,11 @@ TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i: length, period */
     OPTIONS(t->c, {"period", (double)period}, {"beta", 0.8});
     emulation_easgd(&t->problem, 0.1, period, &t->result);
     const support_outcome *const got = expect_same(t);
-    const double loss = support_loss(t->problem.argument, t->center); /* of the centre variable */
+    const double loss = support_loss(t->problem.argument, t->center); /* the centre variable */
     ck_assert_double_eq_tol(got->points[got->result.n_points - 1].at.loss / loss, 1, 4e-14);
 }
 
-/** Without a force the centre stays where it began, also as everybody's replica. */
+/** Without a force the centre keeps its start value, also as a replica at all workers. */
 TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2) /* _i: algorithm */
 {
     support_case *const c = support_new(_i == 0 ? "easgd" : "eamsgd", 4);
@@ -215,9 +216,10 @@ TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i: length, period, pieces */
 }
 
 /**
- * The link is full-duplex, and the server idle: 0.1 s each way. An answer contains what has been
- * pushed, so that the last piece's cannot begin before that has come; all others travel beside
- * later pushes. (The released server answers when it is asked, maybe without that push: 0.1 s.)
+ * The link is full-duplex and the server is idle, so a message takes 0.1 s each way. An answer
+ * contains the push, so the answer for the last chunk cannot start before its push has arrived. All
+ * other answers overlap with later pushes. (The released server answers when it is asked, possibly
+ * without that push: 0.1 s.)
  */
 TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6) /* _i: period, pieces */
 {
@@ -259,8 +261,8 @@ static int beside_on_the_ring(const emulation_problem *p, int worker, long nth)
 }
 
 /**
- * The registry's graph lets even ranks begin with the neighbour ahead, so that odd ones begin with
- * the one behind: the released codes' list on a ring that is read the other way round.
+ * In the registry's graph even ranks start with the next rank, so odd ranks start with the previous
+ * rank. This is the list of the released codes on a ring with the opposite direction.
  */
 static int exponential_peer(const emulation_problem *p, int worker, long nth)
 {
@@ -283,8 +285,8 @@ TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i: length, workers, pi
 }
 
 /**
- * A model is 5 ms on its way, in which the passive side may make a local step. (At 20 ms two models
- * meet at a link.)
+ * A model travels for 5 ms, in which the passive worker may take a local step. (With 20 ms two
+ * models would meet on a link.)
  */
 TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS) /* _i: length, averagings */
 {
@@ -323,7 +325,7 @@ enum { GOSSIP_PROCESS = 1, SHARED_COPY };
 static const emulation_pairing pairings[] = {
     [GOSSIP_PROCESS] = EMULATION_GOSSIP_PROCESS, [SHARED_COPY] = EMULATION_SHARED_COPY};
 
-/** 0.1 s per message, so that an active worker averages five times a second. */
+/** A message takes 0.1 s, so an active worker averages five times per second. */
 static support_pair *looping_pair(int variant, int workers, double until_s)
 {
     static const double message_s = 1e9 / 10e9 + 1e-6;
@@ -337,7 +339,7 @@ static support_pair *looping_pair(int variant, int workers, double until_s)
     return t;
 }
 
-TEST_RANGE(released_loops_average_beside_the_computation, 0, 18) /* _i: variant, end, workers */
+TEST_RANGE(released_loops_average_during_the_computation, 0, 18) /* _i: variant, end, workers */
 {
     static const double ends_s[] = {2.03, 9.57, 31.41};
     static const int workers[] = {2, 4, 8};
@@ -345,22 +347,24 @@ TEST_RANGE(released_loops_average_beside_the_computation, 0, 18) /* _i: variant,
     expect_same(t);
 }
 
-TEST_RANGE(released_loops_never_rest, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: variant */
+TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: variant */
 {
     support_pair *const t = looping_pair(_i, WORKERS, 20.05);
     const support_outcome *const got = support_ok(t->c);
     unlink(t->file);
-    /* A hundred exchanges of every active worker, and the message of one that is under way. */
+    /* A hundred exchanges of every active worker, and the message of one exchange in flight. */
     ck_assert_double_eq(t->result.averagings, 4 * 100);
     ck_assert_double_eq_tol((double)got->result.messages, 4 * 2 * 100.5, 4);
 }
 
 /**
- * Worker 1's link is four times slower. SGP's passive side awaits the peer of its schedule, so that
- * all keep the slow one's pace, 0.8 s for an averaging. WAGMA's answers anyone, one after the
- * other: others pass, but at times behind the slow one.
+ * The link of worker 1 is four times slower. SGP's passive worker waits for the peer of its
+ * schedule, so all workers have the pace of the slow one, 0.8 s per averaging. WAGMA's passive
+ * worker answers all workers one after another: other workers are faster, but sometimes queue after
+ * the slow one.
  */
-TEST_RANGE(a_scheduled_peer_is_awaited, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: variant */
+TEST_RANGE(gossip_process_waits_for_its_scheduled_peer, GOSSIP_PROCESS,
+           SHARED_COPY + 1) /* _i: variant */
 {
     static const double least[] = {[GOSSIP_PROCESS] = 4 * 45, [SHARED_COPY] = 4 * 75};
     static const double most[] = {[GOSSIP_PROCESS] = 4 * 55, [SHARED_COPY] = 3 * 200 + 50};
@@ -387,7 +391,7 @@ static support_pair *drop_pair(int workers, int micro_batches, double bytes, dou
     return t;
 }
 
-/** What a threshold after the calibration leaves of the table. */
+/** Shortens the times of the table by the threshold after the calibration. */
 typedef struct portions {
     double samples, virtual_s;
 } portions;
@@ -413,7 +417,7 @@ static const double drop_bytes[] = {1, 4e9, 20e9, 100e9};
 static const int drop_workers[] = {1, 5, 8};
 static const int drop_micro_batches[] = {12, 16};
 
-/** The overhead is measured without a threshold; then dropping may cost more than it saves. */
+/** The overhead is measured without a threshold. Dropping may then cost more than it saves. */
 TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
            24) /* _i: bytes, workers, micro-batches */
 {
@@ -439,7 +443,8 @@ TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
            workers, m, c.overhead_s, threshold_s, want.samples / whole.samples, want.virtual_s,
            got->result.samples / whole.samples, got->result.virtual_s);
     ck_assert_double_eq_tol(got->result.samples, want.samples, 1e-6);
-    /* Five are folded onto four: those phases may hide behind a late worker, unless that is cut. */
+    /* Five workers are folded onto four. The phases of folding may overlap with a late worker's
+     * computation unless that is cut. */
     const double folded_s = workers == 5 ? ROWS * c.overhead_s : 0;
     ck_assert_double_ge(got->result.virtual_s, want.virtual_s - 1e-3);
     ck_assert_double_le(got->result.virtual_s, want.virtual_s + folded_s + 1e-3);

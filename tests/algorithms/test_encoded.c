@@ -1,7 +1,8 @@
 /**
  * @file test_encoded.c
- * Algorithms that send encoded vectors, and `exchange: encoding`: what is sent, what it takes, and
- * what is refused. (Values: against_oracle, and of that worked examples in oracle.)
+ * Algorithms that send compressed vectors, and `exchange: encoding`: bytes, times and rejected
+ * options. (test_against_oracle.c compares values, and the oracle's own tests have worked
+ * examples.)
  */
 #include "models/encodings/encoding.h"
 #include "tests/sim/costs.h"
@@ -12,7 +13,7 @@ SUITE(encoded, "encoded", .seconds = 60);
 
 /* --- CHOCO ------------------------------------------------------------------------------------ */
 
-TEST(choco_refuses_encodings_that_expand_and_a_default_that_nobody_knows)
+TEST(choco_rejects_expanding_encodings_and_an_unknown_default)
 {
     static const struct {
         const char *encoding, *option, *says;
@@ -61,7 +62,7 @@ static void encode_exchange(support_case *c, const char *name, const char *optio
     c->config.exchange.encoding = support_picked(dsgd_encoding_kinds, name, option, value);
 }
 
-TEST(encodings_that_leave_nothing_out_change_no_bit)
+TEST(lossless_encodings_change_no_bit)
 {
     static const char *const names[] = {"allreduce", "d_psgd",  "diloco",
                                         "a_psgd",    "ad_psgd", "eager_solo"};
@@ -78,20 +79,20 @@ TEST(encodings_that_leave_nothing_out_change_no_bit)
     }
 }
 
-/** Bytes of ten steps of P workers and 1 MB, and seconds of a step. */
-TEST(allreduces_of_encoded_vectors_travel_as_they_should)
+/** Returns the bytes of ten steps of P workers with 1 MB, and the seconds of a step. */
+TEST(allreduces_of_encoded_vectors_send_expected_bytes)
 {
     static const struct {
         const char *name, *option;
         double value;
         int workers;
-        double bytes; /* of all workers in a step */
+        double bytes; /* of all workers per step */
     } cases[] = {
         {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000}, /* everyone gets all */
         {"top_k", "share", 0.01, 7, 7.0 * 6 * 20000},
-        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* less than all of all: the sum itself */
+        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* fewer bytes than all vectors: the sum itself */
         {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* in regions: two halves */
-        {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each share its scales */
+        {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each share with its scales */
         {"sign", "reduce", 1, 8, 2 * 7 * 8 * (3907.0 + 4)},
         {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* everyone gets all */
         {"sign", NULL, 0, 8, 8 * 7 * 31254.0},
@@ -119,7 +120,7 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
         c->config.exchange.collective = DSGD_COLLECTIVE_RING;
         c->config.network = network;
         encode_exchange(c, "top_k", "share", 0.01);
-        const double pairs = 20000; /* bytes; a ring passes those of one worker at a time */
+        const double pairs = 20000; /* bytes; a ring passes the vector of one worker at a time */
         const double hop_s =
             overhead_s + latency_s + pairs / bandwidth + reduction_s_per_byte * pairs;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
@@ -130,7 +131,7 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
                                (encoding_s_per_byte + reduction_s_per_byte) * bytes;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 encoding_s_per_byte * bytes + (p - 1) * signs_s, 1e-8);
-        /* shares: sent twice, decoded twice, added once, and the sum's is encoded */
+        /* shares: sent twice, decoded twice, added once; the sum is encoded once more */
         const struct {
             const char *name;
             double bytes, decoded, added;
@@ -147,8 +148,8 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
     }
 }
 
-/** What is sent meanwhile costs next to nothing; of four pieces the last is encoded when all is
- * computed. */
+/** Messages cost almost nothing. The last of four chunks is encoded when all chunks are computed.
+ */
 TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
 {
     const double encoding_s_per_byte = 2e-7;
@@ -167,7 +168,7 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
 static dsgd_spec repeated; /* of repeating_work() */
 
 /**
- * Sends its model ten times; at last in an encoding that leaves nothing out. x <- x + all of it.
+ * Sends its model ten times, the last time without loss: x <- x + the whole model.
  */
 static void repeating_work(dsgd_node *self)
 {
@@ -182,8 +183,9 @@ static void repeating_work(dsgd_node *self)
     }
 }
 
-/** Whatever is left out before, and of every encoding: as if all had been sent each time. */
-TEST(with_feedback_nothing_is_lost)
+/** For every encoding, and whatever was left out before, the result is as if everything had been
+ * sent each time. */
+TEST(feedback_loses_no_value)
 {
     static const dsgd_algorithm repeating = {.about = {.name = "repeating"},
                                              .work = repeating_work};
@@ -215,8 +217,8 @@ TEST(gossip_of_encoded_models_keeps_their_mean)
     }
 }
 
-/** Without steps a debiased model stays, whatever of it is on its way. */
-TEST(osgp_keeps_what_is_not_sent_in_proportion_to_its_weight)
+/** Without steps a debiased model does not change, whichever of its shares are in flight. */
+TEST(osgp_scales_unsent_values_by_its_weight)
 {
     support_case *const c = support_new("osgp", 8);
     c->learning.optimizer.lr = 0;
@@ -226,9 +228,9 @@ TEST(osgp_keeps_what_is_not_sent_in_proportion_to_its_weight)
         ck_assert_double_eq_tol(got->points[i].at.loss, got->points[0].at.loss, 1e-12);
 }
 
-/** Losses of an emulation in which each share of the sum has a scale of its own; with one
- * scale 38.6995. */
-TEST(an_encoder_of_a_share_knows_no_other_share)
+/** Losses of an emulation in which each share of the sum has its own scale; with a single scale the
+ * loss is 38.6995. */
+TEST(encoder_of_a_share_reads_only_that_share)
 {
     static const double losses[] = {38.818275600273346, 38.6874702507265};
     support_case *const c = support_new("allreduce", 8);
@@ -270,8 +272,8 @@ TEST(a_contradictory_encoding_is_rejected)
     ck_assert_has(error.text, "fusion");
 }
 
-/** Error feedback needs an encoding that errs by less than what it is given. */
-TEST(feedback_of_what_expands_is_refused)
+/** Error feedback needs an encoding whose error is smaller than its input. */
+TEST(feedback_of_expanding_encodings_is_rejected)
 {
     dsgd_error error;
     support_case *const c = support_new("allreduce", 4);
@@ -290,7 +292,7 @@ TEST(feedback_of_what_expands_is_refused)
     ck_assert_has(error.text, "qsgd");
 }
 
-/** Six times k values of four bytes, as the paper promises, at any number of workers. */
+/** At most 6 k values of four bytes, as the paper promises, for any number of workers. */
 TEST(ok_topk_sends_less_than_six_k)
 {
     for (int p = 2; p <= 64; p *= 2) {
@@ -302,7 +304,7 @@ TEST(ok_topk_sends_less_than_six_k)
     }
 }
 
-TEST(times_read_no_values)
+TEST(time_does_not_depend_on_encoded_values)
 {
     static const char *const names[] = {"top_k", "ok_topk", "power_sgd", "choco"};
     for (size_t i = 0; i < 4; i++) {

@@ -1,8 +1,8 @@
 /**
  * @file test_endurance.c
- * Every algorithm of the registry with its defaults alone, for long: three tasks, data that are the
- * same or differ between workers, step times that vary by a tenth. All numbers stay finite, mixing
- * keeps the models nearer to each other than no mixing would, and the loss falls.
+ * Long runs of every algorithm of the registry with default options: three tasks, with equal or
+ * different data at the workers, and step times that vary by a tenth. All numbers stay finite, the
+ * loss falls, and mixing keeps the models closer together than no mixing would.
  */
 #include "models/zoo/model.h"
 #include "sim/network/cluster.h"
@@ -26,8 +26,8 @@ static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
 }
 
 /**
- * Few workers have a noisy mean; servers that add what each worker sends make P steps for one;
- * eamsgd's momentum is 0.99.
+ * Learning rates are lower for few workers, whose mean is noisy, for servers that apply every
+ * worker's update (P steps instead of one), and for eamsgd (momentum 0.99).
  */
 static double share_of_rate(const support_case *c)
 {
@@ -66,10 +66,10 @@ static support_case *enduring(const char *algorithm, int i, double steps)
 }
 
 /**
- * Whether a run has kept what is promised; @p most: consensus where nobody mixes. A model that
- * knows the few points by heart has a loss on others that rises again; it is no divergence while
- * accuracy is better. Of DiLoCo, decoupled or not, 1,000 steps are a few rounds, of which the
- * second overshoots: 1.16 times the first loss was seen.
+ * Returns whether a run has kept the promises; @p most is the consensus distance without mixing. If
+ * a model overfits the few points its loss on other points rises again; this is not a divergence as
+ * long as accuracy is better. For DiLoCo, decoupled or not, 1,000 steps are a few rounds. The
+ * second round overshoots: 1.16 times the first loss was seen.
  */
 static bool endured(const char *name, const support_outcome *got, double most)
 {
@@ -82,7 +82,7 @@ static bool endured(const char *name, const support_outcome *got, double most)
     return got->result.outcome == DSGD_RUN_OK && learned && last->consensus <= 1.1 * most;
 }
 
-/** All algorithms on one case; @p prints a table, else demands what is promised. */
+/** Runs all algorithms on one case. If @p prints, prints a table; otherwise checks the promises. */
 static void all_endure(int i, double steps, bool prints)
 {
     support_case *const alone = enduring(NULL, i, steps);
@@ -113,7 +113,7 @@ static void all_endure(int i, double steps, bool prints)
     ck_assert_msg(failed[0] == '\0', "%s", failed);
 }
 
-/** Cases of a test: the largest number of workers has one task alone, the table all. */
+/** Cases of a test: the largest number of workers has only one task; the table has all. */
 enum { N_TESTED = (N_COUNTS - 1) * 2 * N_TASKS + 1 };
 
 static int tested(int i)
@@ -130,7 +130,7 @@ TEST_RANGE(defaults_last_300_steps, 0, SUPPORT_SLOW ? 2 * N_TASKS : N_TESTED)
 
 SUITE(endurance_long, "defaults", .seconds = 3000);
 
-/** Where DSGD_ENDURANCE_STEPS has a number of steps, a table of all cases instead. */
+/** If DSGD_ENDURANCE_STEPS has a number of steps, prints a table of all cases instead. */
 TEST_RANGE(defaults_last_1000_steps, 0, N_CASES)
 {
     const char *const text = getenv("DSGD_ENDURANCE_STEPS");

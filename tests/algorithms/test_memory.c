@@ -1,22 +1,22 @@
 /**
  * @file test_memory.c
- * Every algorithm holds no more memory for more steps: what an exchange does not free or release
- * would grow by one for each worker or step.
+ * No algorithm uses more memory for more steps. An object that an exchange does not free or release
+ * would be counted once for each worker or step.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** What is under way at the end may differ. */
+/** Exchanges in flight at the end may differ. */
 enum { WORKERS = 4, STEPS = 120, UNDER_WAY = 100 };
 
-/** Another half in each round. */
+/** A different half in each round. */
 static void halves(const dsgd_colouring *at, int *colour)
 {
     for (int i = 0; i < at->n_workers; i++)
         colour[i] = (int)((i + at->round) / 2 % 2);
 }
 
-/** Collectives that few algorithms call, or seldom. */
+/** Collectives that few algorithms call, or only seldom. */
 static void collective_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -42,10 +42,10 @@ enum { N_WAYS = sizeof ways / sizeof ways[0] };
 
 SUITE(memory, "memory", .seconds = 60);
 
-TEST_RANGE(more_steps_hold_no_more, 0,
+TEST_RANGE(more_steps_use_no_more_memory, 0,
            N_WAYS *(support_n_algorithms() + 1)) /* _i: algorithm, way */
 {
-    const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL behind the last */
+    const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL after the last */
     const dsgd_algorithm *const algorithm =
         about == NULL ? &collective : (const dsgd_algorithm *)about;
     size_t blocks[2];
@@ -57,13 +57,14 @@ TEST_RANGE(more_steps_hold_no_more, 0,
         if (about == NULL)
             c->config.algorithm = &collective;
         c->workload.bytes = 50e6;
-        /* as few mini-batches as the first 60 steps have: what is kept of each is there */
+        /* no more mini-batches than the first 60 steps use: then all memory per mini-batch exists
+         */
         support_set(c->learning.data.about, c->learning.data.params, "points", 960);
         c->platform.message_overhead_s = 1e-5;
         support_imbalance_number(c, "delay", "seconds", 0.7);
         support_imbalance_number(c, "ramp", "seconds", 0.01);
         c->config.exchange.pieces = 3;
-        c->config.threads = 0; /* else the peak depends on who is faster */
+        c->config.threads = 0; /* otherwise the peak depends on which worker is faster */
         c->config.network = ways[_i % N_WAYS].network;
         c->config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion;
         c->config.exchange.cycle_s = 1e-3;

@@ -1,7 +1,8 @@
 /**
  * @file test_open.c
- * DeDLOC and the cluster-based model: against emulations by the order of arrivals, closed forms of
- * a round, shares against brute force, and who goes on when others are gone.
+ * DeDLOC and the cluster-based model, compared with emulations by the order of arrivals and with
+ * closed forms of a round. Shares are compared with brute force. Other tests check which workers
+ * continue after failures.
  */
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* Its static functions; the algorithm of the program is another object. */
+/* For its static functions; the program's algorithm is another object. */
 #define dsgd_algorithm_dedloc algorithm_of_test_open
 #include "algorithms/dedloc.c" // NOLINT(bugprone-suspicious-include)
 
@@ -17,7 +18,8 @@ enum { N = REPLAY_N, MOST = REPLAY_MOST_WORKERS };
 
 SUITE(open, "shares", .seconds = 120);
 
-/** What the busiest direction of a link carries, message by message, over its bandwidth. */
+/** Returns the traffic of the busiest direction of a link, message by message, over its bandwidth.
+ */
 static double busiest(const reducer *r, const int64_t *pieces, int n)
 {
     double most = 0;
@@ -35,7 +37,7 @@ static double busiest(const reducer *r, const int64_t *pieces, int n)
     return most;
 }
 
-/** The least over all ways to share out. */
+/** Returns the minimum over all distributions of chunks. */
 static double least(const reducer *r, int64_t *pieces, int n, int i, int64_t left)
 {
     double best = INFINITY;
@@ -51,7 +53,7 @@ static double least(const reducer *r, int64_t *pieces, int n, int i, int64_t lef
     return best;
 }
 
-TEST_RANGE(no_other_shares_are_faster, 0, 300)
+TEST_RANGE(shares_by_bandwidth_are_optimal, 0, 300)
 {
     reducer r[4];
     int64_t pieces[4], given = 0;
@@ -69,7 +71,8 @@ TEST_RANGE(no_other_shares_are_faster, 0, 300)
     ck_assert_double_eq_tol(busiest(r, got, n), least(r, pieces, n, 0, n_pieces), 1e-12);
 }
 
-/** What hivemind's linear program finds, where it is the only optimum; where not, by bandwidth. */
+/** The result of hivemind's linear program if its optimum is unique; otherwise shares by bandwidth.
+ */
 TEST(shares_are_those_of_the_released_code)
 {
     reducer r[] = {{0.55, true, 0}, {0.44, true, 0}, {0.40, true, 0}};
@@ -87,20 +90,22 @@ TEST(shares_are_those_of_the_released_code)
 
 CASE("DeDLOC", .seconds = 120);
 
-/** So many peers, whose links are those of an idle switch by these factors. */
+/** Returns a case with this number of peers, whose links are those of an idle switch times these
+ * factors. */
 static support_case *peers(int n, dsgd_platform_entry *links, size_t n_links, double bytes)
 {
     support_case *c = support_no_learning(support_new("dedloc", n));
     SET(c, platform.host_bandwidth_bytes_per_s = 1e9, platform.host_latency_s = 1e-6);
     c->platform.hosts = (dsgd_structs){n_links, links};
     SET(c, workload.bytes = bytes, workload.samples = 128);
-    support_option(c, "batch", 1); /* one gradient of each: who comes before it is full goes on */
+    /* One gradient of each peer: one that reports before the batch is full continues. */
+    support_option(c, "batch", 1);
     c->config.until = (dsgd_until){.steps = 10};
     return c;
 }
 
-/** A share of a piece each: its parts, then its means. */
-TEST_RANGE(a_round_takes_twice_its_parts, 2, 7)
+/** Each peer has a share of a chunk: its parts are sent, then its means. */
+TEST_RANGE(dedloc_round_takes_twice_its_parts, 2, 7)
 {
     support_case *c = peers(_i, NULL, 0, 1e9);
     SET(c, config.exchange.pieces = _i, config.exchange.overlap = false);
@@ -109,9 +114,9 @@ TEST_RANGE(a_round_takes_twice_its_parts, 2, 7)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * round_s, 10 * 3e-5);
 }
 
-/** (1 + (n - 2) f_i) N each, 2 n - 2 together, and numbers with each piece; reports and who does
- * what. */
-TEST_RANGE(a_round_carries_what_its_shares_say, 2, 6)
+/** (1 + (n - 2) f_i) N per peer, 2 n - 2 in all, and numbers with each chunk; in addition reports
+ * and the lists of shares. */
+TEST_RANGE(dedloc_round_sends_the_bytes_of_its_shares, 2, 6)
 {
     support_case *c = peers(_i, NULL, 0, 1e8);
     c->config.exchange.pieces = 12;
@@ -120,7 +125,7 @@ TEST_RANGE(a_round_carries_what_its_shares_say, 2, 6)
     ck_assert_double_eq_tol(support_ok(c)->result.bytes / 10, bytes, 1);
 }
 
-/** Within a piece of the bound; with equal shares the slow links of two decide. */
+/** The time is within one chunk of the bound. With equal shares two slow links decide. */
 TEST(shares_by_bandwidth_are_faster_where_links_differ)
 {
     static dsgd_platform_entry slow[] = {{0, 4, {0, NULL}, 1, 0.25, 0}};
@@ -143,7 +148,7 @@ TEST(shares_by_bandwidth_are_faster_where_links_differ)
     ck_assert_double_eq_tol(seconds[1], (1 + 6 / 8.0) / 0.25, 1e-3);
 }
 
-/** One of ten times the bandwidth that computes nothing: all is averaged there. */
+/** An auxiliary peer has ten times the bandwidth: it averages everything. */
 TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
 {
     static dsgd_platform_entry fast = {8, 1, {0, NULL}, 1, 10, 0};
@@ -157,10 +162,11 @@ TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
     ck_assert_double_eq_tol(seconds[0], 1 + 6 / 8.0, 0.02);
     ck_assert_double_gt(seconds[1], seconds[0]);
     ck_assert_double_eq_tol(seconds[2], 1,
-                            0.05); /* what a peer has goes up, and a mean comes down */
+                            0.05); /* a peer's gradient goes up, and a mean comes down */
 }
 
-/** Workers, of an emulation: the sum of gradients at one model, and when its next is there. */
+/** Workers of an emulation: the sum of gradients at one model, and the time of the next gradient.
+ */
 typedef struct emulated {
     double x[N], v[N], g[N], sum[N], ends_s;
     long finished, gradients; /* in all; in the sum */
@@ -175,7 +181,7 @@ static void begin(const emulation_problem *p, emulated *w, int worker, double no
     w->waits = false;
 }
 
-/** Who is done next; -1: nobody is before the end. */
+/** Returns the worker that finishes next, or -1 if none does before the end. */
 static int next_done(const emulation_problem *p, emulated *w)
 {
     int next = -1;
@@ -205,8 +211,8 @@ static emulated *emulated_new(const emulation_problem *p)
     return w;
 }
 
-/** All step by the mean of all gradients, once there are so many and nobody computes; the last add
- * none. */
+/** All workers step by the mean of all gradients when the batch is full and no worker computes. The
+ * last workers, which are auxiliary, add no gradient. */
 static emulated *dedloc_emulated(const emulation_problem *p, long batch, int auxiliary)
 {
     emulated *const w = emulated_new(p);
@@ -261,7 +267,7 @@ static void expect_models(support_pair *t, const emulated *want)
     ck_assert_double_gt(support_distance(got->x, t->initial, N), 0.01);
 }
 
-/** No gradient is lost, none counts twice, each counts by its samples, and auxiliary peers add
+/** No gradient is lost or counts twice. Each has the weight of its samples. Auxiliary peers add
  * none. */
 TEST_RANGE(every_sample_counts_once, 0, 16) /* _i: workers, batch, auxiliary */
 {
@@ -276,14 +282,14 @@ TEST_RANGE(every_sample_counts_once, 0, 16) /* _i: workers, batch, auxiliary */
 }
 
 /**
- * The tracker's link takes .2 s for each who is told to begin, the auxiliary peer last: the means
- * of the other two are there before that. It has them all, as the others have them, and nobody
- * waits for it longer than for its message.
+ * The tracker's link takes 0.2 s per START message, and the auxiliary peer's is the last. The means
+ * of the other two peers arrive there before it. The auxiliary peer gets all means, like the
+ * others, and no peer waits for it longer than for its message.
  */
-TEST(a_mean_may_come_before_the_round_begins)
+TEST(dedloc_accepts_a_mean_before_the_round_begins)
 {
     static dsgd_platform_entry slow[] = {
-        {3, 1, {0, NULL}, 1, 1e-6, 0}}; /* behind the workers: 1 kB/s */
+        {3, 1, {0, NULL}, 1, 1e-6, 0}}; /* after the workers: 1 kB/s */
     support_case *const c = support_new("dedloc", 3);
     SET(c, platform = peers(3, slow, 1, 1e6)->platform, config.exchange.pieces = 20,
         config.steps_each = 10);
@@ -295,10 +301,10 @@ TEST(a_mean_may_come_before_the_round_begins)
 }
 
 /**
- * One of four takes 7.3 s: the first round waits 2 s for it, no other does. What it brings is
- * dropped; the model it gets as the round under way ends, so that it is back each 8 s.
+ * One of four peers needs 7.3 s per gradient. Only the first round waits for it, for 2 s. Its
+ * gradient is dropped. It gets a model when the current round ends, so it continues every 8 s.
  */
-TEST(a_late_peer_is_left_behind)
+TEST(dedloc_drops_gradients_of_a_late_peer)
 {
     support_case *c = peers(4, NULL, 0, 8);
     support_imbalance_number(c, "slow", "factor", 7.3);
@@ -310,10 +316,10 @@ TEST(a_late_peer_is_left_behind)
 }
 
 /**
- * Rounds go on in three of four while one is away; it costs them the wait for it, once. Who is back
- * gets the model as a round ends, and is waited for in the next.
+ * Three of four peers continue with rounds while one is away, and wait for it only once. The
+ * repaired peer gets the model when a round ends, and the next round waits for it.
  */
-TEST(a_leaving_peer_costs_a_round)
+TEST(failed_peer_costs_dedloc_one_wait)
 {
     static dsgd_failure_event event = {1, 10.5, 20};
     support_case *c = peers(4, NULL, 0, 8);
@@ -328,10 +334,10 @@ TEST(a_leaving_peer_costs_a_round)
 
 CASE("clusters", .seconds = 120);
 
-/** What a process has told last, and before. */
+/** The last value that a process has sent, and the one before. */
 typedef struct values {
     double x[2][N];
-    long round[2], latest; /* its own; the highest of any then */
+    long round[2], latest; /* its own round; the highest round of any process at that time */
 } values;
 
 static bool hears_enough(const emulation_problem *p, const values *told, int i, long round,
@@ -367,7 +373,8 @@ static void take_mean(const emulation_problem *p, const values *told, int i, lon
         x[k] /= n;
 }
 
-/** Who is done tells the others at once; who then hears enough goes on. */
+/** A process that has finished sends its value at once. A process that then has enough values
+ * continues. */
 static emulated *cluster_based_emulated(const emulation_problem *p, int cluster, int quorum)
 {
     emulated *const w = emulated_new(p);
@@ -420,7 +427,7 @@ static support_case *crashing(int quorum, size_t n, dsgd_failure_event *events)
     return c;
 }
 
-TEST(one_of_a_cluster_is_enough)
+TEST(one_running_process_speaks_for_its_cluster)
 {
     static dsgd_failure_event events[] = {{0, 10.5, 1}, {1, 10.5, 1}, {3, 10.5, 1},
                                           {4, 10.5, 1}, {6, 10.5, 1}, {7, 10.5, 1}};
@@ -428,7 +435,7 @@ TEST(one_of_a_cluster_is_enough)
                             (6 * 11 + 3 * 60) / 9.0, 1e-9);
 }
 
-TEST(without_a_majority_of_clusters_all_wait_unless_they_wait_for_nobody)
+TEST(workers_wait_without_a_majority_unless_quorum_is_zero)
 {
     static dsgd_failure_event events[] = {{0, 10.5, 1}, {1, 10.5, 1}, {2, 10.5, 1},
                                           {3, 10.5, 1}, {4, 10.5, 1}, {5, 10.5, 1}};

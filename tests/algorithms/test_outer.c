@@ -1,7 +1,8 @@
 /**
  * @file test_outer.c
- * Algorithms with outer steps, and of clusters: what they have in common with simpler ones, and
- * what hides what. (Values: against_oracle, and of that published ones in oracle.)
+ * Algorithms with outer steps and with clusters: cases in which they equal simpler algorithms, and
+ * the overlap of their exchanges. (test_against_oracle.c compares values, and the oracle's own
+ * tests have published ones.)
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -10,7 +11,7 @@
 
 SUITE(outer, "outer", .seconds = 60);
 
-/** One fragment and no delay: DiLoCo, in values, time and messages. _i: pieces. */
+/** With one fragment and no delay it equals DiLoCo in values, time and messages. _i: chunks. */
 TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 {
     support_case *c = support_new("streaming_diloco", 8);
@@ -29,7 +30,7 @@ TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
                         support_rounding());
 }
 
-/** An exchange of 0.9 s of a fragment is hidden behind a local step, and one of 1.8 s is not. */
+/** A local step hides an exchange of a fragment of 0.9 s, but not one of 1.8 s. */
 TEST(a_delay_hides_the_exchange_of_a_fragment)
 {
     support_case *c = support_no_learning(support_new("streaming_diloco", 2));
@@ -75,7 +76,7 @@ TEST(clusters_of_one_are_local_sgd)
             expect_alike(clusters_of(1, inside, between, NULL), want, true);
 }
 
-/** Somebody is late by a second in every step: of another cluster in another round, at times. */
+/** In every step some worker is late by a second, sometimes in another cluster in another round. */
 TEST(delayed_corrections_wait_for_the_round_before)
 {
     double virtual_s[3];

@@ -1,7 +1,7 @@
 /**
  * @file test_scale.c
- * Every algorithm with thousands of workers: runs begin and end. Beyond 1,024 tables grow, beyond
- * 2,048 and 4,096 actors outgrow what the kernel maps by default.
+ * Every algorithm with thousands of workers: runs start and end. Above 1,024 workers tables grow.
+ * Above 2,048 and 4,096 workers actors need more mappings than the kernel allows by default.
  */
 
 #include "tests/support/suite.h"
@@ -15,14 +15,14 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 static support_case *large(const char *algorithm, int workers)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
-    support_imbalance_number(c, "ramp", "seconds", 1e-4); /* who is how late, not at once */
-    c->workload.bytes = 1e4; /* short: allreduces take the fewest messages */
+    support_imbalance_number(c, "ramp", "seconds", 1e-4); /* different delays, not at one instant */
+    c->workload.bytes = 1e4; /* short vectors: allreduces take the fewest messages */
     c->config.until.steps = 2;
     return c;
 }
 
-/** Whether each worker's vector goes to every other: a room for each of 17 million pairs is no
- * test. */
+/** Returns whether each worker sends its vector to every other: 17 million pairs would need too
+ * much memory for a test. */
 static bool tells_all(const support_case *c)
 {
     return strcmp(c->config.algorithm->about.name, "cluster_based") == 0;
@@ -51,7 +51,7 @@ TEST_RANGE(two_steps_of_a_thousand_workers_end, 0, support_n_algorithms())
     two_steps_end(_i);
 }
 
-TEST(eight_servers_of_a_thousand_workers_answer_side_by_side)
+TEST(eight_servers_of_a_thousand_workers_answer_concurrently)
 {
     support_case *c = large("easgd", 1025);
     support_option(c, "servers", 8);
@@ -67,8 +67,8 @@ TEST_RANGE(two_steps_of_thousands_of_workers_end, support_n_algorithms(),
     two_steps_end(_i);
 }
 
-/** 18 actors per worker. Nothing but their start is simulated. */
-TEST(pieces_side_by_side_are_more_actors_than_guard_pages)
+/** There are 18 actors per worker. Only their start is simulated. */
+TEST(concurrent_chunks_need_more_actors_than_guard_pages)
 {
     support_case *c = large("eager_solo", 4096);
     SET(c, config.exchange.pieces = 16, config.exchange.blocking = false,

@@ -1,7 +1,7 @@
 /**
  * @file test_servers.c
- * Servers that decide by themselves, on networks that cost nothing and at fixed speeds: what each
- * algorithm promises. (Who is applied when, at which delay: against_arrivals.)
+ * Servers that make decisions, on networks without cost and at fixed speeds: promises of each
+ * algorithm. (test_against_arrivals.c compares the order and the delays of applied updates.)
  */
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "tests/support/support.h"
 
 /**
- * Messages take a nanosecond; worker i needs h[i] s per step, of which at most four others than 1.
+ * Messages take a nanosecond. Worker i needs h[i] s per step; at most four of these differ from 1.
  */
 static support_case *at_speeds(const char *algorithm, int workers, const double *h)
 {
@@ -27,7 +27,8 @@ static support_case *at_speeds(const char *algorithm, int workers, const double 
 SUITE(servers, "servers", .seconds = 120);
 
 /** The n-th order statistic of the step times: the slowest is dropped in every step. */
-TEST_RANGE(a_step_lasts_as_long_as_its_last_of_the_first, 0, 4) /* _i: how slow it is; by default */
+TEST_RANGE(backup_workers_step_lasts_until_its_last_needed_gradient, 0,
+           4) /* _i: how slow it is; by default */
 {
     double h[] = {1, 1, 1, 1, 1, 1, 1, _i % 2 == 0 ? 3 : 100};
     support_case *c = at_speeds("backup_workers", 8, h);
@@ -42,7 +43,7 @@ TEST_RANGE(a_step_lasts_as_long_as_its_last_of_the_first, 0, 4) /* _i: how slow 
 
 /* --- laws ------------------------------------------------------------------------------------- */
 
-/** x <- x + sum of everybody's updates. */
+/** x <- x + sum of all workers' updates. */
 static void summing_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *u = dsgd_vector_new(self);
@@ -82,7 +83,7 @@ TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
 
 static const double distinct[] = {1, 1.013, 1.31, 1.07, 1.029}; /* the order of arrivals is clear */
 
-/** Server and worker see whole vectors: with one piece it does what a_psgd does. */
+/** Server and worker exchange whole vectors: with one chunk it equals a_psgd. */
 TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2) /* _i: ssp, ringmaster */
 {
     support_case *c = at_speeds(_i == 0 ? "ssp" : "ringmaster", 5, distinct);
@@ -94,7 +95,7 @@ TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2) /* _i: ssp, ringmaste
         platform.message_overhead_s = server->platform.message_overhead_s = 1e-3);
     const support_outcome *got = support_ok(c), *want = support_ok(server);
     ck_assert_double_eq_tol(got->result.virtual_s, want->result.virtual_s, 1e-9);
-    /* But for what is sent at the very end. */
+    /* Except for messages at the very end. */
     ck_assert_double_eq_tol((double)got->result.messages, (double)want->result.messages, 1.5);
     ck_assert_double_eq_tol(got->result.bytes, want->result.bytes, 1.1e6);
     ck_assert_mem_eq(got->final_mean, want->final_mean, got->n_params * sizeof(double));
@@ -104,7 +105,7 @@ TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2) /* _i: ssp, ringmaste
 
 static int n_computed[8];
 
-/** Notes how far the workers' finished gradients are apart at most. */
+/** Records the largest difference between the workers' numbers of finished gradients. */
 static void watch_spread(void *nothing, const dsgd_span *span)
 {
     if (span->kind != DSGD_SPAN_COMPUTE || span->host >= 5)
@@ -118,8 +119,8 @@ static void watch_spread(void *nothing, const dsgd_span *span)
     support_current->note[0] = fmax(support_current->note[0], most - least);
 }
 
-/** And reaches it, where a worker is slow enough. */
-TEST_RANGE(with_slack_s_nobody_is_more_than_s_and_one_step_ahead, 0, 4) /* _i: s */
+/** The bound is reached if a worker is slow enough. */
+TEST_RANGE(ssp_workers_lead_by_at_most_slack_and_one_step, 0, 4) /* _i: s */
 {
     static const double h[] = {1, 1, 1, 1, 9};
     const bool chosen[5] = {true, true, true, true, true};
@@ -131,12 +132,12 @@ TEST_RANGE(with_slack_s_nobody_is_more_than_s_and_one_step_ahead, 0, 4) /* _i: s
     ck_assert_double_eq(support_ok(c)->note[0], _i + 1);
 }
 
-TEST(more_slack_less_waiting)
+TEST(ssp_waits_less_with_more_slack)
 {
     double before = 1;
     for (int slack = 0; slack < 6; slack++) {
         support_case *c = support_no_learning(support_new("ssp", 8));
-        support_imbalance_number(c, "delay", "seconds", 1.7); /* another one in each step */
+        support_imbalance_number(c, "delay", "seconds", 1.7); /* a different worker in each step */
         support_option(c, "slack", slack);
         c->config.until.steps = 200;
         const double wait = support_ok(c)->result.shares.wait;
@@ -150,7 +151,7 @@ TEST(more_slack_less_waiting)
 enum { SPEEDS = 4 };
 static const double speeds[SPEEDS] = {1, 1.2345, 2.3456, 4.5678};
 
-/** The smallest t with sum of floor(t / h_i) >= B, where finite. */
+/** Returns the smallest t with sum of floor(t / h_i) >= B, over finite h_i. */
 static double round_s(int batch)
 {
     double best_s = INFINITY;
@@ -165,7 +166,7 @@ static double round_s(int batch)
     return best_s;
 }
 
-TEST_RANGE(a_round_of_rennala_is_as_short_as_any_can_be, 1, 8) /* _i: B */
+TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8) /* _i: B */
 {
     enum { ROUNDS = 5 };
     support_case *c = at_speeds("rennala", SPEEDS, speeds);
@@ -175,14 +176,15 @@ TEST_RANGE(a_round_of_rennala_is_as_short_as_any_can_be, 1, 8) /* _i: B */
         for (int late = 0; late < 2; late++) {
             c->config.until = (dsgd_until){.seconds = k * round_s(_i) + (late ? 1e-5 : -1e-5)};
             const support_outcome *got = support_ok(c);
-            /* A gradient is answered; all others get a notice, ask, and get the model. */
+            /* The sender of a gradient gets an answer; all others get a notice, ask, and get the
+             * model. */
             const int others = (k - 1 + late) * (SPEEDS - 1);
             const double gradients = got->result.steps * SPEEDS;
             ck_assert_double_eq((double)got->result.messages, 2 * gradients + 3 * others);
         }
 }
 
-/** R updates within twice the least over m of (mean of 1 / h_i)^-1 (1 + R / m), i <= m. */
+/** R updates take at most twice the minimum over m of (mean of 1 / h_i)^-1 (1 + R / m), i <= m. */
 TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9) /* _i: R */
 {
     double bound_s = INFINITY, rate = 0;
@@ -200,7 +202,7 @@ TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9) /* _i: R */
     ck_assert_double_le(got->result.gradient_staleness_max, _i - 1);
 }
 
-/** Nothing is applied that is older, however late messages and workers are. */
+/** No older update is applied, however late messages and workers are. */
 TEST_RANGE(no_applied_delay_reaches_r, 1, 6) /* _i: R */
 {
     for (uint64_t seed = 1; seed < 4; seed++) {
@@ -227,7 +229,7 @@ TEST(slow_workers_make_fewer_local_steps)
     support_option(c, "dylu", 1); /* ceil(8 / h): 8, 4, 3, 1 */
     c->config.until = (dsgd_until){.seconds = 80.5};
     const support_outcome *got = support_ok(c);
-    /* Besides the table of times, a push and an answer per round. */
+    /* A push and an answer per round, in addition to the table of times. */
     const double rounds = 10 + floor(80 / 2.6 / 4) + floor(80 / 3.9 / 3) + 2;
     ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
 }
@@ -243,20 +245,22 @@ TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i: workers */
     ck_assert_double_le(got->result.virtual_s, want->result.virtual_s + 10 * (1e-3 + 1e-4));
 }
 
-/** An epoch lasts the slowest's step: the others make two in it, the second with that worker. */
+/** An epoch lasts for the step of the slowest worker. The others take two steps in it, the second
+ * together with that worker. */
 TEST(aau_needs_a_straggler_once_per_epoch)
 {
     static const double h[] = {1, 1, 1, 10};
     support_case *c = at_speeds("dsgd_aau", 4, h);
     support_no_learning(c);
     c->config.until = (dsgd_until){.seconds = 100.9};
-    /* The third round of the others, at 10 s and more, is under way in the eleventh epoch. */
+    /* The third round of the others, at 10 s or later, is in progress in the eleventh epoch. */
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps * 4, 10 * (2 * 3 + 1));
     ck_assert_double_eq_tol(got->result.shares.wait, (3 * 8.0 / 10) / 4, 0.01);
 }
 
-/** Who finishes within the grace of the first two mixes with them, who does not is left alone. */
+/** A worker that finishes within the grace period of the first two mixes with them; a later worker
+ * does not. */
 TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2) /* _i: how late the third is */
 {
     const double h[] = {1, 1, _i == 0 ? 1.18 : 1.22};
@@ -270,7 +274,7 @@ TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2) /* _i: how late the thir
     ck_assert_int_eq(apart < support_rounding(), _i == 0);
 }
 
-/** Of a ring of 4 one pair is always half a step behind the other: an epoch joins them. */
+/** In a ring of 4 one pair is always half a step later than the other. An epoch joins them. */
 TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2) /* _i: grace */
 {
     static const double first[] = {1, 1, 1.5, 1.5};
@@ -291,7 +295,7 @@ TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2) /* _i: grace */
             support_distance(got->x, got->x + (size_t)w * got->n_params, got->n_params), 1e-4);
 }
 
-TEST(backups_are_fewer_than_workers)
+TEST(as_many_backups_as_workers_are_rejected)
 {
     support_case *c = support_new("backup_workers", 4);
     support_option(c, "backups", 4);

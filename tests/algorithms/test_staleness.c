@@ -1,11 +1,12 @@
 /**
  * @file test_staleness.c
- * How old the values are that an algorithm uses: bounds, closed forms, and histograms.
+ * Ages of the values that an algorithm uses: bounds, closed forms, and histograms.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Ages add up to 1, and have this mean and, where every use has one age, this largest. */
+/** Checks that the shares of ages add up to 1 and have this mean and, if every use has a single
+ * age, this maximum. */
 static void expect_histogram(const double *ages, double mean, double largest, double tolerance)
 {
     double sum = 0, mean_of_ages = 0, largest_of_ages = 0;
@@ -32,7 +33,7 @@ TEST_RANGE(histograms_agree_with_mean_and_largest, 0, support_n_algorithms())
     const support_outcome *got = support_ok(c);
     const dsgd_run_result *const r = &got->result;
     expect_histogram(got->ages, r->staleness_mean, r->staleness_max, 1e-12);
-    /* A sum of gradients counts with its mean, rounded down. */
+    /* A sum of gradients counts with the mean of its ages, rounded down. */
     const bool sums = strncmp(dsgd_algorithms[_i]->name, "eager", 5) == 0;
     expect_histogram(got->gradient_ages, r->gradient_staleness_mean, r->gradient_staleness_max,
                      sums ? 1 : 1e-12);
@@ -40,7 +41,7 @@ TEST_RANGE(histograms_agree_with_mean_and_largest, 0, support_n_algorithms())
     ck_assert_double_ge(r->lag_max, r->staleness_max);
 }
 
-/** How far the models of four workers are apart at the end. */
+/** Returns the distance between the models of four workers at the end. */
 static double spread_after(const char *name, long steps)
 {
     support_case *c = support_new(name, 4);
@@ -55,10 +56,10 @@ static double spread_after(const char *name, long steps)
 }
 
 /**
- * Of those that average models now and then: every third step, when the step has been made. Sums of
- * eager_solo do not always differ, but do in the last of nine steps.
+ * Algorithms that average models periodically do so after every third step. Sums of eager_solo do
+ * not always differ, but they do in the last of nine steps.
  */
-TEST_RANGE(models_agree_at_the_end_of_every_period_alone, 0, 4)
+TEST_RANGE(models_are_equal_only_at_the_end_of_a_period, 0, 4)
 {
     static const char *const names[] = {"local_sgd", "slowmo", "eager_solo", "eager_majority"};
     double drifted = 0;
@@ -78,7 +79,7 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 {
     static const struct {
         const char *name, *option;
-        double value; /* with which every gradient counts alone, however old */
+        double value; /* with it every gradient counts by itself, whatever its age */
     } servers[] = {
         {"a_psgd", NULL, 0}, {"async_local_sgd", "period", 1}, {"ringmaster", "delay", -2}};
     const int p = 2 + _i / 3;
@@ -95,8 +96,8 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);
     if (!by_message)
-        ck_assert_double_eq(got->result.staleness_max, 0); /* pushes are no local steps */
-    /* In the first round the i-th to come misses the i - 1 before it. */
+        ck_assert_double_eq(got->result.staleness_max, 0); /* pushes are not local steps */
+    /* In the first round the i-th arriver misses the i - 1 updates before it. */
     const double last = (double)(p * (steps - 1) + 1) / (double)(p * steps);
     ck_assert_double_eq_tol(got->gradient_ages[p - 1], last, 1e-12);
     for (int age = 0; age < p - 1; age++)
@@ -104,8 +105,8 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 }
 
 /**
- * Three pieces that travel one after another for 0.8 s each: the first two come before the next
- * step, the third in its course.
+ * Three chunks travel one after another for 0.8 s each. The first two arrive before the next step,
+ * the third during it.
  */
 TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
 {
@@ -115,7 +116,7 @@ TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
     support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.virtual_s, 20);
     ck_assert_double_eq(got->result.staleness_max, 3);
-    support_option(c, "delay", 2); /* until the last piece has come */
+    support_option(c, "delay", 2); /* until the last chunk has arrived */
     got = support_ok(c);
     ck_assert_double_gt(got->result.virtual_s, 20 + 8 * 0.4);
     ck_assert_double_eq(got->result.staleness_max, 2);
@@ -129,7 +130,7 @@ TEST(overlapped_push_is_one_step_old)
     ck_assert_double_gt(got->ages[1], 0.99);
 }
 
-TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
+TEST(push_may_be_older_than_its_delay_if_rounds_end_sooner)
 {
     support_case *c = support_no_learning(support_new("osgp", 16));
     dsgd_spec *const late = &c->imbalance[0];
@@ -142,8 +143,8 @@ TEST(a_push_may_be_older_than_its_delay_where_rounds_end_sooner)
 }
 
 /**
- * The papers' bound: a contribution is of one of the last tau iterations. Worker 0 takes two and a
- * half times as long as the others, so that it is late within a round; and steps are random.
+ * The papers' bound: a contribution was made in one of the last tau iterations. Worker 0 takes two
+ * and a half times as long as the others, so it is late within a round. Step times are random.
  */
 TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
 {
@@ -164,8 +165,8 @@ TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
 }
 
 /**
- * Worker 0 is at step t after t + 1 s, worker 1 after 3.6 (t + 1) s. At 3.6, 7.2 and 10.8 s the
- * latter finds versions 2, 6 and 9; its gradients are in versions 3 and 7, as old as itself.
+ * Worker 0 has finished step t after t + 1 s, worker 1 after 3.6 (t + 1) s. At 3.6, 7.2 and 10.8 s
+ * worker 1 finds versions 2, 6 and 9. Its gradients are in versions 3 and 7.
  */
 TEST(a_constant_straggler_misses_sums_of_solo)
 {
@@ -176,8 +177,9 @@ TEST(a_constant_straggler_misses_sums_of_solo)
     ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
     ck_assert_double_eq(got->result.partial_duplicates, 0);
     /*
-     * Uses of a gradient: worker 0's own in each of its 10 versions, worker 1's with stamps 0 and 1
-     * in versions 3 and 7, and worker 0's in versions 2, 6, 9 by worker 1; all but two are new.
+     * Uses of a gradient: worker 0 uses its own in each of its 10 versions, and those of worker 1
+     * of steps 0 and 1 in versions 3 and 7. Worker 1 uses those of worker 0 in versions 2, 6 and 9.
+     * All but two are new.
      */
     ck_assert_double_eq(got->result.lag_max, 6);
     ck_assert_double_eq_tol(got->result.lag_mean, (3.0 + 6.0) / (10 + 2 + 3), 1e-12);
@@ -189,8 +191,8 @@ TEST(a_constant_straggler_misses_sums_of_solo)
 }
 
 /**
- * Worker 1 averages once per gradient. Worker 0 answers meanwhile: of its gradients, eight times as
- * long, each is applied to a model that has been averaged eight times since.
+ * Worker 1 averages once per gradient. Worker 0 answers meanwhile. Its gradients take eight times
+ * as long, so each is applied to a model that has been averaged eight times since.
  */
 TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
 {
@@ -203,12 +205,12 @@ TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
     const double slow = passive_is_slow ? 2 * 8 : 16, steps = passive_is_slow ? 16 + 2 : 16 + 16;
     ck_assert_double_eq_tol(got->result.gradient_staleness_mean, (16 + slow) / steps, 1e-12);
     ck_assert_double_eq(got->result.gradient_staleness_max, passive_is_slow ? 8 : 1);
-    /* The last model of the slow worker that is averaged: made by 1 step, used in step 16. */
+    /* The last model of the slow worker that is averaged has 1 step and is used in step 16. */
     ck_assert_double_eq(got->result.lag_max, passive_is_slow ? 16 - 2 : 0);
 }
 
-/** The gradient is taken before an average of the old models, and applied after it. */
-TEST_RANGE(a_gradient_beside_an_average_is_one_update_old, 0, 9)
+/** The gradient is computed before an average of the old models and applied after it. */
+TEST_RANGE(gradient_during_an_average_is_one_update_old, 0, 9)
 {
     static const struct {
         const char *algorithm, *option;
@@ -227,7 +229,7 @@ TEST_RANGE(a_gradient_beside_an_average_is_one_update_old, 0, 9)
     ck_assert_double_eq(got->result.gradient_staleness_max, cases[_i].age);
 }
 
-/** Gradients travel for a step: each worker applies the sum of those of the step before. */
+/** Gradients travel for a step: each worker applies the sum of the previous step's gradients. */
 static void delayed_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g[2] = {dsgd_vector_new(self), dsgd_vector_new(self)};

@@ -1,6 +1,6 @@
 /**
  * @file test_zero.c
- * ZeRO, and gradients pass by pass, of which its third stage is made.
+ * ZeRO, and gradients that are computed pass by pass, as its third stage does.
  */
 #include "tests/support/distance.h"
 #include "tests/support/suite.h"
@@ -42,7 +42,7 @@ TEST_RANGE(passes_take_what_a_gradient_takes, 0, 6)
     ck_assert_double_eq(support_distance(got->x, want->x, 5 * got->n_params), 0);
 }
 
-static bool begins_with_first; /* else makes no backward pass */
+static bool begins_with_first; /* if false, the worker executes no backward pass */
 
 static void wrong_work(dsgd_node *self)
 {
@@ -53,7 +53,7 @@ static void wrong_work(dsgd_node *self)
 
 TEST_ALGORITHM(wrong, .work = wrong_work);
 
-TEST(passes_out_of_order_stop_the_program_with_a_sentence)
+TEST(passes_out_of_order_stop_the_program_with_a_message)
 {
     support_case *c = support_of(&wrong, 1);
     c->config.exchange.pieces = 4;
@@ -83,10 +83,10 @@ static const struct {
     int stage;
     bool reshards, overlap;
     double step_s;
-    double vectors; /* of (P - 1) / P N, that each worker sends */
+    double vectors; /* in units of (P - 1) / P N, per worker */
 } forms[] = {
-    /* a, of one of 4 units, takes 0.021875 s, less than a forward pass; two less than a backward
-       one */
+    /* the collective a of one of 4 units takes 0.021875 s, less than a forward pass; two take less
+       than a backward pass */
     {1, true, true, 0.3 + (1 + 4) * 0.021875, 2}, {2, true, true, 0.3 + (1 + 4) * 0.021875, 2},
     {3, true, true, 0.3 + 3 * 0.021875, 3}, /* the first of each pass, and the last sum */
     {3, false, true, 0.3 + 2 * 0.021875, 2},      {1, true, false, 0.3 + 2 * 0.0875, 2},
@@ -94,7 +94,7 @@ static const struct {
     {3, false, false, 0.3 + 2 * 0.0875, 2},
 };
 
-/** Computed, and message by message; volumes of the paper's section 7. */
+/** By the closed form and message by message; the volumes are those of the paper's section 7. */
 TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
 {
     support_case *c = published(forms[_i].stage, forms[_i].reshards, 4);
@@ -115,14 +115,15 @@ TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
 
 enum { UNITS = 7 };
 
-/** Of 100 MB and of all work what each unit has, in backward order. */
+/** The share of 100 MB and of all work of each unit, in backward order. */
 static dsgd_tensors tensors[] = {
     {8000000, 1, 1}, {1000000, 4, 9}, {6000000, 1, 1}, {7000000, 1, 2}};
 static const double share[UNITS] = {0.32, 0.04, 0.04, 0.04, 0.04, 0.24, 0.28};
 static const double work[UNITS] = {8.0 / 64, 9.0 / 64, 9.0 / 64, 9.0 / 64,
                                    9.0 / 64, 6.0 / 64, 14.0 / 64};
 
-/** Passes and collectives as they follow each other; @p all_s: of a collective of all units. */
+/** Emulates the order of passes and collectives; @p all_s is the time of a collective of all units.
+ */
 static double unit_by_unit_s(double all_s, bool reshards)
 {
     double there_s = all_s * share[UNITS - 1]; /* the next unit; the last is gathered first */
@@ -146,7 +147,7 @@ static double unit_by_unit_s(double all_s, bool reshards)
     return channel_s;
 }
 
-/** _i: reshard. From exchanges that hide computation to those that it hides. */
+/** _i: reshard. From exchanges that take longer than the computation to exchanges that it hides. */
 TEST_RANGE(units_are_gathered_one_ahead, 0, 2)
 {
     support_case *c = published(3, _i == 1, DSGD_PIECES_TENSORS);
@@ -168,7 +169,7 @@ static const dsgd_optimizer optimizers[] = {
     {DSGD_OPTIMIZER_ADAMW, .lr = 0.01, .momentum = 0.9, .beta2 = 0.99, .epsilon = 1e-8},
     {.lr = 0.05, .clip = 0.5}};
 
-/** _i: stage, optimizer. Whatever the update reads of a gradient, it is that of the mean. */
+/** _i: stage, optimizer. Any property of a gradient that the update reads is that of the mean. */
 TEST_RANGE(every_stage_makes_the_models_of_allreduce, 0, 9)
 {
     support_case *c = support_new("zero", 6), *want = support_new("allreduce", 6);
