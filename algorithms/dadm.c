@@ -51,8 +51,7 @@ static void dadm_work(dsgd_node *self)
     const double scale = p->lambda * (double)n_batches * workers;
     dsgd_vector *y = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *x =
-        dsgd_vector_new(self); /* model at the start of the round, equal at all workers */
+    dsgd_vector *x = dsgd_vector_new(self); /* model at the start of the round */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *first = dsgd_vector_new(self);
     dsgd_vector **duals = dsgd_memory_new(self, (size_t)n_batches, sizeof *duals);

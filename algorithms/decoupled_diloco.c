@@ -24,10 +24,9 @@ static int64_t quorum_of(const decoupled_diloco_params *p, int n_workers)
     return k < n_workers ? k : n_workers;
 }
 
-/** State of a learner. */
+/** State of a learner. start: the server's last model. sent: x when the change was sent. */
 typedef struct learner {
-    dsgd_vector *x, *start, *sent,
-        *change; /* start: the server's last model; sent: x when the change was sent */
+    dsgd_vector *x, *start, *sent, *change;
     int64_t n, n_sent; /* local steps since start; their number at the last request */
     double asked; /* number of requests */
     bool waits;

@@ -18,8 +18,7 @@ static void diloco_work(dsgd_node *self)
     const diloco_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *start =
-        dsgd_vector_new(self); /* model at the start of the round, equal at all workers */
+    dsgd_vector *start = dsgd_vector_new(self); /* model at the start of the round */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self); /* outer momentum */
     dsgd_copy(self, start, x);

@@ -20,8 +20,7 @@ static void scaffold_work(dsgd_node *self)
     const scaffold_params *p = self->params;
     dsgd_vector *y = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *x =
-        dsgd_vector_new(self); /* model at the start of the round, equal at all workers */
+    dsgd_vector *x = dsgd_vector_new(self); /* model at the start of the round */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *sum = dsgd_vector_new(self); /* sum of the round's gradients */
     dsgd_vector *mine = dsgd_vector_new(self); /* c_i */
