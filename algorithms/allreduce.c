@@ -17,11 +17,10 @@ static void allreduce_work(dsgd_node *self)
 }
 
 const dsgd_algorithm dsgd_algorithm_allreduce = {
-    .about =
-        {.name = "allreduce",
-         .summary =
-             "synchronous SGD: every step uses the mean gradient of all workers (PyTorch's DDP)",
-         .reference = "the baseline of all other algorithms; Ben-Nun and Hoefler 2019, section 6"},
+    .about = {.name = "allreduce",
+              .summary = "synchronous SGD with the mean gradient of all workers (PyTorch's DDP)",
+              .reference =
+                  "the baseline of all other algorithms; Ben-Nun and Hoefler 2019, section 6"},
     .doc = {.idea = "P workers take the step that one worker would take with a mini-batch P times "
                     "as large.",
             .rule = "x <- x + U((1/P) sum of all g, x, t)",

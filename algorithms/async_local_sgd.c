@@ -161,11 +161,10 @@ static const char *const delay_words[] = {"workers", NULL};
 static const dsgd_option async_local_sgd_options[] = {
     DSGD_OPTION_LONG(async_local_sgd_params, period, 50, 1, 1e9, "steps",
                      "H: number of local steps per round; with dylu, of the fastest worker"),
-    DSGD_OPTION_LONG(
-        async_local_sgd_params, delay, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
-        "N: number of arrivals per update of the momentum. 1: Nesterov at each arrival. workers: "
-        "the number of workers, which gives DiLoCo's step if all arrive in one grace period",
-        .words = delay_words),
+    DSGD_OPTION_LONG(async_local_sgd_params, delay, AS_MANY_AS_WORKERS, 1, 1e9, NULL,
+                     "N: number of arrivals per update of the momentum. 1: Nesterov at each "
+                     "arrival. workers: the number of workers",
+                     .words = delay_words),
     DSGD_OPTION_DOUBLE(async_local_sgd_params, outer_lr, 0.07, 0, 1e6, NULL,
                        "learning rate of the server, of which each arrival has 1 / delay. Changes "
                        "are as old as a round: outer_lr / (1 - momentum) above 1 may diverge"),

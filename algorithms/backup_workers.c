@@ -132,24 +132,20 @@ static const dsgd_option backup_workers_options[] = {
 };
 
 const dsgd_algorithm dsgd_algorithm_backup_workers = {
-    .about =
-        {.name = "backup_workers",
-         .summary =
-             "synchronous server that averages the first gradients of a step and drops late ones",
-         .reference = "Chen et al. 2016, arXiv 1604.00981; TensorFlow's SyncReplicasOptimizer",
-         DSGD_PARAMS(backup_workers_params, backup_workers_options)},
+    .about = {.name = "backup_workers",
+              .summary = "synchronous server that averages the first gradients and drops late ones",
+              .reference = "Chen et al. 2016, arXiv 1604.00981; TensorFlow's SyncReplicasOptimizer",
+              DSGD_PARAMS(backup_workers_params, backup_workers_options)},
     .doc = {.idea = "Use a few more workers than a step needs, and do not wait for the slowest.",
-            .rule = "server: g is the mean of the first P - b gradients of its step t: x <- x + "
-                    "U(g, x, t), t <- t + 1; a gradient of an older step is dropped.  worker: "
-                    "after its push of step t it waits for a newer step and continues with the "
-                    "newest model.  tokens: P for each t; after its push a worker takes the oldest "
-                    "one and the model; a fast worker may take two of a step and count twice",
+            .rule =
+                "server: g is the mean of the first P - b gradients of its step t: x <- x + U(g, "
+                "x, t), t <- t + 1; a gradient of an older step is dropped.  worker: after its "
+                "push of step t it waits for a newer step and continues with the newest model.  "
+                "tokens: P for each t; after its push a worker takes the oldest one and the model",
             .sends = "N up and N down per gradient, dropped or not; the server's link carries P "
                      "times that.",
             .waits = "All workers wait for the first P - b gradients of their step. A late worker "
-                     "waits for no other worker and is not interrupted. With tokens it leaves old "
-                     "ones to others, whose gradients are then dropped: one slow worker of 8 with "
-                     "b = 1 makes a step last 1.5 times as long."},
+                     "waits for no other worker and is not interrupted."},
     .check = backup_workers_check,
     .work = backup_workers_work,
     .serve = backup_workers_serve,

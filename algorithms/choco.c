@@ -82,8 +82,7 @@ static const dsgd_option choco_options[] = {
     DSGD_OPTION_DOUBLE(
         choco_params, gamma, BY_ENCODING, 0, 1, NULL,
         "consensus step size. encoding: w / (2 - w), w the share of a vector's squared norm that "
-        "the compression keeps on average: 0.015 for the largest 1 % (the paper tuned 0.04), 0.47 "
-        "for sign, 1 for none. Twice this value may diverge",
+        "the compression keeps on average. Twice this value may diverge",
         .words = gamma_words),
     DSGD_OPTION_GRAPH(choco_params, graph, "ring",
                       "communication graph; must be the same in every round"),

@@ -179,18 +179,17 @@ const dsgd_algorithm dsgd_algorithm_cluster_based = {
                   "a majority of clusters agrees; one running process speaks for its cluster",
               .reference = "Attiya, Schiller, CIAC 2023, by its abstract",
               DSGD_PARAMS(cluster_based_params, cluster_based_options)},
-    .doc =
-        {.idea = "Shared memory makes a crash cheap: a cluster takes part as long as one of its "
-                 "processes is running.",
-         .rule = "x <- x + U(g, x, t);  `rounds` times: send x with the own round r and the "
-                 "highest known round;  wait until clusters with `quorum` processes have a value "
-                 "of round r or later;  x <- mean of the own x, values of round r or later, and "
-                 "older ones whose senders knew of the round before the highest;  r <- r + 1",
-         .sends = "(P - 1) N per round: register writes in the own cluster, whose copies are at "
-                  "their readers, and messages to the others.",
-         .waits =
-             "A worker waits for one process of each of some clusters, whichever come first, and "
-             "for none of its own. Without a majority all wait. Messages on a slow link pile up."},
+    .doc = {.idea = "Shared memory makes a crash cheap: a cluster takes part as long as one of its "
+                    "processes is running.",
+            .rule =
+                "x <- x + U(g, x, t);  `rounds` times: send x with the own round r and the "
+                "highest known round;  wait until clusters with `quorum` processes have a value "
+                "of round r or later;  x <- mean of the own x, values of round r or later, and "
+                "older ones whose senders knew of the round before the highest;  r <- r + 1",
+            .sends = "(P - 1) N per round: register writes in the own cluster, whose copies are at "
+                     "their readers, and messages to the others.",
+            .waits = "A worker waits for one process of each of some clusters, whichever come "
+                     "first, and for none of its own. Without a majority all wait."},
     .work = cluster_based_work,
     .traits = DSGD_AVERAGES_MODELS | DSGD_REJOINS,
     .laws = DSGD_LAWS(

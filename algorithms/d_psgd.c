@@ -63,8 +63,7 @@ const dsgd_algorithm dsgd_algorithm_d_psgd = {
                     "little in every step.",
             .rule = "x_i <- sum over j of W_ij x_j  +  U(g_i, t),  g_i at x_i before the average",
             .sends = "The model to every neighbour, `rounds` times per step: 2 N bytes on a ring.",
-            .waits = "A worker waits for its neighbours' models of the same step. With many chunks "
-                     "in a fixed order a delay spreads further within the step."},
+            .waits = "A worker waits for its neighbours' models of the same step."},
     .work = d_psgd_work,
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", ATC}, {"rounds", 2})},

@@ -99,10 +99,9 @@ const dsgd_algorithm dsgd_algorithm_dadm = {
               DSGD_PARAMS(dadm_params, dadm_options)},
     .doc = {.idea = "Store for each of a worker's mini-batches what it has added to the model, and "
                     "take back what it would no longer add: at the optimum nothing moves.",
-            .rule =
-                "y <- y + U(g + A_B, y, t),  A_B <- A_B + lambda n_l U;  every K steps  y <- x <- "
-                "x + the mean, or the sum, of all (y - x).  A_B belongs to the step's mini-batch "
-                "B, one of n_l of a worker; minimises the mean loss + lambda/2 |x|^2",
+            .rule = "y <- y + U(g + A_B, y, t),  A_B <- A_B + lambda n_l U;  every K steps  y <- x "
+                    "<- x + the mean, or the sum, of all (y - x).  A_B belongs to the step's "
+                    "mini-batch B, one of n_l of a worker",
             .sends = "One allreduce of model changes every K steps: about 2 N / K bytes per step.",
             .waits = "All workers wait for the slowest every K steps."},
     .work = dadm_work,

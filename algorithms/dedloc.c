@@ -411,18 +411,14 @@ const dsgd_algorithm dsgd_algorithm_dedloc = {
     .doc = {.idea = "A synchronous step has a fixed number of samples, whichever peers compute "
                     "them: fast peers compute more, and peers with fast links average more. A peer "
                     "that leaves costs one round.",
-            .rule =
-                "peer i: G_i += n g at x, w_i += n samples, until sum of w >= batch;  x <- x + "
-                "U(sum of G / sum of w, x, t).  Peer i averages the share f_i of the chunks, such "
-                "that the maximum of (1 + (n - 2) f_i) / bandwidth_i is least; for auxiliary peers "
-                "the larger of (n - 1) f_i and 1 + (c - 1) f_i counts, where c of n compute",
+            .rule = "peer i: G_i += n g at x, w_i += n samples, until sum of w >= batch;  x <- x + "
+                    "U(sum of G / sum of w, x, t).  Peer i averages the share f_i of the chunks, "
+                    "such that the maximum of (1 + (n - 2) f_i) / bandwidth_i is least",
             .sends = "(1 + (n - 2) f_i) N per round, 2 n - 2 messages per chunk; a report and an "
                      "answer (32 and 16 bytes) per gradient.",
             .waits = "All wait for each other once the batch is full, at most `matchmaking`, then "
-                     "for parts and for means, at most `timeout` each. After that a sum leaves out "
-                     "missing parts, a missing mean is replaced by the peer's own, and models "
-                     "differ. A peer that misses a round drops its gradients and gets x from "
-                     "another peer at the end of that peer's step."},
+                     "for parts and for means, at most `timeout` each. A peer that misses a round "
+                     "drops its gradients and gets x from another peer."},
     .check = dedloc_check,
     .work = dedloc_work,
     .serve = dedloc_serve,

@@ -50,8 +50,8 @@ static const dsgd_option diloco_options[] = {
 
 const dsgd_algorithm dsgd_algorithm_diloco = {
     .about = {.name = "diloco",
-              .summary = "hundreds of local steps per round; an outer Nesterov optimizer applies "
-                         "their mean change",
+              .summary =
+                  "hundreds of local steps; an outer Nesterov optimizer applies their mean change",
               .reference = "Douillard et al. 2023, arXiv 2311.08105, Algorithm 1; OpenDiLoCo",
               DSGD_PARAMS(diloco_params, diloco_options)},
     .doc = {.idea = "Treat the mean change of a long round of local steps as the gradient of an "

@@ -126,8 +126,8 @@ static const dsgd_option drop_compute_options[] = {
     DSGD_OPTION_DOUBLE(
         drop_compute_params, threshold, AUTO, 0, 1e9, "s",
         "compute time after which no micro-batch starts its forward or backward pass. none: no "
-        "limit. auto: the best of 200 candidates by work kept over time left, communication "
-        "included, from the end of the 6th micro-batch on (of fewer than 12: half a step)",
+        "limit. auto: the best of 200 candidates, from the end of the 6th micro-batch on, by work "
+        "kept over time left, communication included",
         .words = threshold_words),
     DSGD_OPTION_LONG(drop_compute_params, micro_batches, 12, 1, 4096, NULL,
                      "M: number of micro-batches that are accumulated per step; the mini-batch of "
@@ -154,9 +154,7 @@ const dsgd_algorithm dsgd_algorithm_drop_compute = {
                  "take equal times",
          .sends = "One allreduce of the gradient: about 2 N bytes.",
          .waits = "All workers wait for the slowest, but for no computation longer than the "
-                  "threshold and a micro-batch. Gradients are final only in the last micro-batch, "
-                  "so the exchange overlaps only with its backward pass: compare with `threshold: "
-                  "none`, not with allreduce."},
+                  "threshold and a micro-batch."},
     .work = drop_compute_work,
     .traits = DSGD_SENDS_ALLREDUCES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD, DSGD_WITH({"threshold", NONE})},

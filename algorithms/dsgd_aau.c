@@ -173,8 +173,7 @@ const dsgd_algorithm dsgd_algorithm_dsgd_aau = {
               DSGD_PARAMS(dsgd_aau_params, dsgd_aau_options)},
     .doc =
         {.idea = "The number of neighbours that a worker waits for adapts to the stragglers: fast "
-                 "workers continue among themselves and need a straggler once per epoch. When they "
-                 "are connected they wait: about two steps per epoch, however slow it is.",
+                 "workers continue among themselves and need a straggler once per epoch.",
          .rule =
              "x_i <- x_i + U(g_i, t), then i waits. An iteration ends when an edge between two "
              "finished neighbours connects parts that this epoch's edges do not: all finished "

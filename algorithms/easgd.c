@@ -111,9 +111,8 @@ static const char *const centre_words[] = {"server", "allreduce", NULL};
                        "strength of the elastic tie; the moving rate alpha is beta / P"),          \
         DSGD_OPTION_LONG(easgd_params, period, 10, 1, 1e9, "steps",                                \
                          "tau: number of local steps between two exchanges with the centre"),      \
-        DSGD_OPTION_LONG(                                                                          \
-            easgd_params, servers, 1, 1, 4096, NULL,                                               \
-            "number of servers; each has an equal part of the centre and its own host"),           \
+        DSGD_OPTION_LONG(easgd_params, servers, 1, 1, 4096, NULL,                                  \
+                         "number of servers; each has an equal part and its own host"),            \
         DSGD_OPTION_CHOICE(easgd_params, centre, centre_words,                                     \
                            "location of the centre. server: servers, which each worker "           \
                            "contacts at its own time. allreduce: a replica at every worker and "   \

@@ -61,8 +61,7 @@ const dsgd_algorithm dsgd_algorithm_ef21 = {
     .doc = {.idea = "All workers know each other's last gradients approximately: send only a "
                     "compressed change of the gradient.",
             .rule = "c_i = C(gradient - g_i);  g_i <- g_i + c_i;  g <- g + (1/P) sum c_i;  x <- x "
-                    "+ U(g, x).  Stable if the learning rate is below about a / (2 L), a the share "
-                    "of a vector's squared norm that C keeps, L the gradient's Lipschitz constant",
+                    "+ U(g, x)",
             .sends = "One allreduce of compressed vectors, with an exact sum.",
             .waits = "All workers wait for the slowest in every step."},
     .work = ef21_work,

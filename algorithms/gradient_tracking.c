@@ -156,8 +156,7 @@ const dsgd_algorithm dsgd_algorithm_gradient_tracking = {
     .doc = {.idea = "If data differ, gossip at a constant learning rate does not reach the "
                     "optimum. Mixing the updates too removes this error.",
             .rule = "u_i = U(g_i, t), c = 0 at first.  tracking: x <- W (x + u + c), c <- W (c + "
-                    "u) - u.  d2: x' = W (x + u + c), c <- x' - x - u, x <- x'.  The mean of x "
-                    "moves as in centralised SGD, and the sum of c is 0",
+                    "u) - u.  d2: x' = W (x + u + c), c <- x' - x - u, x <- x'",
             .sends = "tracking: model and tracker to every neighbour, 4 N on a ring. d2: only the "
                      "model, 2 N.",
             .waits = "A worker waits for its neighbours' vectors of the same step; with tracking "

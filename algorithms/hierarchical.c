@@ -144,7 +144,7 @@ const dsgd_algorithm dsgd_algorithm_hierarchical = {
             .rule = "g <- mean of g in the cluster, x <- x + U(g, x, t);  every H steps  x <- "
                     "(1/P) sum of all x",
             .sends = "One allreduce in the cluster of c workers in every step, about 2 (c-1)/c N "
-                     "bytes, and about 2 N / H for all; with leaders about 2 N / H + 2 N / (c H).",
+                     "bytes, and about 2 N / H for all.",
             .waits = "A cluster waits for its slowest worker in every step, and all wait for the "
                      "slowest every H steps (delayed: for the slowest of the previous period)."},
     .check = hierarchical_check,

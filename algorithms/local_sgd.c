@@ -61,8 +61,7 @@ const dsgd_algorithm dsgd_algorithm_local_sgd = {
                     "every H steps.",
             .rule = "x <- x + U(g, x, t);  every H steps  x <- (1/P) sum of all x",
             .sends = "One allreduce of the model every H steps: about 2 N / H bytes per step.",
-            .waits = "All workers wait for the slowest every H steps. Between two averages the "
-                     "delays of a worker add up or cancel."},
+            .waits = "All workers wait for the slowest every H steps."},
     .work = local_sgd_work,
     .traits = DSGD_SENDS_ALLREDUCES | DSGD_AVERAGES_MODELS | DSGD_QUORUM,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"order", 1})},

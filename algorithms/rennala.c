@@ -108,9 +108,7 @@ const dsgd_algorithm dsgd_algorithm_rennala = {
     .doc = {.idea = "Fast workers compute more gradients of a batch and slow ones fewer; no "
                     "gradient is stale.",
             .rule = "worker: g at x_k, repeatedly.  server: g is the mean of the first B gradients "
-                    "at x_k: x_{k+1} = x_k + U(g, x_k, k); then running computations are "
-                    "cancelled. If worker i needs h_i s per gradient, a round takes the smallest t "
-                    "with sum of floor(t / h_i) >= B",
+                    "at x_k: x_{k+1} = x_k + U(g, x_k, k); then running computations are cancelled",
             .sends = "N up and a short reply per gradient; per round and worker a notice that "
                      "cancels (8 bytes), a request, and N down.",
             .waits = "A worker waits only for the new model at the end of a round."},

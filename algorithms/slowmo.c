@@ -54,8 +54,7 @@ const dsgd_algorithm dsgd_algorithm_slowmo = {
     .doc = {.idea = "Local SGD loses momentum at every average. SlowMo adds a momentum of the "
                     "averages themselves.",
             .rule = "x <- x + U(g, x, t);  every tau steps a = (1/P) sum of all x, u <- beta u + "
-                    "(s - a) / lr, s <- s - alpha lr u, x <- s.  The workers' own momentum buffers "
-                    "are kept at an average",
+                    "(s - a) / lr, s <- s - alpha lr u, x <- s",
             .sends = "One allreduce of the model every tau steps: about 2 N / tau bytes per step.",
             .waits = "All workers wait for the slowest every tau steps."},
     .work = slowmo_work,

@@ -98,16 +98,14 @@ const dsgd_algorithm dsgd_algorithm_streaming_diloco = {
                          "with local steps",
               .reference = "Douillard et al. 2025, arXiv 2501.18512; torchft's released code",
               DSGD_PARAMS(streaming_diloco_params, streaming_diloco_options)},
-    .doc =
-        {.idea = "Spread DiLoCo's exchange over the round: every H / F steps one fragment is "
-                 "exchanged, overlapped with tau local steps.",
-         .rule = "x <- x + U(g, x, t);  every H / F steps for the next fragment D = mean of (s "
-                 "- x) as it was tau steps ago, u <- mu u + D, s <- s - lr (D + mu u), x <- "
-                 "alpha x + (1 - alpha) s",
-         .sends = "One allreduce of a fragment every H / F steps: about 2 N / H bytes per step.",
-         .waits =
-             "All workers wait for the slowest, tau steps late: in the long run all are as fast as "
-             "the slowest. No worker waits for an exchange that takes no longer than tau steps."},
+    .doc = {.idea = "Spread DiLoCo's exchange over the round: every H / F steps one fragment is "
+                    "exchanged, overlapped with tau local steps.",
+            .rule = "x <- x + U(g, x, t);  every H / F steps for the next fragment D = mean of (s "
+                    "- x) as it was tau steps ago, u <- mu u + D, s <- s - lr (D + mu u), x <- "
+                    "alpha x + (1 - alpha) s",
+            .sends = "One allreduce of a fragment every H / F steps: about 2 N / H bytes per step.",
+            .waits = "All workers wait for the slowest, tau steps late: in the long run all are as "
+                     "fast as the slowest."},
     .check = streaming_diloco_check,
     .work = streaming_diloco_work,
     .least_pieces = streaming_diloco_least_pieces,

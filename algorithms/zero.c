@@ -97,17 +97,15 @@ const dsgd_algorithm dsgd_algorithm_zero = {
               .summary = "allreduce with sharded optimizer state, gradients and model (ZeRO, FSDP)",
               .reference = "Rajbhandari, Rasley, Ruwase and He, SC 2020, arXiv 1910.02054",
               DSGD_PARAMS(zero_params, zero_options)},
-    .doc =
-        {.idea = "No state is stored twice: each worker has 1/P of the optimizer state (stage 1), "
-                 "of gradients too (2), of the model too (3, as PyTorch's FSDP).",
-         .rule =
-             "g <- reduce-scatter of gradients / P;  own share of x <- x + U(g, x, t);  allgather "
-             "of x: at the end of the step (stages 1 and 2), or before each unit's forward pass "
-             "and, unless the model is kept, again before its backward pass (3), one unit ahead of "
-             "the computation.  With M bytes of state a worker stores N + N + M / P, N + (N + M) / "
-             "P, (2 N + M) / P and two units.  Stages 1 and 2 differ only in memory",
-         .sends = "2 (P - 1) / P N, as an allreduce; stage 3 gathers twice: 3 (P - 1) / P N.",
-         .waits = "All workers wait for the slowest in every step."},
+    .doc = {.idea =
+                "No state is stored twice: each worker has 1/P of the optimizer state (stage 1), "
+                "of gradients too (2), of the model too (3, as PyTorch's FSDP).",
+            .rule = "g <- reduce-scatter of gradients / P;  own share of x <- x + U(g, x, t);  "
+                    "allgather of x: at the end of the step (stages 1 and 2), or before each "
+                    "unit's forward pass and, unless the model is kept, again before its backward "
+                    "pass (3), one unit ahead of the computation",
+            .sends = "2 (P - 1) / P N, as an allreduce; stage 3 gathers twice: 3 (P - 1) / P N.",
+            .waits = "All workers wait for the slowest in every step."},
     .work = zero_work,
     .traits = DSGD_SENDS_COLLECTIVES | DSGD_SENDS_THREE_VECTORS,
     .laws = DSGD_LAWS({DSGD_LAW_ALLREDUCE, NULL}, {DSGD_LAW_PLAIN_SGD, NULL},
