@@ -81,7 +81,7 @@ static const struct {
     {"dedloc", "Messages that meet on a link share it equally, so the least maximum is a bound"},
 };
 
-TEST_ROWS(page_names_differences_from_paper_or_code, pages)
+TEST_ROWS(reference_page_states_differences_from_the_paper, pages)
 {
     char *text = NULL;
     size_t n = 0;
