@@ -85,7 +85,7 @@ typedef struct arrived {
 } arrived;
 
 /** Applies a change by Delayed Nesterov. */
-static void apply(dsgd_node *self, arrived *a, dsgd_vector *change)
+static void apply_change(dsgd_node *self, arrived *a, dsgd_vector *change)
 {
     const async_local_sgd_params *p = self->params;
     const double n = (double)arrivals(p, self->n_workers);
@@ -131,7 +131,7 @@ static void async_local_sgd_serve(dsgd_node *self)
                 a.began_s[l->from] = now_s;
             } else {
                 dsgd_message_used(self, l, (int64_t)(a.updates - l->numbers[0]));
-                apply(self, &a, l->x);
+                apply_change(self, &a, l->x);
             }
             a.waits[l->from] = true;
             a.n_wait++;

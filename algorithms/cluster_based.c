@@ -21,15 +21,15 @@ typedef struct cluster_based_params {
 enum { MAJORITY = -1 };
 
 /** The last value of a process, and the one before; none if the round is below 0. */
-typedef struct told {
+typedef struct last_values {
     dsgd_vector *x[2];
     double round[2], latest; /* the values' rounds; the highest round known to the sender */
-} told;
+} last_values;
 
 typedef struct process {
     dsgd_vector *x, *value, *sum; /* the model; the value that was sent; scratch */
-    told *by; /* [P] */
-    bool *spoke; /* [P] whether a cluster has a value of this round or a later one */
+    last_values *by; /* [P] */
+    bool *has_value; /* [P] whether a cluster has a value of this round or a later one */
     int64_t n_heard; /* number of processes of such clusters */
     double round, latest; /* its own; the highest round that it knows */
 } process;
@@ -41,13 +41,13 @@ static int64_t quorum_of(const cluster_based_params *p, int n_workers)
 }
 
 /** Counts the cluster of process @p from if its value is of this round or a later one. */
-static void count(const dsgd_node *self, process *s, int from)
+static void count_cluster(const dsgd_node *self, process *s, int from)
 {
     const cluster_based_params *p = self->params;
     const int64_t cluster = from / p->cluster, left = self->n_workers - cluster * p->cluster;
-    if (s->spoke[cluster] || (from != self->rank && s->by[from].round[0] < s->round))
+    if (s->has_value[cluster] || (from != self->rank && s->by[from].round[0] < s->round))
         return;
-    s->spoke[cluster] = true;
+    s->has_value[cluster] = true;
     s->n_heard += p->cluster < left ? p->cluster : left;
 }
 
@@ -58,12 +58,12 @@ static bool receive(dsgd_node *self, process *s, double until_s)
     const dsgd_message *m = dsgd_recv(self, until_s);
     if (m == NULL)
         return false;
-    told *const t = &s->by[m->from];
+    last_values *const t = &s->by[m->from];
     dsgd_vector *const room = t->x[1] != NULL ? t->x[1] : dsgd_vector_new(self);
-    *t = (told){{room, t->x[0]}, {m->numbers[0], t->round[0]}, m->numbers[1]};
+    *t = (last_values){{room, t->x[0]}, {m->numbers[0], t->round[0]}, m->numbers[1]};
     s->latest = fmax(s->latest, t->latest);
     dsgd_copy(self, room, m->x);
-    count(self, s, m->from);
+    count_cluster(self, s, m->from);
     dsgd_message_used(self, m, -1);
     return true;
 }
@@ -73,9 +73,9 @@ static void begin_round(const dsgd_node *self, process *s)
 {
     s->n_heard = 0;
     for (int i = 0; i < self->n_workers; i++)
-        s->spoke[i] = false;
+        s->has_value[i] = false;
     for (int i = 0; i < self->n_workers; i++)
-        count(self, s, i);
+        count_cluster(self, s, i);
 }
 
 /**
@@ -86,7 +86,7 @@ static void take_mean(dsgd_node *self, process *s)
 {
     int n = 0;
     for (int i = 0; i < self->n_workers; i++) {
-        const told *const t = &s->by[i];
+        const last_values *const t = &s->by[i];
         const bool is_there = t->round[0] >= s->round || t->latest >= s->latest - 1;
         dsgd_vector *const x = i == self->rank           ? s->value
                                : t->round[1] >= s->round ? t->x[1]
@@ -100,7 +100,7 @@ static void take_mean(dsgd_node *self, process *s)
 }
 
 /** Executes a round of approximate agreement. Returns false after a failure. */
-static bool agree(dsgd_node *self, process *s)
+static bool agree_once(dsgd_node *self, process *s)
 {
     static const double instant_s = 1e-9; /* values within this time count as simultaneous */
     while (receive(self, s, dsgd_time_s(self)))
@@ -122,7 +122,7 @@ static bool agree(dsgd_node *self, process *s)
 }
 
 /** Takes the value and the round of the process that is ahead of all. */
-static void come_back(dsgd_node *self, process *s)
+static void take_latest_value(dsgd_node *self, process *s)
 {
     while (receive(self, s, dsgd_time_s(self)))
         continue;
@@ -138,7 +138,7 @@ static void cluster_based_work(dsgd_node *self)
 {
     const cluster_based_params *p = self->params;
     process s = {dsgd_model(self), dsgd_vector_new(self), dsgd_vector_new(self),
-                 dsgd_memory_new(self, (size_t)self->n_workers, sizeof(told)),
+                 dsgd_memory_new(self, (size_t)self->n_workers, sizeof(last_values)),
                  dsgd_memory_new(self, (size_t)self->n_workers, sizeof(bool))};
     dsgd_vector *g = dsgd_vector_new(self);
     for (int i = 0; i < self->n_workers; i++)
@@ -146,13 +146,13 @@ static void cluster_based_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self)) {
-            come_back(self, &s);
+            take_latest_value(self, &s);
             continue;
         }
         dsgd_gradient(self, g, s.x);
         dsgd_local_step(self, s.x, g);
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
-        for (int64_t r = 0; r < p->rounds && agree(self, &s); r++)
+        for (int64_t r = 0; r < p->rounds && agree_once(self, &s); r++)
             continue;
     }
 }

@@ -33,7 +33,7 @@ typedef struct learner {
 } learner;
 
 /** Sends the change, or nothing; the server answers with a model. */
-static void ask(dsgd_node *self, learner *l, dsgd_vector *change)
+static void send_change(dsgd_node *self, learner *l, dsgd_vector *change)
 {
     l->asked++;
     l->waits = true;
@@ -69,7 +69,7 @@ static void decoupled_diloco_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self)) {
             l.n = 0;
-            ask(self, &l, NULL);
+            send_change(self, &l, NULL);
             receive_model(self, &l, INFINITY);
             continue;
         }
@@ -81,7 +81,7 @@ static void decoupled_diloco_work(dsgd_node *self)
             continue;
         dsgd_copy(self, l.change, l.start);
         dsgd_combine(self, l.change, 1, -1, l.x);
-        ask(self, &l, l.change);
+        send_change(self, &l, l.change);
         if (p->delay == 0)
             receive_model(self, &l, INFINITY);
     }
@@ -96,7 +96,7 @@ typedef struct outer_round {
     double done; /* number of rounds done */
 } outer_round;
 
-static void answer(dsgd_node *self, outer_round *r, int worker)
+static void send_model(dsgd_node *self, outer_round *r, int worker)
 {
     dsgd_send(self, worker, dsgd_model(self), &r->asked[worker], 1);
     r->rounds[worker] = r->done;
@@ -114,7 +114,7 @@ static void end_round(dsgd_node *self, outer_round *r)
     r->done++;
     for (int i = 0; i < self->n_workers; i++)
         if (r->asked[i] > 0)
-            answer(self, r, i);
+            send_model(self, r, i);
 }
 
 static void decoupled_diloco_serve(dsgd_node *self)
@@ -132,7 +132,7 @@ static void decoupled_diloco_serve(dsgd_node *self)
         if (m != NULL) {
             r.asked[m->from] = m->numbers[0];
             if (m->x == NULL) { /* a repaired learner */
-                answer(self, &r, m->from);
+                send_model(self, &r, m->from);
                 continue;
             }
             dsgd_message_used(self, m, (int64_t)(r.done - r.rounds[m->from]));

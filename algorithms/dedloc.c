@@ -185,7 +185,7 @@ static void send_model(dsgd_node *self, peer *p)
 
 /** Reports to the server and waits for an answer. Repeats this if the peer that should answer
  * fails. */
-static void report(dsgd_node *self, peer *p)
+static void report_samples(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
     double until_s;
@@ -200,7 +200,7 @@ static void report(dsgd_node *self, peer *p)
 }
 
 /** Updates x by the mean of the group, which leaves out parts that do not arrive in time. */
-static void average(dsgd_node *self, peer *p)
+static void average_and_step(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
     const double *const by = &p->group[p->n];
@@ -230,7 +230,7 @@ static void average(dsgd_node *self, peer *p)
 }
 
 /** Adds one more gradient to the sum. */
-static void gather(dsgd_node *self, peer *p)
+static void add_gradient(dsgd_node *self, peer *p)
 {
     const bool all = computes(self, self->rank);
     dsgd_gradient_until(self, p->g, p->x, 1, all ? INFINITY : -1);
@@ -255,13 +255,13 @@ static void dedloc_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self)) { /* gets a model, then reports, so that others wait for it */
             begin_round(&p, FAILED);
-            report(self, &p);
+            report_samples(self, &p);
         } else {
-            gather(self, &p);
+            add_gradient(self, &p);
         }
-        report(self, &p);
+        report_samples(self, &p);
         if (p.answer == START)
-            average(self, &p);
+            average_and_step(self, &p);
         send_model(self, &p);
     }
 }
@@ -286,7 +286,7 @@ typedef struct tracker {
 } tracker;
 
 /** Lets the next running peer send its model to @p worker, which keeps its own if there is none. */
-static void bring_in(dsgd_node *self, tracker *t, int worker)
+static void let_peer_send_model(dsgd_node *self, tracker *t, int worker)
 {
     int source = worker;
     t->samples -= t->of[worker].samples;
@@ -363,7 +363,7 @@ static void dedloc_serve(dsgd_node *self)
         } else if (m != NULL) {
             if (m->numbers[2] > 0)
                 dsgd_message_drop(self, m);
-            bring_in(self, &t, m->from);
+            let_peer_send_model(self, &t, m->from);
         }
         int n_late = 0;
         for (size_t i = 0; i < n; i++)

@@ -45,7 +45,7 @@ typedef struct bridge {
  * Adds to x the mean of the leaders' models of one period ago minus this leader's model of that
  * time, and starts the allreduce of the current models.
  */
-static void correct(dsgd_node *self, bridge *b, dsgd_vector *x)
+static void add_delayed_mean(dsgd_node *self, bridge *b, dsgd_vector *x)
 {
     if (b->round != NULL) {
         dsgd_request_wait(self, b->round, b->mean);
@@ -72,7 +72,7 @@ static void average_between(dsgd_node *self, bridge *b, dsgd_vector *x)
     if (b->leads && p->between == LEADERS)
         dsgd_allreduce_mean(self, b->meeting, b->leaders);
     else if (b->leads)
-        correct(self, b, b->meeting);
+        add_delayed_mean(self, b, b->meeting);
     dsgd_collective_run(self, DSGD_BROADCAST, b->meeting, 0, b->cluster);
     dsgd_copy(self, x, b->meeting);
 }

@@ -45,12 +45,12 @@ static void rennala_work(dsgd_node *self)
 }
 
 /** Notifies all workers except @p maker of the next round, each once until it asks. */
-static void notify(dsgd_node *self, int maker, int64_t *told, double round)
+static void notify(dsgd_node *self, int maker, int64_t *notified, double round)
 {
     for (int i = 0; i < self->n_workers; i++) {
-        if (i == maker || told[i])
+        if (i == maker || notified[i])
             continue;
-        told[i] = true;
+        notified[i] = true;
         dsgd_send(self, i, NULL, &round, 1);
     }
 }
@@ -61,7 +61,7 @@ static void rennala_serve(dsgd_node *self)
     const int64_t batch = p->batch == AS_MANY_AS_WORKERS ? self->n_workers : p->batch;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *sum = dsgd_vector_new(self);
-    int64_t *told = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *told);
+    int64_t *notified = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *notified);
     double round = 0;
     int64_t n = 0;
     for (;;) {
@@ -82,9 +82,9 @@ static void rennala_serve(dsgd_node *self)
             dsgd_divide(self, sum, (double)batch);
             dsgd_local_step(self, x, sum);
             n = 0;
-            notify(self, worker, told, ++round);
+            notify(self, worker, notified, ++round);
         }
-        told[worker] = false;
+        notified[worker] = false;
         dsgd_send(self, worker, x, &round, 1);
     }
 }

@@ -51,7 +51,7 @@ enum { WAITS = -1 };
 static const int64_t GONE = INT64_MAX;
 
 /** Sends the model to a worker that waits, if it may continue. */
-static void answer(dsgd_node *self, clocks *c, int worker)
+static void send_if_allowed(dsgd_node *self, clocks *c, int worker)
 {
     const ssp_params *p = self->params;
     if (c->fetched[worker] != WAITS ||
@@ -63,7 +63,7 @@ static void answer(dsgd_node *self, clocks *c, int worker)
 
 /** A worker with the smallest clock has advanced or failed. If it was the last, others may
  * continue. */
-static void leave_least(dsgd_node *self, clocks *c)
+static void advance_least(dsgd_node *self, clocks *c)
 {
     if (--c->n_least > 0)
         return;
@@ -76,11 +76,11 @@ static void leave_least(dsgd_node *self, clocks *c)
     for (int i = 0; i < self->n_workers; i++)
         c->n_least += c->clock[i] == least;
     for (int i = 0; i < self->n_workers; i++)
-        answer(self, c, i);
+        send_if_allowed(self, c, i);
 }
 
 /** Removes a failed worker: no worker waits for it, and it waits for none. */
-static void forget(dsgd_node *self, clocks *c, int worker)
+static void remove_failed(dsgd_node *self, clocks *c, int worker)
 {
     const bool was_least = c->clock[worker] == c->least;
     if (c->fetched[worker] == WAITS)
@@ -88,17 +88,17 @@ static void forget(dsgd_node *self, clocks *c, int worker)
     c->fetched[worker] = c->updates;
     c->clock[worker] = GONE;
     if (was_least)
-        leave_least(self, c);
+        advance_least(self, c);
 }
 
 /** Takes back a repaired worker; with the smallest clock if its failure was detected. */
-static void welcome(dsgd_node *self, clocks *c, int worker)
+static void readmit_repaired(dsgd_node *self, clocks *c, int worker)
 {
     const bool was_missed = c->clock[worker] == GONE;
     c->clock[worker] = was_missed ? c->least : c->clock[worker];
     c->n_least += was_missed;
     c->fetched[worker] = WAITS;
-    answer(self, c, worker);
+    send_if_allowed(self, c, worker);
 }
 
 static void ssp_serve(dsgd_node *self)
@@ -110,7 +110,7 @@ static void ssp_serve(dsgd_node *self)
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
         if (l->x == NULL) {
-            (l->n > 0 ? welcome : forget)(self, &c, worker);
+            (l->n > 0 ? readmit_repaired : remove_failed)(self, &c, worker);
             continue;
         }
         dsgd_message_used(self, l, c.updates - c.fetched[worker]);
@@ -118,8 +118,8 @@ static void ssp_serve(dsgd_node *self)
         c.updates++;
         c.fetched[worker] = WAITS;
         if (c.clock[worker]++ == c.least)
-            leave_least(self, &c);
-        answer(self, &c, worker);
+            advance_least(self, &c);
+        send_if_allowed(self, &c, worker);
     }
 }
 
