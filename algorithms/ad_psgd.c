@@ -35,7 +35,8 @@ static bool is_active(const dsgd_node *self)
     return self->rank % 2 == 1;
 }
 
-/** Returns the neighbour in a round of the graph, a random one if there are several. Needs P > 1.
+/**
+ * Returns the neighbour in a round of the graph, a random one if there are several. Needs P > 1.
  */
 static int neighbour(dsgd_node *self, int64_t round)
 {
@@ -86,7 +87,8 @@ static void gossip_process_work(dsgd_node *self)
     }
 }
 
-/** Both workers of a round know each other: the passive one waits for the active one of its round.
+/**
+ * Both workers of a round know each other: the passive one waits for the active one of its round.
  */
 static void gossip_process_assist(dsgd_node *self)
 {
@@ -134,8 +136,9 @@ static void shared_copy_assist(dsgd_node *self)
         dsgd_pair_answer(self, copy, DSGD_ANYONE);
 }
 
-/** KungFu: fetches another worker's saved model, averages, applies the gradient and saves the
- * model. */
+/**
+ * KungFu: fetches another worker's saved model, averages, applies the gradient and saves the model.
+ */
 static void pull_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);

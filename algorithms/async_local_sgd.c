@@ -25,8 +25,10 @@ static int64_t arrivals(const async_local_sgd_params *p, int n_workers)
     return p->delay == AS_MANY_AS_WORKERS ? n_workers : p->delay;
 }
 
-/** Returns the local steps of a round. With dylu slow workers take fewer, by the times of all first
- * steps. */
+/**
+ * Returns the local steps of a round. With dylu slow workers take fewer, by the times of all first
+ * steps.
+ */
 static int64_t steps_of_round(dsgd_node *self)
 {
     static const double rounding = 1e-9;

@@ -43,8 +43,10 @@ static void backup_workers_work(dsgd_node *self)
     }
 }
 
-/** State of the server. There are P tokens per step, first in, first out: token n has step 1 + n /
- * P. */
+/**
+ * State of the server. There are P tokens per step, first in, first out: token n has step 1 + n /
+ * P.
+ */
 typedef struct tokens {
     double step;
     int64_t n_taken;

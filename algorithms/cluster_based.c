@@ -51,7 +51,8 @@ static void count_cluster(const dsgd_node *self, process *s, int from)
     s->n_heard += p->cluster < left ? p->cluster : left;
 }
 
-/** Receives the next message. Returns false if none arrives until @p until_s, or after a failure.
+/**
+ * Receives the next message. Returns false if none arrives until @p until_s, or after a failure.
  */
 static bool receive(dsgd_node *self, process *s, double until_s)
 {

@@ -42,7 +42,8 @@ static void send_change(dsgd_node *self, learner *l, dsgd_vector *change)
     dsgd_send(self, dsgd_server_address(self, 0), change, (double[]){l->asked, (double)l->n}, 2);
 }
 
-/** x <- the server's model + the change of x since the request, if the answer arrives until then.
+/**
+ * x <- the server's model + the change of x since the request, if the answer arrives until then.
  */
 static void receive_model(dsgd_node *self, learner *l, double until_s)
 {

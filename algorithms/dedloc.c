@@ -35,8 +35,10 @@ static bool computes(const dsgd_node *self, int rank)
 
 /* --- shares by bandwidth ---------------------------------------------------------------------- */
 
-/** A peer that averages a share of the vector: it receives that share from others and sends the
- * mean. */
+/**
+ * A peer that averages a share of the vector: it receives that share from others and sends the
+ * mean.
+ */
 typedef struct reducer {
     double bandwidth; /* of its link, in each direction; any unit */
     bool contributes; /* it also has a gradient, which it sends in parts to the others */
@@ -183,8 +185,9 @@ static void send_model(dsgd_node *self, peer *p)
     p->n_asks = 0;
 }
 
-/** Reports to the server and waits for an answer. Repeats this if the peer that should answer
- * fails. */
+/**
+ * Reports to the server and waits for an answer. Repeats this if the peer that should answer fails.
+ */
 static void report_samples(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;

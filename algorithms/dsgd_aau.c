@@ -108,8 +108,9 @@ static void send_partners(dsgd_node *self, epoch *e, int i, double *numbers)
     dsgd_send(self, i, NULL, numbers, n);
 }
 
-/** Ends an iteration: all finished neighbours mix. If all workers are connected, a new epoch
- * begins. */
+/**
+ * Ends an iteration: all finished neighbours mix. If all workers are connected, a new epoch begins.
+ */
 static void iterate(dsgd_node *self, epoch *e, double *numbers)
 {
     for (int i = 0; i < self->n_workers; i++)

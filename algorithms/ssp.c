@@ -61,8 +61,9 @@ static void send_if_allowed(dsgd_node *self, clocks *c, int worker)
     dsgd_send(self, worker, dsgd_model(self), NULL, 0);
 }
 
-/** A worker with the smallest clock has advanced or failed. If it was the last, others may
- * continue. */
+/**
+ * A worker with the smallest clock has advanced or failed. If it was the last, others may continue.
+ */
 static void advance_least(dsgd_node *self, clocks *c)
 {
     if (--c->n_least > 0)
