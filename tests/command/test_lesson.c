@@ -426,17 +426,6 @@ TEST(lesson_shows_final_waits)
                   "worker 0   (0.259, -0.451)        0.633      6 ");
 }
 
-TEST(manual_shows_the_lines_of_the_command)
-{
-    char *manual = shell_ends(0, "sed -n '/^### Lessons/,/^###* [A-KM-Z]/p' " DSGD_SOURCE_DIR
-                                 "/docs/manual.md | sed -n '/^```/,/^```/p' | grep '^ '");
-    char *output = dsgd_ends(0, "explain eager_solo");
-    int n = 0;
-    for (char *line = strtok(manual, "\n"); line != NULL; line = strtok(NULL, "\n"), n++)
-        ck_assert_msg(strstr(output, line) != NULL, "no `%s`", line);
-    ck_assert_int_ge(n, 7);
-}
-
 TEST(lesson_writes_figure_and_text_to_files)
 {
     dsgd_ends(0, "explain a_psgd --format svg -o a.svg --size slide");

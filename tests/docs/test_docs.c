@@ -1,8 +1,8 @@
 /**
  * @file test_docs.c
  * The Markdown files name only what exists: targets of links, files of this tree, sub-commands,
- * columns, algorithms. The code in algorithms/README.md is the source's, the experiment in
- * docs/manual.md is accepted, and the quick start runs.
+ * columns, algorithms. The code in algorithms/README.md is the source's, and the quick start
+ * prints the table and the answers of README.md.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -302,22 +302,6 @@ TEST(every_place_has_this_version)
     ck_assert_str_eq(output_of(DSGD_BINARY " --version"), "dsgd " DSGD_VERSION "\n");
 }
 
-TEST(the_experiment_of_the_manual_is_accepted)
-{
-    char folder[] = "/tmp/dsgd-docs-XXXXXX";
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    char *const path = dsgd_xprintf("%s/manual.yaml", folder);
-    char *const experiment = fenced("docs/manual.md", "yaml");
-    FILE *const file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(experiment, file);
-    fclose(file);
-    char *const command =
-        dsgd_xprintf("%s check %s --numerics off 2>&1; status=$?; rm -r %s; exit $status",
-                     DSGD_BINARY, path, folder);
-    output_of(command);
-}
-
 TEST(the_quick_start_gives_the_table_of_the_readme)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
@@ -373,7 +357,7 @@ TEST(the_commands_of_the_readme_answer_as_it_says)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-TEST(the_quick_start_gives_the_columns_of_the_manual)
+TEST(the_quick_start_gives_the_documented_columns)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -382,12 +366,12 @@ TEST(the_quick_start_gives_the_columns_of_the_manual)
                      "head -q -n 1 %s/r/*.csv; status=$?; rm -r %s; exit $status",
                      DSGD_BINARY, DSGD_SOURCE_DIR, folder, folder, folder);
     char *const columns = output_of(command);
-    char *const manual = text_of("docs/manual.md");
+    char *const page = text_of("docs/reference/results.md");
     for (const char *p = columns; *p != '\0'; p += strspn(p, ",\n")) {
         const int length = (int)strcspn(p, ",\n");
         char *const name = dsgd_xprintf("`%.*s`", length, p);
-        if (strstr(manual, name) == NULL && strstr(name, "_share") == NULL)
-            complain("docs/manual.md", "no column", length, p);
+        if (strstr(page, name) == NULL && strstr(name, "_share") == NULL)
+            complain("docs/reference/results.md", "no column", length, p);
         p += length;
     }
     ck_assert_msg(*complaints == '\0', "%s", complaints);
