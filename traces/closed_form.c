@@ -6,58 +6,30 @@
 
 #include "traces/shapes/shape.h"
 
-/** Links of paths, each with how fast it is. */
-typedef struct path {
-    size_t n, room;
-    struct passed {
-        size_t link;
-        double bytes_per_s; /* of the link */
-    } * passed;
-} path;
-
-/** Seconds of an empty message, and the limit of one flow besides the links. */
-typedef struct limits {
-    double latency_s, flow_bytes_per_s;
-} limits;
-
-/** Adds the links from a to b to @p p. */
-static limits find_path(path *p, const dsgd_platform *platform, int a, int b)
+/** Returns the seconds of an empty message on a route. */
+static double latency_of(const dsgd_platform *platform, const dsgd_shape_route *route)
 {
-    static dsgd_shape_route route;
-    limits alone = {0, INFINITY};
-    dsgd_shape_find_route(platform, a, b, &route);
-    for (size_t k = 0; k < route.n; k++) {
-        const dsgd_shape_link l = dsgd_shape_of(platform)->link(platform, route.link[k]);
-        if (p->n == p->room) {
-            p->room = 2 * p->room + 8;
-            p->passed = dsgd_xrealloc(p->passed, p->room, sizeof *p->passed);
-        }
-        p->passed[p->n++] = (struct passed){route.link[k], l.bytes_per_s};
-        alone.latency_s += l.latency_s;
-    }
-    alone.latency_s += route.added_latency_s;
-    alone.flow_bytes_per_s = route.flow_bytes_per_s;
-    return alone;
+    double latency_s = 0;
+    for (size_t k = 0; k < route->n; k++)
+        latency_s += dsgd_shape_of(platform)->link(platform, route->link[k]).latency_s;
+    return latency_s + route->added_latency_s;
 }
-
-/* --- sharing ---------------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
-    const size_t x = ((const struct passed *)a)->link;
-    const size_t y = ((const struct passed *)b)->link;
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
     return (x > y) - (x < y);
 }
 
-/** How often a link, which is there, occurs in the sorted list. */
-static size_t count(const path *sorted, const struct passed *link)
+/** Returns how often a link occurs in a sorted list that contains it. */
+static size_t count(const dsgd_shape_route *sorted, size_t link)
 {
-    const struct passed *first = bsearch(link, sorted->passed, sorted->n, sizeof *first, by_number);
-    DSGD_ASSERT(first != NULL, "link %zu is on no path", link->link);
-    const struct passed *end = first;
-    while (first > sorted->passed && first[-1].link == link->link)
+    const size_t *first = bsearch(&link, sorted->link, sorted->n, sizeof link, by_number);
+    DSGD_ASSERT(first != NULL, "link %zu is on no path", link);
+    const size_t *end = first;
+    while (first > sorted->link && first[-1] == link)
         first--;
-    while (end < sorted->passed + sorted->n && end->link == link->link)
+    while (end < sorted->link + sorted->n && *end == link)
         end++;
     return (size_t)(end - first);
 }
@@ -65,24 +37,24 @@ static size_t count(const path *sorted, const struct passed *link)
 double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const dsgd_ends *flows,
                                 double bytes)
 {
-    path all = {0}; /* links, once for each flow over them */
-    path p = {0};
+    const dsgd_shape *const shape = dsgd_shape_of(platform);
+    dsgd_shape_route all = {NULL}; /* the links of all flows, each once for every flow over it */
+    dsgd_shape_route one = {NULL};
     for (size_t i = 0; i < n; i++)
-        find_path(&all, platform, flows[i].from, flows[i].to);
+        shape->route(platform, flows[i].from, flows[i].to, &all);
     if (all.n > 0)
-        qsort(all.passed, all.n, sizeof *all.passed, by_number);
+        qsort(all.link, all.n, sizeof *all.link, by_number);
     double slowest_s = 0;
     for (size_t i = 0; i < n; i++) {
-        p.n = 0;
-        const limits alone = find_path(&p, platform, flows[i].from, flows[i].to);
-        double bytes_per_s = alone.flow_bytes_per_s;
-        for (size_t k = 0; k < p.n; k++)
-            bytes_per_s =
-                fmin(bytes_per_s, p.passed[k].bytes_per_s / (double)count(&all, &p.passed[k]));
-        slowest_s = fmax(slowest_s, alone.latency_s + bytes / bytes_per_s);
+        dsgd_shape_find_route(platform, flows[i].from, flows[i].to, &one);
+        double bytes_per_s = one.flow_bytes_per_s;
+        for (size_t k = 0; k < one.n; k++)
+            bytes_per_s = fmin(bytes_per_s, shape->link(platform, one.link[k]).bytes_per_s /
+                                                (double)count(&all, one.link[k]));
+        slowest_s = fmax(slowest_s, latency_of(platform, &one) + bytes / bytes_per_s);
     }
-    free(all.passed);
-    free(p.passed);
+    free(all.link);
+    free(one.link);
     return slowest_s;
 }
 
@@ -103,8 +75,9 @@ double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int 
 
 double dsgd_closed_form_latency_s(const dsgd_platform *platform, int from, int to)
 {
-    path p = {0};
-    const limits alone = find_path(&p, platform, from, to);
-    free(p.passed);
-    return alone.latency_s;
+    dsgd_shape_route route = {NULL};
+    dsgd_shape_find_route(platform, from, to, &route);
+    const double latency_s = latency_of(platform, &route);
+    free(route.link);
+    return latency_s;
 }

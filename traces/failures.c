@@ -202,16 +202,16 @@ static void open_drawn(dsgd_failures *f)
 
 /* --- listed ----------------------------------------------------------------------------------- */
 
-static void list(dsgd_failures *f, int64_t worker, double down_s, double up_s)
+static void list(dsgd_failures *f, dsgd_failure failure)
 {
     f->listed = dsgd_xrealloc(f->listed, f->n_listed + 1, sizeof *f->listed);
-    f->listed[f->n_listed++] = (dsgd_failure){down_s, up_s, (int)worker, -1};
+    f->listed[f->n_listed++] = failure;
 }
 
 void dsgd_failures_add(dsgd_failures *f, dsgd_failure failure)
 {
     size_t i = f->n_listed;
-    list(f, failure.worker, 0, 0);
+    list(f, failure);
     for (; i > f->n_taken && f->listed[i - 1].down_s > failure.down_s; i--)
         f->listed[i] = f->listed[i - 1];
     f->listed[i] = failure;
@@ -225,9 +225,8 @@ static void list_events(dsgd_failures *f)
         const double repair_s = as_all ? f->config->repair_s : events[i].repair_s;
         if (!has(f, events[i].host >= 0))
             continue;
-        list(f, events[i].worker, events[i].at_s,
-             repair_s < 0 ? INFINITY : events[i].at_s + repair_s);
-        f->listed[f->n_listed - 1].unit = (int)events[i].host;
+        const double up_s = repair_s < 0 ? INFINITY : events[i].at_s + repair_s;
+        list(f, (dsgd_failure){events[i].at_s, up_s, (int)events[i].worker, (int)events[i].host});
     }
 }
 
@@ -255,7 +254,7 @@ static dsgd_status list_row(dsgd_failures *f, const dsgd_csv *csv, size_t i, con
                          "down and up take turns, by rising times",
                          csv->path, csv->lines[i + 1], worker, event, at_s);
     if (down)
-        list(f, (int64_t)worker, at_s, INFINITY);
+        list(f, (dsgd_failure){at_s, INFINITY, (int)worker, -1});
     else
         f->listed[*last - 1].up_s = at_s;
     *last = down ? f->n_listed : 0;

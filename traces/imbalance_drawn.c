@@ -188,8 +188,8 @@ static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *
     return DSGD_OK;
 }
 
-/** Seconds of a component, by the inverse distribution function of the normal between its ends. */
-static double truncated_normal(const component *c, double u)
+/** Returns seconds of a component for a uniform number @p u in (0, 1). */
+static double component_seconds(const component *c, double u)
 {
     const dsgd_natural natural = {c->mean, c->deviation};
     const double low = dsgd_family_normal.cumulative(c->min, natural);
@@ -220,7 +220,7 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
             break;
         u -= share;
     }
-    const double value = truncated_normal(&c[chosen], dsgd_imbalance_uniform(at, 2));
+    const double value = component_seconds(&c[chosen], dsgd_imbalance_uniform(at, 2));
     return dsgd_imbalance_scaled(p->scale, so_far_s, value);
 }
 

@@ -201,29 +201,21 @@ static double nvls_rate(const question *q, int algorithm)
     return heads * rate;
 }
 
-static double ring_rate(const question *q, int protocol)
-{
-    const int channels = q->graph.channels;
-    const double all = channels * q->graph.rate;
-    const int row = q->nodes == 0 ? q->nccl->generation : q->nccl->amd_host;
-    if (protocol == LL)
-        return fmin(most_of_ll[row][q->nodes], all * 0.5);
-    if (protocol == LL128)
-        return fmin(all * 0.92, channels * channel_ring_ll128[q->nccl->generation]);
-    return all;
-}
-
-static double tree_rate(const question *q, int protocol)
+/** "Bus" bandwidth of all channels of a ring or tree. */
+static double channels_rate(const question *q, bool is_tree, int protocol)
 {
     const int channels = q->graph.channels, generation = q->nccl->generation;
     const int row = q->nodes == 0 ? generation : q->nccl->amd_host;
-    const double all =
-        fmin(channels * q->graph.tree_rate * 0.92, channels * channel_tree[generation][q->nodes]);
+    const double all = is_tree ? fmin(channels * q->graph.tree_rate * 0.92,
+                                      channels * channel_tree[generation][q->nodes])
+                               : channels * q->graph.rate;
+    const double tree_share = q->nodes == 0 ? 7.0 / 9 : 120.0 / 128;
     if (protocol == LL)
-        return fmin(all / 3.8, most_of_ll[row][q->nodes]);
+        return fmin(is_tree ? all / 3.8 : all * 0.5, most_of_ll[row][q->nodes]);
     if (protocol == LL128)
-        return fmin(all * (q->nodes == 0 ? 7.0 / 9 : 120.0 / 128),
-                    channels * channel_tree_ll128[generation][q->nodes]);
+        return fmin(all * (is_tree ? tree_share : 0.92),
+                    channels * (is_tree ? channel_tree_ll128[generation][q->nodes]
+                                        : channel_ring_ll128[generation]));
     return all;
 }
 
@@ -231,8 +223,9 @@ static double tree_rate(const question *q, int protocol)
 static double rate_of(const question *q, int algorithm, int protocol)
 {
     if (algorithm == TREE)
-        return tree_rate(q, protocol) / 2;
-    const double all = algorithm == RING ? ring_rate(q, protocol) : nvls_rate(q, algorithm);
+        return channels_rate(q, true, protocol) / 2;
+    const double all =
+        algorithm == RING ? channels_rate(q, false, protocol) : nvls_rate(q, algorithm);
     return algorithm != RING && q->call == DSGD_NCCL_SHARES ? all : all * q->n / q->steps;
 }
 

@@ -113,14 +113,30 @@ static void read_pci(reading *r, const char **a)
         add_device(r, &r->nic_slots, r->around.bus);
 }
 
-/** GB/s of a link, as NCCL and RCCL count. */
-static double link_rate(const reading *r, bool amd)
+/** NVIDIA's GPUs from a compute capability on: generation, and GB/s of a link as NCCL counts. */
+typedef struct capability {
+    int64_t sm;
+    int generation;
+    double link;
+} capability;
+
+static const capability capabilities[] = {
+    {100, DSGD_GPU_BLACKWELL, 40.1}, {90, DSGD_GPU_HOPPER, 20.6}, {87, DSGD_GPU_AMPERE, 20},
+    {86, DSGD_GPU_AMPERE, 12},       {80, DSGD_GPU_AMPERE, 20},   {70, DSGD_GPU_VOLTA, 20},
+    {INT64_MIN, DSGD_GPU_VOLTA, 18}};
+
+static const capability *capability_of(int64_t sm)
 {
-    if (amd)
-        return r->gcn >= 0x940 && r->gcn < 0xa00    ? 48
-               : r->gcn == 0x90a || r->gcn == 0x910 ? 36
-                                                    : 24;
-    return r->sm >= 100 ? 40.1 : r->sm >= 90 ? 20.6 : r->sm == 86 ? 12 : r->sm < 70 ? 18 : 20;
+    const capability *c = capabilities;
+    while (sm < c->sm)
+        c++;
+    return c;
+}
+
+/** GB/s of a link of AMD's, as RCCL counts. */
+static double xgmi_rate(int64_t gcn)
+{
+    return gcn >= 0x940 && gcn < 0xa00 ? 48 : gcn == 0x90a || gcn == 0x910 ? 36 : 24;
 }
 
 static void read_link(reading *r, const char **a, bool amd)
@@ -130,7 +146,7 @@ static void read_link(reading *r, const char **a, bool amd)
     if (gpu == NULL || count < 1 || count > 1000)
         return;
     gpu->links += (int64_t)count;
-    gpu->bytes_per_s += count * link_rate(r, amd) * 1e9;
+    gpu->bytes_per_s += count * (amd ? xgmi_rate(r->gcn) : capability_of(r->sm)->link) * 1e9;
     if (strcmp(attribute(a, "tclass"), "0x068000") == 0)
         r->t->has_switch = true;
     else
@@ -303,11 +319,7 @@ static dsgd_status conclude(const char *file, reading *r, dsgd_error *error)
     r->t->gpus = (dsgd_said){(double)gpus->n, gpus->v->line};
     r->t->hosts.value = r->n_hosts > 1 ? (double)r->n_hosts : 1;
     if (r->sm >= 60 && r->gcn == 0)
-        r->t->generation = (dsgd_said){r->sm >= 100  ? DSGD_GPU_BLACKWELL
-                                       : r->sm >= 90 ? DSGD_GPU_HOPPER
-                                       : r->sm >= 80 ? DSGD_GPU_AMPERE
-                                                     : DSGD_GPU_VOLTA,
-                                       gpus->v->line};
+        r->t->generation = (dsgd_said){capability_of(r->sm)->generation, gpus->v->line};
     compare_gpus(r, gpus);
     find_nearest(r, gpus, r->nics.n > 0 ? &r->nics : &r->nic_slots);
     return DSGD_OK;

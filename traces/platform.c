@@ -210,22 +210,21 @@ static dsgd_status check_extents(const dsgd_platform *platform, dsgd_error *erro
 {
     const dsgd_shape *const shape = dsgd_shape_of(platform);
     const char *const name = dsgd_topologies[platform->topology];
-    dsgd_extents n = {0};
-    if (shape->extents != NULL)
-        n = shape->extents(platform);
-    if (n.size > 0 && platform->size.n == 0)
+    if (shape->n_size > 0 && platform->size.n == 0)
         return dsgd_refuse(error, "platform: topology %s needs size", name);
     const struct {
         const char *name;
         const dsgd_numbers *numbers;
         size_t n;
-    } all[] = {{"size", &platform->size, n.size},
-               {"up", &platform->up, n.up},
-               {"cables", &platform->cables, platform->cables.n == 0 ? 0 : n.cables}};
-    for (int i = 0; i < 3; i++)
-        if (all[i].numbers->n != all[i].n)
+    } all[] = {{"size", &platform->size, shape->takes_size ? platform->size.n > 0 : shape->n_size},
+               {"up", &platform->up, shape->n_up},
+               {"cables", &platform->cables, platform->cables.n == 0 ? 0 : shape->n_cables}};
+    for (int i = 0; i < 3; i++) {
+        const size_t n = all[i].n == DSGD_ANY_EXTENTS ? platform->size.n : all[i].n;
+        if (all[i].numbers->n != n)
             return dsgd_refuse(error, "platform: topology %s takes %zu numbers of %s, not %zu",
-                               name, all[i].n, all[i].name, all[i].numbers->n);
+                               name, n, all[i].name, all[i].numbers->n);
+    }
     for (int i = 0; i < 3; i++)
         DSGD_TRY(check_whole(all[i].name, all[i].numbers, error));
     DSGD_TRY(shape->check == NULL ? DSGD_OK : shape->check(platform, error));
@@ -278,33 +277,38 @@ static dsgd_status check_entries(const dsgd_platform *platform, dsgd_error *erro
 
 dsgd_status dsgd_platform_check(const dsgd_platform *platform, dsgd_error *error)
 {
-    if (platform->regions.n > 0 &&
-        (!dsgd_shape_of(platform)->has_groups || platform->library != DSGD_LIBRARY_MPI))
-        return dsgd_refuse(error,
-                           "platform: regions are of topology groups and library mpi: NCCL's "
-                           "model has no latency between them");
-    if (platform->regions.n > 0 && platform->size.n > 0)
-        return dsgd_refuse(error, "platform: size: of regions group_hosts and hosts say how many "
-                                  "hosts there are; leave out size");
-    if (platform->library != DSGD_LIBRARY_MPI &&
-        (platform->nccl.links_bytes_per_s <= 0 || !dsgd_platform_has_numbers(platform)))
-        return dsgd_refuse(error,
-                           "platform: library %s needs nccl: {links: BYTES/s}, above 0, and "
-                           "another topology than xml, whose NICs are not known",
-                           libraries[platform->library]);
-    if (platform->library == DSGD_LIBRARY_MPI &&
-        (platform->collective_share > 0 || platform->collective_launch_s > 0 ||
-         platform->collective_copy_s_per_byte > 0))
-        return dsgd_refuse(error,
-                           "platform: collective_share, collective_launch and collective_copy "
-                           "are of library nccl or rccl; give 0 of each where mpi is in their "
-                           "place, which has message_overhead, reduction and staging");
-    if (dsgd_platform_has_numbers(platform) && platform->reference_flops > 0 &&
-        platform->reference_flops < least_reference_flops)
-        return dsgd_refuse(error,
-                           "platform: reference_speed of %g flop/s, where hosts have 1 Gf: steps "
-                           "would end at once; a speed has a unit, as 3Gf",
-                           platform->reference_flops);
+    const bool is_mpi = platform->library == DSGD_LIBRARY_MPI;
+    const bool has_regions = platform->regions.n > 0;
+    const bool has_numbers = dsgd_platform_has_numbers(platform);
+    const bool has_collective_costs = platform->collective_share > 0 ||
+                                      platform->collective_launch_s > 0 ||
+                                      platform->collective_copy_s_per_byte > 0;
+    const struct {
+        bool is_wrong;
+        const char *why;
+    } rules[] = {
+        {has_regions && (!dsgd_shape_of(platform)->has_groups || !is_mpi),
+         "regions need topology: groups and library: mpi; NCCL's model has no latency between "
+         "regions"},
+        {has_regions && platform->size.n > 0,
+         "size must be absent if there are regions; group_hosts and hosts determine the number of "
+         "hosts"},
+        {!is_mpi && (platform->nccl.links_bytes_per_s <= 0 || !has_numbers),
+         dsgd_xprintf("library: %s needs nccl: {links: BYTES/s} above 0, and any topology except "
+                      "xml, whose NICs are unknown",
+                      libraries[platform->library])},
+        {is_mpi && has_collective_costs,
+         "collective_share, collective_launch and collective_copy need library: nccl or rccl. Set "
+         "them to 0 for mpi, which has message_overhead, reduction and staging instead"},
+        {has_numbers && platform->reference_flops > 0 &&
+             platform->reference_flops < least_reference_flops,
+         dsgd_xprintf("reference_speed must be at least %g flop/s, got %g; hosts have 1 Gf. Give a "
+                      "unit, such as 3Gf",
+                      least_reference_flops, platform->reference_flops)},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].is_wrong)
+            return dsgd_refuse(error, "platform: %s", rules[i].why);
     DSGD_TRY(dsgd_nccl_check(&platform->nccl, error));
     DSGD_TRY(check_extents(platform, error));
     DSGD_TRY(check_islands(platform, error));

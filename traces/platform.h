@@ -150,11 +150,6 @@ int64_t dsgd_platform_group_hosts(const dsgd_platform *platform);
 /** The group of a host; 0 if there are none. */
 int dsgd_platform_group(const dsgd_platform *platform, int host);
 
-/** How many numbers a topology takes. */
-typedef struct dsgd_extents {
-    size_t size, up, cables; /* cables: or none */
-} dsgd_extents;
-
 double dsgd_product(const dsgd_numbers *numbers);
 
 /** The largest number of hosts, or places of regions' hosts. DSGD_PLATFORM_ANY: no limit, or known

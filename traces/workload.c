@@ -236,67 +236,57 @@ dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Of a worker of several hosts. */
+/** Checks a worker of several hosts. */
 static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
 {
     const dsgd_inner *const inner = &workload->inner;
     const dsgd_transformer *const t = &workload->transformer;
-    const bool in_layers = inner->tensor > 1 || inner->shards > 1;
-    if (t->gpus > 1)
-        return dsgd_refuse(error,
-                           "workload: inner says which hosts a worker has: leave out "
-                           "transformer: gpus (%jd)",
-                           t->gpus);
-    if (workload->step_s <= 0)
-        return dsgd_refuse(error,
-                           "workload: step: %g s, but inner divides it among the worker's hosts: "
-                           "give more than 0",
-                           workload->step_s);
-    if (in_layers && (t->parameters <= 0 || t->layers < 1))
-        return dsgd_refuse(error, "workload: inner: tensor and shards send layer by layer: give a "
-                                  "transformer, which says how many there are");
-    const bool is_swarm = inner->pipeline.schedule == DSGD_PIPELINE_SWARM;
-    if (is_swarm ? in_layers : inner->pipeline.peers > 1)
-        return dsgd_refuse(error, "workload: inner: pipeline: %s",
-                           is_swarm
-                               ? "a peer of `swarm` is one host: leave out tensor and shards"
-                               : "peers are of `schedule: swarm`: leave them out, or give that");
-    if ((inner->pipeline.speeds > 0 || inner->pipeline.migrate_s > 0) && inner->pipeline.peers < 2)
-        return dsgd_refuse(error,
-                           "workload: inner: pipeline: %s: there are no peers; give `schedule: "
-                           "swarm` and 2 peers or more, or leave it out",
-                           inner->pipeline.speeds > 0 ? "speeds" : "migrate_every");
-    if (inner->pipeline.migrate_s > 0 && inner->pipeline.stages < 2)
-        return dsgd_refuse(error,
-                           "workload: inner: pipeline: migrate_every: there is no other stage: "
-                           "give 2 or more, or leave it out");
-    const bool in_chunks = inner->pipeline.schedule == DSGD_PIPELINE_INTERLEAVED;
-    if (!in_chunks && inner->pipeline.chunks > 0 && inner->pipeline.chunks != N_CHUNKS)
-        return dsgd_refuse(error,
-                           "workload: inner: pipeline: chunks (%jd) are of `schedule: "
-                           "interleaved`: leave them out, or give that",
-                           inner->pipeline.chunks);
-    if (t->parameters > 0 && t->layers < inner->pipeline.stages)
-        return dsgd_refuse(error,
-                           "workload: inner: pipeline: %jd stages, but the transformer has "
-                           "%jd layers: give at most that many",
-                           inner->pipeline.stages, t->layers);
-    if (in_chunks && t->parameters > 0 &&
-        t->layers < inner->pipeline.stages * inner->pipeline.chunks)
-        return dsgd_refuse(error,
-                           "workload: inner: pipeline: %jd stages of %jd chunks, but the "
-                           "transformer has %jd layers: give at most one chunk per layer",
-                           inner->pipeline.stages, inner->pipeline.chunks, t->layers);
+    const int64_t stages = inner->pipeline.stages, chunks = inner->pipeline.chunks;
     const int64_t jobs = dsgd_at_least_one(inner->pipeline.jobs);
-    if (t->batch > 0 && (double)(inner->pipeline.micro_batches * jobs) > t->batch)
-        return dsgd_refuse(error,
-                           "workload: inner: pipeline: %jd micro_batches%s, but the transformer's "
-                           "batch is %g: give at most that many",
-                           inner->pipeline.micro_batches * jobs, jobs > 1 ? " of all jobs" : "",
-                           t->batch);
-    if (inner->activation_bytes < 0)
-        return dsgd_refuse(error, "workload: inner: activations is missing; give it, or a "
-                                  "transformer with its width");
+    const int64_t micro_batches = inner->pipeline.micro_batches * jobs;
+    const bool in_layers = inner->tensor > 1 || inner->shards > 1;
+    const bool is_swarm = inner->pipeline.schedule == DSGD_PIPELINE_SWARM;
+    const bool in_chunks = inner->pipeline.schedule == DSGD_PIPELINE_INTERLEAVED;
+    const bool moves = inner->pipeline.migrate_s > 0;
+    const struct {
+        bool is_wrong;
+        const char *why;
+    } rules[] = {
+        {t->gpus > 1, dsgd_xprintf("transformer: gpus must be 1 or absent, got %jd. inner "
+                                   "determines the hosts of a worker",
+                                   t->gpus)},
+        {workload->step_s <= 0,
+         dsgd_xprintf("step must be above 0 s, got %g s. inner divides it among the worker's hosts",
+                      workload->step_s)},
+        {in_layers && (t->parameters <= 0 || t->layers < 1),
+         "inner: tensor and shards need a transformer, whose layers they divide"},
+        {is_swarm && in_layers, "inner: tensor and shards must be 1 with schedule: swarm, in which "
+                                "a peer is one host"},
+        {!is_swarm && inner->pipeline.peers > 1,
+         "inner: pipeline: peers needs schedule: swarm. Remove peers, or set that schedule"},
+        {(inner->pipeline.speeds > 0 || moves) && inner->pipeline.peers < 2,
+         dsgd_xprintf("inner: pipeline: %s needs schedule: swarm and at least 2 peers",
+                      inner->pipeline.speeds > 0 ? "speeds" : "migrate_every")},
+        {moves && stages < 2, "inner: pipeline: migrate_every needs at least 2 stages"},
+        {!in_chunks && chunks > 0 && chunks != N_CHUNKS,
+         dsgd_xprintf("inner: pipeline: chunks (%jd) needs schedule: interleaved. Remove chunks, "
+                      "or set that schedule",
+                      chunks)},
+        {t->parameters > 0 && t->layers < stages * (in_chunks ? chunks : 1),
+         dsgd_xprintf("inner: pipeline: %jd stages%s, but the transformer has only %jd layers. "
+                      "Each %s needs at least one layer",
+                      stages, in_chunks ? dsgd_xprintf(" of %jd chunks", chunks) : "", t->layers,
+                      in_chunks ? "chunk" : "stage")},
+        {t->batch > 0 && (double)micro_batches > t->batch,
+         dsgd_xprintf("inner: pipeline: micro_batches%s must be at most the transformer's batch, "
+                      "%g, got %jd",
+                      jobs > 1 ? " of all jobs together" : "", t->batch, micro_batches)},
+        {inner->activation_bytes < 0,
+         "inner: activations is missing. Set it, or the width of a transformer"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].is_wrong)
+            return dsgd_refuse(error, "workload: %s", rules[i].why);
     return DSGD_OK;
 }
 

@@ -72,8 +72,15 @@ bool dsgd_data_has_room(void);
 /** Frees it unless it is kept. @p data may be NULL. */
 void dsgd_data_close(dsgd_data *data);
 
-/** @p data may be NULL. */
+/** Frees @p data, which may be NULL. */
 void dsgd_data_free(dsgd_data *data);
+
+/**
+ * Reads a file, plain or gzipped, of at most @p most bytes. The caller frees *bytes [*n], also
+ * after an error.
+ */
+dsgd_status dsgd_data_read_file(const char *path, size_t most, uint8_t **bytes, size_t *n,
+                                dsgd_error *error);
 
 typedef struct dsgd_split dsgd_split;
 

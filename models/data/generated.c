@@ -34,14 +34,6 @@ enum { PLANE, POINTS, TEST_POINTS }; /* keys of draws */
 
 static const char *const test_words[] = {"new", "trained", NULL};
 
-/** x[n] <- uniform with mean 0 and variance 1. */
-static void unit_uniforms(uint64_t seed, uint32_t what, uint32_t row, uint32_t n, double *x)
-{
-    uniforms(seed, what, row, 0, n, x);
-    for (uint32_t f = 0; f < n; f++)
-        x[f] = sqrt(3) * (2 * x[f] - 1);
-}
-
 /** x[n] <- point @p i. One draw says whether a feature is 0, and what it is else. */
 static void draw_point(const hyperplane_params *p, uint64_t seed, uint32_t what, uint32_t i,
                        uint32_t n, double *x)
@@ -92,7 +84,7 @@ static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data 
     const bool trained = p->test == 1;
     const uint32_t n_test = trained ? n_distinct : n / 8 + 1;
     double *const plane = dsgd_keep(d, sizeof *plane);
-    unit_uniforms(seed, PLANE, 0, d, plane);
+    draw_point(&(hyperplane_params){.variance = 1}, seed, PLANE, 0, d, plane);
     *data = dsgd_xcalloc(1, sizeof **data);
     **data = (dsgd_data){
         .n_rows = 1,

@@ -4,7 +4,6 @@
  * count, rows, columns) or two (magic, count), then bytes.
  */
 #include <endian.h>
-#include <zlib.h>
 
 #include "models/data/data.h"
 
@@ -12,85 +11,45 @@ enum {
     MAGIC_IMAGES = 0x803,
     MAGIC_LABELS = 0x801,
     MOST_SAMPLES = 100000000,
-    MOST_PIXELS = 1 << 24,
-    MOST_AT_ONCE = 1 << 30
+    MOST_PIXELS = 1 << 24
 };
+static const size_t most_bytes = (size_t)1 << 40;
 
 /** The header of a file. */
 typedef struct idx {
-    uint32_t n, pixels, width;
+    uint32_t magic, n, rows, columns;
 } idx;
 
-static bool read_number(gzFile file, uint32_t *number)
-{
-    const bool is = gzread(file, number, sizeof *number) == (int)sizeof *number;
-    *number = be32toh(*number);
-    return is;
-}
-
-static dsgd_status read_header(gzFile file, const char *path, uint32_t magic, idx *out,
-                               dsgd_error *error)
-{
-    uint32_t got = 0;
-    uint32_t rows = 1;
-    uint32_t columns = 1;
-    if (!read_number(file, &got) || !read_number(file, &out->n))
-        return dsgd_fail(error, DSGD_EIO, "%s: the file ends within its header", path);
-    if (got != magic)
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s: the file begins with 0x%x, but IDX %s begin with 0x%x", path, got,
-                         magic == MAGIC_IMAGES ? "images" : "labels", magic);
-    if (magic == MAGIC_IMAGES && (!read_number(file, &rows) || !read_number(file, &columns)))
-        return dsgd_fail(error, DSGD_EIO, "%s: the file ends within its header", path);
-    if (out->n == 0 || out->n > MOST_SAMPLES || rows == 0 || columns == 0 ||
-        (uint64_t)rows * columns > MOST_PIXELS)
-        return dsgd_fail(error, DSGD_EIO, "%s: %u samples of %u by %u cannot be", path, out->n,
-                         rows, columns);
-    out->pixels = rows * columns;
-    out->width = columns;
-    return DSGD_OK;
-}
-
-/** Reads the data, [n][pixels], in chunks: a wrong header costs no memory. */
-static dsgd_status read_bytes(gzFile file, const char *path, const idx *header, uint8_t **bytes,
-                              dsgd_error *error)
-{
-    const size_t wanted = (size_t)header->n * header->pixels;
-    size_t got = 0;
-    while (got < wanted) {
-        const size_t most = got == 0 ? 1 << 20 : got < MOST_AT_ONCE ? got : MOST_AT_ONCE;
-        const size_t n = wanted - got < most ? wanted - got : most;
-        *bytes = dsgd_xrealloc(*bytes, got + n, 1);
-        const int count = gzread(file, *bytes + got, (unsigned)n);
-        if (count <= 0)
-            return dsgd_fail(error, DSGD_EIO, "%s: the file is cut off after %zu of %zu bytes",
-                             path, got, wanted);
-        got += (size_t)count;
-    }
-    uint8_t more = 0;
-    if (gzread(file, &more, 1) > 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file goes on after its %u samples", path,
-                         header->n);
-    int code = Z_OK; /* a wrong checksum shows only at the very end */
-    const char *const trouble = gzerror(file, &code);
-    if (code != Z_OK)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file is damaged: %s", path, trouble);
-    return DSGD_OK;
-}
-
+/** Reads a file; *bytes are the data, [n][rows][columns]. */
 static dsgd_status read_idx(const char *path, uint32_t magic, idx *header, uint8_t **bytes,
                             dsgd_error *error)
 {
-    errno = 0;
-    gzFile const file = gzopen(path, "rb");
-    if (file == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the data cannot be read: %s", path,
-                         errno == 0 ? "out of memory" : strerror(errno));
-    dsgd_status status = read_header(file, path, magic, header, error);
-    if (status == DSGD_OK)
-        status = read_bytes(file, path, header, bytes, error);
-    gzclose(file);
-    return status;
+    uint32_t numbers[] = {0, 0, 1, 1};
+    const size_t n_header = (magic == MAGIC_IMAGES ? 4 : 2) * sizeof *numbers;
+    size_t n = 0;
+    DSGD_TRY(dsgd_data_read_file(path, most_bytes, bytes, &n, error));
+    memcpy(numbers, *bytes, n < n_header ? n : n_header);
+    for (size_t i = 0; i < n_header / sizeof *numbers; i++)
+        numbers[i] = be32toh(numbers[i]);
+    *header = (idx){numbers[0], numbers[1], numbers[2], numbers[3]};
+    if (n >= sizeof *numbers && header->magic != magic)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: the file begins with 0x%x, but IDX %s begin with 0x%x", path,
+                         header->magic, magic == MAGIC_IMAGES ? "images" : "labels", magic);
+    if (n < n_header)
+        return dsgd_fail(error, DSGD_EIO, "%s: the file ends within its header", path);
+    const uint64_t pixels = (uint64_t)header->rows * header->columns;
+    if (header->n == 0 || header->n > MOST_SAMPLES || pixels == 0 || pixels > MOST_PIXELS)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: the header gives %u samples of %u by %u. Valid are 1 to %d samples "
+                         "of 1 to %d pixels",
+                         path, header->n, header->rows, header->columns, MOST_SAMPLES, MOST_PIXELS);
+    if (n - n_header != header->n * pixels)
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: the file has %zu bytes of data, but its header gives %zu bytes", path,
+                         n - n_header, (size_t)(header->n * pixels));
+    memmove(*bytes, *bytes + n_header, n - n_header);
+    return DSGD_OK;
 }
 
 static dsgd_status read_part(const char *images_path, const char *labels_path, dsgd_data *data,
@@ -100,16 +59,14 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
     idx labels;
     DSGD_TRY(read_idx(images_path, MAGIC_IMAGES, &images, &part->x_bytes, error));
     part->n = images.n;
-    if (data->n_features != 0 && data->n_features != images.pixels)
-        return dsgd_fail(error, DSGD_EIO, "%s: images of %u pixels, but those to train on have %u",
-                         images_path, images.pixels, data->n_features);
-    if (data->width != 0 && data->width != images.width)
+    const uint32_t pixels = images.rows * images.columns;
+    if (data->width != 0 && (data->n_features != pixels || data->width != images.columns))
         return dsgd_fail(error, DSGD_EIO,
-                         "%s: images of %u by %u pixels, but those to train on have %u by %u",
-                         images_path, images.pixels / images.width, images.width,
-                         images.pixels / data->width, data->width);
-    data->n_features = data->n_rows = images.pixels;
-    data->width = images.width;
+                         "%s: test images have %u by %u pixels, but training images have %u by %u",
+                         images_path, images.rows, images.columns, data->n_features / data->width,
+                         data->width);
+    data->n_features = data->n_rows = pixels;
+    data->width = images.columns;
     DSGD_TRY(read_idx(labels_path, MAGIC_LABELS, &labels, &part->labels, error));
     if (labels.n != images.n)
         return dsgd_fail(error, DSGD_EIO, "%s: %u labels for the %u images of %s", labels_path,
@@ -147,25 +104,22 @@ static dsgd_status count_classes(dsgd_data *data, const char *path, dsgd_error *
     return DSGD_OK;
 }
 
-static dsgd_status read_all(const char *const paths[4], dsgd_data *data, dsgd_error *error)
-{
-    DSGD_TRY(read_part(paths[0], paths[1], data, &data->train, error));
-    DSGD_TRY(read_part(paths[2], paths[3], data, &data->test, error));
-    DSGD_TRY(count_classes(data, paths[3], error));
-    normalise(data);
-    return DSGD_OK;
-}
-
 static dsgd_status load(const char *const paths[4], dsgd_data **loaded, dsgd_error *error)
 {
     dsgd_data *const data = dsgd_xcalloc(1, sizeof *data);
     *data = (dsgd_data){.kind = DSGD_DATA_IMAGES, .n_columns = 1, .n_labels = 1};
-    const dsgd_status status = read_all(paths, data, error);
+    dsgd_status status = read_part(paths[0], paths[1], data, &data->train, error);
     if (status == DSGD_OK)
-        *loaded = data;
-    else
+        status = read_part(paths[2], paths[3], data, &data->test, error);
+    if (status == DSGD_OK)
+        status = count_classes(data, paths[3], error);
+    if (status != DSGD_OK) {
         dsgd_data_free(data);
-    return status;
+        return status;
+    }
+    normalise(data);
+    *loaded = data;
+    return DSGD_OK;
 }
 
 typedef struct fashion_params {

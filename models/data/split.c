@@ -204,22 +204,14 @@ static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, 
 {
     const uint64_t per_worker = (uint64_t)((const labels_params *)params)->per_worker;
     const uint32_t n = classes->n;
-    if (per_worker > n)
+    const uint32_t least = (n + n_workers - 1) / n_workers; /* every class has an owner */
+    const uint32_t room = classes->n_samples / n_workers, most = room < n ? room : n;
+    if (per_worker < least || per_worker > most)
         return dsgd_refuse(error,
-                           "split: per_worker is %llu, but the data has %u classes; 1 to %u can be",
-                           (unsigned long long)per_worker, n, n);
-    if (per_worker * n_workers < n)
-        return dsgd_refuse(error,
-                           "split: per_worker is %llu, but %u workers of so many classes each "
-                           "leave some of the %u to nobody; %u to %u can be",
-                           (unsigned long long)per_worker, n_workers, n,
-                           (n + n_workers - 1) / n_workers, n);
-    if (per_worker * n_workers > classes->n_samples)
-        return dsgd_refuse(error,
-                           "split: %u workers with %llu shards each need as many samples, but "
-                           "there are %u to train on; per_worker: at most %u",
-                           n_workers, (unsigned long long)per_worker, classes->n_samples,
-                           classes->n_samples / n_workers);
+                           "split: per_worker must be from %u to %u with %u workers, %u classes "
+                           "and %u training samples, got %llu",
+                           least, most, n_workers, n, classes->n_samples,
+                           (unsigned long long)per_worker);
     const uint64_t n_shards = per_worker * n_workers;
     uint32_t at = 0;
     uint64_t shard = 0;
@@ -287,23 +279,17 @@ dsgd_status dsgd_split_new(const dsgd_spec *pick, const dsgd_data *data, uint64_
     if (!divides && !own_batches)
         return DSGD_OK;
     const uint32_t n = data->train.n;
-    if (data->kind == DSGD_DATA_STEPS && !divides)
-        return dsgd_refuse(error,
-                           "data: what is kept for each mini-batch until it comes again needs "
-                           "samples, but this data is made anew in every step; data with "
-                           "samples would do");
     if (data->kind == DSGD_DATA_STEPS)
         return dsgd_refuse(error,
-                           "split: `%s` divides samples, but this data is made anew in every step "
-                           "and has none; iid is all that there is for it",
-                           kind->about.name);
+                           "split: `%s` needs stored samples, but this data is generated again "
+                           "in every step. %s",
+                           divides ? kind->about.name : "own mini-batches",
+                           divides ? "Use split: iid" : "Use data with samples");
     if (n_workers > n)
         return dsgd_refuse(error,
-                           "split: %u workers, but %u samples to train on: every worker needs one "
-                           "of its own; %s",
-                           n_workers, n,
-                           own_batches ? "as many workers as samples would do"
-                                       : "iid takes any number");
+                           "split: %u workers need at least one training sample each, but there "
+                           "are %u samples. Use at most %u workers%s",
+                           n_workers, n, n, own_batches ? "" : ", or split: iid");
     dsgd_split *const made =
         dsgd_xcalloc(1, sizeof *made + (n_workers + 2 + 2 * (size_t)n) * sizeof *made->begin);
     uint32_t *const begin = (uint32_t *)(made + 1);

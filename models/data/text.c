@@ -3,8 +3,6 @@
  * Characters of a text. A sample is a window of the text, each character labelled by the next one;
  * the last tenth is the test set.
  */
-#include <zlib.h>
-
 #include "models/data/data.h"
 
 typedef struct text_params {
@@ -13,34 +11,6 @@ typedef struct text_params {
 } text_params;
 
 enum { MOST_BYTES = 1 << 28, N_BYTES = 256 };
-
-/** The file's bytes, plain or gzipped. */
-static dsgd_status read_text(const char *path, uint8_t **bytes, size_t *n, dsgd_error *error)
-{
-    errno = 0;
-    gzFile const file = gzopen(path, "rb");
-    if (file == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the text cannot be read: %s", path,
-                         errno == 0 ? "out of memory" : strerror(errno));
-    size_t room = 1 << 16;
-    *bytes = dsgd_xrealloc(NULL, room, 1);
-    *n = 0;
-    int count = 0;
-    while ((count = gzread(file, *bytes + *n, (unsigned)(room - *n))) > 0 && *n < MOST_BYTES) {
-        *n += (size_t)count;
-        if (*n == room)
-            *bytes = dsgd_xrealloc(*bytes, room *= 2, 1);
-    }
-    int code = Z_OK;
-    const char *const trouble = gzerror(file, &code);
-    const char *const why = code == Z_ERRNO ? strerror(errno) : dsgd_xstrdup(trouble);
-    gzclose(file);
-    if (code != Z_OK || count < 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the text cannot be read: %s", path, why);
-    if (*n >= MOST_BYTES)
-        return dsgd_fail(error, DSGD_EIO, "%s: the text has more than %d bytes", path, MOST_BYTES);
-    return DSGD_OK;
-}
 
 /** Windows of @p context + 1 tokens, every @p step tokens. */
 static dsgd_samples windows(const uint8_t *tokens, size_t n, size_t context, size_t step)
@@ -64,7 +34,7 @@ static dsgd_status text_load(const void *params, uint64_t seed, dsgd_data **load
     const size_t context = (size_t)p->context;
     uint8_t *bytes = NULL;
     size_t n = 0;
-    dsgd_status status = read_text(p->path, &bytes, &n, error);
+    dsgd_status status = dsgd_data_read_file(p->path, MOST_BYTES, &bytes, &n, error);
     const size_t n_test = n / 10;
     if (status == DSGD_OK && n_test < context + 1)
         status =

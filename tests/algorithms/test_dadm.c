@@ -179,12 +179,12 @@ TEST(a_case_that_dadm_does_not_allow_is_rejected)
 {
     support_case *c = dadm(POINTS + 1, 1, false, 0.01);
     expect_refused(c,
-                   "split: 121 workers, but 120 samples to train on: every worker needs one of its "
-                   "own; as many workers as samples would do");
+                   "split: 121 workers need at least one training sample each, but there are 120 "
+                   "samples. Use at most 120 workers");
     c = dadm(4, 1, false, 0.01);
     SET(c, learning.model = picked(dsgd_model_kinds, "policy"),
         learning.data = picked(dsgd_data_sources, "navigation"));
-    expect_refused(c, "data with samples would do");
+    expect_refused(c, "Use data with samples");
     static double width = 65536;
     c = dadm(4, 1, false, 0.01);
     SET(c, learning.model = picked(dsgd_model_kinds, "mlp"),

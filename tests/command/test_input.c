@@ -40,7 +40,7 @@ static const struct {
     {NULL, "run e.yaml --set platform.host_bandwith=1e9", 2, "did you mean `host_bandwidth`"},
     {NULL, "run e.yaml --set workload.step=-1", 2, "step"},
     {NULL, "run e.yaml --set 'platform={name: piz-daint, reference_speed: 3}'", 2,
-     "reference_speed of 3 flop/s, where hosts have 1 Gf"},
+     "reference_speed must be at least 1e+06 flop/s, got 3"},
     {NULL, "run e.yaml --set algorithms=wagam", 2, "did you mean `wagma`"},
     {NULL, "run e.yaml --set algorithms=wagma --set workers=12", 2, "8 or 16"},
     {NULL, "run e.yaml --set platform=piz-dait", 2, "piz-daint"},

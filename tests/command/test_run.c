@@ -90,7 +90,7 @@ TEST(whose_the_samples_are_is_said_where_they_are_split)
     char *output = dsgd_ends(0, "check e.yaml --set workers=[8,16]");
     ck_assert_ptr_null(strstr(output, "samples, of"));
     ck_assert_has(dsgd_ends(2, "check e.yaml --set learn.split=labels --set workers=[8,4]"),
-                  "per_worker is 2, but 4 workers");
+                  "per_worker must be from 3 to 10 with 4 workers");
     ck_assert_has(dsgd_ends(0, "check e.yaml --set learn.split=dirichlet --set workers=8"),
                   "split dirichlet alpha=0.1:\n");
     ck_assert_has(dsgd_ends(0, "run e.yaml -o r --set learn.split=dirichlet --set workers=[8,4]"),

@@ -292,8 +292,8 @@ static void demand_refusal(const char *path, double context, const char *said)
 TEST(a_text_that_will_not_do_is_refused)
 {
     demand_refusal("/tmp/dsgd-there-is-no-such-text", 8,
-                   "the text cannot be read: No such file or directory");
-    demand_refusal("/tmp", 8, "the text cannot be read: Is a directory");
+                   "the file cannot be read: No such file or directory");
+    demand_refusal("/tmp", 8, "the file cannot be read: Is a directory");
     uint8_t text[200] = {0};
     const char *path = text_file(text, 89, false);
     demand_refusal(path, 8, "89 characters are too few; a context of 8 needs 90");
@@ -320,7 +320,7 @@ TEST(a_zipped_text_that_is_cut_off_is_refused)
         dsgd_data *data = NULL;
         dsgd_error error = {""};
         ck_assert_int_eq(load("text", path, NULL, 0, 1, &data, &error), DSGD_EIO);
-        ck_assert_has(error.text, "the text cannot be read");
+        ck_assert_has(error.text, "the file cannot be read");
     }
     unlink(path);
 }

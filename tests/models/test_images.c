@@ -106,14 +106,14 @@ static const damage damages[] = {
     {LABELS, 7, 0, 0, 0, "the file ends within its header"},
     {IMAGES, 22, 3, 1, 0, "the file begins with 0x801, but IDX images begin with 0x803"},
     {LABELS, 10, 2, 9, 0, "the file begins with 0x901, but IDX labels begin with 0x801"},
-    {IMAGES, 22, 7, 0, 0, "0 samples of 1 by 3 cannot be"},
-    {IMAGES, 22, 12, 255, 0, "2 samples of 1 by 4278190083 cannot be"},
-    {IMAGES, 22, 8, 255, 0, "2 samples of 4278190081 by 3 cannot be"},
-    {IMAGES, 21, 0, 0, 0, "the file is cut off after 5 of 6 bytes"},
-    {TEST_IMAGES, 22, 5, 1, 0, "the file is cut off after 6 of 196614 bytes"},
-    {TEST_LABELS, 10, 0, 0, 3, "the file goes on after its 2 samples"},
+    {IMAGES, 22, 7, 0, 0, "the header gives 0 samples of 1 by 3. "},
+    {IMAGES, 22, 12, 255, 0, "the header gives 2 samples of 1 by 4278190083. "},
+    {IMAGES, 22, 8, 255, 0, "the header gives 2 samples of 4278190081 by 3. "},
+    {IMAGES, 21, 0, 0, 0, "the file has 5 bytes of data, but its header gives 6 bytes"},
+    {TEST_IMAGES, 22, 5, 1, 0, "the file has 6 bytes of data, but its header gives 196614 bytes"},
+    {TEST_LABELS, 10, 0, 0, 3, "the file has 5 bytes of data, but its header gives 2 bytes"},
     {LABELS, 9, 7, 1, 0, "1 labels for the 2 images of "},
-    {TEST_IMAGES, 20, 15, 2, 0, "images of 2 pixels, but those to train on have 3"},
+    {TEST_IMAGES, 20, 15, 2, 0, "test images have 1 by 2 pixels, but training images have 1 by 3"},
     {TEST_LABELS, 10, 9, 2, 0,
      "label 2 of sample 1 never occurs in training, where the largest is 1"},
 };
@@ -144,8 +144,9 @@ TEST(images_of_one_size_but_another_shape_are_refused)
     write_file(f->files[TEST_IMAGES], turned, sizeof turned, true);
     dsgd_error error = {""};
     ck_assert_ptr_null(load(DSGD_EIO, &error));
-    char *const wanted = dsgd_xprintf(
-        "%s: images of 3 by 1 pixels, but those to train on have 1 by 3", f->files[TEST_IMAGES]);
+    char *const wanted =
+        dsgd_xprintf("%s: test images have 3 by 1 pixels, but training images have 1 by 3",
+                     f->files[TEST_IMAGES]);
     ck_assert_str_eq(error.text, wanted);
 }
 
@@ -154,7 +155,7 @@ TEST(a_missing_file_is_named)
     unlink(f->files[TEST_LABELS]);
     dsgd_error error = {""};
     ck_assert_ptr_null(load(DSGD_EIO, &error));
-    char *const wanted = dsgd_xprintf("%s: the data cannot be read: No such file or directory",
+    char *const wanted = dsgd_xprintf("%s: the file cannot be read: No such file or directory",
                                       f->files[TEST_LABELS]);
     ck_assert_str_eq(error.text, wanted);
 }

@@ -253,11 +253,12 @@ static const struct {
     uint32_t workers;
     const char *sentence;
 } refusals[] = {
-    {"navigation", NULL, 0, "dirichlet", NULL, 0, 4, "made anew in every step"},
-    {"hyperplane", "points", 16, "dirichlet", NULL, 0, 17, "17 workers, but 16 samples"},
-    {"sequences", "classes", 5, "labels", "per_worker", 6, 4, "has 5 classes; 1 to 5 can be"},
-    {"sequences", "classes", 5, "labels", "per_worker", 2, 2, "nobody; 3 to 5 can be"},
-    {"hyperplane", "points", 100, "labels", "per_worker", 3, 34, "per_worker: at most 2"},
+    {"navigation", NULL, 0, "dirichlet", NULL, 0, 4, "again in every step"},
+    {"hyperplane", "points", 16, "dirichlet", NULL, 0, 17, "17 workers need at least one"},
+    {"sequences", "classes", 5, "labels", "per_worker", 6, 4, "from 2 to 5 with 4 workers"},
+    {"sequences", "classes", 5, "labels", "per_worker", 2, 2,
+     "from 3 to 5 with 2 workers, 5 classes"},
+    {"hyperplane", "points", 100, "labels", "per_worker", 3, 34, "from 1 to 2 with 34 workers"},
 };
 
 TEST_ROWS(data_that_cannot_be_divided_are_rejected, refusals)

@@ -653,21 +653,21 @@ TEST(a_pipeline_that_does_not_fit_is_rejected)
 {
     const char *const sentences[] = {
         "(chimera: an even number) and 2 micro-batches or more, not 3 and 4",
-        "give a transformer, which says how many there are",
-        "leave out transformer: gpus (8)",
-        "5 stages, but the transformer has 4 layers",
+        "tensor and shards need a transformer",
+        "transformer: gpus must be 1 or absent, got 8",
+        "5 stages, but the transformer has only 4 layers",
         "inner: activations is missing",
         "leave out exchange: fusion",
         "not for SimGrid to time: give network: flows",
         "10 hosts, but 16 are needed by workers of several (inner)",
-        "step: 0 s, but inner divides it",
+        "step must be above 0 s, got 0 s",
         "4 workers of 2147483647 hosts, but at most",
-        "4 stages of 3 chunks, but the transformer has 11 layers: give at most one chunk per layer",
-        "4 micro_batches, but the transformer's batch is 3: give at most that many",
-        "8 micro_batches of all jobs, but the transformer's batch is 7: give at most that many",
-        "peers are of `schedule: swarm`: leave them out, or give that",
-        "a peer of `swarm` is one host: leave out tensor and shards",
-        "chunks (4) are of `schedule: interleaved`: leave them out, or give that"};
+        "4 stages of 3 chunks, but the transformer has only 11 layers. Each chunk needs",
+        "micro_batches must be at most the transformer's batch, 3, got 4",
+        "micro_batches of all jobs together must be at most the transformer's batch, 7, got 8",
+        "peers needs schedule: swarm. Remove peers",
+        "tensor and shards must be 1 with schedule: swarm",
+        "chunks (4) needs schedule: interleaved. Remove chunks"};
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         support_case *c = pipelines("allreduce", 4, 4, 4);
         dsgd_inner *const inner = &c->workload.inner;

@@ -458,7 +458,7 @@ static const struct {
      ":1:12: platform: regions: `a` has 2 hosts, more than group_hosts, 1"},
     {"{topology: groups, group_hosts: 4, regions: [{name: a}, {name: a}]}",
      ":1:12: platform: regions: `a` is there twice"},
-    {"{" REGIONS ", routes: [" ROUTE "], size: [4]}", "group_hosts and hosts say how many"},
+    {"{" REGIONS ", routes: [" ROUTE "], size: [4]}", "group_hosts and hosts determine"},
     {"{topology: groups, group_hosts: 3, regions: [{name: a}]}", "3 hosts, but 4"},
     {"{topology: groups, group_hosts: 3, regions: [{name: a, hosts: 3}, {name: b, hosts: 1}], "
      "group_flow_bandwidth: 1}",
@@ -467,8 +467,8 @@ static const struct {
      "group_flow_bandwidth: 1}",
      "platform: regions: 3 hosts, but 4"},
     {"{" REGIONS ", routes: [" ROUTE "], library: nccl}",
-     "regions are of topology groups and library mpi"},
-    {"{topology: switch, regions: [{name: a}]}", "regions are of topology groups"},
+     "regions need topology: groups and library: mpi"},
+    {"{topology: switch, regions: [{name: a}]}", "regions need topology: groups"},
     {"{topology: groups, group_hosts: 4, regions: [{name: a, price: 1}]}",
      "`a` has a price; give GPUs"},
 };

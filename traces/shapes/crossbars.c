@@ -6,11 +6,6 @@
  */
 #include "traces/shapes/crossbars.h"
 
-static dsgd_extents extents(const dsgd_platform *platform)
-{
-    return (dsgd_extents){.size = platform->size.n > 0};
-}
-
 static dsgd_status check_groups(const dsgd_platform *platform, dsgd_error *error)
 {
     const int64_t island = platform->island_hosts;
@@ -84,32 +79,19 @@ static void pass_groups(const dsgd_platform *platform, int a, int b, dsgd_shape_
         dsgd_shape_pass(route, between_regions(platform, a, b));
 }
 
-/** In groups of so many hosts. */
-static void find_route(const dsgd_platform *platform, int64_t group_hosts, int from, int to,
-                       dsgd_shape_route *route)
+static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_route *route)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
+    const int a = dsgd_platform_group(platform, from), b = dsgd_platform_group(platform, to);
     if (dsgd_platform_same_island(platform, from, to)) {
         dsgd_shape_pass(route, end_of(platform, from, ISLAND_IN));
         dsgd_shape_pass(route, end_of(platform, to, ISLAND_OUT));
         return;
     }
     dsgd_shape_pass(route, end_of(platform, from / per_nic, NIC_UP));
-    if (from / group_hosts != to / group_hosts)
-        pass_groups(platform, (int)(from / group_hosts), (int)(to / group_hosts), route);
+    if (a != b)
+        pass_groups(platform, a, b, route);
     dsgd_shape_pass(route, end_of(platform, to / per_nic, NIC_DOWN));
-}
-
-static void route_in_switch(const dsgd_platform *platform, int from, int to,
-                            dsgd_shape_route *route)
-{
-    find_route(platform, INT64_MAX, from, to, route);
-}
-
-static void route_in_groups(const dsgd_platform *platform, int from, int to,
-                            dsgd_shape_route *route)
-{
-    find_route(platform, platform->group_hosts, from, to, route);
 }
 
 static size_t find_slowed(const dsgd_platform *platform, int from, int to, size_t link[2])
@@ -240,20 +222,16 @@ static bool meet_in_groups(const dsgd_platform *platform, const dsgd_platform_us
 }
 
 #define CROSSBARS                                                                                  \
-    .has_numbers = true, .is_crossbar = true, .has_islands = true, .extents = extents,             \
-    .n_links = n_links, .link = link_at, .find_slowed = find_slowed
+    .has_numbers = true, .is_crossbar = true, .has_islands = true, .takes_size = true,             \
+    .n_links = n_links, .link = link_at, .route = route, .find_slowed = find_slowed
 
-const dsgd_shape dsgd_shape_switch = {.title = "switch",
-                                      .route = route_in_switch,
-                                      .meets_at_nics = meet_in_switch,
-                                      .write = dsgd_switch_write,
-                                      CROSSBARS};
+const dsgd_shape dsgd_shape_switch = {
+    .title = "switch", .meets_at_nics = meet_in_switch, .write = dsgd_switch_write, CROSSBARS};
 const dsgd_shape dsgd_shape_groups = {.title = "groups",
                                       .fact = "groups",
                                       .has_groups = true,
                                       .check = check_groups,
                                       .describe = describe_groups,
-                                      .route = route_in_groups,
                                       .widen = widen_ways_out,
                                       .meets_at_nics = meet_in_groups,
                                       .write = dsgd_groups_write,

@@ -10,12 +10,6 @@
  */
 #include "traces/shapes/shape.h"
 
-static dsgd_extents extents(const dsgd_platform *platform)
-{
-    (void)platform;
-    return (dsgd_extents){.size = 4, .cables = 3};
-}
-
 static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
     if (platform->size.v[0] > platform->size.v[2])
@@ -201,7 +195,8 @@ static int hosts_of_link(const dsgd_platform *platform, const char *name, int ho
 
 const dsgd_shape dsgd_shape_dragonfly = {.title = "dragonfly",
                                          .has_numbers = true,
-                                         .extents = extents,
+                                         .n_size = 4,
+                                         .n_cables = 3,
                                          .check = check,
                                          .n_links = n_links,
                                          .link = link_at,

@@ -9,12 +9,6 @@
  */
 #include "traces/shapes/shape.h"
 
-static dsgd_extents extents(const dsgd_platform *platform)
-{
-    const size_t n = platform->size.n > 0 ? platform->size.n : 1;
-    return (dsgd_extents){.size = n, .up = n, .cables = n};
-}
-
 /** A level of the tree, from level 0 up and back. */
 typedef struct level {
     size_t l;
@@ -192,7 +186,9 @@ static int hosts_of_link(const dsgd_platform *platform, const char *name, int ho
 
 const dsgd_shape dsgd_shape_fat_tree = {.title = "fat tree",
                                         .has_numbers = true,
-                                        .extents = extents,
+                                        .n_size = DSGD_ANY_EXTENTS,
+                                        .n_up = DSGD_ANY_EXTENTS,
+                                        .n_cables = DSGD_ANY_EXTENTS,
                                         .n_links = n_links,
                                         .link = link_at,
                                         .link_name = link_name,

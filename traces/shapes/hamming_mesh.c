@@ -13,12 +13,6 @@
 
 enum { MOST_BOARD = 64 }; /* hosts of a board in a row, or a column */
 
-static dsgd_extents extents(const dsgd_platform *platform)
-{
-    (void)platform;
-    return (dsgd_extents){.size = 4};
-}
-
 static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
     const double *const size = platform->size.v;
@@ -147,7 +141,7 @@ static dsgd_dimensions dimensions(const dsgd_platform *platform)
 const dsgd_shape dsgd_shape_hamming_mesh = {.title = "HammingMesh",
                                             .fact = "a switch adds",
                                             .has_numbers = true,
-                                            .extents = extents,
+                                            .n_size = 4,
                                             .check = check,
                                             .describe = describe,
                                             .n_links = n_links,

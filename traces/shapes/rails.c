@@ -10,11 +10,6 @@
  */
 #include "traces/shapes/shape.h"
 
-static dsgd_extents extents(const dsgd_platform *platform)
-{
-    return (dsgd_extents){.size = platform->size.n > 0};
-}
-
 static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
     const int64_t hosts = platform->island_hosts;
@@ -92,7 +87,7 @@ const dsgd_shape dsgd_shape_rails = {.title = "rails",
                                      .fact = "spine",
                                      .has_numbers = true,
                                      .has_islands = true,
-                                     .extents = extents,
+                                     .takes_size = true,
                                      .check = check,
                                      .describe = describe,
                                      .n_links = n_links,

@@ -24,6 +24,9 @@ typedef struct dsgd_shape_route {
     double flow_bytes_per_s; /* limit of one flow besides the links; INFINITY: none */
 } dsgd_shape_route;
 
+/** An option of a shape takes one number or more, as many as `size` has. */
+enum { DSGD_ANY_EXTENTS = 1 << 20 };
+
 /** A NULL function: see its comment. */
 typedef struct dsgd_shape {
     const char *title; /* as `dsgd describe` prints it */
@@ -33,8 +36,9 @@ typedef struct dsgd_shape {
     bool has_groups; /* group_hosts counts */
     bool has_islands; /* island_hosts counts */
 
-    /** How many numbers of the options size, up and cables it needs. NULL: 0. */
-    dsgd_extents (*extents)(const dsgd_platform *platform);
+    /** Numbers that the options size, up and cables must have; `cables` may always be absent. */
+    size_t n_size, n_up, n_cables;
+    bool takes_size; /* size is optional: one number, the number of hosts */
     /** DSGD_EUSAGE with a sentence if the numbers make no such platform. NULL: any do. */
     dsgd_status (*check)(const dsgd_platform *platform, dsgd_error *error);
     /** Returns a sentence on what only this topology has, or NULL. NULL: nothing. */

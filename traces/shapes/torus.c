@@ -5,11 +5,6 @@
  */
 #include "traces/shapes/shape.h"
 
-static dsgd_extents extents(const dsgd_platform *platform)
-{
-    return (dsgd_extents){.size = platform->size.n > 0 ? platform->size.n : 1};
-}
-
 static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
     for (size_t i = 0; i < platform->size.n; i++)
@@ -101,7 +96,7 @@ static int hosts_of_link(const dsgd_platform *platform, const char *name, int ho
 
 const dsgd_shape dsgd_shape_torus = {.title = "torus",
                                      .has_numbers = true,
-                                     .extents = extents,
+                                     .n_size = DSGD_ANY_EXTENTS,
                                      .check = check,
                                      .n_links = n_links,
                                      .link = link_at,
