@@ -41,22 +41,22 @@ dsgd_status dsgd_platform_check_expenses(const dsgd_platform *platform, dsgd_err
 {
     dsgd_price price;
     if ((platform->busy_power_w >= 0) != (platform->idle_power_w >= 0))
-        return dsgd_refuse(error, "platform: busy_power and idle_power mean something together "
-                                  "only; give both, or neither");
+        return dsgd_refuse(error, "platform: busy_power and idle_power must be given together or "
+                                  "both be absent");
     if (platform->idle_power_w > platform->busy_power_w)
-        return dsgd_refuse(
-            error, "platform: idle_power: %g W, but a busy GPU draws no less: busy_power is %g W",
-            platform->idle_power_w, platform->busy_power_w);
+        return dsgd_refuse(error, "platform: idle_power must be at most busy_power, %g W, got %g W",
+                           platform->busy_power_w, platform->idle_power_w);
     if (platform->price != NULL && !dsgd_platform_price(platform, &price))
         return dsgd_refuse(
             error,
-            "platform: price: `%s` is not a number and a currency per hour, such as 2.5 USD/h",
+            "platform: price must be a number and a currency per hour, such as 2.5 USD/h, got `%s`",
             platform->price);
     for (size_t i = 0; i < platform->regions.n && platform->price == NULL; i++)
         if (dsgd_regions(platform)[i].price > 0)
-            return dsgd_refuse(error,
-                               "platform: regions: `%.60s` has a price; give GPUs one, too, "
-                               "for its currency, or `price: 0 USD/h`",
-                               dsgd_regions(platform)[i].name);
+            return dsgd_refuse(
+                error,
+                "platform: regions: `%.60s` has a price, but the platform has none. Set "
+                "price, for the currency, such as `price: 0 USD/h`",
+                dsgd_regions(platform)[i].name);
     return DSGD_OK;
 }

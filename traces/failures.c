@@ -16,13 +16,15 @@ static const char *const never[] = {"never", NULL};
 static const char *const every_words[] = {"daly", "young", "never", NULL};
 
 static const dsgd_option event_options[] = {
-    DSGD_OPTION_LONG(dsgd_failure_event, worker, 0, 0, 1 << 20, NULL, "its rank", .required = true),
+    DSGD_OPTION_LONG(dsgd_failure_event, worker, 0, 0, 1 << 20, NULL, "rank of the failing worker",
+                     .required = true),
     DSGD_OPTION_LONG(dsgd_failure_event, host, -1, 0, 1 << 20, NULL,
-                     "of a worker of several: which of them", .words = all_hosts),
-    DSGD_OPTION_AS("at", DOUBLE, dsgd_failure_event, at_s, "virtual time at which it fails",
+                     "failing host of a worker with several hosts; all: the whole worker",
+                     .words = all_hosts),
+    DSGD_OPTION_AS("at", DOUBLE, dsgd_failure_event, at_s, "virtual time of the failure",
                    .max = 1e12, .unit = "s"),
     DSGD_OPTION_AS("repair", DOUBLE, dsgd_failure_event, repair_s,
-                   "after so long it is back; as-all: after failures.repair",
+                   "time from the failure until the repair; as-all: failures.repair",
                    .init = DSGD_REPAIR_AS_ALL, .max = 1e12, .unit = "s", .words = repairs),
     DSGD_OPTION_END,
 };
@@ -31,98 +33,109 @@ static const char *const ever[] = {"ever", NULL};
 static const char *const all_else[] = {"all", NULL};
 
 static const dsgd_option link_options[] = {
-    DSGD_OPTION_CHOICE(
-        dsgd_link_event, per, dsgd_failures_pers,
-        "what it leads to: the NICs of a worker's hosts, those of an island, or what a "
-        "group or region has with others"),
+    DSGD_OPTION_CHOICE(dsgd_link_event, per, dsgd_failures_pers,
+                       "place of the slow link. worker: NICs of the worker's hosts; island: NICs "
+                       "of a node; group: links from a group or region to all others"),
     DSGD_OPTION_LONG(dsgd_link_event, which, 0, 0, 1 << 20, NULL,
-                     "rank, or number from 0 of the island, group or region", .required = true),
+                     "rank, or number of the node, group or region, from 0", .required = true),
     DSGD_OPTION_LONG(dsgd_link_event, to, -1, 0, 1 << 20, NULL,
-                     "of a group or region: the other one, and no further", .words = all_else),
-    DSGD_OPTION_AS("at", DOUBLE, dsgd_link_event, at_s, "virtual time at which it begins",
-                   .max = 1e12, .unit = "s"),
+                     "number of the other group or region, if only the links to that one are slow",
+                     .words = all_else),
+    DSGD_OPTION_AS("at", DOUBLE, dsgd_link_event, at_s, "virtual time of the start", .max = 1e12,
+                   .unit = "s"),
     DSGD_OPTION_AS("mtbf", DOUBLE, dsgd_link_event, mtbf_s,
-                   "in place of at: mean time from an end to the next begin, exponential",
+                   "mean time from the end of a slow period to the start of the next, "
+                   "exponentially distributed (instead of at)",
                    .max = 1e15, .unit = "s"),
-    DSGD_OPTION_AS("for", DOUBLE, dsgd_link_event, for_s, "how long", .init = -1, .max = 1e12,
-                   .unit = "s", .words = ever),
+    DSGD_OPTION_AS("for", DOUBLE, dsgd_link_event, for_s, "duration of the slow period", .init = -1,
+                   .max = 1e12, .unit = "s", .words = ever),
     DSGD_OPTION_DOUBLE(dsgd_link_event, factor, 0, 0, 1, NULL,
-                       "of its bandwidth meanwhile; 0: a partition, messages wait until it ends"),
+                       "fraction of the link's bandwidth that remains; 0: a network partition, "
+                       "during which messages wait"),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option checkpoint_options[] = {
-    DSGD_OPTION_LONG(dsgd_checkpoint, every, DSGD_EVERY_DALY, 1, 1e12, "steps",
-                     "between two of them; daly and young: the interval at which least is lost, by "
-                     "mtbf and what one takes; never: restart from the beginning",
-                     .words = every_words),
-    DSGD_OPTION_AS("interval", DOUBLE, dsgd_checkpoint, interval_s,
-                   "in place of every: work between two of them, up to the end of a step",
-                   .max = 1e12, .unit = "s"),
-    DSGD_OPTION_DOUBLE(dsgd_checkpoint, seconds, 0, 0, 1e12, "s",
-                       "that one takes to write, and to read, besides its bytes"),
-    DSGD_OPTION_DOUBLE(dsgd_checkpoint, bytes, 0, 0, 1e18, "bytes",
-                       "that are written, once for all workers; 0: the workload's"),
+    DSGD_OPTION_LONG(
+        dsgd_checkpoint, every, DSGD_EVERY_DALY, 1, 1e12, "steps",
+        "steps between checkpoints. daly, young: the interval that minimises the lost time, from "
+        "mtbf and the time of a checkpoint; never: no checkpoints, restart from the first step",
+        .words = every_words),
+    DSGD_OPTION_AS(
+        "interval", DOUBLE, dsgd_checkpoint, interval_s,
+        "training time between checkpoints, rounded up to whole steps (instead of every)",
+        .max = 1e12, .unit = "s"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_checkpoint, seconds, 0, 0, 1e12, "s",
+        "fixed time to write or read a checkpoint, added to the transfer time of its bytes"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_checkpoint, bytes, 0, 0, 1e18, "bytes",
+        "size of a checkpoint, written once for all workers; 0: the workload's bytes"),
     DSGD_OPTION_AS("bandwidth", DOUBLE, dsgd_checkpoint, bytes_per_s,
-                   "of the storage; 0: its bytes take no time", .max = 1e18, .unit = "bytes/s"),
+                   "bandwidth of the storage; 0: the transfer takes no time", .max = 1e18,
+                   .unit = "bytes/s"),
     DSGD_OPTION_BOOL(dsgd_checkpoint, blocking, true,
-                     "all wait until it is written; else it is beside the steps, and is of use "
-                     "from then on"),
+                     "true: all workers wait until the checkpoint is written; false: writing "
+                     "overlaps with training, and the checkpoint can be used once it is complete"),
     DSGD_OPTION_END,
 };
 
 const dsgd_option dsgd_failures_options[] = {
-    DSGD_OPTION_AS("mtbf", DOUBLE, dsgd_failures_config, mtbf_s,
-                   "mean time from a repair to the next failure, of each of what `per` says; 0: "
-                   "none are drawn",
-                   .max = 1e15, .unit = "s"),
+    DSGD_OPTION_AS(
+        "mtbf", DOUBLE, dsgd_failures_config, mtbf_s,
+        "mean time from a repair to the next failure of each unit (see per); 0: no random failures",
+        .max = 1e15, .unit = "s"),
     DSGD_OPTION_DOUBLE(dsgd_failures_config, shape, 1, 0.1, 10, NULL,
-                       "of the Weibull distribution of these times; 1: exponential; less: more "
-                       "failures soon after the begin and after a repair"),
+                       "shape of the Weibull distribution of these times. 1: exponential; below 1: "
+                       "more failures soon after the start and after a repair"),
     DSGD_OPTION_CHOICE(
         dsgd_failures_config, per, unit_pers,
-        "what fails together: a worker, the platform's islands (nodes) or groups, or each host of "
-        "a worker of several; where one is enough to fail it, but by `swarm`, whose peers go on"),
-    DSGD_OPTION_AS("repair", DOUBLE, dsgd_failures_config, repair_s,
-                   "from a failure until its workers are back; 0: others take over at once",
-                   .max = 1e15, .unit = "s", .words = never),
-    DSGD_OPTION_BOOL(dsgd_failures_config, repair_varies, false,
-                     "repair is the mean of an exponential distribution, not fixed"),
+        "unit that fails as a whole: a worker, a node (island), a group, or a host. A worker with "
+        "several hosts fails if one of them fails, except with swarm, whose other peers continue"),
+    DSGD_OPTION_AS(
+        "repair", DOUBLE, dsgd_failures_config, repair_s,
+        "time from a failure until the workers are repaired; 0: replacements take over at once",
+        .max = 1e15, .unit = "s", .words = never),
+    DSGD_OPTION_BOOL(
+        dsgd_failures_config, repair_varies, false,
+        "true: repair is the mean of an exponential distribution; false: repair is fixed"),
     DSGD_OPTION_STRUCTS(dsgd_failures_config, events, dsgd_failure_event, event_options,
-                        "failures at given times, besides"),
+                        "failures at given times, in addition to the random ones"),
     DSGD_OPTION_STRING(dsgd_failures_config, trace,
-                       "CSV file of such: worker,time_s,event, where event is down or up; rows of "
-                       "workers that a run lacks do not count",
+                       "CSV file of failures with the columns worker, time_s and event (down or "
+                       "up). Rows of workers that a run lacks are ignored",
                        .unit = "path"),
     DSGD_OPTION_STRUCTS(dsgd_failures_config, links, dsgd_link_event, link_options,
-                        "links that carry less for a while, or nothing"),
-    DSGD_OPTION_CHOICE(dsgd_failures_config, policy, policies,
-                       "own: what the algorithm does (dsgd describe algorithm); restart: all "
-                       "workers, from the last checkpoint; quorum: those who are there go on, and "
-                       "who comes back copies their state, where the algorithm can; none: who has "
-                       "failed is gone, and who waits for it hangs"),
-    DSGD_OPTION_AS(
-        "notice", DOUBLE, dsgd_failures_config, notice_s,
-        "so long before a failure it is known, as of spot machines: nobody has to detect "
-        "it, and who restarts writes a checkpoint at the next step's end, if it is whole "
-        "by the failure",
-        .max = 1e12, .unit = "s"),
-    DSGD_OPTION_AS("detect", DOUBLE, dsgd_failures_config, detect_s,
-                   "from a failure until the others know", .init = 10, .max = 1e12, .unit = "s"),
-    DSGD_OPTION_DOUBLE(
-        dsgd_failures_config, detect_mads, -1, 0, 1000, NULL,
-        "by quorum, k: the others give up, at the latest after detect, when a step lasts "
-        "longer than the median of the last 16 and k times their median absolute "
-        "deviation",
-        .words = never),
-    DSGD_OPTION_AS("restart", DOUBLE, dsgd_failures_config, restart_s,
-                   "of starting processes and making communicators, before state is read or copied",
+                        "links with reduced or no bandwidth for a while"),
+    DSGD_OPTION_CHOICE(
+        dsgd_failures_config, policy, policies,
+        "response to a failure. own: the algorithm's method (dsgd describe algorithm); restart: "
+        "all workers restart from the last checkpoint; quorum: the running workers continue, and a "
+        "repaired one copies their state, if the algorithm supports this; none: no recovery, "
+        "workers that wait for a failed one hang"),
+    DSGD_OPTION_AS("notice", DOUBLE, dsgd_failures_config, notice_s,
+                   "warning time before a failure, as for spot instances. The failure then needs "
+                   "no detection, and policy restart writes a checkpoint at the end of the current "
+                   "step if it is complete before the failure",
                    .max = 1e12, .unit = "s"),
+    DSGD_OPTION_AS("detect", DOUBLE, dsgd_failures_config, detect_s,
+                   "time from a failure until the other workers detect it", .init = 10, .max = 1e12,
+                   .unit = "s"),
+    DSGD_OPTION_DOUBLE(dsgd_failures_config, detect_mads, -1, 0, 1000, NULL,
+                       "adaptive detection (policy quorum): a failure is detected when a step "
+                       "takes longer than the median of the last 16 steps plus this number of "
+                       "median absolute deviations, or after detect",
+                       .words = never),
+    DSGD_OPTION_AS(
+        "restart", DOUBLE, dsgd_failures_config, restart_s,
+        "time to start processes and create communicators, before state is read or copied",
+        .max = 1e12, .unit = "s"),
     DSGD_OPTION_AS("remake", DOUBLE, dsgd_failures_config, remake_s,
-                   "by quorum: of making communicators anew, behind detect and at a return",
+                   "time to create communicators again after detection and when a worker rejoins "
+                   "(policy quorum)",
                    .max = 1e12, .unit = "s"),
     DSGD_OPTION_STRUCT(dsgd_failures_config, checkpoint, checkpoint_options,
-                       "what restarts begin from (dsgd describe failures.checkpoint)",
+                       "checkpoints that restarts use (dsgd describe failures.checkpoint)",
                        .refines = true),
     DSGD_OPTION_END,
 };
@@ -241,8 +254,8 @@ static dsgd_status list_row(dsgd_failures *f, const dsgd_csv *csv, size_t i, con
     if (!(worker >= 0) || worker != floor(worker) || !(at_s >= 0 && at_s <= 1e12) ||
         (!down && strcmp(event, "up") != 0))
         return dsgd_fail(error, DSGD_EIO,
-                         "%s:%zu: \"%s\", \"%s\", \"%s\": a whole number of a worker, seconds from "
-                         "0 to 1e12, and down or up are needed",
+                         "%s:%zu: expected a rank, a time from 0 to 1e12 s, and down or up, got "
+                         "\"%s\", \"%s\", \"%s\"",
                          csv->path, csv->lines[i + 1], dsgd_csv_field(csv, i, column[0]),
                          dsgd_csv_field(csv, i, column[1]), event);
     if (worker >= f->units.n_workers)
@@ -250,8 +263,9 @@ static dsgd_status list_row(dsgd_failures *f, const dsgd_csv *csv, size_t i, con
     size_t *const last = &open[(size_t)worker];
     if (down == (*last > 0) || (!down && at_s < f->listed[*last - 1].down_s))
         return dsgd_fail(error, DSGD_EIO,
-                         "%s:%zu: worker %.0f is %s at %g s, but was so before; of each worker, "
-                         "down and up take turns, by rising times",
+                         "%s:%zu: worker %.0f cannot go %s at %g s. Its events must alternate "
+                         "between down and up, "
+                         "from down on, in order of time",
                          csv->path, csv->lines[i + 1], worker, event, at_s);
     if (down)
         list(f, (dsgd_failure){at_s, INFINITY, (int)worker, -1});

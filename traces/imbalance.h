@@ -70,7 +70,7 @@ static inline double dsgd_imbalance_uniform(dsgd_step_at at, uint32_t index)
 /** An option `scale` of kinds that draw a number, and what it does. */
 #define DSGD_OPTION_SCALE(type)                                                                    \
     DSGD_OPTION_BOOL(type, scale, false,                                                           \
-                     "the drawn number multiplies the time so far instead of being added")
+                     "true: multiply the step time so far by the random number; false: add it")
 static inline double dsgd_imbalance_scaled(bool scale, double so_far_s, double value)
 {
     return scale ? so_far_s * value : so_far_s + value;

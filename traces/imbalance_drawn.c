@@ -29,17 +29,18 @@ static dsgd_status parametric_load(const dsgd_family *family, const parametric_p
                                    void **state, dsgd_error *error)
 {
     if (family != &dsgd_family_normal && p->mean <= 0)
-        return dsgd_refuse(error, "%s: mean: %g, but what is %s is positive; `shift` moves it",
-                           family->name, p->mean, family->name);
+        return dsgd_refuse(error,
+                           "%s: mean must be above 0, got %g. Use shift to move the distribution",
+                           family->name, p->mean);
     /* Beyond, GSL's distribution function of the gamma fails. */
     if (family == &dsgd_family_gamma &&
         (p->deviation < p->mean / 100 || p->deviation > p->mean * 5))
         return dsgd_refuse(error,
-                           "gamma: deviation: %g, but at a mean of %g it has to be from %g to %g; "
-                           "below, `normal` is the same",
-                           p->deviation, p->mean, p->mean / 100, p->mean * 5);
+                           "gamma: deviation must be from %g to %g for a mean of %g, got %g. For "
+                           "smaller ones use normal, which is practically the same",
+                           p->mean / 100, p->mean * 5, p->mean, p->deviation);
     if (p->min >= p->max)
-        return dsgd_refuse(error, "%s: min %g has to be below max %g", family->name, p->min,
+        return dsgd_refuse(error, "%s: min must be below max, got %g and %g", family->name, p->min,
                            p->max);
     const dsgd_natural natural = family->natural(p->mean, p->deviation);
     const parametric_state s = {family, natural, family->cumulative(p->min - p->shift, natural),
@@ -47,7 +48,8 @@ static dsgd_status parametric_load(const dsgd_family *family, const parametric_p
     if (s.high - s.low < 1e-9)
         return dsgd_refuse(
             error,
-            "%s: between min %g and max %g lies nothing of a mean of %g and a deviation of %g",
+            "%s: the range from min %g to max %g contains almost no values of a distribution with "
+            "mean %g and deviation %g",
             family->name, p->min, p->max, p->mean + p->shift, p->deviation);
     *state = dsgd_xcalloc(1, sizeof s);
     *(parametric_state *)*state = s;
@@ -70,19 +72,22 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
 
 static const dsgd_option parametric_options[] = {
     DSGD_OPTION_DOUBLE(parametric_params, mean, 0, -1e9, 1e9, "s",
-                       "of the distribution, before it is shifted and truncated", .required = true),
+                       "mean of the distribution, before shift and truncation", .required = true),
     DSGD_OPTION_DOUBLE(parametric_params, deviation, 0, 1e-12, 1e9, "s",
                        "standard deviation, before truncation", .required = true),
-    DSGD_OPTION_DOUBLE(parametric_params, shift, 0, -1e9, 1e9, "s", "added to what is drawn"),
+    DSGD_OPTION_DOUBLE(parametric_params, shift, 0, -1e9, 1e9, "s",
+                       "value added to each random number"),
     DSGD_OPTION_DOUBLE(parametric_params, min, -1e9, -1e9, 1e9, "s",
-                       "nothing below it is drawn, shift included"),
-    DSGD_OPTION_DOUBLE(parametric_params, max, 1e9, -1e9, 1e9, "s", "nor above it"),
-    DSGD_OPTION_LONG(parametric_params, draws, 1, 1, 4096, NULL,
-                     "draws whose mean counts, as in a step of that many micro-batches"),
+                       "minimum of the distribution (truncation), after shift"),
+    DSGD_OPTION_DOUBLE(parametric_params, max, 1e9, -1e9, 1e9, "s",
+                       "maximum of the distribution (truncation), after shift"),
+    DSGD_OPTION_LONG(
+        parametric_params, draws, 1, 1, 4096, NULL,
+        "number of random numbers whose mean is used, as in a step of that many micro-batches"),
     DSGD_OPTION_SCALE(parametric_params),
     DSGD_OPTION_BOOL(
         parametric_params, common, false,
-        "a step's draw is the same for all workers, whom it therefore makes nobody wait"),
+        "true: all workers get the same random number in a step, so that no worker waits"),
     DSGD_OPTION_END,
 };
 
@@ -99,9 +104,9 @@ static const dsgd_option parametric_options[] = {
         .seconds = parametric_seconds,                                                             \
     }
 
-KIND(normal, "normally distributed, drawn anew for every worker and step");
-KIND(lognormal, "skewed, with a tail longer than gamma's; drawn like normal");
-KIND(gamma, "skewed, as sums of waiting times are; drawn like normal");
+KIND(normal, "normally distributed time, independent for every worker and step");
+KIND(lognormal, "lognormally distributed time: skewed, with a longer tail than gamma");
+KIND(gamma, "gamma-distributed time: skewed, like sums of waiting times");
 
 /* --- quantiles -------------------------------------------------------------------------------- */
 
@@ -115,13 +120,11 @@ static dsgd_status quantiles_check(const void *params, int n_workers, dsgd_error
     (void)n_workers;
     const dsgd_table *t = &((const quantiles_params *)params)->table;
     if (t->n < 2 || t->x[0] != 0 || t->x[t->n - 1] != 100)
-        return dsgd_refuse(
-            error,
-            "quantiles: table: it has to reach from 0 to 100 percent, with at least those two");
+        return dsgd_refuse(error, "quantiles: table must start at 0 and end at 100 percent");
     for (size_t i = 1; i < t->n; i++)
         if (t->y[i] < t->y[i - 1])
             return dsgd_refuse(
-                error, "quantiles: table: %g at %g %% is below %g at %g %%; quantiles do not fall",
+                error, "quantiles: table must not fall, but it has %g at %g %% after %g at %g %%",
                 t->y[i], t->x[i], t->y[i - 1], t->x[i - 1]);
     return DSGD_OK;
 }
@@ -140,13 +143,16 @@ static double quantiles_seconds(const void *params, dsgd_step_at at, double so_f
 }
 
 static const dsgd_option quantiles_options[] = {
-    DSGD_OPTION_TABLE(quantiles_params, table, 0, 1e9, "s",
-                      "percent: seconds, from 0 to 100, straight in between", .required = true),
+    DSGD_OPTION_TABLE(
+        quantiles_params, table, 0, 1e9, "s",
+        "quantiles as PERCENT: SECONDS, from 0 to 100 percent, with linear interpolation",
+        .required = true),
     DSGD_OPTION_SCALE(quantiles_params),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(quantiles, "an empirical distribution, drawn anew for every worker and step",
+DSGD_IMBALANCE(quantiles,
+               "time from an empirical distribution, independent for every worker and step",
                .check = quantiles_check);
 
 /* --- mixture: of truncated normals ------------------------------------------------------------ */
@@ -171,20 +177,18 @@ static dsgd_status mixture_check(const void *params, int n_workers, dsgd_error *
         total += c[i].share;
         always += c[i].burst >= 1 ? c[i].share : 0;
         if (c[i].min >= c[i].max)
-            return dsgd_refuse(error, "mixture: components: min %g s has to be below max %g s",
+            return dsgd_refuse(error,
+                               "mixture: components: min must be below max, got %g s and %g s",
                                c[i].min, c[i].max);
         if (c[i].burst < 1 && c[i].share > c[i].burst)
-            return dsgd_refuse(
-                error,
-                "mixture: components: a share of %g cannot fall into a share of %g of the steps",
-                c[i].share, c[i].burst);
+            return dsgd_refuse(error,
+                               "mixture: components: share must be at most burst, got %g and %g",
+                               c[i].share, c[i].burst);
     }
     if (fabs(total - 1) > 1e-3)
-        return dsgd_refuse(error, "mixture: components: the shares sum to %g, but have to sum to 1",
-                           total);
+        return dsgd_refuse(error, "mixture: components: the shares must sum to 1, got %g", total);
     if (always <= 0)
-        return dsgd_refuse(
-            error, "mixture: components: at least one has to occur in every step (burst: 1)");
+        return dsgd_refuse(error, "mixture: components: at least one component must have burst: 1");
     return DSGD_OK;
 }
 
@@ -226,29 +230,29 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
 
 static const dsgd_option component_options[] = {
     DSGD_OPTION_DOUBLE(component, share, 0, 0, 1, "share",
-                       "of all (worker, step); the shares sum to 1", .required = true),
-    DSGD_OPTION_DOUBLE(component, mean, 0, 0, 1e9, "s", "of the normal before truncation",
-                       .required = true),
-    DSGD_OPTION_DOUBLE(component, deviation, 0, 1e-12, 1e9, "s", "of the normal before truncation",
-                       .required = true),
+                       "share of all (worker, step) pairs; the shares sum to 1", .required = true),
+    DSGD_OPTION_DOUBLE(component, mean, 0, 0, 1e9, "s",
+                       "mean of the normal distribution before truncation", .required = true),
+    DSGD_OPTION_DOUBLE(component, deviation, 0, 1e-12, 1e9, "s",
+                       "standard deviation before truncation", .required = true),
     DSGD_OPTION_DOUBLE(component, min, 0, 0, 1e9, "s", "smallest value", .required = true),
     DSGD_OPTION_DOUBLE(component, max, 0, 0, 1e9, "s", "largest value", .required = true),
-    DSGD_OPTION_DOUBLE(
-        component, burst, 1, 1e-6, 1, NULL,
-        "share of the steps in which it can occur at all, at every worker alike; 1: in every step"),
+    DSGD_OPTION_DOUBLE(component, burst, 1, 1e-6, 1, NULL,
+                       "share of the steps in which the component can occur, the same steps at all "
+                       "workers; 1: every step"),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option mixture_options[] = {
     DSGD_OPTION_STRUCTS(mixture_params, components, component, component_options,
-                        "truncated normals and their shares", .required = true),
+                        "truncated normal distributions and their shares", .required = true),
     DSGD_OPTION_SCALE(mixture_params),
     DSGD_OPTION_END,
 };
 
 DSGD_IMBALANCE(mixture,
-               "one of several truncated normals per worker and step; some occur in "
-               "bursts, at all workers in the same steps",
+               "time from a mixture of truncated normal distributions; components can "
+               "be restricted to bursts, the same steps at all workers",
                .check = mixture_check);
 
 /* --- noise ------------------------------------------------------------------------------------ */
@@ -263,9 +267,9 @@ static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *er
     const noise_params *p = params;
     if (p->deviation_s > 2 * p->mean_s)
         return dsgd_refuse(error,
-                           "noise: deviation: %g s, but it can be twice the mean of %g s at most; "
-                           "rare long detours are an entry of their own",
-                           p->deviation_s, p->mean_s);
+                           "noise: deviation must be at most twice the mean, %g s, got %g s. Add "
+                           "rare long interruptions as a second entry",
+                           2 * p->mean_s, p->deviation_s);
     return DSGD_OK;
 }
 
@@ -307,20 +311,20 @@ static double noise_seconds(const void *params, dsgd_step_at at, double so_far_s
 
 static const dsgd_option noise_options[] = {
     DSGD_OPTION_DOUBLE_AS("rate", noise_params, rate_per_s, 0, 1e-9, 1e9, "1/s",
-                          "detours per second of the time so far", .required = true),
+                          "interruptions per second of computation", .required = true),
     DSGD_OPTION_DOUBLE_AS(
         "mean", noise_params, mean_s, 0, 1e-12, 1e9, "s",
-        "length of a detour; rate * mean is the share of the time that noise takes",
+        "mean length of an interruption; rate * mean is the share of time lost to noise",
         .required = true),
     DSGD_OPTION_DOUBLE_AS("deviation", noise_params, deviation_s, 0, 1e-12, 1e9, "s",
-                          "standard deviation of the length, up to twice the mean",
+                          "standard deviation of the length, at most twice the mean",
                           .required = true),
     DSGD_OPTION_END,
 };
 
 DSGD_IMBALANCE(noise,
-               "point noise of the operating system: detours at random instants of a "
-               "step, each of lognormal length",
+               "operating-system noise: interruptions of lognormal length at random "
+               "times of a step",
                .about.reference =
                    "Hoefler, Schneider, Lumsdaine, Characterizing the influence of system "
                    "noise on large-scale applications by simulation (SC 2010)",

@@ -23,8 +23,8 @@ static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_er
     DSGD_TRY(dsgd_step_times_read(csv, NULL, NULL, 0, rows, error));
     if (rows->workers == NULL)
         return dsgd_fail(error, DSGD_EIO,
-                         "%s:1: the first line has no column \"worker\" or \"rank\"; they and the "
-                         "seconds are needed",
+                         "%s:1: the first line must name a column worker or rank, and one of "
+                         "times",
                          csv->path);
     if (rows->steps != NULL)
         return DSGD_OK;
@@ -49,8 +49,9 @@ static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, vo
     if (csv->n_rows == 0 || cells != (double)csv->n_rows)
         return dsgd_fail(
             error, DSGD_EIO,
-            "%s: %zu rows, but %jd workers times %jd steps need one each, both counted from 0",
-            csv->path, csv->n_rows, n_workers, n_steps);
+            "%s: expected one row for each of %jd workers and %jd steps, both counted from 0, got "
+            "%zu rows",
+            csv->path, n_workers, n_steps, csv->n_rows);
     replay_state *const table =
         dsgd_xcalloc(1, sizeof *table + csv->n_rows * sizeof table->seconds[0]);
     table->n_workers = n_workers;
@@ -62,8 +63,8 @@ static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, vo
         double *const cell = &table->seconds[step * n_workers + worker];
         if (!isnan(*cell)) {
             free(table);
-            return dsgd_fail(error, DSGD_EIO, "%s: worker %jd, step %jd has two rows", csv->path,
-                             worker, step);
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: worker %jd, step %jd has a second row",
+                             csv->path, csv->lines[i + 1], worker, step);
         }
         *cell = rows->seconds[i];
     }
@@ -92,11 +93,11 @@ static double replay_seconds(const void *params, dsgd_step_at at, double so_far_
 static const dsgd_option replay_options[] = {
     DSGD_OPTION_STRING(
         replay_params, file,
-        "CSV with the columns worker or rank, from 0, and seconds or step_time_ms or the "
-        "like, and perhaps step; a longer or wider run starts it again",
+        "CSV file with the columns worker (or rank, from 0), seconds (or step_time_ms and "
+        "similar) and optionally step. A run with more steps or workers repeats the file",
         .required = true, .unit = "path"),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(replay, "measured seconds out of a file, in place of the time so far",
+DSGD_IMBALANCE(replay, "measured times from a file, which replace the step time so far",
                .load = replay_load, .is_fixed = true);

@@ -23,12 +23,13 @@ static double constant_seconds(const void *params, dsgd_step_at at, double so_fa
 
 static const dsgd_option constant_options[] = {
     DSGD_OPTION_DOUBLE(constant_params, seconds, 0, -1e9, 1e9, "s",
-                       "added to every step of every worker"),
-    DSGD_OPTION_DOUBLE(constant_params, factor, 1, 0, 1e9, NULL, "multiplies what came before"),
+                       "time added to every step of every worker"),
+    DSGD_OPTION_DOUBLE(constant_params, factor, 1, 0, 1e9, NULL, "factor on the step time so far"),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(constant, "the same for every worker: factor times the time so far, plus seconds",
+DSGD_IMBALANCE(constant,
+               "the same change for every worker: factor times the step time so far, plus seconds",
                .is_fixed = true);
 
 /* --- slow ------------------------------------------------------------------------------------- */
@@ -48,18 +49,18 @@ static dsgd_status slow_check(const void *params, int n_workers, dsgd_error *err
 {
     const slow_params *p = params;
     if (p->worker >= n_workers)
-        return dsgd_refuse(error, "slow: worker: %jd, but with %d workers they are 0 to %d",
-                           p->worker, n_workers, n_workers - 1);
+        return dsgd_refuse(error, "slow: worker must be from 0 to %d, got %jd", n_workers - 1,
+                           p->worker);
     return DSGD_OK;
 }
 
 static const dsgd_option slow_options[] = {
-    DSGD_OPTION_LONG(slow_params, worker, 0, 0, 1 << 20, NULL, "its rank"),
-    DSGD_OPTION_DOUBLE(slow_params, factor, 2, 0, 1e9, NULL, "multiplies the time so far"),
+    DSGD_OPTION_LONG(slow_params, worker, 0, 0, 1 << 20, NULL, "rank of the slow worker"),
+    DSGD_OPTION_DOUBLE(slow_params, factor, 2, 0, 1e9, NULL, "factor on its step time so far"),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(slow, "one worker is slower than the others, in every step", .check = slow_check,
+DSGD_IMBALANCE(slow, "one worker is slower than the others in every step", .check = slow_check,
                .is_fixed = true);
 
 /* --- delay ------------------------------------------------------------------------------------ */
@@ -76,9 +77,9 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
 {
     const delay_params *p = params;
     if (p->workers > n_workers)
-        return dsgd_refuse(
-            error, "delay: workers: %jd are to be late, but there are %d; give at most that many",
-            p->workers, n_workers);
+        return dsgd_refuse(error,
+                           "delay: workers must be at most the number of workers, %d, got %jd",
+                           n_workers, p->workers);
     return DSGD_OK;
 }
 
@@ -136,21 +137,22 @@ static const char *const chosen_words[] = {"together", "independent", "stream", 
 
 static const dsgd_option delay_options[] = {
     DSGD_OPTION_LONG(delay_params, workers, 1, 0, 1 << 20, NULL,
-                     "random workers chosen in each step"),
-    DSGD_OPTION_DOUBLE(delay_params, seconds, 0, 0, 1e9, "s", "how late they are",
+                     "number of workers chosen at random in each step"),
+    DSGD_OPTION_DOUBLE(delay_params, seconds, 0, 0, 1e9, "s", "delay of a chosen worker",
                        .required = true),
     DSGD_OPTION_DOUBLE(delay_params, probability, 1, 0, 1, "share",
-                       "with which a chosen worker really is late"),
+                       "probability that a chosen worker is delayed"),
     DSGD_OPTION_CHOICE(
         delay_params, chosen, chosen_words,
-        "together: exactly that many (the papers); independent: every worker draws that many ranks "
-        "and is late if one is its own, so that the number varies; stream: likewise, but from one "
-        "random sequence, in which who finds its own rank first reads less (WAGMA's released "
-        "code)"),
+        "method of choosing workers. together: exactly `workers` of them (the papers); "
+        "independent: "
+        "each worker draws `workers` random ranks and is delayed if one is its own, so that the "
+        "number varies; stream: as independent, but all workers read one random sequence, and a "
+        "worker stops reading at its own rank (WAGMA's released code)"),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(delay, "some random workers, others in each step, are late by a fixed time",
+DSGD_IMBALANCE(delay, "fixed delay of workers that are chosen at random in each step",
                .about.reference =
                    "injected delays of the eager-SGD (PPoPP 2020) and WAGMA-SGD (TPDS 2021) papers",
                .check = delay_check);
@@ -174,16 +176,17 @@ static double ramp_seconds(const void *params, dsgd_step_at at, double so_far_s)
 static const char *const workers_word[] = {"workers", NULL};
 
 static const dsgd_option ramp_options[] = {
-    DSGD_OPTION_DOUBLE(ramp_params, seconds, 0, 0, 1e9, "s", "worker i is late by i times this",
-                       .required = true),
-    DSGD_OPTION_BOOL(ramp_params, rotate, false, "the places move on by one worker in each step"),
+    DSGD_OPTION_DOUBLE(ramp_params, seconds, 0, 0, 1e9, "s",
+                       "delay per rank: worker i is delayed by i times this", .required = true),
+    DSGD_OPTION_BOOL(ramp_params, rotate, false,
+                     "true: the delays move on by one worker in each step"),
     DSGD_OPTION_LONG(ramp_params, levels, -1, 1, 1 << 20, NULL,
-                     "places, after which the next worker is not late again",
+                     "number of different delays, after which they start again at 0",
                      .words = workers_word),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(ramp, "every worker is late, by a time proportional to its rank",
+DSGD_IMBALANCE(ramp, "delay of every worker in proportion to its rank",
                .about.reference =
                    "micro-benchmark and CIFAR-10 experiment of the eager-SGD paper (PPoPP 2020)",
                .is_fixed = true);
@@ -208,19 +211,20 @@ static double data_seconds(const void *params, dsgd_step_at at, double so_far_s)
 static const char *const lengths[] = {"sum", "longest", NULL};
 
 static const dsgd_option data_options[] = {
-    DSGD_OPTION_DOUBLE(data_params, seconds, 0, 0, 1e9, "s", "of a step without rows"),
+    DSGD_OPTION_DOUBLE(data_params, seconds, 0, 0, 1e9, "s", "time of a step without rows"),
     DSGD_OPTION_DOUBLE(
         data_params, per_row, 0, 0, 1e9, "s",
-        "for every row of the mini-batch: a step of a sequence, a character, a pixel",
+        "time per row of the mini-batch: a step of a sequence, a character or a pixel",
         .required = true),
     DSGD_OPTION_DOUBLE(data_params, factor, 0, 0, 1e9, NULL,
-                       "multiplies what came before; 0: the samples alone decide"),
-    DSGD_OPTION_CHOICE(data_params, length, lengths,
-                       "rows of all samples, or as many for each as the longest has (padded)"),
+                       "factor on the step time so far; 0: only the samples count"),
+    DSGD_OPTION_CHOICE(
+        data_params, length, lengths,
+        "rows that count. sum: of all samples; longest: all samples padded to the longest one"),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(data, "as long as the samples that a worker draws: seconds + per_row * rows",
+DSGD_IMBALANCE(data, "time by the length of a worker's samples: seconds + per_row * rows",
                .reads_samples = true);
 
 /* --- persistent ------------------------------------------------------------------------------- */
@@ -234,10 +238,9 @@ static dsgd_status persistent_check(const void *params, int n_workers, dsgd_erro
     (void)n_workers;
     const persistent_params *p = params;
     if (p->outlier_min > p->outlier_max)
-        return dsgd_refuse(
-            error,
-            "persistent: outlier_min %g is above outlier_max %g; it has to be below or the same",
-            p->outlier_min, p->outlier_max);
+        return dsgd_refuse(error,
+                           "persistent: outlier_min must be at most outlier_max, got %g and %g",
+                           p->outlier_min, p->outlier_max);
     return DSGD_OK;
 }
 
@@ -253,19 +256,19 @@ static double persistent_seconds(const void *params, dsgd_step_at at, double so_
 }
 
 static const dsgd_option persistent_options[] = {
-    DSGD_OPTION_DOUBLE(persistent_params, deviation, 0.04, 0, 0.25, NULL,
-                       "standard deviation of the factor of a healthy worker, normal around 1"),
+    DSGD_OPTION_DOUBLE(
+        persistent_params, deviation, 0.04, 0, 0.25, NULL,
+        "standard deviation of a healthy worker's factor, which is normal with mean 1"),
     DSGD_OPTION_DOUBLE(persistent_params, outliers, 0, 0, 1, "share",
-                       "probability that a worker is an outlier instead"),
+                       "probability that a worker is an outlier"),
     DSGD_OPTION_DOUBLE(persistent_params, outlier_min, 1.2, 0, 1e9, NULL,
-                       "smallest factor of an outlier; uniform from there"),
-    DSGD_OPTION_DOUBLE(persistent_params, outlier_max, 1.5, 0, 1e9, NULL, "up to this"),
+                       "smallest factor of an outlier, which is uniformly distributed"),
+    DSGD_OPTION_DOUBLE(persistent_params, outlier_max, 1.5, 0, 1e9, NULL,
+                       "largest factor of an outlier"),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(persistent,
-               "every worker has a factor of its own, the same in all steps: identical "
-               "GPUs that are not",
+DSGD_IMBALANCE(persistent, "constant factor per worker, for identical GPUs that differ in speed",
                .check = persistent_check);
 
 /* --- fail_slow -------------------------------------------------------------------------------- */
@@ -314,13 +317,14 @@ static double fail_slow_seconds(const void *params, dsgd_step_at at, double so_f
 
 static const dsgd_option fail_slow_options[] = {
     DSGD_OPTION_DOUBLE(fail_slow_params, factor, 1.5, 0, 1e9, NULL,
-                       "multiplies the time so far while a worker is slow"),
+                       "factor on the step time so far while a worker is slow"),
     DSGD_OPTION_DOUBLE(fail_slow_params, slow_steps, 0, 2, 1e9, "steps",
-                       "mean duration of a slow time; geometric", .required = true),
+                       "mean duration of a slow period, geometrically distributed",
+                       .required = true),
     DSGD_OPTION_DOUBLE(fail_slow_params, healthy_steps, 0, 2, 1e9, "steps",
-                       "mean duration between two of them; geometric", .required = true),
+                       "mean duration between slow periods, geometrically distributed",
+                       .required = true),
     DSGD_OPTION_END,
 };
 
-DSGD_IMBALANCE(fail_slow, "workers that become slow for a while, each at times of its own, and "
-                          "recover");
+DSGD_IMBALANCE(fail_slow, "workers that independently become slow for a while and recover");

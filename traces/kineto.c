@@ -463,11 +463,11 @@ static const char *read_all(reader *r)
     const char *const why = gzerror(r->file, &code);
     if (is_whole && code == Z_OK)
         return NULL;
-    return dsgd_xprintf("%s behind event %zu",
-                        r->is_wrong           ? "it is no JSON"
-                        : code == Z_BUF_ERROR ? "the gzip ends"
+    return dsgd_xprintf("%s after event %zu",
+                        r->is_wrong           ? "invalid JSON"
+                        : code == Z_BUF_ERROR ? "the gzip data end early"
                         : code != Z_OK        ? why
-                                              : "the JSON ends",
+                                              : "the JSON ends early",
                         r->trace->n_events);
 }
 

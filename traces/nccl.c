@@ -11,42 +11,45 @@ const char *const dsgd_nccl_calls[] = {"all_reduce", "all_gather", "broadcast", 
 
 static const dsgd_option table_options[] = {
     DSGD_OPTION_CHOICE(dsgd_nccl_table, call, dsgd_nccl_calls,
-                       "as nccl-tests call it; all_gather stands for reduce_scatter too, broadcast "
-                       "for reduce"),
-    DSGD_OPTION_LONG(dsgd_nccl_table, nodes, 0, 1, 1 << 20, NULL, "that took part",
+                       "collective, by the name in nccl-tests. all_gather also stands for "
+                       "reduce_scatter, and broadcast for reduce"),
+    DSGD_OPTION_LONG(dsgd_nccl_table, nodes, 0, 1, 1 << 20, NULL, "number of nodes",
                      .required = true),
-    DSGD_OPTION_LONG(dsgd_nccl_table, gpus, 0, 1, 4096, NULL, "of each node", .required = true),
+    DSGD_OPTION_LONG(dsgd_nccl_table, gpus, 0, 1, 4096, NULL, "GPUs per node", .required = true),
     DSGD_OPTION_NUMBERS(dsgd_nccl_table, bytes, 1, 1e15, "sizes, ascending", .required = true,
                         .unit = "bytes"),
-    DSGD_OPTION_NUMBERS(dsgd_nccl_table, us, 1e-3, 1e12, "the time of each, in microseconds",
+    DSGD_OPTION_NUMBERS(dsgd_nccl_table, us, 1e-3, 1e12, "time of each size in microseconds",
                         .required = true),
     DSGD_OPTION_END,
 };
 
 const dsgd_option dsgd_nccl_options[] = {
     DSGD_OPTION_CHOICE(dsgd_nccl, generation, dsgd_gpu_generations,
-                       "of the GPUs: what one of NCCL's channels can carry; an MI300X counts as "
-                       "hopper"),
-    DSGD_OPTION_DOUBLE_AS(
-        "links", dsgd_nccl, links_bytes_per_s, 0, 0, 1e15, "bytes/s",
-        "of all NVLinks of a GPU in each direction, as NCCL counts them: 20 GB/s a link, 20.6 on "
-        "Hopper, 40.1 on Blackwell; PCIe: 12 GB/s"),
-    DSGD_OPTION_AS("switch", BOOL, dsgd_nccl, has_switch,
-                   "NVSwitch, which on Hopper sums what passes (NVLS)"),
-    DSGD_OPTION_BOOL(dsgd_nccl, amd_host, false, "the nodes' processors are AMD's"),
+                       "GPU generation, which determines the bandwidth of one NCCL channel; use "
+                       "hopper for an MI300X"),
+    DSGD_OPTION_DOUBLE_AS("links", dsgd_nccl, links_bytes_per_s, 0, 0, 1e15, "bytes/s",
+                          "bandwidth of all NVLinks of a GPU, per direction, as NCCL counts it: 20 "
+                          "GB/s per link, 20.6 on Hopper, 40.1 on Blackwell; for PCIe 12 GB/s"),
+    DSGD_OPTION_AS(
+        "switch", BOOL, dsgd_nccl, has_switch,
+        "true: the nodes have an NVSwitch, which on Hopper reduces data in the switch (NVLS)"),
+    DSGD_OPTION_BOOL(dsgd_nccl, amd_host, false, "true: the nodes have AMD processors"),
     DSGD_OPTION_DOUBLE_AS("network_latency", dsgd_nccl, network_latency_s, 0, 0, 10, "s",
-                          "of a message, as the network's plug-in declares it to NCCL"),
+                          "latency of a message that the network plug-in reports to NCCL"),
     DSGD_OPTION_DOUBLE_AS(
         "low_latency", dsgd_nccl, low_latency_s, 0, 0, 10, "s",
-        "what one of the low-latency protocols, LL and LL128, takes; 0: the same"),
+        "latency of a message with the low-latency protocols LL and LL128; 0: network_latency"),
     DSGD_OPTION_DOUBLE(dsgd_nccl, bandwidth, 1, 0.01, 100, NULL,
-                       "measured rate between nodes, as a multiple of the formulas'"),
+                       "factor on the model's bandwidth between nodes, from measurements"),
     DSGD_OPTION_DOUBLE(dsgd_nccl, latency, 1, 0.01, 1000, NULL,
-                       "measured latency between nodes, as a multiple of the formulas'"),
-    DSGD_OPTION_DOUBLE(dsgd_nccl, node_bandwidth, 1, 0.01, 100, NULL, "likewise within a node"),
-    DSGD_OPTION_DOUBLE(dsgd_nccl, node_latency, 1, 0.01, 1000, NULL, "likewise within a node"),
-    DSGD_OPTION_STRUCTS(dsgd_nccl, tables, dsgd_nccl_table, table_options,
-                        "logs of nccl-tests: they decide for groups of their shape"),
+                       "factor on the model's latency between nodes, from measurements"),
+    DSGD_OPTION_DOUBLE(dsgd_nccl, node_bandwidth, 1, 0.01, 100, NULL,
+                       "factor on the model's bandwidth within a node, from measurements"),
+    DSGD_OPTION_DOUBLE(dsgd_nccl, node_latency, 1, 0.01, 1000, NULL,
+                       "factor on the model's latency within a node, from measurements"),
+    DSGD_OPTION_STRUCTS(
+        dsgd_nccl, tables, dsgd_nccl_table, table_options,
+        "measured times of nccl-tests, used instead of the model for groups of the same shape"),
     DSGD_OPTION_END,
 };
 
@@ -57,13 +60,13 @@ dsgd_status dsgd_nccl_check(const dsgd_nccl *nccl, dsgd_error *error)
         const dsgd_numbers *const bytes = &tables[i].bytes;
         if (bytes->n != tables[i].us.n || bytes->n < 2)
             return dsgd_refuse(error,
-                               "platform: nccl: tables: %zu bytes and %zu us; a table needs two "
-                               "sizes or more, and a time for each",
+                               "platform: nccl: tables: bytes and us must have the same number of "
+                               "values, at least 2, got %zu and %zu",
                                bytes->n, tables[i].us.n);
         for (size_t k = 1; k < bytes->n; k++)
             if (bytes->v[k] <= bytes->v[k - 1])
                 return dsgd_refuse(error,
-                                   "platform: nccl: tables: bytes: %g follows %g, but sizes ascend",
+                                   "platform: nccl: tables: bytes must ascend, but %g follows %g",
                                    bytes->v[k], bytes->v[k - 1]);
     }
     return DSGD_OK;

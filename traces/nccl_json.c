@@ -69,7 +69,7 @@ static void read_results(const char *file, const json_t *root, dsgd_nccl_logs *l
         varies = fmax(varies, number(json_object_get(r, "in_place_per_iter"), "cv_pct"));
     }
     if (varies > 0)
-        logs->said = dsgd_xprintf("times of one size vary by up to %.3g %%", varies);
+        logs->said = dsgd_xprintf("the times of one size vary by up to %.3g %%", varies);
 }
 
 bool dsgd_nccl_json_is(const char *head)
@@ -85,7 +85,7 @@ dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_lo
         json_error_t why;
         const json_t *const object = json_loads(c, JSON_DISABLE_EOF_CHECK, &why);
         if (object == NULL && c == text)
-            return dsgd_fail(error, DSGD_EIO, "%s:%d: the JSON is broken, or ends early: %s", file,
+            return dsgd_fail(error, DSGD_EIO, "%s:%d: invalid or incomplete JSON: %s", file,
                              why.line, why.text);
         c += object != NULL ? (size_t)why.position : strcspn(c, "\n");
         logs->left_out += object == NULL;

@@ -180,8 +180,8 @@ static void end_table(state *s, dsgd_nccl_logs *logs)
         return;
     if (logs->n_refused++ == 0)
         logs->refused = dsgd_xprintf(
-            "%s:%.0f: in this table busbw is up to %g and algbw %g, which no %s of %jd ranks has, "
-            "but the lines above name these",
+            "%s:%.0f: busbw (up to %g) and algbw (up to %g) of this table do not fit %s with %jd "
+            "ranks, which the lines above it name",
             s->file, log->lines[0], s->busbw, s->algbw, dsgd_nccl_calls[call], log->ranks);
     logs->n--;
 }

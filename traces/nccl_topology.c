@@ -88,7 +88,7 @@ static void note_word(const char ***words, size_t *n, const char *word)
 static device *add_device(reading *r, devices *to, const char *name)
 {
     if (to->n == MOST_DEVICES)
-        r->wrong = "it has more GPUs or NICs than a node";
+        r->wrong = "more than 1024 GPUs or NICs";
     to->v = dsgd_keep_more(to->v, to->n + 1, sizeof *to->v);
     device *const d = &to->v[r->wrong == NULL ? to->n++ : to->n];
     *d = r->around;
@@ -178,8 +178,9 @@ static void read_element(reading *r, const char *name, const char **a)
         add_device(r, &r->nics, attribute(a, "name"))->bytes_per_s =
             speed > most ? 0 : speed * 1e6 / 8;
         if (speed > most)
-            r->t->warnings = dsgd_xprintf("%sline %zu: a NIC of %g Mb/s: its speed is not taken\n",
-                                          r->t->warnings, r->around.line, speed);
+            r->t->warnings = dsgd_xprintf(
+                "%sline %zu: ignored the speed of a NIC, %g Mb/s, which is above 10 Tb/s\n",
+                r->t->warnings, r->around.line, speed);
         if (number(a, "latency") > 0)
             r->t->network_latency_s = (dsgd_said){number(a, "latency") * 1e-6, r->around.line};
     } else if (strcmp(name, "nvlink") == 0 || strcmp(name, "xgmi") == 0)
@@ -199,7 +200,7 @@ static void XMLCALL begin_element(void *data, const char *name, const char **att
     if (r->depth == 0)
         r->root = dsgd_xstrdup(name);
     if (r->depth == MOST_DEPTH)
-        r->wrong = "elements stand deeper in each other than in a node";
+        r->wrong = "elements are nested more than 64 levels deep";
     if (r->wrong == NULL && strcmp(r->root, "system") == 0) {
         r->outside[r->depth] = r->around;
         r->around.chain[r->depth] = ++r->n_elements;
@@ -286,8 +287,8 @@ static void compare_gpus(const reading *r, const devices *gpus)
     if (least->links > 0)
         t->links_bytes_per_s = (dsgd_said){least->bytes_per_s, least->line};
     if (least->links != most->links && r->gcn == 0) /* those of MI250X differ */
-        t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %jd links, but GPU %s of line %zu has "
-                                   "%jd: is a link down?\n",
+        t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %jd links, but GPU %s in line %zu has "
+                                   "%jd. Check whether a link is down\n",
                                    t->warnings, least->line, least->name, least->links, most->name,
                                    most->line, most->links);
     for (size_t i = 0, g = 0; i < r->n_targets; i++, strange += g == gpus->n)
@@ -295,8 +296,8 @@ static void compare_gpus(const reading *r, const devices *gpus)
             if (gpus->v[g].bus != NULL && strcmp(gpus->v[g].bus, r->targets[i]) == 0)
                 break;
     if (strange > 0)
-        t->warnings = dsgd_xprintf("%sline %zu: links of GPUs lead to %zu others that are not in "
-                                   "the file: did the job see all GPUs of the node?\n",
+        t->warnings = dsgd_xprintf("%sline %zu: GPU links lead to %zu GPUs that are not in the "
+                                   "file. Check whether the job saw all GPUs of the node\n",
                                    t->warnings, gpus->v->line, strange);
 }
 
@@ -306,16 +307,17 @@ static dsgd_status conclude(const char *file, reading *r, dsgd_error *error)
     const devices *const gpus = is_dump ? &r->gpus : &r->gpu_slots;
     if (strcmp(r->root, "system") != 0)
         return dsgd_refuse(
-            error, "%s:%zu: <%s> is %s; bring what NCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml",
-            file, r->around.line, r->root,
-            *r->root == 't' ? "of hwloc, which does not tell what NCCL makes of NVLinks and NICs"
-                            : "what NCCL_GRAPH_DUMP_FILE makes of a topology");
-    if (gpus->n == 0)
-        return dsgd_refuse(
             error,
-            "%s:%zu: in none of %jd elements there is a GPU (<gpu>, or class=\"0x0302..\"); "
-            "bring what NCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml",
-            file, r->lines_before + 1, r->n_elements);
+            "%s:%zu: <%s> is %s. Use the file that NCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml",
+            file, r->around.line, r->root,
+            *r->root == 't' ? "from hwloc, which lacks NCCL's view of NVLinks and NICs"
+                            : "from NCCL_GRAPH_DUMP_FILE, not a topology");
+    if (gpus->n == 0)
+        return dsgd_refuse(error,
+                           "%s:%zu: none of the %jd elements is a GPU (<gpu>, or "
+                           "class=\"0x0302..\"). Use the file "
+                           "that NCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml",
+                           file, r->lines_before + 1, r->n_elements);
     r->t->gpus = (dsgd_said){(double)gpus->n, gpus->v->line};
     r->t->hosts.value = r->n_hosts > 1 ? (double)r->n_hosts : 1;
     if (r->sm >= 60 && r->gcn == 0)
@@ -357,9 +359,9 @@ dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_ncc
     const size_t line = line_of(r);
     XML_ParserFree(r->parser);
     if (r->wrong == NULL && !whole && why != XML_ERROR_ABORTED)
-        r->wrong = n > INT32_MAX ? "it is larger than 2 GiB" : XML_ErrorString(why);
+        r->wrong = n > INT32_MAX ? "the file is larger than 2 GiB" : XML_ErrorString(why);
     if (r->wrong != NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s:%zu: this is no XML of a node: %s", file, line,
+        return dsgd_fail(error, DSGD_EIO, "%s:%zu: not an XML topology of a node: %s", file, line,
                          r->wrong);
     return conclude(file, r, error);
 }
@@ -420,7 +422,7 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
         row += strcspn(row, "\n");
         row += *row == '\n';
         if (split(row, words) <= columns || strcmp(words[0], dsgd_xprintf("GPU%zu", g)) != 0)
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: the row of GPU%zu is not whole", file,
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: the row of GPU%zu is incomplete", file,
                              line + 1 + g, g);
         int nearest = INT_MAX;
         for (size_t k = 0; k < columns; k++) {
@@ -444,6 +446,8 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
                          : dsgd_xprintf("up to %jd NVLinks between GPUs, without speeds", most);
     return dsgd_nccl_matrix_find(row) == NULL
                ? DSGD_OK
-               : dsgd_refuse(error, "%s:%zu: several nodes, of which this is the first: give one",
-                             file, line);
+               : dsgd_refuse(
+                     error,
+                     "%s:%zu: the file must describe one node, but this is the first of several",
+                     file, line);
 }

@@ -64,7 +64,7 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
         return DSGD_OK;
     FILE *const xml = fopen(path, "w");
     if (xml == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %m", path);
+        return dsgd_fail(error, DSGD_EIO, "%s: the platform could not be written: %m", path);
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
           "\"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n",
           xml);
@@ -77,6 +77,6 @@ dsgd_status dsgd_platform_write(const dsgd_platform *platform, int n_hosts, cons
     fputs("</platform>\n", xml);
     const bool failed = ferror(xml) != 0;
     if (fclose(xml) != 0 || failed)
-        return dsgd_fail(error, DSGD_EIO, "%s: the platform cannot be written: %m", path);
+        return dsgd_fail(error, DSGD_EIO, "%s: the platform could not be written: %m", path);
     return DSGD_OK;
 }

@@ -20,12 +20,12 @@ static dsgd_status find_ends(const dsgd_platform *platform, const dsgd_region_ro
     ends[0] = find_region(platform, route->from);
     ends[1] = find_region(platform, route->to);
     if (ends[0] < 0 || ends[1] < 0)
-        return dsgd_refuse(error, "routes: there is no region `%.60s`; name it in regions",
+        return dsgd_refuse(error, "routes: unknown region `%.60s`. Add it to regions",
                            ends[0] < 0 ? route->from : route->to);
     if (route->latency_s > 0 && route->round_trip_s > 0)
         return dsgd_refuse(error,
-                           "routes: `%.60s` to `%.60s` has a latency, one way, and a "
-                           "round_trip; give one of them",
+                           "routes: `%.60s` to `%.60s` must have only one of latency (one-way) and "
+                           "round_trip, got both",
                            route->from, route->to);
     return DSGD_OK;
 }
@@ -39,10 +39,11 @@ static dsgd_status list_hosts(dsgd_platform *platform, dsgd_error *error)
     for (size_t i = 0; i < platform->regions.n; i++) {
         any = any || regions[i].hosts > 0;
         if (find_region(platform, regions[i].name) != (int)i)
-            return dsgd_refuse(error, "regions: `%.60s` is there twice", regions[i].name);
+            return dsgd_refuse(error, "regions: the name `%.60s` occurs twice", regions[i].name);
         if (regions[i].hosts > size)
-            return dsgd_refuse(error, "regions: `%.60s` has %jd hosts, more than group_hosts, %jd",
-                               regions[i].name, regions[i].hosts, size);
+            return dsgd_refuse(error,
+                               "regions: `%.60s`: hosts must be at most group_hosts, %jd, got %jd",
+                               regions[i].name, size, regions[i].hosts);
     }
     platform->n_there = 0;
     if (any)
@@ -74,8 +75,8 @@ dsgd_status dsgd_platform_derive(dsgd_platform *platform, dsgd_error *error)
     for (size_t i = 0; i < n * n; i++)
         if (route_of[i] < 0 && i / n != i % n && platform->group_flow_bytes_per_s <= 0)
             return dsgd_refuse(error,
-                               "routes: none from `%.60s` to `%.60s`, nor a "
-                               "group_flow_bandwidth, which is for those that are not there",
+                               "routes: there is no route from `%.60s` to `%.60s`. Add one, or set "
+                               "group_flow_bandwidth for regions without a route",
                                regions[i / n].name, regions[i % n].name);
     /* Where routes say all, groups have no other limits. */
     if (platform->group_flow_bytes_per_s <= 0)

@@ -14,13 +14,15 @@ enum { MOST_DEPTH = 32, MOST_BRACKETS = 8, MOST_DIGITS = 18 };
 
 static dsgd_status no_list(const char *list, const char *why, dsgd_error *error)
 {
-    return dsgd_refuse(error, "\"%.60s\" is no list of hosts such as tux[0-3,07]: %s", list, why);
+    return dsgd_refuse(error, "\"%.60s\" is not a list of hosts such as tux[0-3,07]: %s", list,
+                       why);
 }
 
 static dsgd_status add_host(dsgd_hostlist *hosts, const char *name, dsgd_error *error)
 {
     if (hosts->n == DSGD_SLURM_MOST_HOSTS)
-        return no_list(name, dsgd_xprintf("it makes more than %d", DSGD_SLURM_MOST_HOSTS), error);
+        return no_list(name, dsgd_xprintf("it has more than %d hosts", DSGD_SLURM_MOST_HOSTS),
+                       error);
     hosts->v = dsgd_keep_more(hosts->v, hosts->n + 1, sizeof *hosts->v);
     hosts->v[hosts->n++] = name;
     return DSGD_OK;
@@ -46,7 +48,7 @@ static dsgd_status expand(const char *done, const char *rest, dsgd_hostlist *hos
         const unsigned long to = is_range ? strtoul(end + 1, &end, 10) : from;
         if (!isdigit((unsigned char)*first) || width > MOST_DIGITS ||
             (*end != ',' && end != close) || to < from)
-            return no_list(rest, "a range in its brackets has to rise", error);
+            return no_list(rest, "a range in its brackets must ascend", error);
         for (unsigned long i = from; i <= to; i++)
             DSGD_TRY(expand(dsgd_xprintf("%s%0*lu", head, width, i), close + 1, hosts, error));
         at = end;
@@ -63,7 +65,7 @@ dsgd_status dsgd_hostlist_expand(const char *list, dsgd_hostlist *hosts, dsgd_er
             depth += (list[n] == '[') - (list[n] == ']');
             if (depth < 0 || depth > 1 || isspace((unsigned char)list[n]) ||
                 n_brackets > MOST_BRACKETS)
-                return no_list(list, "brackets stand in each other, or too many, or a blank",
+                return no_list(list, "it has nested brackets, more than 8 brackets, or a blank",
                                error);
         }
         if (n > 0)
@@ -100,7 +102,7 @@ static dsgd_status add_nodes(dsgd_slurm_topology *t, dsgd_slurm_leaf *leaf, cons
     return t->n_nodes <= DSGD_SLURM_MOST_HOSTS
                ? DSGD_OK
                : dsgd_refuse(error,
-                             "%s:%zu: \"%.60s\" makes more than %d nodes of all leaves together",
+                             "%s:%zu: with \"%.60s\" the leaves together have more than %d nodes",
                              leaf->file, line, list, DSGD_SLURM_MOST_HOSTS);
 }
 
@@ -130,8 +132,9 @@ static dsgd_status read_line(const char *file, size_t number, const char *line,
     if (nodes == NULL || is_inner || value_of(line, "AggregatedBlock") != NULL)
         return DSGD_OK;
     if (name == NULL)
-        return dsgd_refuse(error, "%s:%zu: Nodes=%.40s without SwitchName= or BlockName=", file,
-                           number, nodes);
+        return dsgd_refuse(error,
+                           "%s:%zu: Nodes=%.40s needs SwitchName= or BlockName= on the same line",
+                           file, number, nodes);
     return add_nodes(t, add_leaf(t, name, file, number), nodes, number, error);
 }
 
@@ -197,7 +200,8 @@ static dsgd_status walk(const char *file, struct fy_node *node, const char *name
     void *iterator = NULL;
     struct fy_node *e = NULL;
     if (depth == MOST_DEPTH)
-        return dsgd_refuse(error, "%s: %d levels in each other are no topology", file, MOST_DEPTH);
+        return dsgd_refuse(error, "%s: the topology must have fewer than %d nested levels", file,
+                           MOST_DEPTH);
     while (fy_node_is_sequence(node) && (e = fy_node_sequence_iterate(node, &iterator)) != NULL)
         DSGD_TRY(walk(file, e, name, depth + 1, t, error));
     for (int i = 0; fy_node_is_mapping(node) && i < 3; i++)
@@ -222,7 +226,7 @@ dsgd_status dsgd_slurm_read_yaml(const char *file, struct fy_document *document,
     void *iterator = NULL;
     struct fy_node *e = NULL, *chosen = root; /* of several topologies the cluster's own */
     if (document == NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s: this is neither a topology.conf nor YAML", file);
+        return dsgd_fail(error, DSGD_EIO, "%s: the file is neither a topology.conf nor YAML", file);
     while (fy_node_is_sequence(root) && (e = fy_node_sequence_iterate(root, &iterator)) != NULL)
         if (fy_node_is_mapping(e) && strcasecmp(value_in(e, "cluster_default"), "true") == 0)
             chosen = e;

@@ -50,7 +50,7 @@ static dsgd_status find_time(const dsgd_csv *csv, const char *wanted, size_t *co
     double number = 0;
     if (*column < csv->n_columns && dsgd_parse_number(csv->fields[*column], NULL, &number))
         return dsgd_fail(error, DSGD_EIO,
-                         "%s:1: the first line has to name the columns, but it says \"%s\"",
+                         "%s:1: the first line must name the columns, got the number \"%s\"",
                          csv->path, csv->fields[*column]);
     if (*column < csv->n_columns)
         return DSGD_OK;
@@ -58,7 +58,7 @@ static dsgd_status find_time(const dsgd_csv *csv, const char *wanted, size_t *co
     for (size_t i = 1; i < csv->n_columns; i++)
         dsgd_append(&names, ", %s", csv->fields[i]);
     return dsgd_fail(error, DSGD_EIO,
-                     "%s:1: there is no column \"%s\", but %s; --column NAME says which to take",
+                     "%s:1: unknown column \"%s\". Choose one with --column NAME. Columns: %s",
                      csv->path, wanted == NULL ? "seconds" : wanted, names);
 }
 
@@ -98,11 +98,12 @@ static dsgd_status read_column(const dsgd_csv *csv, size_t column, double least,
         double *const x = &(*numbers)[i];
         if (!dsgd_parse_number(text, NULL, x) || !(*x >= least && *x <= most) ||
             (is_count && *x != floor(*x)))
-            return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s is \"%s\", but has to be a %s", csv->path,
-                             csv->lines[i + 1], csv->fields[column], text,
+            return dsgd_fail(error, DSGD_EIO, "%s:%zu: %s must be a %s, got \"%s\"", csv->path,
+                             csv->lines[i + 1], csv->fields[column],
                              is_count    ? "whole number from 0 to 1048576"
                              : least > 0 ? "number above 0 and up to 1e9"
-                                         : "number from 0 to 1e9");
+                                         : "number from 0 to 1e9",
+                             text);
     }
     return DSGD_OK;
 }

@@ -17,25 +17,27 @@ static const char *const derived_words[] = {"derived", NULL};
 
 static const dsgd_option transformer_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_transformer, parameters, 0, 0, 1e15, "parameters",
-                       "of the model, such as 7B; 0: there is none"),
-    DSGD_OPTION_LONG(dsgd_transformer, layers, 0, 0, 4096, NULL,
-                     "equal ones: a gradient's tensors, in backward order"),
-    DSGD_OPTION_DOUBLE(dsgd_transformer, width, 0, 0, 1e9, NULL,
-                       "of what passes from layer to layer (d_model), for what attention computes; "
-                       "0: that does not count"),
-    DSGD_OPTION_DOUBLE(dsgd_transformer, sequence, 0, 0, 1e12, NULL, "tokens of a sequence"),
+                       "number of parameters of the model, such as 7B; 0: no transformer"),
+    DSGD_OPTION_LONG(
+        dsgd_transformer, layers, 0, 0, 4096, NULL,
+        "number of equal layers, which are the tensors of a gradient in backward order"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_transformer, width, 0, 0, 1e9, NULL,
+        "model dimension (d_model), for the operations of attention; 0: attention is not counted"),
+    DSGD_OPTION_DOUBLE(dsgd_transformer, sequence, 0, 0, 1e12, NULL, "tokens per sequence"),
     DSGD_OPTION_DOUBLE(dsgd_transformer, batch, 0, 0, 1e12, NULL, "sequences per worker and step"),
     DSGD_OPTION_DOUBLE_AS("gpu_speed", dsgd_transformer, gpu_flops, 0, 0, 1e20, "flop/s",
-                          "of a GPU at most, in the precision that is used: 989Tf of an H100's "
-                          "bf16, 312Tf of an A100's"),
-    DSGD_OPTION_DOUBLE(dsgd_transformer, utilisation, 0.41, 1e-6, 1, "share",
-                       "of that speed that is reached (MFU): 0.38 to 0.43 by Llama 3's 405 billion "
-                       "parameters, bubbles and sums between GPUs included; with inner, which "
-                       "simulates these, of kernels alone"),
-    DSGD_OPTION_LONG(dsgd_transformer, gpus, 1, 1, 1e6, NULL,
-                     "of a worker, by tensor and pipeline parallelism or sharding: each holds and "
-                     "exchanges its part of the model, by a NIC of its own; energy and cost are "
-                     "of all"),
+                          "peak speed of a GPU in the precision in use, such as 989Tf (H100, bf16) "
+                          "or 312Tf (A100, bf16)"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_transformer, utilisation, 0.41, 1e-6, 1, "share",
+        "model FLOPs utilisation (MFU): fraction of gpu_speed that is reached. Llama 3 405B "
+        "reached 0.38 to 0.43, including bubbles and communication between GPUs. With inner, which "
+        "simulates these, give the value of the kernels only"),
+    DSGD_OPTION_LONG(
+        dsgd_transformer, gpus, 1, 1, 1e6, NULL,
+        "GPUs per worker (tensor or pipeline parallelism, or sharding). Each holds and exchanges "
+        "its part of the model through its own NIC. Energy and cost count all GPUs"),
     DSGD_OPTION_END,
 };
 
@@ -57,101 +59,105 @@ static const char *const speeds[] = {"known", "measured", NULL};
 enum { N_CHUNKS = 2 }; /* where nobody says how many */
 
 static const dsgd_option pipeline_options[] = {
-    PIPELINE(stages, 1, "hosts in a row, each with a part of the layers; 1: there is no pipeline",
+    PIPELINE(stages, 1,
+             "pipeline stages: consecutive hosts, each with a part of the layers; 1: no pipeline",
              .min = 1, .max = 4096),
-    PIPELINE(micro_batches, 1, "of a step, that go through all stages; of jobs each has so many",
+    PIPELINE(micro_batches, 1,
+             "micro-batches per step that pass through all stages; with jobs: of each job",
              .min = 1, .max = 65536),
-    DSGD_OPTION_AS(
-        "schedule", CHOICE, dsgd_inner, pipeline.schedule,
-        "in which order a stage takes them forward and backward (sim/hybrid/README.md has "
-        "their bubbles)",
-        .words = dsgd_pipeline_words, .init = DSGD_PIPELINE_1F1B),
-    PIPELINE(chunks, N_CHUNKS, "parts of the model on each host, of `interleaved`", .min = 1,
-             .max = 64),
-    PIPELINE(peers, 1, "hosts of each stage, of `swarm`: a micro-batch takes one of them", .min = 1,
-             .max = 4096),
+    DSGD_OPTION_AS("schedule", CHOICE, dsgd_inner, pipeline.schedule,
+                   "pipeline schedule: order of forward and backward passes on a stage "
+                   "(sim/hybrid/README.md lists their bubbles)",
+                   .words = dsgd_pipeline_words, .init = DSGD_PIPELINE_1F1B),
+    PIPELINE(chunks, N_CHUNKS, "model chunks per host (schedule interleaved)", .min = 1, .max = 64),
+    PIPELINE(peers, 1, "hosts per stage, of which a micro-batch uses one (schedule swarm)",
+             .min = 1, .max = 4096),
     DSGD_OPTION_AS("speeds", CHOICE, dsgd_inner, pipeline.speeds,
-                   "of peers, by which `swarm` shares micro-batches out: known; or measured, by a "
-                   "moving average over passes, of which the newest counts a tenth",
+                   "speeds of peers by which swarm distributes micro-batches. known: the true "
+                   "speeds; measured: a moving average over passes with weight 0.1 for the newest",
                    .words = speeds),
     DSGD_OPTION_AS("migrate_every", DOUBLE, dsgd_inner, pipeline.migrate_s,
-                   "of `swarm`: so often a peer moves to another stage, if a step gets shorter by "
-                   "that; 0: they stay",
+                   "time between migrations of a peer to another stage, if that shortens a step "
+                   "(schedule swarm); 0: no migration",
                    .max = 1e12, .unit = "s"),
     PIPELINE(jobs, 1,
-             "that train independently, such as adapters of one frozen model: their micro-batches "
-             "follow each other through the pipeline without a flush (but by `gpipe`), and each "
-             "exchanges its part of the bytes as soon as it has its gradient",
+             "independent training jobs, such as adapters of one frozen model. Their micro-batches "
+             "follow each other through the pipeline without a flush (except gpipe). Each job "
+             "exchanges its part of the bytes as soon as its gradient is complete",
              .min = 1, .max = 4096),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option inner_options[] = {
-    DSGD_OPTION_AS("pipeline", STRUCT, dsgd_inner, pipeline, "stages that pass micro-batches on",
+    DSGD_OPTION_AS("pipeline", STRUCT, dsgd_inner, pipeline, "pipeline parallelism",
                    .fields = pipeline_options, .refines = true),
     DSGD_OPTION_LONG(dsgd_inner, tensor, 1, 1, 4096, NULL,
-                     "hosts that share the layers of a stage: each layer is summed over them twice "
-                     "forward, and twice backward (Shoeybi et al., 2019)"),
+                     "tensor parallelism: hosts that share the layers of a stage. Each layer needs "
+                     "two allreduces over them forward and two backward (Shoeybi et al., 2019)"),
     DSGD_OPTION_LONG(dsgd_inner, shards, 1, 1, 4096, NULL,
-                     "hosts, or tensor groups, that share the samples of a stage and gather its "
-                     "parameters layer by layer (FSDP, ZeRO-3)"),
+                     "sharding (FSDP, ZeRO-3): hosts, or tensor groups, that share the samples of "
+                     "a stage and gather its parameters layer by layer"),
     DSGD_OPTION_BOOL(dsgd_inner, contention, true,
-                     "other messages meet what passes inside on NICs; else it takes its own time, "
-                     "and nobody else's"),
+                     "true: messages within a worker contend with other messages for NICs; false: "
+                     "they take their own time only and delay no other message"),
     DSGD_OPTION_DOUBLE_AS("activations", dsgd_inner, activation_bytes, -1, 0, 1e15, "bytes",
-                          "that pass from a layer to the next in a worker's step; derived: batch x "
-                          "sequence x width of the transformer in 16 bits",
+                          "activations between two layers, per step of a worker. derived: batch x "
+                          "sequence x width of the transformer at 16 bits",
                           .words = derived_words),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option tensor_options[] = {
-    DSGD_OPTION_LONG(dsgd_tensors, elements, 0, 1, 1e12, NULL, "numbers of the tensor",
+    DSGD_OPTION_LONG(dsgd_tensors, elements, 0, 1, 1e12, NULL, "number of elements of the tensor",
                      .required = true),
-    DSGD_OPTION_LONG(dsgd_tensors, count, 1, 1, 4096, NULL, "how many such follow each other"),
+    DSGD_OPTION_LONG(dsgd_tensors, count, 1, 1, 4096, NULL,
+                     "number of consecutive tensors of this size"),
     DSGD_OPTION_DOUBLE(dsgd_tensors, uses, 1, 0, 1e9, NULL,
-                       "multiplications by each element for one sample, as of a convolution one "
-                       "per position of its output: what the backward pass takes for the tensor"),
-    DSGD_OPTION_DOUBLE(dsgd_tensors, sparse, 0, 0, 1e15, NULL,
-                       "numbers of the rows that a step's gradient has, one of each use, where the "
-                       "framework holds it so (TensorFlow's IndexedSlices): `exchange: fusion` "
-                       "gathers these from all workers, as Horovod does; 0: it is dense"),
+                       "multiplications per element and sample, which determine the tensor's share "
+                       "of the backward pass. In a convolution: the number of output positions"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_tensors, sparse, 0, 0, 1e15, NULL,
+        "elements of the rows in a sparse gradient (TensorFlow's IndexedSlices), one row per use. "
+        "`exchange: fusion` gathers them from all workers, as Horovod does. 0: a dense gradient"),
     DSGD_OPTION_END,
 };
 
 const dsgd_option dsgd_workload_options[] = {
-    DSGD_OPTION_STRING(dsgd_workload, summary, "what it is"),
-    DSGD_OPTION_STRING(dsgd_workload, origin, "where the figures come from"),
+    DSGD_OPTION_STRING(dsgd_workload, summary, "one-line description"),
+    DSGD_OPTION_STRING(dsgd_workload, origin, "sources of the numbers"),
     DSGD_OPTION_STRUCT(dsgd_workload, transformer, transformer_options,
-                       "a language model, of which tensors, step, samples and unit follow where "
-                       "they are not given",
+                       "language model, from which tensors, step, samples and unit are derived "
+                       "unless they are given",
                        .refines = true),
     DSGD_OPTION_STRUCT(
         dsgd_workload, inner, inner_options,
-        "a worker is a group of hosts: stages x peers x tensor x shards, among which the step "
-        "of one GPU is divided, and who exchange their parts with other workers",
+        "hybrid parallelism: a worker is a group of stages x peers x tensor x shards hosts. They "
+        "divide the step of one GPU among them, and each exchanges its part with other workers",
         .refines = true),
     DSGD_OPTION_DOUBLE(dsgd_workload, bytes, 0, 0, 1e15, "bytes",
-                       "of one gradient; or give tensors"),
+                       "size of one gradient (or give tensors)"),
     DSGD_OPTION_DOUBLE(dsgd_workload, value_bytes, BYTES_PER_FLOAT, 0.125, 8, "bytes",
-                       "of a number of a gradient or model as it is exchanged without an encoding: "
-                       "2 of 16 bits"),
+                       "size of an element of a gradient or model when it is exchanged without "
+                       "gradient compression, such as 2 for 16-bit numbers"),
     DSGD_OPTION_STRUCTS(dsgd_workload, tensors, dsgd_tensors, tensor_options,
-                        "of one gradient, in backward order; or give bytes"),
+                        "tensors of one gradient, in backward order (or give bytes)"),
     DSGD_OPTION_DOUBLE_AS("step", dsgd_workload, step_s, -1, 0, 1e9, "s",
-                          "time of one step on one GPU, without what imbalance adds; derived: from "
-                          "`transformer`, else it has to be given",
+                          "time of one step on one GPU, without imbalance. derived: from "
+                          "`transformer`; required without one",
                           .words = derived_words),
-    DSGD_OPTION_DOUBLE(dsgd_workload, samples, -1, 1e-9, 1e12, NULL,
-                       "per worker and step; derived: the same", .words = derived_words),
+    DSGD_OPTION_DOUBLE(
+        dsgd_workload, samples, -1, 1e-9, 1e12, NULL,
+        "samples per worker and step. derived: from `transformer`; required without one",
+        .words = derived_words),
     DSGD_OPTION_AS("unit", STRING, dsgd_workload, sample_unit,
-                   "what a sample is: images, tokens; none: tokens where `transformer` gives their "
-                   "number, else samples"),
+                   "name of a sample, such as images or tokens [default: tokens if `transformer` "
+                   "gives their number, else samples]"),
     DSGD_OPTION_DOUBLE(dsgd_workload, backward_share, 2.0 / 3, 0, 1, "share",
-                       "share of step, at its end, in which gradients become ready"),
+                       "share of the backward pass in step. It is at the end of the step, and "
+                       "gradients become ready during it"),
     DSGD_OPTION_CHOICE(dsgd_workload, memory, memories,
-                       "where gradients and models are; from a device's memory they are copied as "
-                       "the platform's `staging` says"),
+                       "memory of gradients and models. device: they are copied to the host if the "
+                       "platform has `staging`"),
     DSGD_OPTION_SPECS(dsgd_workload, inherent, dsgd_imbalance_kinds, "kind",
                       "imbalance that belongs to the workload", .shipped = "imbalance"),
     DSGD_OPTION_END,
@@ -199,13 +205,14 @@ static dsgd_status derive_from(const dsgd_transformer *t, dsgd_workload *workloa
     static const double least_flops = 1e6;
     if (t->parameters <= 0 || t->layers < 1 || t->sequence <= 0 || t->batch <= 0 ||
         t->gpu_flops <= 0)
-        return dsgd_refuse(error, "transformer needs parameters, layers, sequence, batch and "
-                                  "gpu_speed, all above 0");
+        return dsgd_refuse(error, "transformer: parameters, layers, sequence, batch and gpu_speed "
+                                  "must all be above 0");
     if (t->gpu_flops < least_flops)
-        return dsgd_refuse(error,
-                           "transformer.gpu_speed is %.4g flop/s, less than any GPU's: write "
-                           "989Tf, not 989",
-                           t->gpu_flops);
+        return dsgd_refuse(
+            error,
+            "transformer: gpu_speed must be at least %g flop/s, got %g. Give a unit, "
+            "such as 989Tf",
+            least_flops, t->gpu_flops);
     if (workload->step_s < 0)
         workload->step_s = derived_step_s(t);
     if (workload->samples < 0)
@@ -231,7 +238,7 @@ dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error)
     if (workload->inner.activation_bytes < 0 && t->width > 0)
         workload->inner.activation_bytes = ACTIVATION_BYTES * t->batch * t->sequence * t->width;
     if (workload->step_s < 0 || workload->samples < 0)
-        return dsgd_refuse(error, "%s is missing; give it, or a transformer",
+        return dsgd_refuse(error, "%s is missing. Set it, or a transformer",
                            workload->step_s < 0 ? "step" : "samples");
     return DSGD_OK;
 }
@@ -293,7 +300,8 @@ static dsgd_status check_inner(const dsgd_workload *workload, dsgd_error *error)
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error)
 {
     if ((workload->bytes > 0) == (workload->tensors.n > 0))
-        return dsgd_refuse(error, "workload: give either bytes or tensors, not %s",
+        return dsgd_refuse(error,
+                           "workload: exactly one of bytes and tensors must be given, got %s",
                            workload->bytes > 0 ? "both" : "neither");
     return dsgd_workload_hosts(workload) > 1 ? check_inner(workload, error) : DSGD_OK;
 }

@@ -97,22 +97,23 @@ static dsgd_status hyperplane_load(const void *params, uint64_t seed, dsgd_data 
 }
 
 static const dsgd_option hyperplane_options[] = {
-    DSGD_OPTION_LONG(hyperplane_params, features, 256, 1, 65536, NULL,
-                     "dimensions of x; the paper has 8,192, which takes 1 GiB at 32,768 points"),
+    DSGD_OPTION_LONG(
+        hyperplane_params, features, 256, 1, 65536, NULL,
+        "number of features. The paper has 8,192, which takes 1 GiB for 32,768 points"),
     DSGD_OPTION_LONG(hyperplane_params, points, 32768, 8, 1 << 24, NULL,
-                     "points to train on; an eighth as many more to test on"),
+                     "training points; the test set has an eighth of this number"),
     DSGD_OPTION_DOUBLE(hyperplane_params, noise, 1, 0, 1e6, NULL,
-                       "standard deviation of the noise"),
+                       "standard deviation of the noise in targets"),
     DSGD_OPTION_DOUBLE(hyperplane_params, mean, 0, -1e6, 1e6, NULL,
-                       "of the features that are not 0"),
+                       "mean of the features that are not 0"),
     DSGD_OPTION_DOUBLE(hyperplane_params, variance, 1, 0, 1e12, NULL,
-                       "of the features that are not 0, over points"),
+                       "variance over points of the features that are not 0"),
     DSGD_OPTION_DOUBLE(hyperplane_params, sparsity, 0, 0, 0.999999, NULL,
                        "share of the features that are 0"),
     DSGD_OPTION_DOUBLE(hyperplane_params, diversity, 1, 1e-9, 1, NULL,
-                       "share of the points to train on that are distinct; the others repeat them"),
+                       "share of distinct training points; the other points repeat them"),
     DSGD_OPTION_CHOICE(hyperplane_params, test, test_words,
-                       "what is tested on: new points, or the distinct ones that are trained on"),
+                       "test set. new: new points; trained: the distinct training points"),
     DSGD_OPTION_END,
 };
 
@@ -197,20 +198,22 @@ static dsgd_status sequences_load(const void *params, uint64_t seed, dsgd_data *
 
 static const dsgd_option sequences_options[] = {
     DSGD_OPTION_LONG(sequences_params, points, 8192, 8, 1 << 22, NULL,
-                     "sequences to train on; an eighth as many more to test on"),
-    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, "to be distinguished"),
-    DSGD_OPTION_LONG(sequences_params, features, 8, 1, 4096, NULL, "of a row"),
-    DSGD_OPTION_LONG(sequences_params, longest, 32, 1, 4096, "rows", "of any sequence"),
-    DSGD_OPTION_DOUBLE(sequences_params, median, 8, 1, 4096, "rows", "of the lengths"),
+                     "training sequences; the test set has an eighth of this number"),
+    DSGD_OPTION_LONG(sequences_params, classes, 8, 2, 256, NULL, "number of classes"),
+    DSGD_OPTION_LONG(sequences_params, features, 8, 1, 4096, NULL, "features per row"),
+    DSGD_OPTION_LONG(sequences_params, longest, 32, 1, 4096, "rows",
+                     "length of the longest sequence"),
+    DSGD_OPTION_DOUBLE(sequences_params, median, 8, 1, 4096, "rows", "median length"),
     DSGD_OPTION_DOUBLE(sequences_params, spread, 0.5, 0, 5, NULL,
-                       "standard deviation of the lengths' logarithm"),
-    DSGD_OPTION_DOUBLE(sequences_params, noise, 1, 0, 1e6, NULL, "standard deviation, per feature"),
+                       "standard deviation of the logarithm of the length"),
+    DSGD_OPTION_DOUBLE(sequences_params, noise, 1, 0, 1e6, NULL,
+                       "standard deviation of the noise per feature"),
     DSGD_OPTION_END,
 };
 
 DSGD_DATA_SOURCE(
     sequences, true, .name = "sequences",
-    .summary = "generated sequences of different lengths, distinguished by their motion",
+    .summary = "generated sequences of different lengths; classes differ in their oscillation",
     DSGD_PARAMS(sequences_params, sequences_options));
 
 /* --- navigation: environments of the policy model --------------------------------------------- */
@@ -243,12 +246,13 @@ static dsgd_status navigation_load(const void *params, uint64_t seed, dsgd_data 
 }
 
 static const dsgd_option navigation_options[] = {
-    DSGD_OPTION_LONG(navigation_params, episodes, 256, 1, 100000, NULL, "to test on"),
+    DSGD_OPTION_LONG(navigation_params, episodes, 256, 1, 100000, NULL, "number of test episodes"),
     DSGD_OPTION_END,
 };
 
 DSGD_DATA_SOURCE(
     navigation, true, .name = "navigation",
-    .summary = "a walk to a goal in a room with a wall; accuracy: share of goals reached",
+    .summary =
+        "generated walks to a goal in a room with a wall; accuracy is the share of goals reached",
     .reference = "a reduced PointGoal task; Wijmans et al., ICLR 2020",
     DSGD_PARAMS(navigation_params, navigation_options));

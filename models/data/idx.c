@@ -69,8 +69,9 @@ static dsgd_status read_part(const char *images_path, const char *labels_path, d
     data->width = images.columns;
     DSGD_TRY(read_idx(labels_path, MAGIC_LABELS, &labels, &part->labels, error));
     if (labels.n != images.n)
-        return dsgd_fail(error, DSGD_EIO, "%s: %u labels for the %u images of %s", labels_path,
-                         labels.n, images.n, images_path);
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: the number of labels must be the number of images in %s, %u, got %u",
+                         labels_path, images_path, images.n, labels.n);
     return DSGD_OK;
 }
 
@@ -97,10 +98,10 @@ static dsgd_status count_classes(dsgd_data *data, const char *path, dsgd_error *
             data->n_classes = data->train.labels[i] + 1u;
     for (uint32_t i = 0; i < data->test.n; i++)
         if (data->test.labels[i] >= data->n_classes)
-            return dsgd_fail(
-                error, DSGD_EIO,
-                "%s: label %u of sample %u never occurs in training, where the largest is %u", path,
-                data->test.labels[i], i, data->n_classes - 1);
+            return dsgd_fail(error, DSGD_EIO,
+                             "%s: label %u of sample %u does not occur in training, where the "
+                             "largest label is %u",
+                             path, data->test.labels[i], i, data->n_classes - 1);
     return DSGD_OK;
 }
 
@@ -142,15 +143,16 @@ static dsgd_status fashion_mnist_load(const void *params, uint64_t seed, dsgd_da
 static const dsgd_option fashion_options[] = {
     DSGD_OPTION_STRING(
         fashion_params, path,
-        "folder of the four files; Debian's package dataset-fashion-mnist puts them there",
+        "folder of the four files; the default is that of Debian's package dataset-fashion-mnist",
         .init_text = "/usr/share/datasets/fashion-mnist", .unit = "path"),
     DSGD_OPTION_END,
 };
 
-DSGD_DATA_SOURCE(fashion_mnist, false, .name = "fashion-mnist",
-                 .summary = "60,000 and 10,000 images of 28 by 28 pixels, 10 kinds of clothing",
-                 .reference = "H. Xiao, K. Rasul, R. Vollgraf, 2017, arXiv 1708.07747",
-                 DSGD_PARAMS(fashion_params, fashion_options));
+DSGD_DATA_SOURCE(
+    fashion_mnist, false, .name = "fashion-mnist",
+    .summary = "60,000 training and 10,000 test images of 28 by 28 pixels, 10 classes of clothing",
+    .reference = "H. Xiao, K. Rasul, R. Vollgraf, 2017, arXiv 1708.07747",
+    DSGD_PARAMS(fashion_params, fashion_options));
 
 typedef struct idx_params {
     const char *paths[4];
@@ -163,17 +165,18 @@ static dsgd_status idx_load(const void *params, uint64_t seed, dsgd_data **data,
 }
 
 static const dsgd_option idx_options[] = {
-    DSGD_OPTION_AS("train_images", STRING, idx_params, paths[0], "IDX file, plain or gzipped",
-                   .required = true, .unit = "path"),
-    DSGD_OPTION_AS("train_labels", STRING, idx_params, paths[1], "IDX file of as many labels",
+    DSGD_OPTION_AS("train_images", STRING, idx_params, paths[0],
+                   "IDX file of training images, plain or gzipped", .required = true,
+                   .unit = "path"),
+    DSGD_OPTION_AS("train_labels", STRING, idx_params, paths[1], "IDX file of their labels",
                    .required = true, .unit = "path"),
     DSGD_OPTION_AS("test_images", STRING, idx_params, paths[2],
-                   "IDX file of images of the same size", .required = true, .unit = "path"),
-    DSGD_OPTION_AS("test_labels", STRING, idx_params, paths[3], "IDX file of as many labels",
+                   "IDX file of test images of the same size", .required = true, .unit = "path"),
+    DSGD_OPTION_AS("test_labels", STRING, idx_params, paths[3], "IDX file of their labels",
                    .required = true, .unit = "path"),
     DSGD_OPTION_END,
 };
 
 DSGD_DATA_SOURCE(idx, false, .name = "idx",
-                 .summary = "any images and labels in the IDX format of MNIST",
+                 .summary = "images and labels in the IDX format of MNIST",
                  DSGD_PARAMS(idx_params, idx_options));

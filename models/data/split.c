@@ -184,8 +184,9 @@ static dsgd_status dirichlet_deal(const void *params, const dsgd_classes *classe
 static const dsgd_option dirichlet_options[] = {
     DSGD_OPTION_DOUBLE(
         dirichlet_params, alpha, 0.1, 1e-6, 1e6, NULL,
-        "of each class: about one class per worker where it is near 0, all alike where it "
-        "is large; Hsu et al.'s alpha is this one times the number of classes"),
+        "concentration of the Dirichlet distribution per class. Near 0: about one class per "
+        "worker; large: all workers have similar data. Hsu et al.'s alpha is this value times "
+        "the number of classes"),
     DSGD_OPTION_END,
 };
 
@@ -230,7 +231,7 @@ static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, 
 
 static const dsgd_option labels_options[] = {
     DSGD_OPTION_LONG(labels_params, per_worker, 2, 1, DSGD_MOST_CLASSES, NULL,
-                     "shards of a worker, each of one class, or of two where it lies between"),
+                     "shards per worker. A shard contains one class, or two at their border"),
     DSGD_OPTION_END,
 };
 
@@ -250,19 +251,23 @@ static dsgd_status even_deal(const void *params, const dsgd_classes *classes, ui
 
 static const dsgd_split_kind iid = {
     .about = {.name = "iid",
-              .summary = "all workers draw from all samples, in one order; every epoch another"}};
+              .summary =
+                  "all workers share all samples in one random order, a new one in every epoch"}};
 
 static const dsgd_split_kind dirichlet = {
-    .about = {.name = "dirichlet",
-              .summary = "shares of classes drawn per worker; as many samples for all",
-              .reference = "Yurochkin et al., ICML 2019; T. Lin et al., NeurIPS 2020; Hsu, Qi, "
-                           "Brown, 2019, arXiv 1909.06335, have alpha over the number of classes",
-              DSGD_PARAMS(dirichlet_params, dirichlet_options)},
+    .about =
+        {.name = "dirichlet",
+         .summary =
+             "class shares of each worker from a Dirichlet distribution; equal numbers of samples",
+         .reference = "Yurochkin et al., ICML 2019; T. Lin et al., NeurIPS 2020; Hsu, Qi, "
+                      "Brown, 2019, arXiv 1909.06335, have alpha over the number of classes",
+         DSGD_PARAMS(dirichlet_params, dirichlet_options)},
     .deal = dirichlet_deal};
 
 static const dsgd_split_kind labels = {
     .about = {.name = "labels",
-              .summary = "samples sorted by class, in equal shards, so many per worker",
+              .summary =
+                  "samples sorted by class and cut into equal shards, a fixed number per worker",
               .reference = "McMahan et al., AISTATS 2017, section 3",
               DSGD_PARAMS(labels_params, labels_options)},
     .deal = labels_deal};

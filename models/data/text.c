@@ -37,9 +37,10 @@ static dsgd_status text_load(const void *params, uint64_t seed, dsgd_data **load
     dsgd_status status = dsgd_data_read_file(p->path, MOST_BYTES, &bytes, &n, error);
     const size_t n_test = n / 10;
     if (status == DSGD_OK && n_test < context + 1)
-        status =
-            dsgd_fail(error, DSGD_EIO, "%s: %zu characters are too few; a context of %zu needs %zu",
-                      p->path, n, context, 10 * (context + 1));
+        status = dsgd_fail(
+            error, DSGD_EIO,
+            "%s: the text must have at least %zu characters for a context of %zu, got %zu", p->path,
+            10 * (context + 1), context, n);
     if (status != DSGD_OK) {
         free(bytes);
         return status;
@@ -69,12 +70,12 @@ static dsgd_status text_load(const void *params, uint64_t seed, dsgd_data **load
 
 static const dsgd_option text_options[] = {
     DSGD_OPTION_STRING(text_params, path,
-                       "any file, plain or gzipped; every Debian system has the default",
+                       "text file, plain or gzipped; the default exists on every Debian system",
                        .init_text = "/usr/share/common-licenses/GPL-3", .unit = "path"),
-    DSGD_OPTION_LONG(text_params, context, 32, 1, 4096, "characters", "in a sample"),
+    DSGD_OPTION_LONG(text_params, context, 32, 1, 4096, "characters", "characters per sample"),
     DSGD_OPTION_END,
 };
 
 DSGD_DATA_SOURCE(text, false, .name = "text",
-                 .summary = "characters of a text, each to be predicted from those before",
+                 .summary = "characters of a text; each is predicted from the characters before it",
                  DSGD_PARAMS(text_params, text_options));

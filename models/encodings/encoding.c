@@ -25,8 +25,9 @@ static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t work
 }
 
 #define FEEDBACK_ROW(type)                                                                         \
-    DSGD_OPTION_AS("feedback", BOOL, type, common.feedback,                                        \
-                   "what is not sent is kept, and added to what is encoded next")
+    DSGD_OPTION_AS(                                                                                \
+        "feedback", BOOL, type, common.feedback,                                                   \
+        "error feedback: values that are not sent are kept and added to the next vector")
 
 #define REDUCE_ROW(type, words_, help_)                                                            \
     DSGD_OPTION_AS("reduce", CHOICE, type, common.reduce, help_, .words = words_)
@@ -45,7 +46,7 @@ static double whole_bytes(double bits)
 }
 
 static const dsgd_encoding_kind none = {
-    .about = {.name = "none", .summary = "all numbers as they are"},
+    .about = {.name = "none", .summary = "no compression: all values are sent unchanged"},
     .sum = DSGD_SUM_DIRECT,
 };
 
@@ -58,7 +59,7 @@ static const char *const regions_words[] = {"gather", "regions", NULL}; /* DSGD_
     .of_differences = true
 #define SHARE_ROW(help_) DSGD_OPTION_DOUBLE(dsgd_selection, share, 0.01, 0, 1, "share", help_)
 #define VALUE_ROW                                                                                  \
-    DSGD_OPTION_LONG(dsgd_selection, value_bits, 32, 1, 64, NULL, "bits of a value that is sent")
+    DSGD_OPTION_LONG(dsgd_selection, value_bits, 32, 1, 64, NULL, "bits of each sent value")
 
 /** At least one. */
 static double kept(const dsgd_selection *p, double n)
@@ -106,23 +107,24 @@ static double random_k_contraction(const void *params)
 }
 
 static const dsgd_option top_k_options[] = {
-    SHARE_ROW("of the elements of a piece that are sent: its largest; at least one"),
+    SHARE_ROW("share of a chunk's elements that are sent, the largest ones; at least one element"),
     VALUE_ROW,
-    DSGD_OPTION_LONG(dsgd_selection, index_bits, 32, 0, 64, NULL, "bits of its index"),
+    DSGD_OPTION_LONG(dsgd_selection, index_bits, 32, 0, 64, NULL, "bits of each index"),
     REDUCE_ROW(dsgd_selection, regions_words,
-               "how allreduces add: every worker gets all values of all (gather), or each adds "
-               "those of its region, and all get the largest of the sum (regions, Ok-Topk)"),
+               "reduction in allreduces. gather: every worker receives all sent values; regions: "
+               "each worker sums its region, and all receive the largest sums (Ok-Topk)"),
     FEEDBACK_ROW(dsgd_selection),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option random_k_options[] = {
-    SHARE_ROW("of the elements of a piece that are sent: drawn ones; at least one"),
+    SHARE_ROW("share of a chunk's elements that are sent, chosen at random; at least one element"),
     VALUE_ROW,
-    DSGD_OPTION_LONG(dsgd_selection, index_bits, 0, 0, 64, NULL,
-                     "bits of its index; 0: the receiver draws them from the same seed"),
+    DSGD_OPTION_LONG(
+        dsgd_selection, index_bits, 0, 0, 64, NULL,
+        "bits of each index; 0: the receiver generates the indices from the same seed"),
     DSGD_OPTION_BOOL(dsgd_selection, unbiased, false,
-                     "what is sent is divided by its share, so that its mean is the vector"),
+                     "true: divide sent values by share, so that their expectation is the vector"),
     FEEDBACK_ROW(dsgd_selection),
     DSGD_OPTION_END,
 };
@@ -130,25 +132,26 @@ static const dsgd_option random_k_options[] = {
 static const dsgd_option threshold_options[] = {
     DSGD_OPTION_DOUBLE(
         dsgd_selection, at, 1e-3, 0, 1e300, NULL,
-        "elements of a larger absolute value are sent, with their values; Strom sends this "
-        "number with their sign"),
-    SHARE_ROW("of the elements, as which messages are counted and timed: time reads no values"),
+        "threshold: elements with a larger absolute value are sent, with their values (Strom "
+        "sends the threshold with their signs)"),
+    SHARE_ROW(
+        "share of the elements that is assumed for bytes and times, which do not depend on values"),
     VALUE_ROW,
-    DSGD_OPTION_LONG(dsgd_selection, index_bits, 32, 0, 64, NULL, "bits of its index"),
+    DSGD_OPTION_LONG(dsgd_selection, index_bits, 32, 0, 64, NULL, "bits of each index"),
     FEEDBACK_ROW(dsgd_selection),
     DSGD_OPTION_END,
 };
 
-KIND(top_k, dsgd_selection, "the largest elements, with their indices",
+KIND(top_k, dsgd_selection, "the largest elements with their indices (top-k)",
      "A. F. Aji, K. Heafield, EMNLP 2017; regions: S. Li, T. Hoefler, \"Near-"
      "optimal sparse allreduce for distributed deep learning\", PPoPP 2022",
      SELECTION(DSGD_CODEC_TOP_K), .contraction = top_k_contraction);
 
-KIND(random_k, dsgd_selection, "elements drawn by Philox",
+KIND(random_k, dsgd_selection, "elements chosen at random (random-k, Philox)",
      "S. U. Stich et al., \"Sparsified SGD with memory\", NeurIPS 2018",
      SELECTION(DSGD_CODEC_RANDOM_K), .contraction = random_k_contraction);
 
-KIND(threshold, dsgd_selection, "the elements above a fixed absolute value, with their indices",
+KIND(threshold, dsgd_selection, "elements above a fixed absolute value with their indices",
      "N. Strom, \"Scalable distributed DNN training using commodity GPU cloud "
      "computing\", Interspeech 2015",
      SELECTION(DSGD_CODEC_THRESHOLD));
@@ -220,21 +223,21 @@ static double rounding_bytes(dsgd_codec_kind kind, const void *params, double n)
 static const char *const bidirectional_words[] = {"gather", "bidirectional", NULL};
 #define SUM_ROW                                                                                    \
     REDUCE_ROW(rounding_params, bidirectional_words,                                               \
-               "how allreduces add: every worker gets what all have sent (gather), or each adds "  \
-               "its share of it, and encodes the sum once more (bidirectional, 1-bit Adam)")
+               "reduction in allreduces. gather: every worker receives all sent vectors; "         \
+               "bidirectional: each worker sums its share and compresses the sum (1-bit Adam)")
 
 static const dsgd_option sign_options[] = {
     DSGD_OPTION_LONG(rounding_params, block, 0, 0, 0x1p40, NULL,
-                     "elements with a common mean absolute value; 0: a piece"),
+                     "elements per block with a common mean absolute value; 0: the whole chunk"),
     SUM_ROW,
     FEEDBACK_ROW(rounding_params),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option uniform_options[] = {
-    DSGD_OPTION_LONG(rounding_params, bits, 8, 2, 16, NULL, "of each number, its sign included"),
+    DSGD_OPTION_LONG(rounding_params, bits, 8, 2, 16, NULL, "bits per element, including the sign"),
     DSGD_OPTION_LONG(rounding_params, block, 4096, 0, 0x1p40, NULL,
-                     "elements with a common largest absolute value; 0: a piece"),
+                     "elements per block with a common largest absolute value; 0: the whole chunk"),
     SUM_ROW,
     FEEDBACK_ROW(rounding_params),
     DSGD_OPTION_END,
@@ -242,28 +245,29 @@ static const dsgd_option uniform_options[] = {
 
 static const dsgd_option qsgd_options[] = {
     DSGD_OPTION_LONG(rounding_params, levels, 127, 1, 65535, NULL,
-                     "parts of the norm that an element is rounded to a multiple of"),
+                     "quantisation levels: elements are rounded to multiples of norm / levels"),
     DSGD_OPTION_LONG(rounding_params, block, 128, 1, 0x1p40, NULL,
-                     "elements with a common norm (bucket)"),
-    DSGD_OPTION_BOOL(rounding_params, damped, false,
-                     "times 1 / (1 + min(block / levels^2, sqrt(block) / levels)), a bound of the "
-                     "variance, as CHOCO has it"),
+                     "elements per block (bucket) with a common norm"),
+    DSGD_OPTION_BOOL(
+        rounding_params, damped, false,
+        "true: multiply by 1 / (1 + v), v = min(block / levels^2, sqrt(block) / levels) "
+        "bounding the variance, as in CHOCO"),
     SUM_ROW,
     FEEDBACK_ROW(rounding_params),
     DSGD_OPTION_END,
 };
 
-KIND(sign, rounding_params, "a bit for each number, + for 0, and their mean absolute value",
+KIND(sign, rounding_params, "one bit per element (+ for 0) and the mean absolute value of a block",
      "S. P. Karimireddy et al., \"Error feedback fixes SignSGD and other "
      "gradient compression schemes\", ICML 2019",
      ROUNDING(DSGD_CODEC_SIGN), .of_differences = true, .contraction = sign_contraction);
 
-KIND(uniform, rounding_params, "integers of a few bits, and a scale for each block: int8, int4",
+KIND(uniform, rounding_params, "integers of a few bits and one scale per block: int8, int4",
      "T. Dettmers, \"8-bit approximations for parallelism in deep learning\", "
      "ICLR 2016",
      ROUNDING(DSGD_CODEC_UNIFORM), .contraction = uniform_contraction);
 
-KIND(qsgd, rounding_params, "integers of a few bits, rounded at random so that the mean is right",
+KIND(qsgd, rounding_params, "integers of a few bits with stochastic rounding, which is unbiased",
      "D. Alistarh et al., \"QSGD\", NeurIPS 2017", ROUNDING(DSGD_CODEC_STOCHASTIC),
      .contraction = qsgd_contraction);
 
@@ -362,14 +366,14 @@ static double low_rank_bytes(dsgd_codec_kind kind, const void *params, double n)
 
 static const dsgd_option low_rank_options[] = {
     DSGD_OPTION_LONG(low_rank_params, rank, 2, 1, 1 << 16, NULL,
-                     "columns of the two factors of a piece, a matrix as near to a square as it "
-                     "can be; pieces that have no such rank are sent as they are"),
+                     "rank of the two factors of a chunk, which is treated as a nearly square "
+                     "matrix. Chunks too small for this rank are sent unchanged"),
     FEEDBACK_ROW(low_rank_params),
     DSGD_OPTION_END,
 };
 
 KIND(low_rank, low_rank_params,
-     "PowerSGD: two factors of the piece as a matrix, from a drawn start",
+     "low-rank approximation: two factors of the chunk as a matrix, from a random start (PowerSGD)",
      "T. Vogels, S. P. Karimireddy, M. Jaggi, \"PowerSGD\", NeurIPS 2019", .apply = low_rank_apply,
      .bytes = low_rank_bytes, .of_differences = true);
 
@@ -438,8 +442,8 @@ dsgd_status dsgd_encoding_check_contracts(const dsgd_spec *pick, const char *nam
     if (!dsgd_encoding_expands(pick))
         return DSGD_OK;
     return dsgd_refuse(error,
-                       "%s: with these options %s errs by more than what it is given, %s; "
-                       "unbiased: false (of qsgd damped: true, or more levels) would do",
+                       "%s: with these options the error of %s exceeds its input, %s. Use "
+                       "unbiased: false (for qsgd: damped: true, or more levels)",
                        name, pick->about->name, consequence);
 }
 

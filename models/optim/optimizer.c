@@ -7,8 +7,9 @@
 const char *const dsgd_optimizer_kinds[] = {"momentum", "nesterov", "adamw", NULL};
 
 static const dsgd_option drop_options[] = {
-    DSGD_OPTION_LONG(dsgd_lr_drop, step, 0, 0, 1e12, NULL, "from which on", .required = true),
-    DSGD_OPTION_DOUBLE(dsgd_lr_drop, factor, 0, 0, 1e6, NULL, "the rate is multiplied by this",
+    DSGD_OPTION_LONG(dsgd_lr_drop, step, 0, 0, 1e12, NULL, "first step with the lower rate",
+                     .required = true),
+    DSGD_OPTION_DOUBLE(dsgd_lr_drop, factor, 0, 0, 1e6, NULL, "factor on the learning rate",
                        .required = true),
     DSGD_OPTION_END,
 };
@@ -16,23 +17,29 @@ static const dsgd_option drop_options[] = {
 static const char *const usual_words[] = {"usual", NULL};
 
 const dsgd_option dsgd_optimizer_options[] = {
-    DSGD_OPTION_CHOICE(dsgd_optimizer, kind, dsgd_optimizer_kinds,
-                       "SGD with momentum, with Nesterov's, or AdamW"),
+    DSGD_OPTION_CHOICE(
+        dsgd_optimizer, kind, dsgd_optimizer_kinds,
+        "momentum: SGD with momentum; nesterov: with Nesterov momentum; adamw: AdamW"),
     DSGD_OPTION_DOUBLE(dsgd_optimizer, lr, 0, 0, 1e100, NULL, "learning rate after warm-up",
                        .required = true),
     DSGD_OPTION_DOUBLE(dsgd_optimizer, momentum, -1, 0, 1, NULL,
-                       "of the velocity; beta1 of adamw; usual: 0.9 of adamw, else 0",
+                       "momentum factor; for adamw beta1. usual: 0.9 for adamw, else 0",
                        .words = usual_words),
-    DSGD_OPTION_DOUBLE(dsgd_optimizer, beta2, 0.999, 0, 1, NULL, "of adamw's second moment"),
+    DSGD_OPTION_DOUBLE(dsgd_optimizer, beta2, 0.999, 0, 1, NULL,
+                       "decay factor of the second moment (adamw)"),
     DSGD_OPTION_DOUBLE(dsgd_optimizer, epsilon, 1e-8, 0, 1, NULL,
-                       "of adamw, beside the root of the second moment"),
+                       "constant added to the root of the second moment (adamw)"),
     DSGD_OPTION_DOUBLE(dsgd_optimizer, weight_decay, 0, 0, 1e6, NULL,
-                       "added to the gradient, times the weights; of adamw, decoupled from it"),
-    DSGD_OPTION_DOUBLE(dsgd_optimizer, clip, 0, 0, 1e100, NULL,
-                       "largest norm of a gradient, of a piece its share; 0: any"),
+                       "weight decay: this factor times the weights is added to the gradient; for "
+                       "adamw decoupled from it"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_optimizer, clip, 0, 0, 1e100, NULL,
+        "gradient clipping: largest norm of a gradient; a chunk gets its share. 0: no clipping"),
     DSGD_OPTION_AS("warmup", LONG, dsgd_optimizer, warmup_steps,
-                   "over which the rate rises linearly", .max = 1e12, .unit = "steps"),
-    DSGD_OPTION_STRUCTS(dsgd_optimizer, decay, dsgd_lr_drop, drop_options, "drops of the rate"),
+                   "warm-up steps, during which the learning rate rises linearly", .max = 1e12,
+                   .unit = "steps"),
+    DSGD_OPTION_STRUCTS(dsgd_optimizer, decay, dsgd_lr_drop, drop_options,
+                        "step decay of the learning rate"),
     DSGD_OPTION_END,
 };
 

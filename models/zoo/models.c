@@ -58,12 +58,12 @@ static void mlp_layers(const void *params, dsgd_builder *b)
 
 static const dsgd_option mlp_options[] = {
     DSGD_OPTION_NUMBERS(mlp_params, hidden, 1, 65536,
-                        "sizes of the hidden layers; one of 32 where nothing is given"),
+                        "sizes of the hidden layers [default: one layer of 32]"),
     DSGD_OPTION_END,
 };
 
 MODEL(mlp, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_POINTS, NULL,
-      .summary = "perceptron with ReLU hidden layers and softmax");
+      .summary = "multilayer perceptron with ReLU and softmax");
 
 /* --- cnn -------------------------------------------------------------------------------------- */
 
@@ -88,13 +88,13 @@ static void cnn_layers(const void *params, dsgd_builder *b)
 
 static const dsgd_option cnn_options[] = {
     DSGD_OPTION_NUMBERS(cnn_params, channels, 1, 1024,
-                        "of the convolutions; 8 and 16 where nothing is given"),
-    DSGD_OPTION_LONG(cnn_params, hidden, 32, 1, 65536, "units", "of the hidden layer"),
+                        "channels of the convolutions [default: 8 and 16]"),
+    DSGD_OPTION_LONG(cnn_params, hidden, 32, 1, 65536, "units", "size of the hidden layer"),
     DSGD_OPTION_END,
 };
 
 MODEL(cnn, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_IMAGES, "fashion-mnist",
-      .summary = "two convolutions with maxima, one hidden layer, softmax");
+      .summary = "two convolutions with max pooling, one hidden layer, softmax");
 
 /* --- resnet_small ----------------------------------------------------------------------------- */
 
@@ -136,14 +136,16 @@ static void resnet_small_layers(const void *params, dsgd_builder *b)
 
 static const dsgd_option resnet_small_options[] = {
     DSGD_OPTION_LONG(resnet_small_params, blocks, 3, 1, 6, NULL,
-                     "residual blocks; each but the first doubles the channels"),
-    DSGD_OPTION_LONG(resnet_small_params, width, 8, 1, 256, "channels", "of the first block"),
+                     "residual blocks; each except the first doubles the channels"),
+    DSGD_OPTION_LONG(resnet_small_params, width, 8, 1, 256, "channels",
+                     "channels of the first block"),
     DSGD_OPTION_END,
 };
 
-MODEL(resnet_small, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_IMAGES, "fashion-mnist",
-      .summary = "residual blocks with batch normalisation, local statistics",
-      .reference = "He et al., CVPR 2016, section 4.2");
+MODEL(
+    resnet_small, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_IMAGES, "fashion-mnist",
+    .summary = "residual network with batch normalisation, whose statistics are local to a worker",
+    .reference = "He et al., CVPR 2016, section 4.2");
 
 /* --- lstm ------------------------------------------------------------------------------------- */
 
@@ -159,7 +161,7 @@ static void lstm_layers(const void *params, dsgd_builder *b)
 }
 
 static const dsgd_option lstm_options[] = {
-    DSGD_OPTION_LONG(lstm_params, units, 32, 1, 4096, "units", "of the recurrent layer"),
+    DSGD_OPTION_LONG(lstm_params, units, 32, 1, 4096, "units", "size of the recurrent layer"),
     DSGD_OPTION_END,
 };
 
@@ -192,9 +194,9 @@ static void transformer_layers(const void *params, dsgd_builder *b)
 {
     const transformer_params *const p = params;
     if (p->width % p->heads != 0)
-        b->status = dsgd_refuse(b->error,
-                                "learn: transformer: %jd heads do not share a width of %jd evenly",
-                                p->heads, p->width);
+        b->status = dsgd_refuse(
+            b->error, "learn: transformer: width must be a multiple of heads, %jd, got %jd",
+            p->heads, p->width);
     dsgd_network_embedding(b, b->data->n_classes, (double)p->width);
     for (int64_t i = 0; i < p->blocks; i++)
         attention_block(b, p->width, p->heads);
@@ -202,14 +204,15 @@ static void transformer_layers(const void *params, dsgd_builder *b)
 }
 
 static const dsgd_option transformer_options[] = {
-    DSGD_OPTION_LONG(transformer_params, blocks, 2, 1, 6, NULL, "of attention and perceptron"),
-    DSGD_OPTION_LONG(transformer_params, width, 32, 1, 1024, "columns", "of the embedding"),
-    DSGD_OPTION_LONG(transformer_params, heads, 2, 1, 64, NULL, "of the attention"),
+    DSGD_OPTION_LONG(transformer_params, blocks, 2, 1, 6, NULL,
+                     "blocks of attention and perceptron"),
+    DSGD_OPTION_LONG(transformer_params, width, 32, 1, 1024, "columns", "width of the embedding"),
+    DSGD_OPTION_LONG(transformer_params, heads, 2, 1, 64, NULL, "attention heads"),
     DSGD_OPTION_END,
 };
 
 MODEL(transformer, DSGD_LOSS_CROSS_ENTROPY, DSGD_DATA_TOKENS, "text",
-      .summary = "a small decoder that predicts the next character of a text",
+      .summary = "small transformer decoder that predicts the next character of a text",
       .reference = "Vaswani et al., NeurIPS 2017; Radford et al., 2019");
 
 /* --- policy ----------------------------------------------------------------------------------- */
@@ -235,16 +238,17 @@ static void policy_layers(const void *params, dsgd_builder *b)
 }
 
 static const dsgd_option policy_options[] = {
-    DSGD_OPTION_LONG(policy_params, hidden, 32, 1, 65536, "units", "of the hidden layer"),
+    DSGD_OPTION_LONG(policy_params, hidden, 32, 1, 65536, "units", "size of the hidden layer"),
     DSGD_OPTION_LONG(policy_params, environments, 4, 1, 1024, NULL,
-                     "side by side at each worker; a batch is shared among them"),
-    DSGD_OPTION_DOUBLE(policy_params, discount, 0.9, 0, 1, NULL, "of the rewards, per step"),
+                     "environments per worker, which share a batch"),
+    DSGD_OPTION_DOUBLE(policy_params, discount, 0.9, 0, 1, NULL,
+                       "discount factor of rewards, per step"),
     DSGD_OPTION_DOUBLE(policy_params, entropy, 0.01, 0, 10, NULL, "weight of the entropy bonus"),
     DSGD_OPTION_END,
 };
 
 MODEL(policy, DSGD_LOSS_POLICY, DSGD_DATA_STEPS, "navigation",
-      .summary = "a policy trained by the steps that it takes itself",
+      .summary = "policy trained on its own steps in an environment (REINFORCE)",
       .reference = "Williams, Machine Learning 8, 1992; Wijmans et al., ICLR 2020");
 
 const dsgd_entry *const dsgd_model_kinds[] = {

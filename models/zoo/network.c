@@ -16,12 +16,12 @@ dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const 
     network->n_reals = data->n_features;
     if (loss == DSGD_LOSS_CROSS_ENTROPY && data->train.labels == NULL)
         b.status = dsgd_refuse(
-            error,
-            "learn: %s learns classes, but this data has none; fashion-mnist or idx would do",
-            model);
+            error, "learn: %s needs data with classes. Use data: fashion-mnist or idx", model);
     if (loss == DSGD_LOSS_SQUARED && data->train.targets == NULL)
         b.status = dsgd_refuse(
-            error, "learn: %s learns a number, but this data has %s; data: hyperplane would do",
+            error,
+            "learn: %s needs data with a number as target, but this data has %s. Use data: "
+            "hyperplane",
             model, data->train.labels == NULL ? "environments" : "classes");
     return b;
 }
@@ -58,8 +58,9 @@ void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
 static uint32_t whole(dsgd_builder *b, double n, const char *what)
 {
     if (b->status == DSGD_OK && (n != floor(n) || n < 1 || n > 65536))
-        b->status =
-            dsgd_refuse(b->error, "learn: %s: %g is no whole number of %s", b->model, n, what);
+        b->status = dsgd_refuse(
+            b->error, "learn: %s: the number of %s must be a whole number from 1 to 65536, got %g",
+            b->model, what, n);
     return b->status == DSGD_OK ? (uint32_t)n : 1;
 }
 
@@ -70,8 +71,8 @@ static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
 {
     dsgd_network *const network = b->network;
     if (b->status == DSGD_OK && network->n_layers + 1 == DSGD_MAX_LAYERS)
-        b->status =
-            dsgd_refuse(b->error, "learn: %s: more than %d layers", b->model, DSGD_MAX_LAYERS - 1);
+        b->status = dsgd_refuse(b->error, "learn: %s: the model must have at most %d layers",
+                                b->model, DSGD_MAX_LAYERS - 1);
     if (b->status != DSGD_OK)
         return dsgd_network_here(b);
     layer.from = dsgd_network_here(b);
@@ -145,7 +146,7 @@ uint32_t dsgd_network_max_pool(dsgd_builder *b, uint32_t window)
     const uint32_t height = in.n_rows / in.width / window;
     const uint32_t width = in.width / window;
     if (b->status == DSGD_OK && (height == 0 || width == 0))
-        b->status = dsgd_refuse(b->error, "learn: %s: images of %u by %u pixels are too small",
+        b->status = dsgd_refuse(b->error, "learn: %s: the images are too small, %u by %u pixels",
                                 b->model, b->data->n_rows / b->data->width, b->data->width);
     return append(b,
                   (dsgd_layer){.kind = DSGD_MAX_POOL,
@@ -270,8 +271,8 @@ dsgd_status dsgd_network_end(dsgd_builder *b)
         return b->status;
     if (network->loss == DSGD_LOSS_CROSS_ENTROPY && n_rows != b->data->n_labels)
         return dsgd_refuse(b->error,
-                           "learn: %s does not give the %u answers for each sample that this data "
-                           "has labels for; model: %s would do",
+                           "learn: %s does not predict the %u labels per sample of this data. Use "
+                           "model: %s",
                            b->model, b->data->n_labels,
                            b->data->kind == DSGD_DATA_TOKENS ? "transformer" : "mlp");
     if (network->loss == DSGD_LOSS_POLICY) {
@@ -298,7 +299,7 @@ dsgd_status dsgd_model_build(const dsgd_model_kind *kind, const void *params, co
     dsgd_builder b = dsgd_network_begin(network, kind->about.name, data, kind->loss, error);
     if (b.status == DSGD_OK && kind->suggested != NULL && data->kind != kind->wants)
         b.status =
-            dsgd_refuse(error, "learn: %s learns from %s, but this data has %s; data: %s would do",
+            dsgd_refuse(error, "learn: %s needs data with %s, but this data has %s. Use data: %s",
                         b.model, names[kind->wants], names[data->kind], kind->suggested);
     kind->layers(params, &b);
     return dsgd_network_end(&b);

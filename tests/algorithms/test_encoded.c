@@ -19,7 +19,7 @@ TEST(choco_rejects_expanding_encodings_and_an_unknown_default)
         const char *encoding, *option, *says;
         double value, gamma;
     } cases[] = {
-        {"qsgd", "levels", "damped: true, or more levels) would do", 1, 0.1},
+        {"qsgd", "levels", "damped: true, or more levels)", 1, 0.1},
         {"random_k", "unbiased", "unbiased: false", 1, -1},
         {"threshold", NULL, "Set gamma to a number; the less is sent", 0, -1},
         {"threshold", NULL, NULL, 0, 0.1},

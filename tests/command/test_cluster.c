@@ -118,7 +118,7 @@ TEST(what_is_odd_in_a_node_is_told)
                "dev=\"0\" sm=\"90\"><nvlink target=\"0:2\" count=\"18\" tclass=\"0x030200\"/>"
                "</gpu></pci><nic><net name=\"a\" speed=\"100000\"/></nic></cpu></system>");
     ck_assert_has(dsgd_ends(0, "import part.xml -p dgx-a100 -o mine.yaml --force"),
-                  "did the job see all GPUs of the node?");
+                  "Check whether the job saw all GPUs of the node");
     write_file("static.xml",
                "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0:1\" class=\"0x030200\"/>"
                "<pci busid=\"0:2\" class=\"0x020700\"/></cpu></system>");
@@ -132,7 +132,7 @@ TEST(what_is_odd_in_a_node_is_told)
     write_file("absurd.xml", dsgd_xprintf("<system version=\"1\">%s</system>",
                                           pair(0, twelve, 2, "200000000"))); /* in kb/s? */
     ck_assert_has(dsgd_ends(0, "import absurd.xml -p dgx-a100 -o mine.yaml --force"),
-                  "a NIC of 2e+08 Mb/s: its speed is not taken");
+                  "ignored the speed of a NIC, 2e+08 Mb/s");
     ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s,
                         25e9); /* dgx-a100's */
     write_file("dump.xml",
@@ -149,14 +149,14 @@ static const struct {
     {3,
      "<!DOCTYPE system [<!ENTITY a \"aaa\"><!ENTITY b "
      "\"&a;&a;\">]>\n<system><cpu>&b;</cpu></system>",
-     "topo.xml:2: this is no XML of a node: undefined entity"},
+     "topo.xml:2: not an XML topology of a node: undefined entity"},
     {3, "<system version=\"1\">\n<cpu arch=\"\xe9\"/></system>", "topo.xml:2: this is no XML"},
     {2, "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:00:16.0\"/></cpu></system>",
      "there is a GPU"},
     {2,
      "<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc.dtd\">\n<topology "
      "version=\"2.0\"/>",
-     "topo.xml:3: <topology> is of hwloc"},
+     "topo.xml:3: <topology> is from hwloc"},
     {2, "<graphs version=\"1\"></graphs>", "NCCL_GRAPH_DUMP_FILE makes"},
 };
 
@@ -175,7 +175,7 @@ TEST(no_node_is_as_deep_as_a_trap)
     for (int i = 0; i < 100000; i++)
         dsgd_append(&text, "<pci busid=\"1\">");
     ck_assert_int_eq(dsgd_nccl_topology_read("topo.xml", text, &t, &error), DSGD_EIO);
-    ck_assert_has(error.text, "topo.xml:1: this is no XML of a node: elements stand deeper");
+    ck_assert_has(error.text, "topo.xml:1: not an XML topology of a node: elements are nested");
 }
 
 CASE("Slurm", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
@@ -209,7 +209,7 @@ TEST_ROWS(lists_of_hosts_expand_as_by_Slurm_or_are_refused, lists)
     const dsgd_status status = dsgd_hostlist_expand(lists[_i].list, &hosts, &error);
     ck_assert_int_eq(status, lists[_i].names == NULL ? DSGD_EUSAGE : DSGD_OK);
     if (lists[_i].names == NULL) {
-        ck_assert_has(error.text, "is no list of hosts");
+        ck_assert_has(error.text, "is not a list of hosts");
         return;
     }
     for (size_t i = 0; i < hosts.n; i++)
@@ -258,12 +258,12 @@ static const struct {
     const char *text, *why;
 } bad_topologies[] = {
     {2, "SwitchName=s0 Nodes=n[0-\n", "topology:1: \"n[0-\" is no list"},
-    {2, "SwitchName=s0 Switches=s[1-2]\nNodes=n1\n", "topology:2: Nodes=n1 without SwitchName="},
+    {2, "SwitchName=s0 Switches=s[1-2]\nNodes=n1\n", "topology:2: Nodes=n1 needs SwitchName="},
     {2, "Include more.conf\nSwitchName=s0 Switches=s1\n", "give the files that it includes, too"},
     {2, "- switch: s1\n  nodes: \"\"\n", "no line of it has nodes"},
     {3, "- switch: s1\n  nodes: [n1\n", "neither a topology.conf nor YAML"},
     {2, "SwitchName=s Nodes=n[0-99999]\nSwitchName=t Nodes=m[0-99999]\n",
-     ":2: \"m[0-99999]\" makes more than 131072 nodes of all leaves together"},
+     ":2: with \"m[0-99999]\" the leaves together have more than 131072 nodes"},
 };
 
 TEST_ROWS(a_broken_topology_costs_a_sentence, bad_topologies)
@@ -301,7 +301,7 @@ TEST(nccl_tests_say_the_same_in_JSON)
     ck_assert_has(logs.said, "4.5 %");
     char *const cut = dsgd_xprintf("\n%.300s", tests_json);
     ck_assert_int_eq(dsgd_nccl_json_read("t.json", cut, &logs, &error), DSGD_EIO);
-    ck_assert_has(error.text, "t.json:2: the JSON is broken, or ends early");
+    ck_assert_has(error.text, "t.json:2: invalid or incomplete JSON");
 }
 
 CASE("training", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);

@@ -284,7 +284,7 @@ TEST(a_refused_file_of_a_folder_leaves_the_rest)
     ck_assert_uint_eq(read_platform("mine.yaml").nccl.tables.n, 1);
     ck_assert_int_ne(read_platform("mine.yaml").topology, DSGD_TOPOLOGY_GROUPS);
     shell_ends(0, "rm %s/job/good.log", folder);
-    ck_assert_has(dsgd_ends(2, "import job -p dgx-a100 -o other.yaml"), "is no list of hosts");
+    ck_assert_has(dsgd_ends(2, "import job -p dgx-a100 -o other.yaml"), "is not a list of hosts");
 }
 
 /** Semicolons, decimal commas, a byte order mark, CRLF; or what they make of commas. */
@@ -359,7 +359,7 @@ static const struct {
     {"sed '/ float /q' a.log", "b.log m.conf", 5, "one size, but"},
     {of_one_gpu, "b.log", 2, "one GPU alone"},
     {of_one_gpu, "b.log m.conf", 5, "left out: b.log:2: one GPU alone"},
-    {"sed '/Rank 15/d' a.log", "b.log", 3, "b.log:18: in this table busbw is up to"},
+    {"sed '/Rank 15/d' a.log", "b.log", 3, "b.log:18: busbw (up to"},
     {"echo 8 2 float", "b.log", 2, "b.log: nothing in it can be imported"},
     {"true", "absent", 3, "absent: the file cannot be read"},
 };

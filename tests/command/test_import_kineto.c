@@ -396,9 +396,10 @@ static const struct {
 } damages[] = {
     {"sed -i 's/\"allreduce\"/\"_reduce_scatter_base\"/' *.json", 0, "sums are reduce-scatters"},
     {"rm rank3.json rank5.json", 0, "2 of 8 ranks have no trace"},
-    {"gzip rank2.json && truncate -s 1500 rank2.json.gz", 0, "damaged: the gzip ends behind event"},
-    {"truncate -s 20000 rank2.json", 0, "damaged: the JSON ends behind event"},
-    {"sed -i '100s/.*/oops/' rank2.json", 0, "damaged: it is no JSON behind event"},
+    {"gzip rank2.json && truncate -s 1500 rank2.json.gz", 0,
+     "damaged: the gzip data end early after event"},
+    {"truncate -s 20000 rank2.json", 0, "damaged: the JSON ends early after event"},
+    {"sed -i '100s/.*/oops/' rank2.json", 0, "damaged: invalid JSON after event"},
     {"cp rank1.json again.json", 2, "are both of rank 1"},
     {"sed -i 's/world_size\": 8/world_size\": 16/' rank4.json", 2, "is of a job of 16 ranks"},
     {"sed -i 's/nelems\": 2049000/nelems\": 77/' rank4.json", 2, "no step with the same number"},

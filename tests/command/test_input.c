@@ -117,7 +117,7 @@ static const struct {
     {NULL,
      "check e.yaml --set platform='{name: dgx1-v100-400g, island_hosts: 1}' "
      "--set workload=llm-dp-bytedance",
-     2, "island_nics: 4, but 1 hosts have to share them evenly"},
+     2, "island_nics must divide island_hosts (1), got 4"},
     {NULL, "check e.yaml --set algorithms='{name: d_psgd, topology: ring}'", 2,
      "key `topology` is now called `graph`"},
     {NULL, "check e.yaml --set collective=ring", 2,

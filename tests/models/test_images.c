@@ -112,10 +112,10 @@ static const damage damages[] = {
     {IMAGES, 21, 0, 0, 0, "the file has 5 bytes of data, but its header gives 6 bytes"},
     {TEST_IMAGES, 22, 5, 1, 0, "the file has 6 bytes of data, but its header gives 196614 bytes"},
     {TEST_LABELS, 10, 0, 0, 3, "the file has 5 bytes of data, but its header gives 2 bytes"},
-    {LABELS, 9, 7, 1, 0, "1 labels for the 2 images of "},
+    {LABELS, 9, 7, 1, 0, "the number of labels must be the number of images in "},
     {TEST_IMAGES, 20, 15, 2, 0, "test images have 1 by 2 pixels, but training images have 1 by 3"},
     {TEST_LABELS, 10, 9, 2, 0,
-     "label 2 of sample 1 never occurs in training, where the largest is 1"},
+     "label 2 of sample 1 does not occur in training, where the largest label is 1"},
 };
 enum { DAMAGES = sizeof damages / sizeof damages[0] };
 

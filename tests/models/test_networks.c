@@ -738,26 +738,25 @@ static const struct {
     const char *model, *data, *said;
 } refusals[] = {
     {"logreg", "hyperplane",
-     "learn: logreg learns classes, but this data has none; fashion-mnist or idx would do"},
-    {"mlp", "navigation",
-     "learn: mlp learns classes, but this data has none; fashion-mnist or idx would do"},
+     "learn: logreg needs data with classes. Use data: fashion-mnist or idx"},
+    {"mlp", "navigation", "learn: mlp needs data with classes. Use data: fashion-mnist or idx"},
     {"mlp", "text",
      "learn: mlp does not give the 32 answers for each sample that this data has labels for; "
      "model: "
      "transformer would do"},
     {"hyperplane", "text",
-     "learn: hyperplane learns a number, but this data has classes; data: hyperplane would do"},
+     "learn: hyperplane needs data with a number as target, but this data has classes. Use data: "
+     "hyperplane"},
     {"hyperplane", "navigation",
      "learn: hyperplane learns a number, but this data has environments; data: hyperplane would "
      "do"},
     {"cnn", "sequences",
-     "learn: cnn learns from images, but this data has sequences; data: fashion-mnist would do"},
-    {"cnn", "navigation",
-     "learn: cnn learns classes, but this data has none; fashion-mnist or idx would do"},
+     "learn: cnn needs data with images, but this data has sequences. Use data: fashion-mnist"},
+    {"cnn", "navigation", "learn: cnn needs data with classes. Use data: fashion-mnist or idx"},
     {"lstm", "text",
-     "learn: lstm learns from sequences, but this data has texts; data: sequences would do"},
+     "learn: lstm needs data with sequences, but this data has texts. Use data: sequences"},
     {"transformer", "sequences",
-     "learn: transformer learns from texts, but this data has sequences; data: text would do"},
+     "learn: transformer needs data with texts, but this data has sequences. Use data: text"},
     {"policy", "hyperplane",
      "learn: policy learns from environments, but this data has points; data: navigation would "
      "do"},
@@ -827,7 +826,7 @@ TEST(sizes_that_do_not_fit_are_refused)
     void *const params = rig_params(&spec);
     dsgd_error error = {""};
     ck_assert_int_eq(dsgd_model_build(cnn, params, &s->data, &s->network, &error), DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "learn: cnn: images of 7 by 5 pixels are too small");
+    ck_assert_str_eq(error.text, "learn: cnn: the images are too small, 7 by 5 pixels");
     rig *const t = rig_new(rig_spec_named("transformer"), dsgd_device_cpu(false), 1);
     spec = *rig_spec_named("transformer");
     spec.with[2].value = 4;
@@ -836,5 +835,5 @@ TEST(sizes_that_do_not_fit_are_refused)
         (const void *)dsgd_entry_find(dsgd_model_kinds, "transformer");
     ck_assert_int_eq(dsgd_model_build(transformer, heads, &t->data, &t->network, &error),
                      DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "learn: transformer: 4 heads do not share a width of 6 evenly");
+    ck_assert_str_eq(error.text, "learn: transformer: width must be a multiple of heads, 4, got 6");
 }

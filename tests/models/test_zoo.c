@@ -104,7 +104,9 @@ TEST(a_model_refuses_what_it_cannot_learn)
     ck_assert_int_eq(build("mlp", &many, shape(8, 3), &n, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: mlp: more than 63 layers");
     ck_assert_int_eq(build("mlp", &broken, shape(8, 3), &n, &error), DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "learn: mlp: 2.5 is no whole number of units");
+    ck_assert_str_eq(
+        error.text,
+        "learn: mlp: the number of units must be a whole number from 1 to 65536, got 2.5");
 }
 
 TEST(initial_weights_are_he_uniform)

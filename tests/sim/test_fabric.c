@@ -278,10 +278,10 @@ TEST(numbers_that_make_no_fabric_are_refused)
     dsgd_error error = {""};
     dsgd_platform p = mesh(large);
     ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);
-    ck_assert_has(error.text, "a board of 65 by 1 hosts, but at most 64 by 64");
+    ck_assert_has(error.text, "a board must have at most 64 by 64 hosts, got 65 by 1");
     p.size = (dsgd_numbers){3, three};
     ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);
-    ck_assert_has(error.text, "hamming_mesh takes 4 numbers of size, not 3");
+    ck_assert_has(error.text, "hamming_mesh needs 4 numbers in size, got 3");
     p = nodes(DSGD_TOPOLOGY_RAILS);
     p.island_nics = 4;
     ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);

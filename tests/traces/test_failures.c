@@ -21,7 +21,7 @@ static const char *opened(const dsgd_failures_config *config, int n_workers, int
 
 SUITE(failures, "rates", .seconds = 60);
 
-/** Failures by rising times, each with its repair, as many as up-times of that mean give. */
+/** Failures in order of time, each with its repair, as many as up-times of that mean give. */
 TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
 {
     const double shapes[] = {0.7, 1, 2};
@@ -93,10 +93,10 @@ TEST(a_trace_is_read_beside_events)
     dsgd_failures_close(f);
 }
 
-static const char *const bad[][2] = {{"0,3,up\n", ":2: worker 0 is up at 3 s, but was so before"},
-                                     {"0,3,down\n0,2,up\n", "by rising times"},
-                                     {"0,-1,down\n", "seconds from 0"},
-                                     {"0,1,gone\n", "down or up are needed"}};
+static const char *const bad[][2] = {{"0,3,up\n", ":2: worker 0 cannot go up at 3 s"},
+                                     {"0,3,down\n0,2,up\n", "in order of time"},
+                                     {"0,-1,down\n", "a time from 0"},
+                                     {"0,1,gone\n", "and down or up, got"}};
 
 TEST_ROWS(a_bad_row_of_a_trace_is_refused, bad)
 {

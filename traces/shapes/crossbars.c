@@ -11,12 +11,12 @@ static dsgd_status check_groups(const dsgd_platform *platform, dsgd_error *error
     const int64_t island = platform->island_hosts;
     if (platform->group_hosts < 1 || platform->group_flow_bytes_per_s <= 0 ||
         platform->group_bytes_per_s <= 0)
-        return dsgd_refuse(error, "platform: topology groups needs group_hosts, "
-                                  "group_flow_bandwidth and group_bandwidth, all above 0");
+        return dsgd_refuse(error, "platform: group_hosts, group_flow_bandwidth and group_bandwidth "
+                                  "must be above 0 for topology: groups");
     if (island > 0 && platform->group_hosts % island != 0)
-        return dsgd_refuse(
-            error, "platform: island_hosts: %jd, but a group of %jd has to be whole islands",
-            island, platform->group_hosts);
+        return dsgd_refuse(error,
+                           "platform: group_hosts must be a multiple of island_hosts, %jd, got %jd",
+                           island, platform->group_hosts);
     return DSGD_OK;
 }
 

@@ -13,10 +13,11 @@
 static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
     if (platform->size.v[0] > platform->size.v[2])
-        return dsgd_refuse(error,
-                           "platform: size: %g groups, but at most as many are possible as a "
-                           "chassis has routers, which is %g: each is the gateway to one group",
-                           platform->size.v[0], platform->size.v[2]);
+        return dsgd_refuse(
+            error,
+            "platform: size: the number of groups must be at most the number of "
+            "routers per chassis, %g, got %g. Each router is the gateway to one group",
+            platform->size.v[2], platform->size.v[0]);
     return DSGD_OK;
 }
 

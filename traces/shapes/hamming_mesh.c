@@ -18,9 +18,8 @@ static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
     const double *const size = platform->size.v;
     if (fmax(size[0], size[1]) > MOST_BOARD)
         return dsgd_refuse(error,
-                           "platform: size: a board of %g by %g hosts, but at most %d by %d are "
-                           "possible",
-                           size[0], size[1], MOST_BOARD, MOST_BOARD);
+                           "platform: size: a board must have at most %d by %d hosts, got %g by %g",
+                           MOST_BOARD, MOST_BOARD, size[0], size[1]);
     return DSGD_OK;
 }
 

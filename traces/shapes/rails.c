@@ -16,8 +16,8 @@ static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
     if (hosts < 1 || platform->island_nics != hosts)
         return dsgd_refuse(
             error,
-            "platform: topology rails needs island_hosts, the GPUs of a node, and as "
-            "many island_nics: one on each rail; they are %jd and %jd",
+            "platform: topology: rails needs island_hosts (GPUs per node) and island_nics (one "
+            "per rail) of the same value above 0, got %jd and %jd",
             hosts, platform->island_nics);
     return DSGD_OK;
 }

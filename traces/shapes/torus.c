@@ -9,8 +9,8 @@ static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
     for (size_t i = 0; i < platform->size.n; i++)
         if (platform->size.v[i] < 2)
-            return dsgd_refuse(error,
-                               "platform: size: 1, but a dimension of a torus has 2 hosts or more");
+            return dsgd_refuse(
+                error, "platform: size: a dimension of a torus must have at least 2 hosts, got 1");
     return DSGD_OK;
 }
 

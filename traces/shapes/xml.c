@@ -6,8 +6,9 @@
 
 static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
 {
-    return platform->file != NULL ? DSGD_OK
-                                  : dsgd_refuse(error, "platform: topology xml needs a file");
+    return platform->file != NULL
+               ? DSGD_OK
+               : dsgd_refuse(error, "platform: file is missing; topology: xml needs it");
 }
 
 void dsgd_platform_take_file(dsgd_platform *platform, const char *path)
