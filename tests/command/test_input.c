@@ -113,7 +113,7 @@ static const struct {
      "check e.yaml", 2, "name is missing"},
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
      "{steps: 1}\nimbalance: {kind: delay, workers: 5, seconds: 1s}\n",
-     "check e.yaml", 2, "at most that many"},
+     "check e.yaml", 2, "at most the number of workers"},
     {NULL,
      "check e.yaml --set platform='{name: dgx1-v100-400g, island_hosts: 1}' "
      "--set workload=llm-dp-bytedance",

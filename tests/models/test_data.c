@@ -296,14 +296,14 @@ TEST(a_text_that_will_not_do_is_refused)
     demand_refusal("/tmp", 8, "the file cannot be read: Is a directory");
     uint8_t text[200] = {0};
     const char *path = text_file(text, 89, false);
-    demand_refusal(path, 8, "89 characters are too few; a context of 8 needs 90");
+    demand_refusal(path, 8, "the text must have at least 90 characters for a context of 8, got 89");
     dsgd_data *data = NULL;
     const setting with = {"context", 7};
     ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL), DSGD_OK); /* 80 would do */
     unlink(path);
     strcpy(text_path, "/tmp/dsgd-text-XXXXXX");
     path = text_file(text, 0, false);
-    demand_refusal(path, 8, "0 characters are too few; a context of 8 needs 90");
+    demand_refusal(path, 8, "the text must have at least 90 characters for a context of 8, got 0");
     unlink(path);
 }
 
