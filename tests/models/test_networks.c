@@ -741,15 +741,13 @@ static const struct {
      "learn: logreg needs data with classes. Use data: fashion-mnist or idx"},
     {"mlp", "navigation", "learn: mlp needs data with classes. Use data: fashion-mnist or idx"},
     {"mlp", "text",
-     "learn: mlp does not give the 32 answers for each sample that this data has labels for; "
-     "model: "
-     "transformer would do"},
+     "learn: mlp does not predict the 32 labels per sample of this data. Use model: transformer"},
     {"hyperplane", "text",
      "learn: hyperplane needs data with a number as target, but this data has classes. Use data: "
      "hyperplane"},
     {"hyperplane", "navigation",
-     "learn: hyperplane learns a number, but this data has environments; data: hyperplane would "
-     "do"},
+     "learn: hyperplane needs data with a number as target, but this data has environments. Use "
+     "data: hyperplane"},
     {"cnn", "sequences",
      "learn: cnn needs data with images, but this data has sequences. Use data: fashion-mnist"},
     {"cnn", "navigation", "learn: cnn needs data with classes. Use data: fashion-mnist or idx"},
@@ -758,8 +756,7 @@ static const struct {
     {"transformer", "sequences",
      "learn: transformer needs data with texts, but this data has sequences. Use data: text"},
     {"policy", "hyperplane",
-     "learn: policy learns from environments, but this data has points; data: navigation would "
-     "do"},
+     "learn: policy needs data with environments, but this data has points. Use data: navigation"},
 };
 enum { REFUSALS = sizeof refusals / sizeof refusals[0] };
 

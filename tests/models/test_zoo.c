@@ -95,11 +95,11 @@ TEST(a_model_refuses_what_it_cannot_learn)
     dsgd_numbers most = {DSGD_MAX_LAYERS - 2, widths + 1}, many = {DSGD_MAX_LAYERS - 1, widths + 1};
     dsgd_numbers broken = {1, widths};
     ck_assert_int_eq(build("logreg", NULL, shape(8, 0), &n, &error), DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "learn: logreg learns classes, but this data has none; "
-                                 "fashion-mnist or idx would do");
+    ck_assert_str_eq(error.text,
+                     "learn: logreg needs data with classes. Use data: fashion-mnist or idx");
     ck_assert_int_eq(build("hyperplane", NULL, shape(8, 3), &n, &error), DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "learn: hyperplane learns a number, but this data has classes; "
-                                 "data: hyperplane would do");
+    ck_assert_str_eq(error.text, "learn: hyperplane needs data with a number as target, but this "
+                                 "data has classes. Use data: hyperplane");
     ck_assert_int_eq(build("mlp", &most, shape(8, 3), &n, &error), DSGD_OK);
     ck_assert_int_eq(build("mlp", &many, shape(8, 3), &n, &error), DSGD_EUSAGE);
     ck_assert_str_eq(error.text, "learn: mlp: more than 63 layers");

@@ -285,7 +285,7 @@ TEST(numbers_that_make_no_fabric_are_refused)
     p = nodes(DSGD_TOPOLOGY_RAILS);
     p.island_nics = 4;
     ck_assert_int_eq(dsgd_platform_check(&p, &error), DSGD_EUSAGE);
-    ck_assert_has(error.text, "they are 8 and 4");
+    ck_assert_has(error.text, "got 8 and 4");
     p.island_nics = 8;
     const dsgd_machine machine = {.platform = &p, .network = DSGD_NETWORK_SIMGRID, .n_hosts = 257};
     ck_assert_int_eq(dsgd_machine_check(&machine, &error), DSGD_EUSAGE);
