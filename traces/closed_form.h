@@ -1,27 +1,27 @@
 /**
  * @file closed_form.h
- * Closed forms of message times on a platform: one phase, in which all hosts send at once, each
- * flow with an even share of the bandwidth of every link on its path. No simulation.
+ * Closed forms of message times on a platform, without simulation. All hosts send at once, and each
+ * flow gets an even share of the bandwidth of every link on its path.
  */
 #pragma once
 
 #include "traces/platform.h"
 
 /**
- * Seconds until all messages have arrived when each host i of @p n_hosts sends @p bytes to host
- * to[i] (-1: none) at once, without overheads; hosts are those that are there, in natural order.
- * Not for XML.
+ * Returns the seconds until all messages have arrived if each host i of @p n_hosts sends @p bytes
+ * to host to[i] (-1: sends nothing) at once, without overheads. Hosts are the existing ones
+ * (dsgd_platform_there()), in natural order. Not for XML.
  */
 double dsgd_closed_form_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes);
 
-/** A message from a host to another, by their places in natural order. */
+/** Sender and receiver of a message, as places in natural order. */
 typedef struct dsgd_ends {
     int from, to;
 } dsgd_ends;
 
-/** The same of n messages. */
+/** Returns the seconds until @p n messages have arrived that are all sent at once. Not for XML. */
 double dsgd_closed_form_flows_s(const dsgd_platform *platform, size_t n, const dsgd_ends *flows,
                                 double bytes);
 
-/** Seconds of an empty message between two hosts. Not for XML. */
+/** Returns the seconds of an empty message between two hosts. Not for XML. */
 double dsgd_closed_form_latency_s(const dsgd_platform *platform, int from, int to);

@@ -1,10 +1,10 @@
 /**
  * @file imbalance.h
- * The seconds that a worker computes in a step: a base time, to which the entries of a list are
- * applied in order.
+ * The seconds that a worker computes in a step: a base time to which a list of entries is applied
+ * in order.
  *
- * Each entry is of a kind out of dsgd_imbalance_kinds. All draws are counter-based (base/draw.h):
- * the seconds of (seed, worker, step) are a pure function.
+ * Each entry has a kind from dsgd_imbalance_kinds. All random numbers are counter-based
+ * (base/draw.h), so the seconds are a pure function of seed, worker and step.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 /** The samples of a step's mini-batch. */
 typedef struct dsgd_batch_size {
     double samples;
-    double rows; /* of all samples */
+    double rows; /* total of all samples */
     double longest; /* rows of the longest sample */
 } dsgd_batch_size;
 
@@ -24,28 +24,27 @@ typedef struct dsgd_step_at {
     uint64_t seed;
     int n_workers;
     int worker; /* [0, n_workers) */
-    int64_t step; /* >= 0, of this worker */
-    dsgd_batch_size batch; /* zeros where no entry reads it */
-    /* Of the entry that is evaluated; set by dsgd_imbalance_seconds(). */
-    uint32_t purpose; /* of its draws */
-    const void *state; /* what load() made; NULL without one */
+    int64_t step; /* of this worker, from 0 */
+    dsgd_batch_size batch; /* zeros if no entry reads it */
+    /* dsgd_imbalance_seconds() sets these for each entry. */
+    uint32_t purpose; /* of the entry's random numbers */
+    const void *state; /* from load(); NULL if the kind has none */
 } dsgd_step_at;
 
 /** A kind of imbalance; the registry dsgd_imbalance_kinds points to their `about`. */
 typedef struct dsgd_imbalance_kind {
     dsgd_entry about; /* required */
-    /** Optional, pure. Refuses what the option table cannot, such as too many delayed workers. */
+    /** Optional, pure. Rejects values that the option table cannot, such as too many workers. */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
-    /** Optional: makes *state, such as of a CSV file; the caller releases it by free(). */
+    /** Optional. Creates *state, for example from a CSV file. The caller calls free(). */
     dsgd_status (*load)(const void *params, void **state, dsgd_error *error);
-    /** Required: the seconds after this entry, from @p so_far_s before it. */
+    /** Required. Returns the seconds after this entry; @p so_far_s are those before it. */
     double (*seconds)(const void *params, dsgd_step_at at, double so_far_s);
     bool reads_samples; /* `seconds` reads at.batch */
-    bool is_fixed; /* the same for every seed */
+    bool is_fixed; /* the seconds are the same for every seed */
 } dsgd_imbalance_kind;
 
-/**
- * Defines a kind by NAME_params, NAME_options, NAME_seconds(), its summary, and further members.
+/** Defines a kind from NAME_params, NAME_options and NAME_seconds(), its summary and other members.
  */
 #define DSGD_IMBALANCE(name_, ...)                                                                 \
     const dsgd_imbalance_kind dsgd_imbalance_##name_ = {                                           \
@@ -55,19 +54,19 @@ typedef struct dsgd_imbalance_kind {
 
 extern const dsgd_entry *const dsgd_imbalance_kinds[]; /* NULL-terminated */
 
-/** A draw of the entry and step, for @p worker; @p index distinguishes its draws. */
+/** Returns the coordinates of random number @p index of the entry and step for @p worker. */
 static inline dsgd_draw dsgd_imbalance_draw(dsgd_step_at at, uint32_t worker, uint32_t index)
 {
     return (dsgd_draw){at.seed, at.purpose, worker, (uint32_t)at.step, index};
 }
 
-/** A uniform draw in (0, 1) of the entry, worker and step. */
+/** Returns random number @p index of the entry, worker and step, uniform in (0, 1). */
 static inline double dsgd_imbalance_uniform(dsgd_step_at at, uint32_t index)
 {
     return dsgd_draw_uniform(dsgd_imbalance_draw(at, (uint32_t)at.worker, index));
 }
 
-/** An option `scale` of kinds that draw a number, and what it does. */
+/** The option `scale` of kinds with a random number, and the function that implements it. */
 #define DSGD_OPTION_SCALE(type)                                                                    \
     DSGD_OPTION_BOOL(type, scale, false,                                                           \
                      "true: multiply the step time so far by the random number; false: add it")
@@ -76,26 +75,28 @@ static inline double dsgd_imbalance_scaled(bool scale, double so_far_s, double v
     return scale ? so_far_s * value : so_far_s + value;
 }
 
-/** A loaded list. */
+/** A list of loaded entries. */
 typedef struct dsgd_imbalance dsgd_imbalance;
 
-/** Checks and loads entries[n_lists] (of dsgd_imbalance_kinds), which must outlive the list. */
+/** Checks and loads entries[n_lists] of dsgd_imbalance_kinds. They must outlive the list. */
 dsgd_status dsgd_imbalance_open(const dsgd_specs *entries, size_t n_lists, int n_workers,
                                 dsgd_imbalance **imbalance, dsgd_error *error);
 void dsgd_imbalance_close(dsgd_imbalance *imbalance);
 
-/** Whether an entry reads dsgd_step_at.batch. */
+/** Returns true if an entry reads dsgd_step_at.batch. */
 bool dsgd_imbalance_reads_samples(const dsgd_imbalance *imbalance);
 
-/** Seconds of one step: @p base_s, shaped by the entries in order; never below 0. */
+/** Returns the seconds of one step, never below 0: the entries are applied to @p base_s in order.
+ */
 double dsgd_imbalance_seconds(const dsgd_imbalance *imbalance, double base_s, dsgd_step_at at);
 
-/** The distribution of a step's seconds. */
+/** Statistics of step times. */
 typedef struct dsgd_step_statistics {
     double mean_s, deviation_s, min_s, max_s; /* over workers and steps */
-    double slowest_s, median_s, fastest_s; /* of the workers of a step, mean over steps */
+    double slowest_s, median_s, fastest_s; /* over the workers of a step; mean over steps */
 } dsgd_step_statistics;
 
-/** Of @p n_steps steps of all workers. The list must not read dsgd_step_at.batch. */
+/** Returns the statistics of @p n_steps steps of all workers. The list must not read
+ * dsgd_step_at.batch. */
 dsgd_step_statistics dsgd_imbalance_statistics(const dsgd_imbalance *imbalance, double base_s,
                                                int n_workers, int64_t n_steps);

@@ -1,7 +1,7 @@
 /**
  * @file nccl_log.h
- * What nccl-tests and rccl-tests print, as users have it: behind prefixes of mpirun and srun, among
- * lines of NCCL itself, in the text of a page.
+ * Reader of the output of nccl-tests and rccl-tests. The output may have prefixes of mpirun and
+ * srun, may be mixed with lines of NCCL itself, and may be part of a web page.
  */
 #pragma once
 
@@ -10,38 +10,40 @@
 /** One pass over ascending sizes. */
 typedef struct dsgd_nccl_log {
     const char *file;
-    double *lines; /* [table.bytes.n]: where each size stands, from 1 */
-    const char *gpu; /* its name; NULL: no line says it */
-    int64_t ranks; /* 0: not said, and several numbers fit the bandwidths */
-    bool sockets; /* NCCL says that it uses them */
-    dsgd_nccl_table table; /* nodes 0: not said; us: means of both buffers */
+    double *lines; /* [table.bytes.n] line of each size, from 1 */
+    const char *gpu; /* name of the GPU; NULL if unknown */
+    int64_t ranks; /* 0 if unknown and several numbers fit the bandwidths */
+    bool sockets; /* a line of NCCL reports that it uses sockets */
+    dsgd_nccl_table table; /* nodes: 0 if unknown; us: mean of in-place and out-of-place */
 } dsgd_nccl_log;
 
 typedef struct dsgd_nccl_logs {
     size_t n;
     dsgd_nccl_log *v;
-    size_t left_out; /* damaged rows, and tables of other collectives than those of `tables` */
-    const char *said; /* how the times in JSON vary, a sentence; NULL: no file says it */
-    size_t n_refused; /* tables whose bandwidths and ranks contradict */
-    const char *refused; /* the first of them, a sentence */
+    size_t left_out; /* damaged rows, and tables of collectives that are not supported */
+    const char *said; /* sentence on the variation of times in JSON; NULL if there is none */
+    size_t n_refused; /* tables whose bandwidths and numbers of ranks contradict each other */
+    const char *refused; /* sentence on the first of them */
 } dsgd_nccl_logs;
 
-/** Appends a table, and a size to one. */
+/** Appends a table. */
 dsgd_nccl_log *dsgd_nccl_logs_add(dsgd_nccl_logs *logs, dsgd_nccl_log log);
+/** Appends a size to a table. */
 void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line);
 
-/** The collective of the test that a line names; -1: one without tables; @p otherwise: it names
- * none. */
+/** Returns the collective of the test that a line names: -1 if it is not supported, @p otherwise if
+ * the line names no test. */
 int dsgd_nccl_call_of(const char *line, int otherwise);
 
 /** Appends the tables of a text. */
 void dsgd_nccl_log_read(const char *file, const char *text, dsgd_nccl_logs *logs);
 
-/* --- as JSON (nccl_json.c) -------------------------------------------------------------------- */
+/* --- JSON (nccl_json.c) ----------------------------------------------------------------------- */
 
-/** Whether a text begins as the JSON of nccl-tests (-J). */
+/** Returns true if a text starts like the JSON of nccl-tests (-J). */
 bool dsgd_nccl_json_is(const char *head);
 
-/** Appends the tables of nccl-tests; @p file stays. DSGD_EIO if it is not JSON, or ends early. */
+/** Appends the tables of a text, which keep @p file. Returns DSGD_EIO if the text is not JSON or
+ * ends early. */
 dsgd_status dsgd_nccl_json_read(const char *file, const char *text, dsgd_nccl_logs *logs,
                                 dsgd_error *error);

@@ -1,30 +1,32 @@
 /**
  * @file step_times.h
- * Which columns of a CSV file hold step times as they were measured, for whoever reads some.
+ * Finds and reads the columns of a CSV file with measured step times.
  */
 #pragma once
 
 #include "base/csv.h"
 #include "base/unit.h"
 
-/** Columns; that of the times is always there, others are csv->n_columns where they are not, or the
- * same. */
+/** Columns of a file. The column of times always exists; the others are csv->n_columns if they are
+ * absent or would be the column of times. */
 typedef struct dsgd_step_times {
     size_t time, worker, step;
     const dsgd_suffix *unit; /* of the times */
-    bool is_named; /* their column is called seconds, or after a unit */
-    double *seconds, *workers,
-        *steps; /* [n_rows] of dsgd_step_times_read(); NULL: no such column */
+    bool is_named; /* the name of their column is seconds or ends in a unit */
+    /* [n_rows], from dsgd_step_times_read(); NULL if there is no such column */
+    double *seconds, *workers, *steps;
 } dsgd_step_times;
 
 /**
- * The times are in column @p column, or NULL: in `seconds`, the only column, or the only one called
- * after a unit, such as step_time_ms; in the unit @p unit, or NULL: of their name, or seconds.
- * Workers are called worker or rank. DSGD_EIO where no column is the one.
+ * Finds the columns. If @p column is NULL, the column of times is `seconds`, the only column, or
+ * the only one whose name ends in a unit, such as step_time_ms. If @p unit is NULL, the unit comes
+ * from the name of the column, and is seconds otherwise. The column of ranks is called worker or
+ * rank. Returns DSGD_EIO if the column of times cannot be determined.
  */
 dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const char *unit,
                                  dsgd_step_times *out, dsgd_error *error);
 
-/** Finds them, and reads them; times from @p least_s on. DSGD_EIO with file and line. */
+/** Finds the columns and reads them. Times must be @p least_s or more. Returns DSGD_EIO, with file
+ * and line, after an error. */
 dsgd_status dsgd_step_times_read(const dsgd_csv *csv, const char *column, const char *unit,
                                  double least_s, dsgd_step_times *out, dsgd_error *error);

@@ -1,7 +1,7 @@
 /**
  * @file workload.h
- * A workload: the network whose time is modelled. Its bytes, tensors, seconds per step and samples
- * per step. The reduced model that is trained is another one (models/).
+ * A workload: the neural network whose time is modelled, with its bytes, tensors, seconds per step
+ * and samples per step. The reduced model that is trained is a different one (models/).
  */
 #pragma once
 
@@ -11,139 +11,136 @@
 typedef enum dsgd_workload_memory { DSGD_MEMORY_DEVICE, DSGD_MEMORY_HOST } dsgd_workload_memory;
 
 /**
- * A language model, of which the rest of a workload follows (dsgd_workload_derive()): a token takes
- * 6 operations for each parameter and 12 width x sequence for the attention of each layer, forward
- * and backward (Chowdhery et al., "PaLM", 2022, appendix B). What is computed anew counts as less
- * use.
+ * A language model, from which dsgd_workload_derive() derives the rest of a workload. A token takes
+ * 6 operations per parameter and 12 x width x sequence operations for the attention of each layer,
+ * forward and backward (Chowdhery et al., "PaLM", 2022, appendix B). Recomputation counts as lower
+ * utilisation.
  */
 typedef struct dsgd_transformer {
-    double parameters; /* 0: the workload is none */
-    int64_t layers; /* equal ones; a tensor each */
-    double width; /* of the residual stream; 0: without the operations of attention */
+    double parameters; /* 0: the workload has no transformer */
+    int64_t layers; /* of equal size; each is a tensor */
+    double width; /* of the residual stream; 0: attention is not counted */
     double sequence; /* tokens */
     double batch; /* sequences per worker and step */
-    double gpu_flops; /* per second, at most */
-    double utilisation; /* share of these that is reached (MFU) */
-    int64_t gpus; /* of a worker, which hold a part of the model each and exchange that */
+    double gpu_flops; /* peak operations per second */
+    double utilisation; /* share of the peak that is reached (MFU) */
+    int64_t gpus; /* of a worker; each holds and exchanges a part of the model */
 } dsgd_transformer;
 
-/** Schedules of pipelines, as sim/hybrid/schedule.h has them. */
+/** Pipeline schedules, which sim/hybrid/schedule.h implements. */
 typedef enum dsgd_pipeline_kind {
     DSGD_PIPELINE_GPIPE, /* all forward, then all backward, the last micro-batch first */
-    DSGD_PIPELINE_1F1B, /* a backward as soon as there is one, then a forward: DAPPLE */
-    DSGD_PIPELINE_INTERLEAVED, /* 1f1b where each host has several chunks: Megatron-LM */
+    DSGD_PIPELINE_1F1B, /* a backward pass as soon as one is ready, then a forward pass: DAPPLE */
+    DSGD_PIPELINE_INTERLEAVED, /* 1f1b with several chunks per host: Megatron-LM */
     DSGD_PIPELINE_GEMS, /* two pipelines in opposite directions, one micro-batch at a time */
     DSGD_PIPELINE_CHIMERA, /* two pipelines in opposite directions at once */
-    DSGD_PIPELINE_ZERO_BUBBLE, /* 1f1b; gradients of weights fill the bubbles: ZB-H1 */
-    DSGD_PIPELINE_SWARM, /* several hosts for each stage, of which a micro-batch takes any: SWARM */
+    DSGD_PIPELINE_ZERO_BUBBLE, /* 1f1b in which weight gradients fill the bubbles: ZB-H1 */
+    DSGD_PIPELINE_SWARM, /* several hosts per stage, of which a micro-batch uses any: SWARM */
     DSGD_PIPELINE_KINDS,
-    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM /* kinds before have an order for each host */
+    DSGD_PIPELINE_ORDERED = DSGD_PIPELINE_SWARM /* earlier kinds have a fixed order per host */
 } dsgd_pipeline_kind;
 
 /**
- * A worker that is a group of hosts: stages x shards x tensor of them, those of one tensor group
- * next to each other, then the shards of a stage; or stages x peers. Counts of 0 are 1.
+ * A worker that is a group of stages x shards x tensor hosts, or of stages x peers hosts. The hosts
+ * of a tensor group are consecutive, then the shards of a stage. Counts of 0 mean 1.
  */
 typedef struct dsgd_inner {
     struct {
-        int64_t stages, micro_batches; /* micro_batches: of each job */
+        int64_t stages, micro_batches; /* micro_batches: per job */
         int schedule; /* a dsgd_pipeline_kind */
-        int64_t chunks; /* of each stage, of the schedule that interleaves */
-        int64_t peers; /* hosts of each stage, of the schedule that chooses among them, like ... */
-        int speeds; /* ... 0: known, 1: measured */
-        double migrate_s; /* ... and between two moves of a peer to another stage; 0: they stay */
-        int64_t jobs; /* that are independent, each with its part of the vector */
+        int64_t chunks; /* model chunks per stage (INTERLEAVED) */
+        int64_t peers; /* hosts per stage (SWARM) */
+        int speeds; /* speeds of peers (SWARM). 0: known, 1: measured */
+        double migrate_s; /* time between migrations of a peer (SWARM); 0: no migration */
+        int64_t jobs; /* independent jobs, each with its part of the vector */
     } pipeline;
-    int64_t tensor; /* hosts that divide each layer of a stage, and sum what passes between its
-                       halves */
-    int64_t shards; /* that divide a stage's samples, and its layers' parameters but for their own
-                       turn */
-    bool contention; /* what passes among them meets other messages */
-    double activation_bytes; /* of a step, from a layer to the next; -1: to derive, or not known */
+    int64_t tensor; /* hosts that share each layer of a stage (tensor parallelism) */
+    int64_t shards; /* hosts that share the samples and the parameters of a stage (FSDP) */
+    bool contention; /* messages within a worker contend with other messages */
+    double activation_bytes; /* between two layers, per step; -1: to be derived, or unknown */
 } dsgd_inner;
 
 extern const char *const dsgd_pipeline_words[DSGD_PIPELINE_KINDS + 1]; /* NULL-terminated */
 
-/** Filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's own). */
+/** A workload, filled by dsgd_workload_options from a YAML file (traces/workloads/ or the user's).
+ */
 typedef struct dsgd_workload {
     const char *summary;
-    const char *origin; /* of the figures */
+    const char *origin; /* of the numbers */
     dsgd_transformer transformer;
     dsgd_inner inner;
-    double bytes; /* of one gradient or model; 0 where tensors are given */
-    double value_bytes; /* of a number of them, as it is exchanged; 0: 4 */
-    dsgd_structs tensors; /* of dsgd_tensors, in backward order; none: one tensor of `bytes` */
-    double step_s; /* seconds of one step on one GPU, without what `inherent` adds; -1: to derive */
-    double samples; /* per worker and step; -1: to derive */
+    double bytes; /* of one gradient or model; 0 if tensors are given */
+    double value_bytes; /* bytes per element when it is exchanged; 0: 4 */
+    dsgd_structs tensors; /* of dsgd_tensors, in backward order; if none: one tensor of `bytes` */
+    double step_s; /* seconds of one step on one GPU, without `inherent`; -1: to be derived */
+    double samples; /* per worker and step; -1: to be derived */
     const char *sample_unit; /* "images", "tokens", ... */
     double backward_share; /* share of step_s, at its end, in which gradients become ready */
     dsgd_workload_memory memory; /* where gradients and models are */
-    dsgd_specs inherent; /* imbalance that belongs to the workload, out of dsgd_imbalance_kinds */
+    dsgd_specs inherent; /* imbalance of the workload itself, of dsgd_imbalance_kinds */
 } dsgd_workload;
 
-/** A row of a tensor list: @c count tensors of @c elements numbers each. */
+/** A row of a tensor list: `count` tensors of `elements` elements each. */
 typedef struct dsgd_tensors {
     int64_t elements;
     int64_t count;
-    double uses; /* multiplications of each element per sample, forward */
-    double sparse; /* numbers of the rows that a step's gradient has; 0: it is dense */
+    double uses; /* multiplications per element and sample, forward */
+    double sparse; /* elements of the rows in a sparse gradient; 0: the gradient is dense */
 } dsgd_tensors;
 
 extern const dsgd_option dsgd_workload_options[];
 
-/** Of a part of `inner`: 0, not given, is 1. */
+/** Returns a count of `inner`, in which 0 (not given) means 1. */
 static inline int64_t dsgd_at_least_one(int64_t n)
 {
     return n > 1 ? n : 1;
 }
 
-/** Hosts of a worker, by `inner`. */
+/** Returns the number of hosts of a worker, from `inner`. */
 int dsgd_workload_hosts(const dsgd_workload *workload);
 
-/** GPUs of a worker, with a NIC each: what it draws and costs. */
+/** Returns the number of GPUs of a worker, each with a NIC, for energy and cost. */
 int dsgd_workload_gpus(const dsgd_workload *workload);
 
-/** Bytes of a number as it is exchanged. */
+/** Returns the bytes of an element when it is exchanged. */
 double dsgd_workload_value_bytes(const dsgd_workload *workload);
 
 /**
- * Sets what is not given of tensors, step, samples and unit, by the transformer; without one,
- * DSGD_EUSAGE where step or samples are not given.
+ * Derives tensors, step, samples and unit from the transformer, unless they are given. Without a
+ * transformer, returns DSGD_EUSAGE if step or samples are missing.
  */
 dsgd_status dsgd_workload_derive(dsgd_workload *workload, dsgd_error *error);
 
 /**
- * Whether the step follows from the default utilisation, of whole jobs: what `inner` simulates is
- * in that already.
+ * Returns true if the step is derived from the default utilisation, which is that of whole jobs. It
+ * already includes the communication that `inner` simulates.
  */
 bool dsgd_workload_counts_twice(const dsgd_workload *workload);
 
-/** DSGD_EUSAGE where neither or both of bytes and tensors are given, or `inner` lacks what it
- * needs. */
+/** Returns DSGD_EUSAGE if not exactly one of bytes and tensors is given, or if `inner` is invalid.
+ */
 dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error);
 
-/** Bytes of one gradient. */
+/** Returns the bytes of one gradient. */
 double dsgd_workload_bytes(const dsgd_workload *workload);
 
 typedef struct dsgd_buckets {
-    double bytes, first_bytes; /* 0: of the first one like of the others */
+    double bytes, first_bytes; /* first_bytes 0: the first bucket is like the others */
 } dsgd_buckets;
 
 /**
- * Splits one gradient into pieces, in backward order: whole tensors until a bucket reaches its
- * size; if that is 0, @p n_pieces equal pieces; if that is 0 too, one per tensor. Returns the
- * number of pieces; *bytes has their sizes, the caller frees it.
+ * Splits one gradient into chunks, in backward order. A bucket collects whole tensors until it
+ * reaches its size. Without buckets there are @p n_pieces equal chunks; if that is 0, too, there is
+ * one chunk per tensor. Returns the number of chunks. The caller frees *bytes, their sizes.
  */
 size_t dsgd_workload_pieces(const dsgd_workload *workload, size_t n_pieces, dsgd_buckets buckets,
                             double **bytes);
 
-/**
- * Bytes of the rows of tensor @p k, of all in order, that a step's gradient has; 0: it is dense.
- */
+/** Returns the bytes of the rows in the sparse gradient of tensor @p k; 0 if it is dense. */
 double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k);
 
 /**
- * Multiplications of each piece, to scale: the backward pass of a piece takes its share of their
- * sum. [n_pieces], as many as @p bytes has; the caller frees it.
+ * Returns the relative work of each chunk, [n_pieces] for chunks of bytes[n_pieces]. The backward
+ * pass of a chunk takes its share of the sum. The caller frees the array.
  */
 double *dsgd_workload_work(const dsgd_workload *workload, size_t n_pieces, const double *bytes);

@@ -59,7 +59,7 @@ TEST(a_matrix_of_nvidia_smi_gives_an_island)
     const dsgd_platform p = read_platform("mine.yaml");
     ck_assert(p.island_hosts == 3 && !p.nccl.has_switch);
     write_file("c.txt", dsgd_xprintf("%s%s", text, text));
-    ck_assert_has(dsgd_ends(2, "import c.txt -p dgx-a100 -o c.yaml"), "several nodes");
+    ck_assert_has(dsgd_ends(2, "import c.txt -p dgx-a100 -o c.yaml"), "the first of several");
     write_file("d.txt", "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tPHB\t0-31\nGPU1\tPHB\t X \t0-31\n");
     const char *const said = unwrapped(dsgd_ends(0, "import d.txt -p dgx-a100 -o d.yaml"));
     ck_assert_has(said,
@@ -112,7 +112,7 @@ TEST(what_is_odd_in_a_node_is_told)
     write_file("down.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, one_down, 1, "200000")));
     ck_assert_has(dsgd_ends(0, "import down.xml -p dgx-a100 -o mine.yaml"),
-                  "GPU 1 has 11 links, but GPU 0 of line");
+                  "GPU 1 has 11 links, but GPU 0 in line");
     write_file("part.xml",
                "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0:1\" class=\"0x030200\"><gpu "
                "dev=\"0\" sm=\"90\"><nvlink target=\"0:2\" count=\"18\" tclass=\"0x030200\"/>"
@@ -145,19 +145,20 @@ static const struct {
     int status;
     const char *text, *why;
 } broken[] = {
-    {3, "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0:1\"", "topo.xml:1: this is no XML"},
+    {3, "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0:1\"",
+     "topo.xml:1: not an XML topology"},
     {3,
      "<!DOCTYPE system [<!ENTITY a \"aaa\"><!ENTITY b "
      "\"&a;&a;\">]>\n<system><cpu>&b;</cpu></system>",
      "topo.xml:2: not an XML topology of a node: undefined entity"},
-    {3, "<system version=\"1\">\n<cpu arch=\"\xe9\"/></system>", "topo.xml:2: this is no XML"},
+    {3, "<system version=\"1\">\n<cpu arch=\"\xe9\"/></system>", "topo.xml:2: not an XML topology"},
     {2, "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:00:16.0\"/></cpu></system>",
-     "there is a GPU"},
+     "elements is a GPU"},
     {2,
      "<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc.dtd\">\n<topology "
      "version=\"2.0\"/>",
      "topo.xml:3: <topology> is from hwloc"},
-    {2, "<graphs version=\"1\"></graphs>", "NCCL_GRAPH_DUMP_FILE makes"},
+    {2, "<graphs version=\"1\"></graphs>", "from NCCL_GRAPH_DUMP_FILE"},
 };
 
 TEST_ROWS(a_broken_node_costs_a_sentence_with_its_line, broken)
@@ -257,7 +258,7 @@ static const struct {
     int status;
     const char *text, *why;
 } bad_topologies[] = {
-    {2, "SwitchName=s0 Nodes=n[0-\n", "topology:1: \"n[0-\" is no list"},
+    {2, "SwitchName=s0 Nodes=n[0-\n", "topology:1: \"n[0-\" is not a list"},
     {2, "SwitchName=s0 Switches=s[1-2]\nNodes=n1\n", "topology:2: Nodes=n1 needs SwitchName="},
     {2, "Include more.conf\nSwitchName=s0 Switches=s1\n", "give the files that it includes, too"},
     {2, "- switch: s1\n  nodes: \"\"\n", "no line of it has nodes"},

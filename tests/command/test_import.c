@@ -277,7 +277,7 @@ TEST(a_refused_file_of_a_folder_leaves_the_rest)
     const char *const said = dsgd_ends(5, "import job -p dgx-a100 -o mine.yaml");
     ck_assert_has(said, "left out, as told above: 2 files or tables; mine.yaml is of the others");
     ck_assert_has(said, "job/bad.log   left out");
-    ck_assert_has(said, "job/bad.log:18: in this table");
+    ck_assert_has(said, "job/bad.log:18: busbw");
     ck_assert_has(said, "job/a.conf:1: \"n[2-1]\" is no list");
     ck_assert_has(said, "a model as in workload resnet50-a100 (--workload), algorithms: allreduce");
     ck_assert_has(said, "platform check mine.yaml --workers 16`");

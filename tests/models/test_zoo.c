@@ -102,7 +102,7 @@ TEST(a_model_refuses_what_it_cannot_learn)
                                  "data has classes. Use data: hyperplane");
     ck_assert_int_eq(build("mlp", &most, shape(8, 3), &n, &error), DSGD_OK);
     ck_assert_int_eq(build("mlp", &many, shape(8, 3), &n, &error), DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "learn: mlp: more than 63 layers");
+    ck_assert_str_eq(error.text, "learn: mlp: the model must have at most 63 layers");
     ck_assert_int_eq(build("mlp", &broken, shape(8, 3), &n, &error), DSGD_EUSAGE);
     ck_assert_str_eq(
         error.text,

@@ -1,11 +1,11 @@
 /**
  * @file registry.h
- * The topologies. Each has a file of its own here, which defines dsgd_shape_WORD, and a line of
- * this list.
+ * The list of topologies. Each topology has its own file in this folder, which defines
+ * dsgd_shape_WORD, and one line of this list.
  */
 #pragma once
 
-/** X(NAME, WORD): the constant's name and the word of the option `topology`. */
+/** X(NAME, WORD): name of the constant, and word of the option `topology`. */
 #define DSGD_SHAPES(X)                                                                             \
     X(SWITCH, switch)                                                                              \
     X(GROUPS, groups)                                                                              \
@@ -20,5 +20,5 @@
 typedef enum dsgd_platform_topology { DSGD_SHAPES(DSGD_TOPOLOGY_OF) } dsgd_platform_topology;
 
 struct dsgd_shape;
-extern const struct dsgd_shape *const dsgd_shapes[]; /* by dsgd_platform_topology */
-extern const char *const dsgd_topologies[]; /* their words; NULL-terminated */
+extern const struct dsgd_shape *const dsgd_shapes[]; /* indexed by dsgd_platform_topology */
+extern const char *const dsgd_topologies[]; /* words of the option; NULL-terminated */
