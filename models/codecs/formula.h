@@ -1,8 +1,8 @@
 /**
  * @file formula.h
- * The formulas of encodings, written once for float, double and CUDA. Sums run in DSGD_LANES lanes,
- * lane l over elements l, l + DSGD_LANES, ..., which are then added as a tree, so that a block of
- * threads has the bits of one.
+ * The formulas of encodings, written once for float, double and CUDA. Sums are computed in
+ * DSGD_LANES lanes: lane l sums elements l, l + DSGD_LANES, ..., and the lanes are then summed as a
+ * tree. A block of threads therefore gets the same bits as a single thread.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ typedef uint64_t dsgd_real_bits;
 typedef uint32_t dsgd_real_bits;
 #endif
 
-/** The bits of |x|, which order numbers by magnitude; NaN is the largest. */
+/** Returns the bits of |x|, which order numbers by magnitude; NaN is the largest. */
 static inline DSGD_DEVICE_FUNCTION dsgd_real_bits dsgd_magnitude_bits(real x)
 {
     dsgd_real_bits bits;
@@ -38,7 +38,8 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_real_of_bits(uint64_t magnitude)
     return x;
 }
 
-/** By which TOP_K and RANDOM_K select the `count` elements with the largest, in bits. */
+/** Returns the key of an element. TOP_K and RANDOM_K select the `count` elements with the largest
+ * keys. */
 static inline DSGD_DEVICE_FUNCTION uint64_t dsgd_codec_key(const dsgd_codec *codec, real x,
                                                            size_t i)
 {
@@ -49,40 +50,42 @@ static inline DSGD_DEVICE_FUNCTION uint64_t dsgd_codec_key(const dsgd_codec *cod
            32;
 }
 
-/** Bits of a key. */
+/** Returns the number of bits of a key. */
 static inline DSGD_DEVICE_FUNCTION int dsgd_codec_key_bits(const dsgd_codec *codec)
 {
     return codec->kind == DSGD_CODEC_TOP_K ? 8 * (int)sizeof(real) : 32;
 }
 
-/** What is sent of a selected element. */
+/** Returns the value that is sent for a selected element. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_selected(const dsgd_codec *codec, real x)
 {
     return codec->kind == DSGD_CODEC_RANDOM_K ? (real)(codec->number * (double)x) : x;
 }
 
-/** A term of the block's sum from which its scale follows: SIGN, STOCHASTIC. */
+/** Returns the term of an element in the sum that determines the scale of its block: SIGN,
+ * STOCHASTIC. */
 static inline DSGD_DEVICE_FUNCTION double dsgd_codec_term(const dsgd_codec *codec, real x)
 {
     const double v = (double)x;
     return codec->kind == DSGD_CODEC_SIGN ? fabs(v) : v * v;
 }
 
-/** The block's scale, as it is sent: a real. */
+/** Returns the scale of a block, as it is sent. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_scale(const dsgd_codec *codec, double sum,
                                                          size_t n)
 {
     return (real)(codec->kind == DSGD_CODEC_SIGN ? sum / (double)n : sqrt(sum));
 }
 
-/** Draw i, uniform in [0, 1). */
+/** Returns random number i, uniform in [0, 1). */
 static inline DSGD_DEVICE_FUNCTION double dsgd_codec_uniform(const dsgd_codec *codec, size_t i)
 {
     return dsgd_philox_uniform(codec->seed, codec->purpose, codec->worker, codec->step,
                                codec->first + (uint32_t)i);
 }
 
-/** Element i of a piece in a block of that scale: SIGN, UNIFORM, STOCHASTIC. */
+/** Returns the compressed element i of a chunk, in a block with this scale: SIGN, UNIFORM,
+ * STOCHASTIC. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_rounded(const dsgd_codec *codec, real x,
                                                            size_t i, real scale)
 {
@@ -102,7 +105,7 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_rounded(const dsgd_codec *cod
     return (real)(v < 0 ? -rounded : rounded);
 }
 
-/** Element i of y by itself: THRESHOLD, MASK, START, OUTER. */
+/** Returns element i of y, which depends on no sums: THRESHOLD, MASK, START, OUTER. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *codec, const real *x,
                                                            const real *z, size_t i)
 {
@@ -120,5 +123,5 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *cod
     return (real)sum;
 }
 
-/** The least length by which a column is divided. */
+/** The smallest length by which a column is divided. */
 #define DSGD_LEAST_LENGTH 1e-16

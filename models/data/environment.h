@@ -1,12 +1,12 @@
 /**
  * @file environment.h
- * The environment of the policy model: an agent walks to a goal in the square [-1, 1]^2, divided at
- * x = 0 by a wall with a gap around y = 0. A reduced form of the PointGoal navigation that DD-PPO
- * learns (Wijmans et al., ICLR 2020): dense reward by geodesic progress, a small cost per step, a
- * bonus at the goal, episodes of bounded length.
+ * The environment of the policy model: an agent walks to a goal in the square [-1, 1]^2, which a
+ * wall at x = 0 with a gap around y = 0 divides. It is a reduced form of the PointGoal navigation
+ * of DD-PPO (Wijmans et al., ICLR 2020), with a dense reward for geodesic progress, a small cost
+ * per step, a bonus at the goal, and episodes of bounded length.
  *
- * Device-independent text, like formula.h. Draws are counter-based, so that every device plays the
- * same episodes.
+ * The code is independent of the device, like formula.h. Random numbers are counter-based, so that
+ * every device plays the same episodes.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ enum {
 #define DSGD_ENVIRONMENT_SLIP 0.1 /* probability of a uniformly random direction */
 #define DSGD_ENVIRONMENT_COST ((real)0.02)
 
-/** e[DSGD_ENVIRONMENT_REALS] <- start of an episode, drawn at (seed, worker, step, index). */
+/** e[DSGD_ENVIRONMENT_REALS] <- random start of an episode, for (seed, worker, step, index). */
 static inline DSGD_DEVICE_FUNCTION void dsgd_episode_begin(real *e, uint64_t seed, uint32_t worker,
                                                            uint32_t step, uint32_t index)
 {
@@ -45,7 +45,7 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_distance_between(real ax, real ay, 
     return real_sqrt((ax - bx) * (ax - bx) + (ay - by) * (ay - by));
 }
 
-/** Length of the path from the agent to its goal: straight, or through the middle of the gap. */
+/** Returns the length of the path to the goal: straight, or through the middle of the gap. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_way_left(const real *e)
 {
     if ((e[0] < 0) == (e[2] < 0))
@@ -53,7 +53,7 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_way_left(const real *e)
     return dsgd_distance_between(e[0], e[1], 0, 0) + dsgd_distance_between(0, 0, e[2], e[3]);
 }
 
-/** The observation, the input of the network: f[DSGD_ENVIRONMENT_FEATURES]. */
+/** f[DSGD_ENVIRONMENT_FEATURES] <- the observation, which is the input of the network. */
 static inline DSGD_DEVICE_FUNCTION void dsgd_environment_observe(const real *e, real *f)
 {
     const bool same_side = (e[0] < 0) == (e[2] < 0);
@@ -71,9 +71,10 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_inside_room(real z)
 }
 
 /**
- * One step in direction @p action, or with probability DSGD_ENVIRONMENT_SLIP in a random one (draw
- * @p id). Returns the reward: the decrease of the path length, minus the cost of a step, plus 1 at
- * the goal. *ended: the episode is over; *there: the goal is reached.
+ * Takes one step in direction @p action, or with probability DSGD_ENVIRONMENT_SLIP in a random
+ * direction (random number @p id). Returns the reward: the decrease of the path length, minus the
+ * cost of a step, plus 1 at the goal. Sets *ended if the episode is over, and *there if the goal is
+ * reached.
  */
 static inline DSGD_DEVICE_FUNCTION real dsgd_environment_step(real *e, uint32_t action,
                                                               uint64_t seed, uint32_t id,
@@ -100,7 +101,8 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_environment_step(real *e, uint32_t 
     return before - dsgd_way_left(e) - DSGD_ENVIRONMENT_COST + (*there ? (real)1 : (real)0);
 }
 
-/** Samples softmax(z[n]): the first action whose cumulative probability exceeds @p u. */
+/** Samples from softmax(z[n]): returns the first action whose cumulative probability exceeds @p u.
+ */
 static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_action_drawn(const real *z, uint32_t n, double u)
 {
     real largest = z[0];

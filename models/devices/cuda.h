@@ -1,19 +1,19 @@
 /**
  * @file cuda.h
- * What the CUDA module exports besides its device, for tests and measuring programs.
+ * Functions that the CUDA module exports for tests and benchmarks, in addition to its device.
  */
 #pragma once
 
 #include "models/devices/device.h"
 
 typedef struct dsgd_cuda_probe {
-    /** Kernel launches so far, by all contexts. */
+    /** Returns the number of kernel launches so far, of all contexts. */
     uint64_t (*launches)(void);
-    /** Bounds the workspace of a context, in reals; a single operation may exceed it. */
+    /** Limits the workspace of a context, in reals; a single operation may exceed it. */
     void (*limit_workspace)(void *context, size_t n_reals);
-    /** Bounds the shared memory of a block; 0: a launch for each product of an MLP, too. */
+    /** Limits the shared memory of a block; 0: one launch for each product of an MLP. */
     void (*limit_block)(void *context, size_t bytes);
-    /** Copies n reals by cudaMemcpyAsync() and waits: the reference for bandwidth. */
+    /** Copies n reals with cudaMemcpyAsync() and waits, as a reference for bandwidth. */
     void (*copy)(void *context, dsgd_buffer to, dsgd_buffer from, size_t n);
 } dsgd_cuda_probe;
 

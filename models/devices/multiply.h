@@ -1,23 +1,23 @@
 /**
  * @file multiply.h
  * Small matrix products on one core. A BLAS call for each of a thousand small models reaches half
- * of what a core can do, because it packs both operands and knows nothing of the next call; here
- * operands are read in place, and the memory of the next call is fetched during this one.
+ * of the peak of a core, because it packs both operands and does not know the next call. Here
+ * operands are read in place, and the memory of the next call is prefetched during this one.
  *
- * Encodings, too, are computed by a text of their own (encode.c).
+ * Encodings have a source file of their own (encode.c).
  *
- * Compiled for several levels of the instruction set. Elements are summed in the order of k, by
- * fused multiply-add where the machine has it, so that levels with it agree to the bit.
+ * The code is compiled for several levels of the instruction set. Elements are summed in the order
+ * of k, with fused multiply-add if the machine has it, so that all levels with it give equal bits.
  */
 #pragma once
 
 #include "models/devices/device.h"
 
-/** ab_c, of the macros' values. */
+/** The identifier ab_c, from the values of macros. */
 #define DSGD_JOIN(a, b, c) DSGD_JOIN_(a, b, c)
 #define DSGD_JOIN_(a, b, c) a##b##_##c
 
-/** Memory that a product prefetches while it computes; `at` moves on. */
+/** Memory that a product prefetches while it computes; `at` advances. */
 typedef struct dsgd_ahead {
     const char *at;
     size_t bytes;
@@ -25,7 +25,7 @@ typedef struct dsgd_ahead {
 
 /**
  * C [m][n] <- S + A [m][k] B [k][n], then max(C, 0) with relu. Element (i, j) of A is at
- * a[i * a_row + j * a_column]; rows of C and of S are contiguous. S may be NULL: 0; or C.
+ * a[i * a_row + j * a_column]. Rows of C and of S are contiguous. S may be C, or NULL for 0.
  */
 #define DSGD_OPERANDS(real)                                                                        \
     typedef struct dsgd_operands_##real {                                                          \
@@ -51,8 +51,9 @@ DSGD_MULTIPLY(double, dsgd_multiply_double_base);
 DSGD_MULTIPLY(double, dsgd_multiply_double_v3);
 DSGD_MULTIPLY(double, dsgd_multiply_double_v4);
 
-#ifdef DSGD_REAL /* in texts that are compiled for each real and level */
+#ifdef DSGD_REAL /* in source files that are compiled for each real and level */
 #define ENCODE DSGD_JOIN(dsgd_encode_, DSGD_REAL, DSGD_LEVEL)
-/** Inputs that the codec has are not NULL. Returns whether all elements of y are finite. */
+/** Computes an encoding, whose inputs must not be NULL. Returns true if all elements of y are
+ * finite. */
 bool ENCODE(const dsgd_encode_op *op);
 #endif

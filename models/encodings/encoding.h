@@ -1,56 +1,61 @@
 /**
  * @file encoding.h
- * Encodings that a user can name: what is sent in place of a vector, and how many bytes that is.
+ * Encodings (gradient compression) that a user can name: the values that replace a vector, and
+ * their bytes.
  *
- * A piece of the workload has other elements than that of the reduced model: what an encoding keeps
- * of a piece is a share of its elements, and bytes are counted for the workload's piece, by the
- * bytes that one of its numbers takes otherwise. Numbers that an encoding keeps are float32.
+ * A chunk of the workload has a different number of elements from the same chunk of the reduced
+ * model. An encoding therefore keeps a share of a chunk's elements. Bytes are counted for the chunk
+ * of the workload, with the workload's bytes per element. Elements that an encoding keeps are
+ * float32.
  */
 #pragma once
 
 #include "models/encodings/params.h"
 #include "models/values/values.h"
 
-/** How an allreduce adds encoded vectors. */
+/** How an allreduce sums compressed vectors. */
 typedef enum dsgd_encoding_sum {
-    /* Every worker gets all encoded vectors and adds them: what is kept differs among workers. */
+    /* Every worker receives all compressed vectors and sums them, because workers keep different
+     * elements. */
     DSGD_SUM_GATHERED,
-    /* A reduce-scatter and an allgather at the encoded width, between which who has a share of the
-     * sum encodes it: bidirectional compression, as in 1-bit Adam (Tang et al., ICML 2021). */
+    /* A reduce-scatter and an allgather of compressed data. Between them, each worker compresses
+     * its share of the sum: bidirectional compression, as in 1-bit Adam (Tang et al., ICML 2021).
+     */
     DSGD_SUM_REENCODED,
-    /* An allreduce of as many bytes: sums are of the same form. */
+    /* An allreduce of the compressed bytes: sums have the same form as the vectors. */
     DSGD_SUM_DIRECT
 } dsgd_encoding_sum;
 
-/** Where a vector is encoded: the coordinates of its draws. */
+/** The place where a vector is compressed, which determines its random numbers. */
 typedef struct dsgd_encoding_at {
     dsgd_origin where;
     size_t piece;
-    size_t first; /* element of the vector with which the piece begins */
+    size_t first; /* first element of the chunk in the vector */
     uint64_t seed;
-    uint32_t worker; /* UINT32_MAX: the same draws at all workers */
+    uint32_t worker; /* UINT32_MAX: all workers have the same random numbers */
     uint32_t step;
-    uint32_t call; /* of the worker in its step; below 2^24 */
-    size_t parts; /* even ones of the piece, each encoded by itself: no block is longer; 0: one */
+    uint32_t call; /* number of the call in the worker's step; below 2^24 */
+    size_t parts; /* equal parts of the chunk that are compressed separately; 0: one */
 } dsgd_encoding_at;
 
-/** What each head in dsgd_encoding_kinds is of. */
+/** The type of each entry in dsgd_encoding_kinds. */
 typedef struct dsgd_encoding_kind {
     dsgd_entry about;
-    dsgd_codec_kind does; /* the `kind` of the functions below: several encodings share them */
+    dsgd_codec_kind does; /* `kind` of the functions below, which several encodings share */
     /**
-     * Q of a piece of @p n elements, n >= 1, in numbers; its draws are set by the caller. NULL: x.
+     * Returns the codec of a chunk of @p n >= 1 elements; the caller sets its random numbers. NULL:
+     * Q(x) = x.
      */
     dsgd_codec (*codec)(dsgd_codec_kind kind, const void *params, size_t n);
-    /** Optional, instead of one codec: Q(x) by several. */
+    /** Optional. Returns Q(x) by several codecs, instead of by one. */
     dsgd_value (*apply)(const void *params, dsgd_values *values, const dsgd_encoding_at *at,
                         dsgd_value x);
-    /** Bytes of a piece of @p n numbers on the wire; NULL: all that they take. */
+    /** Returns the bytes of a compressed chunk of @p n elements. NULL: it is not compressed. */
     double (*bytes)(dsgd_codec_kind kind, const void *params, double n);
-    dsgd_encoding_sum sum; /* REENCODED where its option `reduce` says so */
-    bool sparse; /* a selection: most numbers are 0; adding one costs in proportion to its bytes */
-    bool of_differences; /* drops what a model must not lose */
-    /** dsgd_encoding_contraction(); NULL: it depends on values. */
+    dsgd_encoding_sum sum; /* REENCODED if the option `reduce` is set so */
+    bool sparse; /* a selection, so that most elements are 0; a sum costs time by its bytes */
+    bool of_differences; /* only for differences, because a model must not lose elements */
+    /** See dsgd_encoding_contraction(). NULL: it depends on the values. */
     double (*contraction)(const void *params);
 } dsgd_encoding_kind;
 
@@ -59,47 +64,51 @@ static inline const dsgd_encoding_kind *dsgd_encoding_kind_of(const dsgd_spec *p
     return (const dsgd_encoding_kind *)pick->about;
 }
 
-/** Q(x): a value that the caller owns. */
+/** Returns Q(x), a value that the caller owns. */
 dsgd_value dsgd_encoding_apply(const dsgd_spec *pick, dsgd_values *values,
                                const dsgd_encoding_at *at, dsgd_value x);
 
-/** On the wire, of a piece that takes @p bytes otherwise, @p value_bytes a number; never more. */
+/** Returns the compressed bytes of a chunk of @p bytes, with @p value_bytes per element; at most @p
+ * bytes. */
 double dsgd_encoding_bytes(const dsgd_spec *pick, double bytes, double value_bytes);
 
 dsgd_encoding_sum dsgd_encoding_sum_of(const dsgd_spec *pick);
 
-/** Whether all is sent as it is. */
+/** Returns true if vectors are sent uncompressed. */
 bool dsgd_encoding_is_none(const dsgd_spec *pick);
 
 /* --- low rank --------------------------------------------------------------------------------- */
 
-/** A piece of n elements as a matrix: as near to a square as it can be, row by row. */
+/** A chunk of n elements as a nearly square matrix, row by row. */
 typedef struct dsgd_matrix {
     size_t rows, columns;
 } dsgd_matrix;
 
 dsgd_matrix dsgd_matrix_of(size_t n);
 
-/** Whether factors of this rank save anything: rank (rows + columns) <= n. */
+/** Returns true if factors of this rank save bytes: rank (rows + columns) <= n. */
 bool dsgd_matrix_has_rank(size_t n, size_t rank);
 
-/** A drawn factor, the same at all workers; zeros where the piece has no such rank. */
+/** Returns a random factor, the same at all workers; zeros if the chunk is too small for the rank.
+ */
 dsgd_value dsgd_matrix_start(dsgd_values *values, const dsgd_encoding_at *at, size_t rank,
                              bool of_columns);
 
-/** One of the last codecs, of a rank. */
+/** A step with one of the low-rank codecs. */
 typedef struct dsgd_matrix_step {
     dsgd_codec_kind kind;
     int64_t rank;
-    bool of_columns; /* ORTHOGONAL: a factor of as many rows as the matrix has columns */
+    bool of_columns; /* ORTHOGONAL: the factor has as many rows as the matrix has columns */
 } dsgd_matrix_step;
 
-/** Of a piece of n elements. */
+/** Returns the codec of the step for a chunk of @p n elements. */
 dsgd_codec dsgd_matrix_codec(const dsgd_matrix_step *step, size_t n);
 
-/** Its value; @p otherwise where the piece has no such rank. The caller owns it. */
+/** Returns the result of the step, or @p otherwise if the chunk is too small for the rank. The
+ * caller owns the value. */
 dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, dsgd_origin where,
                              size_t piece, dsgd_value x, dsgd_value z, dsgd_value otherwise);
 
-/** Bytes of a factor of a piece of so many bytes; of the piece where it has no such rank. */
+/** Returns the bytes of a factor of a chunk, or of the chunk itself if it is too small for the
+ * rank. */
 double dsgd_factor_bytes(double piece_bytes, double value_bytes, int64_t rank, bool of_columns);

@@ -1,7 +1,7 @@
 /**
  * @file optimizer.h
- * A local optimizer: its options, learning-rate schedule and state. The formulas of its update are
- * in models/layers/formula.h.
+ * The optimizer of a worker: options, learning-rate schedule and state. models/layers/formula.h has
+ * the formulas of an update.
  */
 #pragma once
 
@@ -13,33 +13,35 @@ typedef enum dsgd_optimizer_kind {
     DSGD_OPTIMIZER_ADAMW
 } dsgd_optimizer_kind;
 
-/** One drop of a step schedule: from `step` on, the learning rate is multiplied by `factor`. */
+/** A drop of the learning rate, which is multiplied by `factor` from `step` on. */
 typedef struct dsgd_lr_drop {
     int64_t step; /* of the worker */
     double factor;
 } dsgd_lr_drop;
 
-/** Filled by dsgd_optimizer_options. */
+/** An optimizer, filled by dsgd_optimizer_options. */
 typedef struct dsgd_optimizer {
     dsgd_optimizer_kind kind;
     double lr; /* after warm-up */
-    double momentum; /* beta1 of ADAMW; negative: see dsgd_optimizer_resolved() */
-    double beta2, epsilon; /* of ADAMW */
+    double momentum; /* for ADAMW beta1; below 0: see dsgd_optimizer_resolved() */
+    double beta2, epsilon; /* for ADAMW */
     double weight_decay;
-    /* Largest norm of a gradient; of a piece of n of its N elements, clip * sqrt(n / N). 0: any. */
+    /* Largest norm of a gradient; for a chunk with n of its N elements, clip * sqrt(n / N). 0:
+     * none. */
     double clip;
-    int64_t warmup_steps; /* lr rises linearly from lr / (warmup_steps + 1) */
+    int64_t warmup_steps; /* the rate rises linearly, from lr / (warmup_steps + 1) */
     dsgd_structs decay; /* of dsgd_lr_drop */
 } dsgd_optimizer;
 
-extern const char *const dsgd_optimizer_kinds[]; /* by dsgd_optimizer_kind; NULL-terminated */
+extern const char
+    *const dsgd_optimizer_kinds[]; /* indexed by dsgd_optimizer_kind; NULL-terminated */
 extern const dsgd_option dsgd_optimizer_options[];
 
-/** The optimizer with its usual momentum where none is given: beta1 = 0.9 of ADAMW, else 0. */
+/** Returns the optimizer with its default momentum if none is given: 0.9 for ADAMW, else 0. */
 dsgd_optimizer dsgd_optimizer_resolved(const dsgd_optimizer *optimizer);
 
-/** Learning rate of a worker's step (from 0): linear warm-up, then the drops. */
+/** Returns the learning rate of a worker's step (from 0): linear warm-up, then the drops. */
 double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, int64_t step);
 
-/** Vectors of state of a resolved optimizer, in one buffer a piece: 0, 1 (momentum), 2 (ADAMW). */
+/** Returns the number of state vectors of a resolved optimizer: 0, 1 (momentum) or 2 (ADAMW). */
 uint32_t dsgd_optimizer_states(const dsgd_optimizer *optimizer);

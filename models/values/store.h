@@ -1,11 +1,12 @@
 /**
  * @file store.h
- * Private header of the value store: nodes of its lazy graph, and the state of the store. README.md
- * has its files, and in which order they call each other.
+ * Private header of the value store: the nodes of its lazy graph, and the state of the store.
+ * README.md explains its files and their order of calls.
  *
- * Counts of a node. The first two change by calls of values.h alone, on the caller's thread and
- * without the lock, so that what is merged, fused or never computed follows from the calls. The
- * last two change under the lock while threads compute; they only decide when memory is released.
+ * Counts of a node. Only calls of values.h change the first two counts, on the caller's thread and
+ * without the lock, so that the calls determine which nodes are merged, fused or never computed.
+ * The last two counts change under the lock while threads compute; they only determine when memory
+ * is released.
  *
  *   name              counts                                  changed in  at 0
  *   n_refs            references to any output: handles,      nodes.c     pending: deleted; fusable
@@ -43,20 +44,20 @@ typedef struct node_waiter {
 
 enum { CACHE_LINE = 64 };
 
-/* A store has thousands of nodes, which wait in other caches than the first. So what only the
- * caller's thread writes, what is written once, and what threads change are lines of their own, and
- * so are the arrays behind the node, in this order. */
+/* A store has thousands of nodes, which are rarely in the first-level cache. Therefore the members
+ * that only the caller's thread writes, those that are written once, and those that threads change
+ * are in separate cache lines. The arrays after the node have the same order. */
 struct dsgd_value_node {
     /* Caller's thread only; the counts are described above. */
     _Alignas(CACHE_LINE) uint32_t n_refs;
     bool pending; /* not submitted yet */
     bool selected; /* for submission by the current flush */
-    bool is_operand; /* of a selected node */
-    bool in_table; /* of common subexpressions */
-    size_t pending_at; /* in dsgd_values.pending; SIZE_MAX: in none */
+    bool is_operand; /* a selected node reads it */
+    bool in_table; /* it is in the table of common subexpressions */
+    size_t pending_at; /* index in dsgd_values.pending; SIZE_MAX if it is not there */
     uint64_t hash;
     uint32_t *output_refs; /* [n_outputs] */
-    uint32_t *operand_numbers; /* [n_outputs] from 1, while simplify() merges operands; else 0 */
+    uint32_t *operand_numbers; /* [n_outputs] from 1 while simplify() merges operands; else 0 */
     uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs; 0 for zeros */
 
     /* Constant once the node is built. */
@@ -64,50 +65,51 @@ struct dsgd_value_node {
     uint32_t n_inputs;
     uint64_t id; /* from 1, in the order of the calls */
     dsgd_value *inputs; /* [n_inputs] */
-    uint32_t shape; /* of the outputs; GRADIENT: of output 0, output k has shape k */
+    uint32_t shape; /* of the outputs; GRADIENT: of output 0, while output k has shape k */
     uint32_t n_outputs;
     dsgd_buffer *outputs; /* [n_outputs] set before the node is computed, then read unlocked */
-    dsgd_buffer *operands; /* [n_inputs] of the thread that computes the node */
+    dsgd_buffer *operands; /* [n_inputs] used by the thread that computes the node */
     dsgd_origin where;
     double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
     union {
         dsgd_origin
-            *samples; /* [n_samples] GRADIENT, LOSS: mini-batches; TEST: part, of how many */
+            *samples; /* [n_samples] GRADIENT, LOSS: mini-batches; TEST: part and number of parts */
         dsgd_codec *codec; /* ENCODE */
         uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
     };
     double divisor; /* COMBINE */
-    dsgd_rate rate; /* UPDATE; t only by an adaptive rule */
+    dsgd_rate rate; /* UPDATE; t is only set for an adaptive rule */
     uint32_t n_samples;
-    /* GRADIENT, LOSS: samples of each mini-batch, from its beginning; EVALUATE: inputs before the
-     * distinct pieces. */
+    /* GRADIENT, LOSS: number of samples of each mini-batch, from its start; EVALUATE: number of
+     * inputs before the distinct chunks. */
     uint32_t count;
     dsgd_evaluation *evaluation; /* EVALUATE, LOSS, TEST: where the result is stored */
     uint32_t place; /* in dsgd_values.all */
-    bool large; /* more than the usual memory */
+    bool large; /* larger than the usual memory of a node */
 
-    /* Under the lock. */
+    /* These change under the lock. */
     _Alignas(CACHE_LINE) uint32_t n_live;
     uint32_t n_missing; /* inputs that are not done */
-    uint32_t thread; /* that computed the node and owns its buffers */
+    uint32_t thread; /* the thread that computed the node and owns its buffers */
     bool read_elsewhere; /* another thread has read its outputs */
-    /* Computed, submitted to a device that computes in this order, or skipped after a divergence.
-     * It is settled once it is known whether it is finite. */
+    /* The node is computed, submitted to a device that computes in this order, or skipped after a
+     * divergence. It is settled once it is known whether it is finite. */
     bool done;
     uint32_t *n_readers; /* [n_outputs] */
     node_waiter *waiters; /* submitted nodes that wait for this one */
     node_waiter *waits; /* [n_inputs] this node's entries in the lists of its inputs */
-    uint64_t rank; /* in the order of submission: inputs right before the first that reads them */
+    uint64_t
+        rank; /* order of submission: inputs come right before the first node that reads them */
 };
 
 typedef struct ready_node {
-    uint64_t rank; /* the node's, without a look at it */
+    uint64_t rank; /* of the node, to avoid reading the node itself */
     dsgd_value_node *node;
 } ready_node;
 
 /**
- * Ready nodes of one kind. Most become ready in the order of their ranks, and wait in a line; those
- * that come late are in a binary heap, whose lowest is heap[0].
+ * Ready nodes of one kind. Most nodes become ready in the order of their ranks, and wait in a queue
+ * (`line`). Late nodes are in a binary heap, whose lowest rank is heap[0].
  */
 typedef struct ready_nodes {
     ready_node *line; /* [first, end) */
@@ -129,11 +131,11 @@ typedef struct buffer_ring {
 
 /** Free buffers of one shape that one thread has written. */
 typedef struct buffer_pool {
-    buffer_ring own; /* read by this thread only; the last may still be in its cache */
-    buffer_ring quarantine; /* that other threads have read, the oldest first */
+    buffer_ring own; /* only read by this thread; the last ones may still be in its cache */
+    buffer_ring quarantine; /* read by other threads; the oldest is the first */
 } buffer_pool;
 
-/** Nodes, and their description to the device. */
+/** A batch of nodes, and their operations for the device. */
 typedef struct dsgd_batch {
     node_kind kind;
     size_t n, room;
@@ -146,50 +148,52 @@ typedef struct dsgd_batch {
         dsgd_encode_op *encodings;
         dsgd_evaluate_op *evaluations;
     } ops;
-    uint32_t *samples; /* of all gradients, one after another */
+    uint32_t *samples; /* of all gradients, consecutively */
     size_t room_samples;
 } dsgd_batch;
 
-/** Of a gradient or loss. */
+/** Returns the number of samples of a gradient or loss. */
 static inline size_t dsgd_batch_samples(const dsgd_value_node *node)
 {
     return (size_t)node->n_samples * node->count;
 }
 
-/** Run queue of a thread: ready nodes that read what it computed last, and its buffers. */
+/** Run queue of a thread: ready nodes that read its latest results, and its buffers. */
 typedef struct run_queue {
     ready_nodes ready[NODE_KINDS];
     uint64_t first_rank; /* lowest in `ready`; UINT64_MAX if empty */
     buffer_pool *pools; /* by shape */
-    /* Of its thread, unlocked. A device that computes ahead has `submitted` in flight. */
+    /* Only its thread uses these, without the lock. A device that computes ahead has `submitted` in
+     * flight. */
     dsgd_sampler *sampler; /* NULL before the first gradient */
     dsgd_batch now, submitted;
 } run_queue;
 
-/** What reuses the memory of a node need not look at it. */
+/** A node whose memory can be reused; the kind and size are here to avoid reading the node. */
 typedef struct dead_node {
     dsgd_value_node *node;
     node_kind kind;
     bool large;
 } dead_node;
 
-/** Memory of usual size for new nodes, whose arrays are where the last one had them. */
+/** Memory of the usual size for new nodes. Its arrays are placed as in the last node that used it.
+ */
 typedef struct spare_nodes {
     dsgd_value_node **v; /* [n] */
     size_t n, room;
 } spare_nodes;
 
-/** Of the table of common subexpressions: a search looks at nodes of its hash only. */
+/** An entry in the table of common subexpressions. A search reads only nodes with its hash. */
 typedef struct table_entry {
     uint64_t hash;
-    dsgd_value_node *node; /* NULL: none */
+    dsgd_value_node *node; /* NULL if the entry is free */
 } table_entry;
 
 struct dsgd_values {
     dsgd_values_config config;
     void *context; /* of the device */
     size_t *shape_sizes; /* [dsgd_n_shapes()] elements, constant */
-    _Atomic(struct store_block *) blocks; /* dsgd_store_alloc(), the newest */
+    _Atomic(struct store_block *) blocks; /* newest block of dsgd_store_alloc() */
 
     /* values.c; caller's thread only */
     dsgd_value_listener *listener; /* or NULL */
@@ -198,20 +202,20 @@ struct dsgd_values {
     uint64_t id_at_flush; /* next_id at the last flush */
     ticket **tickets;
     size_t n_tickets, room_tickets;
-    uint32_t *test_order; /* [samples] in which parts of the test set follow each other; or NULL */
+    uint32_t *test_order; /* [samples] order in which the test set is cut into parts; or NULL */
 
     /* nodes.c and lazy_graph.c; caller's thread only */
-    dsgd_value_node **pending; /* [n_pending] in the order of their ids; NULL: no longer pending */
+    dsgd_value_node **pending; /* [n_pending] in the order of ids; NULL: no longer pending */
     size_t n_pending, room_pending;
     uint64_t next_id;
     table_entry *table; /* [room_table] of common subexpressions, a power of two; or NULL */
     size_t room_table, n_in_table;
     dsgd_value *dropped; /* outputs of submitted nodes, not yet reported to the executor */
     size_t n_dropped, room_dropped;
-    dsgd_value_node **all; /* [n_all] with the spare ones */
+    dsgd_value_node **all; /* [n_all] including spare nodes */
     size_t n_all, room_all;
-    spare_nodes spare[NODE_KINDS]; /* by the kind that the node was of */
-    dsgd_value_node **selected; /* [n_selected] by the current flush, in the order of their ids */
+    spare_nodes spare[NODE_KINDS]; /* indexed by the former kind of the node */
+    dsgd_value_node **selected; /* [n_selected] by the current flush, in the order of ids */
     size_t n_selected;
 
     /* executor.c; under the lock */
@@ -222,26 +226,26 @@ struct dsgd_values {
     bool closing;
     bool caller_waits; /* until n_unfinished <= waits_for */
     size_t waits_for;
-    dead_node *dead; /* [n_dead] n_live == 0; nodes.c reuses them */
+    dead_node *dead; /* [n_dead] nodes with n_live 0, which nodes.c reuses */
     size_t n_dead, room_dead;
     uint64_t next_rank;
-    size_t n_unfinished; /* nodes submitted and not settled */
-    run_queue *queues; /* [n_queues] one for each thread that computes */
+    size_t n_unfinished; /* nodes that are submitted but not settled */
+    run_queue *queues; /* [n_queues] one per computing thread */
     uint32_t n_queues;
-    const struct transfer *transfer; /* that the caller waits for; NULL: none */
-    uint64_t diverged_id; /* UINT64_MAX: none */
+    const struct transfer *transfer; /* for which the caller waits; NULL if none */
+    uint64_t diverged_id; /* UINT64_MAX if none */
     dsgd_origin diverged_where;
     dsgd_values_stats stats;
 
     /* buffers.c; under the lock */
-    size_t held_bytes; /* in use */
-    size_t allocated_bytes; /* with what is free in the pools, ... */
-    size_t room_bytes; /* ... and their limit; SIZE_MAX: memory of the host */
+    size_t held_bytes; /* of buffers in use */
+    size_t allocated_bytes; /* of buffers in use and free buffers in the pools */
+    size_t room_bytes; /* limit of allocated_bytes; SIZE_MAX for host memory */
 };
 
 /**
- * Shapes of buffers. k < n_pieces: piece k; n_pieces: model state; n_pieces + 1 + k: optimizer's
- * state of piece k.
+ * Returns the number of shapes of buffers. Shape k < n_pieces is chunk k, n_pieces is the model
+ * state, and n_pieces + 1 + k is the optimizer's state of chunk k.
  */
 static inline size_t dsgd_n_shapes(const dsgd_values *values)
 {
@@ -262,22 +266,23 @@ static inline size_t dsgd_value_shape(const dsgd_values *values, dsgd_value valu
                : node->shape + value.index;
 }
 
-/** Whether gradients have a model state as one more input and output. */
+/** Returns true if gradients have a model state as an additional input and output. */
 static inline bool dsgd_has_state(const dsgd_values *values)
 {
     return values->config.problem.network->n_state > 0;
 }
 
-/** Whether a combination may fuse it: a gradient that holds its model until it is dropped. */
+/** Returns true if a combination can fuse the node: a gradient that references its model until it
+ * is dropped. */
 static inline bool dsgd_value_node_fusable(const dsgd_values *values, const dsgd_value_node *node)
 {
     return node->kind == NODE_GRADIENT && !values->config.problem.network->coupled;
 }
 
 /**
- * Whether each output is dropped by itself: a new model must not hold the memory of the velocity
- * computed with it. The pieces of a fusable gradient are dropped together, because the calls that
- * fuse it come piece by piece.
+ * Returns true if each output is dropped separately, because a new model must not keep the memory
+ * of the velocity that was computed with it. The chunks of a fusable gradient are dropped together,
+ * because the calls that fuse it come chunk by chunk.
  */
 static inline bool dsgd_value_node_per_output(const dsgd_values *values,
                                               const dsgd_value_node *node)
@@ -286,20 +291,21 @@ static inline bool dsgd_value_node_per_output(const dsgd_values *values,
            (node->kind == NODE_GRADIENT && !dsgd_value_node_fusable(values, node));
 }
 
-/** Lets a node's lines, but for its first bytes, come into this core's cache. */
+/** Prefetches the cache lines of a node, except its first @p but bytes. */
 static inline void dsgd_value_node_fetch(const dsgd_value_node *node, size_t but)
 {
-    enum { BEHIND = 3 * CACHE_LINE }; /* the arrays of most nodes */
+    enum { BEHIND = 3 * CACHE_LINE }; /* size of the arrays of most nodes */
     for (size_t at = but; at < sizeof *node + BEHIND; at += CACHE_LINE)
         __builtin_prefetch((const char *)node + at, 1);
 }
 
-/** Zeroed memory that the store owns until it is closed. By any thread. (buffers.c) */
+/** Returns zeroed memory that the store owns until it is closed. Any thread may call it.
+ * (buffers.c) */
 void *dsgd_store_alloc(dsgd_values *values, size_t count, size_t bytes);
-/** All of it, when the store is closed. (buffers.c) */
+/** Frees all memory of dsgd_store_alloc() when the store is closed. (buffers.c) */
 void dsgd_store_free(dsgd_values *values);
 
-/** @p array with room for one more than its @p n elements of @p bytes each. */
+/** Returns @p array with room for one more element than its @p n elements of @p bytes each. */
 static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, size_t *room,
                                     size_t bytes)
 {
@@ -312,23 +318,24 @@ static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, 
 
 /* --- lazy_graph.c: on the caller's thread ----------------------------------------------------- */
 
-/** What a gradient, update, combination or encoding makes, or its first value of several. */
-dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_value_call *call);
-/** Pending, but in no ring, because nothing refers to it. */
-dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call);
-/**
- * Likewise the TEST of part call->where.worker of call->where.step parts.
+/** Creates the value of a gradient, update, combination or encoding; returns the first of several.
  */
+dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_value_call *call);
+/** Creates an evaluation, which is pending but not in `pending`, because nothing refers to it. */
+dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call);
+/** Creates, in the same way, the TEST of part call->where.worker of call->where.step parts. */
 dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, const dsgd_value_call *call);
-/** Submits a node and the pending ones that it needs. Under the lock. */
+/** Submits a node and the pending nodes that it needs. Call it with the lock. */
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
-/** Submits pending nodes up to id @p last, and what belongs to them. Under the lock. */
+/** Submits pending nodes up to id @p last, and later ones that selects() adds. Call it with the
+ * lock. */
 void dsgd_lazy_flush(dsgd_values *values, uint64_t last);
 
 /* --- nodes.c: on the caller's thread ---------------------------------------------------------- */
 
 /**
- * A node of this kind and these numbers of inputs, outputs and samples; the caller sets them all.
+ * Returns a node of this kind with these numbers of inputs, outputs and samples, which the caller
+ * then sets.
  */
 dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node *header);
 static inline void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value)
@@ -337,11 +344,12 @@ static inline void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, ds
     node->input_ids[i] = value.node == NULL ? 0 : value.node->id << 16 | value.index;
 }
 
-/** @p node, now pending, or the equal node that exists; each output referenced for the caller. */
+/** Returns @p node, which is now pending, or an equal node that exists. Each output is referenced
+ * for the caller. */
 dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *node);
-/** No longer among the pending ones. */
+/** Removes a node from the pending nodes. */
 void dsgd_value_node_unlink(dsgd_values *values, dsgd_value_node *node);
-/** Of every output. */
+/** Releases a reference to every output. */
 void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node);
 static inline void dsgd_value_ref(dsgd_value value)
 {
@@ -351,7 +359,7 @@ static inline void dsgd_value_ref(dsgd_value value)
     value.node->output_refs[value.index]++;
 }
 
-/** Of the last reference to an output. */
+/** Releases the last reference to an output. */
 void dsgd_value_unref_last(dsgd_values *values, dsgd_value value);
 
 static inline void dsgd_value_unref(dsgd_values *values, dsgd_value value)
@@ -367,22 +375,24 @@ static inline void dsgd_value_unref(dsgd_values *values, dsgd_value value)
     value.node->n_refs--;
 }
 
-/** Reports dropped outputs to the executor and reuses the memory of dead nodes. Under the lock. */
+/** Reports dropped outputs to the executor and reuses the memory of dead nodes. Call it with the
+ * lock. */
 void dsgd_nodes_collect(dsgd_values *values);
-/** Frees all nodes, still referenced or not, and their outputs. */
+/** Frees all nodes and their outputs, even if they are still referenced. */
 void dsgd_nodes_free(dsgd_values *values);
 
-/* --- executor.c: under the lock, but for start and stop --------------------------------------- */
+/* --- executor.c: under the lock, except start and stop ---------------------------------------- */
 
-/** Takes a node whose inputs were added before; dsgd_executor_wake() then wakes the threads. */
+/** Adds a node whose inputs were added before. Call dsgd_executor_wake() afterwards. */
 void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node);
 /** Stores @p x as the output of a constant, which is done at once. */
 void dsgd_executor_put(dsgd_values *values, dsgd_value_node *node, const double *x);
 /** x[n] <- output @p k of a node that is done. */
 void dsgd_executor_get(dsgd_values *values, const dsgd_value_node *node, uint32_t k, double *x,
                        size_t n);
-/** One reader of an output less. */
+/** Decreases the number of readers of an output. */
 void dsgd_executor_unread(dsgd_values *values, dsgd_value value);
+/** Wakes one thread if nodes are ready; that thread wakes the next one. */
 void dsgd_executor_wake(dsgd_values *values);
 /** Computes, and waits for the other threads, until n_unfinished <= @p unfinished. */
 void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
@@ -393,23 +403,23 @@ void dsgd_executor_stop(dsgd_values *values);
 
 void dsgd_batch_open(dsgd_values *values, dsgd_batch *b);
 
-/**
- * Has the device compute the nodes on its @p thread; it writes finite[] now, or as `ahead` says.
- */
+/** Computes the nodes on the device's @p thread. finite[] is written at once, or later if `ahead`
+ * is set. */
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
 
 /* --- buffers.c: under the lock ---------------------------------------------------------------- */
 
-/** Before anything else: the sizes of shapes. */
+/** Sets the sizes of shapes. Must be called first. */
 void dsgd_buffers_open(dsgd_values *values);
 /**
- * A buffer for @p thread to write. NULL where it would take more than @p room_bytes of the device
- * even if the pools held nothing, or where the device has no more.
+ * Returns a buffer for @p thread to write. Returns NULL if that would need more than @p room_bytes
+ * of the device even with empty pools, or if the device has no more memory.
  */
 dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape, size_t room_bytes);
-/** Ends the program: the device has no room for one more buffer, with nothing left to compute. */
+/** Ends the program, because the device has no memory for another buffer and nothing left to
+ * compute. */
 void dsgd_buffer_none(const dsgd_values *values, size_t shape);
 /** Returns output @p k to the pool of the thread that wrote it. */
 void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k);
-/** Gives all that is free in the pools, of whatever shape, back to the device. */
+/** Returns all free buffers in the pools to the device. */
 void dsgd_buffers_trim(dsgd_values *values);

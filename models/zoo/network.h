@@ -1,9 +1,9 @@
 /**
  * @file network.h
- * The builder of networks: each call appends a layer. Shapes follow from the data and from the
- * preceding layers.
+ * The builder of networks: each call appends a layer. Shapes follow from the data and the preceding
+ * layers.
  *
- * Errors are sticky: after the first, calls do nothing, and dsgd_network_end() returns it.
+ * Errors are sticky: after the first error, calls do nothing, and dsgd_network_end() returns it.
  */
 #pragma once
 
@@ -11,19 +11,21 @@
 
 typedef struct dsgd_builder {
     dsgd_network *network;
-    const char *model; /* for error sentences */
+    const char *model; /* name for error messages */
     const dsgd_data *data;
     dsgd_status status;
     dsgd_error *error;
 } dsgd_builder;
 
-/** A network whose tensor 0 has the shape of the data. Error: the data does not fit the loss. */
+/** Starts a network whose tensor 0 has the shape of the data. It is an error if the data do not fit
+ * the loss. */
 dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
                                 dsgd_loss_kind loss, dsgd_error *error);
 /** Reshapes the current tensor to [1][n_rows * n_columns]. */
 void dsgd_network_flatten(dsgd_builder *b);
 
-/* Each reads the current tensor; it returns the one it writes, which becomes current. */
+/* Each of these appends a layer that reads the current tensor. It returns the tensor that the layer
+ * writes, which becomes the current one. */
 
 uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu);
 uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t kernel_size,
@@ -39,8 +41,9 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads);
 /** Appends two layers: a linear one from the input to the gates, and the recurrence. */
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units);
 
-/** The current tensor, which the next layer reads; dsgd_network_goto() sets another. */
+/** Returns the current tensor, which the next layer reads. */
 uint32_t dsgd_network_here(const dsgd_builder *b);
+/** Makes @p tensor the current one. */
 void dsgd_network_goto(dsgd_builder *b, uint32_t tensor);
 
 /** Appends the output layer of the loss and assigns offsets of parameters and saved values. */
