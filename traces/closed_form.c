@@ -1,6 +1,6 @@
 /**
  * @file closed_form.c
- * Paths over numbered links, and how many flows share each.
+ * Adds up the links of routes and counts how many flows share each link.
  */
 #include "traces/closed_form.h"
 

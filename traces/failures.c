@@ -1,7 +1,7 @@
 /**
  * @file failures.c
- * Up-times by a Weibull distribution, repairs fixed or exponential, by unit and number of the
- * failure; beside them a list, which events and a trace fill.
+ * Random failures of each unit: times between failures have a Weibull distribution, and repairs are
+ * fixed or exponential. A second list contains failures from events and from a trace file.
  */
 #include "traces/failures.h"
 
@@ -144,11 +144,12 @@ struct dsgd_failures {
     const dsgd_failures_config *config;
     uint64_t seed;
     dsgd_failure_units units;
-    int n_all, n_units; /* that can be drawn; that are, here */
-    dsgd_failure *drawn; /* [n_units] the next of each: a heap, the earliest first */
-    uint32_t *n_drawn; /* [n_units] */
+    int n_all; /* units with random failures */
+    int n_units; /* of them, those that this list contains */
+    dsgd_failure *drawn; /* [n_units] next failure of each unit: a heap, the earliest first */
+    uint32_t *n_drawn; /* [n_units] number of random failures so far */
     size_t n_listed, n_taken;
-    dsgd_failure *listed; /* [n_listed] by time */
+    dsgd_failure *listed; /* [n_listed] in order of time */
 };
 
 bool dsgd_failures_any(const dsgd_failures_config *config)
@@ -156,9 +157,9 @@ bool dsgd_failures_any(const dsgd_failures_config *config)
     return config->mtbf_s > 0 || config->events.n > 0 || config->trace != NULL;
 }
 
-/* --- drawn ------------------------------------------------------------------------------------ */
+/* --- random failures -------------------------------------------------------------------------- */
 
-/** The next of a unit. */
+/** Replaces a failure by the next one of its unit. */
 static void draw_next(dsgd_failures *f, dsgd_failure *next)
 {
     const dsgd_failures_config *const config = f->config;
@@ -178,7 +179,7 @@ static bool is_before(const dsgd_failure *a, const dsgd_failure *b)
     return a->down_s != b->down_s ? a->down_s < b->down_s : a->unit < b->unit;
 }
 
-/** Lets the i-th of the heap sink to its place. */
+/** Moves element i of the heap down to its place. */
 static void sink(dsgd_failures *f, int i)
 {
     const dsgd_failure moved = f->drawn[i];
@@ -192,7 +193,7 @@ static void sink(dsgd_failures *f, int i)
     f->drawn[i] = moved;
 }
 
-/** Whether it is for this list what concerns single hosts, or what concerns whole workers. */
+/** Returns true if the list contains failures of single hosts (@p of_hosts) or of whole workers. */
 static bool has(const dsgd_failures *f, bool of_hosts)
 {
     return f->units.which == DSGD_ALL_FAIL || of_hosts == (f->units.which == DSGD_HOSTS_FAIL);
@@ -213,7 +214,7 @@ static void open_drawn(dsgd_failures *f)
         sink(f, u);
 }
 
-/* --- listed ----------------------------------------------------------------------------------- */
+/* --- listed failures -------------------------------------------------------------------------- */
 
 static void list(dsgd_failures *f, dsgd_failure failure)
 {
@@ -243,7 +244,7 @@ static void list_events(dsgd_failures *f)
     }
 }
 
-/** One row of a trace: begins a failure, or ends the worker's last one, open[worker]. */
+/** Reads a row of a trace: it starts a failure, or ends the worker's last one, open[worker]. */
 static dsgd_status list_row(dsgd_failures *f, const dsgd_csv *csv, size_t i, const size_t column[3],
                             size_t *open, dsgd_error *error)
 {
@@ -364,7 +365,7 @@ bool dsgd_failure_is_of(const dsgd_failures *f, const dsgd_failure *failure, int
 double dsgd_link_event_s(const dsgd_failures_config *config, uint64_t seed, size_t i, uint32_t n,
                          double since_s)
 {
-    enum { BEHIND_UNITS = 1 << 24 }; /* of draws */
+    enum { BEHIND_UNITS = 1 << 24 }; /* first stream of random numbers after those of units */
     const dsgd_link_event *const e = (const dsgd_link_event *)config->links.v + i;
     if (e->mtbf_s <= 0)
         return n == 0 ? e->at_s : INFINITY;

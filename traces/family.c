@@ -1,6 +1,6 @@
 /**
  * @file family.c
- * Normal, lognormal and gamma distributions by GSL.
+ * Normal, lognormal and gamma distributions, with functions of GSL.
  */
 #include "traces/family.h"
 
@@ -82,7 +82,8 @@ static double gamma_log_density(double x, dsgd_natural of)
     return (of.location - 1) * log(y) - y - gsl_sf_lngamma(of.location) - log(of.scale);
 }
 
-/** First guess: the larger of the power law near 0 and the cube of a normal (Wilson, Hilferty). */
+/** Returns a first guess: the larger of the power law near 0 and the cube of a normal (Wilson,
+ * Hilferty). */
 static double gamma_guess(double p, double shape)
 {
     const double power = exp((log(p) + gsl_sf_lngamma(shape + 1)) / shape);
@@ -92,8 +93,8 @@ static double gamma_guess(double p, double shape)
 }
 
 /**
- * Newton's steps within a bracket. gsl_cdf_gamma_Pinv() does not converge at some places of any
- * shape from 1,000 on and below 0.3, and then ends the program.
+ * Inverts the distribution by Newton's method within a bracket. gsl_cdf_gamma_Pinv() does not
+ * converge at some places for shapes from 1,000 on and below 0.3, and then ends the program.
  */
 static double gamma_inverse(double p, dsgd_natural of)
 {

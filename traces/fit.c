@@ -1,7 +1,7 @@
 /**
  * @file fit.c
- * Maximum likelihood: closed forms where there are any, Newton's steps for the gamma's shape, and
- * GSL's minimiser for the shift.
+ * Maximum likelihood: closed forms if there are any, Newton's method for the shape of the gamma
+ * distribution, and GSL's minimiser for the shift.
  */
 #include "traces/fit.h"
 
@@ -18,12 +18,12 @@
 /* --- one distribution ------------------------------------------------------------------------- */
 
 typedef struct sample {
-    const double *x; /* in rising order */
+    const double *x; /* ascending */
     size_t n;
-    double mean, deviation; /* of x, by n */
+    double mean, deviation; /* of x, with divisor n */
 } sample;
 
-/** Mean and variance of the logarithms of x - shift. */
+/** Sets mean and variance of the logarithms of x - shift. */
 static void of_logarithms(const sample *s, double shift, double *mean, double *variance)
 {
     double sum = 0, square = 0;
@@ -38,13 +38,14 @@ static void of_logarithms(const sample *s, double shift, double *mean, double *v
     *variance = square / (double)s->n - d * d;
 }
 
-/** Within what the kind of imbalance takes (0.04 to 10,000), also after rounding. */
+/** Returns a shape within the range of the imbalance kind (0.04 to 10,000), also after rounding. */
 static double sane_shape(double shape)
 {
     return fmin(fmax(shape, 0.041), 9900);
 }
 
-/** The shape solves ln k - psi(k) = ln(mean) - mean of ln(x); Minka's first guess is within 2 %. */
+/** Fits the shape k: ln k - psi(k) = ln(mean) - mean of ln(x). Minka's first guess is within 2 %.
+ */
 static void fit_gamma(const sample *s, double log_mean, dsgd_fit *fit)
 {
     const double gap = fmax(log(s->mean - fit->shift_s) - log_mean, DBL_EPSILON);
@@ -58,7 +59,7 @@ static void fit_gamma(const sample *s, double log_mean, dsgd_fit *fit)
     fit->deviation_s = fit->mean_s / sqrt(shape);
 }
 
-/** Mean, deviation and likelihood for the given shift. */
+/** Fits mean and deviation for the given shift, and sets the likelihood. */
 static void fit_unshifted(const sample *s, dsgd_fit *fit)
 {
     double mean = 0, variance = 0; /* of the logarithms */
@@ -86,7 +87,8 @@ typedef struct profile {
     dsgd_fit *fit;
 } profile;
 
-/** - max likelihood with the shift fixed at exp(@p log_distance) below the least value. */
+/** Returns minus the largest likelihood with the shift exp(@p log_distance) below the smallest
+ * value. */
 static double minus_likelihood(double log_distance, void *p)
 {
     const profile *const of = p;
@@ -95,7 +97,7 @@ static double minus_likelihood(double log_distance, void *p)
     return -of->fit->log_likelihood;
 }
 
-/** Brent's method between two points that enclose a minimum. */
+/** Finds the minimum between two points that enclose it, by Brent's method. */
 static void refine(profile *of, double low, double at, double high)
 {
     gsl_function f = {minus_likelihood, of};
@@ -111,8 +113,9 @@ static void refine(profile *of, double low, double at, double high)
 }
 
 /**
- * Takes the best local maximum of the profile likelihood, or else the better end: far below for
- * samples without skew (nearly a normal), or right below the least value for falling densities.
+ * Selects the best local maximum of the profile likelihood. If there is none, it selects the better
+ * end: far below the values for samples without skew (nearly normal), or just below the smallest
+ * value for falling densities.
  */
 static void fit_shifted(const sample *s, dsgd_fit *fit)
 {
@@ -210,7 +213,7 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
 {
     const dsgd_fit_groups g = dsgd_fit_group(seconds, worker, n);
     const double mean = gsl_stats_mean(seconds, 1, n);
-    double between = 0, within = 0, squares = 0; /* of the counts */
+    double between = 0, within = 0, squares = 0; /* squares: of the counts */
     for (size_t i = 0; i < g.n; i++) {
         between += g.count[i] * gsl_pow_2(g.mean[i] - mean);
         squares += gsl_pow_2(g.count[i]);
@@ -218,7 +221,7 @@ dsgd_variance_components dsgd_fit_components(const double *seconds, const double
     for (size_t i = 0; i < n; i++)
         within += gsl_pow_2(seconds[i] - g.mean[g.of[i]]);
     dsgd_variance_components c = {.n_workers = g.n, .p_value = 1};
-    const double freedom = (double)(g.n - 1); /* of the workers' means */
+    const double freedom = (double)(g.n - 1); /* degrees of freedom of the workers' means */
     const double rest = (double)(n - g.n);
     c.passing_s = rest > 0 ? sqrt(within / rest) : 0;
     if (freedom > 0 && rest > 0) {

@@ -1,6 +1,6 @@
 /**
  * @file hosts.c
- * The hosts of a platform: how many there are, how they differ, and where they are.
+ * The hosts of a platform: their number, their differences and their places.
  */
 #include "traces/platform.h"
 
@@ -55,7 +55,7 @@ int dsgd_platform_nic_hosts(const dsgd_platform *platform)
     return platform->island_hosts == 0 ? 1 : (int)(platform->island_hosts / platform->island_nics);
 }
 
-/** Of a link that a host shares with another. */
+/** Sets the quality of a link that two hosts share. */
 static void share(dsgd_host_quality *q, dsgd_host_quality other)
 {
     q->bandwidth = fmin(q->bandwidth, other.bandwidth);

@@ -1,7 +1,7 @@
 /**
  * @file imbalance_drawn.c
- * Imbalance out of distributions, drawn anew for every worker and step: normal, lognormal, gamma,
- * quantiles, mixtures, and point noise.
+ * Imbalance from distributions, independent for every worker and step: normal, lognormal, gamma,
+ * quantiles, mixtures, and operating-system noise.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
@@ -9,7 +9,7 @@
 #include "traces/family.h"
 #include "traces/imbalance.h"
 
-/* --- normal, lognormal, gamma: shifted and truncated where asked ------------------------------ */
+/* --- normal, lognormal, gamma: optionally shifted and truncated ------------------------------- */
 
 typedef struct parametric_params {
     double mean, deviation, shift, min, max;
@@ -17,14 +17,14 @@ typedef struct parametric_params {
     bool scale, common;
 } parametric_params;
 
-/** Constants of all draws. */
+/** Constants for all random numbers. */
 typedef struct parametric_state {
     const dsgd_family *family;
     dsgd_natural natural;
-    double low, high; /* probabilities of all below min, and below max */
+    double low, high; /* probabilities of values below min, and below max */
 } parametric_state;
 
-/** Checks the parameters, too, because they need the state. */
+/** Sets the state. It also checks the parameters, because that needs the state. */
 static dsgd_status parametric_load(const dsgd_family *family, const parametric_params *p,
                                    void **state, dsgd_error *error)
 {
@@ -32,7 +32,7 @@ static dsgd_status parametric_load(const dsgd_family *family, const parametric_p
         return dsgd_refuse(error,
                            "%s: mean must be above 0, got %g. Use shift to move the distribution",
                            family->name, p->mean);
-    /* Beyond, GSL's distribution function of the gamma fails. */
+    /* Outside this range, GSL's distribution function of the gamma distribution fails. */
     if (family == &dsgd_family_gamma &&
         (p->deviation < p->mean / 100 || p->deviation > p->mean * 5))
         return dsgd_refuse(error,
@@ -65,7 +65,7 @@ static double parametric_seconds(const void *params, dsgd_step_at at, double so_
     for (int64_t i = 0; i < p->draws; i++) {
         const double u = dsgd_imbalance_uniform(at, (uint32_t)i);
         const double x = p->shift + s->family->inverse(s->low + u * (s->high - s->low), s->natural);
-        sum += fmin(fmax(x, p->min), p->max); /* rounding alone could leave the range */
+        sum += fmin(fmax(x, p->min), p->max); /* only rounding can leave the range */
     }
     return dsgd_imbalance_scaled(p->scale, so_far_s, sum / (double)p->draws);
 }
@@ -155,7 +155,7 @@ DSGD_IMBALANCE(quantiles,
                "time from an empirical distribution, independent for every worker and step",
                .check = quantiles_check);
 
-/* --- mixture: of truncated normals ------------------------------------------------------------ */
+/* --- mixture of truncated normals ------------------------------------------------------------- */
 
 typedef struct component {
     double share, mean, deviation, min, max;
@@ -205,7 +205,7 @@ static double mixture_seconds(const void *params, dsgd_step_at at, double so_far
 {
     const mixture_params *const p = params;
     const component *const c = p->components.v;
-    /* Of the step: the same for all workers. */
+    /* One number per step, the same for all workers. */
     const double burst = dsgd_draw_uniform(dsgd_imbalance_draw(at, 0, 0));
     double u = dsgd_imbalance_uniform(at, 1);
     double always = 0, bursting = 0;
@@ -273,7 +273,7 @@ static dsgd_status noise_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
-/** The detours one by one, until the step is over. */
+/** Returns the total length of the interruptions, generated one by one until the step is over. */
 static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
 {
     const dsgd_natural length = dsgd_family_lognormal.natural(p->mean_s, p->deviation_s);
@@ -287,18 +287,19 @@ static double exact_sum(const noise_params *p, dsgd_step_at at, double step_s)
 }
 
 /**
- * Point noise of the operating system: detours begin at random instants of a step (Poisson) and
- * take lognormal times; the step lasts longer by their sum.
+ * Operating-system noise: interruptions start at random times of a step (Poisson process) and have
+ * lognormal lengths. The step takes longer by their sum.
  *
- * Up to 16 (1 + (deviation / mean)^2)^3 expected detours, at most 2,000, they are drawn one by one.
- * Beyond, their sum is one draw: a normal with the sum's mean and variance, corrected for its
- * skewness (first term of the Cornish-Fisher expansion). The skewness is then at most 1/4, and the
- * error up to the 99.9th percentile is below 2 % of the sum's standard deviation.
+ * Up to 16 (1 + (deviation / mean)^2)^3 expected interruptions, which is at most 2,000, they are
+ * generated one by one. Above that, their sum is a single random number: a normal one with the mean
+ * and variance of the sum, corrected for its skewness (first term of the Cornish-Fisher expansion).
+ * The skewness is then at most 1/4, and the error up to the 99.9th percentile is below 2 % of the
+ * standard deviation of the sum.
  */
 static double noise_seconds(const void *params, dsgd_step_at at, double so_far_s)
 {
     const noise_params *p = params;
-    const double expected = p->rate_per_s * so_far_s; /* detours */
+    const double expected = p->rate_per_s * so_far_s; /* number of interruptions */
     const double spread = 1 + gsl_pow_2(p->deviation_s / p->mean_s); /* E[length^2] / E[length]^2 */
     if (expected < 16 * gsl_pow_3(spread))
         return so_far_s + exact_sum(p, at, so_far_s);

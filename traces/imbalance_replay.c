@@ -1,7 +1,7 @@
 /**
  * @file imbalance_replay.c
- * Seconds as they were measured: a CSV file as `dsgd imbalance fit` reads it, with workers, and
- * with steps or in their order.
+ * Measured step times from a CSV file like those of `dsgd imbalance fit`, with a column of workers.
+ * Without a column of steps, the rows of a worker are in the order of its steps.
  */
 #include "base/csv.h"
 #include "traces/imbalance.h"
@@ -17,7 +17,7 @@ typedef struct replay_state {
     double seconds[]; /* [n_steps][n_workers] */
 } replay_state;
 
-/** Reads the columns. Without steps a worker's rows are in order. */
+/** Reads the columns, and numbers the rows of each worker if there is no column of steps. */
 static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_error *error)
 {
     DSGD_TRY(dsgd_step_times_read(csv, NULL, NULL, 0, rows, error));
@@ -35,7 +35,7 @@ static dsgd_status read_rows(const dsgd_csv *csv, dsgd_step_times *rows, dsgd_er
     return DSGD_OK;
 }
 
-/** Puts the rows into a table without holes. */
+/** Converts the rows to a table without gaps. */
 static dsgd_status tabulate(const dsgd_csv *csv, const dsgd_step_times *rows, void **state,
                             dsgd_error *error)
 {

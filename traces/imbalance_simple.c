@@ -1,8 +1,9 @@
 /**
  * @file imbalance_simple.c
  * Imbalance in closed form: a constant, one slow worker, injected delays, a ramp over the ranks,
- * the lengths of the samples; and of a worker rather than of a step: a GPU that is always faster or
- * slower than others (persistent), and one that is slow for a while (fail_slow).
+ * and the lengths of samples. Also imbalance that belongs to a worker rather than to a step: a GPU
+ * that is always faster or slower than others (persistent), and one that is slow for a while
+ * (fail_slow).
  */
 #include <gsl/gsl_cdf.h>
 
@@ -68,7 +69,7 @@ DSGD_IMBALANCE(slow, "one worker is slower than the others in every step", .chec
 typedef struct delay_params {
     int64_t workers;
     double seconds, probability;
-    int chosen; /* which of chosen_words */
+    int chosen; /* index into chosen_words */
 } delay_params;
 
 enum { CHOSEN_INDEPENDENT = 1, CHOSEN_STREAM };
@@ -83,7 +84,8 @@ static dsgd_status delay_check(const void *params, int n_workers, dsgd_error *er
     return DSGD_OK;
 }
 
-/** The first `workers` places of a random permutation of all: exactly that many per step. */
+/** Returns true for the first `workers` places of a random permutation: exactly `workers` per step.
+ */
 static bool chosen_together(const delay_params *p, dsgd_step_at at)
 {
     const uint32_t place = dsgd_draw_permuted(dsgd_imbalance_draw(at, 0, 0), (uint32_t)at.n_workers,
@@ -91,7 +93,7 @@ static bool chosen_together(const delay_params *p, dsgd_step_at at)
     return place < (uint64_t)p->workers;
 }
 
-/** Whether one of `workers` ranks that this worker draws by itself is its own. */
+/** Returns true if one of `workers` random ranks, which this worker draws alone, is its own. */
 static bool chosen_independently(const delay_params *p, dsgd_step_at at)
 {
     const double other = 1 - 1.0 / at.n_workers;
@@ -99,12 +101,14 @@ static bool chosen_independently(const delay_params *p, dsgd_step_at at)
            pow(other, (double)p->workers);
 }
 
-/** The stream begins anew so often, and a run in the middle of one: its places drift apart. */
+/** The stream restarts after this many steps. A run starts in the middle of a stream, where the
+ * workers are already at different positions. */
 enum { STREAM_STEPS = 1000 };
 
 /**
- * The same of ranks that all read from one stream, each from its own place on; who has found its
- * own reads no further in this step, and is behind the others from then on.
+ * Returns true if one of the next `workers` ranks in a stream is the worker's own. All workers read
+ * the same stream, each from its own position. A worker that finds its rank stops reading in this
+ * step, and is behind the others from then on.
  */
 static bool chosen_from_stream(const delay_params *p, dsgd_step_at at)
 {
@@ -162,7 +166,7 @@ DSGD_IMBALANCE(delay, "fixed delay of workers that are chosen at random in each 
 typedef struct ramp_params {
     double seconds;
     bool rotate;
-    int64_t levels; /* -1: as many as workers */
+    int64_t levels; /* -1: the number of workers */
 } ramp_params;
 
 static double ramp_seconds(const void *params, dsgd_step_at at, double so_far_s)
@@ -277,18 +281,20 @@ typedef struct fail_slow_params {
     double factor, slow_steps, healthy_steps;
 } fail_slow_params;
 
-/** Steps until the next renewal, 0 or more: geometric, by its inverse distribution function. */
+/** Returns the steps until the next renewal, 0 or more: geometric, from its inverse distribution.
+ */
 static double gap(double renewal, double u)
 {
     return floor(log(u) / log1p(-renewal));
 }
 
 /**
- * Whether the worker is slow: a Markov chain of two states, left with probabilities 1/slow_steps
- * and 1/healthy_steps per step. Equivalently: with the sum of the two as probability, a step is a
- * renewal, which draws the state anew from its stationary distribution; else the state stays. So a
- * step's state is that of its last renewal. Renewals are drawn in windows of one mean distance,
- * searched backwards: about four draws per call, whatever the durations and the step.
+ * Returns true if the worker is slow. The state is a Markov chain of two states, which the worker
+ * leaves with probabilities 1/slow_steps and 1/healthy_steps per step. Equivalently, each step is a
+ * renewal with the sum of the two as probability; a renewal draws the state from its stationary
+ * distribution, and otherwise the state stays. The state of a step is therefore that of its last
+ * renewal. Renewals are generated in windows of one mean distance, which are searched backwards. A
+ * call needs about four random numbers, independently of the durations and the step.
  */
 static bool is_slow(const fail_slow_params *p, dsgd_step_at at)
 {
@@ -297,14 +303,14 @@ static bool is_slow(const fail_slow_params *p, dsgd_step_at at)
     const int64_t window = (int64_t)ceil(1 / renewal);
     double upto = (double)(at.step % window);
     for (at.step /= window; at.step >= 0; at.step--, upto = (double)window - 1) {
-        uint32_t n = 0; /* renewals of this window, up to the step */
+        uint32_t n = 0; /* renewals in this window, up to the step */
         double next = gap(renewal, dsgd_imbalance_uniform(at, 0));
         for (; next <= upto; n++)
             next += 1 + gap(renewal, dsgd_imbalance_uniform(at, 2 * (n + 1)));
         if (n > 0)
             return dsgd_imbalance_uniform(at, 2 * n - 1) < share;
     }
-    /* No renewal since the start, whose state is stationary. */
+    /* There is no renewal since the start, whose state is stationary. */
     at.step = 0;
     return dsgd_imbalance_uniform(at, UINT32_MAX) < share;
 }

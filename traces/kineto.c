@@ -1,6 +1,7 @@
 /**
  * @file kineto.c
- * Reads a trace event by event; of the millions a few numbers stay until the file ends.
+ * Reads a trace event by event. A trace can have millions of events, of which only a few numbers
+ * are kept.
  */
 #include "traces/kineto.h"
 
@@ -8,7 +9,7 @@
 #include <strings.h>
 #include <zlib.h>
 
-/** A kernel that computes, until it is known when it was launched. */
+/** A kernel that computes. launched_us is its start until its launch is known. */
 typedef struct kernel {
     double launched_us, begin_us, end_us;
     double correlation;
@@ -18,13 +19,13 @@ typedef struct launch {
     double correlation, us, tid;
 } launch;
 
-/** What the host says of a collective while it launches it: record_param_comms, nccl:all_reduce. */
+/** An event of the host while it launches a collective: record_param_comms or nccl:all_reduce. */
 typedef struct note {
     double begin_us, end_us, tid, bytes, size;
     const char *what, *group;
 } note;
 
-/** An event that has a duration. */
+/** An event with a duration. */
 typedef struct event {
     const json_t *json, *args;
     const char *name, *category;
@@ -34,17 +35,18 @@ typedef struct event {
 typedef struct reader {
     dsgd_kineto *trace;
     gzFile file;
-    int last; /* byte that jansson has taken */
-    size_t n_given; /* bytes of the file that jansson has taken for the value that it reads */
-    bool is_wrong; /* what comes next is not JSON */
+    int last; /* last byte that jansson has read */
+    size_t n_given; /* bytes that jansson has read for the current value */
+    bool is_wrong; /* the next characters are not JSON */
     size_t n_launches, n_notes, n_backward;
     kernel *kernels; /* [trace->n_kernels] */
     launch *launches;
-    double *backward_us; /* when the host begins each function of a backward pass */
+    double *backward_us; /* times at which the host starts each function of a backward pass */
     note *notes;
 } reader;
 
-/** Another element, its memory doubled where it is full; freed with the reader. */
+/** Returns a list with room for another element. A full list is doubled. It is freed with the
+ * reader. */
 static void *grow(void *list, size_t n, size_t size)
 {
     return (n & (n - 1)) != 0 ? list : dsgd_xrealloc(list, n == 0 ? 1 : 2 * n, size);
@@ -59,7 +61,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/** A text, or the first of a list of texts; empty: absent. */
+/** Returns a text, or the first of a list of texts; empty if it is absent. */
 static const char *text(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -70,7 +72,7 @@ static const char *text(const json_t *object, const char *key)
                                    : "";
 }
 
-/** A number, also as a text; NAN: absent. */
+/** Returns a number, which can also be a text; NAN if it is absent. */
 static double number(const json_t *object, const char *key)
 {
     const json_t *const value = json_object_get(object, key);
@@ -80,13 +82,13 @@ static double number(const json_t *object, const char *key)
                                    : NAN;
 }
 
-/** Elements of an input by its dimensions, or of a list of inputs. */
+/** Returns the number of elements of an input with these dimensions, or of a list of inputs. */
 static double elements_of(const json_t *dimensions)
 {
     double sum = 0, product = 1;
     for (size_t i = 0; i < json_array_size(dimensions); i++) {
         const json_t *const one = json_array_get(dimensions, i);
-        product *= json_number_value(one); /* 0 of a list */
+        product *= json_number_value(one); /* 0 for a list */
         sum += elements_of(one);
     }
     return json_array_size(dimensions) == 0 ? 0 : product + sum;
@@ -112,7 +114,7 @@ static double bytes_of(const event *e)
     return 0;
 }
 
-/** What the event's arguments, or the name of its kernel, call the collective; NULL: neither. */
+/** Returns the collective's name from the arguments or the kernel; NULL if both lack it. */
 static const char *what_of(const event *e)
 {
     static const char *const words[][2] = {
@@ -125,7 +127,8 @@ static const char *what_of(const event *e)
     return *said == '\0' ? NULL : dsgd_xstrdup(said);
 }
 
-/** ncclKernel_AllReduce_RING_LL..., ncclDevKernel_...; RCCL has both. */
+/** Returns true for kernels such as ncclKernel_AllReduce_RING_LL... and ncclDevKernel_... RCCL uses
+ * both names. */
 static bool is_collective(const event *e)
 {
     return begins(e->name, "ncclKernel") || begins(e->name, "ncclDevKernel") ||
@@ -193,7 +196,7 @@ static void add_event(reader *r, const json_t *json)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/** Whether the next character that is not blank is @p c (EOF: the end), which is taken. */
+/** Skips blanks. Returns true, and skips the next character, if that is @p c (EOF: the end). */
 static bool skip(reader *r, int c)
 {
     int next = gzgetc(r->file);
@@ -205,19 +208,19 @@ static bool skip(reader *r, int c)
     return next == c;
 }
 
-/** Gives jansson one byte for each call, so that it reads at most one byte behind a value. */
+/** Gives jansson one byte per call, so that it reads at most one byte after a value. */
 static size_t give_byte(void *buffer, size_t room, void *of)
 {
     reader *const r = of;
     const int byte = r->last = gzgetc(r->file);
     (void)room;
-    /* Bytes that are not ASCII may not be UTF-8, which jansson wants. */
+    /* Bytes outside ASCII may be invalid UTF-8, which jansson rejects. */
     *(char *)buffer = (char)(byte > 0 && byte < 0x80 ? byte : '?');
     r->n_given += byte != EOF;
     return byte != EOF;
 }
 
-/** The next value, which json_decref() frees; NULL: there is none. */
+/** Returns the next value, to be freed by json_decref(), or NULL if there is none. */
 static json_t *take_value(reader *r)
 {
     json_error_t why;
@@ -227,11 +230,11 @@ static json_t *take_value(reader *r)
         JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &why);
     r->is_wrong = value == NULL && !gzeof(r->file);
     if (value != NULL && r->n_given > (size_t)why.position)
-        gzungetc(r->last, r->file); /* the end of a number is seen by what follows it */
+        gzungetc(r->last, r->file); /* jansson reads one byte after a number to find its end */
     return value;
 }
 
-/** Behind the bracket of a list of events. */
+/** Reads a list of events after its opening bracket. */
 static bool read_events(reader *r)
 {
     if (skip(r, ']'))
@@ -246,7 +249,7 @@ static bool read_events(reader *r)
     return skip(r, ']');
 }
 
-/** A member of the root. */
+/** Reads a member of the root. */
 static bool read_member(reader *r, const char *key)
 {
     dsgd_kineto *const t = r->trace;
@@ -264,7 +267,7 @@ static bool read_member(reader *r, const char *key)
     return value != NULL;
 }
 
-/** A list of events, or an object with one. */
+/** Reads the root: a list of events, or an object with such a list. */
 static bool read_root(reader *r)
 {
     if (skip(r, '['))
@@ -282,7 +285,7 @@ static bool read_root(reader *r)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/** By the first member, a double. */
+/** Compares by the first member, a double. */
 static int by_first(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -291,7 +294,7 @@ static int by_first(const void *a, const void *b)
 
 static void sort(void *list, size_t n, size_t size, int (*by)(const void *, const void *))
 {
-    if (n > 1) /* an empty one may be NULL */
+    if (n > 1) /* an empty list may be NULL */
         qsort(list, n, size, by);
 }
 
@@ -300,7 +303,7 @@ static int by_begin(const void *a, const void *b)
     return by_first(&((const kernel *)a)->begin_us, &((const kernel *)b)->begin_us);
 }
 
-/** By the first two. */
+/** Compares by the first two members. */
 static int by_both(const void *a, const void *b)
 {
     const int first = by_first(a, b);
@@ -314,7 +317,8 @@ static const launch *launch_of(const reader *r, double correlation)
                               : bsearch(&key, r->launches, r->n_launches, sizeof key, by_first);
 }
 
-/** Of how many of list[n], ascending, the time at an offset is @p us at most. */
+/** Returns the number of elements of list[n] whose time at @p offset is at most @p us. The list is
+ * ascending. */
 static size_t n_until(const void *list, size_t offset, size_t n, size_t size, double us)
 {
     size_t low = 0;
@@ -328,21 +332,23 @@ static size_t n_until(const void *list, size_t offset, size_t n, size_t size, do
     return low;
 }
 
-/** When the host launched a kernel; its begin where the trace does not say. */
+/** Returns the time at which the host launched a kernel; the start of the kernel if that is
+ * unknown. */
 static double launched_us(const reader *r, double correlation, double begin_us)
 {
     const launch *const found = launch_of(r, correlation);
     return found == NULL ? begin_us : fmin(found->us, begin_us);
 }
 
-/** The step whose time on the host has @p us, until the next begins. */
+/** Returns the step that contains the time @p us of the host, or SIZE_MAX. */
 static size_t step_at(const dsgd_kineto *t, double us)
 {
     const size_t k = n_until(t->steps, 0, t->n_steps, sizeof *t->steps, us);
     return k == 0 || us > t->steps[k - 1].end_us + 1e3 ? SIZE_MAX : k - 1;
 }
 
-/** What the host said when it launched the collective: notes stand in each other, a few deep. */
+/** Adds the host's events during the launch of a collective. These events are nested a few levels
+ * deep. */
 static void add_note(const reader *r, dsgd_kineto_call *c)
 {
     enum { MOST_BACK = 64 };
@@ -373,7 +379,8 @@ static void join_calls(reader *r)
     sort(t->calls, t->n_calls, sizeof *t->calls, by_both);
 }
 
-/** By launch order: what a collective waits for, and where the backward passes begin. */
+/** Finds, from the order of launches, when collectives are ready and where backward passes start.
+ */
 static void follow_launches(reader *r)
 {
     dsgd_kineto *const t = r->trace;
@@ -403,8 +410,8 @@ static void follow_launches(reader *r)
     }
 }
 
-/** Which collectives hold up kernels; these are sorted by their begin, and last until those before
- * have ended. */
+/** Finds the collectives that delay kernels. Sorts kernels by their start; each then lasts at least
+ * until the end of all earlier ones. */
 static void find_idle(reader *r)
 {
     dsgd_kineto *const t = r->trace;
@@ -422,7 +429,7 @@ static void find_idle(reader *r)
     }
 }
 
-/** Adds to each step the time in which kernels run, collectives too. */
+/** Adds to each step the time during which kernels run, including collectives. */
 static void count_busy(reader *r)
 {
     dsgd_kineto *const t = r->trace;
@@ -455,7 +462,7 @@ static void finish(reader *r)
     count_busy(r);
 }
 
-/** Reads all; why it ended early, or NULL. */
+/** Reads the file. Returns the reason if it ends early, otherwise NULL. */
 static const char *read_all(reader *r)
 {
     int code = Z_OK;

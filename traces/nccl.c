@@ -1,7 +1,7 @@
 /**
  * @file nccl.c
- * NCCL's own model of its collectives: for each algorithm and protocol a latency and a rate, of
- * which the cheapest is taken. Rates are in GB/s and latencies in us, as NCCL has them.
+ * NCCL's own cost model of its collectives: each algorithm and protocol has a latency and a rate,
+ * and the cheapest choice is used. Rates are in GB/s and latencies in us, as in NCCL.
  */
 #include "traces/nccl.h"
 
@@ -81,14 +81,15 @@ static const char *const protocols[] = {"LL", "LL128", "Simple"};
 
 static const double base_us[ALGORITHMS][PROTOCOLS] = {{6.6, 14, 8.4}, {6.8, 14, 8.4}};
 
-/** Of a hop within a node by NVLink, by PCIe, and between nodes. */
+/** Latencies of a hop: within a node over NVLink or PCIe, and between nodes. */
 enum { NVLINK, PCI, NETWORK, WAYS };
 static const double hop_us[WAYS][ALGORITHMS][PROTOCOLS] = {
     [NVLINK] = {{0.6, 1.9, 3.4}, {0.6, 1.25, 4}, {0, 0, 25}, {0, 0, 25}},
     [PCI] = {{1, 2.5, 5.7}, {1, 1.9, 4}},
     [NETWORK] = {{2.7, 4, 14}, {5, 8.5, 14}, {0, 0, 18}, {0, 0, 20.9}}};
 
-/* By generation and by 1, 2, or more nodes. LL of several nodes: by Intel (0) and AMD (1). */
+/* Indexed by generation and by 1, 2 or more nodes. LL on several nodes: by Intel (0) and AMD (1).
+ */
 static const double most_of_ll[][3] = {
     {39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}};
 static const double channel_ring_ll128[] = {20, 20, 36.7, 40};
@@ -100,7 +101,7 @@ static const double channel_nvls_tree[][3] = {
     {26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}};
 static const double nvls_efficiency[] = {0, 0, 0.85, 0.74};
 
-/** Rates that the search for rings tries for a channel, within a node and between nodes. */
+/** Rates of a channel that the search for rings tries, within a node and between nodes. */
 static const double rates_within[][14] = {{40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3},
                                           {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3},
                                           {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3},
@@ -111,25 +112,25 @@ static const double rates_between[][21] = {
     {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12},
     {96, 86, 80, 48, 45.1, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12}};
 
-/** What of its rate a tree reaches, by powers of two from 64 bytes. */
+/** Share of its rate that a tree reaches, by powers of two from 64 bytes on. */
 static const double tree_correction[PROTOCOLS][24] = {
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5,
      .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}};
 
-/* --- the search, shortened -------------------------------------------------------------------- */
+/* --- the search for rings, simplified --------------------------------------------------------- */
 
-enum { MOST_CHANNELS = 16 }; /* before they are doubled */
+enum { MOST_CHANNELS = 16 }; /* before the number is doubled */
 
 typedef struct graph {
     int channels;
     double rate; /* of a channel of a ring */
-    double tree_rate; /* within a node; of two nodes it may be larger than between them */
+    double tree_rate; /* within a node; with two nodes it can be larger than between them */
 } graph;
 
-/** Rings: as many channels of one rate as carry most; rates below a half of one that is found are
- * not tried. */
+/** Returns the rings: the number of channels and their common rate that carry the most. Rates below
+ * half of one that was found are not tried. */
 static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
 {
     const bool one_node = shape->n_nodes == 1;
@@ -137,7 +138,7 @@ static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
         one_node ? rates_within[nccl->generation] : rates_between[nccl->generation];
     const double links = nccl->links_bytes_per_s / 1e9, nic = shape->nic_bytes_per_s / 1e9;
     graph best = {one_node ? 1 : shape->nics, one_node ? links : nic,
-                  0}; /* of NICs below all rates */
+                  0}; /* for NICs below all rates */
     double most = 0;
     for (int i = 0; rates[i] > 0 && (most == 0 || rates[i] > 0.49 * best.rate); i++) {
         double all = one_node ? MOST_CHANNELS : shape->nics * floor(nic / rates[i] + 1e-9);
@@ -165,15 +166,15 @@ static graph graph_of(const dsgd_nccl *nccl, const dsgd_nccl_shape *shape)
 
 /* --- rates and latencies ---------------------------------------------------------------------- */
 
-/** What is asked for. */
+/** The collective whose cost is asked for. */
 typedef struct question {
     const dsgd_nccl *nccl;
     const dsgd_nccl_shape *shape;
     dsgd_nccl_call call;
     graph graph;
-    double n; /* GPUs in all */
+    double n; /* total number of GPUs */
     double steps; /* of a ring */
-    int nodes; /* 0, 1, 2: one, two, more */
+    int nodes; /* 0: one node, 1: two nodes, 2: more */
 } question;
 
 static bool is_offered(const question *q, int algorithm, int protocol)
@@ -188,7 +189,7 @@ static bool is_offered(const question *q, int algorithm, int protocol)
            q->shape->gpus > 1 && (algorithm == NVLS) == (q->shape->n_nodes == 1);
 }
 
-/** "Bus" bandwidth of all channels of sums in the switch. */
+/** Returns the bus bandwidth of all channels that sum in the switch. */
 static double nvls_rate(const question *q, int algorithm)
 {
     const double gpus = q->shape->gpus;
@@ -204,7 +205,7 @@ static double nvls_rate(const question *q, int algorithm)
     return heads * rate;
 }
 
-/** "Bus" bandwidth of all channels of a ring or tree. */
+/** Returns the bus bandwidth of all channels of a ring or tree. */
 static double channels_rate(const question *q, bool is_tree, int protocol)
 {
     const int channels = q->graph.channels, generation = q->nccl->generation;
@@ -222,7 +223,7 @@ static double channels_rate(const question *q, bool is_tree, int protocol)
     return all;
 }
 
-/** Bytes of the collective, in 1e9, per second. */
+/** Returns the bandwidth of the collective in GB/s. */
 static double rate_of(const question *q, int algorithm, int protocol)
 {
     if (algorithm == TREE)
@@ -235,7 +236,7 @@ static double rate_of(const question *q, int algorithm, int protocol)
 static double ring_latency_us(const question *q, int protocol, double hop, double between)
 {
     const int nodes = q->shape->n_nodes;
-    if (q->call == DSGD_NCCL_BROADCAST) /* all channels alike: a hop, and the rest in a pipeline */
+    if (q->call == DSGD_NCCL_BROADCAST) /* a hop, and the rest is pipelined */
         return q->nodes == 0 ? hop : hop_us[NETWORK][RING][protocol];
     const double posted = (q->nccl->amd_host ? 2.0 : 1.0) * (protocol == SIMPLE ? 3 : 1);
     if (nodes > 1)
@@ -246,12 +247,13 @@ static double ring_latency_us(const question *q, int protocol, double hop, doubl
 
 static double latency_us(const question *q, int algorithm, int protocol)
 {
-    static const double pci_bytes_per_s = 16e9; /* NVLinks have more */
+    static const double pci_bytes_per_s = 16e9; /* NVLinks are faster */
     const double gpus = q->shape->gpus;
     const int way = q->nccl->links_bytes_per_s > pci_bytes_per_s ? NVLINK : PCI;
     const double hop = hop_us[way][algorithm][protocol];
     /*
-     * One GPU per node: nothing hides the network. Simple flushes, which takes the latency again.
+     * With one GPU per node nothing hides the network. Simple flushes, which takes the latency
+     * twice.
      */
     const double declared_s = q->nccl->network_latency_s, low_s = q->nccl->low_latency_s;
     const double network_s = protocol == SIMPLE || low_s <= 0 ? declared_s : low_s;
@@ -267,7 +269,7 @@ static double latency_us(const question *q, int algorithm, int protocol)
     return base + hop + 2 * levels * between;
 }
 
-static const double payload[PROTOCOLS] = {1.0 / 2, 120.0 / 128, 1}; /* of what is sent */
+static const double payload[PROTOCOLS] = {1.0 / 2, 120.0 / 128, 1}; /* share of the sent bytes */
 
 static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, double bytes)
 {
@@ -286,11 +288,12 @@ static dsgd_nccl_cost cost_of(const question *q, int algorithm, int protocol, do
     const double of_ring = turns * (q->n - 1) / q->n;
     const double by_nics = algorithm == RING ? of_ring : q->shape->n_nodes > 2 ? 2 : 1;
     const double nic_share = within ? 0 : by_nics / q->shape->nics;
-    if (!within) /* no factor makes them faster than they are; LL and LL128 send flags, too */
+    if (!within) /* no factor exceeds the NICs; LL and LL128 also send flags */
         rate = fmin(rate, q->shape->nic_bytes_per_s / 1e9 / nic_share * payload[protocol]);
-    const double by_gpu = algorithm == RING   ? of_ring
-                          : algorithm == TREE ? 2 * (gpus - 1) / gpus
-                                              : 1 + 1 / gpus; /* to the switch, and its sum */
+    const double by_gpu = algorithm == RING ? of_ring
+                          : algorithm == TREE
+                              ? 2 * (gpus - 1) / gpus
+                              : 1 + 1 / gpus; /* data to the switch, and the sum from it */
     return (dsgd_nccl_cost){.algorithm = algorithms[algorithm],
                             .protocol = protocols[protocol],
                             .latency_s = latency * 1e-6,
@@ -313,8 +316,8 @@ static const dsgd_nccl_table *table_of(const dsgd_nccl *nccl, const dsgd_nccl_sh
 }
 
 /**
- * Between two sizes along a straight line of logarithms; below the smallest as there, beyond the
- * largest at its rate.
+ * Returns the time of a size: linear in logarithms between two sizes, constant below the smallest
+ * size, and with the rate of the largest size above it.
  */
 static double measured_us(const dsgd_nccl_table *table, double bytes)
 {
@@ -331,7 +334,7 @@ static double measured_us(const dsgd_nccl_table *table, double bytes)
     return y[k - 1] * pow(y[k] / y[k - 1], share);
 }
 
-/** What a log says, in place of the formulas' time. */
+/** Sets the time from a log, instead of the time from the model. */
 static void set_measured(const dsgd_nccl_table *table, double bytes, dsgd_nccl_cost *cost)
 {
     const double us = measured_us(table, bytes);

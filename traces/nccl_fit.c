@@ -1,13 +1,13 @@
 /**
  * @file nccl_fit.c
- * A machine's factors by its logs: the least mean error over a grid around what the largest sizes
- * say, and over finer ones around the best.
+ * Fits the factors of a machine to its logs: finds the smallest mean error on a grid around the
+ * factor of the largest sizes, and then on finer grids around the best point.
  */
 #include "traces/nccl.h"
 
 enum { STEPS = 20, ZOOMS = 4 };
 
-/** ln of the time by the formulas over that in the log. */
+/** Returns ln(time of the model / time in the log) for size @p i. */
 static double error_of(const dsgd_nccl *nccl, const dsgd_nccl_measured *of, size_t i)
 {
     const double bytes = of->table.bytes.v[i];
@@ -17,8 +17,8 @@ static double error_of(const dsgd_nccl *nccl, const dsgd_nccl_measured *of, size
 
 double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of)
 {
-    /* Of large messages, which decide steps; no formula has the steps below 64 KiB; an error is an
-     * error. */
+    /* Large messages determine the time of training steps. The model lacks the jumps below 64 KiB.
+     * Errors above `most` count equally. */
     static const double large_bytes = 8 * 0x1p20, least_bytes = 64 * 0x1p10, most = 0.3;
     double sum = 0, weights = 0;
     for (size_t i = 0; i < of->table.bytes.n; i++) {
@@ -30,7 +30,7 @@ double dsgd_nccl_error(const dsgd_nccl *nccl, const dsgd_nccl_measured *of)
     return sum / weights;
 }
 
-/** The factors within nodes, or those between them. */
+/** The two factors within nodes, or between nodes. */
 typedef struct pair {
     double *bandwidth, *latency;
 } pair;
@@ -41,7 +41,8 @@ static pair pair_of(dsgd_nccl *nccl, bool within)
                   : (pair){&nccl->bandwidth, &nccl->latency};
 }
 
-/** Over the logs of a kind. Of factors that do as well, the nearest to 1. */
+/** Returns the mean error over the logs within nodes, or between nodes. A small penalty prefers the
+ * factors nearest to 1. */
 static double error_of_all(dsgd_nccl *nccl, const dsgd_nccl_measured *logs, size_t n, bool within)
 {
     static const double per_bandwidth = 0.02, per_latency = 0.003;

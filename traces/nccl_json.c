@@ -1,6 +1,6 @@
 /**
  * @file nccl_json.c
- * JSON of nccl-tests, an object for each run.
+ * Reads the JSON of nccl-tests, which has one object per run.
  */
 #include <jansson.h>
 
@@ -12,14 +12,15 @@ static double number(const json_t *object, const char *key)
     return x > 0 && x < 1e18 ? x : 0;
 }
 
-/** A text; empty: none. */
+/** Returns a text, which is empty if there is none. */
 static const char *word(const json_t *object, const char *key)
 {
     const char *const text = json_string_value(json_object_get(object, key));
     return text == NULL ? "" : dsgd_xstrdup(text);
 }
 
-/** Whose devices are: one of each process is named, with which others may go (-g, -t). */
+/** Returns nodes, ranks and GPU. The JSON lists one device per process, which can have more (-g,
+ * -t). */
 static dsgd_nccl_log shape_of(const char *file, const json_t *config)
 {
     const json_t *const devices = json_object_get(config, "devices");
@@ -64,7 +65,7 @@ static void read_results(const char *file, const json_t *root, dsgd_nccl_logs *l
         dsgd_nccl_log_add(&logs->v[logs->n - 1], bytes,
                           out > 0 && in > 0 ? (out + in) / 2 : out + in, 1);
         last = bytes;
-        /* Standard deviation over mean of -I's times. */
+        /* cv_pct is the standard deviation divided by the mean of the times of option -I. */
         varies = fmax(varies, number(json_object_get(r, "out_of_place_per_iter"), "cv_pct"));
         varies = fmax(varies, number(json_object_get(r, "in_place_per_iter"), "cv_pct"));
     }

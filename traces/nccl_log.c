@@ -1,7 +1,8 @@
 /**
  * @file nccl_log.c
- * Output of nccl-tests, line by line. What is a row is seen from its bandwidths, which are its size
- * by its time: columns differ from version to version, and other processes write between.
+ * Reads the output of nccl-tests line by line. A row is recognised by its bandwidth, which is its
+ * size divided by its time, because columns differ between versions and other processes write
+ * between rows.
  */
 #include "traces/nccl_log.h"
 
@@ -10,17 +11,17 @@
 enum { MOST_WORDS = 256, MOST_RANKS = 4096 };
 enum { NO_TABLES = -1, NOT_NAMED = -2 };
 
-/** What is known of the rows that follow, and of the table that they go to. */
+/** The state of the reader: facts about the following rows, and their table. */
 typedef struct state {
     const char *file;
-    int call; /* of the test that a line names; NO_TABLES, NOT_NAMED */
+    int call; /* of the test that a line names, or NO_TABLES, NOT_NAMED */
     const char *gpu;
-    int64_t n_ranks, highest; /* of lines of ranks */
+    int64_t n_ranks, highest; /* number of lines of ranks, and the highest rank */
     const char **hosts; /* [n_hosts] */
     int64_t n_hosts;
-    int64_t said_ranks, said_nodes; /* by NCCL itself */
+    int64_t said_ranks, said_nodes; /* as a line of NCCL itself reports them */
     bool sockets;
-    dsgd_nccl_log *table; /* NULL: none has begun */
+    dsgd_nccl_log *table; /* NULL if none has started */
     bool sums, has_root;
     double algbw, busbw; /* the largest, in GB/s */
 } state;
@@ -68,7 +69,7 @@ static bool is_whole(const char *word, double *x)
     return strspn(word, "0123456789") == strlen(word) && is_number(word, x) && *x < 1e15;
 }
 
-/** Blanks what mpirun puts before each part of a line that was flushed: [1,0]<stdout>: */
+/** Replaces the prefixes of mpirun by blanks, such as [1,0]<stdout>: */
 static void blank_prefixes(char *line)
 {
     for (char *end = line; (end = strstr(end, "]<std")) != NULL;) {
@@ -80,7 +81,7 @@ static void blank_prefixes(char *line)
     }
 }
 
-/** Time and bandwidths of a buffer: they are so if they fit each other. */
+/** Reads time and bandwidths of a buffer. Returns true if they fit each other. */
 static bool is_timed(char *const *words, row *r)
 {
     return is_number(words[0], &r->us) && is_number(words[1], &r->algbw) &&
@@ -88,7 +89,7 @@ static bool is_timed(char *const *words, row *r)
            fabs(r->bytes / r->us / 1e3 - r->algbw) <= 0.0051 + 1e-3 * r->algbw;
 }
 
-/** 1: *r is the row; 0: it begins as one, but is none; -1: there is none. */
+/** Returns 1 and sets *r if the line contains a row, 0 if it contains a damaged row, else -1. */
 static int row_of(char *line, row *r)
 {
     static const char *const types[] = {"int8",   "uint8",  "int32",    "uint32",   "int64",
@@ -139,7 +140,7 @@ void dsgd_nccl_log_add(dsgd_nccl_log *log, double bytes, double us, double line)
     }
 }
 
-/** Whether the bandwidths, which are rounded, are those of a number of ranks. */
+/** Returns true if the rounded bandwidths fit a number of ranks. */
 static bool fits(const state *s, int call, int64_t ranks)
 {
     const double share = (double)(ranks - 1) / (double)ranks;
@@ -149,7 +150,7 @@ static bool fits(const state *s, int call, int64_t ranks)
     return fabs(s->busbw - s->algbw * ratio) <= 0.0051 * (1 + ratio);
 }
 
-/** Gives the table its collective and shape; leaves it out where they contradict. */
+/** Sets the collective and shape of the table, or leaves it out if they contradict each other. */
 static void end_table(state *s, dsgd_nccl_logs *logs)
 {
     dsgd_nccl_log *const log = s->table;
@@ -162,7 +163,7 @@ static void end_table(state *s, dsgd_nccl_logs *logs)
     const bool complete = s->n_ranks > 0 && s->n_ranks == s->highest + 1;
     int call = s->call == NOT_NAMED ? seen : s->call;
     if (call >= 0 && complete && !fits(s, call, s->n_ranks))
-        call = seen; /* a script may name others before it begins */
+        call = seen; /* a script may name other tests before it starts */
     s->table = NULL;
     logs->left_out += call < 0;
     logs->n -= call < 0;
@@ -204,7 +205,8 @@ static void add_row(state *s, size_t line, const row *r, dsgd_nccl_logs *logs)
 /* --- other lines ------------------------------------------------------------------------------ */
 
 /**
- * `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`; of earlier versions less.
+ * Reads a line of a rank: `#  Rank  0 Group  0 Pid 7000 on node0 device  0 [0x07] NVIDIA H100`.
+ * Earlier versions print less.
  */
 static void note_rank(state *s, const char *rank)
 {

@@ -1,7 +1,7 @@
 /**
  * @file nccl_topology.c
- * Elements by expat, each with the chain of those around it: a NIC is the nearer to a GPU, the
- * longer the beginning that their chains share.
+ * Reads the elements with expat, each with the chain of its ancestors. The longer the common start
+ * of two chains is, the nearer are a NIC and a GPU.
  */
 #include "traces/nccl_topology.h"
 
@@ -14,11 +14,11 @@ enum { MOST_DEPTH = 64, MOST_DEVICES = 1024 };
 
 /** A GPU or a port of a NIC. */
 typedef struct device {
-    int64_t chain[MOST_DEPTH]; /* numbers of the elements around it */
+    int64_t chain[MOST_DEPTH]; /* numbers of its ancestors */
     size_t line, at_depth;
-    const char *name, *bus; /* of the element of PCIe around it; NULL: none is */
+    const char *name, *bus; /* bus: of its PCIe ancestor; NULL if it has none */
     double bytes_per_s; /* of a NIC, or of all links of a GPU */
-    double pci_bytes_per_s; /* INFINITY: not said */
+    double pci_bytes_per_s; /* INFINITY if unknown */
     int64_t links;
 } device;
 
@@ -31,17 +31,18 @@ typedef struct reading {
     dsgd_nccl_topology *t;
     XML_Parser parser;
     size_t lines_before;
-    const char *root, *wrong; /* wrong: why it ends */
+    const char *root, *wrong; /* wrong: reason to stop reading */
     size_t depth;
     int64_t n_elements, sm, gcn;
-    device around; /* the element, as a device that stands in it would be */
-    device outside[MOST_DEPTH]; /* what is around the elements that are open */
-    devices gpus, nics, gpu_slots, nic_slots; /* slots: by their classes of PCI */
+    device around; /* the open element, in the form of a device inside it */
+    device outside[MOST_DEPTH]; /* the same for its ancestors */
+    devices gpus, nics;
+    devices gpu_slots, nic_slots; /* PCI devices of the class of GPUs or NICs */
     size_t n_targets, n_hosts;
-    const char **targets, **hosts; /* of links between GPUs */
+    const char **targets, **hosts; /* targets: of links between GPUs */
 } reading;
 
-/* Newer versions of expat call it otherwise, by a name that older ones lack. */
+/* Newer versions of expat have a new name for this function, which older ones lack. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static size_t line_of(const reading *r)
@@ -52,7 +53,7 @@ static size_t line_of(const reading *r)
 
 static const struct {
     const char *device, *name;
-} gpu_names[] = {/* of pci.ids */
+} gpu_names[] = {/* from pci.ids */
                  {"0x1db1", "V100"},   {"0x1db4", "V100"},  {"0x1db5", "V100"},
                  {"0x1db8", "V100"},   {"0x20b0", "A100"},  {"0x20b2", "A100"},
                  {"0x20b5", "A100"},   {"0x20f1", "A100"},  {"0x2330", "H100"},
@@ -98,7 +99,8 @@ static device *add_device(reading *r, devices *to, const char *name)
 
 static void read_pci(reading *r, const char **a)
 {
-    const double speed = number(a, "link_speed"), lane = speed < 8 ? 0.6 : 0.75; /* of GT/s */
+    const double speed = number(a, "link_speed"),
+                 lane = speed < 8 ? 0.6 : 0.75; /* usable share of GT/s */
     const double rate = speed * lane * number(a, "link_width") * 1e9 / 8;
     const char *const class = attribute(a, "class"), *const id = attribute(a, "device");
     r->around.bus = dsgd_xstrdup(attribute(a, "busid"));
@@ -113,7 +115,7 @@ static void read_pci(reading *r, const char **a)
         add_device(r, &r->nic_slots, r->around.bus);
 }
 
-/** NVIDIA's GPUs from a compute capability on: generation, and GB/s of a link as NCCL counts. */
+/** NVIDIA's GPUs from a compute capability on: generation, and GB/s of a link in NCCL. */
 typedef struct capability {
     int64_t sm;
     int generation;
@@ -133,7 +135,7 @@ static const capability *capability_of(int64_t sm)
     return c;
 }
 
-/** GB/s of a link of AMD's, as RCCL counts. */
+/** Returns GB/s of a link between AMD's GPUs in RCCL. */
 static double xgmi_rate(int64_t gcn)
 {
     return gcn >= 0x940 && gcn < 0xa00 ? 48 : gcn == 0x90a || gcn == 0x910 ? 36 : 24;
@@ -153,7 +155,7 @@ static void read_link(reading *r, const char **a, bool amd)
         note_word(&r->targets, &r->n_targets, attribute(a, "target"));
 }
 
-/** An interface of containers and bridges, which NCCL's sockets list beside those that carry it. */
+/** Returns true for an interface of containers or bridges. NCCL's sockets list these, too. */
 static bool is_virtual(const char *name)
 {
     static const char *const begins[] = {"veth", "br-", "cali", "tunl", "docker", "virbr"};
@@ -173,7 +175,7 @@ static void read_element(reading *r, const char *name, const char **a)
         r->gcn = strtoll(gcn + (strncmp(gcn, "gfx", 3) == 0 ? 3 : 0), NULL, 16);
         r->sm = (int64_t)number(a, "sm");
     } else if (strcmp(name, "net") == 0 && !is_virtual(attribute(a, "name"))) {
-        static const double most = 1e7; /* Mb/s: 10 Tb/s, which no port has */
+        static const double most = 1e7; /* Mb/s, that is 10 Tb/s; no port is faster */
         const double speed = number(a, "speed");
         add_device(r, &r->nics, attribute(a, "name"))->bytes_per_s =
             speed > most ? 0 : speed * 1e6 / 8;
@@ -219,12 +221,12 @@ static void XMLCALL end_element(void *data, const char *name)
         return;
     r->around = r->outside[--r->depth];
     if (r->depth == 0)
-        XML_StopParser(r->parser, XML_FALSE); /* a page may go on */
+        XML_StopParser(r->parser, XML_FALSE); /* a web page may continue */
 }
 
-/* --- what they make --------------------------------------------------------------------------- */
+/* --- the node --------------------------------------------------------------------------------- */
 
-/** Elements that a GPU and a NIC have in common, from the outermost. */
+/** Returns the number of common ancestors of a GPU and a NIC. */
 static int nearness(const device *gpu, const device *nic)
 {
     int n = 0;
@@ -233,11 +235,11 @@ static int nearness(const device *gpu, const device *nic)
     return n;
 }
 
-/** The NICs that are nearest to a GPU, by name; with @p used, marks them. */
+/** Returns the names of the NICs that are nearest to a GPU, and marks these in @p used. */
 static const char *nearest(const devices *nics, const device *gpu, bool *used)
 {
     char *names = dsgd_xstrdup("");
-    int most = 2; /* behind another processor none is near */
+    int most = 2; /* a NIC of another processor is not near */
     for (size_t k = 0; k < nics->n; k++)
         most = nearness(gpu, &nics->v[k]) > most ? nearness(gpu, &nics->v[k]) : most;
     for (size_t k = 0; k < nics->n; k++)
@@ -271,7 +273,7 @@ static void find_nearest(const reading *r, const devices *gpus, const devices *n
         }
 }
 
-/** The least of what GPUs have; warns where they differ. */
+/** Sets the smallest bandwidths of all GPUs, and warns if GPUs differ. */
 static void compare_gpus(const reading *r, const devices *gpus)
 {
     dsgd_nccl_topology *const t = r->t;
@@ -286,7 +288,7 @@ static void compare_gpus(const reading *r, const devices *gpus)
     }
     if (least->links > 0)
         t->links_bytes_per_s = (dsgd_said){least->bytes_per_s, least->line};
-    if (least->links != most->links && r->gcn == 0) /* those of MI250X differ */
+    if (least->links != most->links && r->gcn == 0) /* those of an MI250X differ */
         t->warnings = dsgd_xprintf("%sline %zu: GPU %s has %jd links, but GPU %s in line %zu has "
                                    "%jd. Check whether a link is down\n",
                                    t->warnings, least->line, least->name, least->links, most->name,
@@ -370,7 +372,7 @@ dsgd_status dsgd_nccl_topology_read(const char *file, const char *text, dsgd_ncc
 
 enum { MOST_COLUMNS = 256 };
 
-/** Splits a line; the rows of GPUs, whose fields count, are shorter. */
+/** Splits a line into at most MOST_COLUMNS words. */
 static size_t split(const char *line, const char **words)
 {
     char *rest = dsgd_xprintf("%.*s", (int)strcspn(line, "\n"), line), *word = NULL;
@@ -381,7 +383,7 @@ static size_t split(const char *line, const char **words)
     return n;
 }
 
-/** Whether a line is the first row. */
+/** Returns true if the line is the first row of a matrix. */
 static bool is_first_row(const char *line)
 {
     static const char blanks[] = " \t\r", name[] = "GPU0";
@@ -416,7 +418,8 @@ dsgd_status dsgd_nccl_matrix_read(const char *file, const char *text, dsgd_nccl_
     for (const char *c = text; c < row; c++)
         line += *c == '\n';
     while (columns < n_heads && strcmp(heads[columns], "CPU") != 0)
-        gpus += strstr(heads[columns++], "GPU") != NULL; /* the first behind an escape sequence */
+        gpus +=
+            strstr(heads[columns++], "GPU") != NULL; /* the first may follow an escape sequence */
     *t = (dsgd_nccl_topology){.gpus = {(double)gpus, line}, .warnings = "", .sharing = ""};
     for (size_t g = 0; g < gpus; g++) {
         row += strcspn(row, "\n");

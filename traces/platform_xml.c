@@ -1,12 +1,12 @@
 /**
  * @file platform_xml.c
- * The SimGrid XML of all shapes but the user's own.
+ * Writes the SimGrid XML of all shapes except the user's own file.
  */
 #include "traces/shapes/crossbars.h"
 
 /**
- * A cluster, whose links SimGrid makes. The zone around it is for SimGrid 4.0, which crashes where
- * such a cluster is the outermost.
+ * Writes a cluster, whose links SimGrid creates. The zone around it is for SimGrid 4.0, which
+ * crashes if such a cluster is the outermost zone.
  */
 static void write_cluster(FILE *xml, const dsgd_platform *platform, const char *topology)
 {
@@ -18,7 +18,7 @@ static void write_cluster(FILE *xml, const dsgd_platform *platform, const char *
             platform->host_bandwidth_bytes_per_s, topology);
 }
 
-/** A link of each direction, and the route between any two hosts. */
+/** Writes all links, one per direction, and the routes between all pairs of hosts. */
 static void write_routes(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const dsgd_shape *const shape = dsgd_shape_of(platform);
@@ -29,7 +29,7 @@ static void write_routes(FILE *xml, const dsgd_platform *platform, int n_hosts)
     const size_t n_links = shape->n_links(platform, n_hosts);
     for (size_t i = 0; i < n_links; i++) {
         const dsgd_shape_link l = shape->link(platform, i);
-        if (l.bytes_per_s > 0) /* there is a spine */
+        if (l.bytes_per_s > 0) /* links to a missing spine have no bandwidth */
             dsgd_xml_link(xml, "link", (int)i, l.bytes_per_s, l.latency_s, "SHARED");
     }
     for (int from = 0; from < n_hosts; from++)
@@ -46,7 +46,7 @@ static void write_routes(FILE *xml, const dsgd_platform *platform, int n_hosts)
     fputs("</zone>\n", xml);
 }
 
-enum { MOST_ROUTED = 256 }; /* hosts of which SimGrid gets every route */
+enum { MOST_ROUTED = 256 }; /* largest number of hosts for which all routes are written */
 
 int dsgd_platform_most_told(const dsgd_platform *platform)
 {

@@ -28,7 +28,7 @@ static dsgd_status add_host(dsgd_hostlist *hosts, const char *name, dsgd_error *
     return DSGD_OK;
 }
 
-/** One element of a list, each of whose ranges in brackets multiplies the names. */
+/** Expands one element of a list. Each range in brackets multiplies the names. */
 static dsgd_status expand(const char *done, const char *rest, dsgd_hostlist *hosts,
                           dsgd_error *error)
 {
@@ -92,7 +92,7 @@ static dsgd_slurm_leaf *add_leaf(dsgd_slurm_topology *t, const char *name, const
     return &t->v[t->n++];
 }
 
-/** A leaf's, of a list; of all leaves together as many as of one list at most. */
+/** Adds a list of nodes to a leaf. All leaves together have at most DSGD_SLURM_MOST_HOSTS nodes. */
 static dsgd_status add_nodes(dsgd_slurm_topology *t, dsgd_slurm_leaf *leaf, const char *list,
                              size_t line, dsgd_error *error)
 {
@@ -106,7 +106,7 @@ static dsgd_status add_nodes(dsgd_slurm_topology *t, dsgd_slurm_leaf *leaf, cons
                              leaf->file, line, list, DSGD_SLURM_MOST_HOSTS);
 }
 
-/** The value of a key on a line that begins at one, as Slurm reads: any case; NULL: none. */
+/** Returns the value of a key on a line, in any case as in Slurm; NULL if the key is absent. */
 static const char *value_of(const char *line, const char *key)
 {
     const size_t n = strlen(key);
@@ -127,7 +127,8 @@ static dsgd_status read_line(const char *file, size_t number, const char *line,
     t->speed = t->speed == NULL && speed != NULL
                    ? dsgd_xprintf("%s:%zu: LinkSpeed=%s", file, number, speed)
                    : t->speed;
-    const bool is_inner = value_of(line, "Switches") != NULL; /* scontrol repeats the nodes below */
+    const bool is_inner =
+        value_of(line, "Switches") != NULL; /* scontrol repeats the nodes of its leaves */
     t->n_inner += is_inner;
     if (nodes == NULL || is_inner || value_of(line, "AggregatedBlock") != NULL)
         return DSGD_OK;
@@ -155,7 +156,7 @@ dsgd_status dsgd_slurm_read(const char *file, const char *text, dsgd_slurm_topol
     return DSGD_OK;
 }
 
-/** A scalar, with blanks for what a terminal would obey; NULL: it is none. */
+/** Returns a scalar with control characters replaced by blanks; NULL if it is not a scalar. */
 static const char *text_of(struct fy_node *scalar)
 {
     size_t n = 0;
@@ -173,7 +174,7 @@ static const char *value_in(struct fy_node *mapping, const char *key)
     return text == NULL ? "" : text;
 }
 
-/** A mapping with `nodes`: a list of hosts, or a sequence of them. */
+/** Reads `nodes` of a mapping: a list of hosts, or a sequence of lists. */
 static dsgd_status read_nodes(const char *file, struct fy_node *nodes, const char *name,
                               dsgd_slurm_topology *t, dsgd_error *error)
 {
@@ -224,7 +225,7 @@ dsgd_status dsgd_slurm_read_yaml(const char *file, struct fy_document *document,
 {
     struct fy_node *const root = document == NULL ? NULL : fy_document_root(document);
     void *iterator = NULL;
-    struct fy_node *e = NULL, *chosen = root; /* of several topologies the cluster's own */
+    struct fy_node *e = NULL, *chosen = root; /* of several topologies, the one of the cluster */
     if (document == NULL)
         return dsgd_fail(error, DSGD_EIO, "%s: the file is neither a topology.conf nor YAML", file);
     while (fy_node_is_sequence(root) && (e = fy_node_sequence_iterate(root, &iterator)) != NULL)
@@ -233,7 +234,7 @@ dsgd_status dsgd_slurm_read_yaml(const char *file, struct fy_document *document,
     return walk(file, chosen, "", 0, t, error);
 }
 
-/** Whether a line begins so, in any case, behind blanks and a dash. */
+/** Returns true if a line starts with @p begin, in any case, after blanks and dashes. */
 static bool has_line(const char *text, const char *begin)
 {
     while (strncasecmp(text + strspn(text, " \t-"), begin, strlen(begin)) != 0) {

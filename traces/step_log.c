@@ -1,15 +1,15 @@
 /**
  * @file step_log.c
- * Line by line, by words that stand before a step and before its time.
+ * Reads output line by line. Words before a step and before its time identify both.
  */
 #include "traces/step_log.h"
 
 #include <ctype.h>
 
-/** How a tool prints. */
+/** The output format of a program. */
 typedef struct tool {
-    const char *name, *mark, *step, *time; /* mark: only its lines have it */
-    double unit_s; /* 0: lines have a clock instead; below 0: steps per second may stand there */
+    const char *name, *mark, *step, *time; /* mark: a text that only its lines contain */
+    double unit_s; /* of the time; 0: lines have a clock instead; below 0: a progress bar */
 } tool;
 
 static const tool tools[] = {
@@ -22,7 +22,8 @@ static const tool tools[] = {
     {"Lightning", "v_num=", "| ", "", -1},
 };
 
-/** A number behind a word, which *end follows; below 0: none, or one with a decimal comma. */
+/** Returns the number after a word, and sets *end to its end. Returns a value below 0 if there is
+ * none, or if it has a decimal comma. */
 static double number_behind(const char *line, const char *word, const char **end)
 {
     const char *const at = strstr(line, word);
@@ -37,7 +38,8 @@ static double number_behind(const char *line, const char *word, const char **end
 }
 
 /**
- * Seconds since some midnight of `2025-11-25 19:45:01,441`; below 0: the line has no such clock.
+ * Returns the seconds of a clock such as `2025-11-25 19:45:01,441` since an arbitrary midnight; a
+ * value below 0 if the line has no clock.
  */
 static double clock_of(const char *line)
 {
@@ -50,7 +52,8 @@ static double clock_of(const char *line)
     return -1;
 }
 
-/** Seconds per step as a bar tells it, 8.31it/s or 1.33s/it; the last one that a line has been. */
+/** Returns the seconds per step from the last progress bar of a line, such as 8.31it/s or 1.33s/it.
+ */
 static double bar_of(const char *line)
 {
     double x = -1;
@@ -75,7 +78,8 @@ static void add(dsgd_step_log *log, double seconds, size_t line)
 }
 
 /**
- * Seconds of a step that a line tells; below 0: none. @p from: step and clock of the line before.
+ * Returns the seconds of a step from a line; a value below 0 if there are none. @p from contains
+ * step and clock of the previous line.
  */
 static double time_of(const tool *t, const char *line, double step, const double from[2])
 {
@@ -88,10 +92,10 @@ static double time_of(const tool *t, const char *line, double step, const double
 static dsgd_step_log read_tool(const tool *t, const char *text)
 {
     dsgd_step_log log = {.steps_per_line = 1};
-    double last[2] = {-1, -1}; /* step and clock */
+    double last[2] = {-1, -1}; /* step and clock of the previous line */
     size_t number = 1;
     char *const copy = dsgd_xstrdup(text), *rest = copy, *line = NULL;
-    while ((line = strsep(&rest, "\r\n")) != NULL) { /* a bar is drawn anew behind \r */
+    while ((line = strsep(&rest, "\r\n")) != NULL) { /* a bar is drawn again after \r */
         const char *end = "";
         const size_t here = number;
         number += rest != NULL && text[rest - copy - 1] == '\n';
@@ -99,7 +103,7 @@ static dsgd_step_log read_tool(const tool *t, const char *text)
         log.batch = fmax(log.batch, *end == ':' ? strtod(end + 1, NULL) : batch);
         const double step = strstr(line, t->mark) == NULL ? -1 : number_behind(line, t->step, &end);
         if (step < 0 || step == last[0] || (t->unit_s == 0 && step < last[0]))
-            continue; /* another rank prints the same */
+            continue; /* another rank prints the same step */
         const double seconds = time_of(t, line, step, last);
         log.steps_per_line = last[0] >= 0 && step > last[0] ? step - last[0] : log.steps_per_line;
         if (seconds > 0 && seconds < 1e6)

@@ -1,12 +1,12 @@
 /**
  * @file step_times.c
- * Columns by their names.
+ * Finds columns by their names, and reads them.
  */
 #include "traces/step_times.h"
 
 #include "base/option.h"
 
-/** The unit of time called @p name; NULL: there is none. */
+/** Returns the unit of time called @p name, or NULL if there is none. */
 static const dsgd_suffix *unit_named(const char *name)
 {
     const dsgd_suffix *unit = dsgd_time_words;
@@ -15,7 +15,8 @@ static const dsgd_suffix *unit_named(const char *name)
     return unit->text == NULL ? NULL : unit;
 }
 
-/** The unit at the end of a name, such as step_time_ms or "time (ms)"; NULL: there is none. */
+/** Returns the unit at the end of a name, such as step_time_ms or "time (ms)"; NULL if there is
+ * none. */
 static const dsgd_suffix *unit_of(const char *column)
 {
     char *const word = dsgd_xstrdup(column);
@@ -27,7 +28,8 @@ static const dsgd_suffix *unit_of(const char *column)
     return unit_named(word + n);
 }
 
-/** The column called seconds, else the only one, else the only one that is called after a unit. */
+/** Returns the column called seconds, else the only one, else the only one whose name ends in a
+ * unit. */
 static size_t default_column(const dsgd_csv *csv)
 {
     const size_t seconds = dsgd_csv_column(csv, "seconds");
@@ -62,7 +64,7 @@ static dsgd_status find_time(const dsgd_csv *csv, const char *wanted, size_t *co
                      csv->path, wanted == NULL ? "seconds" : wanted, names);
 }
 
-/** The first of these columns that there is; csv->n_columns: none. */
+/** Returns the first of these columns that exists, or csv->n_columns if none does. */
 static size_t first_of(const dsgd_csv *csv, const char *const *names)
 {
     while (*names != NULL && dsgd_csv_column(csv, *names) == csv->n_columns)
@@ -86,8 +88,8 @@ dsgd_status dsgd_step_times_find(const dsgd_csv *csv, const char *column, const 
     return DSGD_OK;
 }
 
-/** Numbers from @p least to @p most, and whole ones where that is a count; NULL: there is no such
- * column. */
+/** Reads a column of numbers from @p least to @p most, which must be whole if @p most is a count.
+ * *numbers is NULL if there is no such column. */
 static dsgd_status read_column(const dsgd_csv *csv, size_t column, double least, double most,
                                double **numbers, dsgd_error *error)
 {

@@ -1,6 +1,6 @@
 /**
  * @file workload.c
- * The option table of a workload, and how one gradient splits into pieces.
+ * The option table of a workload, its checks, and the split of a gradient into chunks.
  */
 #include "traces/workload.h"
 
@@ -56,7 +56,7 @@ static const char *const speeds[] = {"known", "measured", NULL};
 #define PIPELINE(field, init_, ...)                                                                \
     DSGD_OPTION_AS(#field, LONG, dsgd_inner, pipeline.field, __VA_ARGS__, .init = init_)
 
-enum { N_CHUNKS = 2 }; /* where nobody says how many */
+enum { N_CHUNKS = 2 }; /* default of `chunks` */
 
 static const dsgd_option pipeline_options[] = {
     PIPELINE(stages, 1,
@@ -306,7 +306,7 @@ dsgd_status dsgd_workload_check(const dsgd_workload *workload, dsgd_error *error
     return dsgd_workload_hosts(workload) > 1 ? check_inner(workload, error) : DSGD_OK;
 }
 
-/** Of a row. */
+/** Returns the bytes of a row of tensors. */
 static double bytes_of(const dsgd_workload *workload, const dsgd_tensors *row)
 {
     return dsgd_workload_value_bytes(workload) * (double)row->elements * (double)row->count;
@@ -334,7 +334,7 @@ static size_t every_tensor(const dsgd_workload *workload, double **bytes)
     return n;
 }
 
-/** Whole tensors, until a bucket has reached its size. */
+/** Puts whole tensors into a bucket until it reaches its size. */
 static size_t in_buckets(const dsgd_workload *workload, dsgd_buckets buckets, double **bytes)
 {
     const size_t n = every_tensor(workload, bytes);
@@ -375,7 +375,7 @@ double dsgd_workload_sparse_bytes(const dsgd_workload *workload, size_t k)
     return dsgd_workload_value_bytes(workload) * row->sparse;
 }
 
-/** Of the first @p bytes of one gradient. */
+/** Returns the work of the first @p bytes of one gradient. */
 static double work_until(const dsgd_workload *workload, double bytes)
 {
     const dsgd_tensors *const tensors = workload->tensors.v;
@@ -391,7 +391,7 @@ static double work_until(const dsgd_workload *workload, double bytes)
 double *dsgd_workload_work(const dsgd_workload *workload, size_t n_pieces, const double *bytes)
 {
     const dsgd_tensors *const tensors = workload->tensors.v;
-    bool uses = false; /* the tensors' work is another than their bytes */
+    bool uses = false; /* the work of tensors differs from their bytes */
     for (size_t i = 0; i < workload->tensors.n; i++)
         uses |= tensors[i].uses != 1;
     uses = uses && work_until(workload, dsgd_workload_bytes(workload)) > 0;

@@ -278,7 +278,7 @@ TEST(a_refused_file_of_a_folder_leaves_the_rest)
     ck_assert_has(said, "left out, as told above: 2 files or tables; mine.yaml is of the others");
     ck_assert_has(said, "job/bad.log   left out");
     ck_assert_has(said, "job/bad.log:18: busbw");
-    ck_assert_has(said, "job/a.conf:1: \"n[2-1]\" is no list");
+    ck_assert_has(said, "job/a.conf:1: \"n[2-1]\" is not a list");
     ck_assert_has(said, "a model as in workload resnet50-a100 (--workload), algorithms: allreduce");
     ck_assert_has(said, "platform check mine.yaml --workers 16`");
     ck_assert_uint_eq(read_platform("mine.yaml").nccl.tables.n, 1);

@@ -1,8 +1,8 @@
 /**
  * @file crossbars.c
- * Two topologies. `switch`: one full-duplex crossbar. `groups`: several, and a flow between them
- * passes its group's way out, a limit of its own, and the other group's way in. In both, hosts may
- * share NICs, and a fast network of their island.
+ * Two topologies. `switch` is one full-duplex crossbar. `groups` has several crossbars; a flow
+ * between two groups passes the uplink of its group, a limit for each flow, and the downlink of the
+ * other group. In both topologies hosts can share NICs and the fast network of their node.
  */
 #include "traces/shapes/crossbars.h"
 
@@ -31,8 +31,8 @@ static char *describe_groups(const dsgd_platform *platform)
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-/** By the number of a host, a NIC or a group; before them, what all flows between two regions
- * share. */
+/** Kinds of links per host, NIC or group. The links that all flows between two regions share come
+ * before them. */
 enum { NIC_UP, NIC_DOWN, ISLAND_IN, ISLAND_OUT, GROUP_OUT, GROUP_IN, N_KINDS };
 
 static size_t end_of(const dsgd_platform *platform, int64_t number, int kind)
@@ -67,7 +67,7 @@ static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
                              platform->host_latency_s / 2 + q.latency_s};
 }
 
-/** Between groups a and b. */
+/** Appends the links from group a to group b. */
 static void pass_groups(const dsgd_platform *platform, int a, int b, dsgd_shape_route *route)
 {
     const dsgd_between way = dsgd_platform_between(platform, a, b);
@@ -113,10 +113,10 @@ static double nic_bytes_per_s(const dsgd_platform *platform, int nic)
     return platform->host_bandwidth_bytes_per_s * dsgd_platform_nic(platform, nic).bandwidth;
 }
 
-/** So much more than a limit is rounding, as in 384 * 6.3 against 2419.2. */
+/** An excess of this factor over a limit is only rounding, as in 384 * 6.3 against 2419.2. */
 static const double rounding = 1e-12;
 
-/** Blocks of @p size hosts up to the last one with a host of the run. */
+/** Returns the number of blocks of @p size hosts, up to the last one with a host of the run. */
 static int blocks(const dsgd_platform_use *use, int64_t size)
 {
     int n = 0;
@@ -125,7 +125,7 @@ static int blocks(const dsgd_platform_use *use, int64_t size)
     return n;
 }
 
-/** Hosts of the run at each NIC, [*n]; the caller frees them. */
+/** Returns the number of hosts of the run at each NIC, [*n]; the caller frees the array. */
 static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
@@ -137,9 +137,10 @@ static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use
 }
 
 /**
- * Bytes per second that can leave each of @p n_groups groups at once at most, or enter it: what its
- * hosts' NICs send, each message with group_flow_bytes_per_s at most, and what the other groups'
- * hosts receive. The groups are all that have hosts of the run. The caller frees them.
+ * Returns the most bytes per second that can leave, or enter, each of @p n_groups groups at once.
+ * That is the smaller of two numbers: the bandwidth that the NICs of its hosts can send, with at
+ * most group_flow_bytes_per_s per message, and the bandwidth that the hosts of other groups can
+ * receive. The groups are all those with hosts of the run. The caller frees the array.
  */
 static double *group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
                              int n_groups)
@@ -164,7 +165,7 @@ static double *group_demands(const dsgd_platform *platform, const dsgd_platform_
     return demands;
 }
 
-/** Whether hosts of the run share a NIC. */
+/** Returns true if hosts of the run share a NIC. */
 static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     int n_nics = 0;
@@ -176,8 +177,7 @@ static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use
     return shared;
 }
 
-/** Whether a group's way out is less than what can want to pass: else no message is slower for it.
- */
+/** Returns true if the uplink of a group can be a bottleneck. Otherwise it slows no message. */
 static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     const int n_groups = blocks(use, platform->group_hosts);

@@ -1,6 +1,6 @@
 /**
  * @file crossbars_xml.c
- * The XML of one crossbar, or of groups of them, for SimGrid.
+ * Writes SimGrid XML for one crossbar, or for groups of crossbars.
  */
 #include "traces/shapes/crossbars.h"
 
@@ -15,7 +15,7 @@ void dsgd_xml_link(FILE *xml, const char *name, int i, double bytes_per_s, doubl
             name, i, bytes_per_s, latency_s, sharing);
 }
 
-/** Paths within an island: the links of two hosts, which share the latency. */
+/** Writes the paths within a node: the links of two hosts, each with half of the latency. */
 static void write_island(FILE *xml, int first, int last)
 {
     for (int a = first; a <= last; a++)
@@ -29,9 +29,9 @@ static void write_island(FILE *xml, int first, int last)
 }
 
 /**
- * Paths out of a group and into it: the host's NIC, and on the way out the limit of a message. That
- * is a link of each host, because SimGrid shares anew what all flows of a link have whenever one
- * begins or ends.
+ * Writes the paths out of a group and into it: the NIC of the host, and on the way out the limit of
+ * a flow. The limit is a separate link for each host, because SimGrid recomputes the shares of all
+ * flows of a link whenever one of them starts or ends.
  */
 static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, int first, int last)
 {
@@ -45,7 +45,8 @@ static void write_gateway(FILE *xml, const dsgd_platform *platform, int group, i
                 host, group, host / per_nic, host, group, host, host / per_nic);
 }
 
-/** Hosts first .. last of a crossbar. Every path has two NICs, which share the latency. */
+/** Writes hosts first .. last of a crossbar. Every path has two NICs, each with half of the
+ * latency. */
 static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool grouped, int group,
                            int first, int last)
 {
@@ -65,7 +66,7 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool groupe
         }
         fprintf(xml, "  <host_link id=\"n%d\" up=\"nic%d_UP\" down=\"nic%d_DOWN\"/>\n", host,
                 host / per_nic, host / per_nic);
-        if (grouped) /* where there are routes these say it */
+        if (grouped) /* with routes, these contain the limits and latencies */
             dsgd_xml_link(xml, "flow", host,
                           platform->route_of == NULL ? platform->group_flow_bytes_per_s : 1e18,
                           platform->route_of == NULL ? platform->group_latency_s : 0, "FATPIPE");
@@ -79,8 +80,8 @@ static void write_crossbar(FILE *xml, const dsgd_platform *platform, bool groupe
     fputs("</zone>\n", xml);
 }
 
-/** From region to region: the limit and latency of a flow, and what all flows share; links before
- * routes. */
+/** Writes the routes between regions: limit and latency of one flow, and the bandwidth that all
+ * flows share. Links come before routes. */
 static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
 {
     const int n = (int)platform->regions.n;
@@ -100,7 +101,7 @@ static void write_routes(FILE *xml, const dsgd_platform *platform, int n_groups)
                         a, b, a, b, a, a * n + b, a * n + b, b);
 }
 
-/** From router to router a message passes the way out of one group and the way into the other. */
+/** Writes groups. From router to router, a message passes the uplinks of both groups. */
 void dsgd_groups_write(FILE *xml, const dsgd_platform *platform, int n_hosts)
 {
     const int size = (int)platform->group_hosts;

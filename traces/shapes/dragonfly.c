@@ -1,12 +1,13 @@
 /**
  * @file dragonfly.c
- * Groups of chassis of routers (Kim et al., ISCA 2008; the names of links are those of Cray's
- * Aries), with minimal routing: all routers of a chassis are connected, each router with the one of
- * its number in every other chassis of its group, and router j of a group's first chassis with
- * group j.
+ * Groups of chassis of routers (Kim et al., ISCA 2008) with minimal routing; the names of links are
+ * those of Cray's Aries. All routers of a chassis are connected. Each router is connected with the
+ * router of its number in every other chassis of its group. Router j in the first chassis of a
+ * group is connected with group j.
  *
- * SimGrid takes a router that a message has reached within a chassis for one of the first chassis,
- * so that some paths in a group have a link too many or too few. These routes are the same.
+ * When a message has moved to another router within a chassis, SimGrid treats that router as one of
+ * the first chassis. Some paths in a group therefore have one link too many or too few. These
+ * routes are equal to SimGrid's.
  */
 #include "traces/shapes/shape.h"
 
@@ -21,9 +22,10 @@ static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** How many there are of each, and the numbers of the first pairs of links. */
+/** Numbers of groups, chassis, routers and hosts, and the first number of each kind of link pairs.
+ */
 typedef struct numbers {
-    int64_t groups, chassis, routers, hosts; /* of a group, chassis, router */
+    int64_t groups, chassis, routers, hosts; /* chassis per group, routers per chassis, ... */
     int64_t green, black, blue, all;
 } numbers;
 
@@ -43,14 +45,14 @@ static numbers numbers_of(const dsgd_platform *platform)
     return n;
 }
 
-/** The number of a pair of two of n that differ, the smaller one's first. */
+/** Returns the number of the pair (a, b) of n things, in order of the smaller one. */
 static int64_t pair_of(int64_t a, int64_t b, int64_t n)
 {
     const int64_t j = a < b ? a : b, k = a < b ? b : a;
     return pairs_of(n) - pairs_of(n - j) + k - j - 1;
 }
 
-/** By that number, both of them. */
+/** Sets the pair *j < *k of n things that has this number. */
 static void find_pair(int64_t pair, int64_t n, int64_t *j, int64_t *k)
 {
     for (*j = 0; pair >= n - 1 - *j; ++*j)
@@ -103,7 +105,7 @@ static char *link_name(const dsgd_platform *platform, size_t number)
                         j * size + k, k * size + j, pair, way);
 }
 
-/** A router. */
+/** The place of a router. */
 typedef struct place {
     int64_t group, chassis, router;
 } place;
@@ -131,7 +133,8 @@ static void pass_black(dsgd_shape_route *route, const numbers *n, const place *a
                                              at->chassis > chassis));
 }
 
-/** To another group through the only router of the first chassis with a link to it. */
+/** Appends the links to another group, through the one router of the first chassis that is
+ * connected with it. Returns the router where the message arrives. */
 static place leave_group(dsgd_shape_route *route, const numbers *n, place at, int64_t group)
 {
     if (at.router != group)
@@ -155,7 +158,7 @@ static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_ro
             at = leave_group(route, &n, at, end.group);
         if (at.router != end.router) {
             pass_green(route, &n, &at, end.router);
-            at = (place){end.group, 0, end.router}; /* 0: as SimGrid */
+            at = (place){end.group, 0, end.router}; /* 0: as in SimGrid */
         }
         if (at.chassis != end.chassis)
             pass_black(route, &n, &at, end.chassis);
@@ -168,7 +171,7 @@ static bool meets_at_nics(const dsgd_platform *platform, const dsgd_platform_use
     return dsgd_platform_in_one(use, (int)platform->size.v[3]);
 }
 
-/** Hosts of a router first. */
+/** The nearest hosts, those of a router, come first. */
 static dsgd_dimensions dimensions(const dsgd_platform *platform)
 {
     const double *const size = platform->size.v;

@@ -1,20 +1,23 @@
 /**
  * @file fat_tree.c
- * Routed by destination: D-mod-k (Zahavi, "D-Mod-K routing providing non-blocking traffic for shift
- * permutations on real life fat trees", 2010). Level 0 are the hosts. A node of level l has up[l]
- * parents and cables[l] links to each; a switch of level l + 1 has size[l] children.
+ * Fat tree with routing by destination: D-mod-k (Zahavi, "D-Mod-K routing providing non-blocking
+ * traffic for shift permutations on real life fat trees", 2010). Level 0 contains the hosts. A node
+ * of level l has up[l] parents and cables[l] links to each of them. A switch of level l + 1 has
+ * size[l] children.
  *
- * Nodes of level l differ in digits: of base up[j] for j < l, of base size[j] for the others; the
- * first digit counts least. A parent's digit l is its place among the parents.
+ * The number of a node of level l has digits, the least significant first: base up[j] for j < l,
+ * and base size[j] for the others. Digit l of a parent is its place among the parents.
  */
 #include "traces/shapes/shape.h"
 
-/** A level of the tree, from level 0 up and back. */
+/** A level of the tree, while a route climbs from level 0 and descends again. */
 typedef struct level {
     size_t l;
-    int64_t under, over; /* hosts of a subtree below its nodes; its nodes over the same hosts */
-    int64_t children, parents, cables; /* of a node of the next level; of a node here; to each */
-    int64_t n_nodes;
+    int64_t under; /* hosts below a node of this level */
+    int64_t over; /* nodes of this level above the same hosts */
+    int64_t children; /* of a node of the next level */
+    int64_t parents, cables; /* of a node of this level; cables to each parent */
+    int64_t n_nodes; /* of this level */
     int64_t pairs_below, nodes_below; /* of all lower levels */
 } level;
 
@@ -38,7 +41,7 @@ static int64_t pairs_of(const level *at)
     return at->n_nodes * at->parents * at->cables;
 }
 
-/** False: there are only the topmost switches above. */
+/** Moves to the next level. Returns false if only the topmost switches are above. */
 static bool climb(const dsgd_platform *platform, level *at)
 {
     at->pairs_below += pairs_of(at);
@@ -80,7 +83,8 @@ static dsgd_shape_link link_at(const dsgd_platform *platform, size_t number)
     return (dsgd_shape_link){platform->host_bandwidth_bytes_per_s, platform->host_latency_s / 2};
 }
 
-/** SimGrid's number of a node: it counts switches down from twice the hosts. */
+/** Returns SimGrid's number of a node. SimGrid counts switches down from twice the number of hosts.
+ */
 static int64_t id_of(const dsgd_platform *platform, int64_t node)
 {
     const int64_t n_hosts = dsgd_platform_most_hosts(platform);
@@ -95,7 +99,7 @@ static char *link_name(const dsgd_platform *platform, size_t number)
         climb(platform, &at);
     const int64_t here = pair - at.pairs_below;
     const int64_t child = here / (at.parents * at.cables);
-    const int64_t digit = here / at.cables % at.parents; /* replaces the child's digit l */
+    const int64_t digit = here / at.cables % at.parents; /* replaces digit l of the child */
     const int64_t parent =
         child % at.over + at.over * digit + at.over * at.parents * (child / at.over / at.children);
     return dsgd_xprintf("link_from_%jd_%jd_%jd_%s", id_of(platform, at.nodes_below + child),
@@ -104,8 +108,8 @@ static char *link_name(const dsgd_platform *platform, size_t number)
 }
 
 /**
- * The links between a node and its parent: the node has the higher digits of @p host, and lower
- * ones that lead to @p to.
+ * Returns the pair of links between a node and its parent. The node has the higher digits of @p
+ * host and the lower digits @p place.
  */
 static int64_t pair_at(const level *at, int64_t place, int64_t host, int64_t digit, int64_t cable)
 {
@@ -113,7 +117,7 @@ static int64_t pair_at(const level *at, int64_t place, int64_t host, int64_t dig
     return at->pairs_below + (node * at->parents + digit) * at->cables + cable;
 }
 
-/** The node over a host, in digits below l, on the way to @p to. */
+/** Returns the digits below l of the nodes on the way to @p to. */
 static int64_t place_of(const dsgd_platform *platform, size_t l, int64_t to)
 {
     int64_t place = 0, over = 1;
@@ -126,9 +130,10 @@ static int64_t place_of(const dsgd_platform *platform, size_t l, int64_t to)
 }
 
 /**
- * Up: of the parents' links, one by one and then cable by cable, the one of the destination's
- * number. Down: the cable of the source's number; but SimGrid looks for the next child behind the
- * place of the last one in the list of links, and begins anew if there is none.
+ * Upwards, the number of the destination selects one of the links to the parents, counted parent by
+ * parent and then cable by cable. Downwards, the number of the source selects the cable. However,
+ * SimGrid searches the list of links for the next child after the place of the last one, and starts
+ * from the beginning only if there is none. This function does the same.
  */
 static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_route *route)
 {

@@ -1,6 +1,6 @@
 /**
  * @file registry.c
- * The table of topologies, and what follows from the functions of a platform's shape.
+ * The table of topologies, and functions of a platform that call those of its shape.
  */
 #include "traces/shapes/shape.h"
 

@@ -1,7 +1,7 @@
 /**
  * @file torus.c
- * Routed dimension by dimension, each the shorter way round. Each host has, in each dimension, a
- * link of both directions to the host ahead.
+ * Torus with routing dimension by dimension, in the shorter direction. In each dimension, each host
+ * has a pair of links, one per direction, to the next host.
  */
 #include "traces/shapes/shape.h"
 
@@ -14,7 +14,7 @@ static dsgd_status check(const dsgd_platform *platform, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The next host in a dimension of that size, in which neighbours are @p stride apart. */
+/** Returns the next host in a dimension of this size, in which neighbours are @p stride apart. */
 static int64_t ahead_of(int64_t host, int64_t size, int64_t stride)
 {
     return host / stride % size == size - 1 ? host - (size - 1) * stride : host + stride;
@@ -64,7 +64,7 @@ static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_ro
     for (int64_t d = 0; d < n; d++) {
         const int64_t size = (int64_t)platform->size.v[d], place = at / stride % size;
         const int64_t ahead = (to / stride % size - place + size) % size;
-        /* Of two ways of equal length SimGrid takes the one ahead, except from the middle. */
+        /* If both directions are equally long, SimGrid goes ahead, except from the middle. */
         const bool forward = 2 * ahead < size || (2 * ahead == size && place != size / 2);
         for (int64_t left = forward ? ahead : size - ahead; left > 0; left--) {
             const int64_t next = (forward ? ahead_of : behind)(at, size, stride);
@@ -75,7 +75,7 @@ static void route(const dsgd_platform *platform, int from, int to, dsgd_shape_ro
     }
 }
 
-/** Two ways in each dimension. */
+/** Each dimension has two directions. */
 static double ports(const dsgd_platform *platform)
 {
     return 2 * (double)platform->size.n;

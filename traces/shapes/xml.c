@@ -1,6 +1,6 @@
 /**
  * @file xml.c
- * The user's own file for SimGrid, whose reader alone knows its links and hosts.
+ * The user's own SimGrid file. Only SimGrid's reader knows its links and hosts.
  */
 #include "traces/shapes/shape.h"
 
