@@ -20,7 +20,8 @@ void dsgd_data_free(dsgd_data *data)
     free(data);
 }
 
-/** Of the permutation of an epoch; worker 0: of all samples, or of its own. */
+/** Returns the coordinates of the permutation of an epoch: of the worker's own samples, or, with
+ * worker 0, of all samples. */
 static dsgd_draw draw_of(const dsgd_stream *stream, uint32_t worker, uint64_t epoch)
 {
     return (dsgd_draw){stream->seed, DSGD_DRAW_SAMPLES, worker, (uint32_t)epoch, 0};
@@ -43,9 +44,10 @@ uint32_t dsgd_stream_batch(const dsgd_stream *stream, uint32_t w, uint64_t t)
     return dsgd_draw_permuted(draw_of(stream, w, t / n), n, (uint32_t)(t % n));
 }
 
-static const uint64_t no_epoch = UINT32_MAX; /* in its order samples are dealt to mini-batches */
+static const uint64_t no_epoch = UINT32_MAX; /* its permutation assigns samples to mini-batches */
 
-/** Of a split. One worker alone has all samples, in the order of data that is not split. */
+/** Returns sample j of worker @p w's step @p t, if samples are split. A single worker has all
+ * samples, in the order without a split. */
 static uint32_t own_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
     const uint32_t *const own = stream->split->samples + stream->split->begin[w];
@@ -61,7 +63,7 @@ static uint32_t own_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, ui
 struct dsgd_sampler {
     dsgd_stream stream;
     dsgd_permuter *permuter;
-    uint32_t *drawn; /* [batch] by dsgd_sampler_rows() */
+    uint32_t *drawn; /* [batch] for dsgd_sampler_rows() */
 };
 
 dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream)

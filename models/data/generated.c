@@ -1,6 +1,6 @@
 /**
  * @file generated.c
- * Data that are generated from the seed: points on a hyperplane, sequences, environments.
+ * Data that are generated from the seed: points on a hyperplane, sequences and environments.
  */
 #include <gsl/gsl_cdf.h>
 
@@ -8,7 +8,7 @@
 #include "models/data/data.h"
 #include "models/data/environment.h"
 
-/** u[n] <- draws in (0, 1), at (what, row) and n columns from @p column on. */
+/** u[n] <- uniform numbers in (0, 1), for (what, row) and n columns from @p column on. */
 static void uniforms(uint64_t seed, uint32_t what, uint32_t row, uint32_t column, size_t n,
                      double *u)
 {
@@ -30,11 +30,11 @@ typedef struct hyperplane_params {
     int test;
 } hyperplane_params;
 
-enum { PLANE, POINTS, TEST_POINTS }; /* keys of draws */
+enum { PLANE, POINTS, TEST_POINTS }; /* keys of random numbers */
 
 static const char *const test_words[] = {"new", "trained", NULL};
 
-/** x[n] <- point @p i. One draw says whether a feature is 0, and what it is else. */
+/** x[n] <- point @p i. One random number per feature determines whether it is 0, and its value. */
 static void draw_point(const hyperplane_params *p, uint64_t seed, uint32_t what, uint32_t i,
                        uint32_t n, double *x)
 {
@@ -45,7 +45,7 @@ static void draw_point(const hyperplane_params *p, uint64_t seed, uint32_t what,
         x[f] = x[f] < s ? 0 : p->mean + scale * (2 * ((x[f] - s) / (1 - s)) - 1);
 }
 
-/** Of @p n points the first @p n_distinct are drawn; the others repeat them in turn. */
+/** Generates @p n points. The first @p n_distinct are random; the others repeat them in turn. */
 static dsgd_samples generate_points(const hyperplane_params *p, uint64_t seed, uint32_t what,
                                     const double *plane, uint32_t n, uint32_t n_distinct)
 {
@@ -125,19 +125,20 @@ DSGD_DATA_SOURCE(hyperplane, true, .name = "hyperplane",
 /* --- sequences -------------------------------------------------------------------------------- */
 
 /*
- * Sequences of different lengths, like features of video frames: each class is a slow oscillation
- * of a few features, plus noise. Lengths are lognormal, truncated at `longest`; the default spread
- * is that of the UCF101 videos (29 to 1,776 frames, mean 187, standard deviation of the logarithm
- * about 0.5).
+ * Sequences of different lengths, like features of video frames. Each class is a slow oscillation
+ * of a few features, plus noise. Lengths are lognormal and truncated at `longest`. The default
+ * spread is that of the UCF101 videos: 29 to 1,776 frames, mean 187, standard deviation of the
+ * logarithm about 0.5.
  */
 typedef struct sequences_params {
     int64_t points, classes, features, longest;
     double median, spread, noise;
 } sequences_params;
 
-enum { TRAIN, TEST, CLASSES }; /* keys of draws */
+enum { TRAIN, TEST, CLASSES }; /* keys of random numbers */
 
-/** Sample @p i: feature f is sin(begin + phase + frequency * t) + noise; @p u: room for draws. */
+/** Generates sample @p i: feature f is sin(begin + phase + frequency * t) + noise. @p u is scratch
+ * memory for random numbers. */
 static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what, uint32_t i,
                          dsgd_samples *part, double *u)
 {
@@ -219,8 +220,8 @@ DSGD_DATA_SOURCE(
 /* --- navigation: environments of the policy model --------------------------------------------- */
 
 /*
- * Nothing is stored: sample j of the stream keys the draws of a step. The test set is a number of
- * episodes with their own initial states.
+ * No data are stored: the number of a sample in the stream selects the random numbers of a step.
+ * The test set is a number of episodes with their own initial states.
  */
 typedef struct navigation_params {
     int64_t episodes;

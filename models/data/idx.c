@@ -1,7 +1,8 @@
 /**
  * @file idx.c
- * Images and labels in the IDX format of MNIST, plain or gzipped: four big-endian integers (magic,
- * count, rows, columns) or two (magic, count), then bytes.
+ * Images and labels in the IDX format of MNIST, plain or gzipped. A file starts with four
+ * big-endian integers for images (magic, count, rows, columns) or two for labels (magic, count).
+ * Bytes follow.
  */
 #include <endian.h>
 
@@ -20,7 +21,7 @@ typedef struct idx {
     uint32_t magic, n, rows, columns;
 } idx;
 
-/** Reads a file; *bytes are the data, [n][rows][columns]. */
+/** Reads a file. *bytes is the data after the header, [n][rows][columns]. */
 static dsgd_status read_idx(const char *path, uint32_t magic, idx *header, uint8_t **bytes,
                             dsgd_error *error)
 {
@@ -90,7 +91,7 @@ static void normalise(dsgd_data *data)
     data->deviation = variance > 0 ? (float)(sqrt(variance) / 255) : 1;
 }
 
-/** Counts the classes; @p path: of the labels to test on. */
+/** Counts the classes. @p path is the file of the test labels. */
 static dsgd_status count_classes(dsgd_data *data, const char *path, dsgd_error *error)
 {
     for (uint32_t i = 0; i < data->train.n; i++)

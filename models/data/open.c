@@ -1,7 +1,6 @@
 /**
  * @file open.c
- * The data sources that a user can name: loaded, or taken from the few that a process keeps for its
- * children.
+ * Opens the data sources that a user can name. A process keeps a few data sets for its children.
  */
 #include <zlib.h>
 
@@ -24,11 +23,12 @@ const dsgd_entry *const dsgd_data_sources[] = {
 enum { MOST_KEPT = 32, MOST_KEPT_BYTES = 256 << 20, MOST_AT_ONCE = 1 << 30 };
 
 /**
- * What is kept, until this process ends: the first, and others that fit, so that a sweep over data
- * sets fills no memory, and a fork copies few page tables.
+ * The data sets that are kept until this process ends: the first one, and others that fit. The
+ * limit prevents that a sweep over data sets fills the memory, or that a fork copies many page
+ * tables.
  */
 static struct kept {
-    char *key; /* its own: a text of status.h may be gone before the process ends */
+    char *key; /* a separate allocation, because texts of status.h can be freed earlier */
     dsgd_data *data;
 } kept[MOST_KEPT];
 
@@ -38,7 +38,7 @@ static size_t bytes_of(const dsgd_data *data)
     return ((size_t)data->train.n + data->test.n) * data->n_features * each;
 }
 
-/** Whether so many bytes more would be kept. */
+/** Returns true if there is room to keep @p bytes more. */
 static bool fits(size_t bytes)
 {
     size_t n = 0;
@@ -51,7 +51,7 @@ dsgd_status dsgd_data_open(const dsgd_spec *pick, uint64_t seed, bool keep, dsgd
                            dsgd_error *error)
 {
     const dsgd_data_source *const source = (const dsgd_data_source *)pick->about;
-    json_t *const json = /* what decides the data */
+    json_t *const json = /* everything that determines the data */
         json_pack("[o, I]", dsgd_json_spec(pick), (json_int_t)(source->seeded ? seed : 0));
     char *const key = json_dumps(json, JSON_COMPACT);
     DSGD_ASSERT(key != NULL, "the options of %s are no JSON", source->about.name);

@@ -1,6 +1,6 @@
 /**
  * @file split.c
- * Training samples divided among workers by their classes, and what came out.
+ * Divides training samples among workers by their classes, and summarises the result.
  */
 #include "models/data/split.h"
 
@@ -8,13 +8,13 @@
 
 #include "base/draw.h"
 
-/** Draws of a worker are at (worker, class or CHOICES, index). */
+/** Random numbers of a worker have the coordinates (worker, class or CHOICES, index). */
 enum { CHOICES = DSGD_MOST_CLASSES };
 
 #define ALL UINT32_MAX /* no worker */
 #define LAST UINT32_MAX /* index */
 
-/** Permutations at worker ALL; of members + class, of shards + part. */
+/** Permutations, at worker ALL. OF_MEMBERS + class and OF_SHARDS + part have one each. */
 enum { OF_WORKERS, OF_CLASSES, OF_MEMBERS, OF_SHARDS = OF_MEMBERS + 256 };
 
 static dsgd_draw draw_at(uint64_t seed, uint32_t worker, uint32_t step, uint32_t index)
@@ -27,7 +27,7 @@ static uint32_t permuted(uint64_t seed, uint32_t what, uint32_t n, uint32_t i)
     return dsgd_draw_permuted(draw_at(seed, ALL, what, 0), n, i);
 }
 
-/** The first of @p n things that the i-th of @p parts even parts has. */
+/** Returns the first of @p n things in part @p i of @p parts equal parts. */
 static uint32_t part_begin(uint32_t n, uint64_t parts, uint64_t i)
 {
     return (uint32_t)(n * i / parts);
@@ -45,7 +45,7 @@ static int compare_targets(const void *a, const void *b)
     return order != 0 ? order : (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/** Tenths of the samples, by their targets. */
+/** Sets the classes to tenths of the samples, ordered by their targets. */
 static void class_targets(const dsgd_samples *train, uint32_t *class_of)
 {
     ranked *const order = dsgd_xcalloc(train->n, sizeof *order);
@@ -58,12 +58,13 @@ static void class_targets(const dsgd_samples *train, uint32_t *class_of)
 }
 
 /**
- * members[n] <- 0 to n - 1, by their group; begin[n_groups + 2], zeros before: of each its first.
+ * members[n] <- the numbers 0 to n - 1, ordered by group. begin[n_groups + 2], which must be zeros,
+ * <- the first member of each group.
  */
 static void list_groups(uint32_t n, uint32_t n_groups, const uint32_t *group_of, uint32_t *begin,
                         uint32_t *members)
 {
-    uint32_t *const next = begin + 1; /* of each group; in the end where the next begins */
+    uint32_t *const next = begin + 1; /* next free place of each group; at the end, its end */
     for (uint32_t i = 0; i < n; i++)
         next[group_of[i] + 1]++;
     for (uint32_t g = 0; g < n_groups; g++)
@@ -72,7 +73,7 @@ static void list_groups(uint32_t n, uint32_t n_groups, const uint32_t *group_of,
         members[next[group_of[i]]++] = i;
 }
 
-/** Returns the number of classes. */
+/** Sets the class of each training sample, and returns the number of classes. */
 static uint32_t find_classes(const dsgd_data *data, uint32_t *class_of)
 {
     const dsgd_samples *const train = &data->train;
@@ -89,7 +90,7 @@ static uint32_t size_of(const dsgd_classes *classes, uint32_t c)
     return classes->begin[c + 1] - classes->begin[c];
 }
 
-/** The i-th sample of a class, in random order. */
+/** Returns the i-th sample of a class, in random order. */
 static uint32_t member(const dsgd_classes *classes, uint64_t seed, uint32_t c, uint32_t i)
 {
     const uint32_t place = permuted(seed, OF_MEMBERS + c, size_of(classes, c), i);
@@ -103,8 +104,9 @@ typedef struct dirichlet_params {
 } dirichlet_params;
 
 /**
- * Logarithm of a gamma variate of shape @p alpha: one of shape alpha + 1, by Marsaglia and Tsang
- * (2000), times U^(1/alpha), which underflows where alpha is small.
+ * Returns the logarithm of a gamma variate of shape @p alpha: a variate of shape alpha + 1, by
+ * Marsaglia and Tsang (2000), times U^(1/alpha). Without the logarithm, the power would underflow
+ * for small alpha.
  */
 static double log_gamma_drawn(double alpha, uint64_t seed, uint32_t worker, uint32_t c)
 {
@@ -119,7 +121,7 @@ static double log_gamma_drawn(double alpha, uint64_t seed, uint32_t worker, uint
     }
 }
 
-/** weights[n] <- exp(logs), scaled: the largest weight of a class that is not used up is 1. */
+/** weights[n] <- exp(logs), scaled so that the largest weight of a class with samples left is 1. */
 static void weigh(uint32_t n, const double *logs, const uint32_t *left, double *weights)
 {
     double most = -INFINITY;
@@ -130,7 +132,7 @@ static void weigh(uint32_t n, const double *logs, const uint32_t *left, double *
         weights[c] = left[c] == 0 ? 0 : exp(logs[c] - most);
 }
 
-/** A class drawn in proportion to weight x what is left of it. */
+/** Returns a random class, with probabilities in proportion to weight x number of samples left. */
 static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, double u)
 {
     double total = 0;
@@ -141,7 +143,7 @@ static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, 
     for (uint32_t c = 0; c < n; c++) {
         if (left[c] == 0 || weights[c] == 0)
             continue;
-        chosen = c; /* the last one, where rounding leaves u above all */
+        chosen = c; /* this is the last class if rounding leaves u above all sums */
         below += weights[c] * left[c];
         if (u * total < below)
             break;
@@ -150,8 +152,9 @@ static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, 
 }
 
 /**
- * Worker by worker, in random order: shares of classes ~ Dirichlet(alpha, ..., alpha), samples
- * drawn from what earlier workers have left. A large alpha so gives a random division.
+ * Gives samples to the workers, one worker after another in random order. Its shares of classes are
+ * Dirichlet(alpha, ..., alpha), and its samples come from those that earlier workers have left. A
+ * large alpha therefore gives a random division.
  */
 static dsgd_status dirichlet_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
                                   uint32_t n_workers, uint32_t *owner, dsgd_error *error)
@@ -197,8 +200,9 @@ typedef struct labels_params {
 } labels_params;
 
 /**
- * The samples, sorted by class, are cut into P * per_worker equal shards; every worker gets one of
- * each per_worker-th of them, so that its shards are of different classes.
+ * Cuts the samples, sorted by class, into P * per_worker equal shards. The shards are grouped into
+ * per_worker consecutive parts. Every worker gets one shard of each part, so that its shards have
+ * different classes.
  */
 static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
                                uint32_t n_workers, uint32_t *owner, dsgd_error *error)
@@ -237,7 +241,7 @@ static const dsgd_option labels_options[] = {
 
 /* --- iid -------------------------------------------------------------------------------------- */
 
-/** Equal parts of all samples at random, where workers have mini-batches of their own. */
+/** Divides all samples into equal random parts, for workers with their own mini-batches. */
 static dsgd_status even_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
                              uint32_t n_workers, uint32_t *owner, dsgd_error *error)
 {

@@ -1,8 +1,8 @@
 /**
  * @file cpu.c
  * The CPU device, compiled for float and double (DSGD_REAL) and for each level of the instruction
- * set (DSGD_LEVEL). A thread computes one replica at a time, so that the bits of a result depend on
- * its operation alone.
+ * set (DSGD_LEVEL). A thread computes one replica at a time, so that the bits of a result depend
+ * only on its operation.
  */
 #include "models/devices/multiply.h"
 
@@ -16,13 +16,13 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 
 enum {
     EVALUATED_SAMPLES = 256, /* per replica */
-    BLOCK = 2048, /* elements whose sums in double fit the L1 cache */
-    FEW = 3, /* inputs of a combination that needs no sums in memory */
-    TOGETHER = 8, /* inputs of a combination that one loop adds, at most */
+    BLOCK = 2048, /* elements whose sums in double fit into the L1 cache */
+    FEW = 3, /* most inputs of a combination that needs no sums in memory */
+    TOGETHER = 8, /* most inputs of a combination that one loop adds */
     LANES = 64, /* independent partial sums */
     LINE_BYTES = 64, /* of the cache */
-    FETCHED_SAMPLES = 32, /* prefetched per operation, at most */
-    LEAST_AHEAD = 16384 /* bytes below which prefetching moves on */
+    FETCHED_SAMPLES = 32, /* most samples that are prefetched per operation */
+    LEAST_AHEAD = 16384 /* with fewer bytes left, prefetching moves on to `then` */
 };
 
 extern const dsgd_device DEVICE;
@@ -32,11 +32,11 @@ extern const dsgd_device DEVICE;
 typedef struct execution {
     replica replica;
     kernel_args args;
-    dsgd_ahead ahead; /* prefetched first: the gradient that is written */
-    dsgd_ahead then; /* prefetched next: the parameters of the next operation */
+    dsgd_ahead ahead; /* memory to prefetch first: the gradient that is written */
+    dsgd_ahead then; /* memory to prefetch next: the parameters of the next operation */
 } execution;
 
-/* Local copies of replica and arguments can stay in registers. */
+/* Local copies of replica and arguments can be kept in registers. */
 #define CALL(c, kernel, layer, begin, end)                                                         \
     do {                                                                                           \
         const replica r_ = (c)->replica;                                                           \
@@ -53,7 +53,7 @@ typedef struct execution {
         CALL(c, kernel, layer, 0, n);                                                              \
     } while (0)
 
-/** One product of a replica, with its bias before and its ReLU after. */
+/** Computes one product of a replica, preceded by its bias and followed by its ReLU. */
 static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
 {
     const bool biased = p->bias == BIAS_ADD;
@@ -105,9 +105,9 @@ static void multiply(execution *one, sample_range s, const matmul *matmuls, uint
 
 /** Scratch memory of one thread. */
 typedef struct scratch {
-    real *x, *g; /* [n_params]: vectors gathered from pieces */
-    real *zeros; /* stands for missing inputs: a vector and its optimizer state, and a block */
-    real *workspace; /* of a replica of n_samples */
+    real *x, *g; /* [n_params] vectors gathered from chunks */
+    real *zeros; /* for missing inputs: a vector, its optimizer state, and a block */
+    real *workspace; /* for a replica of n_samples */
     double scores[2 * EVALUATED_SAMPLES];
     uint32_t n_samples;
 } scratch;
@@ -120,7 +120,8 @@ typedef struct context {
     scratch *threads;
 } context;
 
-/** Places whole vectors so that the weights of the largest layer start a cache line. */
+/** Allocates a buffer. Whole vectors are placed so that the weights of the largest layer start a
+ * cache line. */
 static dsgd_buffer cpu_alloc(void *opened, size_t n)
 {
     const context *const c = opened;
@@ -193,7 +194,7 @@ static void cpu_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = from == NULL ? 0 : (double)((const real *)from)[i];
 }
 
-/** An execution of one replica of @p n samples in the thread's workspace. */
+/** Returns an execution of one replica of @p n samples in the workspace of the thread. */
 static execution execution_of(const context *c, scratch *s, const dataset_view *data, uint32_t n)
 {
     const dsgd_network *const network = c->problem.network;
@@ -208,7 +209,7 @@ static execution execution_of(const context *c, scratch *s, const dataset_view *
     return one;
 }
 
-/** The pieces of a vector as one array: @p memory, or the only piece itself. */
+/** Returns the chunks of a vector as one array: @p memory, or the only chunk itself. */
 static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real *memory)
 {
     if (p->n_pieces == 1 && pieces[0] != NULL)
@@ -226,7 +227,8 @@ static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-/** Whether all are finite: 0 * x is 0, else NaN. Independent sums need not wait for each other. */
+/** Returns true if all numbers are finite, because then 0 * x is 0, otherwise NaN. Independent sums
+ * need not wait for each other. */
 static bool all_finite(const real *x, size_t n)
 {
     real sums[LANES] = {0};
@@ -241,14 +243,14 @@ static bool all_finite(const real *x, size_t n)
     return sums[0] == (real)0;
 }
 
-/** The memory of a vector of one piece, to be prefetched. */
+/** Returns the memory of a vector with one chunk, for prefetching. */
 static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
 {
     const bool whole = p->n_pieces == 1 && pieces[0] != NULL;
     return (dsgd_ahead){whole ? pieces[0] : NULL, whole ? p->network->n_params * sizeof(real) : 0};
 }
 
-/** Prefetches an operation's samples, which are scattered over the data set. */
+/** Prefetches the samples of an operation, which are scattered over the data set. */
 static void fetch_samples(const context *c, const dsgd_gradient_op *op)
 {
     const dsgd_samples *const data = &c->train.samples;
@@ -260,7 +262,7 @@ static void fetch_samples(const context *c, const dsgd_gradient_op *op)
             __builtin_prefetch(x + op->samples[i] * size + at, 0, 2);
 }
 
-/** @p next: the operation after this one, to be prefetched, or NULL. */
+/** Computes a gradient. @p next is the next operation, which is prefetched, or NULL. */
 static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op,
                          const dsgd_gradient_op *next)
 {
@@ -298,7 +300,7 @@ static void cpu_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *
 
 /* --- updates and combinations ----------------------------------------------------------------- */
 
-/** The clip factor of a piece of a gradient. */
+/** Returns the clip factor of a chunk of a gradient. */
 static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real *g)
 {
     if (p->update.clip == 0)
@@ -309,7 +311,7 @@ static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real
     return (real)dsgd_clip_factor(p->update.clip, op->n, p->network->n_params, squares);
 }
 
-/** Elements [begin, end) of an update. Each loop takes one branch of dsgd_updated(). */
+/** Updates elements [begin, end). Each loop uses one branch of dsgd_updated(). */
 static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op, size_t begin,
                          size_t end)
 {
@@ -328,7 +330,7 @@ static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op,
             v_new[i] = first;
             s_new[i] = second;
         }
-        /* AdamW divides by the second moment: an infinite one would leave x finite. */
+        /* AdamW divides by the second moment; an infinite moment would leave x finite. */
         if (!all_finite(v_new + begin, end - begin) || !all_finite(s_new + begin, end - begin))
             return false;
     } else if (v_new != NULL) {
@@ -361,13 +363,14 @@ static bool one_update(const context *c, const scratch *s, const dsgd_update_op 
     return finite;
 }
 
-/** A block of input @p i from element @p first on; zeros for a missing input. */
+/** Returns a block of input @p i, from element @p first on; zeros for a missing input. */
 static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
 {
     return i < op->n_inputs && op->x[i] != NULL ? (const real *)op->x[i] + first : s->zeros;
 }
 
-/** sum[n] += weights[i] x[i] for inputs [from, from + count), in order; prefetches the next. */
+/** sum[n] += weights[i] x[i] for inputs [from, from + count), in order. Prefetches the next inputs.
+ */
 static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
                                                              const dsgd_combine_op *op, size_t from,
                                                              size_t count, size_t first, size_t n,
@@ -395,7 +398,7 @@ static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
     }
 }
 
-/** y <- sum / divisor, or times its inverse where that is exact: divisions are slow. */
+/** y <- sum / divisor. Multiplies by the inverse if that is exact, because divisions are slow. */
 static void divide(real *y, const double *sum, size_t n, double divisor)
 {
     const double inverse = 1 / divisor;
@@ -407,7 +410,7 @@ static void divide(real *y, const double *sum, size_t n, double divisor)
             y[j] = (real)(sum[j] / divisor);
 }
 
-/** A block of a combination of @p count inputs at once: the loop of few reads while it writes. */
+/** Computes a block of a combination of @p count <= FEW inputs in one loop. */
 static inline __attribute__((always_inline)) void
 combine_few(const scratch *s, const dsgd_combine_op *op, size_t count, size_t first, size_t n)
 {
@@ -429,7 +432,7 @@ combine_few(const scratch *s, const dsgd_combine_op *op, size_t count, size_t fi
     }
 }
 
-/** A block of any combination: its sum in memory, one loop after another. */
+/** Computes a block of any combination: several loops add to a sum in memory. */
 static void combine_many(const scratch *s, const dsgd_combine_op *op, size_t first, size_t n)
 {
     double sum[BLOCK] = {0};
@@ -463,7 +466,7 @@ static bool one_combination(const context *c, const scratch *s, const dsgd_combi
     return finite;
 }
 
-/** An operation of the device: each of a call by itself. */
+/** Defines an operation of the device, which computes the operations of a call one by one. */
 #define ONE_BY_ONE(operation, one)                                                                 \
     static void cpu_##operation(void *opened, uint32_t thread, const dsgd_##operation##_op *ops,   \
                                 size_t n_ops, bool *finite)                                        \
@@ -478,7 +481,7 @@ ONE_BY_ONE(combine, one_combination)
 static void cpu_encode(void *opened, uint32_t thread, const dsgd_encode_op *ops, size_t n_ops,
                        bool *finite)
 {
-    (void)opened, (void)thread; /* an encoding needs no problem, and may have none */
+    (void)opened, (void)thread; /* an encoding needs no problem */
     for (size_t i = 0; i < n_ops; i++)
         finite[i] = ENCODE(&ops[i]);
 }

@@ -1,16 +1,17 @@
 /**
  * @file cuda.cu
- * The CUDA device, in float32: a module that device.c loads on request. This file has the context,
- * its memory and the operations; cuda_layers.cuh, cuda_images.cuh, cuda_matmul.cuh, cuda_mlp.cuh
- * and cuda_vectors.cuh have the code that runs on the GPU. They are one translation unit.
+ * The CUDA device in float32: a module that device.c loads on request. This file contains the
+ * context, its memory and the operations. cuda_layers.cuh, cuda_images.cuh, cuda_matmul.cuh,
+ * cuda_mlp.cuh and cuda_vectors.cuh contain the code that runs on the GPU. All are one translation
+ * unit.
  *
- * The operations of a call are batched: each launch runs over all replicas, in the sequence that
- * layers.h states. README.md has the rules for bits: no atomics but on counts, and no library that
- * picks an algorithm by batch size.
+ * The operations of a call are batched: each launch runs over all replicas, in the order of
+ * layers.h. README.md explains the rules for equal bits: atomics only for counts, and no library
+ * that chooses an algorithm by batch size.
  *
- * A context has one stream on one device, which every function makes the calling thread's current
- * one. alloc, release, put and get touch no state of an operation in progress and may run beside
- * one.
+ * A context has one stream on one device. Every function makes that device the current one of the
+ * calling thread. alloc, release, put and get do not access the state of an operation in progress,
+ * so they can run during one.
  */
 #include <algorithm>
 #include <cmath>
@@ -39,24 +40,25 @@ namespace
 {
 
 enum : uint32_t {
-    BATCH = 2048, /* operations per launch, at most */
+    BATCH = 2048, /* most operations per launch */
     EVALUATED_SAMPLES = 256, /* per replica */
-    MOST_PARTS = 5 /* of what a call stages */
+    MOST_PARTS = 5 /* most arrays that a call stages */
 };
-const size_t most_workspace = (size_t)1 << 30; /* in reals; and at most an eighth of the memory */
-const size_t most_used = 9; /* tenths of the free memory: others have contexts there, too */
+const size_t most_workspace = (size_t)1 << 30; /* in reals; also at most an eighth of the memory */
+const size_t most_used =
+    9; /* tenths of the free memory, because other processes use the GPU, too */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /**
- * Mirrored host and device memory, so that a call needs one copy in each direction. There are two:
- * a call is staged while the one before is computed.
+ * Mirrored host and device memory, so that a call needs one copy in each direction. There are two
+ * of them, so that a call is staged while the previous one is computed.
  */
 struct staging {
     char *host, *device;
     size_t used, room;
     cudaEvent_t fetched; /* the results are in host[] */
-    bool in_flight; /* they are not yet where the caller wants them */
+    bool in_flight; /* the results are not yet at the caller's address */
     void *to;
     size_t offset, bytes;
 };
@@ -77,7 +79,7 @@ struct context {
     size_t block_bytes; /* of shared memory that a block of launch_mlp() may take */
 };
 
-/** The context, on this thread's current device. */
+/** Makes the device of the context the current one of this thread, and returns the context. */
 context *entered(void *opened)
 {
     context *const c = static_cast<context *>(opened);
@@ -100,7 +102,7 @@ staging *other_staging(context *c)
     return &c->staging_of[c->staged == &c->staging_of[0]];
 }
 
-/** Leaves at most so many calls in flight. */
+/** Waits until at most @p calls calls are in flight. */
 void land_all_but(context *c, uint32_t calls)
 {
     land(other_staging(c));
@@ -108,7 +110,7 @@ void land_all_but(context *c, uint32_t calls)
         land(c->staged);
 }
 
-/** Begins a call that stages at most @p bytes, in at most MOST_PARTS calls of stage(). */
+/** Starts a call that stages at most @p bytes in at most MOST_PARTS calls of stage(). */
 void stage_begin(context *c, size_t bytes)
 {
     staging *const s = c->staged = other_staging(c);
@@ -124,12 +126,13 @@ void stage_begin(context *c, size_t bytes)
     DSGD_CUDA(cudaMalloc((void **)&s->device, s->room));
 }
 
-/** Something staged: where the host writes it, and its device address, valid after stage_send(). */
+/** A staged array: its address for the host, and its device address, which is valid after
+ * stage_send(). */
 template <typename T> struct mirrored {
     T *here, *there;
 };
 
-/** Room for n of a kind. */
+/** Reserves room for n elements. */
 template <typename T> mirrored<T> stage(context *c, size_t n)
 {
     staging *const s = c->staged;
@@ -138,7 +141,7 @@ template <typename T> mirrored<T> stage(context *c, size_t n)
     return {reinterpret_cast<T *>(s->host + at), reinterpret_cast<T *>(s->device + at)};
 }
 
-/** Stages from[n]. */
+/** Stages from[n] and returns its device address. */
 template <typename T> T *stage(context *c, const T *from, size_t n)
 {
     const mirrored<T> to = stage<T>(c, n);
@@ -146,7 +149,7 @@ template <typename T> T *stage(context *c, const T *from, size_t n)
     return to.there;
 }
 
-/** Stages that all operations are finite, until one is found not to be. */
+/** Stages the flags `finite`, which are true until an operation finds a non-finite value. */
 bool *stage_finite(context *c, size_t n_ops)
 {
     const mirrored<bool> finite = stage<bool>(c, n_ops);
@@ -160,7 +163,8 @@ void stage_send(context *c)
                               cudaMemcpyHostToDevice, c->stream));
 }
 
-/** Ends a call: after its launches, what was staged at @p from is copied back; maybe later. */
+/** Ends a call: after its launches, the staged results at @p from are copied to @p to, possibly
+ * later. */
 template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t n)
 {
     staging *const s = c->staged;
@@ -175,7 +179,7 @@ template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t 
     land_all_but(c, c->ahead);
 }
 
-/** Whether an allocation has found memory. */
+/** Returns true if an allocation found memory. */
 bool has_memory(cudaError_t error)
 {
     if (error == cudaErrorMemoryAllocation)
@@ -185,12 +189,13 @@ bool has_memory(cudaError_t error)
     return error == cudaSuccess;
 }
 
-/** Makes room for n reals, and some more where the limit allows; false where there is none. */
+/** Makes room for n reals, and some more if the limit allows. Returns false if there is no memory.
+ */
 bool workspace_for(context *c, size_t n)
 {
     if (n <= c->workspace_room)
         return true;
-    DSGD_CUDA(cudaStreamSynchronize(c->stream)); /* a call in flight may use it */
+    DSGD_CUDA(cudaStreamSynchronize(c->stream)); /* a call in flight may use the workspace */
     DSGD_CUDA(cudaFree(c->workspace));
     c->workspace = NULL;
     c->workspace_room = 0;
@@ -202,7 +207,7 @@ bool workspace_for(context *c, size_t n)
     return false;
 }
 
-/** Where not even the smallest workspace can be had. */
+/** Ends the program, because there is no memory for the smallest workspace. */
 void no_room(size_t n_reals)
 {
     fprintf(stderr,
@@ -251,7 +256,7 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-/** Replaces an array of n, unless it is NULL, by a copy on the device. */
+/** Replaces an array of n elements, unless it is NULL, by a copy on the device. */
 template <typename T> cudaError_t upload(context *c, T **array, size_t n)
 {
     const T *const from = *array;
@@ -263,7 +268,7 @@ template <typename T> cudaError_t upload(context *c, T **array, size_t n)
     return cudaMemcpy(*array, from, n * sizeof(T), cudaMemcpyHostToDevice);
 }
 
-/** A view of samples in device memory. */
+/** Creates a view of samples in device memory. */
 cudaError_t upload_samples(context *c, dataset_view *to, const dsgd_samples *from)
 {
     const dsgd_data *const data = c->problem.data;
@@ -276,7 +281,8 @@ cudaError_t upload_samples(context *c, dataset_view *to, const dsgd_samples *fro
     return upload(c, &copy->lengths, from->n);
 }
 
-/** The module has code for this device, which has memory pools and computes. */
+/** Checks that the module has code for this device, and that the device has memory pools and
+ * computes. */
 cudaError_t try_out(const context *c)
 {
     const copy nothing = {NULL, NULL, 0};
@@ -288,7 +294,7 @@ cudaError_t try_out(const context *c)
     return cudaStreamSynchronize(c->stream);
 }
 
-/** Divides what may be taken of the memory between workspace and buffers. */
+/** Divides the allowed memory between workspace and buffers. */
 cudaError_t share_out(context *c, const dsgd_device_place *place)
 {
     size_t free_bytes = 0;
@@ -312,7 +318,7 @@ cudaError_t prepare(context *c, const dsgd_device_place *place)
     c->device = (int)(place->index % (uint32_t)n_devices);
     TRY(cudaSetDevice(c->device));
     if (place->shares_cores && cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) != cudaSuccess)
-        cudaGetLastError(); /* a device that this process has used before goes on as it was */
+        cudaGetLastError(); /* a device that this process has already used keeps its flags */
     TRY(cudaStreamCreate(&c->stream));
     c->staged = &c->staging_of[0];
     unsigned flags = cudaEventDisableTiming;
@@ -382,24 +388,25 @@ void cuda_survey(dsgd_device_survey *survey)
             cudaMemGetInfo(&survey->free_bytes[i], &all_bytes) != cudaSuccess)
             survey->free_bytes[i] = 0;
     }
-    cudaGetLastError(); /* what was wrong with a device is open()'s to say */
+    cudaGetLastError(); /* open() reports errors of a device */
 }
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-/** Whether a vector is one buffer, which needs no gathering. */
+/** Returns true if a vector is one buffer, so that it need not be gathered. */
 bool whole(const context *c, const dsgd_buffer *pieces)
 {
     return c->problem.n_pieces == 1 && pieces[0] != NULL;
 }
 
-/** Reals of workspace that a gathered vector needs. */
+/** Returns the reals of workspace for a gathered vector. */
 size_t vector_space(const context *c, const dsgd_buffer *pieces)
 {
     return whole(c, pieces) ? 0 : c->problem.network->n_params;
 }
 
-/** The vector, or @p memory, which the copies gather it into, or scatter to its pieces. */
+/** Returns the vector, or @p memory if the copies must gather it there or scatter it to its chunks.
+ */
 real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory, bool gather,
                 std::vector<copy> *copies)
 {
@@ -418,10 +425,10 @@ real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory, bool 
     return memory;
 }
 
-/** @p there: the copies on the device. */
+/** Runs copies. @p there is their address on the device. */
 void run_copies(const context *c, const std::vector<copy> &copies, const copy *there)
 {
-    const size_t at_once = 32768; /* of a grid's second dimension */
+    const size_t at_once = 32768; /* limit of a grid's second dimension */
     for (size_t first = 0; first < copies.size(); first += at_once) {
         const size_t n = std::min(at_once, copies.size() - first);
         size_t most = 0;
@@ -446,14 +453,15 @@ execution execution_of(const context *c, const dataset_view *data, const replica
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-/** Reals of workspace that a gradient needs: x, g and the replica. */
+/** Returns the reals of workspace for a gradient: x, g and the replica. */
 size_t space_of(const context *c, const dsgd_gradient_op *op)
 {
     return vector_space(c, op->x) + vector_space(c, op->g) +
            replica_space(c->problem.network, op->n_samples, true);
 }
 
-/** Whether matmuls write the whole gradient: they note non-finite values themselves. */
+/** Returns true if matrix products write the whole gradient, because they note non-finite values
+ * themselves. */
 bool by_matmuls(const dsgd_network *network)
 {
     bool all = true;
@@ -465,12 +473,12 @@ bool by_matmuls(const dsgd_network *network)
     return all;
 }
 
-/** The copies that gather and scatter the vectors of gradients in workspace. */
+/** The copies that gather and scatter the vectors of gradients in the workspace. */
 struct gatherings {
     std::vector<copy> before, after;
 };
 
-/** Stages the replicas of operations, with their samples; lists the copies. */
+/** Stages the replicas of operations and their samples, and lists the copies. */
 const replica *stage_replicas(context *c, const dsgd_gradient_op *ops, size_t n_ops,
                               size_t n_samples, bool *finite, gatherings *copies)
 {
@@ -496,7 +504,7 @@ const replica *stage_replicas(context *c, const dsgd_gradient_op *ops, size_t n_
     return replicas.there;
 }
 
-/** The operations of one batch, for which there is workspace. */
+/** Computes the operations of one batch, which fits into the workspace. */
 void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_network *const network = c->problem.network;
@@ -526,7 +534,8 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
-/** How many operations share the workspace, at least one; *space: the reals that they need. */
+/** Returns the number of operations that share the workspace, at least one. *space <- the reals
+ * that they need. */
 size_t batch_of(const context *c, const dsgd_gradient_op *ops, size_t n_ops, size_t *space)
 {
     size_t n = 0;
@@ -566,7 +575,7 @@ void in_batches(void *opened, uint32_t, const Op *ops, size_t n_ops, bool *finit
         SOME(c, ops + first, std::min((size_t)BATCH, n_ops - first), finite + first);
 }
 
-/** Of operations on vectors, in cells. */
+/** Returns the grid for operations on vectors, in cells. */
 template <typename Op> dim3 cell_grid(const Op *ops, size_t n_ops)
 {
     size_t most = 0;
@@ -631,8 +640,8 @@ void some_encodings(context *c, const dsgd_encode_op *ops, size_t n_ops, bool *f
 }
 
 /**
- * One replica per EVALUATED_SAMPLES of n_all samples, whose scores are still missing; *at_once of
- * them share the workspace, behind what the copies gather.
+ * Returns one replica per EVALUATED_SAMPLES of n_all samples, without their scores. *at_once of
+ * them share the workspace, after the vectors that the copies gather.
  */
 std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, uint32_t n_all,
                                size_t *at_once, std::vector<copy> *copies)
@@ -731,7 +740,7 @@ const auto cuda_update = in_batches<dsgd_update_op, some_updates>;
 const auto cuda_combine = in_batches<dsgd_combine_op, some_combinations>;
 const auto cuda_encode = in_batches<dsgd_encode_op, some_encodings>;
 
-/* --- what it exports -------------------------------------------------------------------------- */
+/* --- exported functions ----------------------------------------------------------------------- */
 
 uint64_t cuda_launches(void)
 {

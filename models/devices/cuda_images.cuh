@@ -1,9 +1,9 @@
 /**
  * @file cuda_images.cuh
- * The kernels of elementwise.h that handle whole rows, as CUDA runs them: load, im2col, col2im and
- * the maxima of a pool, with a thread per number or, where memory allows, per CELL adjacent
- * channels. Adjacent threads write adjacent addresses; sums are held in registers and run in the
- * order of elementwise.h, so they have the same bits. Included by cuda.cu alone.
+ * CUDA versions of the kernels in elementwise.h that handle whole rows: load, im2col, col2im and
+ * max pooling. They have one thread per number or, if the memory layout allows it, per CELL
+ * adjacent channels. Adjacent threads write adjacent addresses. Sums are kept in registers and have
+ * the order of elementwise.h, so they have the same bits. Only cuda.cu includes this file.
  */
 #pragma once
 
@@ -15,7 +15,8 @@ namespace
 const uint32_t most_divided = (uint32_t)1 << 31;
 
 /**
- * Division of numbers below most_divided by n: a product and a shift (Granlund, Montgomery, 1994).
+ * Division by n of numbers below most_divided, as a product and a shift (Granlund, Montgomery,
+ * 1994).
  */
 struct divisor {
     uint32_t n, factor, shift;
@@ -38,7 +39,7 @@ __device__ uint32_t split(uint32_t *x, const divisor &by)
     return all - *x * by.n;
 }
 
-/** WIDE adjacent numbers: 1, 2 or CELL. */
+/** Loads WIDE adjacent numbers; WIDE is 1, 2 or CELL. */
 template <uint32_t WIDE> __device__ void load_wide(real *to, const real *from)
 {
     if (WIDE == 1) {
@@ -58,7 +59,7 @@ template <uint32_t WIDE> __device__ void load_wide(real *to, const real *from)
     to[3] = x.w;
 }
 
-/** To any memory. */
+/** Stores WIDE numbers in any memory. */
 template <uint32_t WIDE> __device__ void store_here(real *to, const real *x)
 {
     if (WIDE == 1)
@@ -69,7 +70,7 @@ template <uint32_t WIDE> __device__ void store_here(real *to, const real *x)
         *reinterpret_cast<float4 *>(to) = make_float4(x[0], x[1], x[2], x[3]);
 }
 
-/** To global memory. */
+/** Stores WIDE numbers in global memory. */
 template <uint32_t WIDE> __device__ void store_wide(real *to, const real *x)
 {
     if (WIDE == 1)
@@ -83,7 +84,7 @@ __device__ bool is_aligned(const void *at)
     return (uintptr_t)at % alignment == 0;
 }
 
-/** What the threads of a launch know of a layer, and the size of its larger side per sample. */
+/** The properties of a layer for the threads of a launch. */
 struct image {
     uint32_t columns, kernel_size, stride, padding;
     uint32_t in_width, in_height, out_width, out_height;
@@ -124,7 +125,7 @@ image image_of(const dsgd_layer *l)
     return p;
 }
 
-/** A replica's tensors, from the first sample of a launch on. */
+/** The tensors of a replica, from the first sample of a launch on. */
 struct tensors {
     real *x, *dx, *y, *dy, *windows;
 };
@@ -141,7 +142,7 @@ __device__ tensors tensors_of(const image &p, const replica &r, uint32_t first)
     return t;
 }
 
-/** Where in an image a number is: of *e, its index, the sample is left. */
+/** The place of a number in an image. Its index *e is reduced to the number of the sample. */
 struct place {
     uint32_t column, x, y;
 };
@@ -170,7 +171,7 @@ struct im2col_body {
         const uint32_t ix = split(&sample, p.by_out_width) * p.stride + kx - p.padding;
         const uint32_t iy = split(&sample, p.by_out_height) * p.stride + ky - p.padding;
         real v[WIDE] = {};
-        if (iy < p.in_height && ix < p.in_width) /* else, wrapped below 0 too: outside */
+        if (iy < p.in_height && ix < p.in_width) /* otherwise outside, also if wrapped below 0 */
             load_wide<WIDE>(v, t.x + (size_t)sample * p.in_size +
                                    (iy * p.in_width + ix) * p.columns + column);
         store_wide<WIDE>(t.windows + (size_t)e * WIDE, v);
@@ -217,7 +218,7 @@ struct col2im_body {
     }
 };
 
-/** visit(v) for the numbers of the window at @p corner that come before its place (ky, kx). */
+/** Calls visit(v) for the numbers of the window at @p corner before its place (ky, kx). */
 template <uint32_t WIDE, typename Visit>
 __device__ void for_those_before(const image &p, const real *corner, uint32_t ky, uint32_t kx,
                                  Visit visit)
@@ -267,7 +268,8 @@ struct max_pool_backward_body {
             (size_t)sample * p.out_size +
             (inside ? (wy * p.out_width + wx) * p.columns + at.column : at.column);
         const real *const corner =
-            t.x + (size_t)e * WIDE - (ky * p.in_width + kx) * p.columns; /* of the window */
+            t.x + (size_t)e * WIDE -
+            (ky * p.in_width + kx) * p.columns; /* the corner of the window */
         real here[WIDE], largest[WIDE], dx[WIDE], dy[WIDE];
         bool first[WIDE];
         load_wide<WIDE>(here, t.x + (size_t)e * WIDE);
@@ -316,7 +318,8 @@ __global__ void __launch_bounds__(THREADS, 8)
             Body::template run<1>(p, t, e);
 }
 
-/** Calls @p part for pieces of the range with fewer than most_divided numbers, @p size a sample. */
+/** Calls @p part for parts of the range with fewer than most_divided numbers; a sample has @p size
+ * numbers. */
 template <typename Part> void in_parts(const execution *e, sample_range s, size_t size, Part part)
 {
     const size_t all = most_samples(e, s);
@@ -328,7 +331,7 @@ template <typename Part> void in_parts(const execution *e, sample_range s, size_
     }
 }
 
-/** @p size: of what the body computes, per sample. */
+/** Launches a body. @p size is the number of values per sample that it computes. */
 template <typename Body>
 void launch_image(const execution *e, sample_range s, const dsgd_layer *l, uint32_t image::*size)
 {
@@ -351,7 +354,7 @@ MAP_IMAGE(max_pool_backward, in_size)
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-/** WIDE features, from element @p at of the data set on. */
+/** Loads WIDE features, from element @p at of the data set on. */
 template <uint32_t WIDE, bool BYTES>
 __device__ void features(real *v, const dataset_view &data, size_t at)
 {
@@ -366,7 +369,7 @@ __device__ void features(real *v, const dataset_view &data, size_t at)
     }
 }
 
-/** Features of the batch's samples [n][n_features] in y. WIDE: divides n_features. */
+/** y <- features of the batch's samples, [n][n_features]. WIDE divides n_features. */
 template <uint32_t WIDE, bool BYTES>
 __device__ void load_features(const replica &r, const dataset_view &data, const divisor &by_feature,
                               uint32_t first_sample, real *y, uint32_t n)
@@ -383,7 +386,7 @@ __device__ void load_features(const replica &r, const dataset_view &data, const 
     }
 }
 
-/** Grid: (blocks, replicas). load_kernel(), of data in bytes or in reals. */
+/** load_kernel() for data in bytes or in reals. Grid: (blocks, replicas). */
 template <bool BYTES>
 __global__ void load_global(const replica *replicas, const __grid_constant__ dataset_view data,
                             dsgd_tensor in, divisor by_feature, divisor by_cell, sample_range s)

@@ -1,7 +1,7 @@
 /**
  * @file cuda_layers.cuh
- * How CUDA runs the kernels of elementwise.h: one launch per kernel for all replicas of a call.
- * Included by cuda.cu alone.
+ * Runs the kernels of elementwise.h with CUDA: one launch per kernel for all replicas of a call.
+ * Only cuda.cu includes this file.
  */
 #pragma once
 
@@ -20,16 +20,16 @@ namespace
 {
 
 enum : uint32_t {
-    THREADS = 256, /* per block, at most */
+    THREADS = 256, /* most threads per block */
     WARP = 32,
     CELL = 4, /* adjacent elements that a thread computes: a float4 */
-    /* Blocks per replica or operation: at most max(MOST_BLOCKS, ALL_BLOCKS / replicas). */
+    /* A replica or operation has at most max(MOST_BLOCKS, ALL_BLOCKS / replicas) blocks. */
     MOST_BLOCKS = 64,
     ALL_BLOCKS = 8192,
 };
 const size_t alignment = 16; /* bytes: a float4 */
 
-/** After open(), a CUDA call that fails is a bug or a broken device: the program aborts. */
+/** After open(), a CUDA call that fails is a bug or a broken device, so the program aborts. */
 #define DSGD_CUDA(call) check(call, __FILE__, __LINE__)
 
 void check(cudaError_t error, const char *file, int line)
@@ -40,7 +40,7 @@ void check(cudaError_t error, const char *file, int line)
     abort();
 }
 
-/** Returns the result of a call that fails, out of a function that returns a cudaError_t. */
+/** Returns from a function of type cudaError_t with the result of @p call if it fails. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const cudaError_t error_ = (call);                                                         \
@@ -48,9 +48,9 @@ void check(cudaError_t error, const char *file, int line)
             return error_;                                                                         \
     } while (0)
 
-std::atomic<uint64_t> n_launches; /* by all contexts */
+std::atomic<uint64_t> n_launches; /* of all contexts */
 
-/** @p shared_bytes: of dynamic_shared() in each block. */
+/** Launches a kernel. @p shared_bytes is the size of dynamic_shared() in each block. */
 template <typename... Parameters, typename... Arguments>
 cudaError_t try_launch(cudaStream_t stream, dim3 grid, uint32_t threads, size_t shared_bytes,
                        void (*kernel)(Parameters...), Arguments... arguments)
@@ -71,7 +71,7 @@ void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Par
     DSGD_CUDA(try_launch(stream, grid, threads, 0, kernel, arguments...));
 }
 
-/** The block's shared memory that its launch asks for. */
+/** Returns the shared memory of the block, whose size the launch gives. */
 __device__ real *dynamic_shared()
 {
 #ifdef __CUDACC__
@@ -82,7 +82,7 @@ __device__ real *dynamic_shared()
 #endif
 }
 
-/** The address, which the compiler may take for one of global memory. */
+/** Returns the address. The compiler may assume that it is in global memory. */
 template <typename T> __device__ T *global(T *at)
 {
 #ifdef __CUDA_ARCH__
@@ -91,7 +91,7 @@ template <typename T> __device__ T *global(T *at)
     return at;
 }
 
-/** Writes 16 bytes by one instruction; left alone the compiler may take four. */
+/** Writes 16 bytes with one instruction. Otherwise the compiler may use four. */
 __device__ void store_float4(real *to, float4 x)
 {
 #ifdef __CUDA_ARCH__
@@ -106,14 +106,15 @@ uint32_t blocks_for(size_t n, size_t per_block)
     return (uint32_t)((n + per_block - 1) / per_block);
 }
 
-/** Blocks for each of @p n_rows replicas or operations of at most @p n elements. */
+/** Returns the blocks per replica or operation, of @p n_rows with at most @p n elements each. */
 uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
 {
     const size_t most = std::max((size_t)MOST_BLOCKS, ALL_BLOCKS / n_rows);
     return (uint32_t)std::max((size_t)1, std::min(most, (n + threads - 1) / threads));
 }
 
-/** Blocks for each of @p n_rows vectors of at most @p n numbers, in cells: enough in all, long. */
+/** Returns the blocks per vector, of @p n_rows with at most @p n numbers each, in cells. The blocks
+ * are long, but there are enough of them in total. */
 uint32_t cell_blocks(size_t n, size_t n_rows)
 {
     const size_t most = std::max((size_t)1, n / CELL / THREADS);
@@ -122,7 +123,7 @@ uint32_t cell_blocks(size_t n, size_t n_rows)
 
 } // namespace
 
-/** The replicas of a call; each launch runs over all of them. */
+/** The replicas of a call. Each launch runs over all of them. */
 typedef struct execution {
     cudaStream_t stream;
     const replica *replicas; /* [n_replicas], on the device */
@@ -149,7 +150,7 @@ __global__ void map_global(const replica *replicas, dsgd_layer layer, kernel_arg
         CALLED(&r, &layer, &args, i);
 }
 
-/** How many samples of the range the largest replica has. */
+/** Returns the number of samples of the range in the largest replica. */
 size_t most_samples(const execution *e, sample_range s)
 {
     return e->most <= s.first ? 0 : std::min(s.n, e->most - s.first);

@@ -1,7 +1,7 @@
 /**
  * @file cuda_matmul.cuh
- * Matrix products of all replicas of a call in one launch: multiply() of layers.h. Every sum has a
- * fixed order, without atomics, by fmaf(). Included by cuda.cu alone.
+ * multiply() of layers.h: matrix products of all replicas of a call in one launch. Every sum has a
+ * fixed order and uses fmaf(), without atomics. Only cuda.cu includes this file.
  */
 #pragma once
 
@@ -11,30 +11,30 @@ namespace
 {
 
 enum : uint32_t {
-    MOST_BATCHED = 128 /* blocks over the products of a replica (SAMPLES_BATCHED) */
+    MOST_BATCHED = 128 /* most blocks for the products of a replica (SAMPLES_BATCHED) */
 };
 
 /**
- * A block computes a tile of ROWS x COLUMNS elements of C, a thread CELL x CELL of them. Where a
- * tile has fewer cells than the block has threads, PARTS threads share a cell and split its sum
- * over k. Slices of A and B, DEPTH deep, pass through shared memory.
+ * A block computes a tile of ROWS x COLUMNS elements of C, and a thread computes CELL x CELL of
+ * them. If a tile has fewer cells than the block has threads, PARTS threads share a cell and split
+ * its sum over k. Slices of A and B with depth DEPTH pass through shared memory.
  */
 template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
     static constexpr uint32_t WIDE = COLUMNS / CELL;
     static constexpr uint32_t CELLS = ROWS / CELL * WIDE;
     static constexpr uint32_t PARTS = THREADS / CELLS;
     static constexpr uint32_t DEPTH = 4 * PARTS < 16 ? 16 : 4 * PARTS;
-    static constexpr uint32_t A_WIDTH = ROWS + CELL; /* padded against bank conflicts */
+    static constexpr uint32_t A_WIDTH = ROWS + CELL; /* padded to avoid bank conflicts */
     static constexpr uint32_t B_WIDTH = COLUMNS + CELL;
     /*
-     * Blocks per multiprocessor: bounds a thread to 80 or 64 registers, so that none are spilled.
+     * Blocks per multiprocessor. This limits a thread to 80 or 64 registers, without spilling.
      */
     static constexpr uint32_t RESIDENT = (ROWS + COLUMNS) * DEPTH / THREADS < 10 ? 4 : 3;
     static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* sums of all parts */
     static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice fits the memory of the sums");
 };
 
-/** Rows of A or columns of B: element k of line i is at[i * line + k * step]. */
+/** Rows of A or columns of B. Element k of line i is at[i * line + k * step]. */
 struct lines {
     const real *at;
     uint32_t line, step;
@@ -42,36 +42,37 @@ struct lines {
     bool ones; /* line n_lines is all ones (BIAS_GRAD) */
 };
 
-/** One product of a replica, and the block's tile of it. */
+/** One product of a replica, and the tile that the block computes. */
 struct tile {
     lines a, b;
-    uint32_t row, column; /* of C, its first */
+    uint32_t row, column; /* first ones of the tile, in C */
     uint32_t n_rows, n_columns; /* of C */
     uint32_t c_row;
     real *c;
     const real *relu_output; /* strided like C; or NULL */
-    const real *bias; /* one per column, bias_step apart; or NULL */
+    const real *bias; /* one per column, at distances of bias_step; or NULL */
     uint32_t bias_step;
     bool adds, relu;
-    bool *finite; /* to be told of non-finite elements; or NULL */
+    bool *finite; /* set to false by non-finite elements; or NULL */
 };
 
 /**
- * A slice of LINES lines in registers, between global and shared memory [DEPTH][WIDTH]. Adjacent
- * threads read adjacent addresses: where elements of a line are adjacent a thread keeps its place k
- * in the slice and goes through lines, else it keeps its line and goes through places. So an
- * element is a constant number of reals away from the thread's last one, here and there.
+ * A slice of LINES lines in registers, on its way from global memory to shared memory
+ * [DEPTH][WIDTH]. Adjacent threads read adjacent addresses. If the elements of a line are adjacent,
+ * a thread keeps its place k in the slice and visits several lines; otherwise it keeps its line and
+ * visits several places. The distance between two elements of a thread is therefore constant in
+ * both memories.
  */
 template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
     static constexpr uint32_t SIZE = LINES * DEPTH;
     static constexpr uint32_t COUNT = SIZE < THREADS ? 1 : SIZE / THREADS;
     static constexpr uint32_t LINES_AWAY = THREADS / DEPTH, PLACES_AWAY = THREADS / LINES;
     const real *at; /* the thread's first element in the next slice */
-    uint32_t away, next_slice; /* in reals: its next element, the next slice */
-    uint32_t left; /* of its line, from that element on */
-    uint32_t n_valid; /* of its lines, how many lie within the matrix */
-    bool along; /* the line */
-    real other; /* stands for elements outside */
+    uint32_t away, next_slice; /* distances in reals to its next element and the next slice */
+    uint32_t left; /* elements of its line that are left */
+    uint32_t n_valid; /* number of its lines within the matrix */
+    bool along; /* elements of a line are adjacent */
+    real other; /* value for elements outside the matrix */
     real *to; /* in shared memory */
     uint32_t to_away;
     real carried[COUNT];
@@ -88,7 +89,7 @@ template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
         left = place < from.depth ? from.depth - place : 0;
         const uint32_t n_lines = line < from.n_lines ? from.n_lines - line : 0;
         n_valid = along ? (n_lines + LINES_AWAY - 1) / LINES_AWAY : n_lines;
-        /* Beyond the depth a line of ones meets zeros of the other matrix. */
+        /* Beyond the depth, a line of ones is multiplied by zeros of the other matrix. */
         other = from.ones && line == from.n_lines ? 1.0f : 0.0f;
         to = shared + place * WIDTH + i;
         to_away = along ? LINES_AWAY : PLACES_AWAY * WIDTH;
@@ -117,7 +118,7 @@ template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
     }
 };
 
-/** sums += the products of a row and a column of numbers. */
+/** sums += products of a row and a column of numbers. */
 __device__ void multiply_cells(const real *row, const real *column, real (*sums)[CELL])
 {
 #pragma unroll
@@ -127,7 +128,7 @@ __device__ void multiply_cells(const real *row, const real *column, real (*sums)
             sums[i][j] = fmaf(row[i], column[j], sums[i][j]);
 }
 
-/** Adds a slice's products to the thread's cell. */
+/** Adds the products of a slice to the thread's cell. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t y, uint32_t x,
                           real (*sums)[CELL])
@@ -143,7 +144,7 @@ __device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t 
     }
 }
 
-/** Computes the tile's sums into shared memory, [PARTS][ROWS][COLUMNS]. */
+/** Computes the sums of the tile into shared memory, [PARTS][ROWS][COLUMNS]. */
 template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &t, real *shared)
 {
     typedef tiling<ROWS, COLUMNS> T;
@@ -162,7 +163,7 @@ template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &
         a_strip.write();
         b_strip.write();
         __syncthreads();
-        a_strip.read(); /* ahead, the next slice */
+        a_strip.read(); /* the next slice, in advance */
         b_strip.read();
         add_slice<ROWS, COLUMNS>(a_slice, b_slice, part, y, x, sums);
         __syncthreads();
@@ -178,7 +179,7 @@ template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &
             make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
 }
 
-/** Writes the thread's elements of its column; PLAIN: what they were, or a mask, plays no role. */
+/** Writes the thread's elements of its column. PLAIN: neither old values nor a mask are needed. */
 template <uint32_t ROWS, uint32_t COLUMNS, bool PLAIN>
 __device__ bool store_column(const tile &t, uint32_t row, uint32_t column, const real *shared)
 {
@@ -218,7 +219,7 @@ __device__ bool store_column(const tile &t, uint32_t row, uint32_t column, const
     return all_finite;
 }
 
-/** Adds the parts in order and writes the elements that lie within C. A thread keeps its column. */
+/** Adds the parts in order, and writes the elements within C. A thread keeps its column. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void store_tile(const tile &t, const real *shared)
 {
@@ -230,17 +231,17 @@ __device__ void store_tile(const tile &t, const real *shared)
     const bool finite = t.adds || t.relu_output != NULL
                             ? store_column<ROWS, COLUMNS, false>(t, row, column, from)
                             : store_column<ROWS, COLUMNS, true>(t, row, column, from);
-    if (!finite && t.finite != NULL) /* a race of equal writes */
+    if (!finite && t.finite != NULL) /* several threads can write the same value */
         *t.finite = false;
 }
 
-/** The matmuls of one launch, of one tiling: tiles of the first, then of the second. */
+/** The products of one launch with one tiling: the tiles of the first product come first. */
 struct tiled_matmuls {
     matmul v[MOST_MATMULS];
     uint32_t n_tiles[MOST_MATMULS];
 };
 
-/** Tile @p i of product @p batched of a replica. */
+/** Returns tile @p i of product @p batched of a replica. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ tile tile_of(const matmul *p, const replica *r, sample_range s, size_t batched,
                         uint32_t i)
@@ -266,7 +267,8 @@ __device__ tile tile_of(const matmul *p, const replica *r, sample_range s, size_
     return t;
 }
 
-/** The block's tile of the replica's product @p batched; without rows where there is none. */
+/** Returns the block's tile of the replica's product @p batched; it has no rows if there is no
+ * tile. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void find_tile(tile *t, const replica *r, const tiled_matmuls *all, sample_range s,
                           size_t batched)
@@ -280,7 +282,7 @@ __device__ void find_tile(tile *t, const replica *r, const tiled_matmuls *all, s
         t->n_rows = t->row = 0;
 }
 
-/** Grid: (tiles, replicas, products of a replica). One thread finds out what the block does. */
+/** Grid: (tiles, replicas, products of a replica). One thread determines the work of the block. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __global__ void __launch_bounds__(THREADS, tiling<ROWS, COLUMNS>::RESIDENT)
     matmul_global(const replica *replicas, const __grid_constant__ tiled_matmuls all,
@@ -301,7 +303,7 @@ __global__ void __launch_bounds__(THREADS, tiling<ROWS, COLUMNS>::RESIDENT)
     }
 }
 
-/** Rows of C, of the largest replica. */
+/** Returns the number of rows of C for the largest replica. */
 size_t rows_of_c(const execution *e, sample_range s, const matmul *p)
 {
     return p->m * (p->samples == SAMPLES_ALONG_M ? most_samples(e, s) : 1) +
@@ -329,7 +331,7 @@ void launch_matmul(const execution *e, sample_range s, const matmul *matmuls, ui
         launch(e->stream, grid, THREADS, matmul_global<ROWS, COLUMNS>, e->replicas, all, s);
 }
 
-/** The shape of a call's tiles: 16 << rows by 16 << columns. */
+/** The shape of the tiles of a call: 16 << rows by 16 << columns. */
 struct tile_shape {
     uint32_t rows, columns;
 };
@@ -348,14 +350,15 @@ tile_shape tile_shape_of(const matmul *matmuls, uint32_t n_matmuls)
     return tile_shape{size(n_rows), size(n_columns)};
 }
 
-/** In how many parts a call splits sums: part i has the terms i, i + parts, ... */
+/** Returns the number of parts into which a call splits sums. Part i has the terms i, i + parts,
+ * ... */
 uint32_t parts_of(const matmul *matmuls, uint32_t n_matmuls)
 {
     const tile_shape shape = tile_shape_of(matmuls, n_matmuls);
     return tiling<16, 16>::PARTS >> shape.rows >> shape.columns;
 }
 
-/** Tiles of ROWS x COLUMNS that the products of a replica take. */
+/** Returns the number of tiles of ROWS x COLUMNS for the products of a replica. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 size_t tiles_of(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
@@ -365,7 +368,8 @@ size_t tiles_of(const execution *e, sample_range s, const matmul *matmuls, uint3
     return n;
 }
 
-/** Tilings with equal PARTS sum in the same order; that with the fewest tiles is free to choose. */
+/** Selects this tiling if it has fewer tiles. Tilings with equal PARTS sum in the same order, so
+ * the choice is free. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 void launch_flat(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
@@ -379,7 +383,7 @@ void launch_flat(const execution *e, sample_range s, const matmul *matmuls, uint
 
 } // namespace
 
-/** The order of sums depends on the shapes per sample alone. */
+/** Computes the products. The order of sums depends only on the shapes per sample. */
 static void multiply(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
     static void (*const launches[3][3])(const execution *, sample_range, const matmul *,

@@ -1,10 +1,10 @@
 /**
  * @file cuda_mlp.cuh
- * Gradients of a network of linear layers in one launch: a block computes all of a replica, whose
- * activations and their grads lie in shared memory, so that only samples, parameters and gradient
- * pass through memory. Every sum has the order that multiply() gives it (parts_of()), so results
- * have the same bits as a launch per layer, which is what networks and batches take that do
- * not fit. Included by cuda.cu alone.
+ * Gradients of a network of linear layers in one launch. A block computes a whole replica. Its
+ * activations and their gradients are in shared memory, so that only samples, parameters and
+ * gradients pass through global memory. Every sum has the same order as in multiply() (parts_of()),
+ * so results have the same bits as with a launch per layer. Networks and batches that do not fit
+ * use a launch per layer. Only cuda.cu includes this file.
  */
 #pragma once
 
@@ -17,17 +17,18 @@ namespace
 
 enum : uint32_t {
     MOST_LINKS = 8, /* layers */
-    GROUPS = 4, /* of samples in a tile: thread group g has samples g, g + GROUPS, ... */
-    MOST_BEHIND = 32 /* reals that a tile reads behind a tensor, and does not use */
+    GROUPS = 4, /* groups of samples in a tile: thread group g has samples g, g + GROUPS, ... */
+    MOST_BEHIND = 32 /* reals that a tile reads after a tensor without using them */
 };
 
-/** A tensor [n][row] in shared memory. Behind its columns is one of ones, the input of the bias. */
+/** A tensor [n][row] in shared memory. A column of ones, the input of the bias, follows its
+ * columns. */
 struct shared_tensor {
     uint32_t n_columns, row;
-    uint32_t at; /* in reals per sample */
+    uint32_t at; /* offset in reals per sample */
 };
 
-/** A linear layer: parts of the sums of its forward and of its backward products. */
+/** A linear layer, with the numbers of parts of the sums in its forward and backward products. */
 struct mlp_link {
     shared_tensor in, in_grad, out, out_grad; /* the input of the network has no grad */
     uint32_t params;
@@ -42,7 +43,8 @@ struct mlp {
     bool squared;
 };
 
-/** The next tensor of the replica. Rows of an odd number of cells lie in different banks. */
+/** Returns the next tensor of the replica. Rows have an odd number of cells, to be in different
+ * banks. */
 shared_tensor shared_tensor_of(mlp *m, uint32_t n_columns)
 {
     const shared_tensor t = {n_columns, CELL * ((n_columns / CELL + 1) | 1), m->reals};
@@ -50,7 +52,7 @@ shared_tensor shared_tensor_of(mlp *m, uint32_t n_columns)
     return t;
 }
 
-/** Whether layer @p i is a link of a chain of linear layers that the kernel knows. */
+/** Returns true if layer @p i is a link of a chain of linear layers that the kernel supports. */
 bool is_link(const dsgd_network *network, uint32_t i)
 {
     const dsgd_layer *const l = &network->layers[i];
@@ -58,7 +60,7 @@ bool is_link(const dsgd_network *network, uint32_t i)
            (!l->relu || l->relu_by_reader);
 }
 
-/** Describes the network; false where the kernel does not know it. */
+/** Describes the network. Returns false if the kernel does not support it. */
 bool mlp_of(const dsgd_network *network, mlp *out)
 {
     *out = mlp();
@@ -117,7 +119,8 @@ __device__ void load_batch(const replica &r, const dataset_view &data, real *x, 
 
 /* --- activations and their grads -------------------------------------------------------------- */
 
-/** C [n][n_columns] <- A B, then what store_tile() does to it; A and C in shared memory. */
+/** C [n][n_columns] <- A B, followed by the operations of store_tile(). A and C are in shared
+ * memory. */
 struct shared_product {
     const real *a, *b;
     real *c;
@@ -129,9 +132,9 @@ struct shared_product {
     bool relu;
 };
 
-/** The thread's place in a tile: a cell of samples and columns, and a part of its sums. */
+/** The place of a thread in a tile: a cell of samples and columns, and a part of its sums. */
 template <uint32_t PARTS> struct cell_of_product {
-    /* Columns are PAIRED where two at once are read: pairs of adjacent threads are adjacent. */
+    /* Columns are PAIRED if two are read at once: adjacent threads have adjacent pairs. */
     static constexpr bool PAIRED = PARTS != 0;
     static constexpr uint32_t LOADS = PAIRED ? CELL / 2 : CELL, WIDE = CELL / LOADS;
     uint32_t n_parts, across, part, sample, column;
@@ -146,20 +149,20 @@ template <uint32_t PARTS> struct cell_of_product {
         column = first_column + threadIdx.x % across * (PAIRED ? WIDE : CELL);
     }
 
-    /** Column @p j of the cell. */
+    /** Returns column @p j of the cell. */
     __device__ uint32_t column_of(uint32_t j) const
     {
         return column + (PAIRED ? j / WIDE * across * WIDE + j % WIDE : j);
     }
 };
 
-/** The thread's part of the sums of its cell. */
+/** Computes the thread's part of the sums of its cell. */
 template <uint32_t PARTS>
 __device__ void sum_part(const shared_product &p, const cell_of_product<PARTS> &cell,
                          real (*sums)[CELL])
 {
     typedef cell_of_product<PARTS> T;
-    const real *a[CELL]; /* outside C something inside is read, and not stored */
+    const real *a[CELL]; /* outside C, valid memory is read but not stored */
 #pragma unroll
     for (uint32_t i = 0; i < CELL; i++)
         a[i] = p.a + min(cell.sample + i * GROUPS, p.n - 1) * p.a_row;
@@ -187,7 +190,7 @@ __device__ void sum_part(const shared_product &p, const cell_of_product<PARTS> &
     }
 }
 
-/** Adds the sums of a part to C, and finishes with the last one. */
+/** Adds the sums of a part to C. The last part also finishes C. */
 template <uint32_t PARTS>
 __device__ void add_part(const shared_product &p, const cell_of_product<PARTS> &cell,
                          const real (*sums)[CELL])
@@ -213,7 +216,7 @@ __device__ void add_part(const shared_product &p, const cell_of_product<PARTS> &
     }
 }
 
-/** PARTS: p.parts, if two adjacent numbers of B can be read at once; or 0. */
+/** PARTS: p.parts if two adjacent numbers of B can be read at once, otherwise 0. */
 template <uint32_t PARTS> __device__ void product_tiles(const shared_product &p)
 {
     const uint32_t n_parts = PARTS == 0 ? p.parts : PARTS;
@@ -234,7 +237,7 @@ template <uint32_t PARTS> __device__ void product_tiles(const shared_product &p)
         }
 }
 
-/** Whether two adjacent numbers of a row of @p n at @p at can be one access. */
+/** Returns true if two adjacent numbers in rows of @p n at @p at can be read by one access. */
 __device__ bool in_pairs(const real *at, uint32_t n)
 {
     return n % 2 == 0 && (uintptr_t)at % (2 * sizeof(real)) == 0;
@@ -263,10 +266,10 @@ __device__ void link_forward(const mlp_link &l, const replica &r, real *shared)
     else if (p.parts == 8)
         product_tiles<8>(p);
     else
-        product_tiles<4>(p); /* there are no other tilings of one row per sample */
+        product_tiles<4>(p); /* one row per sample has no other tilings */
 }
 
-/** dX = dY W^T, and the backward pass of the ReLU before. */
+/** dX = dY W^T, and the backward pass of the preceding ReLU. */
 __device__ void link_backward(const mlp_link &l, const replica &r, real *shared)
 {
     shared_product p = {};
@@ -286,7 +289,7 @@ __device__ void link_backward(const mlp_link &l, const replica &r, real *shared)
 
 /* --- grads of parameters ---------------------------------------------------------------------- */
 
-/** Sums over the samples, of a cell: x and dy are at its first row and column of sample 0. */
+/** Sums a cell over the samples. x and dy point to its first row and column in sample 0. */
 template <uint32_t WIDE>
 __device__ void sum_samples(const mlp_link &l, uint32_t n, const real *x, const real *dy,
                             uint32_t away, real (*sums)[CELL])
@@ -318,7 +321,7 @@ __device__ void sum_samples(const mlp_link &l, uint32_t n, const real *x, const 
     }
 }
 
-/** Writes a cell of n_rows rows at @p to; *zero becomes NaN where it is not finite. */
+/** Writes a cell of n_rows rows at @p to. *zero becomes NaN if the cell is not finite. */
 template <uint32_t WIDE>
 __device__ void store_cell_of_grads(real *to, uint32_t n_rows, uint32_t n_columns, uint32_t column,
                                     uint32_t away, const real (*sums)[CELL], real *zero)
@@ -336,8 +339,8 @@ __device__ void store_cell_of_grads(real *to, uint32_t n_rows, uint32_t n_column
 }
 
 /**
- * dW = X^T dY, and db below it, whose input is the column of ones. A thread of ACROSS has WIDE
- * adjacent columns, and others ACROSS * WIDE further.
+ * dW = X^T dY, followed by db, whose input is the column of ones. Each of ACROSS threads has WIDE
+ * adjacent columns, and further ones at distances of ACROSS * WIDE.
  */
 template <uint32_t ACROSS, uint32_t WIDE>
 __device__ bool params_backward(const mlp_link &l, const replica &r, const real *shared)
@@ -373,7 +376,7 @@ __device__ bool link_params_backward(const mlp_link &l, const replica &r, const 
 
 /* --- the launch ------------------------------------------------------------------------------- */
 
-/** Grads of the outputs: cross_entropy_kernel() and squared_error_kernel(). */
+/** Computes the gradients of the outputs: cross_entropy_kernel() and squared_error_kernel(). */
 __device__ void loss_backward(const mlp &m, const replica &r, const dataset_view &data,
                               real *shared)
 {
@@ -417,15 +420,15 @@ __global__ void __launch_bounds__(THREADS, 4)
         if (l > 0)
             link_backward(link, r, shared);
     }
-    if (!finite) /* a race of equal writes */
+    if (!finite) /* several threads can write the same value */
         *r.finite = false;
 }
 
-/** *block_bytes: what two blocks of a multiprocessor may take each, so that one computes while the
- * other waits. */
+/** *block_bytes <- shared memory per block with which two blocks fit on a multiprocessor, so that
+ * one computes while the other waits. */
 cudaError_t allow_mlp(int device, size_t *block_bytes)
 {
-    const int of_block = 1024; /* taken by the system */
+    const int of_block = 1024; /* reserved by the system per block */
     int most = 0, of_multiprocessor = 0;
     TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     TRY(cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
@@ -437,7 +440,8 @@ cudaError_t allow_mlp(int device, size_t *block_bytes)
                                 cudaSharedmemCarveoutMaxShared);
 }
 
-/** Computes the gradients where @p block_bytes of shared memory hold a replica; else false. */
+/** Computes the gradients. Returns false if a replica does not fit into @p block_bytes of shared
+ * memory. */
 bool launch_mlp(const execution *e, const dsgd_network *network, size_t block_bytes)
 {
     mlp m;

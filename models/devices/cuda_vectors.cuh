@@ -1,7 +1,7 @@
 /**
  * @file cuda_vectors.cuh
- * __global__ functions over vectors: copies, updates, linear combinations, distances, encodings.
- * Grid: (blocks, operations). Included by cuda.cu alone.
+ * __global__ functions on vectors: copies, updates, linear combinations, distances and encodings.
+ * Grid: (blocks, operations). Only cuda.cu includes this file.
  */
 #pragma once
 
@@ -11,14 +11,16 @@
 namespace
 {
 
-enum : uint32_t { AHEAD = 4 /* inputs of a combination that are loaded before they are added */ };
+enum : uint32_t {
+    AHEAD = 4 /* inputs of a combination that are loaded at once before they are added */
+};
 
 /** CELL adjacent numbers, in registers. */
 struct cell {
     real v[CELL];
 };
 
-/** Cell @p i of a buffer, zeros where it is NULL. */
+/** Returns cell @p i of a buffer; zeros if the buffer is NULL. */
 __device__ cell load_cell(const real *buffer, uint32_t i)
 {
     float4 x = make_float4(0, 0, 0, 0);
@@ -32,7 +34,8 @@ __device__ void store_cell(real *buffer, uint32_t i, const cell &x)
     store_float4(buffer + (size_t)CELL * i, make_float4(x.v[0], x.v[1], x.v[2], x.v[3]));
 }
 
-/** @p body(i) for each whole cell i of n numbers, in some thread; then @p rest(j) for the rest. */
+/** Calls @p body(i) for each whole cell i of n numbers, in any thread; then @p rest(j) for the
+ * other numbers. */
 template <typename Body, typename Rest> __device__ void for_cells(size_t n, Body body, Rest rest)
 {
     const uint32_t n_cells = (uint32_t)(n / CELL); /* a buffer is smaller than 64 GiB */
@@ -44,7 +47,7 @@ template <typename Body, typename Rest> __device__ void for_cells(size_t n, Body
         rest((size_t)n_cells * CELL + first);
 }
 
-/** @p body(j) for each of n numbers, in some thread. */
+/** Calls @p body(j) for each of n numbers, in any thread. */
 template <typename Body> __device__ void for_numbers(size_t n, Body body)
 {
     const size_t stride = (size_t)gridDim.x * THREADS;
@@ -86,7 +89,8 @@ struct update {
     dsgd_update_rule rule;
 };
 
-/** n terms joined by one block, with 0: strided over the threads, then as a tree. */
+/** Joins n terms and 0 in one block: each thread joins strided terms, then the threads form a tree.
+ */
 template <typename T, typename Term, typename Join>
 __device__ T block_joined(size_t n, Term term, Join join)
 {
@@ -102,7 +106,7 @@ __device__ T block_joined(size_t n, Term term, Join join)
         __syncthreads();
     }
     const T joined = all[0];
-    __syncthreads(); /* another may follow */
+    __syncthreads(); /* another call can follow */
     return joined;
 }
 
@@ -123,7 +127,7 @@ __global__ void clip_global(update *updates, double bound, size_t n_params)
         u->rule.clip = (real)dsgd_clip_factor(bound, u->op.n, n_params, squares);
 }
 
-/** Updates a number; returns whether the new ones are finite. */
+/** Updates a number. Returns true if the new numbers are finite. */
 template <bool ADAPTIVE>
 __device__ bool update_one(const dsgd_update_rule &of_any, real *x, real g, real *first,
                            real *second)
@@ -131,11 +135,12 @@ __device__ bool update_one(const dsgd_update_rule &of_any, real *x, real g, real
     dsgd_update_rule rule = of_any;
     rule.adaptive = ADAPTIVE;
     *x = dsgd_updated(&rule, *x, g, first, second);
-    /* AdamW divides by the second moment: an infinite one would leave x finite. */
+    /* AdamW divides by the second moment; an infinite moment would leave x finite. */
     return isfinite(*x) && (!ADAPTIVE || (isfinite(*first) && isfinite(*second)));
 }
 
-/** The update u by the threads of gridDim.x blocks; returns whether the thread's are finite. */
+/** Computes update u with the threads of gridDim.x blocks. Returns true if the results of this
+ * thread are finite. */
 template <bool ADAPTIVE> __device__ bool update_all(const update &u)
 {
     const real *const x = static_cast<const real *>(u.op.x);
@@ -174,7 +179,7 @@ template <bool ADAPTIVE> __device__ bool update_all(const update &u)
     };
     if (!ADAPTIVE || n % CELL == 0)
         for_cells(n, body, rest);
-    else /* the second moments begin within a cell */
+    else /* the second moments do not start at a whole cell */
         for_numbers(n, rest);
     return finite;
 }
@@ -185,7 +190,7 @@ template <bool ADAPTIVE> __global__ void update_global(const update *updates, bo
         finite[blockIdx.y] = false;
 }
 
-/** Adds weight * x to the sums, where there is an x. */
+/** Adds weight * x to the sums, unless @p present is NULL. */
 __device__ void add_cell(double *sums, double weight, const cell &x, const real *present)
 {
     if (present == NULL)
@@ -195,7 +200,7 @@ __device__ void add_cell(double *sums, double weight, const cell &x, const real 
         sums[j] += weight * (double)x.v[j];
 }
 
-/** Of N inputs, or where N is 0 of any number. EXACT: dsgd_has_exact_inverse() of the divisor. */
+/** Combines N inputs, or any number if N is 0. EXACT: dsgd_has_exact_inverse() of the divisor. */
 template <uint32_t N, bool EXACT> __device__ bool combine_all(const dsgd_combine_op *op)
 {
     constexpr uint32_t HELD = N == 0 ? AHEAD : N;
@@ -259,7 +264,7 @@ __global__ void combine_global(const dsgd_combine_op *ops, bool *finite)
         finite[blockIdx.y] = false;
 }
 
-/** The kernel for what all operations have in common. */
+/** Returns the kernel for the properties that all operations have in common. */
 auto combination_of(const dsgd_combine_op *ops, size_t n_ops)
 {
     uint32_t n = ops[0].n_inputs;
@@ -286,12 +291,12 @@ __global__ void distance_global(dsgd_distance_op *ops)
         op->distance = sum;
 }
 
-/* --- encodings: what needs sums over a piece is done by the first block of its operation ------ */
+/* --- encodings: the first block of an operation computes sums over a whole chunk -------------- */
 
-/* Sums have the order of encode.c, the CPU's. */
+/* Sums have the same order as on the CPU (encode.c). */
 static_assert((uint32_t)DSGD_LANES == THREADS, "a thread is a lane");
 
-/** @p body(i) for each of n numbers, in some thread of this block. */
+/** Calls @p body(i) for each of n numbers, in any thread of this block. */
 template <typename Body> __device__ void for_lanes(size_t n, Body body)
 {
     for (size_t i = threadIdx.x; i < n; i += THREADS)
@@ -315,9 +320,9 @@ struct encoder {
 constexpr uint32_t DIGIT_BITS = 4, N_DIGITS = 1U << DIGIT_BITS;
 
 /**
- * Digit by digit, the `count`-th largest key and how many that equal it are selected; where more
- * do, by bisection the index behind the last of these. Counts are whole numbers: the order in which
- * the threads add to them does not matter.
+ * Finds, digit by digit, the `count`-th largest key and the number of selected elements with this
+ * key. If more elements have it, bisection finds the index after the last selected one. Counts are
+ * integers, so the order in which threads add to them does not matter.
  */
 __device__ void encode_selection(const encoder &e)
 {
@@ -345,7 +350,7 @@ __device__ void encode_selection(const encoder &e)
         least = least << DIGIT_BITS | digit;
         __syncthreads();
     }
-    size_t end = n; /* the least for which enough ties are before it */
+    size_t end = n; /* smallest index with enough ties before it */
     for (size_t below = 0; n_equal > ties && end - below > 1;) {
         const size_t middle = below + (end - below) / 2;
         const double before = block_sum(middle, [&](size_t i) {
@@ -363,7 +368,7 @@ __device__ void encode_selection(const encoder &e)
     });
 }
 
-/** The largest magnitude of n numbers. */
+/** Returns the bits of the largest magnitude of n numbers. */
 __device__ uint64_t largest_bits(const real *x, size_t n)
 {
     return block_joined<uint64_t>(
@@ -371,7 +376,7 @@ __device__ uint64_t largest_bits(const real *x, size_t n)
         [](uint64_t a, uint64_t b) { return b > a ? b : a; });
 }
 
-/** The codec's blocks that this block of threads computes. */
+/** Compresses those blocks of the codec that belong to this block of threads. */
 __device__ void encode_blocks(const encoder &e)
 {
     const dsgd_codec *const codec = &e.op->codec;

@@ -1,8 +1,8 @@
 /**
  * @file device.c
- * Selects a device: the CPU at the highest level of the machine, or the CUDA module, which is
- * loaded here, so that the program needs no CUDA library. Loading calls no CUDA function: the
- * module's open() does, after which a process must not fork.
+ * Selects a device: the CPU at the highest level of the machine, or the CUDA module. The module is
+ * loaded here, so that the program needs no CUDA library. Loading it calls no CUDA function. Its
+ * open() does; after that, a process must not fork.
  */
 #include <dlfcn.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ static const struct cpu_level {
 #endif
 };
 
-/** Index of the highest level that this machine has. */
+/** Returns the index of the highest level of this machine. */
 static size_t best_level(void)
 {
 #ifdef DSGD_CPU_LEVELS
@@ -47,7 +47,8 @@ static size_t best_level(void)
 #endif
 }
 
-/** The best level, or a lower one from DSGD_CPU_LEVEL, to reproduce the bits of another machine. */
+/** Returns the best level, or a lower one from DSGD_CPU_LEVEL to reproduce the bits of another
+ * machine. */
 static const struct cpu_level *chosen_level(void)
 {
     const size_t best = best_level();
@@ -70,7 +71,8 @@ const char *dsgd_device_cpu_level(void)
 
 static const char module_name[] = "dsgd_cuda.so";
 
-/** DSGD_CUDA_MODULE, else the module beside the running program, else the installed one. */
+/** Returns DSGD_CUDA_MODULE, else the module in the folder of the program, else the installed
+ * module. */
 static const char *module_path(void)
 {
     const char *const named = getenv("DSGD_CUDA_MODULE");
@@ -113,7 +115,7 @@ dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error)
     return status;
 }
 
-/** @p report: a dsgd_device_survey. */
+/** Tries to open every GPU. @p report is a dsgd_device_survey. */
 static dsgd_status try_devices(const void *argument, void *report, dsgd_error *error)
 {
     (void)argument;
@@ -124,7 +126,8 @@ static dsgd_status try_devices(const void *argument, void *report, dsgd_error *e
     DSGD_TRY(dsgd_device_cuda(&device, error));
     device->survey(survey);
     dsgd_status status = DSGD_EDEVICE;
-    for (uint32_t i = 0; i == 0 || i < survey->n; i++) { /* the first says why there is none */
+    for (uint32_t i = 0; i == 0 || i < survey->n;
+         i++) { /* the first call reports why there is none */
         void *context = NULL;
         const dsgd_device_place place = {.index = i};
         if (device->open(&problem, &place, 1, &context, status == DSGD_OK ? NULL : error) !=

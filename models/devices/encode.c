@@ -1,12 +1,12 @@
 /**
  * @file encode.c
- * The CPU's encodings: the formulas of models/codecs/formula.h over one piece, in the order of
- * sums that a block of CUDA's threads has.
+ * The encodings of the CPU: the formulas of models/codecs/formula.h for one chunk. Sums have the
+ * same order as in a block of CUDA's threads.
  */
 #include "models/codecs/formula.h"
 #include "models/devices/multiply.h"
 
-/** The lanes' sum, as a tree. */
+/** Returns the sum of the lanes, computed as a tree. */
 static double lanes_sum(double *lane)
 {
     for (size_t half = DSGD_LANES / 2; half > 0; half /= 2)
@@ -24,13 +24,15 @@ static double dot(const real *x, const real *y, size_t n)
     return lanes_sum(lane);
 }
 
-/** Which elements are selected: all keys above `key`, and the first `ties` that equal it. */
+/** The selected elements: those with keys above `key`, and the first `ties` elements with this key.
+ */
 typedef struct selection {
     uint64_t key;
     size_t ties;
 } selection;
 
-/** By radix: in each pass the digit of the count-th largest key, among keys that agree so far. */
+/** Selects by radix: each pass finds a digit of the count-th largest key, among the keys that agree
+ * so far. */
 static selection select_largest(const dsgd_codec *codec, const real *x, size_t n)
 {
     selection found = {0, (size_t)codec->count};
@@ -92,7 +94,8 @@ static void encode_blocks(const dsgd_encode_op *op)
     }
 }
 
-/** Column by column: less its parts along the columns before, one after another; then divided. */
+/** Orthonormalises the columns: subtracts from each column its parts along the previous ones, in
+ * order, and divides it by its length. */
 static void encode_orthogonal(const dsgd_encode_op *op)
 {
     const size_t rows = op->codec.rows;
@@ -113,7 +116,7 @@ static void encode_orthogonal(const dsgd_encode_op *op)
     }
 }
 
-/** Each element is summed in order: along a row of A, or down a column. */
+/** Computes a product. Each element is summed in order: along a row of A, or down a column. */
 static void encode_product(const dsgd_encode_op *op)
 {
     const dsgd_codec *const codec = &op->codec;

@@ -1,11 +1,11 @@
 /**
  * @file multiply.c
- * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL). Compilers contract nothing here:
- * fused() states where a product and a sum are rounded once.
+ * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL). Compilers must not contract operations
+ * here: fused() marks the places where a product and a sum are rounded once.
  *
- * C is cut into tiles of ROWS x COLUMNS that stay in registers while k runs; k is cut so that the
- * strip of B that a row of tiles shares stays in the first-level cache. A strip of B that does not
- * lie in whole rows is copied first.
+ * C is divided into tiles of ROWS x COLUMNS that stay in registers during the loop over k. k is
+ * divided so that the strip of B of a row of tiles stays in the first-level cache. A strip of B
+ * that does not consist of whole rows is copied first.
  */
 #include "models/devices/multiply.h"
 
@@ -24,7 +24,8 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 #define OF_REALS ps
 #endif
 
-/* OF_VECTORS(fmadd) is _mm512_fmadd_ps, ...; not defined where the machine does not fuse. */
+/* OF_VECTORS(fmadd) is _mm512_fmadd_ps, ... It is not defined if the machine has no fused
+ * operations. */
 #if defined(__AVX512F__)
 #define OF_VECTORS(intrinsic) DSGD_JOIN(_mm512_, intrinsic, OF_REALS)
 enum { VECTOR_BYTES = 64, ROWS = 12 };
@@ -43,10 +44,10 @@ enum {
 };
 
 typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
-/* The same where it may lie anywhere. */
+/* The same type without alignment. */
 typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
 
-/** What a row of tiles has in common. */
+/** The common properties of a row of tiles. */
 typedef struct strip {
     size_t depth;
     size_t a_row, a_column;
@@ -58,7 +59,7 @@ typedef struct strip {
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/** sum + factor row, rounded once where the machine can. */
+/** Returns sum + factor * row, rounded once if the machine supports it. */
 ALWAYS vector fused(vector sum, real factor, vector row)
 {
 #ifdef OF_VECTORS
@@ -68,7 +69,7 @@ ALWAYS vector fused(vector sum, real factor, vector row)
 #endif
 }
 
-/** max(x, 0), NaN where it is NaN. */
+/** Returns max(x, 0); NaN propagates. */
 ALWAYS vector positive(vector x)
 {
     const __typeof__(x < (vector){0}) negative = x < (vector){0};
@@ -76,7 +77,8 @@ ALWAYS vector positive(vector x)
 }
 
 /**
- * One tile of constant size: C <- @p start + A B. A line from @p ahead on is fetched for each k.
+ * Computes one tile of constant size: C <- @p start + A B. For each k it prefetches a line, from
+ * @p ahead on.
  */
 ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, const real *start, real *c,
                  const char *ahead)
@@ -134,7 +136,7 @@ ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, con
 #undef TILE
 }
 
-/** Fewer elements than a tile is wide, in a few moves of constant size. */
+/** Copies fewer elements than the width of a tile, in a few moves of constant size. */
 ALWAYS void copy_few(real *to, const real *from, size_t n)
 {
 #pragma GCC unroll 8
@@ -147,7 +149,7 @@ ALWAYS void copy_few(real *to, const real *from, size_t n)
     }
 }
 
-/** A tile that is narrower than its vectors goes through memory of its own. */
+/** Computes a tile that is narrower than its vectors, in separate memory. */
 static void narrow_tile(const strip *whole, size_t rows, size_t columns, const real *a,
                         const real *start, real *c, const char *ahead)
 {
@@ -168,7 +170,7 @@ static void narrow_tile(const strip *whole, size_t rows, size_t columns, const r
         copy_few(c + i * whole->c_row, wide + i * COLUMNS, columns);
 }
 
-/** @p columns columns of B as rows of COLUMNS, zeros after them. */
+/** Copies @p columns columns of B to rows of COLUMNS, with zeros after them. */
 static void copy_strip(real *to, size_t depth, size_t columns, const real *b, size_t b_row,
                        size_t b_column)
 {
@@ -178,9 +180,9 @@ static void copy_strip(real *to, size_t depth, size_t columns, const real *b, si
 }
 
 /**
- * Rows of B that can be read in vectors from column @p j on: all where the tile has full width,
- * else the rows whose vectors end within B; none where a copy of all costs less than that the
- * others need a pass over C of their own.
+ * Returns the number of rows of B that can be read as vectors from column @p j on. If the tile has
+ * full width, these are all rows, otherwise the rows whose vectors end within B. It is 0 if a copy
+ * of all rows costs less than a separate pass over C for the other rows.
  */
 static size_t readable_rows(const operands *p, size_t j)
 {
@@ -198,7 +200,8 @@ static size_t readable_rows(const operands *p, size_t j)
     return p->b_row == 0 ? k : (end - j - width) / p->b_row + 1;
 }
 
-/** Where a tile of this depth fetches a line for each k; NULL: nowhere. */
+/** Returns the memory that a tile of this depth prefetches, one line for each k; NULL if there is
+ * none. */
 static const char *fetched(dsgd_ahead *ahead, size_t depth)
 {
     const size_t bytes = depth * LINE_BYTES;
@@ -213,7 +216,7 @@ static const char *fetched(dsgd_ahead *ahead, size_t depth)
 void MULTIPLY(const operands *p, dsgd_ahead *ahead)
 {
 #ifdef __AVX512F__
-    if (p->n <= LANES / 2) { /* half of each vector would be in vain */
+    if (p->n <= LANES / 2) { /* half of each vector would be unused */
         DSGD_JOIN(dsgd_multiply_, DSGD_REAL, v3)(p, ahead);
         return;
     }

@@ -1,6 +1,6 @@
 /**
  * @file encoding.c
- * The encodings that a user can name.
+ * The encodings (gradient compression) that a user can name.
  */
 #include "models/encodings/encoding.h"
 
@@ -13,10 +13,10 @@ enum { FLOAT_BITS = 32, FLOAT_BYTES = 4, BYTE_BITS = 8 };
 
 static const dsgd_codec identity; /* of no kind: Q(x) = x */
 
-/** Sets the coordinates of the draws. */
+/** Sets the coordinates of the random numbers. */
 static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t worker)
 {
-    enum { CALL = 256 }; /* purposes of one call */
+    enum { CALL = 256 }; /* number of purposes per call */
     codec->seed = at->seed;
     codec->purpose = DSGD_DRAW_ENCODING + CALL * at->call;
     codec->worker = worker;
@@ -32,7 +32,7 @@ static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t work
 #define REDUCE_ROW(type, words_, help_)                                                            \
     DSGD_OPTION_AS("reduce", CHOICE, type, common.reduce, help_, .words = words_)
 
-/** NAME with NAME_options, then fields of its kind. */
+/** Defines the encoding NAME with NAME_options. Further fields of its kind follow. */
 #define KIND(NAME, PARAMS, SUMMARY, REFERENCE, ...)                                                \
     static const dsgd_encoding_kind NAME = {.about = {.name = #NAME,                               \
                                                       .summary = SUMMARY,                          \
@@ -61,7 +61,7 @@ static const char *const regions_words[] = {"gather", "regions", NULL}; /* DSGD_
 #define VALUE_ROW                                                                                  \
     DSGD_OPTION_LONG(dsgd_selection, value_bits, 32, 1, 64, NULL, "bits of each sent value")
 
-/** At least one. */
+/** Returns the number of kept elements, at least one. */
 static double kept(const dsgd_selection *p, double n)
 {
     return fmax(1, dsgd_floor(p->share * n));
@@ -88,8 +88,9 @@ static double selection_bytes(dsgd_codec_kind kind, const void *params, double n
 }
 
 /**
- * The share of the squares that the largest have, where what is not sent grows until it is: then
- * each element is sent in turn, and they are even parts of the largest.
+ * Returns the share of the largest elements in the sum of squares, if elements that are not sent
+ * grow until they are sent. Then the elements are sent in turn, and their sizes are evenly
+ * distributed up to the largest.
  */
 static double top_k_contraction(const void *params)
 {
@@ -98,7 +99,8 @@ static double top_k_contraction(const void *params)
 }
 
 /**
- * Of what is divided by its share the error is 1 / share - 1; of a share of 0 one element is sent.
+ * If values are divided by `share`, the error is 1 / share - 1. With a share of 0, one element is
+ * sent.
  */
 static double random_k_contraction(const void *params)
 {
@@ -162,11 +164,11 @@ typedef struct rounding_params {
     dsgd_encoding_params common;
     int64_t bits; /* UNIFORM */
     int64_t levels; /* STOCHASTIC */
-    int64_t block; /* 0: the piece */
+    int64_t block; /* elements; 0: the whole chunk */
     bool damped; /* STOCHASTIC */
 } rounding_params;
 
-/** A bound of the error of STOCHASTIC, in squares, for one. */
+/** Returns a bound of the relative squared error of STOCHASTIC. */
 static double qsgd_variance(const rounding_params *p)
 {
     const double b = (double)p->block;
@@ -190,7 +192,7 @@ static double qsgd_contraction(const void *params)
     return p->damped ? 1 / (1 + qsgd_variance(p)) : 1 - qsgd_variance(p);
 }
 
-/** Of normal numbers: the square of their mean absolute value. */
+/** Returns the square of the mean absolute value of standard normal numbers. */
 static double sign_contraction(const void *params)
 {
     (void)params;
@@ -198,7 +200,8 @@ static double sign_contraction(const void *params)
 }
 
 /**
- * Of b bits above 2: errors of up to half a level in 2^(b-1) - 1, of numbers up to 4 deviations.
+ * For more than 2 bits: errors are at most half a level of 2^(bits-1) - 1 levels, for numbers up to
+ * 4 standard deviations.
  */
 static double uniform_contraction(const void *params)
 {
@@ -206,8 +209,8 @@ static double uniform_contraction(const void *params)
     return levels > 1 ? 1 - 4 / (3 * levels * levels) : NAN;
 }
 
-/** Of each number its bits, for STOCHASTIC a sign and the levels 0 to `levels`; of each block a
- * float32. */
+/** Returns the bytes: the bits of each element (for STOCHASTIC a sign and the levels 0 to `levels`)
+ * and a float32 per block. */
 static double rounding_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     const rounding_params *const p = params;
@@ -327,7 +330,8 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
     return dsgd_values_encode(values, where, piece, &codec, x, z);
 }
 
-/** One step of a subspace iteration from a drawn factor q: p = orth(A q), then p (A^T p)^T. */
+/** Takes one step of a subspace iteration from a random factor q: p = orth(A q), then p (A^T p)^T.
+ */
 static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
                                  const dsgd_encoding_at *at, dsgd_value x)
 {
@@ -339,7 +343,8 @@ static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
     const dsgd_value left = STEP(DSGD_CODEC_TIMES, x, start);
     const dsgd_value p = STEP(DSGD_CODEC_ORTHOGONAL, left, DSGD_ZERO_VALUE);
     const dsgd_value q = STEP(DSGD_CODEC_TRANSPOSED_TIMES, x, p);
-    const dsgd_value y = STEP(DSGD_CODEC_OUTER, p, q); /* without such a rank x, like all others */
+    const dsgd_value y =
+        STEP(DSGD_CODEC_OUTER, p, q); /* x itself if the chunk is too small for the rank */
 #undef STEP
     const dsgd_value used[] = {start, left, p, q};
     for (size_t i = 0; i < sizeof used / sizeof used[0]; i++)
@@ -415,7 +420,7 @@ dsgd_spec dsgd_encoding_of(const char *name, const void *params)
 {
     const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, name);
     DSGD_ASSERT(about != NULL, "there is no encoding `%s`", name);
-    return (dsgd_spec){about, (void *)params}; /* nothing writes there */
+    return (dsgd_spec){about, (void *)params}; /* params is never written through it */
 }
 
 bool dsgd_encoding_is_none(const dsgd_spec *pick)

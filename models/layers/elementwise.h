@@ -1,10 +1,11 @@
 /**
  * @file elementwise.h
- * The kernels: what layers and losses compute at one index i, written once and compiled for each
- * device, which calls them for every i. layers.h composes layers from kernels and matrix products.
+ * The kernels: the computations of layers and losses at one index i. They are written once and
+ * compiled for each device, which calls them for every i. layers.h composes layers from kernels and
+ * matrix products.
  *
- * A kernel may read all memory of its replica. It writes elements that no other index writes or
- * reads, so calls may run in any order.
+ * A kernel can read all memory of its replica. It only writes elements that no other index writes
+ * or reads, so the calls can run in any order.
  */
 #pragma once
 
@@ -14,7 +15,8 @@
 
 /* --- arguments of kernels --------------------------------------------------------------------- */
 
-/** One gradient or evaluation under way. [a][n]: a tensors of n samples each, in this order. */
+/** One gradient or evaluation in progress. [a][n] means a tensors of n samples each, in this order.
+ */
 typedef struct replica {
     const real *x; /* [n_params] */
     real *g; /* [n_params]; NULL in evaluations */
@@ -30,7 +32,7 @@ typedef struct replica {
     double *scores; /* [n][2] in evaluations: loss and accuracy of a sample, means over its rows */
 } replica;
 
-/** Training or test samples in memory of the device. x = scale * byte + shift. */
+/** Training or test samples in device memory. x = scale * byte + shift. */
 typedef struct dataset_view {
     uint32_t n_features, n_labels; /* as in dsgd_data */
     real scale, shift;
@@ -38,7 +40,7 @@ typedef struct dataset_view {
     dsgd_samples samples;
 } dataset_view;
 
-/** Samples [first, first + n) of a batch, cut off at the end of a replica's. */
+/** Samples [first, first + n) of a batch, as far as the replica has them. */
 typedef struct sample_range {
     uint32_t first, n;
 } sample_range;
@@ -52,14 +54,15 @@ typedef struct kernel_args {
     size_t policy_saved, policy_state;
 } kernel_args;
 
-/** Parameters: const replica *r, const dsgd_layer *l, const kernel_args *args, size_t i. */
+/** Defines a kernel with parameters const replica *r, const dsgd_layer *l, const kernel_args *args,
+ * size_t i. */
 #define KERNEL(name, i)                                                                            \
     static inline DSGD_DEVICE_FUNCTION void name##_kernel(                                         \
         DSGD_UNUSED const replica *r, DSGD_UNUSED const dsgd_layer *l,                             \
         DSGD_UNUSED const kernel_args *args, DSGD_UNUSED size_t i)
 #define DSGD_UNUSED __attribute__((unused))
 
-/** Before a long sum by few threads: a GPU has so many of its loads under way at a time. */
+/** Precedes a long sum in few threads, so that a GPU has 16 of its loads in progress at a time. */
 #ifdef __CUDA_ARCH__
 #define DSGD_LOADS_AHEAD _Pragma("unroll 16")
 #else
@@ -86,7 +89,7 @@ static inline DSGD_DEVICE_FUNCTION size_t sample_of(const replica *r, size_t i)
     return r->samples != NULL ? r->samples[i] : r->first + i;
 }
 
-/** A view of @p samples, the training or test samples of @p data, in host memory. */
+/** Returns a view of @p samples, the training or test samples of @p data, in host memory. */
 static inline dataset_view dataset_view_of(const dsgd_data *data, const dsgd_samples *samples)
 {
     const bool tokens = data->kind == DSGD_DATA_TOKENS;
@@ -112,13 +115,13 @@ static inline kernel_args kernel_args_of(const dsgd_network *network, const data
     return args;
 }
 
-/** Reals of workspace that a replica needs; evaluations need no grads. */
+/** Returns the reals of workspace for a replica. Evaluations need no gradients. */
 static inline size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
 {
     return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
 }
 
-/** A replica of @p n samples in @p memory [replica_space()], all else 0. */
+/** Returns a replica of @p n samples in @p memory [replica_space()]. Its other members are 0. */
 static inline replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *memory)
 {
     replica r;
@@ -170,7 +173,7 @@ KERNEL(add_backward, i)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/** i: sample and column. */
+/** i is sample and column. */
 KERNEL(mean_rows, i)
 {
     const size_t n = l->in.n_columns;
@@ -181,7 +184,7 @@ KERNEL(mean_rows, i)
     values_of(r, &l->out)[i] = sum / (real)l->in.n_rows;
 }
 
-/** i: sample, row and column. */
+/** i is sample, row and column. */
 KERNEL(mean_rows_backward, i)
 {
     const size_t n = l->in.n_columns;
@@ -196,7 +199,7 @@ KERNEL(last_row, i)
     values_of(r, &l->out)[i] = values_of(r, &l->in)[(i / n + 1) * tensor_size(&l->in) - n + i % n];
 }
 
-/** i: sample, row and column. */
+/** i is sample, row and column. */
 KERNEL(last_row_backward, i)
 {
     const size_t n = l->in.n_columns;
@@ -209,10 +212,11 @@ KERNEL(last_row_backward, i)
 
 /* --- images ----------------------------------------------------------------------------------- */
 
-/* CUDA has bodies of its own for these kernels (cuda_images.cuh), a thread per number. Here index i
- * is a line of pixels, and channels are taken GROUP at a time, so that they become vectors. */
+/* CUDA has its own versions of these kernels (cuda_images.cuh), with one thread per number. Here
+ * index i is a line of pixels, and GROUP channels are processed at a time, so that they become
+ * vectors. */
 
-enum { GROUP = 8 /* channels: a vector or two */ };
+enum { GROUP = 8 /* channels: one or two vectors */ };
 #define ALONE /* no two elements of the loop overlap */
 #if !defined(__clang__) && !defined(__CUDACC__)
 #undef ALONE
@@ -237,7 +241,8 @@ static inline DSGD_DEVICE_FUNCTION uint32_t height_of(const dsgd_tensor *t)
     return t->n_rows / t->width;
 }
 
-/** Lines of a pool's windows in its input, with one that is cut off at the end. */
+/** Returns the number of lines of windows in the input of a pool, including an incomplete last one.
+ */
 static inline DSGD_DEVICE_FUNCTION uint32_t lines_of_windows(const dsgd_layer *l)
 {
     return (height_of(&l->in) + l->kernel_size - 1) / l->kernel_size;
@@ -255,7 +260,7 @@ static inline DSGD_DEVICE_FUNCTION void copy_reals(real *to, const real *from, s
         }
 }
 
-/** Line i of the output: per pixel the elements under its window, zeros outside the image. */
+/** Line i of the output: for each pixel the elements under its window; zeros outside the image. */
 KERNEL(im2col, i)
 {
     const uint32_t k = l->kernel_size;
@@ -280,7 +285,7 @@ KERNEL(im2col, i)
     }
 }
 
-/** Line i of the input: the sums of the grads of all windows that contain its pixels. */
+/** Line i of the input: the sums of the gradients of all windows that contain its pixels. */
 KERNEL(col2im, i)
 {
     const uint32_t k = l->kernel_size;
@@ -332,7 +337,8 @@ KERNEL(max_pool, i)
 }
 
 /**
- * Line i of windows of the input: the first maximum takes the grad of its window, which is 0 then.
+ * Line i of windows of the input: the first maximum gets the gradient of its window, which becomes
+ * 0.
  */
 KERNEL(max_pool_backward, i)
 {
@@ -370,10 +376,11 @@ KERNEL(max_pool_backward, i)
 #define NORM_EPSILON ((real)1e-5)
 #define NORM_MOMENTUM ((real)0.1) /* of the running statistics */
 
-/* Totals of a batch norm, per column: mean, 1 / deviation, sum of dy, sum of dy * normalised x.
- * Saved by a layer norm, per row: mean, 1 / deviation. */
+/* Totals of a batch norm per column: mean, 1 / deviation, sum of dy, sum of dy * normalised x. A
+ * layer norm saves mean and 1 / deviation per row. */
 
-/** Column j: batch statistics and new running statistics; in evaluations the running ones. */
+/** Column j: batch statistics and new running statistics. Evaluations use the running statistics.
+ */
 KERNEL(batch_norm_statistics, j)
 {
     const size_t c = l->in.n_columns;
@@ -414,8 +421,8 @@ KERNEL(batch_norm, i)
 }
 
 /**
- * Column j: grads of gain and shift. Row i has its mean at mean[i * step], its inverse deviation at
- * mean[i * step + gap].
+ * Column j: gradients of gain and shift. Row i has its mean at mean[i * step] and its inverse
+ * deviation at mean[i * step + gap].
  */
 static inline DSGD_DEVICE_FUNCTION void norm_backward_params(const replica *r, const dsgd_layer *l,
                                                              size_t j, const real *mean,
@@ -508,7 +515,7 @@ KERNEL(layer_norm_backward_params, j)
 
 /* --- sequences -------------------------------------------------------------------------------- */
 
-/** i: sample, row and column. */
+/** i is sample, row and column. */
 KERNEL(embedding, i)
 {
     const size_t c = l->out.n_columns;
@@ -571,10 +578,11 @@ KERNEL(attention_backward, i)
         grad[j] = j < present ? scale * weight[j] * (grad[j] - sum) : (real)0;
 }
 
-/** What an LSTM saves, in reals per sample: [rows][4 units], [rows][units] twice, [units] twice. */
+/** Values that an LSTM saves, in reals per sample: [rows][4 units], [rows][units] twice, [units]
+ * twice. */
 enum { LSTM_GATES = 0, LSTM_CELLS = 4, LSTM_BEFORE = 5, LSTM_CELL_GRAD = 6 };
 
-/** Offset of a part; the grad of the output follows that of the cell. */
+/** Returns the offset of a part. The gradient of the output follows the gradient of the cell. */
 static inline DSGD_DEVICE_FUNCTION size_t lstm_saved(const dsgd_layer *l, size_t part)
 {
     return l->saved + part * tensor_size(&l->out);
@@ -587,7 +595,7 @@ static inline DSGD_DEVICE_FUNCTION bool lstm_over(const replica *r, const kernel
            args->step >= args->data.samples.lengths[sample_of(r, sample)];
 }
 
-/** i: sample and unit, at row args->step. After its end a sequence repeats its last output. */
+/** i is sample and unit, at row args->step. After its end, a sequence repeats its last output. */
 KERNEL(lstm, i)
 {
     const size_t u = l->out.n_columns;
@@ -650,12 +658,12 @@ KERNEL(lstm_backward, i)
     dz[2 * u] = dc * in * ((real)1 - candidate * candidate);
     dz[3 * u] = dy * squashed * out * ((real)1 - out);
     *cell_grad = dc * forget;
-    *grad = 0; /* the recurrence adds the grad through the gates */
+    *grad = 0; /* the recurrence adds the gradient through the gates */
 }
 
 /* --- losses ----------------------------------------------------------------------------------- */
 
-/** Label of output row i of the batch. */
+/** Returns the label of output row i of the batch. */
 static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsgd_layer *l,
                                                      const kernel_args *args, size_t i)
 {
@@ -663,13 +671,14 @@ static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsg
     return args->data.samples.labels[sample_of(r, i / rows) * args->data.n_labels + i % rows];
 }
 
-/** Row i of the output: grad of the loss, the mean over all rows of the batch. */
+/** Row i of the output: gradient of the loss, which is the mean over all rows of the batch. */
 KERNEL(cross_entropy, i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
     real *const dz = grads_of(r, &l->out) + i * n;
-    for (uint32_t j = 0; j < n; j++) /* from z to dz at once takes 40 registers, not 32 */
+    for (uint32_t j = 0; j < n;
+         j++) /* a direct computation from z to dz needs 40 registers instead of 32 */
         dz[j] = z[j];
     dsgd_cross_entropy(dz, dz, n, label_of(r, l, args, i),
                        (real)1 / (real)((size_t)r->n * l->out.n_rows));
@@ -709,9 +718,9 @@ KERNEL(squared_error_score, i)
 
 /* --- policies --------------------------------------------------------------------------------- */
 
-/* Sample j of a batch is step j / E of environment j % E, E = n_environments. Saved per sample:
- * action, reward, whether the episode ended, and the state of an environment, which evaluations
- * use. */
+/* Sample j of a batch is step j / E of environment j % E, with E = n_environments. Each sample
+ * saves its action, its reward, a flag for the end of the episode, and the state of an environment
+ * for evaluations. */
 
 enum {
     POLICY_ACTION,
@@ -727,7 +736,8 @@ static inline DSGD_DEVICE_FUNCTION real *policy_saved(const replica *r, const ke
     return r->saved + (args->policy_saved + what) * r->n;
 }
 
-/** The worker's environment i % n_environments; in evaluations that of episode i. */
+/** Returns the worker's environment i % n_environments; in evaluations the environment of episode
+ * i. */
 static inline DSGD_DEVICE_FUNCTION real *environment_of(const replica *r, const kernel_args *args,
                                                         size_t i)
 {
@@ -765,7 +775,7 @@ KERNEL(act, i)
         dsgd_episode_begin(e, args->data.seed, id, 1, 0);
 }
 
-/** Environment e: rewards become discounted returns within an episode and the batch. */
+/** Environment e: replaces rewards by discounted returns within an episode and the batch. */
 KERNEL(return, e)
 {
     real *const reward = policy_saved(r, args, POLICY_REWARD);
@@ -812,7 +822,7 @@ KERNEL(episode, i)
     r->scores[2 * i + 1] = 0;
 }
 
-/** One step by the likeliest action. Loss: -(sum of rewards); accuracy: 1 at the goal. */
+/** Takes one step with the most likely action. Loss: -(sum of rewards). Accuracy: 1 at the goal. */
 KERNEL(episode_step, i)
 {
     const real *const z = values_of(r, &l->out) + i * l->out.n_columns;

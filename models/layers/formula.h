@@ -8,19 +8,20 @@
 #include "base/real.h"
 #include "models/optim/optimizer.h"
 
-/** max(z, 0). NaN propagates: divergence must stay visible. */
+/** Returns max(z, 0). NaN propagates, so that a divergence remains visible. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_relu(real z)
 {
     return z < (real)0 ? (real)0 : z;
 }
 
-/** Grad by the input of a ReLU with output @p a, from the grad @p dz by its output. */
+/** Returns the gradient of the input of a ReLU with output @p a; @p dz is the gradient of its
+ * output. */
 static inline DSGD_DEVICE_FUNCTION real dsgd_relu_backward(real a, real dz)
 {
     return a > (real)0 ? dz : (real)0;
 }
 
-/** The first of the largest of z[n]. */
+/** Returns the index of the largest of z[n]; the first one if several are equal. */
 static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_likeliest(const real *z, uint32_t n)
 {
     uint32_t largest = 0;
@@ -30,7 +31,7 @@ static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_likeliest(const real *z, uint32
 }
 
 /**
- * dz[n] <- scale * (softmax(z) - onehot(label)); returns the loss -log softmax(z)[label]. dz may be
+ * dz[n] <- scale * (softmax(z) - onehot(label)). Returns the loss -log softmax(z)[label]. dz may be
  * z.
  */
 static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(const real *z, real *dz, uint32_t n,
@@ -57,14 +58,14 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_squared_error(real z, real *dz, r
     return 0.5 * (double)error * (double)error;
 }
 
-/** Whether 1 / x is exact, so that a product with it has the bits of the quotient. */
+/** Returns true if 1 / x is exact, so that a product with it has the same bits as the quotient. */
 static inline bool dsgd_has_exact_inverse(double x)
 {
     int exponent = 0;
     return fabs(frexp(x, &exponent)) == 0.5 && isnormal(1 / x);
 }
 
-/** An optimizer with the values that depend on the step t; `momentum` is beta1 for ADAMW. */
+/** An optimizer with the values that depend on step t. `momentum` is beta1 for ADAMW. */
 typedef struct dsgd_update_rule {
     bool adaptive, nesterov;
     real lr, momentum, weight_decay;
@@ -73,7 +74,7 @@ typedef struct dsgd_update_rule {
     real clip; /* factor on the gradient */
 } dsgd_update_rule;
 
-/** The rule of step @p t, from 1. */
+/** Returns the rule of step @p t, which counts from 1. */
 static inline DSGD_DEVICE_FUNCTION dsgd_update_rule
 dsgd_update_rule_of(const dsgd_optimizer *config, double lr, uint64_t t, real clip)
 {
@@ -91,7 +92,8 @@ dsgd_update_rule_of(const dsgd_optimizer *config, double lr, uint64_t t, real cl
     return rule;
 }
 
-/** Clip factor of a piece of n elements: min(1, bound * sqrt(n / n_params) / sqrt(squares)). */
+/** Returns the clip factor of a chunk of n elements: min(1, bound * sqrt(n / n_params) /
+ * sqrt(squares)). */
 static inline DSGD_DEVICE_FUNCTION double dsgd_clip_factor(double bound, size_t n, size_t n_params,
                                                            double squares)
 {
@@ -101,12 +103,10 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_clip_factor(double bound, size_t 
 }
 
 /**
- * The update of one element: returns the new x and leaves the new state in *v (momentum or first
- * moment) and *s (second moment, ADAMW).
- *   momentum: v' = mu v + (g + wd x); x' = x - lr v', or with Nesterov x - lr (g + wd x + mu v')
- *   AdamW (Loshchilov, Hutter, 2019, algorithm 2):
- *     m' = b1 m + (1 - b1) g; s' = b2 s + (1 - b2) g^2
- *     x' = x - lr wd x - lr m'/(1 - b1^t) / (sqrt(s'/(1 - b2^t)) + epsilon)
+ * Updates one element. Returns the new x, and stores the new state in *v (momentum or first moment)
+ * and *s (second moment, ADAMW). momentum: v' = mu v + (g + wd x); x' = x - lr v', or with Nesterov
+ * x - lr (g + wd x + mu v') AdamW (Loshchilov, Hutter, 2019, algorithm 2): m' = b1 m + (1 - b1) g;
+ * s' = b2 s + (1 - b2) g^2 x' = x - lr wd x - lr m'/(1 - b1^t) / (sqrt(s'/(1 - b2^t)) + epsilon)
  */
 static inline DSGD_DEVICE_FUNCTION real dsgd_updated(const dsgd_update_rule *rule, real x, real g,
                                                      real *v, real *s)

@@ -1,24 +1,22 @@
 /**
  * @file layers.h
  * Forward and backward pass of every layer and loss, as a sequence of kernels (elementwise.h) and
- * matrix products (matmul.h). The text is compiled once per device, which defines the type
- * `execution`, the replicas of a call with a member `args` of type kernel_args, and, each for all
- * these replicas:
+ * matrix products (matmul.h). The file is compiled once per device. A device defines the type
+ * `execution`, which contains the replicas of a call and a member `args` of type kernel_args. It
+ * also defines the following operations, each for all these replicas:
  *
  *   MAP(e, s, kernel, layer, n)
- *     kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n), in any order:
- *     n calls per sample of the range s
- *   TOTAL(e, s, kernel, layer, n)
- *     the same for i in [0, n), for sums over samples: one call adds in the order of samples
- *   multiply(e, s, matmuls, n)
- *     n <= MOST_MATMULS matrix products; none reads another's result
+ *     calls kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n), in any
+ * order: n calls per sample of the range s TOTAL(e, s, kernel, layer, n) the same for i in [0, n),
+ * for sums over samples: one call adds in the order of samples multiply(e, s, matmuls, n) computes
+ * n <= MOST_MATMULS matrix products, of which none reads the result of another
  */
 #pragma once
 
 #include "models/layers/elementwise.h"
 #include "models/layers/matmul.h"
 
-/** Attention weights of each head, or their grads: [rows][rows]. */
+/** Returns the attention weights of each head, or their gradients: [rows][rows]. */
 static inline operand attention_weights(const dsgd_layer *l, bool grads)
 {
     const size_t t = l->in.n_rows;
@@ -84,7 +82,7 @@ static void attention_backward(execution *e, sample_range s, const dsgd_layer *l
     multiply(e, s, second, 2);
 }
 
-/** Row @p step of each sample, [1][n], of a region that has [n_rows][n] per sample. */
+/** Returns row @p step of each sample, [1][n], in a region with [n_rows][n] per sample. */
 static inline operand step_row(region in, size_t offset, uint32_t step, uint32_t n_rows, size_t n)
 {
     return operand_at(in, offset, step * n, n, 1, n_rows * n, 0);
@@ -129,7 +127,7 @@ static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
     multiply(e, s, &p, 1);
 }
 
-/** Y = X W + b, then ReLU; X [rows][n_inputs] is a tensor or the output of im2col. */
+/** Y = X W + b, then ReLU. X [rows][n_inputs] is a tensor or the output of im2col. */
 static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_inputs)
 {
     matmul p =
@@ -141,8 +139,9 @@ static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_i
 }
 
 /**
- * dW = X^T dY and db; dX = dY W^T unless the layer reads the network's input. A convolution's dX
- * overwrites its im2col rows. Returns how many of them can be computed at once.
+ * dW = X^T dY and db; also dX = dY W^T unless the layer reads the network's input. The dX of a
+ * convolution overwrites its im2col rows. Returns the number of products that can be computed at
+ * once.
  */
 static inline uint32_t linear_backward(const dsgd_layer *l, operand x, uint32_t n_inputs,
                                        matmul *both)
@@ -270,8 +269,8 @@ static void forward(execution *e, sample_range s, const dsgd_network *network)
 }
 
 /**
- * Plays a batch in the worker's environments, whose states then are where the next batch continues,
- * and leaves the grads of the outputs. @p most: steps of the largest batch.
+ * Plays a batch in the worker's environments, from whose new states the next batch continues, and
+ * computes the gradients of the outputs. @p most is the number of steps of the largest batch.
  */
 static void play(execution *e, const dsgd_network *network, uint32_t most)
 {
@@ -291,7 +290,7 @@ static void play(execution *e, const dsgd_network *network, uint32_t most)
     MAP(e, all, policy_kernel, last, 1);
 }
 
-/** g <- gradient at every replica; @p most: samples of the largest replica. */
+/** g <- gradient of every replica. @p most is the number of samples of the largest replica. */
 static void network_gradient(execution *e, const dsgd_network *network, uint32_t most)
 {
     const dsgd_layer *first = &network->layers[0];
@@ -311,7 +310,7 @@ static void network_gradient(execution *e, const dsgd_network *network, uint32_t
         layer_backward(e, all, &network->layers[l]);
 }
 
-/** Fills the scores of every replica; @p most: samples of the largest replica. */
+/** Fills the scores of every replica. @p most is the number of samples of the largest replica. */
 static void network_scores(execution *e, const dsgd_network *network, uint32_t most)
 {
     const dsgd_layer *first = &network->layers[0];

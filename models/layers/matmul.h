@@ -1,36 +1,37 @@
 /**
  * @file matmul.h
- * A matrix product of a layer, C <- A B or C <- C + A B, as shapes and strides that hold for every
- * replica; matrices_of() turns it into pointers for one replica. Devices compute it (multiply() in
- * layers.h).
+ * A matrix product of a layer, C <- A B or C <- C + A B, given by shapes and strides that are valid
+ * for every replica. matrices_of() converts it to pointers for one replica. Devices compute it
+ * (multiply() in layers.h).
  */
 #pragma once
 
 #include "models/layers/elementwise.h"
 
-/** The memory of a replica that an operand lies in: x, g, values, grads, or saved. */
+/** The memory of a replica that contains an operand: x, g, values, grads or saved. */
 typedef enum region { PARAMETERS, PARAMETER_GRADS, VALUES, GRADS, SAVED } region;
 
 /**
- * A strided matrix in a replica: element (i, j) of sample s and head h is at base + i row + j
+ * A strided matrix in a replica. Element (i, j) of sample s and head h is at base + i row + j
  * column + s sample + h head, in reals.
  */
 typedef struct operand {
     region in;
-    /* Base in its region: reals for PARAMETERS and PARAMETER_GRADS, else reals per sample. */
+    /* Base in its region, in reals for PARAMETERS and PARAMETER_GRADS, otherwise in reals per
+     * sample. */
     size_t offset;
     size_t plus; /* added to the base, in reals */
     size_t row, column, sample, head;
 } operand;
 
-/** Which dimension of the product runs over the samples of a replica. */
+/** The dimension of the product that runs over the samples of a replica. */
 typedef enum sample_axis {
     SAMPLES_ALONG_M, /* rows of A and C: one product with m = rows per sample * samples */
     SAMPLES_ALONG_K, /* the sum: one product with k = rows per sample * samples */
     SAMPLES_BATCHED /* none: one product per sample and head (batched matmul) */
 } sample_axis;
 
-/** The bias of a linear layer follows W as one more row. */
+/** The bias of a linear layer is an additional row after W. */
 typedef enum bias_row {
     BIAS_NONE,
     BIAS_ADD, /* C[i] += B[k] for every row i */
@@ -47,7 +48,7 @@ typedef struct matmul {
     operand a, b, c;
     bool adds; /* C + A B */
     bool relu; /* then C <- max(C, 0) */
-    /* C lies in GRADS; then C <- C where the value at its place is > 0, else 0 */
+    /* C is in GRADS; then C <- C if the value at its place is > 0, else 0 */
     bool relu_backward;
     bias_row bias;
 } matmul;
@@ -59,7 +60,7 @@ static inline operand operand_at(region in, size_t offset, size_t plus, size_t r
     return o;
 }
 
-/** The rows of a tensor. */
+/** Returns the rows of a tensor. */
 static inline operand rows_of(region in, const dsgd_tensor *t)
 {
     return operand_at(in, t->offset, 0, t->n_columns, 1, tensor_size(t), 0);
@@ -70,7 +71,7 @@ static inline operand transposed(operand o)
     return operand_at(o.in, o.offset, o.plus, o.column, o.row, o.sample, o.head);
 }
 
-/** A matrix of @p n_columns columns in PARAMETERS or PARAMETER_GRADS. */
+/** Returns a matrix of @p n_columns columns in PARAMETERS or PARAMETER_GRADS. */
 static inline operand parameters(region in, size_t offset, size_t n_columns)
 {
     return operand_at(in, offset, 0, n_columns, 1, 0, 0);
@@ -83,22 +84,23 @@ static inline matmul matmul_of(uint32_t m, uint32_t n, uint32_t k, sample_axis s
     return p;
 }
 
-/** One product of a replica: element (i, j) of C is at c + i c_row + j. */
+/** One product of a replica. Element (i, j) of C is at c + i c_row + j. */
 typedef struct matrices {
     size_t m, k;
     const real *a, *b;
     real *c;
-    const real *relu_output; /* strided like C: the ReLU's output at C's place; NULL: no ReLU */
+    const real
+        *relu_output; /* output of the ReLU at the places of C, strided like C; NULL if none */
     size_t a_row, a_column, b_row, b_column, c_row;
 } matrices;
 
-/** How many samples of the range the replica has. */
+/** Returns the number of samples of the range that the replica has. */
 static inline DSGD_DEVICE_FUNCTION uint32_t samples_in(const replica *r, sample_range s)
 {
     return r->n <= s.first ? 0 : r->n - s.first < s.n ? r->n - s.first : s.n;
 }
 
-/** Address of an operand's element (0, 0) for sample @p sample and head 0. */
+/** Returns the address of an operand's element (0, 0) for sample @p sample and head 0. */
 static inline DSGD_DEVICE_FUNCTION real *base_of(const replica *r, const operand *o, size_t sample)
 {
     const size_t at = o->plus + sample * o->sample;
@@ -117,14 +119,14 @@ static inline DSGD_DEVICE_FUNCTION real *base_of(const replica *r, const operand
     return r->saved + o->offset * r->n + at;
 }
 
-/** How many products the replica computes: one, or one per sample and head. */
+/** Returns the number of products of the replica: one, or one per sample and head. */
 static inline DSGD_DEVICE_FUNCTION size_t matrices_in(const matmul *p, const replica *r,
                                                       sample_range s)
 {
     return p->samples == SAMPLES_BATCHED ? (size_t)samples_in(r, s) * p->n_heads : 1;
 }
 
-/** Product @p i of them; i = sample * n_heads + head. */
+/** Returns product @p i of the replica, with i = sample * n_heads + head. */
 static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const matmul *p, const replica *r,
                                                         sample_range s, size_t i)
 {
@@ -141,8 +143,8 @@ static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const matmul *p, const r
     out.b = base_of(r, &p->b, sample) + head * p->b.head;
     out.c = base_of(r, &p->c, sample) + head * p->c.head;
     out.relu_output = p->relu_backward ? out.c - r->grads + r->values : NULL;
-    /* With one row per sample, the next row is the next sample's, which need not be adjacent (a
-     * step of a sequence). */
+    /* With one row per sample, the next row belongs to the next sample, which need not be adjacent
+     * (for a step of a sequence). */
     out.a_row = along_m && p->m == 1 ? p->a.sample : p->a.row;
     out.c_row = along_m && p->m == 1 ? p->c.sample : p->c.row;
     out.a_column = along_k && p->k == 1 ? p->a.sample : p->a.column;

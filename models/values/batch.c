@@ -1,6 +1,6 @@
 /**
  * @file batch.c
- * Describes nodes to the device as operations.
+ * Converts nodes to operations, and computes them on the device.
  */
 #include "models/values/store.h"
 
@@ -20,13 +20,14 @@ void dsgd_batch_open(dsgd_values *values, dsgd_batch *b)
                       .ops.gradients = dsgd_store_alloc(values, room, sizeof largest)};
 }
 
-/** Draws the samples of all nodes. The mini-batches of neighbours are neighbours in the stream. */
+/** Draws the samples of all nodes, in one call for mini-batches that are consecutive in the stream.
+ */
 static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const dsgd_batch *b)
 {
     const dsgd_stream *const stream = &values->config.stream;
     uint32_t *to = b->samples;
     dsgd_origin first = {0, 0},
-                next = {UINT32_MAX, 0}; /* of the samples not yet drawn, after them */
+                next = {UINT32_MAX, 0}; /* first of, and after, the samples not yet drawn */
     uint32_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];
@@ -46,7 +47,7 @@ static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const
     dsgd_sampler_draw(sampler, first.worker, first.step, n, to);
 }
 
-/** The samples of gradients or losses, one node's after another's. */
+/** Returns the samples of gradients or losses, node by node. */
 static const uint32_t *samples_of(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = &values->queues[thread];
@@ -112,7 +113,8 @@ static dsgd_encode_op describe_encoding(const dsgd_values *values, const dsgd_va
                             .y = node->outputs[0]};
 }
 
-/** Loss and accuracy of a model, and the models' distance from their mean; inputs: lazy_graph.c */
+/** Computes loss and accuracy of a model, and the distance of the models from their mean.
+ * lazy_graph.c documents the inputs. */
 static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node *node)
 {
     const dsgd_device *const device = values->config.device;
@@ -139,7 +141,7 @@ static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node
     *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
 }
 
-/** Has @p op evaluate this part of the test set. */
+/** Sets @p op to evaluate this part of the test set. */
 static void take_part(const dsgd_values *values, dsgd_origin part, dsgd_evaluate_op *op)
 {
     const uint64_t n = values->config.problem.data->test.n;
@@ -149,7 +151,7 @@ static void take_part(const dsgd_values *values, dsgd_origin part, dsgd_evaluate
     op->of_test = true;
 }
 
-/** Evaluations on parts of the test set. */
+/** Computes evaluations on parts of the test set. */
 static void compute_scores(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     const size_t n_pieces = values->config.problem.n_pieces;

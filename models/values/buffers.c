@@ -1,9 +1,9 @@
 /**
  * @file buffers.c
- * Memory: what the store owns; of values, device buffers, pooled by the thread that wrote them.
+ * Memory of the store, and device buffers of values, in pools of the threads that wrote them.
  *
- * Writing a buffer that another core's cache holds takes several times as long, so a buffer that
- * another thread has read is reused late, and by the thread that wrote it.
+ * Writing a buffer that is in the cache of another core takes several times longer. Therefore a
+ * buffer that another thread has read is reused late, and by the thread that wrote it.
  */
 #include "models/values/store.h"
 
@@ -31,14 +31,14 @@ void dsgd_store_free(dsgd_values *values)
     }
 }
 
-/* --- of values -------------------------------------------------------------------------------- */
+/* --- buffers of values ------------------------------------------------------------------------ */
 
-/* Per thread and shape. */
+/* Limits per thread and shape. */
 enum {
-    QUARANTINE_COUNT = 8, /* buffers that stay in quarantine, until no other cache holds them */
-    QUARANTINE_BYTES = 1 << 20, /* limit of their bytes: large buffers leave earlier */
-    SURPLUS_COUNT = 32, /* free buffers above which other threads take some */
-    SURPLUS_BYTES = 4 << 20 /* limit of their bytes */
+    QUARANTINE_COUNT = 8, /* buffers in quarantine, so that other caches evict them first */
+    QUARANTINE_BYTES = 1 << 20, /* their total bytes: large buffers leave earlier */
+    SURPLUS_COUNT = 32, /* free buffers; above this number other threads take some */
+    SURPLUS_BYTES = 4 << 20 /* their total bytes */
 };
 
 void dsgd_buffers_open(dsgd_values *values)
@@ -95,7 +95,7 @@ static size_t at_most(size_t n, size_t bytes, size_t each)
     return each * n > bytes ? bytes / each : n;
 }
 
-/** NULL: the pools can spare none. */
+/** Returns a free buffer, or NULL if the pools can spare none. */
 static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t shape)
 {
     buffer_pool *const pool = &values->queues[thread].pools[shape];
@@ -130,7 +130,8 @@ void dsgd_buffers_trim(dsgd_values *values)
         }
 }
 
-/** NULL: not within @p room_bytes, or the device has none. */
+/** Allocates a buffer. Returns NULL if that would exceed @p room_bytes, or if the device has no
+ * memory. */
 static dsgd_buffer allocate(dsgd_values *values, size_t shape, size_t room_bytes)
 {
     const size_t bytes = shape_bytes(values, shape);

@@ -2,8 +2,8 @@
  * @file executor.c
  * Computes submitted nodes on threads, in batches of one kind, as soon as their inputs are done.
  *
- * The wall clock decides which nodes share a batch and which thread takes it, but not the results:
- * every node is computed as if it were alone.
+ * The wall clock affects which nodes share a batch and which thread computes it, but not the
+ * results: the result of a node does not depend on the other nodes of its batch.
  */
 #include "models/values/store.h"
 
@@ -11,9 +11,10 @@
 
 #include "base/program.h"
 
-/* --- ready nodes: a line where they come in order, and a heap of late ones -------------------- */
+/* --- ready nodes: a queue for nodes in order, and a heap for late nodes ------------------------
+ */
 
-/** The one of lowest rank, or NULL. */
+/** Returns the ready node with the lowest rank, or NULL. */
 static const ready_node *first_ready(const ready_nodes *ready)
 {
     const ready_node *const in_line = ready->first < ready->end ? &ready->line[ready->first] : NULL;
@@ -93,7 +94,8 @@ static void make_ready(dsgd_values *values, uint32_t thread, dsgd_value_node *no
         add_to_heap(values, ready, added);
 }
 
-/** The kind whose first node was submitted first, but none in @p but; NULL: no node is ready. */
+/** Returns the ready nodes of the kind whose first node was submitted first, except kinds in @p
+ * but; NULL if no node is ready. */
 static ready_nodes *first_kind(run_queue *queue, const bool *but)
 {
     ready_nodes *first = NULL;
@@ -114,7 +116,7 @@ static void note_first(run_queue *queue)
     queue->first_rank = first == NULL ? UINT64_MAX : first_ready(first)->rank;
 }
 
-/** The run queue with the ready node that was submitted first. */
+/** Returns the run queue with the ready node that was submitted first. */
 static run_queue *first_queue(const dsgd_values *values)
 {
     run_queue *first = &values->queues[0];
@@ -131,7 +133,8 @@ static bool any_ready(const dsgd_values *values)
 
 enum { AHEAD = 256 };
 
-/** The thread's own run queue, unless another is so far behind that its inputs hold more memory. */
+/** Returns the thread's own run queue, unless another queue is so far behind that the inputs of its
+ * nodes keep much memory. */
 static run_queue *next_queue(const dsgd_values *values, uint32_t thread)
 {
     run_queue *const own = &values->queues[thread];
@@ -139,7 +142,8 @@ static run_queue *next_queue(const dsgd_values *values, uint32_t thread)
     return own->first_rank - first->first_rank <= AHEAD ? own : first;
 }
 
-/** Of the thread that computed the first input; readers of constants are divided by workers. */
+/** Returns the queue of the thread that computed the first input. Nodes that read constants are
+ * distributed by their workers. */
 static uint32_t queue_of(const dsgd_values *values, const dsgd_value_node *node)
 {
     const dsgd_value_node *const first = node->n_inputs > 0 ? node->inputs[0].node : NULL;
@@ -173,7 +177,7 @@ void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node)
         make_ready(values, queue_of(values, node), node);
 }
 
-/** A copy between the caller and an output of a node, to a constant or from any. */
+/** A copy from the caller to a constant, or from an output of any node to the caller. */
 typedef struct transfer {
     dsgd_value_node *constant;
     const double *from;
@@ -197,8 +201,8 @@ static void move(dsgd_values *values, const transfer *t)
 }
 
 /**
- * On this thread or, if the device is not threaded, on its own: the caller may be an actor of the
- * simulation, whose stack is too small for a driver.
+ * Copies on this thread, or on the device's thread if the device is not threaded. The caller may be
+ * an actor of the simulation, whose stack is too small for a driver.
  */
 static void transfer_now(dsgd_values *values, const transfer *t)
 {
@@ -251,7 +255,8 @@ void dsgd_executor_unread(dsgd_values *values, dsgd_value value)
     unref_live(values, value.node);
 }
 
-/** Marks the node as done by @p thread, whose run queue gets the nodes that waited for it. */
+/** Marks the node as done by @p thread. Nodes that waited for it become ready in the queue of @p
+ * thread. */
 static void finish(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
 {
     node->thread = thread;
@@ -271,7 +276,7 @@ static void finish(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
         release_if_unread(values, node, k);
 }
 
-/** A node that is done, and known to be finite or not. */
+/** Settles a node that is done: it is known whether its outputs are finite. */
 static void settle(dsgd_values *values, dsgd_value_node *node)
 {
     values->n_unfinished--;
@@ -280,7 +285,7 @@ static void settle(dsgd_values *values, dsgd_value_node *node)
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-/** Takes buffers for the outputs; or does nothing, if there is no memory. */
+/** Takes buffers for the outputs. Returns false, and takes none, if there is not enough memory. */
 static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node, size_t room_bytes)
 {
     node->thread = thread;
@@ -296,7 +301,7 @@ static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node,
     return true;
 }
 
-/** Counts the nodes of a batch. */
+/** Adds the nodes of a batch to the statistics. */
 static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
 {
     uint64_t *const counts[NODE_KINDS] = {
@@ -310,10 +315,10 @@ static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
 }
 
 /**
- * Keeps the first nodes of the batch, for which there is memory; the others are ready again. Of
- * what nodes may take that are computed before those submitted earlier, gradients leave a quarter,
- * others an eighth, so that the first node of all, computed alone, finds what it needs. In the
- * order of submission few values are alive.
+ * Keeps the first nodes of the batch, as many as there is memory for. The other nodes become ready
+ * again. Nodes that are computed before earlier submitted ones must leave some memory: gradients a
+ * quarter, other nodes an eighth. The first node of all, which is then computed alone, therefore
+ * finds the memory that it needs. In the order of submission few values are alive.
  */
 static void keep_what_fits(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
@@ -327,7 +332,7 @@ static void keep_what_fits(dsgd_values *values, uint32_t thread, dsgd_batch *b)
     b->n = n;
 }
 
-/** Takes ready nodes of one kind; nodes after a divergence are skipped. */
+/** Takes ready nodes of one kind. Nodes after a divergence are skipped. */
 static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, ready_nodes *ready,
                        dsgd_batch *b)
 {
@@ -346,7 +351,8 @@ static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, r
     note_first(queue);
 }
 
-/** The first ready node alone: with all that this run may take, or what the device has beyond. */
+/** Takes only the first ready node, with all memory of this run, or if needed any memory of the
+ * device. */
 static bool take_alone(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = next_queue(values, thread);
@@ -361,7 +367,7 @@ static bool take_alone(dsgd_values *values, uint32_t thread, dsgd_batch *b)
     return true;
 }
 
-/** Takes ready nodes of one kind out of a run queue, as many as there is memory for. */
+/** Takes as many ready nodes of one kind from a run queue as there is memory for. */
 static bool take_batch(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     bool no_memory[NODE_KINDS] = {false};
@@ -381,8 +387,8 @@ static bool take_batch(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 }
 
 /**
- * The device has told which nodes of a batch are finite. Keeps the first, in the order of the
- * calls, that is not.
+ * Settles a batch after the device has determined which nodes are finite. Keeps the first node, in
+ * the order of the calls, that is not.
  */
 static void settle_batch(dsgd_values *values, dsgd_batch *b)
 {
@@ -399,7 +405,6 @@ static void settle_batch(dsgd_values *values, dsgd_batch *b)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/** Wakes one thread if nodes are ready; that thread wakes the next. */
 void dsgd_executor_wake(dsgd_values *values)
 {
     if (!any_ready(values))
@@ -411,8 +416,9 @@ void dsgd_executor_wake(dsgd_values *values)
 }
 
 /**
- * Computes one batch, unlocked; false if no node was ready. With the lock held. A device that
- * computes ahead has then computed the batch before, and what reads this one can be submitted.
+ * Computes one batch. Returns false if no node was ready. The caller holds the lock, which is
+ * released during the computation. A device that computes ahead has then finished the previous
+ * batch, and nodes that read this batch can be submitted.
  */
 static bool work(dsgd_values *values, uint32_t thread)
 {
@@ -420,7 +426,7 @@ static bool work(dsgd_values *values, uint32_t thread)
     dsgd_batch *const b = &queue->now;
     const size_t before = values->n_unfinished;
     if (!take_batch(values, thread, b))
-        return values->n_unfinished < before; /* skipped nodes may have made others ready */
+        return values->n_unfinished < before; /* skipped nodes can have made others ready */
     count_batch(&values->stats, b);
     dsgd_executor_wake(values);
     pthread_mutex_unlock(&values->lock);
@@ -442,7 +448,7 @@ static bool work(dsgd_values *values, uint32_t thread)
     return true;
 }
 
-/** Waits, unlocked, for the batch in flight; false if there is none. */
+/** Waits, without the lock, for the batch in flight. Returns false if there is none. */
 static bool land(dsgd_values *values, dsgd_batch *submitted)
 {
     if (submitted->n == 0)
@@ -495,11 +501,11 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
         values->caller_waits = true;
         values->waits_for = unfinished;
         if (!helps && values->n_idle > 0)
-            pthread_cond_signal(&values->work_ready); /* to land what is in flight */
+            pthread_cond_signal(&values->work_ready); /* to finish the batch in flight */
         pthread_cond_wait(&values->work_done, &values->lock);
         values->caller_waits = false;
     }
-    dsgd_executor_wake(values); /* what this thread has just made ready */
+    dsgd_executor_wake(values); /* for nodes that this thread has just made ready */
     values->stats.waiting_wall_s += dsgd_wall_s() - start_s;
 }
 
@@ -521,7 +527,7 @@ void dsgd_executor_start(dsgd_values *values)
     values->threads = dsgd_store_alloc(values, *n, sizeof *values->threads);
     for (uint32_t i = 0; i < *n; i++)
         if (pthread_create(&values->threads[i], NULL, thread_main, values) != 0)
-            *n = i; /* more are not to be had, and the caller computes, too */
+            *n = i; /* no more threads can be created; the caller computes, too */
     if (*n == 0 && !values->config.device->threaded)
         dsgd_give_up("no thread to compute in can be created; --threads takes fewer");
 }

@@ -1,10 +1,10 @@
 /**
  * @file lazy_graph.c
- * Builds the lazy graph, with simplified and fused combinations, and submits it to the executor.
+ * Builds the lazy graph with simplified and fused combinations, and submits it to the executor.
  */
 #include "models/values/store.h"
 
-/** A node of the call's piece with inputs x[n]. */
+/** Creates a node for the call's chunk with inputs x[n]. */
 static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_call *call, node_kind kind,
                                 const dsgd_value *x, size_t n, size_t n_outputs)
 {
@@ -19,7 +19,7 @@ static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_call *call
     return node;
 }
 
-/** A node that reads the call's model over the mini-batches @p origins[n]. */
+/** Creates a node that reads the call's model and the mini-batches @p origins[n]. */
 static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_value_call *call,
                                      node_kind kind, const dsgd_origin *origins, size_t n)
 {
@@ -35,13 +35,13 @@ static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_value_call 
     for (size_t k = 0; k < n_pieces; k++)
         dsgd_value_node_set_input(node, k, call->x[k]);
     if (dsgd_has_state(values))
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set where networks have a state */
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): set if networks have a state */
         dsgd_value_node_set_input(node, n_pieces, *call->states);
     memcpy(node->samples, origins, n * sizeof *origins);
     return node;
 }
 
-/** The call's gradient. */
+/** Creates the call's gradient. */
 static dsgd_value gradient(dsgd_values *values, const dsgd_value_call *call,
                            const dsgd_origin *origins, size_t n)
 {
@@ -53,14 +53,14 @@ static dsgd_value update(dsgd_values *values, const dsgd_value_call *call)
 {
     const bool adaptive = values->config.problem.update.kind == DSGD_OPTIMIZER_ADAMW;
     dsgd_value_node *const node = node_of(values, call, NODE_UPDATE, call->x, call->n, call->n - 1);
-    /* by another rule, t would keep equal updates at the same rate from being merged */
+    /* For other rules, t would prevent that equal updates with the same rate are merged. */
     node->rate = (dsgd_rate){call->rate.lr, adaptive ? call->rate.t : 0};
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
 enum { FEW_OPERANDS = 8 };
 
-/** Weighted inputs of a combination: many in one allocation at x, few in place. */
+/** Weighted inputs of a combination: many in one allocation at x, few in the struct. */
 typedef struct operands {
     size_t n;
     dsgd_value *x;
@@ -88,18 +88,18 @@ static void free_operands(operands *in)
         free(in->x);
 }
 
-/** The number, from 1, of an operand among those in @p out; 0: it is new. */
+/** Returns the number, from 1, of an operand in @p out, or 0 if it is new. */
 static uint32_t number_of(const operands *out, dsgd_value x)
 {
     if (out->x != out->few)
         return x.node->operand_numbers[x.index];
-    for (size_t i = 0; i < out->n; i++) /* of few, without a look at the nodes */
+    for (size_t i = 0; i < out->n; i++) /* for few operands, without reading the nodes */
         if (dsgd_value_equal(out->x[i], x))
             return (uint32_t)i + 1;
     return 0;
 }
 
-/** Removes zeros and merges equal operands at the place of the first. */
+/** Removes zeros, and merges equal operands at the place of the first one. */
 static void simplify(size_t n, const dsgd_value *x, const double *weights, operands *out)
 {
     make_operands(out, n);
@@ -127,7 +127,8 @@ static void simplify(size_t n, const dsgd_value *x, const double *weights, opera
     }
 }
 
-/** Whether all are gradients of one whole mini-batch at the same model, equally weighted. */
+/** Returns true if all operands are gradients of one whole mini-batch at the same model with equal
+ * weights. */
 static bool fusable(const dsgd_values *values, const operands *in)
 {
     if (in->n < 2)
@@ -144,7 +145,8 @@ static bool fusable(const dsgd_values *values, const operands *in)
     return true;
 }
 
-/** The mini-batches of the operands, in order, as gradients of blocks, which the caller unrefs. */
+/** Combines the mini-batches of the operands, in order, to gradients of blocks. The caller releases
+ * them. */
 static void fuse(dsgd_values *values, const dsgd_value_call *call, const operands *in,
                  operands *out)
 {
@@ -166,7 +168,7 @@ static void fuse(dsgd_values *values, const dsgd_value_call *call, const operand
     free(origins);
 }
 
-/** The call's sum, of these operands. */
+/** Returns the call's sum of these operands. */
 static dsgd_value sum_of(dsgd_values *values, const dsgd_value_call *call, const operands *in)
 {
     if (in->n == 0)
@@ -230,7 +232,7 @@ static void add_input(dsgd_value_node *node, size_t shape, dsgd_value value, dou
     node->weights[node->n_inputs++] = share;
 }
 
-/** Adds the mean of x[n]. */
+/** Adds the mean of x[n] as an input. */
 static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, size_t n,
                      const dsgd_value *x, const double *ones)
 {
@@ -239,7 +241,7 @@ static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, s
     add_input(node, shape, combine(values, &mean), 0);
 }
 
-/** Adds the distinct values of x[n], with their share of the models. */
+/** Adds the distinct values of x[n] as inputs, each with its share of the models. */
 static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const dsgd_value *x,
                          const double *ones)
 {
@@ -256,7 +258,7 @@ static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const ds
     free_operands(&distinct);
 }
 
-/** x[n][n_pieces] as [n_pieces][n], to be freed. */
+/** Returns x[n][n_pieces] as [n_pieces][n]. The caller frees it. */
 static dsgd_value *by_piece(const dsgd_values *values, size_t n, const dsgd_value *x)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
@@ -267,7 +269,7 @@ static dsgd_value *by_piece(const dsgd_values *values, size_t n, const dsgd_valu
     return pieces;
 }
 
-/** Pending, though nothing refers to it. */
+/** Makes a node pending to which nothing refers, without an entry in `pending`. */
 static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
 {
     node->id = ++values->next_id;
@@ -277,13 +279,13 @@ static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
 }
 
 /**
- * Inputs: pieces of the evaluated model, the mean state if there is one, pieces of the models' mean
- * where that is another one, distinct pieces of models.
+ * The inputs are the chunks of the evaluated model, the mean state if there is one, the chunks of
+ * the models' mean if it is not the evaluated model, and the distinct chunks of models.
  */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call)
 {
     const size_t n = call->n;
-    const size_t m = call->count; /* models of which the mean is evaluated, if any */
+    const size_t m = call->count; /* number of models whose mean is evaluated, if any */
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t most = n_pieces * (n + 1 + (m > 0)) + 1;
     dsgd_value_node *const node = dsgd_value_node_new(
@@ -326,7 +328,7 @@ void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)
         if (node->inputs[i].node != NULL)
             dsgd_lazy_submit(values, node->inputs[i].node);
     dsgd_executor_add(values, node);
-    /* Outputs without references were dropped before the executor knew them. */
+    /* Outputs without references were dropped before the node was added to the executor. */
     for (uint32_t k = 0; k < node->n_outputs; k++)
         if (node->output_refs[k] == 0 && dsgd_value_node_per_output(values, node))
             dsgd_executor_unread(values, (dsgd_value){node, k});
@@ -335,7 +337,8 @@ void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)
             dsgd_value_unref(values, node->inputs[i]);
 }
 
-/** Whether it is a mean of updated models, or an update of such a mean or of the initial model. */
+/** Returns true for a mean of updated models, and for an update of such a mean or of the initial
+ * model. */
 static bool mixes_models(const dsgd_value_node *node)
 {
     bool updated = false;
@@ -346,9 +349,9 @@ static bool mixes_models(const dsgd_value_node *node)
 }
 
 /**
- * Whether a flush up to id @p last submits the node; earlier nodes are selected already. A later
- * average whose inputs are all submitted is submitted with them, while they are in cache. Other
- * later nodes wait, because they may still be merged.
+ * Returns true if a flush up to id @p last submits the node. Earlier nodes are already selected. A
+ * later average whose inputs are all submitted is submitted with them, while they are in the cache.
+ * Other later nodes wait, because they can still be merged.
  */
 static bool selects(const dsgd_value_node *node, uint64_t last)
 {
@@ -365,9 +368,9 @@ static bool selects(const dsgd_value_node *node, uint64_t last)
 enum { AHEAD = 8 };
 
 /**
- * Fusable gradients are submitted only as inputs: a combination may still fuse them. Nodes that no
- * selected node reads are submitted in order, each right after its inputs, so that what belongs
- * together is computed together.
+ * Fusable gradients are submitted only as inputs, because a combination can still fuse them. Nodes
+ * that no selected node reads are submitted in order, each right after its inputs, so that nodes
+ * that belong together are computed together.
  */
 void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
 {
@@ -392,6 +395,6 @@ void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
         if (k + AHEAD < values->n_selected)
             dsgd_value_node_fetch(values->selected[k + AHEAD], offsetof(dsgd_value_node, kind));
         if (!node->is_operand && !dsgd_value_node_fusable(values, node))
-            dsgd_lazy_submit(values, node); /* unless it is: then it does nothing */
+            dsgd_lazy_submit(values, node); /* does nothing if the node was submitted already */
     }
 }

@@ -1,6 +1,6 @@
 /**
  * @file nodes.c
- * Nodes of the lazy graph: their memory, the table of common subexpressions, references.
+ * Nodes of the lazy graph: their memory, the table of common subexpressions, and references.
  */
 #include "models/values/store.h"
 
@@ -57,7 +57,7 @@ static bool equal_nodes(const dsgd_value_node *a, const dsgd_value_node *b)
            memcmp(a->input_ids, b->input_ids, a->n_inputs * sizeof *a->input_ids) == 0;
 }
 
-/** The place in the table of a hash, or of the place after another. */
+/** Returns the index in the table of a hash, or of an index that may be beyond its end. */
 static size_t entry(const dsgd_values *values, uint64_t i)
 {
     return i & (values->room_table - 1);
@@ -94,7 +94,8 @@ static void grow_table(dsgd_values *values)
             enter(values, old[i]);
 }
 
-/** Later entries that a search would reach over the one that becomes free move up. */
+/** Removes a node from the table. Moves up later entries that a search would otherwise miss after
+ * the free entry. */
 static void table_remove(dsgd_values *values, dsgd_value_node *node)
 {
     if (!node->in_table)
@@ -118,10 +119,11 @@ static void table_remove(dsgd_values *values, dsgd_value_node *node)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Room for combinations of six values; what is not used is not touched. */
+/* Room for combinations of six values. Unused memory is not accessed. */
 enum { USUAL_BYTES = 11 * CACHE_LINE };
 
-/** Places a node's arrays behind it, and returns the bytes of all; @p memory NULL only measures. */
+/** Places the arrays of a node after it, and returns the total bytes. If @p memory is NULL, it only
+ * returns the bytes. */
 static inline size_t lay_out(unsigned char *memory, dsgd_value_node *node)
 {
     const bool weighted = node->kind == NODE_COMBINE || node->kind == NODE_EVALUATE;
@@ -160,7 +162,7 @@ static dsgd_value_node *new_memory(dsgd_values *values, size_t bytes)
     return node;
 }
 
-/** Memory of usual size; the next one comes into this core's cache in the meantime. */
+/** Returns memory of the usual size, and prefetches the next one. */
 static dsgd_value_node *take_spare(spare_nodes *spare)
 {
     dsgd_value_node *const node = spare->v[--spare->n];
@@ -170,7 +172,8 @@ static dsgd_value_node *take_spare(spare_nodes *spare)
 }
 
 /**
- * A node whose arrays are placed anew, in what the kind, or any other, has left if it is enough.
+ * Creates a node with newly placed arrays, in spare memory of this or another kind if it is large
+ * enough.
  */
 static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *header)
 {
@@ -192,9 +195,9 @@ static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *h
 }
 
 /**
- * The next spare one of this kind as a new node, unless its arrays have other lengths. Those of its
- * outputs hold zeros, by the counts of a node that is gone, and the others are set by who builds
- * it.
+ * Reuses the next spare node of this kind, or returns NULL if its arrays have different lengths.
+ * The arrays of its outputs contain zeros, because the counts of a dead node are 0. The caller sets
+ * the other arrays.
  */
 static dsgd_value_node *build_again(dsgd_values *values, const dsgd_value_node *header)
 {
@@ -227,7 +230,7 @@ dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node 
     return node != NULL ? node : build_anew(values, header);
 }
 
-/** Its outputs are NULL: released, or never set. */
+/** Frees a node, or keeps its memory as spare. Its outputs are NULL: released, or never set. */
 static void delete_node(dsgd_values *values, dead_node dead)
 {
     if (!dead.large) {
@@ -262,7 +265,7 @@ static void ref_all(dsgd_value_node *node)
         dsgd_value_ref((dsgd_value){node, k});
 }
 
-/** The node is no longer merged with equal ones, and the output loses its reader. */
+/** Drops an output: the node is no longer merged with equal ones, and the output loses a reader. */
 static void drop_output(dsgd_values *values, dsgd_value value)
 {
     table_remove(values, value.node);
@@ -299,7 +302,7 @@ void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node)
 {
     const uint32_t n = node->n_outputs;
     for (uint32_t k = 0; k < n; k++) {
-        const bool last = node->n_refs == 1; /* with it the node may go */
+        const bool last = node->n_refs == 1; /* the last reference can free the node */
         dsgd_value_unref(values, (dsgd_value){node, k});
         if (last)
             return;
@@ -316,7 +319,7 @@ void dsgd_nodes_collect(dsgd_values *values)
     values->n_dead = 0;
 }
 
-/** Room for one more pending node: closes the gaps among them. */
+/** Makes room for another pending node, by closing gaps or enlarging the array. */
 static void make_room(dsgd_values *values)
 {
     size_t n = 0;

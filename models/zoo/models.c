@@ -5,7 +5,8 @@
 #include "models/zoo/network.h"
 
 /**
- * NAME, with NAME_params, NAME_options and NAME_layers(); SUGGESTED is a source of what it WANTS.
+ * Defines the model NAME with NAME_params, NAME_options and NAME_layers(). SUGGESTED is a source of
+ * data of kind WANTS.
  */
 #define MODEL(NAME, LOSS, WANTS, SUGGESTED, ...)                                                   \
     static const dsgd_model_kind NAME = {                                                          \
@@ -17,14 +18,14 @@
 
 /* --- hyperplane, logreg ----------------------------------------------------------------------- */
 
-/** None but that of the output. */
+/** Adds no layers except the output layer. */
 static void linear_layers(const void *params, dsgd_builder *b)
 {
     (void)params;
     dsgd_network_flatten(b);
 }
 
-/** The eager-SGD paper's (PPoPP 2020, section 6.2). */
+/** The model of the eager-SGD paper (PPoPP 2020, section 6.2). */
 static const dsgd_model_kind hyperplane = {
     .about = {.name = "hyperplane",
               .summary = "linear regression: one linear output, squared loss",
@@ -72,7 +73,7 @@ typedef struct cnn_params {
     int64_t hidden;
 } cnn_params;
 
-/** 3 x 3 convolutions with 2 x 2 maxima. 26,698 parameters on images of 28 x 28. */
+/** 3 x 3 convolutions with 2 x 2 max pooling; 26,698 parameters for images of 28 x 28. */
 static void cnn_layers(const void *params, dsgd_builder *b)
 {
     const cnn_params *const p = params;
@@ -120,9 +121,10 @@ static void residual_block(dsgd_builder *b, double width, uint32_t stride)
 }
 
 /**
- * A convolution of stride 2; blocks of two 3 x 3 convolutions, all but the first with twice the
- * channels and half the image, with projections (option B) where shapes change; global average
- * pooling. Running statistics are local to a worker and averaged only for evaluations.
+ * A convolution of stride 2, blocks of two 3 x 3 convolutions, and global average pooling. Each
+ * block except the first has twice the channels and half the image, with projections (option B) for
+ * changes of the shape. Running statistics are local to a worker and are only averaged for
+ * evaluations.
  */
 static void resnet_small_layers(const void *params, dsgd_builder *b)
 {
@@ -153,7 +155,7 @@ typedef struct lstm_params {
     int64_t units;
 } lstm_params;
 
-/** With the forget gate of Gers et al., 2000; softmax on the last output. */
+/** An LSTM with the forget gate of Gers et al., 2000, and softmax on the last output. */
 static void lstm_layers(const void *params, dsgd_builder *b)
 {
     dsgd_network_lstm(b, (double)((const lstm_params *)params)->units);
@@ -189,7 +191,7 @@ static void attention_block(dsgd_builder *b, int64_t width, int64_t heads)
     dsgd_network_add(b, middle, false);
 }
 
-/** A small decoder: token and position embeddings, then blocks, pre-norm as in GPT-2. */
+/** A small decoder: token and position embeddings, then pre-norm blocks as in GPT-2. */
 static void transformer_layers(const void *params, dsgd_builder *b)
 {
     const transformer_params *const p = params;
@@ -223,10 +225,10 @@ typedef struct policy_params {
 } policy_params;
 
 /**
- * REINFORCE with the mean return of the batch as baseline and an entropy bonus. A gradient plays
- * batch / environments steps in each environment of the worker. Episodes restart within a batch,
- * and the next gradient continues where this one ended: the environments are the model state. A
- * reduced form of DD-PPO.
+ * REINFORCE with the mean return of the batch as baseline and an entropy bonus; a reduced form of
+ * DD-PPO. A gradient plays batch / environments steps in each environment of the worker. Episodes
+ * restart within a batch, and the next gradient continues where this one ended, because the
+ * environments are the model state.
  */
 static void policy_layers(const void *params, dsgd_builder *b)
 {

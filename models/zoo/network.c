@@ -31,7 +31,7 @@ uint32_t dsgd_network_here(const dsgd_builder *b)
     return b->network->layers[b->network->n_layers].from;
 }
 
-/** The current tensor: the input of the entry after the last layer. */
+/** Returns the current tensor: the input of the entry after the last layer. */
 static dsgd_tensor *here(dsgd_builder *b)
 {
     return &b->network->layers[b->network->n_layers].in;
@@ -54,7 +54,7 @@ void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
     *here(b) = tensor_of(b->network, tensor);
 }
 
-/** An option given as a double, as an integer in [1, 65536]; else an error. */
+/** Converts an option to an integer in [1, 65536], or sets an error. */
 static uint32_t whole(dsgd_builder *b, double n, const char *what)
 {
     if (b->status == DSGD_OK && (n != floor(n) || n < 1 || n > 65536))
@@ -65,7 +65,9 @@ static uint32_t whole(dsgd_builder *b, double n, const char *what)
 }
 
 /**
- * Appends a layer, with its output's shape, that reads the current tensor and saves so many reals.
+ * Appends a layer that reads the current tensor. @p layer contains the shape of its output; it
+ * saves
+ * @p n_saved reals per sample.
  */
 static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
 {
@@ -87,7 +89,7 @@ static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
 }
 
 /**
- * Appends parameters [n_rows][n_columns] to the last layer, at first uniform in centre +- bound.
+ * Appends parameters [n_rows][n_columns] to the last layer, initially uniform in centre +- bound.
  * Returns the current tensor.
  */
 static uint32_t fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double centre, double bound)
@@ -221,7 +223,7 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
                   (dsgd_layer){.kind = DSGD_ATTENTION,
                                .out = {in.n_rows, in.n_columns / 3, 1},
                                .n_heads = n_heads},
-                  2 * (size_t)n_heads * in.n_rows * in.n_rows); /* weights, and their grads */
+                  2 * (size_t)n_heads * in.n_rows * in.n_rows); /* weights and their gradients */
 }
 
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
@@ -229,18 +231,18 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
     const uint32_t n = whole(b, n_units, "units");
     dsgd_network_linear(b, 4.0 * n, false);
     const uint32_t n_rows = here(b)->n_rows;
-    /* per row: 4 gates, cell, previous output, grads of cell and output from the next row */
+    /* per row: 4 gates, cell, previous output, gradients of cell and output from the next row */
     append(b, (dsgd_layer){.kind = DSGD_LSTM, .out = {n_rows, n, 1}}, 8 * (size_t)n_rows * n);
     return fill(b, n, 4 * (size_t)n, 0, 1 / sqrt(n));
 }
 
 /**
- * Sets `adds` and `other_adds` where a later layer has written the grad of the same tensor, and
- * fuses the backward pass of a ReLU into the last layer that writes its grad.
+ * Sets `adds` and `other_adds` if a later layer has written the gradient of the same tensor. Fuses
+ * the backward pass of a ReLU into the last layer that writes its gradient.
  */
 static void mark_sums(dsgd_network *network)
 {
-    /* the layer that last wrote the tensor's grad */
+    /* the layer that last wrote the gradient of a tensor */
     const dsgd_layer *last[DSGD_MAX_LAYERS + 1] = {NULL};
     for (uint32_t l = network->n_layers; l-- > 0;) {
         dsgd_layer *const layer = &network->layers[l];
