@@ -1,6 +1,7 @@
 /**
  * @file argp.c
- * argp by getopt_long(). --help, which --usage prints, too, has its lines as they come.
+ * argp implemented with getopt_long(). --usage prints the same text as --help, and lines are not
+ * wrapped.
  */
 #include <argp.h>
 #include <getopt.h>

@@ -1,6 +1,6 @@
 /**
  * @file argp.h
- * As much of glibc's <argp.h> as the command uses.
+ * The part of glibc's <argp.h> that the command uses.
  */
 #pragma once
 

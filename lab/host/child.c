@@ -1,13 +1,13 @@
 /**
  * @file child.c
- * base/child.c where there are no processes: the work of a child is done here, before who starts it
- * goes on. What a run keeps goes with it, as if its process ended.
+ * Replaces base/child.c where there are no processes. The work of a child is done at once, before
+ * its caller continues. Memory of the work is then freed, as if a process had ended.
  */
 #include "base/child.h"
 
 #include <sys/mman.h>
 
-static pid_t done; /* number of the child that has ended and is not waited for; 0: none */
+static pid_t done; /* number of a child that has ended and was not waited for; 0 if none */
 static int state_of_done;
 
 pid_t dsgd_fork(void)
@@ -26,12 +26,12 @@ pid_t dsgd_child_start(int (*work)(const void *argument), const void *argument, 
 {
     static pid_t n_started;
     if (done != 0) {
-        errno = EAGAIN; /* until that is waited for */
+        errno = EAGAIN; /* until the caller waits for that child */
         return -1;
     }
     void *const mark = dsgd_mark();
-    *said = -1; /* who hears it sees stderr itself */
-    state_of_done = work(argument) << 8; /* as waitpid() has it */
+    *said = -1; /* stderr is visible to the listener already */
+    state_of_done = work(argument) << 8; /* in the form of waitpid() */
     dsgd_drop(mark);
     return done = ++n_started;
 }
@@ -61,7 +61,7 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
     return work(argument, report, error);
 }
 
-/** For the XML that SimGrid would read, which this build does not have. */
+/** Only needed for the XML of SimGrid, which this build lacks. */
 int memfd_create(const char *name, unsigned flags)
 {
     errno = ENOSYS;

@@ -1,7 +1,7 @@
 /**
  * @file coroutine.c
- * sim/network/coroutine.c by Emscripten's fibers. Stacks have no guards: an overflow shows in a
- * build with -sSTACK_OVERFLOW_CHECK=2 alone.
+ * Implements sim/network/coroutine.c with Emscripten's fibers. Stacks have no guards. Only a build
+ * with -sSTACK_OVERFLOW_CHECK=2 detects an overflow.
  */
 #include "sim/network/coroutine.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-/* One for C's stack, one for what a fiber notes when it stops. */
+/* Sizes of the C stack, and of the memory in which a fiber saves its state when it stops. */
 enum { STACK_BYTES = 128 << 10, NOTES_BYTES = 16 << 10 };
 
 typedef struct fiber {
@@ -23,7 +23,7 @@ static struct {
     emscripten_fiber_t of;
     char notes[NOTES_BYTES];
 } process;
-static dsgd_coroutine *running; /* the one that was switched to last */
+static dsgd_coroutine *running; /* the coroutine that runs */
 
 static void begin(void *nothing)
 {
@@ -35,7 +35,7 @@ void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument)
 {
     fiber *f = unused;
     if (f == NULL) {
-        f = aligned_alloc(_Alignof(fiber), sizeof *f); /* malloc() gives 8 bytes here */
+        f = aligned_alloc(_Alignof(fiber), sizeof *f); /* malloc() aligns only to 8 bytes here */
         if (f == NULL)
             dsgd_no_memory();
         f->next = all;
@@ -66,7 +66,7 @@ void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
     fiber *const f = from->context;
-    f->next_unused = unused; /* nobody opens a coroutine before the switch */
+    f->next_unused = unused; /* no coroutine is opened before the switch */
     unused = f;
     running = to;
     emscripten_fiber_swap(&f->of, fiber_of(to));

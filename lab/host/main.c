@@ -1,7 +1,7 @@
 /**
  * @file main.c
- * Around the program's main(), whose status Emscripten loses where fibers have run. One instance
- * runs many commands.
+ * Calls the program's main() and keeps its status, which Emscripten loses if fibers have run. One
+ * instance runs many commands.
  */
 #include <emscripten.h>
 
@@ -9,7 +9,7 @@
 
 int dsgd_main(int count, char **words);
 
-static int status; /* -1: the program is not at its end, or ended by exit() */
+static int status; /* -1: the program has not ended, or has ended by exit() */
 
 EMSCRIPTEN_KEEPALIVE int dsgd_ended(void);
 int dsgd_ended(void)
@@ -19,7 +19,7 @@ int dsgd_ended(void)
 
 int main(int count, char **words)
 {
-    dsgd_drop(NULL); /* what the command before has kept, also where it ended by exit() */
+    dsgd_drop(NULL); /* frees the memory of the previous command, also if it ended by exit() */
     status = -1;
     status = dsgd_main(count, words);
     return status;

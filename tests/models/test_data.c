@@ -1,6 +1,6 @@
 /**
  * @file test_data.c
- * Generated data, windows of a text, and the environment of the policy.
+ * Tests of generated data, windows of a text, and the environment of the policy.
  */
 #include <check.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@
 #include "models/data/environment.h"
 #include "tests/support/stream.h"
 
-/** An option by its name. */
+/** The name and value of an option. */
 typedef struct setting {
     const char *name;
     double value;
@@ -40,7 +40,7 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
 
 /* --- what is kept ----------------------------------------------------------------------------- */
 
-/** The data of seed @p seed, of a default source but for its number of points. */
+/** Opens a source with default options except one, for seed @p seed. */
 static dsgd_data *opened(const char *source, const char *option, double value, uint64_t seed,
                          bool keep)
 {
@@ -79,11 +79,11 @@ TEST(kept_data_are_loaded_once)
 
 TEST(kept_data_outlive_what_was_kept_with_them)
 {
-    dsgd_program_begin(); /* all of jansson's is kept */
+    dsgd_program_begin(); /* all memory of jansson is kept */
     void *const mark = dsgd_mark();
     dsgd_data *const first = opened("hyperplane", "points", 100, 1, true);
     dsgd_drop(mark);
-    char *taken[400]; /* the memory that is free again */
+    char *taken[400]; /* occupies the freed memory */
     for (size_t n = 1; n < 400; n++)
         taken[n] = memset(dsgd_xrealloc(NULL, n, 1), 'x', n);
     ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
@@ -137,7 +137,7 @@ TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
     dsgd_data_free(b);
 }
 
-/** Mean and variance of n numbers. */
+/** Sets mean and variance of n numbers. */
 static void moments(const double *x, size_t n, double *mean, double *variance)
 {
     *mean = *variance = 0;
@@ -168,7 +168,7 @@ static dsgd_data *knobbed(int i, double test)
     return data;
 }
 
-/** Of features that are uniform where they are not 0: to 5 standard errors. */
+/** Moments of features that are uniform or 0, within 5 standard errors. */
 TEST_ROWS(hyperplane_data_have_the_moments_zeros_and_copies_that_are_asked_for, knobs)
 {
     enum { D = 40, N = 4000 };
@@ -190,17 +190,17 @@ TEST_ROWS(hyperplane_data_have_the_moments_zeros_and_copies_that_are_asked_for, 
     moments(other, n, &mean, &variance);
     ck_assert_double_le(fabs(mean - m), 5 * sqrt(v / (double)n) + 1e-6);
     ck_assert_double_le(fabs(variance - v), 5 * v * sqrt(0.8 / (double)n) + 1e-6);
-    moments(all, n_distinct * D, &mean, &variance); /* zeros included: what the manual says */
+    moments(all, n_distinct * D, &mean, &variance); /* including zeros, as documented */
     const double total = (1 - s) * (v + s * m * m), range = fabs(m) + sqrt(3 * v);
     ck_assert_double_le(fabs(variance - total), 5 * range * range / sqrt(n_drawn));
-    for (size_t i = 0; i < N; i++) { /* copies in turn, of the target too */
+    for (size_t i = 0; i < N; i++) { /* copies in turn, including the target */
         const size_t of = i % n_distinct;
         ck_assert_mem_eq(x + i * D, x + of * D, D * sizeof *x);
         ck_assert(data->train.targets[i] == data->train.targets[of]);
         if (i > 0 && i < n_distinct)
             ck_assert(data->train.targets[i] != data->train.targets[i - 1]);
     }
-    /* Tested on new points, or on the distinct ones. */
+    /* The test set has new points, or the distinct ones. */
     dsgd_data *const same = knobbed(_i, 1);
     ck_assert_uint_eq(data->test.n, N / 8 + 1);
     ck_assert_float_ne(data->test.targets[0], data->train.targets[0]);
@@ -215,7 +215,7 @@ TEST_ROWS(hyperplane_data_have_the_moments_zeros_and_copies_that_are_asked_for, 
 
 static char text_path[] = "/tmp/dsgd-text-XXXXXX";
 
-/** A file of @p n bytes, in a place of this process. */
+/** Writes a file of @p n bytes, with a name for this process. */
 static const char *text_file(const uint8_t *bytes, size_t n, bool zipped)
 {
     const int made = mkstemp(text_path);
@@ -229,8 +229,7 @@ static const char *text_file(const uint8_t *bytes, size_t n, bool zipped)
 
 CASE("text");
 
-TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0,
-           12) /* _i is the context less one */
+TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0, 12) /* _i + 1 is the context */
 {
     enum { N = 437 };
     const size_t context = (size_t)_i + 1;
@@ -244,7 +243,7 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0,
     const char *const path = text_file(text, N, _i % 2 == 0);
     ck_assert_msg(load("text", path, &with, 1, 1, &data, &error) == DSGD_OK, "%s", error.text);
     unlink(path);
-    /* The vocabulary: what occurs, in the order of the bytes. */
+    /* The vocabulary contains the bytes that occur, in ascending order. */
     bool occurs[256] = {false};
     uint8_t rank[256];
     uint32_t n_classes = 0;
@@ -258,13 +257,13 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0,
     ck_assert_uint_eq(data->n_columns, 1);
     ck_assert_uint_eq(data->n_features, context);
     ck_assert_uint_eq(data->n_labels, context);
-    /* Training windows overlap by half, test windows do not; the last tenth is to test on. */
+    /* Training windows overlap by half, test windows do not. The last tenth is the test set. */
     const size_t half = (context + 1) / 2, n_train = N - N / 10;
     ck_assert_uint_eq(data->train.n, (n_train - context - 1) / half + 1);
     ck_assert_uint_eq(data->test.n, (N / 10 - context - 1) / context + 1);
     for (size_t w = 0; w < data->train.n; w++)
         for (size_t i = 0; i < context; i++) {
-            ck_assert_uint_lt(w * half + i + 1, n_train); /* nothing to test on is trained on */
+            ck_assert_uint_lt(w * half + i + 1, n_train); /* no test data are in the training set */
             ck_assert_uint_eq(data->train.x_bytes[w * context + i], rank[text[w * half + i]]);
             ck_assert_uint_eq(data->train.labels[w * context + i], rank[text[w * half + i + 1]]);
         }
@@ -277,7 +276,7 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0,
         }
 }
 
-/** Loads and demands a refusal of exactly these words after the path. */
+/** Loads a text, and expects an error with exactly these words after the path. */
 static void demand_refusal(const char *path, double context, const char *said)
 {
     dsgd_data *data = NULL;
@@ -299,7 +298,7 @@ TEST(a_text_that_will_not_do_is_refused)
     demand_refusal(path, 8, "the text must have at least 90 characters for a context of 8, got 89");
     dsgd_data *data = NULL;
     const setting with = {"context", 7};
-    ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL), DSGD_OK); /* 80 would do */
+    ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL), DSGD_OK); /* needs 80 */
     unlink(path);
     strcpy(text_path, "/tmp/dsgd-text-XXXXXX");
     path = text_file(text, 0, false);
@@ -352,8 +351,8 @@ TEST(lengths_of_sequences_are_lognormal_and_cut_off)
         below_sigma += length <= 6; /* 10 exp(-0.5) = 6.07 */
         at_end += length == 40; /* beyond 2.77 deviations, with what was rounded up from 39 */
     }
-    /* A half; P(z < ln(0.6) / 0.5) = 0.1535; P(z > ln(3.9) / 0.5) = 0.00325. Four standard errors
-     * of 4000. */
+    /* Expected: a half; P(z < ln(0.6) / 0.5) = 0.1535; P(z > ln(3.9) / 0.5) = 0.00325. The
+     * tolerance is four standard errors of 4000 samples. */
     ck_assert_double_eq_tol(below / 4000.0, 0.5, 4 * sqrt(0.25 / 4000));
     ck_assert_double_eq_tol(below_sigma / 4000.0, 0.1535, 4 * sqrt(0.13 / 4000));
     ck_assert_double_eq_tol(at_end / 4000.0, 0.00325, 4 * sqrt(0.00325 / 4000));
@@ -384,8 +383,8 @@ TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
     }
     for (uint32_t k = 0; k < 5; k++)
         ck_assert_double_eq_tol(count[k], 160, 4 * sqrt(800 * 0.2 * 0.8));
-    /* A sine has 1/2, the noise 1/16; samples begin anywhere, so some hundred of them are
-     * independent. */
+    /* A sine has variance 1/2, and the noise 1/16. Samples start at random phases, so a few hundred
+     * of them are independent. */
     ck_assert_double_eq_tol(squares / n, 0.5 + 0.0625, 0.05);
 }
 
@@ -441,7 +440,7 @@ TEST(navigation_has_no_samples_but_a_stream_of_them)
     ck_assert_uint_eq(data->n_features, DSGD_ENVIRONMENT_FEATURES);
     ck_assert_uint_eq(data->n_classes, DSGD_ENVIRONMENT_ACTIONS);
     ck_assert_ptr_null(data->train.x_real);
-    /* Steps of workers have keys of their own. */
+    /* Steps of different workers have different keys. */
     const dsgd_stream stream = {11, data->train.n, 4, 16};
     static uint32_t seen[50 * 64];
     size_t n = 0, n_twice = 0;
@@ -507,7 +506,7 @@ TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the way to choo
             ck_assert(there == near);
             ck_assert(ended == (near || step + 1 == 48));
         }
-        /* Rewards telescope: the progress, the costs, the bonus. */
+        /* The rewards sum to the total progress, the costs and the bonus. */
         ck_assert_double_eq_tol(sum, way - dsgd_way_left(e) - 0.02 * step + (there ? 1 : 0), 1e-12);
         n_steps += step;
         n_there += there;
@@ -517,8 +516,8 @@ TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the way to choo
         ck_assert_uint_lt(n_there, 360);
         ck_assert_uint_gt(n_crossed, 40);
     }
-    /* One in ten goes in a random direction, of which seven in eight are another; against a wall
-     * some are not seen. */
+    /* One step in ten has a random direction, which differs in seven of eight cases. Some are not
+     * visible at a wall. */
     ck_assert_double_le(slips, n_steps * 0.0875 + 4 * sqrt(n_steps * 0.08));
     ck_assert_double_ge(slips, n_steps * 0.02);
 }

@@ -1,8 +1,8 @@
 /**
  * @file test_devices.c
- * Operations of devices, on the CPU: gradients and evaluations of every model against a naive
- * implementation, float against double, batches and pieces against single ones; element-wise
- * operations against their formulas.
+ * Tests of a device's operations, on the CPU. They compare gradients and evaluations of every model
+ * with a naive implementation, float with double, batches and chunks with single operations, and
+ * elementwise operations with their formulas.
  */
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
@@ -15,7 +15,7 @@
 SUITE(devices, "gradients", .seconds = 60);
 
 /**
- * The loss that one gradient is the derivative of, with everything that does not move with the
+ * The loss whose derivative is one gradient, with everything that does not depend on the
  * parameters.
  */
 typedef struct fixed_loss {
@@ -30,7 +30,7 @@ static long double loss_at(void *argument, const long double *x)
     return naive_loss(&f->s->network, &f->s->data, x, &f->batch, f->samples, NULL);
 }
 
-/** The derivative of the training loss over some samples, from the loss alone. */
+/** Computes the derivative of the training loss over some samples from values of the loss only. */
 static void derivative(const rig *s, const uint32_t *samples, uint32_t n, double *g)
 {
     fixed_loss f = {s, naive_batch_of(&s->data, samples, n), samples};
@@ -42,8 +42,8 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is 
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_keep(2 * n, sizeof *g), *const wanted = g + n;
-    /* All, one, and some with one of them twice; afterwards the workspace holds what a larger batch
-     * left. */
+    /* All samples, one sample, and a few with one of them twice. The workspace then contains values
+     * of a larger batch. */
     const uint32_t few[] = {s->spec->n_samples - 1, 0, s->spec->n_samples / 2, 0};
     const struct {
         const uint32_t *samples;
@@ -52,7 +52,7 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is 
     for (size_t b = 0; b < 3 && s->network.loss != DSGD_LOSS_POLICY; b++) {
         ck_assert(rig_gradient(s, s->x, s->state, batches[b].samples, batches[b].n, g, NULL));
         derivative(s, batches[b].samples, batches[b].n, wanted);
-        /* The error of a central difference is of order h^2 = 1e-12; third derivatives are some
+        /* The error of a central difference has the order h^2 = 1e-12; third derivatives are a few
          * thousand here. */
         ck_assert_msg(support_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->spec->name,
                       batches[b].n, support_distance(g, wanted, n));
@@ -94,10 +94,10 @@ TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i is the spec */
     double *const state = in_float + n;
     rig_gradient(s, s->x, s->state, s->all, n_samples, g, state);
     rig_gradient(f, s->x, s->state, s->all, n_samples, in_float, state + n_state);
-    /* Float has 6e-8; sums are of some hundred terms. */
+    /* The precision of float is 6e-8; sums have a few hundred terms. */
     ck_assert_msg(support_distance(in_float, g, n) < 1e-5, "%s: %g", s->spec->name,
                   support_distance(in_float, g, n));
-    ck_assert(n < 9 || support_distance(in_float, g, n) > 0); /* it is float indeed */
+    ck_assert(n < 9 || support_distance(in_float, g, n) > 0); /* the results are really float */
     ck_assert_double_le(support_distance(state + n_state, state, n_state), 1e-5);
     ck_assert_double_eq_tol(rig_evaluation(f, s->x, s->state).loss,
                             rig_evaluation(s, s->x, s->state).loss, 1e-5);
@@ -116,15 +116,15 @@ TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i is the
         for (size_t i = 0; i < n; i++)
             mean[i] += one[i] / 4;
     }
-    if (s->network.coupled && last > 0) /* a model says so where it is not */
+    if (s->network.coupled && last > 0) /* except for coupled models */
         ck_assert_double_gt(support_distance(g, mean, n), 1e-3);
     else
         ck_assert_double_le(support_distance(g, mean, n), 1e-14);
 }
 
 /**
- * Gradient, update and evaluation with the vector cut into pieces; also what the gradient makes of
- * the model state.
+ * Computes gradient, update and evaluation with the vector cut into chunks, and the new model
+ * state.
  */
 static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size_t n_pieces,
                            double *out)
@@ -203,7 +203,7 @@ TEST_RANGE(an_operation_does_not_see_its_neighbours, 0, rig_n_specs) /* _i is th
         ck_assert_mem_eq(state + n_state, state, n_state * sizeof *state);
 }
 
-/** All workers in one call, one by one, and in calls of three. */
+/** Compares all workers in one call, in single calls, and in calls of three. */
 TEST_RANGE(operations_of_every_kind_do_not_depend_on_their_call, 0, 2) /* _i: in double */
 {
     enum { WORKERS = 7 };
@@ -259,7 +259,7 @@ TEST(a_combination_is_summed_in_order_and_in_double)
     enum { N = 1500, INPUTS = 3 };
     static float x[INPUTS][N], y[N];
     for (uint32_t j = 0; j < N; j++) {
-        /* In float the small one would vanish beside the large ones, which cancel. */
+        /* In float, the small number would be lost in the large ones, which cancel. */
         x[0][j] = 1e9f + 64.0f * (float)(j % 7);
         x[1][j] = (float)rig_number(4, j);
         x[2][j] = -x[0][j];
@@ -276,7 +276,7 @@ TEST(a_combination_is_summed_in_order_and_in_double)
     }
 }
 
-/* Few inputs and many have loops of their own. */
+/* Few inputs and many inputs have separate loops. */
 TEST(a_combination_of_any_number_of_inputs_is_summed_in_order)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);

@@ -1,7 +1,7 @@
 /**
  * @file test_encodings.c
- * Encodings: what devices compute of a piece, against their formulas; bytes on the wire; the
- * store's fifth operation.
+ * Tests of encodings: results of devices for a chunk, compared with the formulas; compressed bytes;
+ * and the store's operation `encode`.
  */
 #include <gsl/gsl_cdf.h>
 
@@ -14,7 +14,7 @@
 
 enum { MOST = 3000 };
 
-/** y <- Q(x, z) of n numbers, in double; returns whether all are finite. */
+/** y <- Q(x, z) of n numbers, in double. Returns true if all results are finite. */
 static bool encode(dsgd_codec codec, size_t n, const double *x, const double *z, double *y)
 {
     const dsgd_encode_op op = {n, (void *)(uintptr_t)x, (void *)(uintptr_t)z, codec, y};
@@ -62,10 +62,10 @@ TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i: how many of 1,003 */
     double x[N], y[N];
     const size_t counts[] = {1, 10, 500, 1002, 1003};
     for (size_t i = 0; i < N; i++)
-        x[i] = (double)((i * 7919) % 211) - 105; /* many equal ones */
+        x[i] = (double)((i * 7919) % 211) - 105; /* many equal values */
     ck_assert(encode(selection(DSGD_CODEC_TOP_K, counts[_i]), N, x, NULL, y));
     for (size_t i = 0; i < N; i++) {
-        size_t before = 0; /* that are kept rather than i */
+        size_t before = 0; /* elements that are kept before i */
         for (size_t j = 0; j < N; j++)
             before += fabs(x[j]) > fabs(x[i]) || (fabs(x[j]) == fabs(x[i]) && j < i);
         ck_assert_double_eq(y[i], before < counts[_i] ? x[i] : 0);
@@ -98,7 +98,7 @@ TEST(rounding_has_its_formulas)
            (double[]){2, -2, 2, 2, 5.25, 5.25, 5.25, 5.25, 0});
     expect((dsgd_codec){.kind = DSGD_CODEC_UNIFORM, .levels = 2, .count = 4}, 9, x, NULL,
            (double[]){4, 0, 0, 4, 7, 7, 7, 0, 0});
-    const double same[] = {1. / 3, -1. / 3, 1. / 3}; /* exact where all are as large */
+    const double same[] = {1. / 3, -1. / 3, 1. / 3}; /* exact if all are equally large */
     for (uint32_t levels = 1; levels < 200; levels += 3)
         expect((dsgd_codec){.kind = DSGD_CODEC_UNIFORM, .levels = levels, .count = 3}, 3, same,
                NULL, same);
@@ -138,7 +138,7 @@ TEST(factors_have_their_formulas)
            (double[]){3, 1, 0, 0}, (double[]){3, 1, 0, 0});
     expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_ORTHOGONAL, 1, false}, 4), 4,
            (double[]){3, 4, 9, 9}, NULL, (double[]){0.6, 0.8, 9, 9});
-    /* five elements are 2 x 3, the last of which is missing */
+    /* five elements form a 2 x 3 matrix without its last element */
     const double b[] = {1, 2, 3, 4, 5};
     expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TIMES, 1, false}, 5), 5, b,
            (double[]){1, 10, 100, 0, 0}, (double[]){321, 54, 0, 0, 0});
@@ -170,7 +170,7 @@ static dsgd_spec picked(const char *name, const char *option, double value)
     return support_picked(dsgd_encoding_kinds, name, option, value);
 }
 
-/** Whether the mean of many draws is the vector but for what their variance explains. */
+/** Returns true if the mean of many random results is the vector, within their variance. */
 static bool has_the_right_mean(const dsgd_spec *pick)
 {
     enum { N = 64, DRAWS = 2000 };
@@ -193,7 +193,7 @@ static bool has_the_right_mean(const dsgd_spec *pick)
     return distance < 2 * variance / DRAWS; /* of 64 squares: above five deviations */
 }
 
-/** By default, and with each of their switches. */
+/** Tests encodings with their defaults, and with each switch. */
 TEST(encodings_that_say_so_and_no_others_have_the_vector_as_their_mean)
 {
     for (const dsgd_entry *const *about = dsgd_encoding_kinds; *about != NULL; about++)
@@ -208,8 +208,8 @@ TEST(encodings_that_say_so_and_no_others_have_the_vector_as_their_mean)
         }
 }
 
-/** Of 3,000 normal numbers, of top_k even ones; of qsgd and uniform it is a bound. NAN: it depends
- * on values. */
+/** Expected contractions for 3,000 normal numbers, for top_k evenly distributed ones. They are
+ * bounds for qsgd and uniform. NAN: it depends on the values. */
 TEST(a_contraction_is_what_an_encoding_keeps)
 {
     static const struct {
@@ -261,7 +261,7 @@ TEST(bytes_are_what_the_options_say)
         {"none", NULL, 0, 1000, 4000},
         {"top_k", NULL, 0, 1000, 80}, /* 10 pairs */
         {"top_k", "share", 0, 1000, 8},
-        {"top_k", "share", 1, 1000, 4000}, /* never more than all */
+        {"top_k", "share", 1, 1000, 4000}, /* never more than uncompressed */
         {"top_k", "index_bits", 12, 1000, 55},
         {"random_k", NULL, 0, 1000, 40}, /* no indices */
         {"threshold", "share", 0.1, 1000, 800},

@@ -1,6 +1,6 @@
 /**
  * @file test_images.c
- * Data sets of images: IDX files, plain or zipped, damaged in every way; Fashion-MNIST.
+ * Tests of image data sets: IDX files, plain, zipped and damaged, and Fashion-MNIST.
  */
 #include <unistd.h>
 #include <zlib.h>
@@ -17,7 +17,7 @@ static const dsgd_data_source *source(const char *name)
 
 enum { IMAGES, LABELS, TEST_IMAGES, TEST_LABELS, FILES };
 
-/** Four small files in a folder of the test's own. */
+/** Four small files in a folder of the test. */
 typedef struct folder {
     char path[64];
     char *files[FILES];
@@ -25,7 +25,7 @@ typedef struct folder {
 
 static void write_file(const char *path, const uint8_t *bytes, size_t n, bool zipped)
 {
-    gzFile const file = gzopen(path, zipped ? "wb" : "wbT"); /* T: as it is */
+    gzFile const file = gzopen(path, zipped ? "wb" : "wbT"); /* T: uncompressed */
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(gzwrite(file, bytes, (unsigned)n), (int)n);
     ck_assert_int_eq(gzclose(file), Z_OK);
@@ -90,13 +90,13 @@ TEST(idx_files_are_read_plain_or_zipped)
     dsgd_data_free(data);
 }
 
-/** What is done to which file, and what is said about it after its name. */
+/** A change of a file, and the error after its name. */
 typedef struct damage {
     int file;
     size_t keep; /* bytes of the good file */
-    size_t at; /* byte that is changed, if within the kept ones */
+    size_t at; /* byte that is changed, if it is kept */
     uint8_t value;
-    size_t more; /* bytes too many */
+    size_t more; /* additional bytes */
     const char *said;
 } damage;
 
@@ -167,7 +167,7 @@ TEST(a_zipped_file_with_one_wrong_or_missing_byte_is_refused)
     const size_t n = fread(bytes, 1, sizeof bytes, in);
     fclose(in);
     for (size_t i = 10; i < 2 * n;
-         i++) { /* the header of a zipped file has 10 bytes that say little */
+         i++) { /* most of the 10 bytes in the header of a zipped file have no effect */
         const bool cut = i >= n;
         bytes[i % n] ^= cut ? 0 : 1;
         FILE *const out = fopen(f->files[TEST_IMAGES], "wb");

@@ -1,13 +1,13 @@
 /**
  * @file test_failures.c
- * When workers fail: rates in closed form and published ones, lists, traces.
+ * Tests of failure times: rates in closed form, published rates, lists and trace files.
  */
 #include <unistd.h>
 
 #include "tests/support/suite.h"
 #include "traces/failures.h"
 
-/** "": they are open; else why not. */
+/** Opens failures. Returns the error, or "" if there is none. */
 static const char *opened(const dsgd_failures_config *config, int n_workers, int per_unit,
                           dsgd_failures **f)
 {
@@ -21,7 +21,7 @@ static const char *opened(const dsgd_failures_config *config, int n_workers, int
 
 SUITE(failures, "rates", .seconds = 60);
 
-/** Failures in order of time, each with its repair, as many as up-times of that mean give. */
+/** Checks the order of failures, their repairs, and the mean time between them. */
 TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
 {
     const double shapes[] = {0.7, 1, 2};
@@ -41,9 +41,9 @@ TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
 }
 
 /**
- * Meta's RSC-1 fails 6.50 times in 1,000 node-days (arXiv 2410.21680, as summarized): by that,
- * in 1.8 h of 16,384 GPUs and in 14 min of 131,072, as it says; of 1,024 in 28.8 h, where it
- * has 7.9 h, which it has measured.
+ * Meta's RSC-1 has 6.50 failures in 1,000 node-days (arXiv 2410.21680, from a summary). This gives
+ * one failure in 1.8 h for 16,384 GPUs and in 14 min for 131,072 GPUs, as in the paper. For 1,024
+ * GPUs it gives 28.8 h, where the paper has a measured value of 7.9 h.
  */
 TEST(published_rates_give_published_times)
 {
@@ -66,7 +66,8 @@ TEST(a_checkpoint_takes_its_bytes_over_its_bandwidth)
     ck_assert_double_eq(dsgd_checkpoint_interval_s(DSGD_EVERY_DALY, 50, 10), 10);
 }
 
-/** Of a trace with these rows, and worker 2 that fails at 5 s for 3 s, of 4 workers. */
+/** Opens a trace with these rows for 4 workers, of which worker 2 also fails at 5 s for 3 s.
+ * Returns the error. */
 static const char *told(const char *rows, dsgd_failures **f)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX";

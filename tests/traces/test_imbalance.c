@@ -1,7 +1,7 @@
 /**
  * @file test_imbalance.c
- * Distributions of step times: each kind has the moments that follow from its parameters, its
- * seconds are the same for every caller, and bad parameters are refused.
+ * Tests of step-time distributions: each kind has the moments of its parameters, its seconds are
+ * equal for every caller, and invalid parameters are rejected.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
@@ -18,7 +18,7 @@
 #include "tests/support/suite.h"
 #include "traces/fit.h"
 
-/** A list of imbalance as a file says it. */
+/** A list of imbalance entries, read from YAML. */
 typedef struct list {
     dsgd_config *config;
     dsgd_imbalance *imbalance;
@@ -70,7 +70,7 @@ static double ask(const list *l, double base_s, int workers, int worker, long st
                                   (dsgd_step_at){3, workers, worker, step, .batch = {0}});
 }
 
-/** Seconds of all workers in many steps, [n_steps][n_workers], in fresh memory. */
+/** Returns the seconds of all workers in many steps, [n_steps][n_workers], in new memory. */
 static double *sample(const list *l, double base_s, int workers, long steps)
 {
     double *const s = dsgd_xcalloc((size_t)workers * (size_t)steps, sizeof *s);
@@ -84,7 +84,7 @@ static double *sample(const list *l, double base_s, int workers, long steps)
 
 enum { WORKERS = 50, STEPS = 2000, N = WORKERS * STEPS };
 
-/** Mean and standard deviation of a step of @c base_s, in closed form. */
+/** Mean and standard deviation of a step of `base_s`, in closed form. */
 typedef struct moments {
     const char *yaml;
     double base_s, mean_s, deviation_s;
@@ -95,18 +95,19 @@ static const moments closed_forms[] = {
     {"{kind: normal, mean: 1, deviation: 0.1, scale: true}", 2, 2, 0.2},
     {"{kind: normal, mean: 1, deviation: 0.1, shift: 3}", 1, 5, 0.1},
     {"{kind: normal, mean: 1, deviation: 0.1, draws: 4}", 1, 2, 0.05},
-    /* Half a normal: mean sqrt(2 / pi), variance 1 - 2 / pi. */
+    /* A half-normal distribution: mean sqrt(2 / pi), variance 1 - 2 / pi. */
     {"{kind: normal, mean: 0, deviation: 1, min: 0}", 0, 0.7978845608, 0.6028102749},
-    /* From -1 to 1: mean 0, variance 1 - 2 phi(1) / (2 Phi(1) - 1). */
+    /* Truncated to -1 .. 1: mean 0, variance 1 - 2 phi(1) / (2 Phi(1) - 1). */
     {"{kind: normal, mean: 0, deviation: 1, shift: 4, min: 3, max: 5}", 0, 4, 0.5395601},
     {"{kind: lognormal, mean: 55ms, deviation: 116ms, shift: 399ms}", 0, 0.454, 0.116},
     {"{kind: lognormal, mean: 1, deviation: 0.5, draws: 16, scale: true}", 3, 3, 3 * 0.125},
     {"{kind: gamma, mean: 2, deviation: 1}", 1, 3, 1},
     {"{kind: gamma, mean: 0.2627, deviation: 0.14205, shift: 0.737, scale: true}", 1, 0.9997,
      0.14205},
-    {"{kind: gamma, mean: 1, deviation: 2}", 0, 1, 2}, /* more skewed than an exponential */
-    /* An exponential up to its mean: (1 - 2 / e) / (1 - 1 / e); the square, (2 - 5 / e) / (1 - 1 /
-     * e). */
+    {"{kind: gamma, mean: 1, deviation: 2}", 0, 1,
+     2}, /* more skewed than an exponential distribution */
+    /* An exponential distribution truncated at its mean. Mean: (1 - 2 / e) / (1 - 1 / e); mean
+     * square: (2 - 5 / e) / (1 - 1 / e). */
     {"{kind: gamma, mean: 1, deviation: 1, max: 1}", 0, 0.4180232931, 0.2816494378},
 };
 
@@ -120,7 +121,7 @@ TEST_ROWS(a_distribution_has_the_moments_that_it_is_given, closed_forms)
     const double mean = gsl_stats_mean(s, 1, N);
     const double deviation = gsl_stats_sd_m(s, 1, N, mean);
     const double kurtosis = 3 + gsl_stats_kurtosis_m_sd(s, 1, N, mean, deviation);
-    /* Five standard errors of each. */
+    /* The tolerance is five standard errors. */
     ck_assert_double_eq_tol(mean, m->mean_s, 5 * m->deviation_s / sqrt(N));
     ck_assert_double_eq_tol(deviation, m->deviation_s,
                             5 * m->deviation_s * sqrt((kurtosis - 1) / 4 / N) + 1e-7);
@@ -139,7 +140,7 @@ TEST_RANGE(a_family_s_inverse_undoes_its_distribution_function, 0, 3)
             const double p = i / 20000.0;
             ck_assert_double_eq_tol(family->cumulative(family->inverse(p, of), of), p, 1e-9);
         }
-        for (double p = 1e-16; p < 0.05; p *= 10) { /* the ends of what can be drawn */
+        for (double p = 1e-16; p < 0.05; p *= 10) { /* the extremes of the random numbers */
             ck_assert(isfinite(family->inverse(p, of)));
             ck_assert_double_le(family->inverse(p, of), family->inverse(10 * p, of));
             ck_assert(isfinite(family->inverse(1 - p, of)));
@@ -254,8 +255,8 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
     list l = list_open(yaml, P);
     double n_slow = 0;
     double first_slow = 0;
-    double leave[2] = {0, 0}; /* changes out of healthy, and out of slow */
-    double together = 0; /* products at distance 3, for the correlation */
+    double leave[2] = {0, 0}; /* numbers of changes from healthy, and from slow */
+    double together = 0; /* products at a distance of 3 steps, for the correlation */
     for (int w = 0; w < P; w++) {
         int recent[4] = {0};
         for (long t = 0; t < T; t++) {
@@ -273,8 +274,8 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
     }
     const double n = (double)P * T;
     const double share = slow / (slow + healthy);
-    /* A chain with correlation c per step is worth n (1 - c) / (1 + c) independent steps; five
-     * standard errors. */
+    /* A chain with correlation c per step counts like n (1 - c) / (1 + c) independent steps. The
+     * tolerance is five standard errors. */
     const double c = 1 - 1 / slow - 1 / healthy;
     const double error = 5 * sqrt(share * (1 - share) * (1 + c) / (1 - c) / n);
     ck_assert_double_eq_tol(n_slow / n, share, error);
@@ -306,11 +307,12 @@ TEST_RANGE(delay_hits_exactly_its_number_of_workers, 0, 5)
         ck_assert_int_eq(n, late[_i]);
     }
     const double mean = 100.0 * late[_i];
-    for (int w = 0; w < 12; w++) /* and everybody alike: within five standard deviations */
+    for (int w = 0; w < 12;
+         w++) /* all workers are equally often slow, within five standard deviations */
         ck_assert_double_le(fabs(hits[w] - mean), 5 * sqrt(mean * (1 - late[_i] / 12.0)) + 1e-9);
 }
 
-/** How many of @p workers are late in a step. */
+/** Returns how many of @p workers are delayed in a step. */
 static int late_workers(const list *l, uint64_t seed, int workers, long step)
 {
     int n = 0;
@@ -319,7 +321,8 @@ static int late_workers(const list *l, uint64_t seed, int workers, long step)
     return n;
 }
 
-/** The number of late workers is binomial: its mean and variance within five standard errors. */
+/** The number of delayed workers is binomial. Its mean and variance agree within five standard
+ * errors. */
 TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 {
     enum { P = 16, T = 4000 };
@@ -333,22 +336,23 @@ TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 }
 
 /**
- * _i: workers. What a worker reads it has not read before, so that its own steps are those of
- * independent draws; but who is late with whom is not. At least one is in most steps: of the
- * released code's numpy, over 100 to 1,000 steps, .90 to .93 of 4, .89 to .92 of 16, .91 to .95 of
- * 64 and .94 to 1 of 256.
+ * _i selects the number of workers. A worker never reads a number twice, so its own steps are like
+ * independent random numbers. The delays of different workers, however, are not independent: most
+ * steps have at least one delayed worker. With numpy and the released code, over 100 to 1,000
+ * steps, the share of these steps is .90 to .93 for 4 workers, .89 to .92 for 16, .91 to .95 for
+ * 64, and .94 to 1 for 256.
  */
 TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draws, 0, 4)
 {
-    enum { T = 500, SEEDS = 4 }; /* a stream begins anew at the end */
+    enum { T = 500, SEEDS = 4 }; /* a stream restarts at the end */
     static const double least[] = {0.90, 0.89, 0.91, 0.94}, most[] = {0.93, 0.92, 0.95, 1};
     const int workers = 4 << 2 * _i;
     list l = list_open("{kind: delay, workers: 2, seconds: 0.32, chosen: stream}", workers);
     double late = 0, some = 0;
     for (int i = 0; i < SEEDS * T; i++) {
-        const long t = T + i % T; /* from where the stream begins */
+        const long t = T + i % T; /* from the start of a stream */
         const int n = late_workers(&l, (uint64_t)(i / T), workers, t);
-        if (t == T) /* all read the same */
+        if (t == T) /* all workers read the same numbers */
             ck_assert(n == 1 || n == 2);
         late += n;
         some += n > 0;
@@ -359,10 +363,10 @@ TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draw
     ck_assert_double_le(some / (SEEDS * T), most[_i] + 0.01);
 }
 
-/** A step of 1.5 s of worker w, of eight, takes base + ramp ((w + turn t) mod levels) in step t. */
+/** Step t of worker w of eight, 1.5 s long, takes base + ramp ((w + turn t) mod levels). */
 static const struct {
     const char *yaml;
-    double base, ramp, of_worker_2; /* 0: like the others' */
+    double base, ramp, of_worker_2; /* 0: like the other workers */
     int turn, levels;
 } steady[] = {
     {"{kind: ramp, seconds: 0.05, rotate: true}", 1.5, 0.05, 0, 1, 8},
@@ -414,10 +418,12 @@ TEST(quantiles_are_straight_between_their_points)
 static const struct {
     double rate, mean, deviation, base_s;
 } noises[] = {
-    {10, 1e-3, 0.5e-3, 1}, /* detour by detour */
-    {10, 1e-3, 2e-3, 1},           {30, 1e-3, 0.5e-3, 1.04}, /* just below what is drawn in one, */
-    {30, 1e-3, 0.5e-3, 1.05}, /* and just above */
-    {954, 12.8e-6, 7.9e-6, 0.615}, {200, 1e-3, 2e-3, 10},
+    {10, 1e-3, 0.5e-3, 1}, /* one by one */
+    {10, 1e-3, 2e-3, 1},
+    {30, 1e-3, 0.5e-3, 1.04}, /* just below the limit for one random number, */
+    {30, 1e-3, 0.5e-3, 1.05}, /* and just above it */
+    {954, 12.8e-6, 7.9e-6, 0.615},
+    {200, 1e-3, 2e-3, 10},
 };
 
 TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
@@ -437,18 +443,19 @@ TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
     const double kurtosis = 3 + gsl_stats_kurtosis_m_sd(s, 1, N, mean, deviation);
     const double want = m * sqrt(n * spread);
     ck_assert_double_eq_tol(mean, n * m, 5 * want / sqrt(N));
-    /* Five standard errors, and what the expansion neglects of the variance: skewness^2 / 18. */
+    /* The tolerance is five standard errors, plus the variance that the expansion neglects:
+     * skewness^2 / 18. */
     ck_assert_double_eq_tol(deviation, want,
                             want * (5 * sqrt((kurtosis - 1) / 4 / N) + 0.25 * 0.25 / 36));
-    /* Third cumulant n m^3 spread^3; heavy tails make this moment an unsure one. */
+    /* The third cumulant is n m^3 spread^3. Its estimate is uncertain because of heavy tails. */
     ck_assert_double_eq_tol(skewness, sqrt(gsl_pow_3(spread) / n),
                             0.03 + 0.2 * sqrt(gsl_pow_3(spread) / n));
 }
 
 TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
 {
-    /* The same noise just below and just above the limit: what is drawn in one has the quantiles of
-     * what is drawn one by one. */
+    /* The same noise just below and just above the limit: a sum from one random number has the same
+     * quantiles as a sum of single interruptions. */
     list l = list_open("{kind: noise, rate: 1000, mean: 1ms, deviation: 0.5ms}", WORKERS);
     const double limit_s = 16 * gsl_pow_3(1.25) / 1000;
     double *const exact = sample(&l, limit_s * (1 - 1e-9), WORKERS, STEPS);
@@ -460,8 +467,8 @@ TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
     for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
         const double a = gsl_stats_quantile_from_sorted_data(exact, 1, N, at[i]);
         const double b = gsl_stats_quantile_from_sorted_data(drawn, 1, N, at[i]);
-        /* 2 % of a standard deviation; at the ends the sampling error of two quantiles, five times,
-         * is more. */
+        /* The tolerance is 2 % of a standard deviation; at the ends five times the sampling error
+         * of two quantiles, which is larger. */
         const double density = gsl_ran_ugaussian_pdf(gsl_cdf_ugaussian_Pinv(at[i]));
         const double error = 5 * sqrt(2 * at[i] * (1 - at[i]) / N) / density;
         ck_assert_double_eq_tol(a, b, deviation * (0.02 + error));
@@ -534,7 +541,7 @@ TEST_RANGE(statistics_of_a_uniform_distribution_are_those_of_order_statistics, 0
     ck_assert_double_eq_tol(s.deviation_s, 1 / sqrt(12), error);
     ck_assert_double_eq_tol(s.min_s, 1, 1e-3);
     ck_assert_double_eq_tol(s.max_s, 2, 1e-3);
-    /* No order statistic varies more than one draw. */
+    /* No order statistic varies more than a single random number. */
     const double of_order = 5 / sqrt(12.0 * (double)steps);
     ck_assert_double_eq_tol(s.slowest_s, 2 - 1.0 / (p + 1), of_order);
     ck_assert_double_eq_tol(s.fastest_s, 1 + 1.0 / (p + 1), of_order);
@@ -545,16 +552,16 @@ enum { N_SIZES = 4 };
 
 static const int sizes[N_SIZES] = {16, 64, 256, 1024};
 
-/* What imbalance costs a step that waits for the slowest, for one that waits for the median
- * (majority), and for the fastest (solo), as multiples of the mean: figures found elsewhere by
- * resampling the measured values. 0: no figure. They have two or three digits, and beyond the last
- * percentiles a few values decide; so they are held to 2.5 %, but for rows that say why not. */
+/* Times of a step that waits for the slowest worker, for the median worker (majority), or for the
+ * fastest worker (solo), as multiples of the mean. The numbers come from resampling the measured
+ * values; 0 means no number. They have two or three digits, and few values determine the last
+ * percentiles, so the tolerance is 2.5 %, except for rows with a reason for another one. */
 static const struct {
-    const char *yaml; /* of a step of 1 s */
+    const char *yaml; /* for a step of 1 s */
     double slowest[N_SIZES], median, fastest, tolerance;
-    int draws; /* 0: as many as for the others */
+    int draws; /* 0: the default number */
 } references[] = {
-    /* The reference computes its steps from the lengths of videos, each cut at 475 frames: */
+    /* The reference computes steps from the lengths of videos, cut at 475 frames: */
     {"{kind: quantiles, table: {0: 0.050, 1: 0.2675, 2.5: 0.335, 5: 0.3875, 10: 0.4775, 20: "
      "0.6125, "
      "30: 0.77, 40: 0.92, 50: 1.0925, 60: 1.3025, 70: 1.5575, 80: 1.73, 90: 2.0825, 95: 2.54, "
@@ -564,25 +571,25 @@ static const struct {
      0, /* the first percentile of frames is not that of their batches */
      0.025,
      0},
-    /* The published histogram of the same has a median nearer to its mean, and its longest value
-     * once in 1,192. */
+    /* The published histogram of the same data has a median nearer to its mean, and its largest
+     * value once in 1,192. */
     {"ucf101", {2.16, 2.65, 2.76, 2.77}, 0, 0.16, 0.10, 0},
     {"dropcompute-inject", {1.98, 2.77, 3.48, 4.04}, 0.874, 0.68, 0.025, 0},
     {"dropcompute-inject-12", {1.23, 1.34, 1.44, 1.52}, 0.982, 0.78, 0.025, 0},
-    /* The reference moves what is drawn above 1,892 ms (1 in 1,500) there; here nothing is drawn
-     * above, so the slowest are less slow. */
+    /* The reference sets values above 1,892 ms (1 in 1,500) to 1,892 ms. Here the distribution is
+     * truncated there, so the slowest workers are less slow. */
     {"{kind: lognormal, mean: 55ms, deviation: 116ms, shift: 399ms, max: 1892ms, scale: true}",
      {1.54, 2.13, 2.91, 3.77},
      0.932,
      0.88,
      0.10,
      0},
-    /* From the 99.5th percentile to the largest of 1,440 values the table is straight; the values
-     * lie lower. */
+    /* From the 99.5th percentile to the largest of 1,440 values the table is linear; the values are
+     * lower. */
     {"bytedance-se", {1.29, 1.45, 1.58, 1.75}, 0.982, 0.75, 0.04, 0},
     {"dropcompute-160", {1.13, 1.21, 1.27, 1.31}, 1.00, 0.93, 0.025, 0},
     {"dropcompute-192", {1.09, 1.10, 1.11, 1.12}, 0.998, 0.90, 0.025, 0},
-    /* Sums of 64 sentences: gamma fitted to lengths that were cut at 50. */
+    /* Sums of 64 sentences: a gamma distribution fitted to lengths that were cut at 50. */
     {"{kind: gamma, mean: 22.5, deviation: 10.3, max: 50, draws: 64, scale: true}",
      {1.10, 1.14, 1.17, 1.19},
      1.00,
@@ -605,14 +612,15 @@ TEST_ROWS(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, ref
         const double tolerance = references[_i].tolerance;
         if (references[_i].slowest[i] > 0)
             ck_assert_double_eq_tol(slowest / references[_i].slowest[i], 1, tolerance);
-        if (references[_i].median > 0 && sizes[i] >= 256) /* where it is that of the distribution */
+        if (references[_i].median > 0 &&
+            sizes[i] >= 256) /* if it is the median of the distribution */
             ck_assert_double_eq_tol(median / references[_i].median, 1, tolerance);
         if (references[_i].fastest > 0 && sizes[i] == 1024)
             ck_assert_double_eq_tol(fastest / references[_i].fastest, 1, tolerance);
     }
 }
 
-/* Published figures in seconds, or a substitute; 0: not published. A value of 1 in the data set is
+/* Published numbers in seconds, or a substitute; 0: not published. A value of 1 in the data set is
  * the mean. */
 static const struct {
     const char *name;
@@ -621,17 +629,17 @@ static const struct {
 } published[] = {
     {"ucf101", 1.235, 0.706, 0.201, 3.410, 0.005},
     {"wmt16", 0.475, 0.144, 0.179, 3.482, 0.005},
-    /* Percentiles of a violin's outline: its own mean and deviation are read off to 2 digits. */
+    /* Percentiles from the outline of a violin plot; its mean and deviation have 2 digits. */
     {"wmt17", 0.293, 0.135, 0.009, 0.702, 0.03},
     {"cloud-resnet50", 0.454, 0.116, 0.399, 1.892, 0.005},
     {"ucf101-frames", 186.3, 96.6, 28, 1775, 0.01},
-    /* Its quantiles have a mean of 1.002 and a deviation of 0.146: the tail is straight where the
-     * values lie lower. */
+    /* Its quantiles have a mean of 1.002 and a deviation of 0.146, because the tail is linear and
+     * the values are lower. */
     {"bytedance-se", 1, 0.142, 0.746, 1.863, 0.04},
     {"dropcompute-160", 34.37, 1.68, 31.6, 47.8, 0.01},
     {"dropcompute-192", 8.142, 0.424, 7.26, 9.14, 0.01},
-    /* The published 1.45 s with the iteration of 43.5 s, which is left out: 1.45^2 - 41.4^2 / 5000
-     * = 1.33^2; so is 43.5 / 5000 of the mean. */
+    /* The published 1.45 s includes the iteration of 43.5 s, which is left out: 1.45^2 - 41.4^2 /
+     * 5000 = 1.33^2. The mean is reduced by 43.5 / 5000. */
     {"habitat", 2.09, 1.33, 1.69, 13.97, 0.01},
     {"dropcompute-inject", 1.5, 0.58, 1.006, 6.7, 0.01},
 };
@@ -644,12 +652,13 @@ TEST_ROWS(a_data_set_has_the_published_figures, published)
     list l = list_open(published[_i].name, 64);
     const dsgd_step_statistics s =
         dsgd_imbalance_statistics(l.imbalance, scaled ? (relative ? mean : 1) : 0, 64, 1 << 13);
-    /* Half a million draws; five standard errors of the mean, which the tolerance mostly hides. */
+    /* Half a million random numbers. The tolerance is usually larger than five standard errors of
+     * the mean. */
     const double tolerance = published[_i].tolerance;
     ck_assert_double_eq_tol(s.mean_s / mean, 1,
                             tolerance + 5 * published[_i].deviation / mean / 724);
     ck_assert_double_eq_tol(s.deviation_s / published[_i].deviation, 1, tolerance + 0.01);
-    /* The ends are those of the data, which this number of draws comes near to. */
+    /* The extremes are those of the data; this many random numbers come near to them. */
     ck_assert_double_eq_tol(s.min_s, published[_i].min, 0.01 * mean);
     ck_assert_double_eq_tol(s.max_s / published[_i].max, 1, 0.03);
 }
@@ -754,7 +763,7 @@ TEST_ROWS(a_data_set_can_be_a_file_of_one_s_own, own_files)
     } else {
         ck_assert_int_eq(status, DSGD_EUSAGE);
         ck_assert_has(error.text, own_files[_i].sentence);
-        ck_assert_has(error.text, "own.yaml"); /* the sentence is about that file */
+        ck_assert_has(error.text, "own.yaml"); /* the error names that file */
     }
 }
 
@@ -781,17 +790,17 @@ TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
     }
     ck_assert_double_eq_tol(
         sum / STEPS / 64, 2.62,
-        0.02 * 2.62); /* seconds per iteration, the published ideal at 1,024 nodes */
+        0.02 * 2.62); /* seconds per iteration, the published ideal on 1,024 nodes */
     ck_assert_double_eq_tol(slow / 64.0 / STEPS, 0.0162, 0.0015);
-    /* In a step with bursts each of 64 workers is slow with 0.0162 / 0.75: 75 % of (1 - (1 -
-     * p)^64). */
+    /* In a step with bursts, each of 64 workers is slow with probability p = 0.0162 / 0.75. The
+     * share of steps with a slow worker is 75 % of (1 - (1 - p)^64). */
     ck_assert_double_eq_tol((double)bursts / STEPS, 0.75 * (1 - pow(1 - 0.0162 / 0.75, 64)), 0.04);
     dsgd_imbalance_close(imbalance);
 }
 
 /* --- workloads -------------------------------------------------------------------------------- */
 
-/** Where a step time was derived from a throughput: samples per second. */
+/** Samples per second of workloads whose step time comes from a throughput. */
 static const struct {
     const char *name;
     double samples_per_s;
@@ -806,7 +815,7 @@ static const struct {
     {"transformer-big-a100", 32153 * 2470 / 1200.0, 1, 213e6},
     {"transformer-big-h100", 32153 * 7000 / 1200.0, 1, 213e6},
     {"llm-dp-bytedance", 131072 / 23.5, 1, 1.75e9},
-    /* 0.41 of 989 Tf by 6 operations for each parameter and 12 width x sequence for each layer. */
+    /* 0.41 of 989 Tf, divided by 6 operations per parameter and 12 width x sequence per layer. */
     {"llm-125m", 0.41 * 989e12 / (6 * 125311488.0 + 12 * 12 * 768 * 2048.0), 12, 125311488},
     {"llm-1b", 0.41 * 989e12 / (6 * 1315950592.0 + 12 * 24 * 2048 * 2048.0), 24, 1315950592},
     {"llm-7b", 0.41 * 989e12 / (6 * 6658859008.0 + 12 * 32 * 4096 * 2048.0), 32, 6658859008},
@@ -855,9 +864,10 @@ static const struct {
     {"{like: habitat-p100, inherent: []}", NULL, 33905684, 0.52, 0, "experience steps"},
     {"{like: llm-7b, step: 2, unit: sequences}", NULL, 2.0 * 6658859008, 2, 0, "sequences"},
     {"{bytes: 4, step: 1, samples: 1}", NULL, 4, 1, 0, "samples"},
-    {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615, 0}, /* in place of the tensors */
+    {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615, 0}, /* instead of the tensors */
     {"{like: habitat-p100, tensors: [{elements: 3}]}", NULL, 12, 0.52, 1},
-    /* By 8e15 operations at half of 4 Tf; a like one takes all of it anew but for the rest. */
+    /* 8e15 operations at half of 4 Tf. A workload that is like another one replaces the keys that
+       it gives. */
     {"{transformer: {parameters: 1B, layers: 10, sequence: 1000, batch: 4, gpu_speed: 4Tf, "
      "utilisation: 0.5}, value_bytes: 2}",
      NULL, 2e9, 12, 0},
@@ -927,7 +937,7 @@ static const struct {
      0.2627, 0.14205, 0.737},
 };
 
-/** The fit of a family among all. */
+/** Returns the fit of a family. */
 static const dsgd_fit *fit_of(const dsgd_fit *fits, const dsgd_family *family, bool shifted)
 {
     for (int i = 0; i < DSGD_FITS; i++)
@@ -936,7 +946,7 @@ static const dsgd_fit *fit_of(const dsgd_fit *fits, const dsgd_family *family, b
     ck_abort_msg("no such fit");
 }
 
-/** Values of one worker, in rising order. */
+/** Sets x[n] to values of one worker, ascending. */
 static void draw_sorted(const list *l, int worker, double *x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -961,11 +971,11 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
         mean[k] = fit->mean_s;
         deviation[k] = fit->deviation_s;
         shift[k] = fit->shift_s;
-        ck_assert_double_le(fit->ks, 1.95 / sqrt(VALUES)); /* exceeded once in a thousand */
+        ck_assert_double_le(fit->ks, 1.95 / sqrt(VALUES)); /* exceeded once in a thousand cases */
         first += fits[0].family == known[_i].family;
     }
-    /* Their mean, within four of its own standard errors; and their spread is that of a good
-     * estimate. */
+    /* The mean of the estimates agrees within four standard errors, and their spread is that of a
+     * good estimator. */
     const double n = SAMPLES;
     ck_assert_double_eq_tol(gsl_stats_mean(mean, 1, SAMPLES), known[_i].mean_s,
                             4 * gsl_stats_sd(mean, 1, SAMPLES) / sqrt(n));
@@ -975,7 +985,8 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
                             4 * gsl_stats_sd(shift, 1, SAMPLES) / sqrt(n) + 1e-12);
     ck_assert_double_le(gsl_stats_sd(mean, 1, SAMPLES), 0.2 * known[_i].mean_s);
     ck_assert_double_le(gsl_stats_sd(shift, 1, SAMPLES), 0.03);
-    if (known[_i].family != &dsgd_family_normal) /* a shifted gamma looks like a normal, too */
+    if (known[_i].family !=
+        &dsgd_family_normal) /* a shifted gamma distribution is also similar to a normal one */
         ck_assert_int_ge(first, SAMPLES * 2 / 3);
 }
 
@@ -1054,14 +1065,15 @@ TEST(persistent_and_transient_deviations_are_distinguished)
     double worker[P * T];
     size_t n = 0;
     for (int w = 0; w < P; w++)
-        for (long t = 0; t < (w % 2 == 0 ? T : T / 2); t++, n++) { /* not all as often */
+        for (long t = 0; t < (w % 2 == 0 ? T : T / 2);
+             t++, n++) { /* workers have different numbers of values */
             x[n] = ask(&l, 3, P, w, t);
             worker[n] = P - w;
         }
     const dsgd_variance_components c = dsgd_fit_components(x, worker, n);
     ck_assert_uint_eq(c.n_workers, P);
-    /* Five standard errors: of a deviation over 200 workers with the noise of their means, and over
-     * all values. */
+    /* The tolerance is five standard errors of a deviation: over 200 workers with the noise of
+     * their means, and over all values. */
     ck_assert_double_eq_tol(c.persistent_s, 0.12, 5 * 0.12 * sqrt(0.5 / P) * 1.3);
     ck_assert_double_eq_tol(c.passing_s, 0.3, 5 * 0.3 * sqrt(0.5 / (double)n) + 0.0005);
     ck_assert_double_le(c.p_value, 1e-10);
@@ -1075,14 +1087,15 @@ TEST(persistent_and_transient_deviations_are_distinguished)
 
 TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
 {
-    /* Means 2, 6 and 11 of 7 in all; sums of squares 100 between and 12 within; (7 - 17 / 7) / 2
-     * values per worker. */
+    /* The means are 2, 6 and 11 for 7 values. The sums of squares are 100 between and 12 within
+     * workers, with (7 - 17 / 7) / 2 values per worker. */
     static const double x[] = {1, 9, 3, 5, 11, 7, 13};
     static const double worker[] = {0, 4, 0, 2, 4, 2, 4};
     const dsgd_variance_components c = dsgd_fit_components(x, worker, 7);
     ck_assert_double_eq_tol(c.persistent_s, sqrt((50 - 3) / (16.0 / 7)), 1e-12);
     ck_assert_double_eq_tol(c.passing_s, sqrt(3), 1e-12);
-    ck_assert_double_eq_tol(c.p_value, pow(1 + 50.0 / 3 / 2, -2), 1e-12); /* of F with 2 and 4 */
+    ck_assert_double_eq_tol(c.p_value, pow(1 + 50.0 / 3 / 2, -2),
+                            1e-12); /* of F with 2 and 4 degrees of freedom */
 }
 
 TEST(workers_that_are_alike_keep_nothing)
@@ -1099,7 +1112,8 @@ TEST(workers_that_are_alike_keep_nothing)
         }
         significant += dsgd_fit_components(x, worker, P * T).p_value < 0.1;
     }
-    ck_assert_int_ge(significant, 1); /* one in ten in the mean; each end once in 30,000 */
+    ck_assert_int_ge(significant,
+                     1); /* one in ten on average; each limit is exceeded once in 30,000 cases */
     ck_assert_int_le(significant, 22);
     static const double alone[] = {1, 2, 3};
     static const double worker[] = {7, 7, 7};

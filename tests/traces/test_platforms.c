@@ -1,7 +1,8 @@
 /**
  * @file test_platforms.c
- * Every shape of network takes its closed form on an idle machine and under the traffic that it is
- * narrow for; hosts can differ; what is wrong in a platform is said.
+ * Tests of platforms: every topology takes the time of its closed form on an idle machine and under
+ * the traffic for which it has a bottleneck. Hosts can differ. Invalid platforms are rejected with
+ * a sentence.
  */
 #include <sys/resource.h>
 #include <unistd.h>
@@ -73,9 +74,9 @@ static dsgd_platform torus(void)
     return p;
 }
 
-static int network = DSGD_NETWORK_FLOWS; /* of a volley */
+static int network = DSGD_NETWORK_FLOWS; /* network model of volley_s() */
 
-/** Seconds of one message each from i to to[i]. */
+/** Returns the seconds of one message from each host i to host to[i]. */
 static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
     const dsgd_machine machine = {.platform = platform, .network = network, .n_hosts = n_hosts};
@@ -101,7 +102,7 @@ static void expect_path(const dsgd_platform *p, int from, int to, double latency
                   "%d to %d: %g GB/s, not %g", from, to, 1 / full_s, bytes_per_s / gb);
 }
 
-/** Host i sends to host (i + by) mod n, all at once. */
+/** Expects this bandwidth if each host i sends to host (i + by) mod n, all at once. */
 static void expect_shift(const dsgd_platform *p, int n, int by, double bytes_per_s)
 {
     int to[MOST];
@@ -128,7 +129,7 @@ TEST(groups_are_narrow_between_them)
     expect_path(&p, 0, 7, us, 10 * gb);
     expect_path(&p, 7, 8, 3 * us, 6 * gb);
     expect_path(&p, 20, 1, 3 * us, 6 * gb);
-    expect_shift(&p, 16, 8, 2.5 * gb); /* eight leave a group of 20 GB/s */
+    expect_shift(&p, 16, 8, 2.5 * gb); /* eight flows leave a group with 20 GB/s */
     expect_shift(&p, 8, 4, 10 * gb);
 }
 
@@ -139,11 +140,11 @@ TEST_RANGE(an_island_has_its_own_network, 0, 2)
     expect_path(&rails, 0, 3, 0.2 * us, 100 * gb);
     expect_path(&rails, 6, 5, 0.2 * us, 100 * gb);
     expect_path(&rails, 3, 4, us, 10 * gb);
-    expect_shift(&rails, 8, 4, 10 * gb); /* everybody has a NIC */
+    expect_shift(&rails, 8, 4, 10 * gb); /* every host has a NIC */
     const dsgd_platform shared = islands(topologies[_i], 1);
     expect_path(&shared, 0, 3, 0.2 * us, 100 * gb);
     expect_path(&shared, 3, 4, us, 10 * gb);
-    expect_shift(&shared, 8, 4, 2.5 * gb); /* four to a NIC */
+    expect_shift(&shared, 8, 4, 2.5 * gb); /* four hosts per NIC */
     const dsgd_platform pairs = islands(topologies[_i], 2);
     expect_shift(&pairs, 8, 4, 5 * gb);
 }
@@ -172,18 +173,17 @@ TEST(a_fat_tree_is_full_or_tapered)
     const dsgd_platform tapered = fat_tree(one_by_two);
     expect_path(&tapered, 0, 15, 2 * us, 10 * gb);
     expect_shift(&tapered, 16, 8, 5 * gb);
-    expect_shift(&tapered, 16, 1, 10 * gb); /* one of each switch's four crosses */
+    expect_shift(&tapered, 16, 1, 10 * gb); /* one flow in four leaves its switch */
 }
 
-/** Each pair of groups has one gateway router at either end, and cables there widen one link. */
+/** Each pair of groups has one gateway router at either end. Cables make this link wider. */
 TEST(a_dragonfly_has_one_gateway_between_groups)
 {
     dsgd_platform p = dragonfly();
     expect_path(&p, 0, 1, us, 10 * gb); /* one router */
     expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* one chassis */
     expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* one group */
-    p.host_latency_s =
-        0; /* or the flows of longer paths would get less of the link that they share */
+    p.host_latency_s = 0; /* otherwise flows with longer paths would get less of a shared link */
     expect_shift(&p, 16, 8, 5 * gb); /* eight flows over four cables */
 }
 
@@ -191,7 +191,7 @@ TEST(a_torus_is_routed_dimension_by_dimension)
 {
     const dsgd_platform p = torus();
     expect_path(&p, 0, 1, us, 10 * gb);
-    expect_path(&p, 0, 3, us, 10 * gb); /* round the back */
+    expect_path(&p, 0, 3, us, 10 * gb); /* through the wrap-around link */
     expect_path(&p, 0, 4, us, 10 * gb); /* the other dimension */
     expect_path(&p, 0, 18, 6 * us, 10 * gb);
     expect_shift(&p, 32, 8, 5 * gb); /* two hops in the long dimension */
@@ -201,7 +201,8 @@ TEST(a_torus_is_routed_dimension_by_dimension)
 
 static double listed[] = {3, 9};
 
-/** Hosts 1 and 2 have a tenth of the bandwidth, and 3 and 9 come 5 us later; 3 is slow too. */
+/** Hosts 1 and 2 have a tenth of the bandwidth. Hosts 3 and 9 have 5 us more latency. Host 3 is
+ * slow, too. */
 static dsgd_platform_entry entries[] = {
     {.first = 1, .count = 2, .speed = 1, .bandwidth = 0.1},
     {.first = -1, .count = 1, .list = {2, listed}, .speed = 1, .bandwidth = 1, .latency_s = 5e-6},
@@ -225,7 +226,7 @@ TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
     dsgd_platform even = nth_shape(_i);
     dsgd_platform odd = even;
     odd.hosts = (dsgd_structs){3, entries};
-    /* Outside their islands, and for the torus with neighbours. */
+    /* Pairs in different nodes; for the torus, neighbours. */
     static const int pairs[][2] = {{0, 4}, {1, 5}, {6, 2}, {7, 3}, {9, 5}};
     static const double factor[] = {1, 0.1, 0.1, 1, 1};
     static const double later_s[] = {0, 0, 0, 5e-6, 5e-6};
@@ -237,7 +238,8 @@ TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
         expect_path(&odd, a, b, latency_s + later_s[k], fmin(bytes_per_s, 10 * gb * factor[k]));
     }
     if (even.island_hosts > 0)
-        expect_path(&odd, 1, 2, 0.2 * us, 100 * gb); /* the island's network is nobody's own */
+        expect_path(&odd, 1, 2, 0.2 * us,
+                    100 * gb); /* `hosts` does not change the network of a node */
 }
 
 TEST(a_shared_nic_is_what_its_worst_host_says)
@@ -248,8 +250,8 @@ TEST(a_shared_nic_is_what_its_worst_host_says)
 }
 
 /**
- * Worker 3 computes at a quarter, and everybody waits for it; worker 0 being slow makes nobody else
- * fast.
+ * Worker 3 computes at a quarter of the speed, and all workers wait for it. A slow worker 0 makes
+ * no other worker fast.
  */
 TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 {
@@ -268,7 +270,7 @@ TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 
 /* --- closed forms of all shapes --------------------------------------------------------------- */
 
-/** Simulated and promised, from hosts that differ too. */
+/** Compares simulated times with closed forms, also for hosts that differ. */
 TEST_RANGE(messages_take_what_the_numbers_promise, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
@@ -291,8 +293,8 @@ TEST_RANGE(messages_take_what_the_numbers_promise, 0, SHAPES)
 }
 
 /**
- * Everybody sends at once. Without latencies, or flows of longer paths would get less of the links
- * that they share.
+ * All hosts send at once. There are no latencies; otherwise flows with longer paths would get less
+ * of shared links.
  */
 TEST_RANGE(traffic_takes_what_the_numbers_promise, 0, SHAPES)
 {
@@ -329,7 +331,7 @@ TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
     const dsgd_platform shared = islands(DSGD_TOPOLOGY_SWITCH, 1);
     ck_assert(!meet_at_nics(&shared, 16, 1, 0));
     ck_assert(meet_at_nics(&shared, 4, 1, 0)); /* one island */
-    ck_assert(meet_at_nics(&shared, 16, 4, 0)); /* one host of each */
+    ck_assert(meet_at_nics(&shared, 16, 4, 0)); /* one host per NIC */
     const dsgd_platform tree = fat_tree(one_by_four);
     ck_assert(meet_at_nics(&tree, 4, 1, 0));
     ck_assert(!meet_at_nics(&tree, 5, 1, 0));
@@ -340,17 +342,17 @@ TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
     ck_assert(!meet_at_nics(&ring, 2, 1, 0));
 }
 
-/** Groups of eight NICs of 10 GB/s, with 20 GB/s between groups and 6 GB/s for a message. */
+/** Groups of eight NICs with 10 GB/s each, 20 GB/s between groups, and 6 GB/s per message. */
 TEST(a_way_out_binds_when_more_can_want_to_pass)
 {
     dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
-    ck_assert(meet_at_nics(&p, 8, 1, 0)); /* nobody to send to */
-    ck_assert(meet_at_nics(&p, 10, 1, 0)); /* two of the other group */
+    ck_assert(meet_at_nics(&p, 8, 1, 0)); /* there is no receiver */
+    ck_assert(meet_at_nics(&p, 10, 1, 0)); /* two hosts of the other group */
     ck_assert(!meet_at_nics(&p, 11, 1, 0));
     ck_assert(meet_at_nics(&p, 11, 1, 1)); /* 18 GB/s */
     ck_assert(!meet_at_nics(&p, 12, 1, 1)); /* 24 */
-    ck_assert(!meet_at_nics(&p, 11, 1, 2)); /* 30, as the NICs send */
-    p.group_bytes_per_s = 80 * gb; /* as much as the eight NICs */
+    ck_assert(!meet_at_nics(&p, 11, 1, 2)); /* 30 GB/s, because the NICs send this much */
+    p.group_bytes_per_s = 80 * gb; /* the sum of the eight NICs */
     ck_assert(meet_at_nics(&p, 64, 1, 0));
     p.group_bytes_per_s = 48 * gb;
     ck_assert(!meet_at_nics(&p, 64, 1, 0));
@@ -364,7 +366,7 @@ TEST(a_way_out_binds_when_more_can_want_to_pass)
 
 /* --- placement -------------------------------------------------------------------------------- */
 
-/** Seconds of a small message from worker 0 to worker 1 on the groups of eight. */
+/** Returns the seconds of a small message from worker 0 to worker 1 on groups of eight hosts. */
 static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
 {
     const dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
@@ -376,7 +378,7 @@ static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
     return support_volley_s(&machine, to, 1);
 }
 
-static const double within_s = 1.5e-6; /* within a group it is 1 us, between two 3 us */
+static const double within_s = 1.5e-6; /* 1 us within a group, 3 us between groups */
 
 TEST(workers_go_where_the_placement_says)
 {
@@ -386,7 +388,7 @@ TEST(workers_go_where_the_placement_says)
     ck_assert(placed_message_s((dsgd_lines){3, near}, 2, 1) < within_s);
 }
 
-/** The hosts of a random order are those drawn, gateways of groups not among them. */
+/** The hosts of a random placement are the drawn ones, without gateways of groups. */
 TEST(a_random_order_is_drawn_from_the_seed)
 {
     static const char *word[] = {"random"};
@@ -479,7 +481,7 @@ static const struct {
      "`a` has a price, but the platform has none"},
 };
 
-/** What comes of an experiment of four workers with two lines of its own. */
+/** Opens an experiment with four workers and these two lines. */
 static dsgd_status open_lines(const char *first, const char *second, dsgd_error *error)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX";
@@ -550,7 +552,7 @@ TEST_ROWS(placements_of_a_file_are_read_or_refused, placements)
         ck_assert_has(error.text, placements[_i].sentence);
 }
 
-/** Names of a file of the user's own count too. */
+/** Names of hosts in a user's own file are valid, too. */
 TEST(hosts_of_an_xml_file_have_names)
 {
     static const char xml[] =
@@ -582,12 +584,13 @@ TEST(hosts_of_an_xml_file_have_names)
     remove(path);
 }
 
-/** What SimGrid finds missing at a message alone, and then ends the process. */
+/** Errors that SimGrid would find only at a message, and that would then end the process. */
 TEST(an_xml_file_that_no_message_crosses_is_refused)
 {
     static const struct {
         const char *routing;
-        int left_out; /* hosts 2 and 3 have no route, or hosts 0 and 1 have one way only */
+        int left_out; /* hosts 2 and 3 have no route, or hosts 0 and 1 have a route in one direction
+                         only */
         const char *sentence;
     } cases[] = {
         {"Full", -1, NULL},
@@ -624,7 +627,7 @@ TEST(an_xml_file_that_no_message_crosses_is_refused)
     }
 }
 
-/** SimGrid lists all hosts to count them: 16,384 times took minutes, once takes a third of a
+/** SimGrid lists all hosts to count them. 16,384 times took minutes; once takes a third of a
  * second. */
 TEST(a_large_xml_file_is_read_in_little_time)
 {
@@ -646,7 +649,7 @@ TEST(a_large_xml_file_is_read_in_little_time)
     remove(path);
 }
 
-/** A file may depart from another; from itself it cannot. */
+/** A file can be based on another file, but not on itself. */
 TEST(a_platforms_file_departs_from_another)
 {
     dsgd_config *config = NULL;
@@ -668,7 +671,7 @@ TEST(a_platforms_file_departs_from_another)
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/** Two hosts in a, eight in b and in c. Nothing is said of a and c. */
+/** Two hosts in region a, eight in b and in c. There is no route between a and c. */
 static dsgd_platform regions(void)
 {
     static dsgd_region of[] = {{.name = "a", .hosts = 2}, {.name = "b"}, {.name = "c"}};
@@ -684,7 +687,7 @@ static dsgd_platform regions(void)
     return p;
 }
 
-/** By max-min shares of our own, and by SimGrid's. */
+/** _i: our own max-min shares, or SimGrid's. */
 TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
 {
     network = _i;
@@ -692,12 +695,12 @@ TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
     expect_path(&p, 0, 1, us, 10 * gb);
     expect_path(&p, 1, 2, us + 0.05, gb); /* the third host is the first of b */
     expect_path(&p, 2, 1, us + 0.02, 2 * gb);
-    expect_path(&p, 0, 10, 3 * us, 6 * gb); /* as groups say */
+    expect_path(&p, 0, 10, 3 * us, 6 * gb); /* the values for groups */
     expect_path(&p, 10, 2, us, 3 * gb);
-    expect_path(&p, 2, 10, us, 3 * gb); /* back as there */
+    expect_path(&p, 2, 10, us, 3 * gb); /* the same in the opposite direction */
     static const int both[] = {2, 3, -1, -1}; /* 1.5 GB/s for two */
     ck_assert_double_eq_tol(volley_s(&p, 4, both, gb), us + 0.05 + 1 / 0.75, 1e-6);
-    p.n_there = 0; /* the closed form has hosts where they are */
+    p.n_there = 0; /* the closed form uses places of existing hosts */
     static const int shift[] = {8, 9, -1, -1, -1, -1, -1, -1, -1, -1};
     ck_assert_double_eq_tol(dsgd_closed_form_s(&p, 10, shift, gb), us + 0.05 + 1 / 0.75, 1e-9);
     ck_assert_double_eq_tol(volley_s(&p, 10, shift, gb), us + 0.05 + 1 / 0.75, 1e-6);
@@ -706,7 +709,8 @@ TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
     ck_assert_double_eq_tol(volley_s(&p, 10, shift, gb), us + 0.025 + 1 / 1.5, 1e-6);
 }
 
-/** Of two regions of eight places one host each is there: whatever is drawn, a route parts them. */
+/** Two regions of eight places have one host each, so that every random order separates them by a
+ * route. */
 TEST(a_random_order_takes_hosts_that_are_there)
 {
     static const char *word[] = {"random"};
@@ -733,7 +737,7 @@ static const struct {
     const char *name;
     int regions, routes;
     const char *from, *to;
-    double latency_s, flow_bytes_per_s; /* one way, of that pair */
+    double latency_s, flow_bytes_per_s; /* one-way, for that pair */
 } areas[] = {
     {"wan-aws", 10, 45, "Tokyo", "Oregon", 0.048, 0.523e9 / 8},
     {"wan-gcp", 12, 66, "Germany", "Belgium", 0.004, 0.2425 * 0x1p30},
@@ -780,8 +784,8 @@ TEST_ROWS(wide_areas_have_all_pairs_and_more_bandwidth_is_never_slower, areas)
 /* --- what is shipped -------------------------------------------------------------------------- */
 
 /**
- * Seconds of a small message and the bandwidth of a large one, within a node and to the farthest of
- * 512 GPUs.
+ * Seconds of a small message and bandwidth of a large one, within a node and to the farthest of 512
+ * GPUs.
  */
 static const struct {
     const char *name;
@@ -825,7 +829,7 @@ TEST_ROWS(a_shipped_platform_has_the_figures_that_it_cites, shipped)
                             shipped[_i].far_bytes_per_s / gb, 1e-3);
 }
 
-/** A figure without a remark beside or above it is nobody's. */
+/** Every number must have a comment on its line or above it. */
 TEST_ROWS(every_shipped_figure_has_its_reason, shipped)
 {
     char *const path =
@@ -854,7 +858,8 @@ TEST_ROWS(every_shipped_figure_has_its_reason, shipped)
 
 /* --- limits of groups ------------------------------------------------------------------------- */
 
-/** The groups of shape() with every limit as one link for all flows, beside the crossbars. */
+/** Writes the groups of shape() with one link for each limit of all flows, outside the crossbars.
+ */
 static void write_all_limits(const dsgd_platform *p, int n_hosts, const char *path)
 {
     FILE *const xml = fopen(path, "w");
@@ -866,7 +871,7 @@ static void write_all_limits(const dsgd_platform *p, int n_hosts, const char *pa
     for (int g = 0; g < n_groups; g++) {
         fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", g);
         for (int i = 0; i <= p->group_hosts; i++) {
-            /* The last one, behind all others by its name, is the way out. */
+            /* The last host, by its name, is the uplink. */
             char name[16];
             const bool out = i == p->group_hosts;
             snprintf(name, sizeof name, out ? "out%d" : "n%d",
@@ -896,7 +901,7 @@ static void write_all_limits(const dsgd_platform *p, int n_hosts, const char *pa
 
 enum { LIMITED = 32 };
 
-/** Seconds of six steps in which workers are late by turns and exchange 40 MB. */
+/** Returns the seconds of six steps in which workers are delayed in turn and exchange 40 MB. */
 static double limited_s(const dsgd_platform *p, const char *algorithm, bool blocking)
 {
     support_case *c = support_no_learning(support_new(algorithm, LIMITED));
@@ -910,7 +915,8 @@ static double limited_s(const dsgd_platform *p, const char *algorithm, bool bloc
     return support_ok(c)->result.virtual_s;
 }
 
-/** The way out of eight NICs of 10 GB/s binds always; unless messages of 6 GB/s go alone; never. */
+/** The uplink of eight NICs with 10 GB/s: always a bottleneck; unless single messages have 6 GB/s;
+ * never. */
 static const double ways_out[] = {20e9, 48e9, 80e9};
 
 TEST_ROWS(ways_out_of_groups_are_as_slow_as_links_of_simgrid, ways_out)
@@ -929,7 +935,7 @@ TEST_ROWS(ways_out_of_groups_are_as_slow_as_links_of_simgrid, ways_out)
         for (int blocking = 0; blocking < 2; blocking++) {
             const double s = limited_s(&p, algorithms[i], blocking);
             const double all_s = limited_s(&all, algorithms[i], blocking);
-            /* Activations, of four bytes, take room on the links of XML alone. */
+            /* Activations, of four bytes, use links only with XML. */
             const bool activates =
                 strcmp(algorithms[i], "wagma") == 0 || strcmp(algorithms[i], "eager_solo") == 0;
             ck_assert_msg(fabs(s / all_s - 1) < (activates ? 1e-6 : 1e-9), "%s: %.12g s, not %.12g",
@@ -940,7 +946,7 @@ TEST_ROWS(ways_out_of_groups_are_as_slow_as_links_of_simgrid, ways_out)
 
 /* --- links alone ------------------------------------------------------------------------------ */
 
-/** Times of 4 steps of 1 ms whose exchanges of 256 MB fill the links. */
+/** Returns the result of 4 steps of 1 ms whose exchanges of 256 MB fill the links. */
 static dsgd_run_result busy(const dsgd_platform *p, const char *algorithm, int workers)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
@@ -957,7 +963,7 @@ static void expect_bound(const dsgd_platform *p, int workers)
     static const char *const everywhere[] = {"allreduce", "d_psgd", "osgp", "ad_psgd", "a_psgd"};
     for (size_t i = 0; i < sizeof everywhere / sizeof everywhere[0]; i++) {
         const dsgd_run_result r = busy(p, everywhere[i], workers - (int)(i % 2));
-        if (strcmp(everywhere[i], "ad_psgd") != 0) /* whose passive half may end the run before */
+        if (strcmp(everywhere[i], "ad_psgd") != 0) /* its passive half may end the run earlier */
             ck_assert_double_gt(r.link_s, 0);
         ck_assert_msg(r.link_s <= r.virtual_s, "%s: %g > %g", everywhere[i], r.link_s, r.virtual_s);
     }
@@ -985,7 +991,7 @@ TEST_RANGE(links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES)
     expect_bound(&p, 8);
 }
 
-/** A ring sends 2 (P-1)/P vectors; all of it within an island, or a quarter between islands. */
+/** A ring sends 2 (P-1)/P vectors: all within a node, or a quarter between nodes. */
 TEST_RANGE(links_alone_are_those_that_carry_the_bytes, 0, 3)
 {
     const dsgd_platform even = nth_shape(_i == 0 ? 0 : 2);
@@ -996,7 +1002,7 @@ TEST_RANGE(links_alone_are_those_that_carry_the_bytes, 0, 3)
     c->workload.bytes = 256e6;
     c->config.exchange.collective = DSGD_COLLECTIVE_RING;
     const double each = 2.0 * (workers - 1) / workers * 256e6; /* per worker and step */
-    /* Of an island of four, one worker sends to the next island. */
+    /* In a node of four, one worker sends to the next node. */
     const double bytes_per_s = _i == 1 ? 100 * gb : 10 * gb;
     ck_assert_double_eq_tol(support_ok(c)->result.link_s, 20 * each / bytes_per_s, 1e-9);
 }

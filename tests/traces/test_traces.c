@@ -1,6 +1,6 @@
 /**
  * @file test_traces.c
- * Chunks of a workload, files of options; and what is shipped takes the times that were published.
+ * Tests of the chunks of a workload and of option files. Shipped data reproduce published times.
  */
 #include "command/experiment/config.h"
 #include "command/experiment/traces.h"
@@ -23,7 +23,7 @@ static const struct {
     {true, 0, 0, 4, {40, 80, 80, 160}},
     {true, 0, 30, 4, {40, 80, 80, 160}},
     {true, 0, 100, 2, {120, 240}},
-    {true, 0, 120, 2, {120, 240}}, /* full at its size */
+    {true, 0, 120, 2, {120, 240}}, /* a bucket is full at its size */
     {true, 0, 121, 2, {200, 160}},
     {true, 0, 1000, 1, {360}},
     {true, 2, 0, 2, {180, 180}},
@@ -52,7 +52,7 @@ TEST_ROWS(a_bucket_takes_whole_tensors_until_it_is_full, cuts)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/** An option's text, and the value that it is read as. */
+/** The text of an option, and its value. */
 static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *params,
                              dsgd_config **config, dsgd_error *error)
 {
@@ -126,14 +126,15 @@ TEST(an_option_takes_a_word_or_a_number)
 /* --- what is shipped -------------------------------------------------------------------------- */
 
 /*
- * Published rates on H100: of llm-foundry's benchmarks (scripts/train/benchmarking/README.md, its
- * table of 128 GPUs and more), with the utilisation that it states; and of NVIDIA NeMo 24.07, of 8
- * bits, with none.
+ * Published throughputs on H100: from llm-foundry's benchmarks
+ * (scripts/train/benchmarking/README.md, table of 128 GPUs and more), with their utilisation; and
+ * from NVIDIA NeMo 24.07 with 8 bits, without one.
  */
 static const struct {
     double parameters;
     long layers;
-    double width, sequence, gpu_flops, tokens_per_s, utilisation; /* per GPU; NAN: not stated */
+    double width, sequence, gpu_flops, tokens_per_s,
+        utilisation; /* per GPU; NAN if not published */
 } published[] = {
     {64862437376, 80, 8192, 2048, 989e12, 1007, 0.4125},
     {64862437376, 80, 8192, 2048, 989e12, 1035, 0.4242},
@@ -161,7 +162,7 @@ static const struct {
 };
 enum { PUBLISHED = sizeof published / sizeof published[0] };
 
-/** Of the modelled step time: its relative error where the GPU reaches that share of its speed. */
+/** Returns the relative error of the modelled step time with this utilisation. */
 static double error_of(int i, double utilisation)
 {
     dsgd_workload w = {.step_s = -1,
@@ -185,7 +186,7 @@ TEST(language_models_take_the_published_times)
     for (int i = 0; i < PUBLISHED; i++) {
         if (!isnan(published[i].utilisation)) /* it has four digits */
             ck_assert_double_le(fabs(error_of(i, published[i].utilisation)), 0.002);
-        /* By one constant, that of Llama 3, which is in none of these rows. */
+        /* With one constant, the utilisation of Llama 3, which is not in these rows. */
         const double error = error_of(i, 0.41);
         ck_assert_msg(fabs(error) < 0.15, "row %d: %g", i, error);
         sum += fabs(error);
@@ -213,7 +214,7 @@ TEST(resnet50_has_161_tensors_in_the_published_order)
 }
 
 /**
- * Seconds from 1 worker to another for a number of bytes: a pair that averages on an idle platform.
+ * Returns the seconds for a number of bytes between two workers that average on an idle platform.
  */
 static double exchange_s(double bytes, int workers)
 {
@@ -231,7 +232,8 @@ static double exchange_s(double bytes, int workers)
     return s;
 }
 
-/** OSU's, by CSCS; its nodes are anywhere, so that two numbers of four phases each differ. */
+/** OSU's values from CSCS. Their nodes can be anywhere, so that two values with four phases differ.
+ */
 TEST(piz_daint_sums_eight_bytes_within_a_quarter_of_what_is_measured)
 {
     static const struct {
@@ -252,8 +254,8 @@ TEST(piz_daint_sums_eight_bytes_within_a_quarter_of_what_is_measured)
 
 TEST(piz_daint_has_its_measured_latencies_and_bandwidths)
 {
-    /* Two workers in groups of one: between groups. Four in groups of two: one phase within, one
-     * between. */
+    /* Two workers in groups of one communicate between groups. Four in groups of two have one phase
+     * within a group and one between groups. */
     const double between_s = exchange_s(1, 2);
     const double within_s = exchange_s(1, 4) - between_s;
     ck_assert_double_eq_tol(between_s, 2.6e-6, 0.03e-6);
