@@ -1,8 +1,8 @@
 /**
  * @file test_cuda.c
- * The CUDA device against the CPU in float, operation by operation, for every model. A separate
- * program, because a process that has used CUDA must not fork. Returns 77, "skipped", without a
- * device.
+ * Compares the CUDA device with the CPU in float, operation by operation, for every model. It is a
+ * separate program, because a process that has used CUDA must not fork. Without a device it returns
+ * 77 ("skipped").
  */
 #include <check.h>
 
@@ -26,8 +26,8 @@ enum {
     MOST_BUFFERS = 512
 };
 
-/* Both devices round every product and sum to float, in different orders: relative to the norm of a
- * gradient that is some 1e-7 times the root of the number of terms. */
+/* Both devices round every product and sum to float, in different orders. Relative to the norm of a
+ * gradient, the error is about 1e-7 times the root of the number of terms. */
 static const double tolerance = 1e-5;
 
 static const dsgd_device *cuda;
@@ -40,7 +40,7 @@ static double uniform(uint32_t what, uint32_t row, uint32_t column)
     return dsgd_draw_uniform((dsgd_draw){7, DSGD_DRAW_DATA, what, row, column});
 }
 
-/** An option by its name: n values. */
+/** An option with its name and n values. */
 typedef struct setting {
     const char *name;
     size_t n;
@@ -64,7 +64,7 @@ static void set(const dsgd_entry *about, void *params, const setting *s)
     DSGD_ASSERT(false, "%s has no %s", about->name, s->name);
 }
 
-/** Options of anything that a user can name: the defaults, but for at most n settings. */
+/** Options of a registry entry: the defaults, except at most n settings. */
 static void *params_of(const dsgd_entry *about, size_t n, const setting *settings)
 {
     void *const params = dsgd_keep(1, about->params_size);
@@ -79,7 +79,7 @@ enum { WIDTH = 11, HEIGHT = 13, CHANNELS = 2, CLASSES = 7 };
 
 enum { SETTINGS = 4 };
 
-/* All have more to test on than one block of an evaluation holds. */
+/* All have more test samples than one block of an evaluation. */
 static const struct {
     const char *name;
     setting settings[SETTINGS];
@@ -114,7 +114,8 @@ typedef struct model_spec {
     setting setting; /* n 0: none */
 } model_spec;
 
-/* Besides every model with its defaults: on both sides of the edges of tiles, and other shapes. */
+/* In addition to every model with its defaults: sizes on both sides of tile edges, and other
+ * shapes. */
 static const model_spec more_specs[] = {
     {"mlp", {"hidden", 2, {65, 34}}},     {"mlp", {"hidden", 2, {1, 15}}},
     {"mlp", {"hidden", 2, {16, 31}}},     {"cnn", {"channels", 2, {3, 33}}},
@@ -144,7 +145,7 @@ static model_spec spec_of(int i)
     return (model_spec){dsgd_model_kinds[i]->name, {NULL, 0, {0}}};
 }
 
-/** A problem with everything that it points to, until the end of the test; one at a time. */
+/** Returns a problem with all its data, valid until the end of the test. There is one at a time. */
 typedef struct rig {
     model_spec spec;
     dsgd_data *data;
@@ -155,7 +156,7 @@ typedef struct rig {
 
 static rig *current;
 
-/** On the first data that the model takes. */
+/** Returns a problem with the first data that the model accepts. */
 static rig *rig_of(model_spec spec)
 {
     rig *const s = current = dsgd_keep(1, sizeof *s);
@@ -183,7 +184,7 @@ static rig *rig_new(int i)
     return rig_of(spec_of(i));
 }
 
-/** Cuts the parameters in five uneven pieces, the third of which is empty. */
+/** Cuts the parameters into five unequal chunks, of which the third is empty. */
 static void cut(rig *s)
 {
     const size_t n = s->network.n_params;
@@ -194,7 +195,7 @@ static void cut(rig *s)
 
 /* --- a device with a problem ------------------------------------------------------------------ */
 
-/** One at a time: the next one closes it, or the end of the test. */
+/** Opens a device. There is one at a time; the next one, or the end of the test, closes it. */
 typedef struct bench {
     const dsgd_device *device;
     const rig *rig;
@@ -244,7 +245,7 @@ static dsgd_buffer put(bench *b, const double *x, size_t n)
     return buffer;
 }
 
-/** A vector in the pieces of the problem. */
+/** A vector in the chunks of the problem. */
 static void put_pieces(bench *b, const double *x, dsgd_buffer *pieces)
 {
     const size_t *const begin = b->rig->piece_begin;
@@ -255,7 +256,7 @@ static void put_pieces(bench *b, const double *x, dsgd_buffer *pieces)
 /* --- gradients -------------------------------------------------------------------------------- */
 
 /**
- * Operations of one call: operation i has its own model and state, and sizes[i] samples of its own.
+ * Operations of one call. Operation i has its own model, state and sizes[i] samples.
  */
 typedef struct gradients {
     bench *b;
@@ -266,14 +267,14 @@ typedef struct gradients {
     bool finite[MOST_OPS];
 } gradients;
 
-/** How operations are passed: per call, in which order, in how much workspace. */
+/** The way in which operations are passed: number per call, order, and workspace. */
 typedef struct manner {
     size_t per_call;
     bool backwards;
-    size_t workspace; /* in reals; 0: what the device takes */
+    size_t workspace; /* in reals; 0: the default of the device */
 } manner;
 
-/** Numbers of normal size, none of them zero. */
+/** Sets numbers of usual size, all different from zero. */
 static void model_of(const rig *s, uint32_t i, double *x)
 {
     dsgd_network_initial(&s->network, 100 + i, x);
@@ -288,7 +289,7 @@ static void state_of(const rig *s, uint32_t i, double *state)
         state[j] += 0.5 * uniform(12, i, j);
 }
 
-/** On a fresh device. */
+/** Runs on a newly opened device. */
 static gradients *gradients_new(const dsgd_device *device, const rig *s, size_t n,
                                 const uint32_t *sizes)
 {
@@ -331,13 +332,13 @@ static void gradients_compute(gradients *all, manner how)
         all->finite[i] = finite[how.backwards ? all->n - 1 - i : i];
 }
 
-/** Numbers per operation that gradients_run() gives. */
+/** Returns the number of values per operation from gradients_run(). */
 static size_t reals_of(const rig *s)
 {
     return s->network.n_params + s->network.n_state;
 }
 
-/** All gradients and new states, [n][n_params + n_state]. */
+/** Returns all gradients and new states, [n][n_params + n_state]. */
 static double *gradients_run(gradients *all, manner how)
 {
     const bench *const b = all->b;
@@ -354,7 +355,7 @@ static double *gradients_run(gradients *all, manner how)
     return out;
 }
 
-/* What one call may hold: mini-batches of many sizes. */
+/* One call can contain mini-batches of many sizes. */
 static const uint32_t mixed[] = {4, 1, 17, 3, 4, 64, 1, 33, 16, 2, 4};
 enum { MIXED = sizeof mixed / sizeof mixed[0] };
 static const manner together = {MIXED, false, 0};
@@ -368,7 +369,7 @@ static double *gradients_by(const dsgd_device *device, const rig *s, manner how)
     return out;
 }
 
-/** Operation @p i of the device's results against one of the CPU's. */
+/** Compares operation @p i of the device with the CPU. */
 static double gradient_error(const rig *s, const double *got, const double *expected, size_t i)
 {
     return support_distance(got + i * reals_of(s), expected + i * reals_of(s), s->network.n_params);
@@ -384,9 +385,10 @@ static double state_error(const rig *s, const double *got, const double *expecte
 SUITE(cuda, "cuda", .seconds = 600, .tear_down = end_test);
 
 /**
- * Where a ReLU's input is so near to zero that rounding decides its sign, float gives one of two
- * gradients. The CPU meets that in one operation of 200 here, and in double mostly agrees with the
- * other side; so a device may be near either, or in one operation of a spec be alone.
+ * If the input of a ReLU is so near to zero that rounding determines its sign, float gives one of
+ * two gradients. On the CPU this happens in one of 200 operations here, and double usually gives
+ * the other gradient. The device must therefore be near one of the two, except in one operation per
+ * spec.
  */
 TEST_RANGE(gradients_and_states_are_those_of_the_cpu, 0, n_specs())
 {
@@ -431,8 +433,8 @@ TEST_RANGE(a_gradient_does_not_depend_on_the_pieces, 0, n_specs())
 }
 
 /**
- * Gradients of two operations: one at a model with a piece of zeros, one that writes only its last
- * piece.
+ * Gradients of two operations: one at a model with a chunk of zeros, and one that writes only its
+ * last chunk.
  */
 static double *with_missing_pieces(const dsgd_device *device, const rig *s)
 {
@@ -455,7 +457,8 @@ TEST_RANGE(missing_pieces_are_zeros_or_are_not_written, 0, n_models())
             cut(s);
         double *const expected = with_missing_pieces(dsgd_device_cpu(false), s);
         double *const got = with_missing_pieces(cuda, s);
-        /* A piece that is taken for another would show by far; a ReLU may be at its kink. */
+        /* Exchanged chunks would cause a large difference. The tolerance allows for a ReLU at its
+         * kink. */
         ck_assert_double_le(support_distance(got, expected, 2 * reals_of(s)), 1e-3);
     }
 }
@@ -467,7 +470,7 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
     gradients *const all = gradients_new(cuda, s, MIXED, mixed);
     double *const x = dsgd_keep(reals_of(s), sizeof *x);
     model_of(s, 2, x);
-    x[0] = NAN; /* in the last layer, where no ReLU hides it */
+    x[0] = NAN; /* in the last layer, where no ReLU can hide it */
     cuda->put(all->b->context, all->x[2][0], x, s->network.n_params);
     state_of(s, 5, x);
     if (n_state > 0) {
@@ -482,7 +485,8 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
 }
 
 /*
- * Networks that one launch computes, and data of features that are or are not a multiple of four.
+ * Networks that one launch computes, and data whose number of features is, or is not, a multiple of
+ * four.
  */
 static const model_spec chained_specs[] = {
     {"logreg", {NULL, 0, {0}}},       {"hyperplane", {NULL, 0, {0}}},
@@ -492,12 +496,13 @@ static const model_spec chained_specs[] = {
     {"mlp", {"hidden", 1, {300}}},    {"mlp", {"hidden", 2, {3, 2}}},
 };
 
-/* Batches of one call; the memory of a block decides about all of them together. */
+/* Batches of one call. The memory of a block decides for all of them together. */
 enum { CALLS = 3, PER_CALL = 5 };
 static const uint32_t batches[CALLS][PER_CALL] = {
     {1, 2, 3, 8, 5}, {16, 4, 7, 15, 9}, {17, 64, 31, 32, 33}};
 
-/** The gradients of a call, by one launch where they fit, or by a launch for each product. */
+/** Computes the gradients of a call, with one launch if they fit, or with one launch per product.
+ */
 static double *chained(const rig *s, int call, bool one_launch)
 {
     gradients *const all = gradients_new(cuda, s, PER_CALL, batches[call]);
@@ -525,7 +530,8 @@ TEST_ROWS(one_launch_gives_the_bits_of_a_launch_for_each_product, chained_specs)
     }
 }
 
-/** Kernels that a gradient, an update and a combination of each of n workers take. */
+/** Returns the number of kernels for a gradient, an update and a combination of each of n workers.
+ */
 static uint64_t launches_of(const rig *s, uint32_t n)
 {
     team *const t = team_new(cuda, &s->problem, n, 16);
@@ -550,7 +556,7 @@ TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
     ck_assert_msg(eight <= most[_i], "%s: %u launches", s->spec.model, (unsigned)eight);
 }
 
-/** In one call and in several, of whatever the other operations of a call are. */
+/** Compares one call with several calls, whose other operations differ. */
 TEST_RANGE(operations_of_every_kind_are_those_of_the_cpu, 0, 3) /* _i: workers of a call */
 {
     static const uint32_t per_call[] = {8, 1, 3};
@@ -575,7 +581,7 @@ enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3 };
 
 static const dsgd_buffer *const v = opened.buffers;
 
-/** A device with vectors v[1] to v[13] of normal size, of twice the length, for state. */
+/** A device with vectors v[1] to v[13] of usual values and twice the length, for state. */
 static bench *vectors_open(const dsgd_device *device, const rig *s)
 {
     bench *const b = bench_open(device, s);
@@ -593,7 +599,7 @@ static double *updates_by(const dsgd_device *device, const rig *s)
 {
     bench *const b = vectors_open(device, s);
     const bool state = dsgd_optimizer_states(&s->problem.update) > 0;
-    const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second begins: no velocity yet */
+    const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second operation has no velocity yet */
     const size_t lengths[] = {LENGTH, 1, 257};
     const uint64_t steps_so_far[] = {7, 1, 1000};
     dsgd_update_op ops[ELEMENT_OPS];
@@ -636,8 +642,8 @@ TEST_RANGE(updates_have_the_bits_of_the_cpu, 0, OPTIMIZERS)
                      4 * ELEMENT_OPS * LENGTH * sizeof(double));
 }
 
-/** Clipping sums squares in another order than the CPU. */
-TEST_RANGE(clipped_updates_are_those_of_the_cpu_but_for_rounding, 0, OPTIMIZERS)
+/** Clipping sums squares in a different order from the CPU. */
+TEST_RANGE(clipped_updates_equal_the_cpu_up_to_rounding, 0, OPTIMIZERS)
 {
     rig *const s = rig_new(LARGE);
     s->problem.update = optimizers[_i];
@@ -648,7 +654,7 @@ TEST_RANGE(clipped_updates_are_those_of_the_cpu_but_for_rounding, 0, OPTIMIZERS)
     const size_t n = (size_t)4 * ELEMENT_OPS * LENGTH;
     ck_assert_double_le(support_distance(got, expected, n), 1e-6);
     ck_assert_double_ge(support_distance(got, free_running, n), 1e-3);
-    s->problem.update.clip = 1e6; /* which no gradient reaches: the same bits */
+    s->problem.update.clip = 1e6; /* no gradient reaches this bound, so the bits are equal */
     ck_assert_mem_eq(updates_by(cuda, s), free_running, n * sizeof *got);
 }
 
@@ -678,7 +684,7 @@ TEST(combinations_have_the_bits_of_the_cpu)
                      ELEMENT_OPS * LENGTH * sizeof(double));
 }
 
-/** Every codec of a large piece and of one of 1 to 9 elements. */
+/** Tests every codec for a large chunk, and for chunks of 1 to 9 elements. */
 static size_t codes_of(size_t n, dsgd_codec *codes)
 {
     size_t n_codes = 0;
@@ -702,7 +708,7 @@ static size_t codes_of(size_t n, dsgd_codec *codes)
     return n_codes;
 }
 
-TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the piece */
+TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the chunk */
 {
     static const size_t sizes[] = {LENGTH, 1, 2, 9, 16, 257};
     const size_t n = sizes[_i];
@@ -751,7 +757,7 @@ TEST(non_finite_values_are_reported_by_operation)
     }
 }
 
-/** Each call reads what the one before writes, and stages more. */
+/** Each call reads the results of the previous one, and stages more data. */
 TEST(calls_in_flight_compute_in_order)
 {
     enum { IN_FLIGHT = 8 };
@@ -772,7 +778,7 @@ TEST(calls_in_flight_compute_in_order)
         for (size_t k = 0; k < i; k++)
             ops[k] = other;
         ops[i] = last;
-        memset(finite[i], i == 5, sizeof finite[i]); /* the contrary of what is true */
+        memset(finite[i], i == 5, sizeof finite[i]); /* the opposite of the true values */
         b->device->combine(b->context, 0, ops, i + 1, finite[i]);
         ck_assert(i == 0 || finite[i - 1][i - 1] == (i != 6 && i != 7));
         if (i == 5)
@@ -793,7 +799,7 @@ TEST(a_non_finite_moment_is_reported)
     s->problem.update = optimizers[OPTIMIZERS - 1];
     bench *const b = vectors_open(cuda, s);
     double large[LENGTH] = {0};
-    large[LENGTH - 1] = 1e30; /* its square is no float */
+    large[LENGTH - 1] = 1e30; /* its square is not a finite float */
     b->device->put(b->context, v[4], large, LENGTH);
     const dsgd_update_op ops[] = {{LENGTH, v[1], v[2], v[3], v[7], v[8], 0.1, 1},
                                   {LENGTH, v[1], v[4], v[3], v[9], v[10], 0.1, 1}};
@@ -802,7 +808,7 @@ TEST(a_non_finite_moment_is_reported)
     ck_assert(finite[0] && !finite[1]);
 }
 
-TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
+TEST(distances_equal_the_cpu_up_to_the_order_of_sums)
 {
     rig *const s = rig_new(LARGE);
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), cuda};
@@ -821,7 +827,7 @@ TEST(distances_are_those_of_the_cpu_but_for_the_order_of_the_sum)
 
 enum { ON_TEST_SET, ON_TRAINING_SAMPLES, ON_TEST_SAMPLES, ON_THINGS };
 
-/** On the test set, or on more than a block of samples of one of the sets. */
+/** Evaluates on the test set, or on more than one block of samples of one of the sets. */
 static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, size_t workspace,
                                       int on)
 {
@@ -859,7 +865,8 @@ TEST_RANGE(evaluations_are_those_of_the_cpu, 0, ON_THINGS *n_specs())
     if (s->data->n_classes == 0) {
         ck_assert(isnan(got.accuracy));
     } else {
-        /* Two outputs that differ by a rounding may change places: two samples of the test set. */
+        /* Two nearly equal outputs can be swapped by rounding; the tolerance is two test samples.
+         */
         ck_assert_double_eq_tol(got.accuracy, expected.accuracy, 2.01 / s->data->test.n);
         ck_assert_double_eq(got.accuracy, in_parts.accuracy);
         ck_assert_double_eq(got.accuracy, in_pieces.accuracy);
@@ -868,7 +875,7 @@ TEST_RANGE(evaluations_are_those_of_the_cpu, 0, ON_THINGS *n_specs())
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-TEST(memory_that_is_not_there_is_refused_and_harms_nothing)
+TEST(exhausted_memory_is_reported_without_damage)
 {
     rig *const s = rig_new(0);
     bench *const b = bench_open(cuda, s);
@@ -890,11 +897,11 @@ enum { WORKERS = 4, BATCH = 8 };
 /** How workers learn together. */
 typedef struct training {
     uint64_t n_steps, flush_every;
-    bool allreduce; /* of gradients; else the mean of models with a neighbour */
+    bool allreduce; /* mean of gradients; otherwise the mean of models with a neighbour */
     double lr;
 } training;
 
-/** All models at the end, [WORKERS][n_params]. */
+/** Returns all final models, [WORKERS][n_params]. */
 static double *train(const dsgd_device *device, const rig *s, const training *how,
                      dsgd_evaluation *evaluation)
 {
@@ -930,7 +937,7 @@ TEST_RANGE(gossip_follows_the_cpu_and_repeats_to_the_bit, 0, n_models())
     how.flush_every = 7;
     double *const repeated = train(cuda, s, &how, &again);
     const size_t n = WORKERS * s->network.n_params;
-    /* Twenty steps add their roundings up, and a ReLU may be at its kink. */
+    /* Roundings add up over twenty steps, and a ReLU can be at its kink. */
     ck_assert_double_le(support_distance(got, expected, n), 1e-3);
     ck_assert_double_eq_tol(by_cuda.loss / by_cpu.loss, 1, 1e-4);
     ck_assert_double_eq_tol(by_cuda.consensus / by_cpu.consensus, 1, 1e-3);

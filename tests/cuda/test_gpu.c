@@ -1,8 +1,8 @@
 /**
  * @file test_gpu.c
- * The machine around the CUDA module: little memory, several GPUs, some that cannot be opened, and
- * several runs at a time. On the emulated runtime, whose environment says what the machine is like;
- * each test is a process of its own. (test_cuda.c tests what is computed.)
+ * Tests of the CUDA module on different machines: little memory, several GPUs, GPUs that cannot be
+ * opened, and several concurrent runs. They use the emulated runtime, whose environment variables
+ * describe the machine. Each test is a separate process. (test_cuda.c tests the results.)
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ static void set_number(const char *name, size_t value)
     setenv(name, dsgd_xprintf("%zu", value), 1);
 }
 
-/** What all contexts of this process hold of GPU @p k. */
+/** Returns the memory of GPU @p k that all contexts of this process hold. */
 static size_t held_bytes(uint32_t k)
 {
     dsgd_device_survey before;
@@ -42,7 +42,7 @@ static size_t held_bytes(uint32_t k)
     return ((size_t)4 << 30) - before.free_bytes[k];
 }
 
-/** An mlp of 9,000 parameters, beside which data and descriptions are small. */
+/** An mlp with 9,000 parameters, which are much larger than data and descriptions. */
 static rig *large_rig(void)
 {
     static rig_spec spec;
@@ -57,7 +57,7 @@ static rig *large_rig(void)
 /** Workers on this GPU. */
 static crew opened(const dsgd_device_place *place)
 {
-    const rig *const r = large_rig(); /* its context is the CPU's */
+    const rig *const r = large_rig(); /* its context belongs to the CPU */
     const dsgd_values_config config = {.device = emulated(),
                                        .problem = r->problem,
                                        .stream = {1, r->data.train.n, WORKERS, BATCH},
@@ -67,7 +67,7 @@ static crew opened(const dsgd_device_place *place)
     return crew_open(&config, r->x);
 }
 
-/** All models after some steps, each followed by a mean with a neighbour. */
+/** Returns all models after some steps, each followed by a mean with a neighbour. */
 static double *train(crew *c)
 {
     for (uint32_t t = 0; t < STEPS; t++) {
@@ -77,7 +77,7 @@ static double *train(crew *c)
     return crew_models(c);
 }
 
-/** The same on this GPU; *peak_bytes: of buffers. */
+/** Computes the same on this GPU. *peak_bytes <- largest memory of buffers. */
 static double *trained(const dsgd_device_place *place, size_t *peak_bytes)
 {
     crew c = opened(place);
@@ -97,11 +97,11 @@ static size_t size_of_models(void)
 SUITE(gpu, "gpu", .set_up = set_up, .tear_down = remove_folder, .seconds = 60);
 
 /**
- * What is not there, or is another run's, is waited for, with the same result: models and
- * velocities take two thirds of the least tried here.
+ * If memory is missing, or belongs to another run, the run waits for it and has the same result.
+ * Models and velocities take two thirds of the smallest memory in this test.
  */
 TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0,
-           2) /* _i: 1: this run's share is small */
+           2) /* _i is 1: the share of this run is small */
 {
     size_t wanted = 0;
     double *const expected = trained(&(dsgd_device_place){0}, &wanted);
@@ -119,7 +119,8 @@ TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0,
     }
 }
 
-/** Gradients of one call, out[OPS][n_params], while the GPU has @p left_bytes; 0: all. */
+/** Computes the gradients of one call, out[OPS][n_params], while the GPU has @p left_bytes (0:
+ * all). */
 enum { OPS = 8 };
 
 static void gradients(const rig *s, void *context, size_t left_bytes, double *out)
@@ -163,7 +164,7 @@ TEST(the_workspace_shrinks_where_memory_is_short)
         const uint64_t before = probe->launches();
         gradients(s, context, taken / 2, out[i]);
         launches[i] = probe->launches() - before;
-        taken = held_bytes(0) - held; /* workspace, and what describes the operations */
+        taken = held_bytes(0) - held; /* workspace, and the descriptions of operations */
         emulated()->close(context);
     }
     ck_assert_uint_gt(launches[1], launches[0]); /* in several batches */
@@ -177,7 +178,7 @@ TEST(a_run_computes_on_its_gpu_from_every_thread)
     setenv("EMULATED_DEVICES", "3", 1);
     size_t peak = 0;
     double *const expected = trained(&(dsgd_device_place){0}, &peak);
-    for (uint32_t index = 1; index < 6; index += 3) { /* of three, 4 is 1 */
+    for (uint32_t index = 1; index < 6; index += 3) { /* with three GPUs, number 4 is GPU 1 */
         crew c = opened(&(dsgd_device_place){.index = index});
         double *const got = train(&c);
         ck_assert_uint_eq(held_bytes(0), 0);
@@ -188,7 +189,7 @@ TEST(a_run_computes_on_its_gpu_from_every_thread)
     }
 }
 
-/** Constants and reads, as an actor makes them. */
+/** Creates constants and reads values, like an actor. */
 static void *on_a_small_stack(void *argument)
 {
     crew *const c = argument;
@@ -201,7 +202,7 @@ static void *on_a_small_stack(void *argument)
     return NULL;
 }
 
-/** Copies take 200 KiB of stack in the emulation; an actor has 128. */
+/** Copies need 200 KiB of stack in the emulation; an actor has 128 KiB. */
 TEST(an_actor_calls_no_driver)
 {
     crew c = opened(&(dsgd_device_place){0});
@@ -231,7 +232,7 @@ TEST(runs_that_share_cores_wait_asleep)
     }
 }
 
-TEST(a_gpu_that_cannot_launch_is_refused_when_it_is_opened)
+TEST(gpu_that_cannot_launch_is_rejected_at_open)
 {
     setenv("EMULATED_NO_IMAGE", "1", 1);
     dsgd_error error = {""};
@@ -259,7 +260,7 @@ static const char experiment[] = "platform: idle-switch\n"
                                  "  optimizer: {lr: 0.02, momentum: 0.5}\n"
                                  "  evaluate: {every: 4}\n";
 
-/** Its runs are processes that see each other's memory. */
+/** The runs are processes that count their memory together. */
 static void write_experiment_that_shares(void)
 {
     write_file("e.yaml", experiment);
@@ -278,8 +279,8 @@ static char *lines_with(const char *text, const char *word)
     return kept(out);
 }
 
-/** Once `auto` is a GPU, no run is computed on anything else: one that has none fails. */
-TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
+/** If `auto` selects a GPU, all runs use a GPU, and a run that gets none fails. */
+TEST(run_without_its_gpu_fails_instead_of_using_the_cpu)
 {
     write_experiment_that_shares();
     setenv("EMULATED_EXCLUSIVE", "1", 1);
@@ -290,7 +291,7 @@ TEST(a_run_that_gets_no_gpu_fails_and_does_not_go_to_the_cpu)
     ck_assert_has(read_file("four/runs.csv"), ",failed,");
 }
 
-/** Runs side by side, on one GPU that has room for two of them, and on three GPUs. */
+/** Concurrent runs on one GPU with memory for two of them, and on three GPUs. */
 TEST(runs_share_a_gpu_and_wait_for_their_share)
 {
     write_experiment_that_shares();
@@ -307,8 +308,8 @@ TEST(runs_share_a_gpu_and_wait_for_their_share)
     }
 }
 
-/** Such as allreduce, whose workers have one model in common. */
-TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
+/** A run such as allreduce, whose workers share one model. */
+TEST(run_that_may_not_fit_warns_and_computes_alone)
 {
     write_experiment_that_shares();
     dsgd_ends(0, "run e.yaml -o alone --set algorithms=allreduce");
@@ -320,8 +321,8 @@ TEST(a_run_that_may_not_fit_says_so_and_computes_alone)
     ck_assert_has(dsgd_ends(5, "run e.yaml -o none -j 1 --only 1"), "has no room for another");
 }
 
-/** What `auto` finds holds for float; double is the CPU's, in the same experiment. */
-TEST(auto_takes_a_gpu_for_float_alone)
+/** `auto` selects a GPU for float. Double is computed on the CPU in the same experiment. */
+TEST(auto_uses_a_gpu_only_for_float)
 {
     write_file("e.yaml", experiment);
     char *output = dsgd_ends(0, "run e.yaml -v -o r --set seed=1 --set "

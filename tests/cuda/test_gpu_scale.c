@@ -1,7 +1,7 @@
 /**
  * @file test_gpu_scale.c
- * Every algorithm with a thousand workers on the CUDA module, emulated: the same run again has the
- * same losses there to the bit. On the CPU sums have another order, so that losses differ by
+ * Tests every algorithm with a thousand workers on the emulated CUDA module. A repeated run has the
+ * same bits in its losses. On the CPU, sums have a different order, so that losses differ by
  * rounding.
  */
 #include "tests/support/suite.h"
@@ -9,7 +9,8 @@
 
 enum { STEPS = 1 };
 
-/** A power of two for all; others, which take the same kernels in other shapes, for a few. */
+/** A power of two for all algorithms; other numbers, with other shapes of the same kernels, for a
+ * few. */
 static const struct {
     int workers;
     const char *algorithm; /* NULL: all */
@@ -22,14 +23,15 @@ static void use_emulation(void)
     setenv("DSGD_CUDA_MODULE", DSGD_EMULATED_CUDA, 1);
 }
 
-/** As few as the algorithm allows: the emulation takes a millisecond and more for a block. */
+/** The smallest number that the algorithm allows, because the emulation takes at least a
+ * millisecond per block. */
 static long least_pieces(const support_case *c)
 {
     const dsgd_algorithm *const a = c->config.algorithm;
     return a->least_pieces == NULL ? 1 : a->least_pieces(c->config.params, c->config.workers);
 }
 
-/** Some are late, so that the asynchronous ones mix what is old. */
+/** Some workers are stragglers, so that asynchronous algorithms use stale values. */
 static support_case *large(const char *algorithm, int workers)
 {
     support_case *c = support_new(algorithm, workers);
@@ -38,7 +40,8 @@ static support_case *large(const char *algorithm, int workers)
     c->learning.precision = DSGD_PRECISION_FLOAT;
     c->learning.batch = 1;
     c->config.exchange.pieces = least_pieces(c);
-    c->learning.optimizer.lr = 1e-4; /* the mean of so many is as one step of it: none diverges */
+    c->learning.optimizer.lr =
+        1e-4; /* a mean of this many models is like one step of it, so no run diverges */
     c->config.until = (dsgd_until){.steps = STEPS};
     return c;
 }

@@ -169,7 +169,7 @@ static dsgd_data *knobbed(int i, double test)
 }
 
 /** Moments of features that are uniform or 0, within 5 standard errors. */
-TEST_ROWS(hyperplane_data_have_the_moments_zeros_and_copies_that_are_asked_for, knobs)
+TEST_ROWS(hyperplane_data_have_the_requested_moments_zeros_and_copies, knobs)
 {
     enum { D = 40, N = 4000 };
     const double m = knobs[_i].mean, v = knobs[_i].variance, s = knobs[_i].sparsity;
@@ -288,7 +288,7 @@ static void demand_refusal(const char *path, double context, const char *said)
     ck_assert_str_eq(error.text, wanted);
 }
 
-TEST(a_text_that_will_not_do_is_refused)
+TEST(unusable_text_is_rejected)
 {
     demand_refusal("/tmp/dsgd-there-is-no-such-text", 8,
                    "the file cannot be read: No such file or directory");
@@ -306,7 +306,7 @@ TEST(a_text_that_will_not_do_is_refused)
     unlink(path);
 }
 
-TEST(a_zipped_text_that_is_cut_off_is_refused)
+TEST(truncated_zipped_text_is_rejected)
 {
     uint8_t text[4000];
     for (size_t i = 0; i < sizeof text; i++)
@@ -388,7 +388,7 @@ TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
     ck_assert_double_eq_tol(squares / n, 0.5 + 0.0625, 0.05);
 }
 
-TEST(sequences_without_noise_go_on_by_their_frequency)
+TEST(noise_free_sequences_follow_their_frequency)
 {
     const setting with[] = {{"points", 64}, {"features", 2}, {"longest", 12},
                             {"median", 12}, {"noise", 0},    {"spread", 0}};

@@ -172,7 +172,7 @@ TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
     }
 }
 
-TEST_RANGE(an_operation_does_not_see_its_neighbours, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(operation_result_does_not_depend_on_its_batch, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params, n_state = s->network.n_state;
@@ -225,7 +225,7 @@ TEST_RANGE(operations_of_every_kind_do_not_depend_on_their_call, 0, 2) /* _i: in
         team_close(teams[k]);
 }
 
-TEST(a_piece_that_is_not_there_is_zeros)
+TEST(missing_chunk_counts_as_zeros)
 {
     rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(true), 4);
     const size_t n = s->network.n_params;

@@ -72,7 +72,7 @@ TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i: how many of 1,003 */
     }
 }
 
-TEST(draws_keep_as_many_as_they_should_and_others_at_another_step)
+TEST(random_k_keeps_its_number_and_changes_with_the_step)
 {
     enum { N = 1000, KEPT = 37 };
     double x[N], y[2][N];
@@ -194,7 +194,7 @@ static bool has_the_right_mean(const dsgd_spec *pick)
 }
 
 /** Tests encodings with their defaults, and with each switch. */
-TEST(encodings_that_say_so_and_no_others_have_the_vector_as_their_mean)
+TEST(only_unbiased_encodings_have_the_vector_as_their_mean)
 {
     for (const dsgd_entry *const *about = dsgd_encoding_kinds; *about != NULL; about++)
         for (const dsgd_option *o = (*about)->options; o != NULL && o->name != NULL; o++) {
@@ -210,7 +210,7 @@ TEST(encodings_that_say_so_and_no_others_have_the_vector_as_their_mean)
 
 /** Expected contractions for 3,000 normal numbers, for top_k evenly distributed ones. They are
  * bounds for qsgd and uniform. NAN: it depends on the values. */
-TEST(a_contraction_is_what_an_encoding_keeps)
+TEST(contraction_matches_the_error_of_each_encoding)
 {
     static const struct {
         const char *name, *option;
@@ -252,7 +252,7 @@ TEST(a_contraction_is_what_an_encoding_keeps)
     ck_assert(isnan(dsgd_encoding_contraction(&strom)) && !dsgd_encoding_expands(&strom));
 }
 
-TEST(bytes_are_what_the_options_say)
+TEST(encoding_bytes_follow_the_options)
 {
     static const struct {
         const char *name, *option;

@@ -135,7 +135,7 @@ TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i is the 
     ck_assert_msg(strncmp(error.text, wanted, strlen(wanted)) == 0, "%s", error.text);
 }
 
-TEST(images_of_one_size_but_another_shape_are_refused)
+TEST(images_with_a_different_shape_are_rejected)
 {
     uint8_t turned[sizeof good_images];
     memcpy(turned, good_images, sizeof turned);
@@ -160,7 +160,7 @@ TEST(a_missing_file_is_named)
     ck_assert_str_eq(error.text, wanted);
 }
 
-TEST(a_zipped_file_with_one_wrong_or_missing_byte_is_refused)
+TEST(zipped_file_with_a_wrong_or_missing_byte_is_rejected)
 {
     FILE *const in = fopen(f->files[TEST_IMAGES], "rb");
     uint8_t bytes[256];

@@ -1,7 +1,7 @@
 /**
  * @file test_matmul.c
- * Small matrix products at every level of the instruction set that this machine has, against sums
- * in long double and, to the bit, against the same operations one by one.
+ * Tests of small matrix products at every level of the instruction set of this machine. They are
+ * compared with sums in long double and, bit by bit, with the same operations one by one.
  */
 #include <check.h>
 
@@ -15,7 +15,7 @@
 typedef DSGD_MULTIPLY(float, (*multiply_float));
 typedef DSGD_MULTIPLY(double, (*multiply_double));
 
-/** A level, and whether it sums by fused multiply-add. */
+/** A level, and whether it uses fused multiply-add. */
 typedef struct level {
     const char *name;
     bool here, fused;
@@ -42,7 +42,7 @@ static int levels(level *found)
 
 /* --- one product ------------------------------------------------------------------------------ */
 
-/** A product, and how its operands lie. */
+/** A product and the layout of its operands. */
 typedef struct shape {
     size_t m, n, k;
     size_t a_row, a_column, b_row, b_column, c_row;
@@ -66,7 +66,7 @@ enum {
     EVERY = 7 /* element's bits are computed: every row and lane */
 };
 
-/** A, B and C before the product, and C after it; GUARD numbers around C. */
+/** A, B and C before the product, and C after it, with GUARD numbers around C. */
 typedef struct sheet {
     double a[ROOM], b[ROOM], c[ROOM + 2 * GUARD], result[ROOM + 2 * GUARD];
 } sheet;
@@ -75,7 +75,7 @@ static sheet *sheet_new(void)
 {
     sheet *const s = dsgd_xcalloc(1, sizeof *s);
     for (size_t i = 0; i < ROOM; i++) {
-        /* Floats, so that both kinds see the same numbers. */
+        /* Floats, so that both precisions have the same numbers. */
         s->a[i] = (double)(float)(rig_number(1, i) - 0.5);
         s->b[i] = (double)(float)(rig_number(2, i) - 0.5);
     }
@@ -84,15 +84,15 @@ static sheet *sheet_new(void)
     return kept(s);
 }
 
-/** Numbers of C, with those around it. */
+/** Returns the size of C, including the guards. */
 static size_t size_of_c(const shape *p)
 {
     return (p->m == 0 ? 0 : (p->m - 1) * p->c_row + p->n) + 2 * GUARD;
 }
 
 /**
- * Runs the product in float or in double, on memory of exactly the size that it needs; the answer
- * as doubles.
+ * Runs the product in float or in double, in memory of exactly the required size. Returns the
+ * result as doubles.
  */
 static void run(const level *l, bool in_double, const shape *p, sheet *s)
 {
@@ -102,7 +102,8 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     ck_assert(n_a <= ROOM && n_b <= ROOM && n_c <= ROOM + 2 * GUARD);
     memcpy(s->result, s->c, n_c * sizeof *s->c);
     if (in_double) {
-        double *const a = dsgd_xcalloc(n_a, sizeof *a); /* the sanitizer sees every step aside */
+        double *const a =
+            dsgd_xcalloc(n_a, sizeof *a); /* so that the sanitizer detects every access outside */
         double *const b = dsgd_xcalloc(n_b, sizeof *b);
         memcpy(a, s->a, n_a * sizeof *a);
         memcpy(b, s->b, n_b * sizeof *b);
@@ -133,15 +134,15 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     free(a), free(b), free(c), free(row);
 }
 
-/** What is there before the sum of element @p at of C, in column j. */
+/** Returns the start value of the sum of element @p at of C, in column j. */
 static double start_of(const shape *p, const sheet *s, size_t j, size_t at)
 {
     return p->biased ? s->c[GUARD + j] : p->adds ? s->c[at] : 0;
 }
 
 /**
- * Element @p at of C, (i, j), as the level promises it: in the order of k, each term rounded once
- * or twice.
+ * Returns element @p at of C, (i, j), as the level guarantees it: in the order of k, with one or
+ * two roundings per term.
  */
 static double promised(const level *l, bool in_double, const shape *p, const sheet *s, size_t i,
                        size_t j, size_t at)
@@ -161,7 +162,7 @@ static double promised(const level *l, bool in_double, const shape *p, const she
 }
 
 /**
- * Demands the sums, up to the roundings of k terms below 1/4 and in the bits promised, and that
+ * Checks the sums, up to the roundings of k terms below 1/4, and their guaranteed bits. Checks that
  * nothing else was written.
  */
 static void demand_product(const level *l, bool in_double, const shape *p, const sheet *s)
@@ -197,7 +198,7 @@ static void demand_product(const level *l, bool in_double, const shape *p, const
             ck_abort_msg("%s, %zu x %zu x %zu: wrote beside C", l->name, p->m, p->n, p->k);
 }
 
-/** At every level; those that fuse agree to the bit. */
+/** Checks every level. Levels with fused multiply-add give equal bits. */
 static void try_everywhere(const shape *p, sheet *s)
 {
     static double before[2][ROOM + 2 * GUARD];
@@ -220,7 +221,7 @@ static void try_everywhere(const shape *p, sheet *s)
         }
 }
 
-/** Operands as they lie, or turned, with gaps. */
+/** Operands, optionally transposed or with gaps. */
 static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned, size_t gap,
                       int start)
 {
@@ -241,7 +242,7 @@ static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned
 SUITE(matmul, "products", .seconds = 120);
 
 /**
- * _i: which operands are turned, whether C is added to, whether rows have gaps; a bias and a ReLU
+ * _i selects: transposed operands, a sum with C, rows with gaps, and a bias with a ReLU
  */
 TEST_RANGE(products_are_sums_of_products, 0, 32)
 {
@@ -252,7 +253,7 @@ TEST_RANGE(products_are_sums_of_products, 0, 32)
     const size_t step = SUPPORT_SLOW ? 5 : 1;
     for (size_t i = 0; i < SIZES; i++)
         for (size_t j = 0; j < SIZES; j++)
-            /* Every third k, in turn, and all where both others are small. */
+            /* Every third k in turn, and every k if both other sizes are small. */
             for (size_t k = 0; k < SIZES; k++) {
                 if ((i + j + k) % (i + j < 10 ? 1 : 3) != 0 || (i * 7 + j * 3 + k) % step != 0)
                     continue;
@@ -262,9 +263,9 @@ TEST_RANGE(products_are_sums_of_products, 0, 32)
             }
 }
 
-TEST_RANGE(long_sums_are_cut_and_go_on, 0, 32) /* _i: as above */
+TEST_RANGE(long_sums_are_split_and_continued, 0, 32) /* _i: as above */
 {
-    /* 256 rows of B at once; B of whole rows that is wider than a tile is fetched ahead. */
+    /* 256 rows of B at once. If B has whole rows and is wider than a tile, it is prefetched. */
     static const size_t depths[] = {255, 256, 257, 300, 511, 512, 513, 700};
     sheet *const s = sheet_new();
     for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
@@ -277,7 +278,7 @@ TEST_RANGE(long_sums_are_cut_and_go_on, 0, 32) /* _i: as above */
 
 TEST(a_row_may_be_read_again_and_again)
 {
-    /* Ones that stand once, as for the sums of columns: strides of 0. */
+    /* A single 1 with strides of 0, as for sums of columns. */
     sheet *const s = sheet_new();
     for (size_t n = 1; n <= 70; n += 3) {
         const shape ones = {1, n, 33, 0, 0, n, 1, n, false, false};
@@ -287,9 +288,9 @@ TEST(a_row_may_be_read_again_and_again)
     }
 }
 
-TEST(an_element_has_the_same_bits_in_any_company)
+TEST(element_bits_do_not_depend_on_the_product_around_it)
 {
-    /* Row 2 of a product of 11, and the one row alone; columns likewise. */
+    /* Row 2 of a product with 11 rows, and the same row as the only one; likewise for columns. */
     sheet *const s = sheet_new();
     level found[3];
     const int n_levels = levels(found);

@@ -1,7 +1,7 @@
 /**
  * @file test_networks.c
- * Networks against PyTorch's results (tests/reference/), the policy against an independent
- * implementation of its environment, and which model accepts which data.
+ * Tests of networks: comparison with PyTorch's results (tests/reference/), of the policy with an
+ * independent implementation of its environment, and of the data that each model accepts.
  */
 #include <check.h>
 
@@ -14,7 +14,8 @@
 
 /* --- what PyTorch says ------------------------------------------------------------------------ */
 
-/** Section @p title of a reference file: @p n values in fresh memory; NULL if it is missing. */
+/** Returns section @p title of a reference file: @p n values in new memory, or NULL if it is
+ * missing. */
 static double *reference(const char *name, const char *title, size_t *n)
 {
     char *const path = dsgd_xprintf("%s/tests/reference/%s.txt", DSGD_SOURCE_DIR, name);
@@ -35,7 +36,8 @@ static double *reference(const char *name, const char *title, size_t *n)
     return kept(numbers);
 }
 
-/** Asserts that x[n] are the section's values, up to @p tolerance times the largest of them. */
+/** Asserts that x[n] equal the values of the section, up to @p tolerance times the largest of them.
+ */
 static void demand(const char *name, const char *title, const double *x, size_t n, double tolerance)
 {
     size_t n_wanted = 0;
@@ -53,8 +55,8 @@ static void demand(const char *name, const char *title, const double *x, size_t 
 
 static void compare_with_reference(const rig_spec *spec, bool in_double)
 {
-    /* Sums are in another order: a hundred roundings of 1e-16 in double; of 6e-8 in float, which
-     * the last layers' gradients lessen. */
+    /* Sums have a different order: a hundred roundings of 1e-16 in double, or of 6e-8 in float,
+     * which the gradients of the last layers reduce. */
     const double tolerance = in_double ? 1e-13 : 1e-5;
     rig *const s = rig_new(spec, dsgd_device_cpu(in_double), 1);
     const size_t n = s->network.n_params;
@@ -115,7 +117,8 @@ static const struct {
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
 
-/** Three steps on the gradients of tests/reference/gradients.py; x [3][n], piece by piece. */
+/** Takes three steps with the gradients of tests/reference/gradients.py; x [3][n], chunk by chunk.
+ */
 static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, double *x)
 {
     static const double lr[] = {0.1, 0.05, 0.2}, size[] = {1, 0.1, 1};
@@ -211,8 +214,8 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     const dsgd_device *const device = dsgd_device_cpu(true);
     void *context = NULL;
     device->open(&problem, NULL, 1, &context, NULL);
-    /* Shares of 2: sqrt(4/10) of it and sqrt(6/10). A gradient of ones has the norms 2 and sqrt(6);
-     * one of 0.1 is left alone. */
+    /* The shares of bound 2 are sqrt(4/10) and sqrt(6/10) of it. A gradient of ones has the norms 2
+     * and sqrt(6). A gradient of 0.1 is not clipped. */
     const double sizes[] = {1, 0.1, INFINITY, NAN};
     for (size_t k = 0; k < PIECES; k++)
         for (size_t c = 0; c < 4; c++) {
@@ -224,7 +227,7 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
             bool finite = false;
             const dsgd_update_op op = {n, x, g, NULL, y, NULL, 1, 1};
             device->update(context, 0, &op, 1, &finite);
-            ck_assert(finite == (c < 2)); /* what is not finite is not clipped away */
+            ck_assert(finite == (c < 2)); /* clipping does not remove non-finite values */
             const double wanted = c == 0 ? 2 / sqrt(N) : 0.1;
             for (size_t i = 0; i < n && c < 2; i++)
                 ck_assert_double_eq_tol(y[i], -wanted, 1e-15);
@@ -245,7 +248,7 @@ TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS) /* _i 
     void *context = NULL;
     device->open(&problem, NULL, 1, &context, NULL);
     float x[N] = {0};
-    float g[N] = {0, 0, 1e30f}; /* whose square is too large for a float */
+    float g[N] = {0, 0, 1e30f}; /* the square is too large for a float */
     float y[N], v[2 * N];
     bool finite = false;
     const dsgd_update_op op = {N, x, g, NULL, y, v, 0.1, 1};
@@ -294,8 +297,8 @@ TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4) /* _i is its place in the window */
 
 TEST(the_maximum_is_the_first_of_equal_values)
 {
-    /* Without weights the first convolution writes one number everywhere: its bias moves every
-     * window's maximum once. */
+    /* Without weights, the first convolution writes one number everywhere, so its bias changes the
+     * maximum of every window once. */
     rig *const s = rig_new(rig_spec_named("cnn of 2x3"), dsgd_device_cpu(true), 1);
     const dsgd_layer *const first = &s->network.layers[0];
     const size_t n_weights = first->n_params - first->out.n_columns, n = s->network.n_params;
@@ -317,14 +320,14 @@ TEST(the_maximum_is_the_first_of_equal_values)
 
 /* --- tensors that several layers read --------------------------------------------------------- */
 
-/** Adds the mean over the rows of what was just written to @p sum; the new sum. */
+/** Adds the mean over the rows of the current tensor to @p sum. Returns the new sum. */
 static uint32_t add_mean(dsgd_builder *b, uint32_t sum)
 {
     dsgd_network_mean_rows(b);
     return dsgd_network_add(b, sum, false);
 }
 
-/** Every layer of images reads one tensor; what they make of it is summed. */
+/** Every image layer reads the same tensor, and their outputs are summed. */
 static void shared_image(dsgd_builder *b)
 {
     const uint32_t image = dsgd_network_convolution(b, 3, 3, 1, true, true);
@@ -353,14 +356,14 @@ static void shared_image(dsgd_builder *b)
     dsgd_network_add(b, sum, false); /* a sum with itself */
 }
 
-/** The same for rows. */
+/** The same network for layers of rows. */
 static void shared_rows(dsgd_builder *b)
 {
     const uint32_t rows = dsgd_network_linear(b, 6, false);
     dsgd_network_attention(b, 2);
     uint32_t sum = dsgd_network_mean_rows(b);
     dsgd_network_goto(b, rows);
-    dsgd_network_attention(b, 1); /* reads what the first has read */
+    dsgd_network_attention(b, 1); /* reads the input of the first layer */
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
     dsgd_network_lstm(b, 2);
@@ -370,7 +373,7 @@ static void shared_rows(dsgd_builder *b)
     dsgd_network_linear(b, 2, true);
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
-    const uint32_t outputs = dsgd_network_lstm(b, 2); /* of which not only the last row is read */
+    const uint32_t outputs = dsgd_network_lstm(b, 2); /* not only its last row is read */
     sum = add_mean(b, sum);
     dsgd_network_goto(b, outputs);
     dsgd_network_last_row(b);
@@ -451,7 +454,7 @@ static double way_left(const walker *w)
                       : hypot(w->goal_x - w->x, w->goal_y - w->y);
 }
 
-/** One step; the reward. */
+/** Takes one step and returns the reward. */
 static double walk(walker *w, uint32_t action, double slip, bool *ended, bool *there)
 {
     const double before = way_left(w);
@@ -476,7 +479,7 @@ static void look(const walker *w, long double *f)
     f[5] = hypot(w->goal_x - w->x, w->goal_y - w->y);
 }
 
-/** A worker's steps in a batch: what the loss depends on besides the parameters. */
+/** The steps of a worker in a batch, on which the loss depends in addition to the parameters. */
 typedef struct play {
     const rig *s;
     uint32_t n;
@@ -485,7 +488,7 @@ typedef struct play {
     double advantage[RIG_MOST_SAMPLES];
 } play;
 
-/** log p of every action after one observation. */
+/** Sets log p of every action after one observation. */
 static void log_policy(const rig *s, const long double *x, const long double *seen,
                        long double *log_p)
 {
@@ -515,7 +518,7 @@ static uint32_t drawn(const long double *log_p, double u)
     return ACTIONS - 1;
 }
 
-/** Plays samples ids[n], one environment after the other. */
+/** Plays samples ids[n], environment by environment. */
 static void play_batch(play *p, const rig *s, walker *walkers, const uint32_t *ids, uint32_t n)
 {
     const uint32_t n_walkers = s->network.n_environments;
@@ -600,7 +603,7 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
         long double *const x = as_long(s->x, s->network.n_params);
-        const uint32_t n = 400; /* more than the device takes at once */
+        const uint32_t n = 400; /* more than the device computes at once */
         double sum = 0, arrived = 0;
         s->data.test.n = n;
         for (uint32_t episode = 0; episode < n; episode++) {
@@ -622,7 +625,7 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i
         }
         s->device->close(s->context);
         s->device->open(&s->problem, NULL, 1, &s->context,
-                        NULL); /* it has copied the data's head */
+                        NULL); /* it has a copy of the struct dsgd_data */
         const dsgd_evaluate_op got = rig_evaluation(s, s->x, s->state);
         ck_assert_double_eq_tol(got.loss, -sum / n, 1e-12);
         ck_assert_double_eq_tol(got.accuracy, arrived / n, 1e-15);
@@ -657,7 +660,7 @@ static dsgd_data *small_data(int i)
     return data;
 }
 
-/** One sentence that begins with where it is about, and has no full stop or line of its own. */
+/** Asserts that an error is one line that starts with its subject and has no final full stop. */
 static void demand_sentence(const dsgd_error *error)
 {
     const size_t n = strlen(error->text);
@@ -666,7 +669,8 @@ static void demand_sentence(const dsgd_error *error)
                   error->text);
 }
 
-/** Whether the network builds; if so, asserts that one gradient and one evaluation are finite. */
+/** Returns true if the network can be built. Then asserts that a gradient and an evaluation are
+ * finite. */
 static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, dsgd_data *data)
 {
     dsgd_network *const network = dsgd_keep(1, sizeof *network);
@@ -693,7 +697,7 @@ static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, ds
     return true;
 }
 
-/** Which pairs are meant to work, by the names in the registries. */
+/** Returns true if a model and a source, by their names, must work together. */
 static bool fits(const char *model, const char *data)
 {
     const bool images = strcmp(data, "fashion-mnist") == 0 || strcmp(data, "idx") == 0;
@@ -719,7 +723,7 @@ static int n_sources(void)
 
 CASE("fit", .seconds = 60);
 
-TEST_RANGE(every_model_learns_from_every_source_or_says_why_not, 0,
+TEST_RANGE(every_model_learns_from_every_source_or_gives_a_reason, 0,
            n_sources()) /* _i is the source */
 {
     dsgd_data *const data = small_data(_i);
@@ -733,7 +737,7 @@ TEST_RANGE(every_model_learns_from_every_source_or_says_why_not, 0,
     dsgd_data_free(data);
 }
 
-/** What is said when this model meets that data. */
+/** The error for a model with these data. */
 static const struct {
     const char *model, *data, *said;
 } refusals[] = {
@@ -760,7 +764,7 @@ static const struct {
 };
 enum { REFUSALS = sizeof refusals / sizeof refusals[0] };
 
-TEST_RANGE(a_refusal_names_what_would_do, 0, REFUSALS) /* _i is the refusal */
+TEST_RANGE(rejected_data_error_names_an_alternative, 0, REFUSALS) /* _i is the refusal */
 {
     int source = 0;
     while (strcmp(dsgd_data_sources[source]->name, refusals[_i].data) != 0)
@@ -791,7 +795,7 @@ static void set_limit(const dsgd_entry *about, void *params, const dsgd_option *
         (dsgd_numbers){largest ? 80 : 1, ends[largest]};
 }
 
-TEST_RANGE(options_at_their_limits_build_or_are_refused, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(options_at_their_limits_build_or_are_rejected, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const dsgd_model_kind *const kind =
@@ -813,7 +817,7 @@ TEST_RANGE(options_at_their_limits_build_or_are_refused, 0, rig_n_specs) /* _i i
     }
 }
 
-TEST(sizes_that_do_not_fit_are_refused)
+TEST(unsuitable_sizes_are_rejected)
 {
     rig *const s = rig_new(rig_spec_named("cnn-7x5"), dsgd_device_cpu(false), 1);
     rig_spec spec = *rig_spec_named("cnn-7x5");

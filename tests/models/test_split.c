@@ -1,6 +1,6 @@
 /**
  * @file test_split.c
- * Samples divided among workers: whose they are, in which order they come, and what follows.
+ * Tests of splits: the worker of each sample, the order of samples, and the effect on training.
  */
 #include "models/data/split.h"
 
@@ -28,7 +28,7 @@ static dsgd_split *made(const dsgd_data *data, const char *kind, const char *opt
     return kept(split);
 }
 
-/** Splits and data; each with numbers of workers up to one for each sample. */
+/** Splits and data, with numbers of workers up to one worker per sample. */
 static const struct {
     const char *data, *size;
     double n;
@@ -95,7 +95,7 @@ TEST(counts_are_those_of_the_labels)
     ck_assert_double_eq_tol(dsgd_split_summarise(split).classes, classes / WORKERS, 1e-12);
 }
 
-/** Of a regression, a worker's targets are near each other; of tokens, its windows. */
+/** For regression, the targets of a worker are near each other; for tokens, its windows are. */
 TEST(classes_without_labels_are_tenths)
 {
     dsgd_data *const points = loaded("hyperplane", "points", 1000);
@@ -118,16 +118,16 @@ TEST(classes_without_labels_are_tenths)
         dsgd_split_count(split, w, counts);
         for (uint32_t c = 0; c < DSGD_PARTS; c++)
             most = counts[c] > most ? counts[c] : most;
-        ck_assert_uint_gt(most, text->train.n * 9 / 100); /* a tenth is no whole number */
+        ck_assert_uint_gt(most, text->train.n * 9 / 100); /* a tenth is not a whole number */
     }
     for (uint32_t i = 0; i < text->train.n; i++)
         ck_assert_uint_eq(split->class_of[i], i * 10 / text->train.n);
 }
 
 /**
- * Shares of a class ~ Beta(alpha, (K - 1) alpha), of which m samples are drawn: their variance is
- * V (1 - 1/m) + p (1 - p) / m with p = 1/K, V = p (1 - p) / (K alpha + 1). What is left to the last
- * workers bends it by a few per cent.
+ * Shares of a class have the distribution Beta(alpha, (K - 1) alpha), and m samples are drawn from
+ * them. Their variance is V (1 - 1/m) + p (1 - p) / m with p = 1/K and V = p (1 - p) / (K alpha +
+ * 1). It differs by a few per cent, because the last workers get the remaining samples.
  */
 TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
 {
@@ -148,14 +148,15 @@ TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
     ck_assert_double_eq_tol(sum / WORKERS / K, expected, 0.1 * expected);
 }
 
-TEST(workers_have_as_few_classes_as_was_asked)
+TEST(labels_split_limits_the_classes_of_a_worker)
 {
     dsgd_data *const data = loaded("hyperplane", "points", 6000);
-    for (long k = 1; k <= 10; k++) { /* shards are tenths of classes: none lies across two */
+    for (long k = 1; k <= 10;
+         k++) { /* shards are tenths of classes, so that no shard has two classes */
         dsgd_split *const split = made(data, "labels", "per_worker", (double)k, 20);
         const double classes = dsgd_split_summarise(split).classes;
         ck_assert_double_le(classes, (double)k + 1e-9);
-        /* a class that two k-th parts share may come twice */
+        /* a class at the border of two parts can occur twice */
         ck_assert_double_ge(classes, (10 % k == 0 ? 1 : 0.8) * (double)k - 1e-9);
     }
     dsgd_split *split = made(data, "dirichlet", "alpha", 1e-6, 100);
@@ -206,8 +207,8 @@ TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
     dsgd_sampler_free(sampler);
 }
 
-/** Sets of samples, apart from each other, each once in an epoch; a worker with less than one
- * repeats its own. */
+/** Mini-batches are disjoint sets of samples, and each occurs once per epoch. A worker with fewer
+ * samples than a mini-batch repeats them. */
 TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
            4) /* _i: split, whether batches are filled */
 {
@@ -244,7 +245,7 @@ TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
     dsgd_sampler_free(sampler);
 }
 
-/** What cannot be divided, and what is said. */
+/** Invalid splits and their errors. */
 static const struct {
     const char *data, *size;
     double n;
@@ -293,7 +294,8 @@ static double loss_of(const char *algorithm, bool differs)
     return support_ok(c)->result.local_loss;
 }
 
-/** All have as many samples: the mean of their gradients stays that of all data. */
+/** All workers have equal numbers of samples, so that the mean of their gradients is that of all
+ * data. */
 TEST(gossip_suffers_from_data_that_differ_and_an_allreduce_does_not)
 {
     const double alike = loss_of("allreduce", false);

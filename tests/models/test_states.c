@@ -1,7 +1,7 @@
 /**
  * @file test_states.c
- * Every model through the value store: the same bits whatever the threads, the batches and the
- * memory; and model states, which chain a worker's gradients together.
+ * Tests of every model in the value store: bits do not depend on threads, batches and memory. Also
+ * tests of model states, which connect the gradients of a worker.
  */
 #include <check.h>
 
@@ -91,13 +91,13 @@ static dsgd_values_stats stats(const store *s)
 
 /* --- the same bits ---------------------------------------------------------------------------- */
 
-/** Results of a program: models, states, losses; in one allocation. */
+/** Results of a program: models, states and losses, in one allocation. */
 typedef struct outcome {
     size_t n;
     double *x;
 } outcome;
 
-/** Workers step, average with a neighbour now and then, and are evaluated. */
+/** Workers take steps, sometimes average with a neighbour, and are evaluated. */
 static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces,
                            uint32_t n_threads, uint32_t at_once, size_t memory_bytes)
 {
@@ -187,7 +187,7 @@ TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /
         uint32_t samples[8];
         for (uint32_t j = 0; j < batch; j++)
             samples[j] = stream_sample(&s->config.stream, 1, t, j);
-        /* The third step counts half of its batch. */
+        /* The third step uses half of its batch. */
         const uint32_t count = t == 2 ? (batch + 1) / 2 : batch;
         rig_gradient(s->rig, s->rig->x, state, samples, count, by_hand, state);
         dsgd_value g = DSGD_ZERO_VALUE;
@@ -257,7 +257,7 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* 
     dsgd_values_read(s->values, 1, state, got);
     ck_assert_uint_eq(stats(s).gradients, 5);
     ck_assert(isfinite(got[0]));
-    /* Five more that are let go with their state are never computed. */
+    /* Five more gradients are released with their state and never computed. */
     for (uint64_t t = 5; t < 10; t++)
         release(s, gradient(s, 0, t, x, &state));
     release(s, state);
@@ -286,7 +286,7 @@ TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network 
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(many_steps_need_the_memory_of_one, 0,
+TEST_RANGE(many_steps_need_no_more_memory_than_one, 0,
            2 * STATEFUL) /* _i: network, and whether the caller ever flushes */
 {
     store *const s = store_opened(stateful[_i / 2], 1, 2);
@@ -304,7 +304,7 @@ TEST_RANGE(many_steps_need_the_memory_of_one, 0,
     dsgd_values_flush(s->values);
     const dsgd_values_stats got = stats(s);
     ck_assert_uint_eq(got.gradients, steps);
-    /* Old and new x and v; the gradient and the state of a step, and those of the step before as
+    /* Old and new x and v; the gradient and the state of a step, and those of the previous step as
      * long as its state is read. */
     ck_assert_uint_le(got.peak_bytes, (6 * s->n_params + 2 * s->n_state) * sizeof(double));
     dsgd_values_close(s->values);
@@ -333,14 +333,14 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     x[3] = dsgd_values_constant(s->values, 0, s->rig->x);
     const size_t of_other = dsgd_values_evaluate(s->values, 3, 1, x, states);
     dsgd_value_release(s->values, x[3]);
-    for (uint32_t w = 0; w < 3; w++) { /* the evaluation holds them */
+    for (uint32_t w = 0; w < 3; w++) { /* the evaluation references them */
         RELEASE(s, x[w], states[w]);
     }
     const dsgd_evaluate_op wanted = rig_evaluation(s->rig, mean_x, mean_state);
     const dsgd_evaluation got = dsgd_values_result(s->values, ticket);
     ck_assert_double_eq_tol(got.loss, wanted.loss, 1e-12);
     ck_assert_double_eq_tol(got.accuracy, wanted.accuracy, 1e-15);
-    /* Consensus is of the models alone. */
+    /* The consensus depends only on the models. */
     double squares = 0;
     for (uint32_t w = 0; w < 3; w++)
         for (size_t i = 0; i < s->n_params; i++) {
@@ -349,7 +349,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
         }
     ck_assert_double_eq_tol(got.consensus, sqrt(squares), 1e-12);
     ck_assert(dsgd_values_result(s->values, alone).consensus == 0);
-    /* Another model has the models' mean state, too, and their consensus is the same. */
+    /* A different model also gets the mean state, and the consensus is the same. */
     const dsgd_evaluation other = dsgd_values_result(s->values, of_other);
     const dsgd_evaluate_op of_start = rig_evaluation(s->rig, s->rig->x, mean_state);
     ck_assert_double_eq_tol(other.loss, of_start.loss, 1e-12);

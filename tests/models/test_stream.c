@@ -1,6 +1,7 @@
 /**
  * @file test_stream.c
- * The stream of samples: epochs are permutations, and P workers together see one large batch.
+ * Tests of the stream of samples: epochs are permutations, and P workers together use one large
+ * batch.
  */
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
@@ -25,7 +26,7 @@ TEST(an_epoch_is_a_permutation)
             first[i] = at;
         }
     }
-    ck_assert_uint_gt(moved, N * 9 / 10); /* the second epoch is a permutation of its own */
+    ck_assert_uint_gt(moved, N * 9 / 10); /* the second epoch is a different permutation */
 }
 
 TEST(workers_see_what_one_large_batch_sees)
@@ -36,7 +37,8 @@ TEST(workers_see_what_one_large_batch_sees)
             ck_assert_uint_eq(stream_sample(&many, i / 7, t, i % 7), stream_sample(&one, 0, t, i));
 }
 
-/** Also of workers that are steps apart, of several in a row, and over the ends of short epochs. */
+/** Also for workers in different steps, for several workers in a row, and across the ends of short
+ * epochs. */
 TEST(many_mini_batches_are_those_drawn_sample_by_sample)
 {
     const dsgd_stream streams[] = {{9, 1000, 6, 7}, {9, 3, 6, 7}, {1, 60000, 1025, 16}};
@@ -56,7 +58,7 @@ TEST(many_mini_batches_are_those_drawn_sample_by_sample)
     }
 }
 
-/** Of samples of several lengths, and of whole ones. */
+/** Samples with different lengths, and samples with the full length. */
 TEST(rows_are_those_of_the_samples)
 {
     enum { N = 1000 };

@@ -1,7 +1,7 @@
 /**
  * @file test_trainings.c
- * Every model learns, by one worker without a store: a little in the short suite, what is known or
- * expected of it in the long one.
+ * Trains every model with one worker without a store. The short suite checks that the model starts
+ * to learn; the long suite checks known or expected results.
  */
 #include <check.h>
 
@@ -17,12 +17,12 @@ enum { BATCH_MOST = 256 };
 typedef struct training {
     const char *model, *data;
     dsgd_optimizer update;
-    double lr; /* at first; a cosine takes it to 0 */
+    double lr; /* initial value, which a cosine reduces to 0 */
     uint32_t batch;
-    double epochs; /* where it is not 0, instead of steps */
+    double epochs; /* if it is not 0, instead of steps */
     uint32_t steps;
     double least, most; /* limits of the accuracy */
-    uint32_t n_test; /* samples to test on; 0: all */
+    uint32_t n_test; /* test samples; 0: all */
     double hidden; /* 0: the default widths */
     struct {
         const char *name; /* of the model or of the data */
@@ -30,7 +30,7 @@ typedef struct training {
     } with[4];
 } training;
 
-/** Parameters of a thing by the training's options that it has. */
+/** Returns the parameters of an entry, with those options of the training that it has. */
 static void *params_of(const dsgd_entry *about, const training *t)
 {
     void *const params = support_params(about);
@@ -58,12 +58,12 @@ static dsgd_data *data_of(const training *t)
     return kept(data);
 }
 
-/** What a step reads and writes, in turn. */
+/** Buffers that a step reads and writes, in turn. */
 typedef struct turn {
     dsgd_buffer x, v, state;
 } turn;
 
-/** From the initial parameters of seed 1 with samples in the order of seed 1, in float. */
+/** Trains in float from the initial parameters of seed 1, with the order of samples of seed 1. */
 static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
 {
     const dsgd_device *const device = dsgd_device_cpu(false);
@@ -146,13 +146,13 @@ TEST(linear_regression_goes_down_to_the_noise)
                         .batch = 64,
                         .epochs = 20};
     dsgd_data *const data = data_of(&t);
-    /* Half the variance of the noise is 0.125; 501 points know it to 1 / sqrt(250), here three
-     * times that. */
+    /* Half of the noise variance is 0.125. The standard error of 501 points is 1 / sqrt(250) of it;
+     * the tolerance is three times that. */
     ck_assert_double_eq_tol(train(&t, data).loss, 0.125, 0.125 * 3 / sqrt(250));
 }
 
-/* Four seeds came to at least 0.74, 0.66, 0.80 and 0.976. A guess is right once in ten or eight; an
- * agent that walks at random reaches one goal in eight. */
+/* Four seeds reached at least 0.74, 0.66, 0.80 and 0.976. A guess is right in one of ten or eight
+ * cases. An agent that walks at random reaches one goal in eight. */
 static const training beginnings[] = {
     {"cnn", "fashion-mnist", MOMENTUM, 0.05, 64, 0, 150, 0.65, 0.9, .n_test = 1000},
     {"resnet_small", "fashion-mnist", MOMENTUM, 0.05, 32, 0, 150, 0.55, 0.85, .n_test = 1000,
@@ -168,8 +168,8 @@ TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS) /* _i is the training */
 }
 
 /**
- * Mean loss on the test set of telling the next character by the one before, or by nothing, as
- * often as in training.
+ * Returns the mean loss on the test set of predicting the next character from the previous one, or
+ * from nothing, by frequencies in the training set.
  */
 static double loss_by_counts(const dsgd_data *data, bool by_last)
 {
@@ -179,7 +179,7 @@ static double loss_by_counts(const dsgd_data *data, bool by_last)
     const size_t n_train = (size_t)data->train.n * data->n_rows;
     const size_t n_test = (size_t)data->test.n * data->n_rows;
     for (size_t i = 0; i < n * n; i++)
-        count[i] = 0.1; /* what never occurred may yet */
+        count[i] = 0.1; /* pairs that did not occur have a probability, too */
     for (size_t i = 0; i < n; i++)
         total[i] = 0.1 * n;
     for (size_t i = 0; i < n_train; i++) {
@@ -208,8 +208,8 @@ TEST(a_transformer_soon_knows_more_than_frequencies)
 
 /* --- long ------------------------------------------------------------------------------------- */
 
-/* Perceptrons and regressions: the accuracy after 10 epochs, by an independent implementation, and
- * what chance may add. Others: what three seeds came to, less a margin. */
+/* Perceptrons and regressions: the accuracy of an independent implementation after 10 epochs, with
+ * a tolerance for chance. Others: the result of three seeds, minus a margin. */
 static const training trainings[] = {
     {"logreg", "fashion-mnist", MOMENTUM, 0.005, 64, 10, 0, 0.838, 0.848},
     {"mlp", "fashion-mnist", MOMENTUM, 0.05, 64, 10, 0, 0.868, 0.878, .hidden = 32},

@@ -1,7 +1,7 @@
 /**
  * @file test_values.c
- * The store of values: common subexpressions, fusion, values that are never computed; no bit
- * depends on threads or memory.
+ * Tests of the value store: common subexpressions, fusion, and values that are never computed. No
+ * bit depends on threads or memory.
  */
 #include <check.h>
 #include <stdatomic.h>
@@ -37,7 +37,8 @@ static double uniform(uint32_t what, uint32_t row, uint32_t column)
 }
 
 /**
- * Linear regression in double on points of one plane. Change fixture.config, then fixture_open().
+ * Linear regression in double on points of one plane. Change fixture.config, then call
+ * fixture_open().
  */
 static fixture *fixture_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
@@ -107,7 +108,7 @@ static dsgd_value constant(const fixture *s, size_t piece, double factor)
 
 static const dsgd_origin nowhere = {0, 0};
 
-/** Combination of pieces 0, whole vectors. */
+/** Combines chunks 0, which are whole vectors. */
 static dsgd_value combine(const fixture *s, size_t n, const dsgd_value *x, const double *weights,
                           double divisor)
 {
@@ -136,7 +137,7 @@ static void release_all(const fixture *s, size_t n, const dsgd_value *values)
     release_all(s, sizeof(dsgd_value[]){__VA_ARGS__} / sizeof(dsgd_value),                         \
                 (dsgd_value[]){__VA_ARGS__})
 
-/** What x becomes by an update with g, which is released with x. */
+/** Returns x after an update with g. Releases x and g. */
 static dsgd_value updated(const fixture *s, dsgd_origin where, dsgd_value x, dsgd_value g,
                           dsgd_value *v, double lr)
 {
@@ -145,14 +146,14 @@ static dsgd_value updated(const fixture *s, dsgd_origin where, dsgd_value x, dsg
     return y;
 }
 
-/** The gradients of the workers, in step 0, at x. */
+/** Sets the gradients of the workers in step 0 at x. */
 static void gradients(const fixture *s, uint32_t n_workers, dsgd_value x, dsgd_value *g)
 {
     for (uint32_t w = 0; w < n_workers; w++)
         g[w] = gradient(s, w, 0, x);
 }
 
-/** The numbers of a value, until the test ends. */
+/** Returns the elements of a value, valid until the test ends. */
 static const double *numbers_of(const fixture *s, dsgd_value value)
 {
     double *const x = dsgd_keep(PARAMS, sizeof *x);
@@ -184,7 +185,7 @@ static double norm(const double *x, size_t n)
 
 SUITE(values, "operations", .tear_down = close_fixtures);
 
-TEST(no_store_accepts_everything)
+TEST(null_store_accepts_every_call)
 {
     dsgd_value v = DSGD_ZERO_VALUE, g = DSGD_ZERO_VALUE;
     const double x[] = {1};
@@ -247,7 +248,7 @@ TEST(zeros_vanish_and_equal_operands_merge)
         combine(s, 6, (dsgd_value[]){zero, a, b, b, zero, a}, (double[]){7, 1, 1, 1, 7, 2}, 5);
     ck_assert(dsgd_value_equal(spread, merged));
     const dsgd_value turned = combine(s, 2, (dsgd_value[]){b, a}, (double[]){2, 3}, 5);
-    ck_assert(!dsgd_value_equal(turned, merged)); /* the order of a sum is part of its bits */
+    ck_assert(!dsgd_value_equal(turned, merged)); /* the order of a sum determines its bits */
     const dsgd_value mean = combine(s, 3, (dsgd_value[]){a, a, a}, ones, 3);
     ck_assert(dsgd_value_equal(mean, a));
     const dsgd_value half = combine(s, 1, (dsgd_value[]){a}, ones, 2);
@@ -277,8 +278,8 @@ TEST(equal_operations_on_equal_operands_are_one)
     ck_assert(!dsgd_value_equal(y[0], y[2]) && !dsgd_value_equal(y[0], v[0]));
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).updates, 2);
-    ck_assert_uint_eq(stats(s).gradients, 1); /* nobody reads the others */
-    const dsgd_value late = gradient(s, 0, 0, x); /* also when it was computed long ago */
+    ck_assert_uint_eq(stats(s).gradients, 1); /* no node reads the others */
+    const dsgd_value late = gradient(s, 0, 0, x); /* also if it was computed long ago */
     ck_assert(dsgd_value_equal(late, g[0]));
     RELEASE(s, late, x);
     release_all(s, 4, g);
@@ -342,7 +343,7 @@ TEST(the_model_of_a_gradient_may_be_zeros)
 
 CASE("what is computed", .tear_down = close_fixtures);
 
-TEST(values_without_references_are_never_computed)
+TEST(unreferenced_values_are_never_computed)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1), g = gradient(s, 0, 0, x);
@@ -357,7 +358,7 @@ TEST(values_without_references_are_never_computed)
     ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* the constant alone */
 }
 
-TEST(operands_without_references_are_computed)
+TEST(unreferenced_operands_are_computed)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1), v = DSGD_ZERO_VALUE;
@@ -370,7 +371,7 @@ TEST(operands_without_references_are_computed)
     ck_assert_uint_eq(stats(s).updates, 5);
 }
 
-TEST(the_store_begins_by_itself_after_enough_gradients)
+TEST(store_starts_computing_after_enough_gradients)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -381,12 +382,12 @@ TEST(the_store_begins_by_itself_after_enough_gradients)
         y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
         RELEASE(s, v, g);
     }
-    /* At the 256th gradient, and at the 512th those of the 256th. */
+    /* At the 256th gradient; at the 512th, those up to the 256th. */
     ck_assert_uint_eq(stats(s).updates, 255);
     release_all(s, 600, y);
 }
 
-/** The CPU in double, to be changed; until the store closes. */
+/** Returns a modifiable copy of the CPU device in double, valid until the store closes. */
 static dsgd_device *changed_device(void)
 {
     dsgd_device *const device = dsgd_keep(1, sizeof *device);
@@ -403,8 +404,8 @@ static dsgd_buffer counted_alloc(void *context, size_t n)
 }
 
 /**
- * With several threads, buffers that one wrote and another has read rest: of each kind and thread
- * eight at most.
+ * With several threads, buffers that one thread wrote and another read stay in quarantine, at most
+ * eight per kind and thread.
  */
 TEST_RANGE(buffers_are_used_again, 0, 4)
 {
@@ -420,7 +421,7 @@ TEST_RANGE(buffers_are_used_again, 0, 4)
     for (uint64_t t = 0; t < 2000; t++)
         x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.01);
     dsgd_values_flush(s->values);
-    /* A step holds the old and the new x and v, and g. */
+    /* A step needs the old and the new x and v, and g. */
     ck_assert_uint_le(stats(s).peak_bytes, 5 * PARAMS * sizeof(double));
     ck_assert_uint_le(n_allocs, 5 + (n_threads > 0 ? (n_threads + 1) * 2 * 8 : 0));
 }
@@ -472,7 +473,7 @@ TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the c
         release_all(s, 3, g[w]);
 }
 
-/** Whether the combination of two gradients is one operation over both mini-batches. */
+/** Returns true if the combination of two gradients is one operation over both mini-batches. */
 static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double weight)
 {
     fixture *const s = fixture_opened(2, 4, 1);
@@ -501,7 +502,8 @@ static dsgd_value no_gradient(const fixture *s, dsgd_value x)
     return constant(s, 0, 3);
 }
 
-/** Of neighbours in order and not, and of other steps: the samples that are drawn together. */
+/** Samples that are drawn together: of neighbours in order and not in order, and of different
+ * steps. */
 TEST(fused_mini_batches_are_those_of_their_workers)
 {
     const dsgd_origin at[] = {{3, 2}, {0, 2}, {1, 2}, {2, 1}, {3, 1}, {3, 4}, {1, 4}};
@@ -538,7 +540,7 @@ TEST(gradients_wait_for_a_collective)
     gradients(s, 64, x, g);
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).gradients, 0);
-    release(s, x); /* the gradients hold it */
+    release(s, x); /* the gradients reference it */
     const dsgd_value mean = combine(s, 64, g, ones, 64);
     release_all(s, 64, g);
     ck_assert_double_gt(norm(numbers_of(s, mean), PARAMS), 0);
@@ -557,7 +559,7 @@ TEST(a_mean_of_fused_means_is_the_mean)
     release_all(s, 8, g);
 }
 
-/** Some steps of synchronous SGD; the model after them. */
+/** Takes some steps of synchronous SGD, and returns the final model. */
 static const double *synchronous(uint32_t n_workers, uint32_t batch)
 {
     fixture *const s = fixture_opened(n_workers, batch, 1);
@@ -575,14 +577,14 @@ static const double *synchronous(uint32_t n_workers, uint32_t batch)
 
 TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
 {
-    ck_assert_mem_eq(synchronous(64, 4), synchronous(1, 256), /* one block, so to the bit */
+    ck_assert_mem_eq(synchronous(64, 4), synchronous(1, 256), /* one block, so the bits are equal */
                      PARAMS * sizeof(double));
     expect_numbers(synchronous(96, 4), synchronous(1, 384), 1e-13);
 }
 
 /* --- threads and memory ----------------------------------------------------------------------- */
 
-/** What a program of random calls leaves behind. */
+/** Results of a program of random calls. */
 typedef struct outcome {
     double x[8][PARAMS];
     double losses[8], consensus[8];
@@ -594,7 +596,8 @@ static uint32_t below(uint32_t t, uint32_t i, uint32_t n)
     return (uint32_t)dsgd_draw_below((dsgd_draw){5, DSGD_DRAW_ALGORITHM, 0, t, i}, n);
 }
 
-/** Workers step, average at random in groups, keep stale copies, and are evaluated now and then. */
+/** Workers take steps, average at random in groups, keep stale copies, and are sometimes evaluated.
+ */
 static void random_program(fixture *s, outcome *out)
 {
     enum { P = 8, K = MOST_PIECES, STEPS = 120 };
@@ -680,7 +683,7 @@ TEST(threads_and_memory_change_neither_bits_nor_work)
     }
 }
 
-TEST(little_memory_is_kept_to)
+TEST(store_stays_within_a_small_memory_limit)
 {
     size_t peaks[2];
     const size_t memory_bytes[] = {600 * PARAMS * sizeof(double), (size_t)1 << 30};
@@ -703,12 +706,12 @@ TEST(little_memory_is_kept_to)
         peaks[i] = stats(s).peak_bytes;
         release_all(s, 200, x);
     }
-    /* Models, and what 256 more gradients and updates may add before the next check. */
+    /* The models, and the memory of 256 more gradients and updates before the next check. */
     ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
     ck_assert_uint_ge(peaks[1], 200 * PARAMS * sizeof(double));
 }
 
-/* A device that counts who is in it. */
+/* A device that counts the threads inside it. */
 static atomic_int inside;
 static atomic_bool met;
 
@@ -753,7 +756,7 @@ TEST(a_caller_over_its_memory_waits)
     ck_assert_uint_eq(dsgd_values_stats_get(s->values).updates, 100);
 }
 
-TEST(a_device_without_threads_is_called_by_one_at_a_time)
+TEST(unthreaded_device_is_called_by_one_thread_at_a_time)
 {
     dsgd_device *const device = changed_device();
     device->threaded = false;
@@ -776,7 +779,7 @@ TEST(a_device_without_threads_is_called_by_one_at_a_time)
 
 /* --- divergence ------------------------------------------------------------------------------- */
 
-/** _i is the number of threads less one. */
+/** _i + 1 is the number of threads. */
 TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
 {
     fixture *const s = fixture_new(4, 4, 1);
@@ -791,8 +794,8 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
     for (uint64_t t = 0; t < 40; t++) {
         for (uint32_t w = 0; w < 4; w++) {
             const dsgd_origin where = {w, t};
-            /* Worker 2 breaks at step 20, behind a long chain; worker 3 at the next, behind
-             * none. */
+            /* Worker 2 diverges at step 20, after a long chain; worker 3 diverges at the next step,
+             * after no chain. */
             const bool breaks = (w == 2 && t == 20) || (w == 3 && t == 21);
             if (w == 3 && !breaks)
                 continue;
@@ -801,7 +804,7 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
         }
         if (t == 22)
             after = dsgd_values_evaluate(s->values, 4, 0, x, NULL);
-        if (t == 30) /* of a model that is there at once, long before the chain breaks */
+        if (t == 30) /* of a model that is computed at once, long before the chain diverges */
             apart = dsgd_values_evaluate(s->values, 1, 0, &start, NULL);
     }
     dsgd_values_flush(s->values);
@@ -835,7 +838,7 @@ TEST(the_first_of_two_divergences_counts)
     RELEASE(s, y[0], y[1], x);
 }
 
-TEST(a_dropped_divergence_never_happened)
+TEST(divergence_of_a_dropped_value_does_not_count)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     const dsgd_value x = constant(s, 0, 1);
@@ -849,13 +852,13 @@ TEST(a_dropped_divergence_never_happened)
 
 CASE("evaluation", .tear_down = close_fixtures);
 
-TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of pieces less one */
+TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i + 1 is the number of chunks */
 {
     fixture *const s = fixture_opened(1, 4, (size_t)_i + 1);
     const size_t n_pieces = (size_t)_i + 1;
     /* Factors 1, 1, 5 and 0 times one vector: mean 7/4, mean square 27/4, so variance 59/16. */
     static const double factors[] = {1, 1, 5, 0};
-    dsgd_value models[6 * MOST_PIECES]; /* and two that are evaluated, 0.5 and 3 times it */
+    dsgd_value models[6 * MOST_PIECES]; /* and two evaluated models, 0.5 and 3 times the vector */
     dsgd_value mean[MOST_PIECES];
     for (size_t k = 0; k < n_pieces; k++) {
         models[4 * n_pieces + k] = constant(s, k, 0.5);
@@ -868,7 +871,7 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i is the number of
     }
     const size_t ticket = dsgd_values_evaluate(s->values, 4, 0, models, NULL);
     const size_t of_others = dsgd_values_evaluate(s->values, 4, 2, models, NULL);
-    release_all(s, 6 * n_pieces, models); /* the evaluation holds them */
+    release_all(s, 6 * n_pieces, models); /* the evaluation references them */
     const size_t of_mean = dsgd_values_evaluate(s->values, 1, 0, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
     const dsgd_evaluation b = dsgd_values_result(s->values, of_mean);
@@ -908,7 +911,7 @@ TEST(parts_of_the_test_set_make_the_whole)
     release(s, x);
 }
 
-TEST(an_evaluation_is_of_the_moment_of_its_request)
+TEST(evaluation_uses_the_values_at_its_call)
 {
     fixture *const s = fixture_opened(1, 4, 1);
     dsgd_value x = constant(s, 0, 1), v = DSGD_ZERO_VALUE;
@@ -918,7 +921,7 @@ TEST(an_evaluation_is_of_the_moment_of_its_request)
         tickets[t] = dsgd_values_evaluate(s->values, 1, 0, &x, NULL);
         x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.1);
     }
-    for (size_t t = 3; t-- > 0;) /* also when asked for backwards */
+    for (size_t t = 3; t-- > 0;) /* also if requested in reverse order */
         losses[t] = dsgd_values_result(s->values, tickets[t]).loss;
     ck_assert(losses[0] != losses[1] && losses[1] != losses[2]);
     const dsgd_value start = constant(s, 0, 1);

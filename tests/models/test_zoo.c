@@ -1,6 +1,7 @@
 /**
  * @file test_zoo.c
- * Models of the registry: sizes, initial values, the loss of guessing, and data that they refuse.
+ * Tests of the models in the registry: sizes, initial values, the loss of guessing, and rejected
+ * data.
  */
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
@@ -18,7 +19,7 @@ TEST(every_model_has_a_rig)
     }
 }
 
-TEST_RANGE(a_model_that_knows_nothing_has_the_loss_of_guessing, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(untrained_model_has_the_loss_of_guessing, 0, rig_n_specs) /* _i is the spec */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const rig_spec *const spec = s->spec;
@@ -36,7 +37,8 @@ TEST_RANGE(a_model_that_knows_nothing_has_the_loss_of_guessing, 0, rig_n_specs) 
         ck_assert(isnan(got.accuracy));
     } else if (s->network.loss == DSGD_LOSS_CROSS_ENTROPY) {
         ck_assert_double_eq_tol(got.loss, log(spec->n_classes), 1e-13);
-        ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13); /* of equals the first is taken */
+        ck_assert_double_eq_tol(got.accuracy, zeros,
+                                1e-13); /* of equal values, the first is selected */
     }
 }
 
@@ -85,7 +87,7 @@ TEST(networks_have_the_published_sizes_in_backward_order)
     ck_assert(n.layers[0].relu && !n.layers[1].relu);
 }
 
-TEST(a_model_refuses_what_it_cannot_learn)
+TEST(model_rejects_unsuitable_data_and_sizes)
 {
     dsgd_network n;
     dsgd_error error;
@@ -127,8 +129,8 @@ TEST(initial_weights_are_he_uniform)
             sum += w;
             squares += w * w;
         }
-        /* Variance 2 / n_in; four standard errors. The fourth moment of a uniform is 9/5 of the
-         * variance's square. */
+        /* The variance is 2 / n_in, within four standard errors. The fourth moment of a uniform
+         * distribution is 9/5 of the square of its variance. */
         const double variance = 2.0 / n_in;
         ck_assert_double_le(fabs(sum / (double)count), 4 * sqrt(variance / (double)count));
         ck_assert_double_le(fabs(squares / (double)count - variance),
@@ -203,7 +205,7 @@ TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs) /*
                                   l);
             }
         ck_assert_uint_eq(at, layer->params + layer->n_params);
-        ck_assert_uint_eq(at, end); /* backward order, nothing between */
+        ck_assert_uint_eq(at, end); /* backward order, without gaps */
         end = layer->params;
     }
     ck_assert_uint_eq(end, 0);

@@ -82,7 +82,7 @@ static const char *told(const char *rows, dsgd_failures **f)
     return why;
 }
 
-TEST(a_trace_is_read_beside_events)
+TEST(trace_is_read_in_addition_to_events)
 {
     dsgd_failures *f = NULL;
     ck_assert_str_eq(told("0,10,down\n1,4,down\n9,4.5,down\n0,12.5,up\n", &f), "");
@@ -99,7 +99,7 @@ static const char *const bad[][2] = {{"0,3,up\n", ":2: worker 0 cannot go up at 
                                      {"0,-1,down\n", "a time from 0"},
                                      {"0,1,gone\n", "and down or up, got"}};
 
-TEST_ROWS(a_bad_row_of_a_trace_is_refused, bad)
+TEST_ROWS(bad_row_of_a_trace_is_rejected, bad)
 {
     dsgd_failures *f = NULL;
     ck_assert_has(told(bad[_i][0], &f), bad[_i][1]);

@@ -161,7 +161,7 @@ TEST_RANGE(a_family_s_density_is_the_slope_of_its_distribution_function, 0, 3)
         ck_assert(isinf(family->log_density(-1, of)));
 }
 
-TEST(nothing_is_drawn_outside_of_min_and_max)
+TEST(random_numbers_stay_between_min_and_max)
 {
     list l = list_open("{kind: lognormal, mean: 1, deviation: 2, shift: 0.5, min: 0.9, max: 1.7}",
                        WORKERS);
@@ -375,7 +375,7 @@ static const struct {
     {"{kind: constant, seconds: 0.25, factor: 2}", 3.25, 0, 0, 0, 8},
 };
 
-TEST_ROWS(every_worker_takes_what_its_entry_says, steady)
+TEST_ROWS(fixed_kinds_give_the_seconds_of_their_formula, steady)
 {
     list l = list_open(steady[_i].yaml, 8);
     for (long t = 0; t < 16; t++)
@@ -519,7 +519,7 @@ static const char *const refused[][2] = {
     {"mine.yaml", "mine.yaml"},
 };
 
-TEST_ROWS(bad_parameters_are_refused_with_a_sentence, refused)
+TEST_ROWS(bad_parameters_are_rejected_with_a_sentence, refused)
 {
     list l;
     dsgd_error error = {""};
@@ -644,7 +644,7 @@ static const struct {
     {"dropcompute-inject", 1.5, 0.58, 1.006, 6.7, 0.01},
 };
 
-TEST_ROWS(a_data_set_has_the_published_figures, published)
+TEST_ROWS(data_set_has_the_published_numbers, published)
 {
     const bool scaled = strcmp(published[_i].name, "habitat") != 0;
     const bool relative = strcmp(published[_i].name, "dropcompute-inject") != 0;
@@ -729,7 +729,7 @@ static const struct {
     {"worker,step,seconds\n0,0,-1\n", "-1"},
 };
 
-TEST_ROWS(a_replayed_file_gives_its_seconds_or_says_what_is_wrong, replays)
+TEST_ROWS(replayed_file_gives_its_seconds_or_an_error, replays)
 {
     list l;
     dsgd_error error = {""};
@@ -751,7 +751,7 @@ static const struct {
     {"{summary: a, origin: b, entries: [{kind: slow, worker: {sweep: [1, 2]}}]}", "sweep"},
 };
 
-TEST_ROWS(a_data_set_can_be_a_file_of_one_s_own, own_files)
+TEST_ROWS(data_set_can_be_a_user_file, own_files)
 {
     list l;
     dsgd_error error = {""};
@@ -767,7 +767,7 @@ TEST_ROWS(a_data_set_can_be_a_file_of_one_s_own, own_files)
     }
 }
 
-TEST(habitat_has_the_published_mean_and_its_bursts_befall_all_workers_alike)
+TEST(habitat_has_the_published_mean_and_common_bursts)
 {
     dsgd_config *config = NULL;
     dsgd_workload w;
@@ -896,7 +896,7 @@ static const struct {
     {"{like: circle.yaml}", "circle.yaml", 0, 0, 0},
 };
 
-TEST_ROWS(a_workload_like_another_has_what_it_does_not_say_itself, alike)
+TEST_ROWS(workload_like_another_inherits_missing_keys, alike)
 {
     write_file("e.yaml", dsgd_xprintf("platform: idle-switch\nworkers: 4\nalgorithms: allreduce\n"
                                       "until: {steps: 1}\nworkload: %s\n",
@@ -1000,7 +1000,7 @@ static double log_likelihood(const dsgd_fit *fit, double mean, double deviation,
     return sum;
 }
 
-TEST_ROWS(no_other_parameters_are_more_likely, known)
+TEST_ROWS(fitted_parameters_maximise_the_likelihood, known)
 {
     enum { VALUES = 400 };
     list l = list_open(known[_i].yaml, 64);
@@ -1098,7 +1098,7 @@ TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
                             1e-12); /* of F with 2 and 4 degrees of freedom */
 }
 
-TEST(workers_that_are_alike_keep_nothing)
+TEST(equal_workers_have_no_persistent_deviation)
 {
     enum { P = 20, T = 30, SAMPLES = 100 };
     int significant = 0;

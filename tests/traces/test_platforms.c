@@ -123,7 +123,7 @@ TEST(a_switch_is_as_fast_as_its_nics)
     expect_shift(&p, 64, 32, 10 * gb);
 }
 
-TEST(groups_are_narrow_between_them)
+TEST(groups_limit_the_traffic_between_them)
 {
     const dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
     expect_path(&p, 0, 7, us, 10 * gb);
@@ -242,7 +242,7 @@ TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
                     100 * gb); /* `hosts` does not change the network of a node */
 }
 
-TEST(a_shared_nic_is_what_its_worst_host_says)
+TEST(shared_nic_has_the_quality_of_its_worst_host)
 {
     dsgd_platform p = islands(DSGD_TOPOLOGY_SWITCH, 1);
     p.hosts = (dsgd_structs){3, entries};
@@ -271,7 +271,7 @@ TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 /* --- closed forms of all shapes --------------------------------------------------------------- */
 
 /** Compares simulated times with closed forms, also for hosts that differ. */
-TEST_RANGE(messages_take_what_the_numbers_promise, 0, SHAPES)
+TEST_RANGE(messages_take_their_closed_form, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
     p.hosts = (dsgd_structs){3, entries};
@@ -296,7 +296,7 @@ TEST_RANGE(messages_take_what_the_numbers_promise, 0, SHAPES)
  * All hosts send at once. There are no latencies; otherwise flows with longer paths would get less
  * of shared links.
  */
-TEST_RANGE(traffic_takes_what_the_numbers_promise, 0, SHAPES)
+TEST_RANGE(traffic_takes_its_closed_form, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
     p.host_latency_s = p.group_latency_s = p.island_latency_s = 0;
@@ -322,7 +322,7 @@ static bool meet_at_nics(const dsgd_platform *p, int n_hosts, int stride, int at
     return dsgd_platform_meets_at_nics(p, &use);
 }
 
-TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
+TEST(messages_meet_only_at_nics_without_other_bottlenecks)
 {
     const dsgd_platform flat = shape(DSGD_TOPOLOGY_SWITCH);
     ck_assert(meet_at_nics(&flat, 64, 1, 0));
@@ -343,7 +343,7 @@ TEST(messages_meet_at_nics_alone_where_nothing_else_can_bind)
 }
 
 /** Groups of eight NICs with 10 GB/s each, 20 GB/s between groups, and 6 GB/s per message. */
-TEST(a_way_out_binds_when_more_can_want_to_pass)
+TEST(group_uplink_is_a_bottleneck_if_demand_exceeds_it)
 {
     dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
     ck_assert(meet_at_nics(&p, 8, 1, 0)); /* there is no receiver */
@@ -380,7 +380,7 @@ static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
 
 static const double within_s = 1.5e-6; /* 1 us within a group, 3 us between groups */
 
-TEST(workers_go_where_the_placement_says)
+TEST(placement_determines_the_hosts_of_workers)
 {
     static const char *far[] = {"8", "n7"};
     static const char *near[] = {"n30", "31", "0"};
@@ -500,7 +500,7 @@ static dsgd_status open_lines(const char *first, const char *second, dsgd_error 
     return status;
 }
 
-TEST_ROWS(platforms_of_a_file_are_read_or_refused, files)
+TEST_ROWS(platforms_of_a_file_are_read_or_rejected, files)
 {
     char *const line = dsgd_xprintf("platform: %s", files[_i].platform);
     dsgd_error error = {""};
@@ -535,7 +535,7 @@ static const struct {
     {"%s", "3\n2 1\n", ":2: `2 1`, but one word"},
 };
 
-TEST_ROWS(placements_of_a_file_are_read_or_refused, placements)
+TEST_ROWS(placements_of_a_file_are_read_or_rejected, placements)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX";
     const int file = mkstemp(path);
@@ -585,7 +585,7 @@ TEST(hosts_of_an_xml_file_have_names)
 }
 
 /** Errors that SimGrid would find only at a message, and that would then end the process. */
-TEST(an_xml_file_that_no_message_crosses_is_refused)
+TEST(incomplete_xml_file_is_rejected)
 {
     static const struct {
         const char *routing;
@@ -650,7 +650,7 @@ TEST(a_large_xml_file_is_read_in_little_time)
 }
 
 /** A file can be based on another file, but not on itself. */
-TEST(a_platforms_file_departs_from_another)
+TEST(platform_file_can_be_based_on_another)
 {
     dsgd_config *config = NULL;
     dsgd_platform p;
@@ -812,7 +812,7 @@ static double shipped_message_s(const dsgd_platform *p, int to_whom, double byte
     return volley_s(p, FAR + 1, to, bytes);
 }
 
-TEST_ROWS(a_shipped_platform_has_the_figures_that_it_cites, shipped)
+TEST_ROWS(shipped_platform_has_its_cited_bandwidth_and_latency, shipped)
 {
     dsgd_config *config = NULL;
     dsgd_platform p;
@@ -830,7 +830,7 @@ TEST_ROWS(a_shipped_platform_has_the_figures_that_it_cites, shipped)
 }
 
 /** Every number must have a comment on its line or above it. */
-TEST_ROWS(every_shipped_figure_has_its_reason, shipped)
+TEST_ROWS(every_shipped_number_has_a_comment, shipped)
 {
     char *const path =
         dsgd_xprintf("%s/traces/platforms/%s.yaml", DSGD_SOURCE_DIR, shipped[_i].name);
@@ -919,7 +919,7 @@ static double limited_s(const dsgd_platform *p, const char *algorithm, bool bloc
  * never. */
 static const double ways_out[] = {20e9, 48e9, 80e9};
 
-TEST_ROWS(ways_out_of_groups_are_as_slow_as_links_of_simgrid, ways_out)
+TEST_ROWS(group_uplinks_take_the_time_of_simgrid_links, ways_out)
 {
     static const char *const algorithms[] = {"allreduce", "wagma", "eager_solo", "local_sgd",
                                              "d_psgd",    "osgp",  "a_psgd"};
@@ -972,7 +972,7 @@ static void expect_bound(const dsgd_platform *p, int workers)
     ck_assert_double_le(r.link_s, r.virtual_s);
 }
 
-TEST_ROWS(links_alone_take_no_longer_than_a_run_on_shipped_platforms, shipped)
+TEST_ROWS(link_time_is_at_most_the_run_time_on_shipped_platforms, shipped)
 {
     dsgd_config *config = NULL;
     dsgd_platform p;
@@ -983,7 +983,7 @@ TEST_ROWS(links_alone_take_no_longer_than_a_run_on_shipped_platforms, shipped)
     expect_bound(&p, 16);
 }
 
-TEST_RANGE(links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES)
+TEST_RANGE(link_time_is_at_most_the_run_time_on_any_shape, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
     expect_bound(&p, 8);
@@ -992,7 +992,7 @@ TEST_RANGE(links_alone_take_no_longer_than_a_run_on_any_shape, 0, SHAPES)
 }
 
 /** A ring sends 2 (P-1)/P vectors: all within a node, or a quarter between nodes. */
-TEST_RANGE(links_alone_are_those_that_carry_the_bytes, 0, 3)
+TEST_RANGE(link_time_counts_the_links_that_carry_the_bytes, 0, 3)
 {
     const dsgd_platform even = nth_shape(_i == 0 ? 0 : 2);
     const int workers = _i == 1 ? 4 : 8;

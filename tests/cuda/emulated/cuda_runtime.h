@@ -3,17 +3,18 @@
  * The part of the CUDA runtime that models/devices/cuda.cu uses, on one thread of the CPU, for
  * tests without a GPU.
  *
- * Launches and copies run at the next synchronisation, as late as a device may, up to an event
- * where that is waited for. Uninitialised
- * memory is NaN, and the page behind every allocation is no memory. Blocks, and the threads of a
- * block between two barriers, run one after the other, in ascending or descending order by an
- * aperiodic sequence: code that depends on their order fails sooner or later. Transcendental
- * functions are up to one unit in the last place off the CPU's. Copies take 200 KiB of the caller's
- * stack. Each thread has a current device, which alone it can use.
+ * Launches and copies run at the next synchronisation, which is as late as a device may run them,
+ * or up to an event if that is waited for. Uninitialised memory is NaN, and the page after every
+ * allocation is not accessible. Blocks, and the threads of a block between two barriers, run one
+ * after another. An aperiodic sequence makes the order ascending or descending, so that code that
+ * depends on the order fails sooner or later. Transcendental functions differ from the CPU's by up
+ * to one unit in the last place. Copies use 200 KiB of the caller's stack. Each thread has a
+ * current device, and can use only that one.
  *
- * The environment says what the machine is like: EMULATED_DEVICES (1), EMULATED_BYTES of each
- * (4 GiB), EMULATED_SHARED, a file in which processes count what they hold, EMULATED_EXCLUSIVE:
- * a device that another process of that file has open is refused, EMULATED_NO_IMAGE: launches fail.
+ * Environment variables describe the machine: EMULATED_DEVICES (number of devices, default 1);
+ * EMULATED_BYTES (memory of each, default 4 GiB); EMULATED_SHARED (a file in which processes count
+ * their memory); EMULATED_EXCLUSIVE (a device that another process of that file has opened is not
+ * available); EMULATED_NO_IMAGE (launches fail).
  */
 #pragma once
 
@@ -59,10 +60,10 @@ static inline float2 make_float2(float x, float y)
 }
 
 extern dim3 gridDim, blockDim, blockIdx, threadIdx;
-extern "C" unsigned emulated_flags; /* of cudaSetDeviceFlags(), for tests */
+extern "C" unsigned emulated_flags; /* from cudaSetDeviceFlags(), for tests */
 void __syncthreads();
 
-/** Threads change places at barriers alone. */
+/** Threads switch only at barriers. */
 static inline unsigned atomicAdd(unsigned *at, unsigned value)
 {
     const unsigned before = *at;
@@ -126,8 +127,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 
 /**
- * Stands for kernel<<<grid, block, shared_bytes, stream>>>(...): @p thread runs the kernel for one
- * thread, in which emulated_shared() is its block's memory.
+ * Replaces kernel<<<grid, block, shared_bytes, stream>>>(...). @p thread runs the kernel for one
+ * thread, in which emulated_shared() is the memory of its block.
  */
 void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, size_t shared_bytes,
                      std::function<void()> thread);

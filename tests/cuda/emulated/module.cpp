@@ -1,7 +1,7 @@
 /**
  * @file module.cpp
- * The CUDA module, compiled for the emulated runtime beside this file. Its transcendental functions
- * are not the CPU's to the bit, as a GPU's are not.
+ * The CUDA module, compiled for the emulated runtime in this folder. As on a GPU, its
+ * transcendental functions do not have the same bits as the CPU's.
  */
 #include <algorithm>
 #include <atomic>
@@ -17,7 +17,8 @@
 
 #include "base/real.h"
 
-/** @p x or one of its neighbours: a function of x, so that results repeat. exp(0) is exact. */
+/** Returns @p x or one of its neighbours. It is a function of x, so that results repeat. exp(0) is
+ * exact. */
 template <typename T> static inline T beside(T x)
 {
     if (x == 0 || x == 1 || !std::isfinite(x))

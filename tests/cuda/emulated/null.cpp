@@ -1,8 +1,9 @@
 /**
  * @file null.cpp
- * A runtime that computes nothing in no time: what remains is what the host pays. Copies to and
- * from the device are left out, too: a call fetches what it staged. With NULL_LAUNCH_US in the
- * environment each launch takes so long, one after the other, and who waits for it sleeps.
+ * A runtime that computes nothing and takes no time, to measure the costs of the host. Copies to
+ * and from the device are omitted, too, so that a call fetches the data that it staged. With the
+ * environment variable NULL_LAUNCH_US, each launch takes this time, one after another, and a thread
+ * that waits for it sleeps.
  */
 #include "cuda_runtime.h"
 
@@ -17,7 +18,7 @@ namespace
 {
 
 const size_t device_bytes = (size_t)128 << 30;
-char *next = reinterpret_cast<char *>((size_t)1 << 40); /* addresses that nobody reads */
+char *next = reinterpret_cast<char *>((size_t)1 << 40); /* addresses that are never read */
 
 double now_s()
 {

@@ -1,9 +1,9 @@
 /**
  * @file runtime.cpp
- * The emulated runtime. The threads of a block are fibers where the kernel has barriers, and calls
- * where it has none.
+ * The emulated runtime. The threads of a block are fibers if the kernel has barriers, and calls if
+ * it has none.
  */
-#undef _FORTIFY_SOURCE /* its longjmp() refuses to go from one stack to another */
+#undef _FORTIFY_SOURCE /* its longjmp() rejects a jump to another stack */
 #include "cuda_runtime.h"
 
 #include <atomic>
@@ -30,7 +30,7 @@ namespace
 
 const size_t stack_bytes = 64 << 10;
 const size_t page_bytes = 4096, alignment = 16;
-const size_t copy_stack_bytes = 200 << 10; /* CUDA promises no less */
+const size_t copy_stack_bytes = 200 << 10; /* the minimum that CUDA guarantees */
 const int most_devices = 16;
 const unsigned most_threads = 1024, most_blocks_aside = 65535;
 const int poison = 0xff; /* a byte of NaN */
@@ -50,14 +50,14 @@ fiber *running; /* NULL: the thread is a call */
 jmp_buf scheduler;
 const std::function<void()> *kernel;
 
-/** Goes on when it is resumed. */
+/** Returns when the fiber is resumed. */
 void wait_here()
 {
     if (_setjmp(running->at) == 0)
         _longjmp(scheduler, 1);
 }
 
-/** A thread of one block after the other. */
+/** A fiber that runs one thread of each block in turn. */
 void fiber_main()
 {
     for (;;) {
@@ -67,7 +67,7 @@ void fiber_main()
     }
 }
 
-/** Until the fiber's next barrier, or its end. */
+/** Runs a fiber until its next barrier or its end. */
 void resume(fiber *f)
 {
     running = f;
@@ -88,11 +88,11 @@ void resume(fiber *f)
 bool backwards;
 unsigned n_launches;
 
-/** Shared memory of the block that runs: its end, behind which a page is no memory. */
+/** End of the shared memory of the running block. The page after it is not accessible. */
 char *shared_end;
 size_t shared_bytes;
 
-/** New for each block, as what a block leaves is not the next one's. */
+/** Shared memory is new for each block, because a block must not use values of the previous one. */
 void share(size_t bytes)
 {
     if (shared_end == NULL) {
@@ -113,7 +113,8 @@ void be_thread(unsigned i, unsigned n)
 }
 
 /**
- * The first thread is a fiber. Where it meets no barrier nobody does, and the others need not be.
+ * The first thread is a fiber. If it reaches no barrier, no thread does, and the others need not be
+ * fibers.
  */
 void run_block(unsigned n)
 {
@@ -142,8 +143,8 @@ void run_grid(dim3 grid, dim3 block, size_t bytes, const std::function<void()> &
     kernel = &thread;
     gridDim = grid;
     blockDim = block;
-    /* The Thue-Morse sequence has no period: a kernel that comes back at a fixed interval of
-     * launches meets both orders. */
+    /* The Thue-Morse sequence has no period, so a kernel that is launched at fixed intervals runs
+     * in both orders. */
     backwards = __builtin_parity(n_launches++) != 0;
     const unsigned n = grid.x * grid.y * grid.z;
     for (unsigned i = 0; i < n; i++) {
@@ -162,10 +163,10 @@ size_t setting(const char *name, size_t otherwise)
     return text == NULL ? otherwise : strtoull(text, NULL, 10);
 }
 
-/** What all processes hold, in the file that the environment names, or this one alone. */
+/** Memory of all processes, in the file of the environment variable, or of this process only. */
 struct use {
     std::atomic<size_t> bytes[most_devices];
-    std::atomic<int> owner[most_devices]; /* process that has a stream; 0: none */
+    std::atomic<int> owner[most_devices]; /* process that has a stream; 0 if none */
 };
 
 use *used()
@@ -201,7 +202,7 @@ std::recursive_mutex lock;
 std::deque<std::function<void()>> work; /* of all streams */
 cudaError_t last_error;
 
-/** An allocation; a page that is no memory follows it. */
+/** An allocation, followed by an inaccessible page. */
 struct block {
     char *mapping;
     size_t bytes, mapped;
@@ -234,7 +235,7 @@ cudaError_t take_memory(void **at, size_t bytes, int device)
 {
     *at = NULL;
     if (device >= 0 && used()->bytes[device] + bytes > device_bytes())
-        synchronise(); /* what is released before, in the order of the stream, is there again */
+        synchronise(); /* memory that was released earlier in the stream is available again */
     if (device >= 0 && used()->bytes[device] + bytes > device_bytes())
         return failed(cudaErrorMemoryAllocation);
     const size_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -279,7 +280,7 @@ bool is_pinned(const void *at)
     return found->second.device < 0 && (const char *)at < found->first + found->second.bytes;
 }
 
-/** The driver's and cuBLAS's calls go deep: a stack that is too small shows here. */
+/** Calls of the driver and of cuBLAS need a deep stack. This function makes a small stack fail. */
 __attribute__((noinline)) void dig()
 {
     char deep[copy_stack_bytes];
