@@ -7,32 +7,26 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
-#define DSGD_IMBALANCE_LIST(X)                                                                     \
-    X(constant)                                                                                    \
-    X(slow)                                                                                        \
-    X(delay)                                                                                       \
-    X(ramp)                                                                                        \
-    X(normal)                                                                                      \
-    X(lognormal)                                                                                   \
-    X(gamma)                                                                                       \
-    X(quantiles)                                                                                   \
-    X(mixture)                                                                                     \
-    X(persistent)                                                                                  \
-    X(fail_slow)                                                                                   \
-    X(noise)                                                                                       \
-    X(data)                                                                                        \
-    X(replay)
+extern const dsgd_imbalance_kind dsgd_imbalance_constant, dsgd_imbalance_slow, dsgd_imbalance_delay,
+    dsgd_imbalance_ramp, dsgd_imbalance_normal, dsgd_imbalance_lognormal, dsgd_imbalance_gamma,
+    dsgd_imbalance_quantiles, dsgd_imbalance_mixture, dsgd_imbalance_persistent,
+    dsgd_imbalance_fail_slow, dsgd_imbalance_noise, dsgd_imbalance_data, dsgd_imbalance_replay;
 
-#define X(name) extern const dsgd_imbalance_kind dsgd_imbalance_##name;
-DSGD_IMBALANCE_LIST(X)
-#undef X
-
-const dsgd_entry *const dsgd_imbalance_kinds[] = {
-#define X(name) &dsgd_imbalance_##name.about,
-    DSGD_IMBALANCE_LIST(X)
-#undef X
-        NULL,
-};
+const dsgd_entry *const dsgd_imbalance_kinds[] = {&dsgd_imbalance_constant.about,
+                                                  &dsgd_imbalance_slow.about,
+                                                  &dsgd_imbalance_delay.about,
+                                                  &dsgd_imbalance_ramp.about,
+                                                  &dsgd_imbalance_normal.about,
+                                                  &dsgd_imbalance_lognormal.about,
+                                                  &dsgd_imbalance_gamma.about,
+                                                  &dsgd_imbalance_quantiles.about,
+                                                  &dsgd_imbalance_mixture.about,
+                                                  &dsgd_imbalance_persistent.about,
+                                                  &dsgd_imbalance_fail_slow.about,
+                                                  &dsgd_imbalance_noise.about,
+                                                  &dsgd_imbalance_data.about,
+                                                  &dsgd_imbalance_replay.about,
+                                                  NULL};
 
 typedef struct entry {
     const dsgd_imbalance_kind *kind;

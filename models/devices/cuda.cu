@@ -211,8 +211,8 @@ bool workspace_for(context *c, size_t n)
 void no_room(size_t n_reals)
 {
     fprintf(stderr,
-            "dsgd: the cuda device has no room for %zu bytes of workspace; fewer runs at a time "
-            "(-j), fewer workers or a smaller model would fit\n",
+            "dsgd: the cuda device has no memory for %zu bytes of workspace. Use fewer runs at a "
+            "time (-j), fewer workers or a smaller model\n",
             n_reals * sizeof(real));
     abort();
 }
@@ -361,9 +361,10 @@ dsgd_status cuda_open(const dsgd_problem *problem, const dsgd_device_place *plac
     const cudaError_t found = prepare(c, place == NULL ? &first : place);
     if (found != cudaSuccess) {
         if (error != NULL)
-            snprintf(error->text, sizeof error->text,
-                     "CUDA: the device cannot be used: %s; --numerics cpu needs none",
-                     cudaGetErrorString(found));
+            snprintf(
+                error->text, sizeof error->text,
+                "CUDA: the device cannot be used: %s. Use --numerics cpu to compute without it",
+                cudaGetErrorString(found));
         cuda_close(c);
         return DSGD_EDEVICE;
     }

@@ -89,19 +89,21 @@ static dsgd_status load(const char *path, const dsgd_device **device, dsgd_error
 {
     if (access(path, R_OK) != 0)
         return dsgd_fail(error, DSGD_EDEVICE,
-                         "CUDA: this build has no module %s; build with a CUDA compiler, or use "
+                         "CUDA: this build has no module %s. Build with a CUDA compiler, or use "
                          "--numerics cpu",
                          path);
     void *const module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (module == NULL)
-        return dsgd_fail(error, DSGD_EDEVICE, "CUDA: the module cannot be loaded: %s", dlerror());
+        return dsgd_fail(error, DSGD_EDEVICE, "CUDA: the module could not be loaded: %s",
+                         dlerror());
     const dsgd_device *const found = dlsym(module, DSGD_DEVICE_SYMBOL);
     if (found == NULL || found->abi != DSGD_DEVICE_ABI) {
         const uint32_t abi = found == NULL ? 0 : found->abi;
         dlclose(module);
-        return dsgd_fail(error, DSGD_EDEVICE,
-                         "CUDA: %s has interface %u, but this program needs %d; build it again",
-                         path, abi, DSGD_DEVICE_ABI);
+        return dsgd_fail(
+            error, DSGD_EDEVICE,
+            "CUDA: %s has interface %u, but this program needs %d. Build the module again", path,
+            abi, DSGD_DEVICE_ABI);
     }
     *device = found;
     return DSGD_OK;
@@ -144,9 +146,9 @@ static dsgd_status try_devices(const void *argument, void *report, dsgd_error *e
 dsgd_status dsgd_device_cuda_try(dsgd_device_survey *survey, dsgd_error *error)
 {
     dsgd_device_survey found = {0};
-    const dsgd_status status =
-        dsgd_in_child(try_devices, NULL, &found, sizeof found,
-                      "CUDA: the device could not be tried; --numerics cpu needs none", error);
+    const dsgd_status status = dsgd_in_child(
+        try_devices, NULL, &found, sizeof found,
+        "CUDA: the device could not be tested. Use --numerics cpu to compute without it", error);
     if (survey != NULL)
         *survey = found;
     return status == DSGD_OK ? DSGD_OK : DSGD_EDEVICE;

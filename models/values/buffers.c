@@ -164,8 +164,8 @@ dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape,
 void dsgd_buffer_none(const dsgd_values *values, size_t shape)
 {
     fprintf(stderr,
-            "dsgd: the %s device has no room for another %zu bytes, with %zu in use; fewer workers "
-            "or a smaller model would fit\n",
+            "dsgd: the %s device has no memory for another %zu bytes, with %zu in use. Use fewer "
+            "workers or a smaller model\n",
             values->config.device->name, shape_bytes(values, shape), values->held_bytes);
     abort();
 }

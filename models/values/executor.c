@@ -529,7 +529,7 @@ void dsgd_executor_start(dsgd_values *values)
         if (pthread_create(&values->threads[i], NULL, thread_main, values) != 0)
             *n = i; /* no more threads can be created; the caller computes, too */
     if (*n == 0 && !values->config.device->threaded)
-        dsgd_give_up("no thread to compute in can be created; --threads takes fewer");
+        dsgd_give_up("no compute thread could be created. Use fewer with --threads");
 }
 
 void dsgd_executor_stop(dsgd_values *values)

@@ -43,7 +43,7 @@ dsgd_status dsgd_values_open_where(dsgd_values_config *config, dsgd_numerics whe
     if (where == DSGD_NUMERICS_CUDA && in_double)
         return dsgd_refuse(
             error,
-            "learn: precision: the CUDA device computes in float; use --numerics cpu for double");
+            "learn: precision: the CUDA device computes in float. Use --numerics cpu for double");
     if (where == DSGD_NUMERICS_CUDA)
         DSGD_TRY(dsgd_device_cuda(&config->device, error));
     if (!config->device->threaded)

@@ -318,7 +318,7 @@ TEST(run_that_may_not_fit_warns_and_computes_alone)
                   "run 4: it may need 0.00387 GB of the GPU's memory");
     ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
     setenv("EMULATED_BYTES", "2000000", 1); /* not even the models of D-PSGD */
-    ck_assert_has(dsgd_ends(5, "run e.yaml -o none -j 1 --only 1"), "has no room for another");
+    ck_assert_has(dsgd_ends(5, "run e.yaml -o none -j 1 --only 1"), "has no memory for another");
 }
 
 /** `auto` selects a GPU for float. Double is computed on the CPU in the same experiment. */

@@ -423,7 +423,7 @@ TEST(a_platform_without_gpus_has_no_nccl)
     ck_assert_ptr_nonnull(strstr(error.text, "library is mpi"));
     SET(c, platform.library = DSGD_LIBRARY_RCCL, platform.nccl.links_bytes_per_s = 0);
     ck_assert_int_eq(dsgd_platform_check(&c->platform, &error), DSGD_EUSAGE);
-    ck_assert_ptr_nonnull(strstr(error.text, "library rccl needs nccl"));
+    ck_assert_ptr_nonnull(strstr(error.text, "library: rccl needs nccl"));
     SET(c, platform.library = DSGD_LIBRARY_MPI, platform.collective_share = 0.1);
     ck_assert_int_eq(dsgd_platform_check(&c->platform, &error), DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "collective_share"));

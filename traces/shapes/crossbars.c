@@ -125,12 +125,12 @@ static int blocks(const dsgd_platform_use *use, int64_t size)
     return n;
 }
 
-/** Returns the number of hosts of the run at each NIC, [*n]; the caller frees the array. */
+/** Returns the number of hosts of the run at each NIC, [*n]. */
 static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use *use, int *n)
 {
     const int per_nic = dsgd_platform_nic_hosts(platform);
     *n = blocks(use, per_nic);
-    int *const hosts = dsgd_xcalloc((size_t)*n, sizeof *hosts);
+    int *const hosts = dsgd_keep((size_t)*n + 1, sizeof *hosts);
     for (int i = 0; i < use->n_hosts; i++)
         hosts[use->places[i] / per_nic]++;
     return hosts;
@@ -140,14 +140,13 @@ static int *count_at_nics(const dsgd_platform *platform, const dsgd_platform_use
  * Returns the most bytes per second that can leave, or enter, each of @p n_groups groups at once.
  * That is the smaller of two numbers: the bandwidth that the NICs of its hosts can send, with at
  * most group_flow_bytes_per_s per message, and the bandwidth that the hosts of other groups can
- * receive. The groups are all those with hosts of the run. The caller frees the array.
- */
+ * receive. The groups are all those with hosts of the run. */
 static double *group_demands(const dsgd_platform *platform, const dsgd_platform_use *use,
                              int n_groups)
 {
     int n_nics = 0;
-    int *const at = count_at_nics(platform, use, &n_nics);
-    double *const demands = dsgd_xcalloc((size_t)n_groups, sizeof *demands);
+    const int *const at = count_at_nics(platform, use, &n_nics);
+    double *const demands = dsgd_keep((size_t)n_groups + 1, sizeof *demands);
     double all = 0;
     for (int nic = 0; nic < n_nics; nic++) {
         if (at[nic] == 0)
@@ -161,7 +160,6 @@ static double *group_demands(const dsgd_platform *platform, const dsgd_platform_
     }
     for (int group = 0; group < n_groups; group++)
         demands[group] = fmin(demands[group], all - demands[group]);
-    free(at);
     return demands;
 }
 
@@ -169,24 +167,22 @@ static double *group_demands(const dsgd_platform *platform, const dsgd_platform_
 static bool nic_is_shared(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     int n_nics = 0;
-    int *const at = count_at_nics(platform, use, &n_nics);
-    bool shared = false;
+    const int *const at = count_at_nics(platform, use, &n_nics);
     for (int nic = 0; nic < n_nics; nic++)
-        shared = shared || at[nic] > 1;
-    free(at);
-    return shared;
+        if (at[nic] > 1)
+            return true;
+    return false;
 }
 
 /** Returns true if the uplink of a group can be a bottleneck. Otherwise it slows no message. */
 static bool ways_out_bind(const dsgd_platform *platform, const dsgd_platform_use *use)
 {
     const int n_groups = blocks(use, platform->group_hosts);
-    double *const demands = group_demands(platform, use, n_groups);
-    bool bind = false;
+    const double *const demands = group_demands(platform, use, n_groups);
     for (int group = 0; group < n_groups; group++)
-        bind = bind || demands[group] > platform->group_bytes_per_s * (1 + rounding);
-    free(demands);
-    return bind;
+        if (demands[group] > platform->group_bytes_per_s * (1 + rounding))
+            return true;
+    return false;
 }
 
 static void widen_ways_out(const dsgd_platform *platform, const dsgd_platform_use *use,
