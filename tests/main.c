@@ -1,7 +1,8 @@
 /**
  * @file main.c
- * Runs the suites named on the command line, or all. Fails if no test ran, which Check alone would
- * call a success; returns 77, "skipped", where they are to run on a CUDA device and there is none.
+ * Runs the suites that are named on the command line, or all suites. Fails if no test ran, because
+ * Check would call that a success. Returns 77 ("skipped") if the tests must run on a CUDA device
+ * and there is none.
  */
 #include "base/program.h"
 #include "tests/suites.h"
@@ -10,7 +11,7 @@
 enum { SKIPPED = 77 };
 
 #ifdef DSGD_ADDRESS_SANITIZER
-/* Leaks within SimGrid. */
+/* Suppresses reports of leaks within SimGrid. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -1,6 +1,6 @@
 /**
  * @file alike.c
- * Runs that are computed and simulated, side by side.
+ * Compares a run that is computed with the same run simulated message by message.
  */
 #include "tests/support/alike.h"
 

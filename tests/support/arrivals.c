@@ -1,6 +1,6 @@
 /**
  * @file arrivals.c
- * Emulations in which the order of arrivals decides.
+ * Emulations of algorithms whose result depends on the order of arrivals.
  */
 #include "tests/support/arrivals.h"
 #include "tests/support/kept.h"
@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** A worker. */
+/** The state of a worker. */
 typedef struct pace {
     double *x, *g, *v; /* [n] */
-    double *old; /* [n]: the model that it fetched */
-    double began_s, ends_s; /* of its computation; INFINITY: it computes nothing */
-    bool waits; /* has finished, and may not go on yet */
-    double since_s; /* it waits */
-    long begun; /* computations */
-    long finished; /* that ended by themselves */
-    long fetched; /* version of the server's model */
-    long left; /* of the local steps of a round */
+    double *old; /* [n]: the model that the worker fetched */
+    double began_s, ends_s; /* beginning and end of its computation; end INFINITY: no computation */
+    bool waits; /* the worker has finished and may not continue yet */
+    double since_s; /* time since which it waits */
+    long begun; /* number of computations that it has begun */
+    long finished; /* number of computations that were not cancelled */
+    long fetched; /* version of the server's model that it fetched last */
+    long left; /* number of local steps left in its round */
 } pace;
 
 typedef struct arrivals {
@@ -125,7 +125,10 @@ static int next_end(const arrivals *a)
     return next;
 }
 
-/** Who finishes next, at which time; -1: nobody. */
+/**
+ * Returns the worker that finishes next and advances the time to its end, or returns -1 if there is
+ * no such worker.
+ */
 static int next_arrival(arrivals *a)
 {
     const int next = next_end(a);
@@ -150,7 +153,7 @@ static void stop_waiting(arrivals *a, int worker)
     a->worker[worker].waits = false;
 }
 
-/** A local step of x. */
+/** Makes a local step of x. */
 static void descend(const emulation_problem *p, const double *g, double *v, double *x)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -172,7 +175,7 @@ static void count_delay(arrivals *a, int worker)
     lag->max = fmax(lag->max, (double)delay_of(a, worker));
 }
 
-/** The server's model has changed. */
+/** Counts a change of the server's model. */
 static void changed(arrivals *a)
 {
     a->version++;
@@ -220,7 +223,10 @@ void arrivals_ssp(const emulation_problem *p, long slack, arrivals_result *r)
 
 /* --- backup workers --------------------------------------------------------------------------- */
 
-/** Tokens by the step that they were released for; the oldest goes first. */
+/**
+ * Numbers of free tokens by the step for which they were released. Workers take the oldest token
+ * first.
+ */
 typedef struct tokens {
     long *left; /* [steps] */
     long oldest, most;
@@ -252,7 +258,10 @@ static void release_tokens(arrivals *a, tokens *t)
     t->left[a->version] = a->p->workers;
 }
 
-/** Who waits, and whose last gradient is of an older step than the server's, goes on with that. */
+/**
+ * Lets each waiting worker whose last gradient is older than the server's step continue with that
+ * step.
+ */
 static void go_on_with_newest(arrivals *a, long *number)
 {
     for (int w = 0; w < a->p->workers; w++) {
@@ -362,7 +371,10 @@ long arrivals_local_steps(long period, double speed, double fastest)
     return steps < 1 ? 1 : (long)steps;
 }
 
-/** Delayed Nesterov: arrival number t (from 0) of g moves W, m and the sum. All have [n]. */
+/**
+ * Applies arrival number t (from 0) of g to W, m and the sum, by Delayed Nesterov. All vectors have
+ * [n] elements.
+ */
 static void delayed_nesterov(const arrivals_local_options *o, size_t n, long t, const double *g,
                              double *m, double *sum, double *w)
 {
@@ -378,7 +390,7 @@ static void delayed_nesterov(const arrivals_local_options *o, size_t n, long t, 
     }
 }
 
-/** The grace period is over: all who wait take one model. */
+/** Ends the grace period: all waiting workers take the same model. */
 static void take_up(arrivals *a, double at_s, const long *steps, double *round_s)
 {
     a->now_s = at_s;
@@ -396,8 +408,9 @@ void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options optio
                         arrivals_result *r)
 {
     arrivals a = arrivals_new(p, r);
-    double *const round_s = kept(calloc((size_t)p->workers, sizeof *round_s)); /* since when */
-    double over_s = INFINITY; /* the grace period */
+    double *const round_s =
+        kept(calloc((size_t)p->workers, sizeof *round_s)); /* begin of each worker's round */
+    double over_s = INFINITY; /* end of the grace period */
     int present = 0;
     for (int w = 0; w < p->workers; w++)
         a.worker[w].left = options.local_steps[w];
@@ -441,7 +454,10 @@ static bool both_wait(const arrivals *a, edge_of *edge, int i, int j)
     return i != j && a->worker[i].waits && a->worker[j].waits && edge(a->p, i, j);
 }
 
-/** Adds new edges to the epoch, which give a part's vertices one number; whether there is one. */
+/**
+ * Adds the new edges to the epoch. Vertices that the edges of the epoch connect have the same
+ * number in @p part. Returns true if there is a new edge.
+ */
 static bool find_edges(arrivals *a, edge_of *edge, int *part)
 {
     bool found = false;
@@ -465,7 +481,9 @@ static int waiting_neighbours(const arrivals *a, edge_of *edge, int worker)
     return n;
 }
 
-/** The Metropolis mean of a worker and its waiting neighbours, into g. */
+/**
+ * Sets the worker's g to the Metropolis mean of its model and the models of its waiting neighbours.
+ */
 static void metropolis(const arrivals *a, edge_of *edge, int worker)
 {
     pace *const own = &a->worker[worker];
@@ -481,7 +499,7 @@ static void metropolis(const arrivals *a, edge_of *edge, int worker)
     }
 }
 
-/** All finished workers with a finished neighbour. */
+/** Mixes all finished workers that have a finished neighbour, and lets them continue. */
 static void mix_and_go_on(arrivals *a, edge_of *edge, bool *mixes)
 {
     const int workers = a->p->workers;

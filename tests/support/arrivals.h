@@ -1,79 +1,90 @@
 /**
  * @file arrivals.h
- * Emulations, in double and sharing no code with the simulator, of algorithms in which each worker
- * goes at its own pace and what happens depends on who is ready first: at a server, or, in
- * DSGD-AAU, among neighbours. Written from the papers' rules.
+ * Emulations of algorithms in which each worker runs at its own pace. The result depends on which
+ * worker is ready first, at a server or (in DSGD-AAU) among neighbours. They are written from the
+ * rules in the papers, compute in double, and share no code with the simulator.
  *
- * Messages take no time. Of workers that are ready in one instant the lowest rank comes first. The
- * problem is one of tests/support/emulation.h with one piece; of a worker's computations, the
- * n-th has the n-th row of seconds; the gradient is that of the first step that it has not
- * finished. After its last step a worker may still fetch once. The server's step is v <- momentum v
- * + g + weight_decay W; W <- W - lr v.
+ * Messages take no time. If several workers are ready at the same instant, the lowest rank comes
+ * first. The problem is an emulation_problem of tests/support/emulation.h with one piece. The n-th
+ * computation of a worker takes the time in row n of `seconds`. Its gradient is the gradient of the
+ * first step that the worker has not finished. After its last step a worker may still fetch once. A
+ * step of the server is v <- momentum v + g + weight_decay W; W <- W - lr v.
  */
 #pragma once
 
 #include "tests/support/emulation.h"
 
-/** What came out. */
+/** The results of an emulation. */
 typedef struct arrivals_result {
-    double *x; /* the caller's [workers][n], final models of workers; may be NULL */
-    double *center; /* the caller's [n], the server's final model; may be NULL */
-    double end_s; /* of the last computation that ended by itself */
-    double updates; /* of the server; of DSGD-AAU, virtual iterations */
-    double epochs; /* of DSGD-AAU */
-    double dropped; /* gradients that came too late */
-    double cancelled, lost_s; /* computations, and what was spent on them */
-    double waited_s; /* of workers that were ready, until they went on */
+    double *x; /* final models of the workers, in the caller's [workers][n]; may be NULL */
+    double *center; /* final model of the server, in the caller's [n]; may be NULL */
+    double end_s; /* end of the last computation that was not cancelled */
+    double updates; /* updates of the server; in DSGD-AAU, virtual iterations */
+    double epochs; /* number of epochs (DSGD-AAU) */
+    double dropped; /* number of gradients that came too late */
+    double cancelled, lost_s; /* number of cancelled computations, and their time */
+    double waited_s; /* time that ready workers waited before they continued */
     emulation_lag delay; /* versions of the server's model between fetch and use */
 } arrivals_result;
 
 /**
- * Stale synchronous parallel: a worker that has finished c steps begins the next if nobody has
- * finished fewer than c - slack. It makes a local step (its momentum is its own) and adds the
- * change to the server's model. @param slack negative: no bound
+ * Emulates stale synchronous parallel. A worker that has finished c steps begins the next step if
+ * every worker has finished at least c - slack steps. The worker makes a local step with its own
+ * momentum, and adds the change to the server's model.
+ * @param slack largest lead in steps; if it is negative, there is no bound
  */
 void arrivals_ssp(const emulation_problem *p, long slack, arrivals_result *r);
 
 /**
- * Synchronous SGD with backup workers: the server takes the mean of the first P - backups gradients
- * of its step's number; one of an older step is dropped. A worker fetches when the server's number
- * is above that of its last gradient, at once if it was late. @param queues it releases P tokens of
- * the next number instead: a worker takes the oldest token after it has pushed, or waits for one,
- * and fetches; its next gradient has the token's number.
+ * Emulates synchronous SGD with backup workers. The server takes the mean of the first P - backups
+ * gradients of its current step number, and drops gradients of older steps. A worker fetches the
+ * model when the server's number is above the number of the worker's last gradient. A worker that
+ * was late therefore fetches at once.
+ * @param queues if true, the server instead releases P tokens of the next number. After a push, a
+ * worker takes the oldest token, or waits for a token, and fetches. Its next gradient has the
+ * number of the token.
  */
 void arrivals_backup_workers(const emulation_problem *p, int backups, bool queues,
                              arrivals_result *r);
 
-/** Rennala: the mean of `batch` gradients at one model, then all begin anew. */
+/**
+ * Emulates Rennala. The server takes the mean of `batch` gradients at one model, and then all
+ * workers start again.
+ */
 void arrivals_rennala(const emulation_problem *p, long batch, arrivals_result *r);
 
 /**
- * Ringmaster: every gradient makes a step. Who has missed `delay` of them begins anew. @param delay
- * 0: no bound. @param cancels false: it finishes, and its gradient is ignored
+ * Emulates Ringmaster. Every gradient makes a step. A worker that has missed `delay` of these steps
+ * starts again.
+ * @param delay if it is 0, there is no bound.
+ * @param cancels if false, the worker finishes its computation, and the server ignores the gradient
  */
 void arrivals_ringmaster(const emulation_problem *p, long delay, bool cancels, arrivals_result *r);
 
-/** Asynchronous local SGD with Delayed Nesterov at the server. */
+/** Options of asynchronous local SGD with Delayed Nesterov at the server. */
 typedef struct arrivals_local_options {
-    const long *local_steps; /* [workers]: H_i */
-    long period; /* N */
-    double outer_lr, outer_momentum; /* beta */
-    double c; /* of the momentum in each of the N arrivals */
-    /* Who arrives within so much of the round of the first one goes on with it, from one model; all
-     * that there are do not wait longer. 0: each goes on at once */
+    const long *local_steps; /* [workers]: local steps H_i of a round */
+    long period; /* N, the period of the momentum in arrivals */
+    double outer_lr, outer_momentum; /* outer momentum: beta */
+    double c; /* share of the momentum in each of the N arrivals */
+    /*
+     * Grace period, as a fraction of the round of the first worker that arrives. Workers that
+     * arrive within it continue together, from one model. They do not wait longer if all workers
+     * have arrived. If it is 0, each worker continues at once.
+     */
     double grace;
 } arrivals_local_options;
 void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options options,
                         arrivals_result *r);
 
-/** DyLU: max(1, ceil(H v / v_max)). */
+/** Returns the local steps of a worker by DyLU: max(1, ceil(H v / v_max)). */
 long arrivals_local_steps(long period, double speed, double fastest);
 
 /**
- * DSGD-AAU. A worker waits after its local step. When two finished neighbours have an edge between
- * vertices that the epoch's edges do not connect, all finished workers that have a finished
- * neighbour mix, by Metropolis weights over the edges between finished ones, and go on. An epoch
- * ends when its edges connect all.
+ * Emulates DSGD-AAU. A worker waits after its local step. When two finished neighbours have an edge
+ * between vertices that the edges of the epoch do not connect, workers mix. All finished workers
+ * that have a finished neighbour mix, with Metropolis weights over the edges between finished
+ * workers, and continue. An epoch ends when its edges connect all workers.
  */
 void arrivals_dsgd_aau(const emulation_problem *p,
                        bool (*edge)(const emulation_problem *p, int i, int j), arrivals_result *r);

@@ -1,6 +1,6 @@
 /**
  * @file crew.c
- * Local steps, and means of gradients or of two models.
+ * Local steps with own or mean gradients, and means of two models.
  */
 #include "tests/support/crew.h"
 
@@ -33,7 +33,10 @@ crew crew_open(const dsgd_values_config *config, const double *x)
     return c;
 }
 
-/** The mean of @p count values from *x on, each so many places behind the one before. */
+/**
+ * Returns the mean of @p count values. The first value is *x, and the others are @p apart values
+ * apart.
+ */
 static dsgd_value mean(const crew *c, dsgd_origin where, size_t piece, uint32_t count,
                        const dsgd_value *x, size_t apart)
 {

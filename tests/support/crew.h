@@ -1,6 +1,7 @@
 /**
  * @file crew.h
- * Workers that train a model by a store of values, for tests of devices.
+ * Workers that train a model through a store of values (models/values/values.h), for tests of
+ * devices.
  */
 #pragma once
 
@@ -14,12 +15,18 @@ typedef struct crew {
     dsgd_value *state; /* [n] */
 } crew;
 
-/** Opens the store, whose stream has the number of workers; all workers start at x[n_params]. */
+/** Opens the store. Its stream has the number of workers. All workers start at x[n_params]. */
 crew crew_open(const dsgd_values_config *config, const double *x);
-/** Each worker's gradient, or the mean of all gradients, and an update of its model. */
+/**
+ * Computes the gradient of each worker and updates each model. If @p allreduce, the update uses the
+ * mean of all gradients.
+ */
 void crew_step(crew *c, uint64_t step, double lr, bool allreduce);
-/** One worker after another takes the mean of its model and of the one @p apart ranks behind. */
+/**
+ * Mixes one worker after another: worker w takes the mean of its model and the model of worker w +
+ * @p apart.
+ */
 void crew_gossip(crew *c, uint64_t step, uint32_t apart);
-/** All models, [n][n_params]; none has diverged. */
+/** Returns all models, [n][n_params]. Aborts if a model has diverged. */
 double *crew_models(const crew *c);
 dsgd_evaluation crew_evaluation(const crew *c);

@@ -1,13 +1,14 @@
 /**
  * @file distance.h
- * How far two vectors are apart, for all tests. (`dsgd test` has its own: the tests check that.)
+ * Relative distance between two vectors, for all tests. (`dsgd test` has a distance of its own,
+ * which the tests check.)
  */
 #pragma once
 
 #include <math.h>
 #include <stddef.h>
 
-/** ||a - b|| / ||b||; 0 where both are 0. */
+/** Returns ||a - b|| / ||b||, or 0 if both are 0. */
 static inline double support_distance(const double *a, const double *b, size_t n)
 {
     double difference = 0;

@@ -13,42 +13,42 @@
 
 typedef struct emulation emulation;
 
-/** Something that happens to a worker. */
+/** An event of a worker. */
 typedef struct event {
-    struct event *next; /* later, or posted later */
+    struct event *next; /* next event: later, or posted later for the same instant */
     double at_s;
     void (*run)(emulation *e, int worker, const struct event *now);
     int worker;
-    long number; /* a piece, or a sender */
-    double content[]; /* [n]: of a message */
+    long number; /* number of a piece, or rank of a sender */
+    double content[]; /* [n]: content of a message */
 } event;
 
-/** A worker. */
+/** The state of a worker. */
 typedef struct life {
     long step;
-    size_t ready, done; /* pieces of this step's gradient; of its exchange */
+    size_t ready, done; /* pieces of this step: with a gradient, and exchanged */
     double *x, *v, *g;
-    double *b; /* what it publishes: a send buffer, a shared copy, a process's model */
-    double *old; /* what it keeps for later */
-    double *applied; /* the gradient that is being handed over */
-    bool hands_over, waits; /* the process has not applied it; the training waits for that */
-    bool sends; /* an active worker's exchange is under way */
-    long asked; /* averagings begun */
-    long left; /* of this step's averagings */
-    long answered; /* averagings */
-    bool arrived; /* its question, which is not yet answered */
-    double averagings; /* of its model */
-    double averagings_at; /* when its snapshot was taken */
-    double handed_averagings_at; /* of the gradient that is handed over */
+    double *b; /* published vector: a send buffer, a shared copy, or the model of a process */
+    double *old; /* copy that it keeps for later */
+    double *applied; /* the gradient that it hands over */
+    bool hands_over, waits; /* a gradient is not yet applied; the training waits for this */
+    bool sends; /* an exchange of this active worker is in progress */
+    long asked; /* number of averagings that it has begun */
+    long left; /* number of averagings left in this step */
+    long answered; /* number of averagings that it has answered */
+    bool arrived; /* its request has arrived and is not yet answered */
+    double averagings; /* number of averagings of its model */
+    double averagings_at; /* their number at the snapshot */
+    double handed_averagings_at; /* their number at the snapshot of the gradient handed over */
 } life;
 
-/** Of a worker and a piece, in a partial collective. */
+/** The state of one piece of a worker in a partial collective. */
 typedef struct share {
-    long made; /* step in which the send buffer's oldest content was; NOTHING: null */
+    long made; /* step of the oldest content in the send buffer; NOTHING if it is null */
     long published; /* step of the last publication */
-    long took; /* version of the last sum used; of a server, pushes before the fetch */
-    long lag; /* of what was sampled for the latest version; NOTHING: null */
-    bool counts; /* whether the sampled x was the latest version's */
+    long took; /* version of the last sum used; at a server, pushes before the fetch */
+    long lag; /* lag of its sample in the latest version; NOTHING if it is null */
+    bool counts; /* true if its sample was published for the latest version */
     bool waits;
 } share;
 
@@ -56,22 +56,25 @@ struct emulation {
     const emulation_problem *p;
     emulation_result *out;
     double now_s;
-    event *events; /* the first comes first */
+    event *events; /* list of events, earliest first */
     life *lives;
-    /** A piece of the gradient is there, and those before it have been exchanged. */
+    /**
+     * Runs when a piece of the gradient is ready and the exchanges of the previous pieces have
+     * ended.
+     */
     void (*arrive)(emulation *e, int worker, size_t piece);
-    /** Optional: right after the snapshot of a step. */
+    /** Runs right after the snapshot of a step; may be NULL. */
     void (*begin)(emulation *e, int worker);
-    /** Optional: after the last piece; calls next_step() at once or later. */
+    /** Runs after the last piece, and calls next_step() at once or later; may be NULL. */
     void (*finish)(emulation *e, int worker);
     const void *options;
-    double *sum, *mean; /* [n]: of a meeting under way, and of the last one */
-    int *n_met; /* [pieces] */
-    long *rounds; /* [pieces]: meetings held; of a server, pushes */
+    double *sum, *mean; /* [n]: sum of the current meeting, and mean of the last one */
+    int *n_met; /* [pieces]: number of workers in the current meeting */
+    long *rounds; /* [pieces]: number of past meetings; at a server, pushes */
     share *shares; /* [workers][pieces] */
-    double *sums; /* [workers][n]: of the latest version */
+    double *sums; /* [workers][n]: sums of the latest version */
     long *latest; /* [pieces]: the latest version */
-    bool owner; /* the model is the process's, b; x is the training's copy */
+    bool owner; /* true if the process has the model (b), and x is a copy for training */
 };
 
 enum { NOTHING = -2 };
@@ -93,7 +96,10 @@ static void *fresh(size_t n, size_t size)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/** Seconds from now, after what is posted for the same instant. */
+/**
+ * Posts an event that happens @p in_s seconds from now, after the posted events of the same
+ * instant.
+ */
 static event *post(emulation *e, double in_s, event what)
 {
     event *const new = fresh(1, sizeof *new + e->p->n * sizeof new->content[0]);
@@ -171,7 +177,7 @@ static void count(emulation_lag *lag, double value)
     lag->max = fmax(lag->max, value);
 }
 
-/** The local step of a piece of `x` by `g`. */
+/** Makes the local step of a piece of `x` with gradient `g`. */
 static void descend(emulation *e, int worker, size_t piece, double *x, const double *g)
 {
     const emulation_problem *const p = e->p;
@@ -239,7 +245,10 @@ static bool due(long step, long period)
     return period > 0 && (step + 1) % period == 0;
 }
 
-/** Adds a piece of a worker's vector. True: all are there, and e->mean has their mean. */
+/**
+ * Adds a piece of a worker's vector to the meeting. Returns true if all workers have added it;
+ * e->mean then has their mean.
+ */
 static bool meet(emulation *e, size_t piece, const double *a)
 {
     const size_t from = from_of(e->p, piece);
@@ -312,7 +321,10 @@ typedef struct gossip_options {
     bool atc;
 } gossip_options;
 
-/** What a worker has sent in a step: it is at most one step ahead of a neighbour that needs it. */
+/**
+ * Returns the vector that a worker sent in a step. A worker is at most one step ahead of a
+ * neighbour that needs the vector.
+ */
 static double *sent_in(const emulation *e, int worker, long step)
 {
     return step % 2 == 0 ? e->lives[worker].b : e->lives[worker].old;
@@ -374,7 +386,10 @@ void emulation_gossip(const emulation_problem *p,
 
 /* --- partial collectives ---------------------------------------------------------------------- */
 
-/** Whether i and j are in one group of version t: they differ in bits (t g + r) mod G only. */
+/**
+ * Returns true if i and j are in the same group of version t. Such ranks differ only in bits (t g +
+ * r) mod G.
+ */
 static bool same_group(const emulation_problem *p, int group, long version, int i, int j)
 {
     int all = 0;
@@ -390,7 +405,7 @@ static bool same_group(const emulation_problem *p, int group, long version, int 
     return differing == 0;
 }
 
-/** Counts what is sampled of all for a version. */
+/** Counts the samples of all workers for a version. */
 static void sample_shares(emulation *e, size_t piece, long version)
 {
     for (int w = 0; w < e->p->workers; w++) {
@@ -406,7 +421,8 @@ static void sample_shares(emulation *e, size_t piece, long version)
 }
 
 /**
- * Mean lag in the latest sum of a worker, over its group of version `grouped`; group 0: over all.
+ * Counts the mean lag of a worker's latest sum. If @p group is not 0, the mean covers the worker's
+ * group of version @p grouped; else it covers all workers.
  */
 static void count_use(emulation *e, int worker, size_t piece, int group, long grouped)
 {
@@ -423,7 +439,7 @@ static void count_use(emulation *e, int worker, size_t piece, int group, long gr
         count(&e->out->use_versions, sum / n);
 }
 
-/** A worker uses the latest sum of a piece in its step. */
+/** Counts the use of a piece of the latest sum in a worker's step. */
 static void use_sum(emulation *e, int worker, size_t piece, long skipped_steps)
 {
     share *const s = share_of(e, worker, piece);
@@ -433,7 +449,7 @@ static void use_sum(emulation *e, int worker, size_t piece, long skipped_steps)
     s->took = version;
 }
 
-/** Steps in (from, to) without a version. */
+/** Returns the number of steps in (from, to) without a version. */
 static long without_version(long from, long to, long period)
 {
     long n = 0;
@@ -468,7 +484,7 @@ static void wagma_sums(emulation *e, size_t piece, long version)
     }
 }
 
-/** The step's last part: CTA's gradient. */
+/** Makes the last part of a step: with cta, the gradient's update. */
 static void wagma_end(emulation *e, int worker, size_t piece)
 {
     const emulation_wagma_options *const o = e->options;
@@ -551,7 +567,7 @@ static void eager_use(emulation *e, int worker, size_t piece)
     descend(e, worker, piece, l->x, l->g);
 }
 
-/** Samples all send buffers, which empties them. */
+/** Sums the send buffers of all workers and empties them. */
 static void eager_sum(emulation *e, size_t piece, long version)
 {
     sample_shares(e, piece, version);
@@ -580,7 +596,7 @@ static void eager_all(emulation *e, size_t piece)
     all_done(e, piece);
 }
 
-/** Everyone who waits for the version that has just been summed. */
+/** Wakes all workers that wait for the version that has just been summed. */
 static void eager_wake(emulation *e, size_t piece)
 {
     for (int w = 0; w < e->p->workers; w++) {
@@ -656,7 +672,7 @@ typedef struct dasgd_options {
     double xi;
 } dasgd_options;
 
-/** How many averages a worker needs for its step. */
+/** Returns the number of averages that a worker needs for its step. */
 static long dasgd_needs(const dasgd_options *o, long step)
 {
     if (o->d == 0)
@@ -811,7 +827,7 @@ static void paper_arrive(emulation *e, int worker, size_t piece)
     piece_done(e, worker, piece);
 }
 
-/** The model that a worker's exchanges average. */
+/** Returns the model that a worker's exchanges average. */
 static double *averaged(const emulation *e, int worker)
 {
     const emulation_pair_options *const o = e->options;
@@ -828,7 +844,10 @@ static void paper_begin(emulation *e, int worker)
         ask(e, worker);
 }
 
-/** The reply is half the difference: changes of the model meanwhile are kept. */
+/**
+ * Adds a reply to a worker's model. The reply is half the difference, so that changes of the model
+ * in the meantime are kept.
+ */
 static void hear_reply(emulation *e, int worker, const event *now)
 {
     const emulation_pair_options *const o = e->options;
@@ -857,8 +876,9 @@ static void reply(emulation *e, int worker, int asker, const double *asked)
 }
 
 /**
- * Of a process, in the order of its schedule: its nth answer is to its peer's nth question. A
- * process that asks does not change its model before the reply: it is what it has sent.
+ * Answers a request. A process answers in the order of its schedule: its nth answer belongs to the
+ * nth request of its peer. A process that has sent a request does not change its model before the
+ * reply, so its model equals the request.
  */
 static void answer(emulation *e, int worker, const event *now)
 {
@@ -876,13 +896,16 @@ static void answer(emulation *e, int worker, const event *now)
             continue;
         l[w].arrived = false;
         reply(e, worker, w, averaged(e, w));
-        w = -1; /* another may have waited for that */
+        w = -1; /* start again: another worker may have waited for this answer */
     }
 }
 
 static void apply_handed(emulation *e, int worker);
 
-/** The next exchange of an active worker; of a process, after the gradient that was handed over. */
+/**
+ * Starts the next exchange of an active worker. A process first applies the gradient that was
+ * handed over.
+ */
 static void ask(emulation *e, int worker)
 {
     const emulation_pair_options *const o = e->options;
@@ -909,7 +932,7 @@ static void shared_arrive(emulation *e, int worker, size_t piece)
     piece_done(e, worker, piece);
 }
 
-/** The training takes the model and goes on, once it has handed its gradient over. */
+/** Lets the training take the model and continue, after its gradient has been handed over. */
 static void hand_over(emulation *e, int worker)
 {
     life *const l = &e->lives[worker];
@@ -995,9 +1018,11 @@ emulation_cut emulation_cut_step(double step_s, int micro_batches, double backwa
 }
 
 /**
- * The gain of a threshold, mean over the steps of
+ * Returns the gain of a threshold, which is the mean over the steps of
+ *
  *     (1 - dropped share) raw / (raw - saved) - 1,   raw = computation + overhead,
- * computation and what is saved of it being the slowest worker's.
+ *
+ * where the computation and the saved part of it are those of the slowest worker.
  */
 static double threshold_gain(const emulation_calibration *c, double threshold_s)
 {
@@ -1029,7 +1054,7 @@ double emulation_threshold(const emulation_calibration *c)
         most_s = fmax(most_s, c->seconds[i]);
     }
     double best_s = INFINITY;
-    double best = 1e-12; /* less is rounding */
+    double best = 1e-12; /* smaller gains are rounding errors */
     for (int i = 0; i < 200; i++) {
         const double threshold_s = least_s + (most_s - least_s) * i / 199;
         const double gain = threshold_gain(c, threshold_s);

@@ -1,12 +1,13 @@
 /**
  * @file emulation.h
- * The algorithms once more, event by event: for workers that are late. Like the oracle
- * (tests/support/oracle.h) written from the papers' pseudo-code and the released codes, in double,
- * sharing no code with the simulator; unlike it, every worker has its own time for every step.
+ * Emulations of the algorithms, event by event, for workers that are late. Like the oracle
+ * (tests/support/oracle.h), they are written from the pseudo-code of the papers and from the
+ * released code, compute in double, and share no code with the simulator. Unlike in the oracle,
+ * every worker has its own time for every step.
  *
- * The network is ideal: messages take no time, or, where an algorithm exchanges in an endless loop,
- * a constant time each, whatever else is sent. Events of one instant happen in the order in which
- * they were caused; step times are to be such that no two workers meet by accident.
+ * The network is ideal. Messages take no time. If an algorithm exchanges in an endless loop, each
+ * message takes a constant time, independent of other messages. Events of one instant happen in the
+ * order in which they were caused. Choose step times such that no two workers meet by accident.
  */
 #pragma once
 
@@ -14,172 +15,198 @@
 #include <stddef.h>
 
 /**
- * P workers, n parameters, steps of given lengths. The gradient of a step is taken at the model as
- * it is when the step begins. Piece k of K has parameters [n k / K, n (k + 1) / K) and is there
- * b (1 - (k + 1) / K) before the end of the step, b its backward pass, which delays do not stretch.
- * A local step, of a piece as soon as its gradient is there unless said otherwise, is
+ * P workers, n parameters, and the lengths of the steps. The gradient of a step is taken at the
+ * model at the beginning of the step. Piece k of K has parameters [n k / K, n (k + 1) / K). It is
+ * ready b (1 - (k + 1) / K) before the end of the step, where b is the time of the backward pass.
+ * Delays do not stretch b.
+ *
+ * Unless a function says otherwise, the local step of a piece happens as soon as its gradient is
+ * ready:
+ *
  *     v <- momentum v + g + weight_decay x;  x <- x - lr v.
- * The next piece is exchanged when the one before has been. A step ends with its last piece.
+ *
+ * The exchange of a piece starts when the exchange of the previous piece has ended. A step ends
+ * with its last piece.
  */
 typedef struct emulation_problem {
     int workers;
     size_t n, pieces;
-    long steps; /* of each worker; 0: until_s decides */
-    double until_s; /* nothing happens after that; 0: steps decide */
+    long steps; /* steps of each worker; if 0, until_s ends the run */
+    double until_s; /* end of the run; if 0, steps end it */
     double lr, momentum, weight_decay;
     void (*gradient)(void *argument, int worker, long step, const double *x, double *g);
     void *argument;
-    const double *initial; /* [n]: of every worker */
+    const double *initial; /* [n]: initial model of every worker */
     const double *seconds; /* [rows][workers]; step t has row t mod rows */
     long rows;
-    double backward_s; /* at most; a shorter step is all backward */
+    double backward_s; /* upper limit; a shorter step is all backward pass */
 } emulation_problem;
 
-/** Mean and largest of a lag; one observation per use and piece. */
+/** Mean and maximum of a lag. Each use of each piece is one observation. */
 typedef struct emulation_lag {
     double n, sum, max;
 } emulation_lag;
 
-/** What came out. The counts are closed: integers that follow from the order of events alone. */
+/**
+ * The results of an emulation. The counts have closed forms: integers that depend only on the order
+ * of events.
+ */
 typedef struct emulation_result {
-    double *x; /* the caller's [workers][n]: final models */
-    double *center; /* the caller's [n]: in, the server's initial model; out, its final one */
-    double end_s; /* the last end of a step */
+    double *x; /* final models, in the caller's [workers][n] */
+    double *center; /* [n]; input: the server's initial model; output: its final model */
+    double end_s; /* end of the last step */
     /**
-     * Of each gradient: averagings of its worker's model after the snapshot that it was taken at
-     * and before it is applied (AD-PSGD).
+     * For each gradient (AD-PSGD): the number of averagings of its worker's model between the
+     * snapshot for the gradient and its update.
      */
     emulation_lag gradient_averagings;
     /**
-     * Of each contribution to a version t (WAGMA, eager-SGD): t minus the step in which what is
-     * sampled was made. A send buffer's initial content was made in step -1 (with cta it is
-     * what step 0 publishes), the average that a
-     * synchronisation leaves in it in the synchronising step; a sum of gradients is as old as its
-     * oldest; null gradients have no lag. A contribution in time has 0.
+     * For each contribution to a version t (WAGMA, eager-SGD): t minus the step in which the
+     * contribution was made. A contribution in time has lag 0. The initial content of a send buffer
+     * was made in step -1; with cta, step 0 publishes it. The average that a synchronisation leaves
+     * in the buffer was made in the synchronising step. A sum of gradients is as old as its oldest
+     * gradient. Null gradients have no lag.
      */
     emulation_lag contribution_versions;
-    /** Of each use of a sum: the mean of these lags over its contributions; of a synchronisation:
-     * 0. */
+    /**
+     * For each use of a sum: the mean of these lags over its contributions. For a synchronisation:
+     * 0.
+     */
     emulation_lag use_versions;
-    /** Versions of which a worker never used the sum, and second uses of a sum; of all pieces. */
+    /** Versions whose sum a worker never used, and second uses of a sum; both over all pieces. */
     double missed, repeated;
-    /** Of each push to a server: other workers' pushes of the piece since its worker's fetch. */
+    /**
+     * For each push to a server: the pushes of the piece by other workers since this worker fetched
+     * it.
+     */
     emulation_lag push_versions;
-    double fresh, versions; /* contributions in time, and sums; of all pieces */
-    double averagings; /* pairs that have averaged */
+    double fresh, versions; /* contributions in time, and sums; over all pieces */
+    double averagings; /* number of pairs that have averaged */
 } emulation_result;
 
-/** models are averaged after steps t with (t + 1) mod period = 0, each piece when all have it. */
+/**
+ * Emulates local SGD. The models are averaged after each step t with (t + 1) mod period = 0. A
+ * piece is averaged when all workers have it.
+ */
 void emulation_local_sgd(const emulation_problem *p, long period, bool cta, emulation_result *r);
 
 /**
- * D-PSGD: in every step a piece is mixed with the neighbours' of the same step, when all have come
- * to it, so that in several pieces a delay travels several hops.
- * @param weight the weight that i gives to j's model in a step; 0: j does not send to i
- * @param atc mixes after the local step; else when the gradient is there, and before that
+ * Emulates D-PSGD. In every step a piece is mixed with the neighbours' pieces of the same step,
+ * when all neighbours have reached it. With several pieces, a delay therefore travels several hops
+ * in a step.
+ * @param weight returns the weight that i gives to j's model in a step; if 0, j does not send to i
+ * @param atc if true, a worker mixes after the local step; else before it, when the gradient is
+ * ready
  */
 void emulation_gossip(const emulation_problem *p,
                       double (*weight)(const emulation_problem *p, int i, int j, long step),
                       bool atc, emulation_result *r);
 
-/** WAGMA-SGD; P and the group size are powers of two. */
+/** Options of WAGMA-SGD. P and the group size are powers of two. */
 typedef struct emulation_wagma_options {
-    int group; /* S */
-    long period; /* tau: steps t with (t + 1) mod tau = 0 average all models */
-    bool cta; /* a piece of the old model is averaged when its gradient is there, then moved */
-    bool late_check; /* else everyone takes (sum + own) / (S + 1) */
-    bool rotates; /* else the groups of step 0 remain */
+    int group; /* group size S */
+    long period; /* tau: all models are averaged in steps t with (t + 1) mod tau = 0 */
+    bool cta; /* averages a piece of the old model when its gradient is ready, then updates it */
+    bool late_check; /* if false, every worker takes (sum + own) / (S + 1) */
+    bool rotates; /* if false, the groups of step 0 remain */
 } emulation_wagma_options;
 void emulation_wagma(const emulation_problem *p, emulation_wagma_options options,
                      emulation_result *r);
 
-/** eager-SGD. */
+/** Options of eager-SGD. */
 typedef struct emulation_eager_options {
-    /** Who starts version t; NULL: the first who arrives (solo). */
+    /**
+     * Returns the worker that starts version t. If NULL, the first worker that arrives starts it
+     * (solo).
+     */
     int (*initiator)(const emulation_problem *p, long version);
-    bool discards; /* a late gradient is dropped, not added to the next */
-    long limiter; /* steps t with (t + 1) mod (limiter + 1) = 0 wait for all; 0: none */
-    long period; /* after steps t with (t + 1) mod period = 0 models are averaged; 0: never */
+    bool discards; /* drops a late gradient; if false, it is added to the next */
+    long limiter; /* steps t with (t + 1) mod (limiter + 1) = 0 wait for all; 0: no such steps */
+    long period; /* averages models after steps t with (t + 1) mod period = 0; 0: never */
 } emulation_eager_options;
 void emulation_eager(const emulation_problem *p, emulation_eager_options options,
                      emulation_result *r);
 
-/** DaSGD; 0 <= d <= tau. */
+/** Emulates DaSGD, for 0 <= d <= tau. */
 void emulation_dasgd(const emulation_problem *p, long tau, long d, double xi, emulation_result *r);
 
 /**
- * EASGD at a server: workers come at the beginnings of steps t with t mod period = 0, and the
- * elastic force acts on them after the local step.
+ * Emulates EASGD with a server. Workers visit it at the beginning of each step t with t mod period
+ * = 0. The elastic force changes their models after the local step.
  */
 void emulation_easgd(const emulation_problem *p, double alpha, long period, emulation_result *r);
 
 /**
- * A-PSGD (period 1) and Downpour: after steps t with (t + 1) mod period = 0 a piece's change since
- * the last push is added to the server's when it is there, and the server's is taken.
+ * Emulates A-PSGD (period 1) and Downpour. After each step t with (t + 1) mod period = 0, the
+ * change of a piece since the last push is added to the server's piece as soon as it is ready. The
+ * worker then takes the server's piece.
  */
 void emulation_downpour(const emulation_problem *p, long period, emulation_result *r);
 
-/** AD-PSGD. Odd ranks are active: they ask even ones. */
+/** Variants of AD-PSGD. Odd ranks are active: they send requests to even ranks. */
 typedef enum emulation_pairing {
     /**
-     * The paper. Beside each of its gradients, after the snapshot, an active worker averages
-     * per_gradient times; a step is to be longer than that.
+     * The algorithm of the paper. During each gradient, after the snapshot, an active worker
+     * averages per_gradient times. A step must be longer than these averagings.
      */
     EMULATION_PAPER,
     /**
-     * SGP's code. Another process owns the model. An active one's loop: apply the gradient that
-     * was handed over, if any; send the model; wait for the reply; average. A passive one's awaits
-     * the model of its scheduled peer and applies gradients meanwhile. The training hands over a
-     * gradient, waiting while the one before has not been applied, and takes the model without it.
-     * The final models are the processes'.
+     * The algorithm of the code of SGP. Another process owns the model. The process of an active
+     * worker repeats a loop: apply the gradient that was handed over, if there is a gradient; send
+     * the model; wait for the reply; average. The process of a passive worker waits for the model
+     * of its scheduled peer, and applies gradients in the meantime. The training process hands over
+     * a gradient after the previous gradient has been applied. It then continues with a model that
+     * does not contain the new gradient. The final models are the models of these processes.
      */
     EMULATION_GOSSIP_PROCESS,
     /**
-     * WAGMA's code. A thread averages a shared copy c with one peer after the other. When a piece
-     * of the gradient is there, x, c <- (x + c) / 2, and then x takes its local step.
+     * The algorithm of the code of WAGMA. A thread averages a shared copy c with one peer after
+     * another. When a piece of the gradient is ready, x, c <- (x + c) / 2, and then x takes its
+     * local step.
      */
     EMULATION_SHARED_COPY
 } emulation_pairing;
 
 typedef struct emulation_pair_options {
     emulation_pairing pairing;
-    /** The passive peer of an active worker's nth averaging, from 0. */
+    /** Returns the passive peer of the nth averaging of an active worker, counted from 0. */
     int (*peer)(const emulation_problem *p, int worker, long nth);
-    double message_s; /* one way; an averaging takes two */
-    long per_gradient; /* averagings; of the paper's variant */
+    double message_s; /* time of a message; an averaging takes two messages */
+    long per_gradient; /* number of averagings (only in the paper's variant) */
 } emulation_pair_options;
 void emulation_ad_psgd(const emulation_problem *p, emulation_pair_options options,
                        emulation_result *r);
 
 /**
- * The bipartite exponential list of both released codes: distances 1 and 1 + 2^m, m = 1 ..
- * floor(log2(P - 1)) inclusive, each first forward, then backward.
+ * Returns a peer from the bipartite exponential list of both released codes. The distances are 1
+ * and 1 + 2^m, m = 1 .. floor(log2(P - 1)) inclusive. Each distance comes forward first, then
+ * backward.
  */
 int emulation_exponential_peer(const emulation_problem *p, int worker, long nth);
 
 /* --- DropCompute ------------------------------------------------------------------------------ */
 
-/** What a threshold leaves of a step of M equal micro-batches. */
+/** The part of a step of M equal micro-batches that a threshold leaves. */
 typedef struct emulation_cut {
     int done;
-    double compute_s; /* a forward pass begun in vain included */
+    double compute_s; /* includes a forward pass that is dropped */
 } emulation_cut;
 emulation_cut emulation_cut_step(double step_s, int micro_batches, double backward_share,
                                  double threshold_s);
 
-/** The calibration's table, and what the threshold is chosen from. */
+/** The table of the calibration, and the parameters for the choice of the threshold. */
 typedef struct emulation_calibration {
-    const double *seconds; /* [steps][workers] of computation */
+    const double *seconds; /* [steps][workers]: computation time */
     long steps;
     int workers, micro_batches;
     double backward_share;
-    double overhead_s; /* of a step: its measured time minus the slowest worker's computation */
-    int first; /* candidates begin at the earliest end of the micro-batch of this number, from 1 */
+    double overhead_s; /* measured time of a step minus the computation of the slowest worker */
+    int first; /* number, from 1, of the micro-batch whose earliest end is the first candidate */
 } emulation_calibration;
 
 /**
- * The first of the best of 200 candidates, evenly from the earliest end to the latest of all.
- * INFINITY where none gains anything; there the released code takes the latest end, which drops
- * nothing of the steps that it was found from.
+ * Returns the first of the best of 200 candidates, spaced evenly from the earliest end to the
+ * latest end. Returns INFINITY if no candidate gains time. In that case the released code takes the
+ * latest end, which drops no part of the calibration steps.
  */
 double emulation_threshold(const emulation_calibration *c);

@@ -1,6 +1,6 @@
 /**
  * @file kept.c
- * What a test keeps.
+ * Memory that lives until the test's process ends.
  */
 #include "tests/support/kept.h"
 

@@ -1,8 +1,11 @@
 /**
  * @file kept.h
- * Memory of a test that lives as long as the test's process.
+ * Memory of a test that lives until the process of the test ends.
  */
 #pragma once
 
-/** @p memory (of malloc() and its kin), which dsgd_drop() frees; see base/status.h. */
+/**
+ * Registers @p memory (from malloc() and similar functions) so that dsgd_drop() frees it, and
+ * returns it; see base/status.h.
+ */
 void *kept(void *memory);

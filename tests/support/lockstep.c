@@ -1,6 +1,6 @@
 /**
  * @file lockstep.c
- * What the emulations in lock-step are made of.
+ * Common parts of the emulations in lock-step.
  */
 #include "tests/support/lockstep.h"
 #include "tests/support/kept.h"
@@ -32,7 +32,6 @@ lockstep lockstep_begin(const oracle_problem *p, double *x)
     return (lockstep){p, count, x, lockstep_zeros(count), lockstep_zeros(count)};
 }
 
-/** For algorithms whose outer state is one model for all. */
 void lockstep_require_one_start(const oracle_problem *p)
 {
     for (int w = 1; w < p->workers; w++)
@@ -51,7 +50,6 @@ bool lockstep_due(long step, long period)
     return period > 0 && (step + 1) % period == 0;
 }
 
-/** Everybody's gradient at its model in `at`. */
 void lockstep_gradients(lockstep *s, long step, const double *at)
 {
     const size_t n = s->p->n;
@@ -59,7 +57,6 @@ void lockstep_gradients(lockstep *s, long step, const double *at)
         s->p->gradient(s->p->argument, w, step, at + (size_t)w * n, s->g + (size_t)w * n);
 }
 
-/** Everybody's local step. */
 void lockstep_descend(lockstep *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -74,7 +71,6 @@ void lockstep_step(lockstep *s, long step)
     lockstep_descend(s);
 }
 
-/** The mean of the workers' rows of a. */
 void lockstep_mean_of(const oracle_problem *p, const double *a, double *mean)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -85,7 +81,6 @@ void lockstep_mean_of(const oracle_problem *p, const double *a, double *mean)
     }
 }
 
-/** Copies one row to all. */
 void lockstep_set_all(const oracle_problem *p, const double *row, double *a)
 {
     for (int w = 0; w < p->workers; w++)
@@ -100,7 +95,6 @@ void lockstep_average(const oracle_problem *p, double *a)
     lockstep_set_all(p, mean, a);
 }
 
-/** a <- W a for a [workers][n]. */
 void lockstep_mix(int workers, size_t n, const double *weights, double *a)
 {
     double *const mixed = lockstep_zeros((size_t)workers * n);

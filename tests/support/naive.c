@@ -1,16 +1,16 @@
 /**
  * @file naive.c
- * Networks forward, in long double, by plain loops.
+ * Forward passes of networks, in long double, by plain loops.
  */
 #include "tests/support/naive.h"
 
-/** One layer of one sample: its input and output, and its parameters. */
+/** One layer for one sample: its input, its output and its parameters. */
 typedef struct place {
     const dsgd_layer *layer;
     const long double *w; /* the layer's parameters */
     const long double *in, *other;
     long double *out;
-    uint32_t length; /* rows that count, LSTM */
+    uint32_t length; /* number of rows that count (LSTM) */
 } place;
 
 static long double sigmoid(long double z)
@@ -151,7 +151,7 @@ static void lstm(const place *p)
     }
 }
 
-/** Everything but batch norm is of one sample alone. */
+/** Computes a layer for one sample. Every layer except batch norm depends on one sample only. */
 static void one_sample(const place *p)
 {
     const dsgd_layer *const l = p->layer;
@@ -218,7 +218,7 @@ static void batch_norm(const dsgd_layer *l, const long double *w, const naive_ba
     }
 }
 
-/** Tensors by their number. */
+/** Returns the size of a tensor, by its number. */
 static size_t size_of(const dsgd_network *network, uint32_t tensor)
 {
     const dsgd_tensor *const t =

@@ -1,8 +1,8 @@
 /**
  * @file naive.h
- * Reference forward pass in long double: loops that follow the definitions in models/zoo/model.h
- * one by one, without a formula of the devices. Tests compare gradients with finite differences of
- * these losses.
+ * A reference forward pass in long double. Its loops follow the definitions in models/zoo/model.h
+ * literally and share no formula with the devices. Tests compare gradients with finite differences
+ * of these losses.
  */
 #pragma once
 
@@ -12,30 +12,31 @@
 typedef struct naive_batch {
     uint32_t n;
     const long double *x; /* [n][n_features] */
-    const uint16_t *lengths; /* [n]; NULL: all rows */
-    const double *state; /* running statistics; NULL: the batch's own */
+    const uint16_t *lengths; /* [n]; if NULL, all rows count */
+    const double *state; /* running statistics; if NULL, the statistics of the batch */
 } naive_batch;
 
 /**
- * The last tensor, [n][rows][columns], in fresh memory. @p statistics [n_state], unless NULL, gets
- * mean and unbiased variance of the batch at each batch norm.
+ * Returns the last tensor, [n][rows][columns], in fresh memory. If @p statistics [n_state] is not
+ * NULL, it receives the mean and the unbiased variance of the batch at each batch norm.
  */
 long double *naive_forward(const dsgd_network *network, const long double *x,
                            const naive_batch *batch, double *statistics);
 
-/** Some training samples as a batch; free x and lengths. */
+/** Makes a batch of some training samples. The caller frees x and lengths. */
 naive_batch naive_batch_of(const dsgd_data *data, const uint32_t *samples, uint32_t n);
 
-/** log p of each class: z [n] becomes log softmax. */
+/** Replaces z [n] by log softmax of z, the log-probability of each class. */
 void naive_log_softmax(long double *z, uint32_t n);
 
 /**
- * The mean loss of a batch, not of a policy, and the accuracy (among equal logits the first wins).
+ * Returns the mean loss of a batch, and its accuracy (if logits are equal, the first wins). The
+ * loss must not be the loss of a policy.
  */
 long double naive_loss(const dsgd_network *network, const dsgd_data *data, const long double *x,
                        const naive_batch *batch, const uint32_t *samples, double *accuracy);
 
-/** g <- central differences of @p loss at @p x, in steps of @p h. */
+/** Sets g to central differences of @p loss at @p x, with step size @p h. */
 void naive_derivative(size_t n, const double *x, long double h,
                       long double (*loss)(void *argument, const long double *x), void *argument,
                       double *g);

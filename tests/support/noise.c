@@ -1,6 +1,6 @@
 /**
  * @file noise.c
- * Images of noise.
+ * Images of random noise.
  */
 #include "tests/support/noise.h"
 

@@ -40,11 +40,11 @@ void oracle_gossip(const oracle_problem *p, const double *mixing, long rounds, l
     }
 }
 
-/** Numerators and weights (2.7). The numerators are the models of a lockstep. */
+/** Numerators and weights of push-sum. The numerators are the models of a lockstep. */
 typedef struct push_sum {
     lockstep s;
-    double *z; /* the caller's */
-    double *weights; /* the caller's */
+    double *z; /* de-biased models, in the caller's array */
+    double *weights; /* in the caller's array */
 } push_sum;
 
 static void debias(push_sum *m)
@@ -82,13 +82,13 @@ void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, doub
 }
 
 /**
- * Adds what is in flight to a, then splits a by the shares: what a worker keeps stays in a, the
- * rest is in flight.
+ * Adds the values in flight to a, then splits a by the shares. The share that a worker keeps stays
+ * in a, and the other shares are in flight.
  */
 static void exchange_late(int workers, size_t n, const double *shares, double *a, double *flying)
 {
     const size_t count = (size_t)workers * n;
-    const size_t next = (size_t)workers + 1; /* on the diagonal */
+    const size_t next = (size_t)workers + 1; /* distance between elements of the diagonal */
     double *const sent = lockstep_zeros((size_t)workers * (size_t)workers);
     memcpy(sent, shares, (size_t)workers * (size_t)workers * sizeof *sent);
     for (int w = 0; w < workers; w++)
@@ -120,8 +120,8 @@ void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, dou
 }
 
 /**
- * Each in turn takes the centre and pulls it; the worker's own half of the difference is left for
- * after its local update.
+ * Lets each worker in turn fetch the centre and pull it. The worker's own half of the elastic
+ * difference goes to @p elastic and is applied after the local update.
  */
 static void visit_center(const lockstep *s, double alpha, const long *order, double *center,
                          double *elastic)
@@ -136,8 +136,8 @@ static void visit_center(const lockstep *s, double alpha, const long *order, dou
 }
 
 /**
- * The local update of 2.10, whose gradient is taken ahead, at w + v; so is the weight decay, which
- * belongs to this gradient.
+ * Makes the local update of EAMSGD. The gradient is taken ahead, at w + v. The weight decay belongs
+ * to this gradient and is also taken there.
  */
 static void look_ahead_step(lockstep *s, long step, double delta)
 {
@@ -172,8 +172,8 @@ void oracle_easgd(const oracle_problem *p, double alpha, long period, double del
 }
 
 /**
- * The outer optimizers: from the model that a round began with and the mean that it ended with, by
- * u, to the next model, in old.
+ * An outer optimizer. It gets the model at the beginning of a round in @p old and the mean at the
+ * end in @p mean, updates its state @p u, and leaves the next model in @p old.
  */
 typedef void outer_step(const oracle_problem *p, double rate, double momentum, const double *mean,
                         double *u, double *old);
@@ -197,7 +197,7 @@ static void rounds_with(const oracle_problem *p, long period, outer_step *outer,
     }
 }
 
-/** SGD with Nesterov momentum in the form of 2.13. */
+/** Makes a step of SGD with Nesterov momentum, in the form of DiLoCo. */
 static void nesterov(const oracle_problem *p, double rate, double momentum, const double *mean,
                      double *u, double *old)
 {
@@ -208,7 +208,10 @@ static void nesterov(const oracle_problem *p, double rate, double momentum, cons
     }
 }
 
-/** Heavy ball on the mean of the gradients that a round would have needed, 2.14. */
+/**
+ * Makes a heavy-ball step (SlowMo) with the mean of the gradients that would have led from the
+ * first model of the round to the last.
+ */
 static void slow_momentum(const oracle_problem *p, double rate, double momentum, const double *mean,
                           double *u, double *old)
 {

@@ -1,6 +1,6 @@
 /**
  * @file oracle_encoded.c
- * Emulations of the algorithms that send less than they have.
+ * Emulations of algorithms that compress their messages.
  */
 #include "tests/support/oracle_encoded.h"
 
@@ -24,7 +24,7 @@ static size_t count_of(double density, size_t n)
     return k < 1 && n > 0 ? 1 : k;
 }
 
-/** How many come before the i-th in the order of absolute values. */
+/** Returns the number of values before value i in the order of absolute values. */
 static size_t rank_of(const double *v, size_t n, size_t i)
 {
     size_t before = 0;
@@ -109,7 +109,8 @@ void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const doub
 }
 
 /**
- * q <- Q(v) of a worker's vector, piece by piece, or, of worker -1, of a sum, each worker's share.
+ * Computes q <- Q(v) of a worker's vector, piece by piece. If the worker is -1, v is a sum, and
+ * each worker has a share of it.
  */
 static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t pieces, int worker,
                        long step, const double *v, double *q)
@@ -128,7 +129,10 @@ static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t
     }
 }
 
-/** One row: u <- Q(u + d), with feedback d <- u + d - Q(u + d); then the same to all. */
+/**
+ * Compresses one row: u <- Q(u + d), and with feedback d <- u + d - Q(u + d). Then copies u to all
+ * rows.
+ */
 static void encode_again(const lockstep *s, const oracle_encoding *e, size_t pieces, bool feedback,
                          long step, double *d)
 {
@@ -215,7 +219,9 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/** The k-th largest |v| that is not 0; the smallest such if there are fewer. */
+/**
+ * Returns the k-th largest |v| that is not 0, or the smallest such value if there are fewer than k.
+ */
 static double threshold_of(const double *v, size_t n, size_t k)
 {
     double *const size = lockstep_zeros(n + 1);
@@ -228,10 +234,13 @@ static double threshold_of(const double *v, size_t n, size_t k)
     return th;
 }
 
-/** One step of n elements: from e, which has the gradient in it, to u (one row) and the new e. */
+/**
+ * Makes one step of n elements. @p e contains the gradient; the result goes to @p u (one row), and
+ * the new error to @p e.
+ */
 static void ok_step(const oracle_problem *p, size_t n, size_t k, double *e, double *u)
 {
-    double *const local = lockstep_zeros((size_t)p->workers); /* th */
+    double *const local = lockstep_zeros((size_t)p->workers); /* local thresholds th */
     for (int w = 0; w < p->workers; w++)
         local[w] = threshold_of(e + (size_t)w * p->n, n, k);
     for (size_t i = 0; i < n; i++) {
@@ -241,7 +250,7 @@ static void ok_step(const oracle_problem *p, size_t n, size_t k, double *e, doub
             u[i] += fabs(a) >= local[w] ? a : 0;
         }
     }
-    const double global = threshold_of(u, n, k); /* gth */
+    const double global = threshold_of(u, n, k); /* global threshold gth */
     for (size_t i = 0; i < n; i++) {
         const bool everywhere = u[i] != 0 && fabs(u[i]) >= global;
         for (int w = 0; w < p->workers && everywhere; w++) {
@@ -274,7 +283,7 @@ void oracle_ok_topk(const oracle_problem *p, double density, size_t pieces, doub
 
 /* --- CHOCO-SGD -------------------------------------------------------------------------------- */
 
-/** x <- x + gamma (W xhat - xhat). */
+/** Computes x <- x + gamma (W xhat - xhat). */
 static void choco_mix(lockstep *s, const oracle_choco_options *o, const double *public, double *sum)
 {
     memcpy(sum, public, s->count * sizeof *sum);

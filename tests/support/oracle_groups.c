@@ -35,7 +35,7 @@ void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, boo
 
 /* --- hierarchies ------------------------------------------------------------------------------ */
 
-/** The mean of each group of consecutive ranks. */
+/** Replaces the rows of each group of consecutive ranks by their mean. */
 static void average_groups(const oracle_problem *p, int group, double *a)
 {
     for (int first = 0; first < p->workers; first += group) {
@@ -45,7 +45,10 @@ static void average_groups(const oracle_problem *p, int group, double *a)
     }
 }
 
-/** The means of groups: adds what the last call's mean was ahead of each, which sent has. */
+/**
+ * Averages each group. Then adds the difference between the mean of all rows at the last call and
+ * the group's row at that call, which @p sent contains.
+ */
 static void correct_groups(const oracle_problem *p, int group, double *x, double *sent)
 {
     average_groups(p, group, x);
@@ -53,7 +56,7 @@ static void correct_groups(const oracle_problem *p, int group, double *x, double
     memcpy(ahead, sent, (size_t)p->workers * p->n * sizeof *ahead);
     lockstep_average(p, ahead);
     for (size_t i = 0; i < (size_t)p->workers * p->n; i++) {
-        x[i] += ahead[i] - sent[i]; /* all alike before the first call */
+        x[i] += ahead[i] - sent[i]; /* zero before the first call, when all rows are equal */
         sent[i] = x[i];
     }
 }
@@ -79,7 +82,7 @@ void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x)
 
 /* --- Streaming DiLoCo ------------------------------------------------------------------------- */
 
-/** Parameters of a fragment: mean <- the mean over all workers of g - theta. */
+/** Computes, for the parameters of a fragment, mean <- the mean over all workers of g - theta. */
 static void take_differences(const lockstep *s, const oracle_streaming_options *o, size_t fragment,
                              const double *global, double *mean)
 {
@@ -93,7 +96,7 @@ static void take_differences(const lockstep *s, const oracle_streaming_options *
     }
 }
 
-/** The outer step of a fragment, and what of it the workers take over. */
+/** Makes the outer step of a fragment, and mixes the result into the workers' models. */
 static void outer_step(const lockstep *s, const oracle_streaming_options *o, size_t fragment,
                        const double *mean, double *u, double *global)
 {
@@ -112,7 +115,7 @@ static void outer_step(const lockstep *s, const oracle_streaming_options *o, siz
 void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options options,
                              double *global, double *x)
 {
-    const long each = options.period / (long)options.fragments; /* S */
+    const long each = options.period / (long)options.fragments; /* S: steps between two fragments */
     lockstep_require(options.period % (long)options.fragments == 0, "F does not divide H");
     lockstep_require(0 <= options.delay && options.delay < each, "tau is not below H / F");
     lockstep_require_one_start(p);
@@ -121,7 +124,7 @@ void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options o
     double *const mean = lockstep_zeros(p->n);
     double *const u = lockstep_zeros(p->n);
     memcpy(g, p->initial, p->n * sizeof *g);
-    long since = 0; /* s */
+    long since = 0; /* s: steps since the last fragment */
     size_t fragment = 0;
     for (long t = 0; t < p->steps; t++) {
         lockstep_step(&s, t);

@@ -10,16 +10,17 @@
 #include "tests/support/lockstep.h"
 #include "tests/support/oracle_encoded.h"
 
-/** A matrix of the problem, with its factors. */
+/** A matrix of the problem and its factors. */
 typedef struct factors {
     const oracle_problem *p;
     size_t first, rows, columns, size, rank;
     double *left, *right; /* p [rows][rank], q [columns][rank] */
-    double *own; /* a worker's product, as long as the longer of them */
+    double *own; /* product of one worker, as long as the longer factor */
 } factors;
 
 /**
- * The columns of a [n][rank] one after the other: less what is along those before, over its norm.
+ * Makes the columns of a [n][rank] orthonormal, one after another. Subtracts the projections on the
+ * previous columns, then divides by the norm.
  */
 static void orthogonalise(double *a, size_t n, size_t rank)
 {
@@ -40,7 +41,7 @@ static void orthogonalise(double *a, size_t n, size_t rank)
     }
 }
 
-/** to <- A from, or A^T from. */
+/** Computes to <- A from, or to <- A^T from if @p transposed. */
 static void multiply(const factors *f, const double *a, bool transposed, const double *from,
                      double *to)
 {
@@ -54,7 +55,7 @@ static void multiply(const factors *f, const double *a, bool transposed, const d
             }
 }
 
-/** a <- a + scale p q^T. */
+/** Computes a <- a + scale p q^T. */
 static void add_product(const factors *f, double scale, const double *left, const double *right,
                         double *a)
 {
@@ -64,7 +65,10 @@ static void add_product(const factors *f, double scale, const double *left, cons
                 a[i * f->columns + j] += scale * left[i * f->rank + c] * right[j * f->rank + c];
 }
 
-/** to <- the sum of all workers' A from (or A^T from); each worker's own part leaves its A. */
+/**
+ * Sets the other factor to the sum of all workers' A from (or A^T from). If @p deduct, subtracts each worker's
+ * own part from its A.
+ */
 static void sum_products(factors *f, double *e, bool transposed, bool deduct)
 {
     const size_t n = (transposed ? f->columns : f->rows) * f->rank;
@@ -81,7 +85,10 @@ static void sum_products(factors *f, double *e, bool transposed, bool deduct)
     }
 }
 
-/** A step's product; the left factor is made orthogonal in even ones. */
+/**
+ * Makes the product of a step. Even steps make the left factor orthogonal, and odd steps the right
+ * factor.
+ */
 static void alternate(factors *f, long product, double *e, double *u)
 {
     const bool left = product % 2 == 0;
@@ -105,7 +112,7 @@ static void both_products(factors *f, double *e, double *u)
         add_product(f, -1, f->left, f->right, e + (size_t)w * f->p->n + f->first);
 }
 
-/** u <- the mean of e; nothing is left. */
+/** Sets u to the mean of e and clears e, because everything is sent. */
 static void dense(const oracle_problem *p, size_t first, size_t n, double *e, double *u)
 {
     for (size_t i = first; i < first + n; i++) {
@@ -135,7 +142,7 @@ static factors factors_new(const oracle_problem *p, const oracle_power_options *
     return f;
 }
 
-/** u <- what is sent of e, and e <- the rest. */
+/** Sets u to the part of e that is sent, and e to the rest. */
 static void power_step(factors *f, const oracle_power_options *o, long step, double *e, double *u)
 {
     for (size_t m = 0; m < o->n_matrices; m++) {

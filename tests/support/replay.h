@@ -1,32 +1,40 @@
 /**
  * @file replay.h
- * Step times of a test's own, for workers that are late, and cases beside an emulation on them.
+ * Step times that a test chooses, for late workers, and pairs of a simulated case and an emulation
+ * with the same step times.
  */
 #pragma once
 
 #include "tests/support/arrivals.h"
 #include "tests/support/support.h"
 
-/** Step t of worker w takes seconds[t mod rows][w], which a file says; its name goes to @p file. */
+/**
+ * Gives step t of worker w the time seconds[t mod rows][w]. Writes the times to a file, and the
+ * name of the file to @p file.
+ */
 void support_replay(support_case *c, const double *seconds, int rows, char file[64]);
 
 enum { REPLAY_MOST_WORKERS = 16, REPLAY_ROWS = 40, REPLAY_N = 33 };
 
 /**
- * A case on uneven step times, and the same for an emulation. Its file is the caller's to unlink.
+ * A case on uneven step times, and an emulation problem with the same times. The caller unlinks the
+ * file.
  */
 typedef struct support_pair {
     support_case *c;
     emulation_problem problem;
-    emulation_result result; /* of emulation.h */
-    arrivals_result arrived; /* of arrivals.h; both have x and center, below */
+    emulation_result result; /* results of an emulation in emulation.h */
+    arrivals_result arrived; /* results in arrivals.h; both results use x and center below */
     double initial[REPLAY_N], center[REPLAY_N], x[REPLAY_MOST_WORKERS * REPLAY_N];
     double seconds[REPLAY_ROWS * REPLAY_MOST_WORKERS];
     char file[64];
 } support_pair;
 
-/** With weight decay, messages of a byte, a microsecond each, and no end, which is the caller's. */
+/**
+ * Makes a pair with weight decay and messages of one byte, which take a microsecond each. The
+ * caller sets the end of the run.
+ */
 support_pair *support_pair_new(const char *algorithm, int workers, long pieces);
 
-/** Another learning rate, of both. */
+/** Sets the learning rate of the case and of the problem. */
 void support_pair_lr(support_pair *t, double lr);

@@ -5,8 +5,8 @@
 #pragma once
 
 /**
- * SET(c, workload.bytes = 8, config.until.steps = 20) is c->workload.bytes = 8;
- * c->config.until.steps = 20. It takes 2 to 12 fields, and evaluates @p c once for each. An
+ * SET(c, workload.bytes = 8, config.until.steps = 20) means c->workload.bytes = 8;
+ * c->config.until.steps = 20. It takes 2 to 12 assignments, and evaluates @p c once for each. An
  * initializer with a comma needs parentheses.
  */
 #define SET(c, ...)                                                                                \

@@ -1,18 +1,20 @@
 /**
  * @file stream.h
- * The definition of a stream's order (models/data/data.h), sample by sample: what samplers draw.
+ * The definition of the order of a stream (models/data/data.h), sample by sample. The samplers must
+ * draw in this order.
  */
 #pragma once
 
 #include "base/draw.h"
 #include "models/data/split.h"
 
-/** Index into the training set of sample @p j of worker @p w's step @p t. */
+/** Returns the index in the training set of sample @p j in step @p t of worker @p w. */
 static inline uint32_t stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
     const dsgd_split *const split = stream->split;
     const uint32_t n = split == NULL ? stream->n_samples : split->begin[w + 1] - split->begin[w];
-    if (split != NULL && split->own_batches) { /* a mini-batch of the epoch, then its sample */
+    if (split != NULL && split->own_batches) { /* draw a mini-batch of the epoch, then the sample in
+                                                * it */
         const uint32_t n_batches = n < stream->batch ? 1 : n / stream->batch;
         const dsgd_draw of_epoch = {stream->seed, DSGD_DRAW_SAMPLES, w, (uint32_t)(t / n_batches),
                                     0};

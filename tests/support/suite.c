@@ -1,6 +1,6 @@
 /**
  * @file suite.c
- * Makes a suite of Check of the entries of a file.
+ * Makes a suite of Check from the entries of a file.
  */
 #include "tests/support/suite.h"
 

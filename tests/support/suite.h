@@ -1,7 +1,8 @@
 /**
  * @file suite.h
- * Tests that are named once: where they stand. A suite is the tests of its file behind SUITE(), up
- * to the next one, in their order; CASE() begins a test case of Check within it.
+ * Macros that define and register a test in one place. A suite consists of the tests after SUITE()
+ * in its file, up to the next SUITE(), in their order. CASE() begins a test case of Check within
+ * the suite.
  *
  *     SUITE(graph, "neighbours", .seconds = 60);
  *
@@ -21,20 +22,20 @@
 #include <stdbool.h>
 #include <string.h>
 
-/** A test, or the beginning of a test case, or of a suite. */
+/** A test, the beginning of a test case, or the beginning of a suite. */
 typedef struct suite_entry {
-    const char *name; /* of a case; NULL: a test */
-    const char *suite; /* that the case begins; NULL: none */
-    double seconds; /* limit of a test of the case; 0: Check's */
-    SFun set_up, tear_down; /* of each test; may be NULL */
-    bool once; /* of all tests together, in the parent of their processes */
+    const char *name; /* name of a case; NULL if the entry is a test */
+    const char *suite; /* suite that begins with the case; NULL if none */
+    double seconds; /* time limit for a test of the case; if 0, Check's default */
+    SFun set_up, tear_down; /* run before and after each test; may be NULL */
+    bool once; /* runs set_up and tear_down once for all tests, in the parent process */
     const TTest *test;
-    int from, to; /* a test runs for _i = from .. to - 1 */
+    int from, to; /* the test runs for _i = from .. to - 1 */
     int line;
     struct suite_entry *next;
 } suite_entry;
 
-/** The suite of that name among a file's entries. */
+/** Returns the suite with this name among the entries of a file. */
 Suite *suite_of(const suite_entry *entries, const char *name);
 
 #define SUITE_REGISTER(function, ...)                                                              \
@@ -45,9 +46,9 @@ Suite *suite_of(const suite_entry *entries, const char *name);
         suite_entries = &entry;                                                                    \
     }
 
-/** A suite and its first case, with fields of suite_entry. */
+/** Begins a suite and its first case; further arguments are fields of suite_entry. */
 #define SUITE(suite_name, ...)                                                                     \
-    static suite_entry *suite_entries; /* of this file, which register before main() */            \
+    static suite_entry *suite_entries; /* entries register before main() */                        \
     SUITE_REGISTER(suite_name##_begin, .suite = #suite_name, .name = __VA_ARGS__)                  \
     Suite *suite_name##_suite(void);                                                               \
     Suite *suite_name##_suite(void)                                                                \
@@ -56,14 +57,14 @@ Suite *suite_of(const suite_entry *entries, const char *name);
     }                                                                                              \
     _Static_assert(true, "")
 
-/** One more case of the suite. */
+/** Begins another case of the suite. */
 #define CASE(...) CASE_AT(__LINE__, __VA_ARGS__)
 #define CASE_AT(at, ...) CASE_NAMED(at, __VA_ARGS__)
 #define CASE_NAMED(at, ...)                                                                        \
     SUITE_REGISTER(case_of_line_##at, .name = __VA_ARGS__)                                         \
     _Static_assert(true, "")
 
-/** The body follows; in it, _i goes from the first number to below the second. */
+/** Defines a test; the body follows. The test runs for each _i from @p from_ to @p to_ - 1. */
 #define TEST_RANGE(test_name, from_, to_)                                                          \
     static void test_name##_body(int _i CK_ATTRIBUTE_UNUSED);                                      \
     static const TTest test_name##_test = {#test_name, test_name##_body, __FILE__, __LINE__};      \
@@ -73,7 +74,7 @@ Suite *suite_of(const suite_entry *entries, const char *name);
 #define TEST_ROWS(test_name, rows) TEST_RANGE(test_name, 0, sizeof rows / sizeof rows[0])
 #define TEST(test_name) TEST_RANGE(test_name, 0, 1)
 
-/** A text has a part. */
+/** Fails the test unless a text contains a part. */
 #define ck_assert_has(text, part)                                                                  \
     do {                                                                                           \
         const char *const text_ = (text);                                                          \

@@ -17,7 +17,8 @@
 
 support_outcome *support_current;
 
-static const size_t outcome_bytes = (size_t)1 << 30; /* reserved, not used */
+static const size_t outcome_bytes = (size_t)1 << 30; /* reserved address space; most of it is never
+                                                      * used */
 
 void *support_alloc(size_t n, size_t size)
 {
@@ -238,7 +239,7 @@ support_case *support_no_learning(support_case *c)
     return c;
 }
 
-/** Mean over workers and servers of their models, as far as it has room. */
+/** Sets @p mean to the mean of the models of workers and servers, up to the length of @p mean. */
 static void mean_of_all(dsgd_engine *engine, double *mean)
 {
     const int n = engine->n_workers + engine->n_servers;
@@ -281,7 +282,7 @@ void support_spread(support_case *c)
     c->config.prepare = spread;
 }
 
-/** In the last instant: copies all models, and sums the push-sum weights. */
+/** Runs in the last instant. Copies all models, and sums the push-sum weights. */
 static void inspect(dsgd_engine *engine, void *argument)
 {
     support_outcome *const outcome = argument;
@@ -331,7 +332,7 @@ support_outcome *support_simulate(const support_case *c)
     support_outcome *outcome = mmap(NULL, outcome_bytes, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ck_assert_ptr_ne(outcome, MAP_FAILED);
-    fflush(stdout); /* or the child would print it too */
+    fflush(stdout); /* else the child would print the same text again */
     const pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
@@ -417,7 +418,7 @@ support_problem *support_problem_new(const support_case *c)
     return p;
 }
 
-/** Output less target of a sample. */
+/** Returns the output minus the target for a sample. */
 static double error_of(const support_problem *p, const dsgd_samples *samples, size_t i,
                        const double *x)
 {
@@ -473,8 +474,7 @@ double *support_plain_sgd(const support_case *c, long steps)
 void support_expect_kept_mean(support_case *c)
 {
     const int p = c->config.workers;
-    c->drop =
-        (dsgd_lr_drop){1, 0}; /* one step makes the models differ, then only mixing moves them */
+    c->drop = (dsgd_lr_drop){1, 0}; /* one step makes the models differ; later steps only mix */
     c->learning.optimizer.decay = (dsgd_structs){1, &c->drop};
     c->learning.optimizer.momentum = 0;
     c->config.until.steps = SUPPORT_MIXING_STEPS + 4;
@@ -483,10 +483,10 @@ void support_expect_kept_mean(support_case *c)
     const support_outcome *alone = support_ok(c);
     const double *mean = support_mean_model(mixed, p), *want = support_mean_model(alone, p);
     ck_assert_double_gt(support_distance(alone->x, want, mixed->n_params),
-                        1e-3); /* they did differ */
+                        1e-3); /* the models differ */
     ck_assert_double_lt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p), 10);
     ck_assert_double_gt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p),
-                        1e-3); /* and mixing moved them */
+                        1e-3); /* mixing has moved the models */
     ck_assert_double_le(support_distance(mean, want, mixed->n_params), 1e-12);
 }
 

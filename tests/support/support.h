@@ -1,8 +1,8 @@
 /**
  * @file support.h
- * Small runs for tests: an idle switch, a workload of given bytes and seconds, a model on generated
- * or real data. Each simulation runs in a process of its own, because SimGrid has one engine per
- * process, and its outcome comes back through shared memory.
+ * Small runs for tests: an idle switch, a workload with given bytes and seconds, and a model on
+ * generated or real data. SimGrid has one engine per process, so each simulation runs in a process
+ * of its own. Its outcome returns through shared memory.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include "tests/support/set.h"
 
 /**
- * Under a sanitizer actors are threads, and switch thirty times slower: tests that multiply cases
- * take fewer.
+ * Under a sanitizer, actors are threads, and a switch between actors takes thirty times longer.
+ * Tests with many cases therefore run fewer of them.
  */
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
 enum { SUPPORT_SLOW = 1 };
@@ -33,7 +33,10 @@ enum {
     SUPPORT_STEP_BINS = DSGD_MOST_STEP_TIMES
 };
 
-/** A run and everything that it points to. Take one from support_new(), change it, simulate it. */
+/**
+ * A run and all the objects that it points to. Make a case with support_new(), change it, then
+ * simulate it.
+ */
 typedef struct support_case {
     dsgd_platform platform;
     dsgd_workload workload;
@@ -48,54 +51,57 @@ typedef struct support_load {
     double bytes, bytes_per_s;
 } support_load;
 
-/** What came out. */
+/** The outcome of a run. */
 typedef struct support_outcome {
     dsgd_status status;
     dsgd_error error;
-    dsgd_run_result result; /* its arrays are not here, but below */
+    dsgd_run_result result; /* the arrays of the result are below */
     dsgd_point points[SUPPORT_POINTS];
-    dsgd_step_bin step_times[SUPPORT_STEP_BINS]; /* of the result, which points here */
+    dsgd_step_bin step_times[SUPPORT_STEP_BINS]; /* step times; the result points to them */
     double ages[SUPPORT_AGES], gradient_ages[SUPPORT_AGES];
     support_load loads[SUPPORT_LOADS];
     size_t n_params;
-    double note[64]; /* for the algorithms of a test */
-    double weight; /* of push-sum, at workers and on its way, mean over pieces */
-    double final_mean[SUPPORT_PARAMS]; /* of workers and servers */
+    double note[64]; /* values that the algorithms of a test leave */
+    double weight; /* push-sum weight at workers and in flight, mean over pieces */
+    double final_mean[SUPPORT_PARAMS]; /* mean over workers and servers */
     double x[]; /* [workers][n_params]: all models at the end */
 } support_outcome;
 
-/** Zeroed memory that lives as long as the process. */
+/** Returns zeroed memory that lives until the process ends. */
 void *support_alloc(size_t n, size_t size);
 
-/** The defaults of what a table describes. */
+/** Returns parameters with the defaults of the table @p about. */
 void *support_params(const dsgd_entry *about);
-/** An entry of a registry with its defaults, except one numeric option; NULL: none. */
+/**
+ * Returns an entry of a registry with one numeric option set and defaults for the others. If the
+ * name of the option is NULL, all options have their defaults.
+ */
 dsgd_spec support_picked(const dsgd_entry *const *registry, const char *name, const char *option,
                          double value);
 
 /**
- * What the environment's DSGD_TEST_DEVICE names: cpu (in double; also where it names nothing),
- * cpu-float or cuda (in float).
+ * Returns the device that the environment variable DSGD_TEST_DEVICE names: cpu (double), cpu-float
+ * (float) or cuda (float). If it is not set, the device is cpu.
  */
 dsgd_numerics support_numerics(void);
 bool support_in_float(void);
-/** Relative distance that is rounding there. */
+/** Returns the relative distance that counts as rounding on that device. */
 double support_rounding(void);
 
 /**
- * P workers on an idle switch (10 GB/s, 1 us, no overhead, no reduction cost), 1 MB per exchange, 1
- * s per step, and the hyperplane in double, 32 features, batch 4, learning rate 0.05, momentum 0.9;
- * ends after 20 steps.
+ * Makes a case: P workers on an idle switch (10 GB/s, 1 us, no overhead, no reduction cost), 1 MB
+ * per exchange, 1 s per step. The model is the hyperplane in double with 32 features, batch 4,
+ * learning rate 0.05 and momentum 0.9. The run ends after 20 steps.
  */
 support_case *support_new(const char *algorithm, int workers);
 
-/** Makes the data of support_new() once, for all processes that this one forks. */
+/** Makes the data of support_new() once, for all processes that this process forks. */
 bool support_keep_data(void);
 
-/** The same of an algorithm by a struct of the test's own. */
+/** Makes the case of support_new() for an algorithm whose struct the test defines. */
 support_case *support_of(const dsgd_algorithm *algorithm, int workers);
 
-/** Every worker makes so many steps; nothing else ends the run. */
+/** Every worker makes @p steps steps; nothing else ends the run. */
 void support_steps_each(support_case *c, long steps);
 
 /** Sets a numeric option of the algorithm (LONG, CHOICE or DOUBLE). */
@@ -106,122 +112,131 @@ typedef struct support_number {
     double value;
 } support_number;
 
-/** Sets numeric options of the algorithm: OPTIONS(c, {"period", 2}, {"delay", 1}). */
+/** Sets numeric options of the algorithm, for example OPTIONS(c, {"period", 2}, {"delay", 1}). */
 #define OPTIONS(c, ...)                                                                            \
     support_options((c), sizeof(support_number[]){__VA_ARGS__} / sizeof(support_number),           \
                     (const support_number[]){__VA_ARGS__})
 void support_options(support_case *c, size_t n, const support_number *options);
 
 /**
- * Sets an option that picks one, such as a graph; returns the parameters of what was picked, filled
- * with defaults.
+ * Sets an option that selects an entry of a registry, such as a graph. Returns the parameters of
+ * the selected entry, filled with defaults.
  */
 void *support_spec(support_case *c, const char *name, const char *pick);
 
-/** How many algorithms there are. */
+/** Returns the number of algorithms. */
 int support_n_algorithms(void);
 
-/** Whether the algorithm has an option. */
+/** Returns true if the algorithm has the option @p name. */
 bool support_has(const support_case *c, const char *name);
 
 /**
- * Every worker (and server) begins with a model of its own: the common one plus noise of the common
- * one's size.
+ * Gives every worker (and server) its own initial model: the common model plus noise of the same
+ * size.
  */
 void support_spread(support_case *c);
 
-/** Workers that fail and are gone; @p events[n]. */
+/** Makes workers fail for ever, without a recovery policy. @p events has @p n failures. */
 void support_dies(support_case *c, size_t n, dsgd_failure_event *events);
 
-/** Adds an imbalance entry; returns its parameters, filled with defaults. */
+/** Adds an imbalance entry. Returns its parameters, filled with defaults. */
 void *support_imbalance(support_case *c, const char *kind);
 
-/** An algorithm of a test, by the members other than its name. */
+/** Defines an algorithm of a test; further arguments are its members except the name. */
 #define TEST_ALGORITHM(algorithm, ...)                                                             \
     static const dsgd_algorithm algorithm = {.about = {.name = #algorithm}, __VA_ARGS__}
 
-/** Like support_imbalance(), with numeric options: IMBALANCE(c, "slow", {"worker", 1}). */
+/**
+ * Does the same as support_imbalance() and sets numeric options, for example IMBALANCE(c, "slow",
+ * {"worker", 1}).
+ */
 #define IMBALANCE(c, kind, ...)                                                                    \
     support_imbalance_numbers((c), (kind),                                                         \
                               sizeof(support_number[]){__VA_ARGS__} / sizeof(support_number),      \
                               (const support_number[]){__VA_ARGS__})
 void support_imbalance_numbers(support_case *c, const char *kind, size_t n,
                                const support_number *numbers);
-/** Like support_imbalance(), with one numeric option set. */
+/** Does the same as support_imbalance() and sets one numeric option. */
 void support_imbalance_number(support_case *c, const char *kind, const char *name, double value);
 
-/** Sets a numeric option of anything described by a table. */
+/** Sets a numeric option of any entry that a table describes. */
 void support_set(const dsgd_entry *about, void *params, const char *name, double value);
 
-/** Learns on Fashion-MNIST by a perceptron of one hidden layer of 32, instead of the hyperplane. */
+/** Replaces the hyperplane by a perceptron with one hidden layer of 32 units on Fashion-MNIST. */
 void support_use_mlp(support_case *c);
 
-/** Whether an algorithm decides by values, and is refused without learning. */
-
-/** Times only, but for an algorithm that decides by values. Returns the case. */
+/**
+ * Turns learning off, so that the run has only times, except for an algorithm that decides by
+ * values. Returns the case.
+ */
 support_case *support_no_learning(support_case *c);
 
-/** Runs it. The outcome lives as long as the process. */
+/** Runs the case. The outcome lives until the process ends. */
 support_outcome *support_simulate(const support_case *c);
 
-/** Like support_simulate(), and demands success. */
+/** Does the same as support_simulate(), and fails the test unless the run succeeds. */
 support_outcome *support_ok(const support_case *c);
 
-/** Runs it, and demands that it aborts and says the sentence on the standard error. */
+/**
+ * Runs the case, and fails the test unless the run aborts and prints @p sentence to standard error.
+ */
 void support_expect_abort(const support_case *c, const char *sentence);
 
-/** The same of any function. */
+/** Fails the test unless @p function aborts and prints @p sentence to standard error. */
 void support_function_aborts(void (*function)(const void *argument), const void *argument,
                              const char *sentence);
 
-/** Where algorithms of a test leave notes; in the simulating process. */
+/** The outcome in the simulating process, where the algorithms of a test leave notes. */
 extern support_outcome *support_current;
 
-/** Mean over the workers' models, [n_params], of support_alloc(). */
+/** Returns the mean of the workers' models, [n_params], in memory of support_alloc(). */
 double *support_mean_model(const support_outcome *outcome, int workers);
 
 /** Steps of a run of support_expect_kept_mean() in which workers may still exchange models. */
 enum { SUPPORT_MIXING_STEPS = 10 };
 
-/** Demands that mixing keeps the mean of the models; overwrites the algorithm. */
+/**
+ * Fails the test unless mixing keeps the mean of the models. Overwrites the algorithm of the case.
+ */
 void support_expect_kept_mean(support_case *c);
 
 /**
- * What the hyperplane of a case is fitted to; only the data and the order of the samples are shared
- * with the code under test.
+ * The regression problem of a case with the hyperplane. Only the data and the order of the samples
+ * come from the code under test.
  */
 typedef struct support_problem {
     dsgd_data *data;
     dsgd_network network;
     dsgd_stream stream;
-    uint32_t count; /* samples of a mini-batch that count */
+    uint32_t count; /* number of samples of a mini-batch that count */
 } support_problem;
 
 support_problem *support_problem_new(const support_case *c);
 
-/** The gradient of the squared error, written out. */
+/** Computes the gradient of the squared error, with its own formula. */
 void support_gradient(void *problem, int worker, long step, const double *x, double *g);
-/** Half the mean squared error on the test set, likewise. */
+/** Returns half the mean squared error on the test set, with its own formula. */
 double support_loss(const support_problem *p, const double *x);
 
 /**
- * Momentum SGD on the hyperplane by one worker, written out; only the data is shared with the code
- * under test.
+ * Returns the model after momentum SGD on the hyperplane by one worker, with its own formula. Only
+ * the data comes from the code under test.
  */
 double *support_plain_sgd(const support_case *c, long steps);
 
-/**
- * A synchronous baseline that models are compared with: local step, then the mean of all models.
- */
+/** A synchronous baseline for comparisons: a local step, then the mean of all models. */
 extern const dsgd_algorithm support_averaging;
 
-/** No messages: every worker takes its own steps. */
+/** An algorithm without messages: every worker makes only its own steps. */
 extern const dsgd_algorithm support_alone;
 
-/** Seconds of one message each from i to to[i]; -1: none. */
+/**
+ * Returns the seconds that messages from each i to to[i] take, sent at the same time. If to[i] is
+ * -1, i sends no message.
+ */
 double support_volley_s(const dsgd_machine *machine, const int *to, double bytes);
 
-/** The view of pieces index, index + n, index + 2 n, ... of x. */
+/** Returns the view of the pieces index, index + n, index + 2 n, ... of x. */
 static inline dsgd_vector *support_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n)
 {
     return dsgd_slice(self, x, index, dsgd_pieces(self, x), n);

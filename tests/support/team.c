@@ -1,6 +1,6 @@
 /**
  * @file team.c
- * Operations of all kinds on one device.
+ * Operations of every kind on one device.
  */
 #include "tests/support/team.h"
 
@@ -12,7 +12,10 @@ const char *const team_kind_names[] = {TEAM_OPERATIONS(TEAM_NAME)};
 
 static const double ones[TEAM_GROUP] = {1, 1};
 
-/** A buffer of @p n reals for each worker; @p x[n]: what it holds, NULL: nothing yet. */
+/**
+ * Makes a buffer of @p n reals for each worker. Its content is @p x[n]; if @p x is NULL, it has no
+ * content yet.
+ */
 static dsgd_buffer *buffers(const team *t, size_t n, const double *x)
 {
     dsgd_buffer *const out = dsgd_keep(t->n, sizeof *out);
@@ -25,7 +28,10 @@ static dsgd_buffer *buffers(const team *t, size_t n, const double *x)
     return out;
 }
 
-/** The initial model of all, a bit of which differs. */
+/**
+ * Sets the models of all workers: the initial model, with one parameter after another changed from
+ * worker to worker.
+ */
 static void put_models(const team *t, size_t n)
 {
     double *const x = dsgd_keep(n, sizeof *x);
