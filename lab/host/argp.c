@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-enum { HELP = 1 }; /* no letter */
+enum { HELP = 1 }; /* this option has no letter */
 
 int argp_err_exit_status = 64;
 
@@ -59,7 +59,7 @@ error_t argp_parse(const struct argp *argp, int count, char **words, unsigned fl
     options[n] = (struct option){.name = "help", .val = HELP};
     options[n + 1] = (struct option){.name = "usage", .val = HELP};
     struct argp_state state = {count, words, 1, input};
-    optind = 0; /* anew */
+    optind = 0; /* makes getopt_long() start again */
     for (int key = 0; (key = getopt_long(count, words, letters, options, NULL)) != -1;) {
         if (key == '?')
             exit(argp_err_exit_status);

@@ -1,8 +1,8 @@
 /**
  * @file checksums.c
- * Checksums of what the CUDA module computes without transcendental functions: gradients of linear
- * regression, updates, means. They are the same on every GPU and in the emulation, to the bit; a
- * line each. Returns 77 where there is no device.
+ * Prints checksums of results that the CUDA module computes without transcendental functions:
+ * gradients of linear regression, updates and means, one per line. The results are bit-identical on
+ * every GPU and in the emulation. Returns 77 if there is no device.
  */
 #include "base/draw.h"
 #include "models/devices/device.h"
@@ -25,7 +25,7 @@ typedef struct bench {
     dsgd_problem problem;
 } bench;
 
-/** FNV-1a over the numbers as floats. */
+/** Returns the FNV-1a hash of the numbers as floats, continued from @p so_far. */
 static uint64_t checksum(uint64_t so_far, const double *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -99,7 +99,7 @@ static void print_updates(const bench *b, const char *name)
     const dsgd_buffer v = states > 0 ? vector(b, 3, states * n) : NULL;
     double *const zeros = dsgd_keep((states + 1) * n, sizeof *zeros);
     if (v != NULL)
-        b->device->put(b->context, v, zeros, states * n); /* second moments are not negative */
+        b->device->put(b->context, v, zeros, states * n); /* second moments must not be negative */
     for (uint64_t t = 1; t <= STEPS; t++) {
         const dsgd_update_op op = {
             .n = n, .x = x, .g = g, .v = v, .x_new = x, .v_new = v, .lr = 0.1, .t = t};

@@ -1,9 +1,9 @@
 /**
  * @file cuda.c
- * The cost of a step of many workers on the CUDA device: all gradients, all momentum updates, and
- * all means with a neighbour, each in one call; and the bandwidth of averaging against a copy. The
- * result is checked against the CPU first. Arguments: cuda [workers] [reals per averaged vector]
- * [runs]. Returns 77 where there is no device.
+ * Measures a step of many workers on the CUDA device: all gradients, all momentum updates, and all
+ * means with a neighbour, each in one call. Also measures the bandwidth of averaging, compared with
+ * a copy. The results are first checked against the CPU. Arguments: cuda [workers] [reals per
+ * averaged vector] [runs]. Returns 77 if there is no device.
  */
 #include <gsl/gsl_sort.h>
 
@@ -30,7 +30,9 @@ static int n_runs = MOST_RUNS;
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-/** A worker's step: all gradients, all updates, all means, each in one call; the wall time of each.
+/**
+ * Makes a step of all workers: all gradients, all updates and all means, each in one call. Stores
+ * the wall time of each call.
  */
 static void step(team *t, double *wall_s)
 {
@@ -41,7 +43,7 @@ static void step(team *t, double *wall_s)
     }
 }
 
-/** Every operation of a few workers on both devices. */
+/** Compares every operation of a few workers on both devices. */
 static void check(const dsgd_device *cuda, const dsgd_problem *problem)
 {
     team *const teams[] = {team_new(dsgd_device_cpu(false), problem, CHECKED, BATCH),
@@ -71,7 +73,7 @@ static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const c
     check(cuda, &problem);
     team *const t = team_new(cuda, &problem, n_workers, BATCH);
     double first_s[TEAM_KINDS] = {0}, wall_s[TEAM_KINDS] = {0}, ms[MOST_RUNS];
-    step(t, first_s); /* which makes the workspace */
+    step(t, first_s); /* the first step also makes the workspace */
     const dsgd_cuda_probe *const probe = cuda_probe_of(cuda);
     const uint64_t before = probe->launches();
     step(t, first_s);
@@ -101,7 +103,10 @@ static dsgd_buffer room_for(const dsgd_device *cuda, void *context, size_t n)
     return buffer;
 }
 
-/** Bytes per second that the means of pairs of vectors move, and a copy of as many reals. */
+/**
+ * Measures the bytes per second that means of pairs of vectors move, and those of a copy of as many
+ * reals.
+ */
 static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
 {
     dsgd_combine_op ops[VECTORS];
@@ -119,7 +124,7 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
     const dsgd_buffer from = room_for(cuda, context, VECTORS * n);
     const dsgd_buffer to = room_for(cuda, context, VECTORS * n);
     const dsgd_cuda_probe *const probe = cuda_probe_of(cuda);
-    for (size_t i = 0; i < VECTORS; i++) /* or a sanitizer finds it uninitialised */
+    for (size_t i = 0; i < VECTORS; i++) /* else a sanitizer reports uninitialised memory */
         probe->copy(context, (float *)from + i * n, pairs[i][0], n);
     double mean_s[MOST_RUNS], copy_s[MOST_RUNS];
     for (int r = -1; r < n_runs; r++) {
@@ -128,7 +133,7 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
         const double middle_s = dsgd_wall_s();
         probe->copy(context, to, from, VECTORS * n);
         if (r < 0)
-            continue; /* the first warms up */
+            continue; /* the first run is a warm-up */
         mean_s[r] = middle_s - start_s;
         copy_s[r] = dsgd_wall_s() - middle_s;
     }

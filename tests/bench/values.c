@@ -1,9 +1,10 @@
 /**
  * @file values.c
- * The cost of the numerics of a worker's step: a gradient, an update, and an average with a
- * neighbour, of many models of one network. Checks an answer that can be known, then times: values
- * [workers] [threads] [hidden] [batch] [device]. The device is `cpu`, `cuda`, or `null`: the CUDA
- * module DSGD_CUDA_MODULE=.../dsgd_cuda_null.so, which computes no numbers and takes no time.
+ * Measures the numerics of a worker's step (a gradient, an update, and an average with a neighbour)
+ * for many models of one network. First checks a result that is known, then measures. Arguments:
+ * values [workers] [threads] [hidden] [batch] [device]. The device is `cpu`, `cuda` or `null`. The
+ * device `null` is the CUDA module DSGD_CUDA_MODULE=.../dsgd_cuda_null.so, which computes no
+ * numbers and takes no time.
  */
 #include <gsl/gsl_sort.h>
 #include <time.h>
@@ -33,7 +34,7 @@ static const dsgd_data *load(void)
     return data;
 }
 
-/** A local step of every worker, then the mean of each pair. */
+/** Makes a local step of every worker, then the mean of each pair. */
 static void step(bench *b)
 {
     static const double ones[] = {1, 1};
@@ -48,7 +49,10 @@ static void step(bench *b)
         b->x[w] = x;
     }
     for (uint32_t w = 0; w < b->n_workers; w++) {
-        /* A neighbour one time, one half of all workers away the other. */
+        /*
+         * In even steps, the other worker is a neighbour; in odd steps, it is half of all workers
+         * away.
+         */
         const uint32_t half = b->n_workers / 2;
         const uint32_t other = b->step % 2 == 0 ? w ^ 1 : (w + half) % b->n_workers;
         const dsgd_value pair[] = {b->x[w < other ? w : other], b->x[w < other ? other : w]};
@@ -73,7 +77,8 @@ static double steps_wall_s(bench *b)
 }
 
 /**
- * The mean of x and 3 x is 2 x; and a few steps, which also warm the pools, bring the loss down.
+ * Checks that the mean of x and 3 x is 2 x, and that a few steps reduce the loss. These steps also
+ * warm up the pools.
  */
 static void check(bench *b, const double *x, size_t n)
 {
@@ -98,7 +103,8 @@ static void check(bench *b, const double *x, size_t n)
 }
 
 /**
- * Where nothing is computed: the samples drawn are the stream's, and each node is computed once.
+ * Checks counts if no numbers are computed: the drawn samples must be those of the stream, and each
+ * value must be computed once.
  */
 static void check_counts(bench *b, const dsgd_stream *stream)
 {

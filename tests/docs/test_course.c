@@ -1,8 +1,8 @@
 /**
  * @file test_course.c
- * The lessons of docs/course/: every number in backticks is in an output of the page or follows
- * from its formula, and every task is failed by the file that the learner is given and passed by
- * its solution. docs/run_pages.py runs the commands of the pages.
+ * Tests the lessons of docs/course/. Every number in backticks must be in an output of the page or
+ * follow from its formula. The file that the learner gets must fail the task, and the solution must
+ * pass it. docs/run_pages.py runs the commands of the pages.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -14,7 +14,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-static glob_t lessons; /* their folders, course/N-name, found once for the suite */
+static glob_t lessons; /* folders of the lessons, course/N-name, found once for the suite */
 
 static int n_lessons(void)
 {
@@ -24,7 +24,7 @@ static int n_lessons(void)
     return (int)lessons.gl_pathc;
 }
 
-/** Under the sanitizer one lesson in four. */
+/** Returns true if the lesson is left out. With the sanitizer, one lesson in four is tested. */
 static bool is_left_out(int i)
 {
     return SUPPORT_SLOW && i % 4 != 0;
@@ -32,7 +32,7 @@ static bool is_left_out(int i)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/** A page, the outputs that it has shown so far, and the current line. */
+/** A page, its outputs before the current line, and the current line. */
 typedef struct page {
     const char *name;
     char *shown; /* all outputs so far */
@@ -44,7 +44,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/** Cuts the first line off *text and returns it; NULL at the end of the text. */
+/** Cuts the first line off *text and returns it, or returns NULL at the end of the text. */
 static const char *next_line(char **text)
 {
     return *text == NULL || **text == '\0' ? NULL : strsep(text, "\n");
@@ -67,14 +67,17 @@ static void read_block(page *p, char **text)
 
 static double expression(const char **s);
 
-/** Density of the largest of n standard normals, times its place. */
+/** Returns x times the density, at x, of the largest of n standard normal variables. */
 static double normal_place(double x, void *n)
 {
     return x * *(double *)n * gsl_ran_ugaussian_pdf(x) *
            pow(gsl_cdf_ugaussian_P(x), *(double *)n - 1);
 }
 
-/** Mean of the largest of n standard normals: numerically, there is no closed form beyond n = 5. */
+/**
+ * Returns the mean of the largest of n standard normal variables. It is computed numerically,
+ * because there is no closed form for n > 5.
+ */
 static double max_normal(double n)
 {
     enum { INTERVALS = 1000 };
@@ -87,7 +90,7 @@ static double max_normal(double n)
     return mean;
 }
 
-/** 1 + 1/2 + ... + 1/n: mean of the largest of n exponentials of mean 1. */
+/** Returns 1 + 1/2 + ... + 1/n, the mean of the largest of n exponential variables with mean 1. */
 static double harmonic(double n)
 {
     return gsl_sf_psi(n + 1) - gsl_sf_psi(1);
@@ -166,14 +169,14 @@ static double expression(const char **s)
     return x;
 }
 
-/** Decimals of a number as it is written. */
+/** Returns the number of decimals with which a number is written. */
 static int decimals_of(const char *number)
 {
     const char *const point = strchr(number, '.');
     return point == NULL ? 0 : (int)strspn(point + 1, "0123456789");
 }
 
-/** `FORMULA = NUMBER`, perhaps with `%`: to the digits that are there. */
+/** Checks `FORMULA = NUMBER`, with or without `%`, to the digits that are written. */
 static void check_formula(const page *p, const char *formula, const char *equals)
 {
     const char *s = formula;
@@ -186,7 +189,7 @@ static void check_formula(const page *p, const char *formula, const char *equals
                   "%s:%d: `%s`, but it is %.10g", p->name, p->line, formula, x);
 }
 
-/** Whether a number stands in the outputs by itself, not as a part of another. */
+/** Returns true if a number is in the outputs by itself, not as a part of another number. */
 static bool is_shown(const page *p, const char *number)
 {
     const size_t n = strlen(number);
@@ -200,7 +203,7 @@ static bool is_shown(const page *p, const char *number)
     return false;
 }
 
-/** What stands in backticks. */
+/** Checks the text of a span in backticks. */
 static void check_span(const page *p, const char *span)
 {
     const char *const equals = strstr(span, " = ");
@@ -239,7 +242,7 @@ TEST_RANGE(every_number_of_a_page_is_in_an_output_or_follows_from_its_formula, 0
     page p = {.name = lesson, .shown = dsgd_xstrdup(""), .line = 1};
     char *text = read_file("README.md");
     int n_blocks = 0;
-    bool in_other = false; /* a block in another language */
+    bool in_other = false; /* inside a block in another language */
     for (const char *line = NULL; (line = next_line(&text)) != NULL; p.line++) {
         if (!in_other && strcmp(line, "```console") == 0) {
             p.line++;
@@ -254,7 +257,10 @@ TEST_RANGE(every_number_of_a_page_is_in_an_output_or_follows_from_its_formula, 0
     ck_assert_msg(n_blocks > 0, "%s shows no command", lesson);
 }
 
-/** At 200 words per minute, as teachers.md says; what a quiz answers is checked with the page. */
+/**
+ * The reading time assumes 200 words per minute, as in teachers.md. The answers of the quiz are
+ * checked with the page.
+ */
 TEST_RANGE(a_page_has_a_picture_a_quiz_and_its_reading_time, 0, n_lessons())
 {
     const char *const lesson = lessons.gl_pathv[_i];
@@ -286,7 +292,7 @@ TEST(slides_are_right_and_students_get_no_solutions)
         check_prose(&p, line);
 }
 
-/** The exit status of `dsgd task` for a file. */
+/** Returns the exit status of `dsgd task` for a file. */
 static int try(const char *file, char **output)
 {
     return dsgd(dsgd_xprintf("task %s", file), output);
@@ -359,7 +365,8 @@ static void write_task(const char *most)
 TEST(each_goal_is_judged_at_its_worst_place)
 {
     char *output = NULL;
-    write_task("0.3"); /* met by two workers, of which one never waits; not by four */
+    write_task(
+        "0.3"); /* two workers meet this limit, because one of them never waits; four do not */
     ck_assert_int_eq(try("e.yaml", &output), 5);
     static const char *const parts[] = {
         "How?\nnot yet: wait_share of allreduce; workers 4; pieces 1: 0.37", "at most 0.3 is",
@@ -367,18 +374,18 @@ TEST(each_goal_is_judged_at_its_worst_place)
         "\n\nnot yet: 1 of 2 goals are met\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_has(output, parts[i]);
-    write_task("0"); /* a limit, too */
+    write_task("0"); /* 0 is also a limit */
     ck_assert_int_eq(try("e.yaml", &output), 5);
     write_task("0.4");
     ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
     ck_assert_has(output, "\npassed: 2 of 2 goals are met\n");
-    /* Nothing is left, and `run` takes the same file. */
+    /* The task leaves no files, and `run` accepts the same file. */
     output = shell_ends(0, "ls %s", folder);
     ck_assert_str_eq(output, "e.yaml\ngiven.yaml\ntask.yaml\n");
     output = dsgd_ends(0, "check e.yaml");
 }
 
-/** A hand-in that names an easier task of its own. */
+/** The submitted file names an easier task, but the task on the command line counts. */
 TEST(who_marks_says_which_task_it_is)
 {
     write_task("0.3");
@@ -427,7 +434,7 @@ TEST(a_file_is_the_same_by_any_path)
 }
 
 static const struct {
-    const char *set, *sentence; /* --set, or what is appended */
+    const char *set, *sentence; /* an assignment for --set, and the expected message */
 } refused[] = {
     {"until.steps=13", "--set until.steps=13: `until.steps` is another than in the given "
                        "experiment, which has 12, and this is not to be changed; what may be: "

@@ -1,8 +1,8 @@
 /**
  * @file test_docs.c
- * The Markdown files name only what exists: targets of links, files of this tree, sub-commands,
- * columns, algorithms. The code in algorithms/README.md is the source's, and the quick start
- * prints the table and the answers of README.md.
+ * Checks that the Markdown files name only things that exist: targets of links, files of this tree,
+ * sub-commands, columns, algorithms. The code in algorithms/README.md must be in the source. The
+ * quick start must print the table and the answers of README.md.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -20,7 +20,7 @@ enum { MOST_PAGES = 256 };
 static char *pages[MOST_PAGES]; /* paths within the tree */
 static int n_pages;
 
-/** Faults, a line each; a test fails if there is any. */
+/** Errors, one per line. A test fails if there are any. */
 static char *complaints;
 
 static void complain(const char *page, const char *what, int length, const char *text)
@@ -33,7 +33,10 @@ static bool ends_with(const char *text, size_t length, const char *end)
     return length > strlen(end) && strncmp(text + length - strlen(end), end, strlen(end)) == 0;
 }
 
-/** The Markdown files of the tree, without folders that are hidden, built or results. */
+/**
+ * Collects the Markdown files of the tree, except those in folders that are hidden, built or
+ * results.
+ */
 static void collect(const char *folder)
 {
     char *const there = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, folder);
@@ -67,7 +70,7 @@ static void tear_down(void)
 {
 }
 
-/** The rest of a stream; the caller frees it. */
+/** Returns the rest of a stream. The caller frees it. */
 static char *drain(FILE *stream)
 {
     char *text = NULL;
@@ -87,7 +90,7 @@ static char *text_of(const char *path)
     return kept(text);
 }
 
-/** Output of a command, which has to succeed. */
+/** Returns the output of a command, which must succeed. */
 static char *output_of(const char *command)
 {
     FILE *const stream = popen(command, "r");
@@ -98,7 +101,9 @@ static char *output_of(const char *command)
     return kept(text);
 }
 
-/** Whether a path exists, from the page's folder or, if allowed, from the top folder. */
+/**
+ * Returns true if a path exists, relative to the page's folder or, if allowed, to the top folder.
+ */
 static bool exists(const char *page, const char *path, int length, bool from_top)
 {
     const char *const slash = strrchr(page, '/');
@@ -109,7 +114,10 @@ static bool exists(const char *page, const char *path, int length, bool from_top
     return found;
 }
 
-/** Whether a page has a heading with this anchor (lower case, hyphens for spaces, no commas). */
+/**
+ * Returns true if a page has a heading with this anchor (lower case, hyphens for spaces, no
+ * commas).
+ */
 static bool has_heading(const char *text, const char *anchor, size_t length)
 {
     for (const char *line = text; line != NULL; line = strchr(line + 1, '\n')) {
@@ -131,7 +139,7 @@ static bool has_heading(const char *text, const char *anchor, size_t length)
     return false;
 }
 
-/** Whether page#anchor or #anchor, whose page exists, has its heading. */
+/** Returns true if the heading of page#anchor or #anchor exists. The page is known to exist. */
 static bool has_target(const char *page, const char *link, int path, int length)
 {
     const char *const slash = strrchr(page, '/');
@@ -164,7 +172,10 @@ TEST(every_link_has_a_target)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-/** Whether a word is a path of the tree: no pattern, URL, absolute path, or placeholder. */
+/**
+ * Returns true if a word is a path of the tree, and not a pattern, URL, absolute path or
+ * placeholder.
+ */
 static bool is_path(const char *word, size_t length)
 {
     static const char *const ends[] = {".c", ".h", ".md", ".yaml", ".gp", ".py", ".cu", NULL};
@@ -206,7 +217,7 @@ TEST(every_command_is_one)
     char *const help = output_of(DSGD_BINARY " --help");
     for (int i = 0; i < n_pages; i++) {
         if (strcmp(pages[i], "CHANGELOG.md") == 0)
-            continue; /* it names commands of earlier versions, too */
+            continue; /* this page also names commands of earlier versions */
         char *const text = text_of(pages[i]);
         for (const char *p = text; (p = strstr(p, "dsgd ")) != NULL;) {
             const bool within = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '-');
@@ -221,7 +232,7 @@ TEST(every_command_is_one)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-/** Content of the first fenced block of this language. */
+/** Returns the content of the first fenced block with this language. */
 static char *fenced(const char *page, const char *language)
 {
     char *const text = text_of(page);
@@ -242,7 +253,10 @@ TEST(the_readme_of_algorithms_shows_the_source)
                   "algorithms/README.md shows another local_sgd_work()");
 }
 
-/** The index has a row of each algorithm, which links to its page; the page has its options. */
+/**
+ * The index must have a row for each algorithm, with a link to its page. The page must contain its
+ * options.
+ */
 TEST(every_algorithm_has_a_page)
 {
     static const char index[] = "docs/reference/algorithms/index.md";
@@ -263,7 +277,7 @@ TEST(every_algorithm_has_a_page)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-/** In an experiment that otherwise consists of the keys below. */
+/** Each example is put into an experiment with the keys below. */
 TEST(the_example_of_each_algorithm_is_accepted)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
@@ -285,7 +299,7 @@ TEST(the_example_of_each_algorithm_is_accepted)
     output_of(dsgd_xprintf("rm -r %s", folder));
 }
 
-/** That of CMakeLists.txt, which the program has. */
+/** The program has the version of CMakeLists.txt, and all other places must have the same. */
 TEST(every_place_has_this_version)
 {
     static const char *const places[][2] = {
@@ -316,7 +330,7 @@ TEST(the_quick_start_gives_the_table_of_the_readme)
     for (const char *p = strstr(table, "\n  1  "); p != NULL && p[1] == ' ';
          p = strchr(p + 1, '\n')) {
         int length = (int)strcspn(p + 1, "\n") + 1;
-        while (p[length - 1] != ' ') /* wall time */
+        while (p[length - 1] != ' ') /* the last column is wall time */
             length--;
         char *const row = dsgd_xprintf("%.*s", length, p);
         if (strstr(readme, row) == NULL)
@@ -327,8 +341,10 @@ TEST(the_quick_start_gives_the_table_of_the_readme)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-/** The rows `| question | `dsgd ...` | **number** ... |`, in their order: later ones read results
- * of those before. */
+/**
+ * The rows have the form `| question | `dsgd ...` | **number** ... |`. They run in order, because
+ * later rows read the results of earlier rows.
+ */
 TEST(the_commands_of_the_readme_answer_as_it_says)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";

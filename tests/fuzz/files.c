@@ -1,6 +1,7 @@
 /**
  * @file files.c
- * Inputs as files in memory, the files that belong to a target, and the dictionary.
+ * Stores inputs as files in memory, finds the files that belong to a target, and prints the
+ * dictionary.
  */
 #include <glob.h>
 #include <sys/mman.h>
@@ -20,7 +21,7 @@ const char *fuzz_file(size_t which, const void *bytes, size_t n)
     static struct {
         int descriptor;
         char path[32];
-    } files[MOST]; /* live as long as the process */
+    } files[MOST]; /* the files live until the process ends */
     DSGD_ASSERT(which < MOST, "file %zu", which);
     if (files[which].descriptor == 0) {
         files[which].descriptor = memfd_create("input", MFD_CLOEXEC);
@@ -77,7 +78,7 @@ static void print_word(FILE *stream, const char *word)
 
 static void print_options(FILE *stream, const dsgd_option *options, int depth)
 {
-    enum { MOST_DEPTH = 6 }; /* registries may name one another */
+    enum { MOST_DEPTH = 6 }; /* limit because registries may refer to each other */
     for (const dsgd_option *o = options; o != NULL && o->name != NULL && depth < MOST_DEPTH; o++) {
         fprintf(stream, "\"%s: \"\n", o->name);
         for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
@@ -94,7 +95,7 @@ static void print_options(FILE *stream, const dsgd_option *options, int depth)
     }
 }
 
-/** In the order of their first line, once each. */
+/** Prints each distinct line once, in the order in which the lines first appear. */
 static void print_once(FILE *stream, char *lines)
 {
     char **seen = NULL;

@@ -1,6 +1,6 @@
 /**
  * @file fuzzer.c
- * One of the targets for libFuzzer; FUZZ_TARGET is its function.
+ * Connects one target to libFuzzer; FUZZ_TARGET is its function.
  */
 #include "base/program.h"
 #include "tests/fuzz/targets.h"
@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static void *mark; /* what the first input has kept may be used again */
+    static void *mark; /* end of the memory of the first input, which later inputs may use */
     if (mark == NULL)
         dsgd_program_begin();
     FUZZ_TARGET(bytes, n);

@@ -1,7 +1,7 @@
 /**
  * @file seeds.c
- * fuzz_seeds FOLDER: writes FOLDER/TARGET/... out of the kept and shipped files, and
- * FOLDER/dictionary.
+ * Implements `fuzz_seeds FOLDER`. It writes the kept and the shipped files of each target to
+ * FOLDER/TARGET/..., and the dictionary to FOLDER/dictionary.
  */
 #include "base/csv.h"
 #include "base/file.h"

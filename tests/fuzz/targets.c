@@ -1,6 +1,7 @@
 /**
  * @file targets.c
- * What each target reads, as the program reads it, and what is asserted of what it accepts.
+ * The targets. Each reads its input in the same way as the program, and checks the result if the
+ * input is accepted.
  */
 #include "tests/fuzz/targets.h"
 
@@ -73,7 +74,7 @@ static size_t next_part(const uint8_t **bytes, size_t *n, const uint8_t **part)
     return length;
 }
 
-/** Bytes as a text, which ends at a null byte. */
+/** Copies bytes to a text, which ends at the first null byte. */
 static char *text_of(const uint8_t *bytes, size_t n)
 {
     char *const text = dsgd_keep(n + 1, 1);
@@ -82,14 +83,14 @@ static char *text_of(const uint8_t *bytes, size_t n)
     return text;
 }
 
-/** A refusal has its sentence. */
+/** Aborts if an error has no message. */
 static void expect_sentence(dsgd_status status, const dsgd_error *error)
 {
     DSGD_ASSERT(status == DSGD_OK || error->text[0] != '\0', "a refusal (%d) without a word",
                 status);
 }
 
-/** What has been read can be written into a manifest. */
+/** Writes parameters into a manifest, and aborts if this fails. */
 static void expect_json(const dsgd_option *options, const void *params)
 {
     json_t *const object = dsgd_json_options(options, params);
@@ -97,9 +98,9 @@ static void expect_json(const dsgd_option *options, const void *params)
     DSGD_ASSERT(text != NULL, "what was read is no JSON");
 }
 
-static char *made; /* folder() */
+static char *made; /* the folder that folder() has made */
 
-/** A folder that lives as long as the process, for what is found by its name. */
+/** Returns a folder that lives until the process ends, for files that are found by their names. */
 static const char *folder(void)
 {
     dsgd_error error;
@@ -127,7 +128,7 @@ static void write_into_folder(const char *name, const void *bytes, size_t n)
                 "%s cannot be written", path);
 }
 
-/** The next parts of the input as files of the folder. */
+/** Writes the next parts of the input as files of the folder. */
 static void write_parts_into_folder(const uint8_t **bytes, size_t *n, const char *const *names)
 {
     for (; *names != NULL; names++) {
@@ -137,7 +138,7 @@ static void write_parts_into_folder(const uint8_t **bytes, size_t *n, const char
     }
 }
 
-/** A file of the folder as a text. */
+/** Returns the content of a file of the folder as a text. */
 static char *read_from_folder(const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s", folder(), name);
@@ -148,12 +149,12 @@ static char *read_from_folder(const char *name)
     return text;
 }
 
-/** Runs a command with at most 8 words; what it prints is the file @p printed of the folder. */
+/** Runs a command with at most 8 words. Its output goes to the file @p printed of the folder. */
 static dsgd_status run_command(const dsgd_command *command, const char *const *words,
                                const char *printed, dsgd_error *error)
 {
     enum { MOST = 8 };
-    char *copies[MOST + 1], *given[MOST + 1]; /* which the command may sort */
+    char *copies[MOST + 1], *given[MOST + 1]; /* given: a copy that the command may sort */
     int count = 0;
     for (; words[count] != NULL && count < MOST; count++)
         given[count] = copies[count] = dsgd_xstrdup(words[count]);
@@ -161,7 +162,7 @@ static dsgd_status run_command(const dsgd_command *command, const char *const *w
     fflush(stdout);
     char *const path = dsgd_xprintf("%s/%s", folder(), printed);
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    const int before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100); /* others stay free */
+    const int before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100); /* numbers below 100 stay free */
     DSGD_ASSERT(file >= 0 && before >= 0 && dup2(file, STDOUT_FILENO) >= 0, "no output: %m");
     close(file);
     const dsgd_status status = command->run(count, given, error);
@@ -220,7 +221,7 @@ void fuzz_workload(const uint8_t *bytes, size_t n)
         expect_json(dsgd_workload_options, &workload);
 }
 
-/** Seconds of a few steps are never below 0. */
+/** Aborts if the time of one of the first steps is below 0. */
 static void expect_seconds(const dsgd_imbalance *imbalance, int n_workers)
 {
     const dsgd_batch_size batch = {.samples = 32, .rows = 1000, .longest = 50};
@@ -247,7 +248,10 @@ void fuzz_imbalance(const uint8_t *bytes, size_t n)
     dsgd_imbalance_close(imbalance);
 }
 
-/** A file, and assignments to it, a line each: what is written anew can be read. */
+/**
+ * Reads a file and assignments to it, one per line. A file that was edited and written must be
+ * readable.
+ */
 void fuzz_edit(const uint8_t *bytes, size_t n)
 {
     enum { MOST = 8 };
@@ -275,7 +279,7 @@ void fuzz_edit(const uint8_t *bytes, size_t n)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/** A table of the same fields. */
+/** Returns a CSV text with the same fields. */
 static char *csv_text(const dsgd_csv *csv, size_t *n)
 {
     char *text = NULL;
@@ -288,7 +292,10 @@ static char *csv_text(const dsgd_csv *csv, size_t *n)
     return text;
 }
 
-/** What is written is read again as it was; of one column no, for an empty field is no row then. */
+/**
+ * Writes a table and aborts unless reading it again gives the same table. A table with one column
+ * is not checked, because an empty field would then be an empty line, which is not a row.
+ */
 static void expect_same(const dsgd_csv *csv)
 {
     size_t n = 0;
@@ -333,7 +340,7 @@ void fuzz_replay(const uint8_t *bytes, size_t n)
     dsgd_imbalance_close(imbalance);
 }
 
-/** What is printed for an experiment's `imbalance` can be read as such. */
+/** Aborts unless the entries that a command prints for `imbalance` of an experiment can be read. */
 static void expect_entries(const char *printed)
 {
     enum { WORKERS = 8 };
@@ -350,14 +357,15 @@ static void expect_entries(const char *printed)
         dsgd_error error = {""};
         const char *const path = fuzz_file(1, text, strlen(text));
         dsgd_status status = dsgd_imbalance_set_open(path, &config, &set, &error);
-        if (status == DSGD_OK && strstr(text, "kind: slow") == NULL) /* of more workers */
+        if (status == DSGD_OK && strstr(text, "kind: slow") ==
+                                     NULL) /* the worker of an entry may be out of range here */
             status = dsgd_imbalance_open(&set.entries, 1, WORKERS, &imbalance, &error);
         DSGD_ASSERT(status == DSGD_OK, "printed entries cannot be read: %s\n%s", error.text, text);
         dsgd_imbalance_close(imbalance);
     }
 }
 
-/** Step times, to which distributions are fitted. */
+/** Reads step times and fits distributions to them. */
 void fuzz_fit(const uint8_t *bytes, size_t n)
 {
     dsgd_error error = {""};
@@ -371,7 +379,7 @@ void fuzz_fit(const uint8_t *bytes, size_t n)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** runs.csv, and perhaps curves.csv and a target. */
+/** Reads runs.csv and, if the input has them, curves.csv and a target. */
 void fuzz_compare(const uint8_t *bytes, size_t n)
 {
     static const char *const names[] = {"runs.csv", "curves.csv", NULL};
@@ -391,7 +399,10 @@ void fuzz_compare(const uint8_t *bytes, size_t n)
     }
 }
 
-/** Writes a part; its checksum is made right wherever there is one: what follows is to be read. */
+/**
+ * Writes a part of a results folder. If the part has a checksum, it is corrected, so that the text
+ * after it is read.
+ */
 static void write_part(const uint8_t *bytes, size_t n)
 {
     static const char head[] = "dsgd part 1, crc ";
@@ -409,7 +420,7 @@ static void write_part(const uint8_t *bytes, size_t n)
     write_into_folder(".parts/1.part", text, n);
 }
 
-/** Rows of a run. */
+/** Reads a part: the rows of a run. */
 void fuzz_part(const uint8_t *bytes, size_t n)
 {
     write_part(bytes, n);
@@ -425,7 +436,7 @@ void fuzz_part(const uint8_t *bytes, size_t n)
     DSGD_ASSERT(!isinf(dsgd_results_throughput(results, 0)), "an infinite throughput");
 }
 
-/** Two folders have the same part of the first run. */
+/** Aborts unless the first run has the same part in both folders. */
 static void expect_same_part(const char *folder_a, const char *folder_b)
 {
     dsgd_part a, b;
@@ -440,7 +451,7 @@ static void expect_same_part(const char *folder_a, const char *folder_b)
                     "another section %d", k);
 }
 
-/** A manifest and the part of its first run, merged into another folder. */
+/** Reads a manifest and the part of its first run, and merges them into another folder. */
 void fuzz_manifest(const uint8_t *bytes, size_t n)
 {
     static const char *const names[] = {"manifest.json", NULL};
@@ -448,7 +459,7 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
     write_part(bytes, n);
     char *const into = dsgd_xprintf("%s/merged", folder());
     const char *const words[] = {"merge", folder(), "-o", into, "--force", NULL};
-    /* The next file that stays open is the lock, which is kept until the process ends. */
+    /* The lock is the next file that stays open. It is kept until the process ends. */
     const int lock = dup(STDOUT_FILENO);
     close(lock);
     dsgd_error error = {""};
@@ -460,15 +471,18 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
     DSGD_ASSERT(status != DSGD_OK || merged != NULL, "no manifest was written");
     if (merged != NULL) {
         json_object_set(given, "command", json_object_get(merged, "command"));
-        json_object_set(given, "timed_by", json_object_get(merged, "timed_by")); /* of all runs */
+        json_object_set(given, "timed_by",
+                        json_object_get(merged, "timed_by")); /* timed_by covers all runs */
         DSGD_ASSERT(json_equal(given, merged) == 1, "another manifest was written");
         if (json_array_size(json_object_get(merged, "runs")) > 0)
             expect_same_part(folder(), into);
     }
 }
 
-/** All lines are comments, data, and variables or arrays of texts and numbers: nothing that gnuplot
- * does. */
+/**
+ * Aborts unless every line is a comment, data, or a variable or array of texts and numbers. gnuplot
+ * must not execute anything else.
+ */
 static void expect_variables(char *script)
 {
 #define VALUE "('([^']|'')*'|[-+.0-9a-zA-Z]+)"
@@ -491,7 +505,7 @@ static void expect_variables(char *script)
     }
 }
 
-/** Tables, a manifest and a target, out of which the variables of all figures are made. */
+/** Reads tables, a manifest and a target, and makes the variables of all figures from them. */
 void fuzz_figure(const uint8_t *bytes, size_t n)
 {
     static const char *const names[] = {
@@ -506,7 +520,7 @@ void fuzz_figure(const uint8_t *bytes, size_t n)
     expect_variables(script);
 }
 
-/** Results with a figure, newer than they: gnuplot is not started. */
+/** Reads results with a figure that is newer than the results, so that gnuplot is not started. */
 void fuzz_report(const uint8_t *bytes, size_t n)
 {
     static const char *const names[] = {"runs.csv", "manifest.json", "curves.csv",
@@ -519,21 +533,23 @@ void fuzz_report(const uint8_t *bytes, size_t n)
     expect_sentence(status, &error);
     char *const page = status == DSGD_OK ? read_from_folder("report.html") : NULL;
     const char *const script =
-        page == NULL ? NULL : strcasestr(page, "<script"); /* the page's own */
+        page == NULL ? NULL : strcasestr(page, "<script"); /* the script of the page itself */
     DSGD_ASSERT(script == NULL || strcasestr(script + 1, "<script") == NULL, "another script");
 }
 
 /* --- binary files ----------------------------------------------------------------------------- */
 
-/** Images and then, where there is a separator, their labels, each to train and to test on. */
+/**
+ * Reads images and, after a separator, their labels. Both are used as training set and as test set.
+ */
 void fuzz_idx(const uint8_t *bytes, size_t n)
 {
     const uint8_t *images = NULL;
     const size_t n_images = next_part(&bytes, &n, &images);
     const char *const x = fuzz_file(0, images, n_images), *const y = fuzz_file(1, bytes, n);
     const char *const paths[4] = {x, y, x, y};
-    const dsgd_data_source *const source =
-        (const void *)dsgd_entry_find(dsgd_data_sources, "idx"); /* whose params are the paths */
+    const dsgd_data_source *const source = (const void *)dsgd_entry_find(
+        dsgd_data_sources, "idx"); /* the params of idx are the paths */
     dsgd_data *data = NULL;
     dsgd_error error = {""};
     const dsgd_status status = source->load(paths, 1, &data, &error);
@@ -549,7 +565,7 @@ void fuzz_idx(const uint8_t *bytes, size_t n)
     dsgd_data_free(data);
 }
 
-/** A text, each of whose characters is labelled by the next one. */
+/** Reads a text. The label of each character is the next character. */
 void fuzz_text(const uint8_t *bytes, size_t n)
 {
     const struct {
@@ -577,7 +593,7 @@ void fuzz_text(const uint8_t *bytes, size_t n)
 
 /* --- lists in files of their own -------------------------------------------------------------- */
 
-/** The file as the value of the one key of a mapping; the caller closes *config. */
+/** Makes the file the value of the only key of a mapping. The caller closes *config. */
 static dsgd_yaml *value_of(const uint8_t *bytes, size_t n, dsgd_config **config)
 {
     char *const mapping = dsgd_xprintf("k: %s\n", fuzz_file(0, bytes, n));
@@ -588,7 +604,10 @@ static dsgd_yaml *value_of(const uint8_t *bytes, size_t n, dsgd_config **config)
     return dsgd_yaml_find(dsgd_config_root(*config), "k");
 }
 
-/** Neighbours by listed edges: each is the other's, and what a rank keeps and gives sums to 1. */
+/**
+ * Checks neighbours from listed edges. Edges must be mutual, and the shares that a rank keeps and
+ * gives must sum to 1.
+ */
 static void expect_neighbours(const dsgd_spec *pick, int n_workers)
 {
     enum { MOST = 8 };
@@ -655,7 +674,10 @@ void fuzz_placement(const uint8_t *bytes, size_t n)
     }
 }
 
-/** A number and its suffix, in each unit: finite, and its shortest decimal is the same number. */
+/**
+ * Reads a number and its suffix, in each unit. It must be finite, and its shortest decimal form
+ * must be the same number.
+ */
 void fuzz_number(const uint8_t *bytes, size_t n)
 {
     static const char *const units[] = {NULL, "s", "bytes", "bytes/s", "flop/s", "W", "share"};
@@ -707,7 +729,7 @@ void fuzz_cluster(const uint8_t *bytes, size_t n)
         DSGD_ASSERT(steps.seconds[i] > 0 && isfinite(steps.seconds[i]), "a step of no time");
 }
 
-/** A file for the readers, in their order, as `dsgd import` offers it. */
+/** Offers a file to the readers, in the same order as `dsgd import`. */
 static void offer(dsgd_import *in, void **states, const char *path, bool *found)
 {
     enum { HEAD = 1 << 16 };
@@ -730,7 +752,7 @@ static void offer(dsgd_import *in, void **states, const char *path, bool *found)
     }
 }
 
-/** Up to three files, to all readers: what is written of them is an experiment. */
+/** Offers up to three files to all readers. The result that they write must be an experiment. */
 void fuzz_import(const uint8_t *bytes, size_t n)
 {
     dsgd_import in = {.output = dsgd_xprintf("%s/mine.yaml", folder()),
@@ -761,7 +783,10 @@ void fuzz_import(const uint8_t *bytes, size_t n)
 
 /* --- what whoever sets a task has written ----------------------------------------------------- */
 
-/** A task for an experiment of two workers and two steps: it is passed where no goal is missed. */
+/**
+ * Reads a task for an experiment with two workers and two steps. The task must not pass if a goal
+ * is missed.
+ */
 void fuzz_task(const uint8_t *bytes, size_t n)
 {
     static const char learnt[] =
@@ -795,8 +820,8 @@ static const dsgd_option inner_options[] = {
 };
 
 /**
- * A row `name kind offset default min max word...`, whose offset is a multiple of 8, as a compiler
- * gives it; of kinds that need a table, a registry or a size, those are there.
+ * Makes an option from a row `name kind offset default min max word...`. The offset is a multiple
+ * of 8, as a compiler gives it. Kinds that need a table, a registry or a size get fixed ones.
  */
 static dsgd_option row_of(char *line)
 {
@@ -823,7 +848,7 @@ static dsgd_option row_of(char *line)
                          .key = "name"};
 }
 
-/** Whether a field lies in another's bytes, as no struct has it. */
+/** Returns true if a field overlaps the bytes of another field, which is impossible in a struct. */
 static bool fields_overlap(const dsgd_option *rows)
 {
     for (const dsgd_option *a = rows; a->name != NULL; a++)
@@ -834,7 +859,10 @@ static bool fields_overlap(const dsgd_option *rows)
     return false;
 }
 
-/** The bytes of a struct, a table's rows, and an entry: what is taken fills that struct alone. */
+/**
+ * Reads the size of a struct, the rows of its table, and an entry. If the entry is accepted, only
+ * this struct may be written.
+ */
 void fuzz_plugin(const uint8_t *bytes, size_t n)
 {
     enum { MOST_ROWS = 16, MOST_BYTES = 4096 };

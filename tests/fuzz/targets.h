@@ -1,7 +1,8 @@
 /**
  * @file targets.h
- * Everything that reads a file, as functions that take bytes. libFuzzer drives each by fuzzer.c, in
- * the preset `fuzz`; the suite `fuzz` feeds what is kept here and what the program ships, in all.
+ * The program's file readers, as functions that take bytes. In the preset `fuzz`, libFuzzer calls
+ * each of them through fuzzer.c. In all presets, the suite `fuzz` feeds them the files that are
+ * kept here and the files that the program ships.
  */
 #pragma once
 
@@ -9,7 +10,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/** Each reads bytes as its file, or files; what must hold of what it accepts is asserted. */
+/**
+ * Each target reads its bytes as a file or as several files. If the input is accepted, the target
+ * asserts the properties that must hold.
+ */
 #define FUZZ_TARGETS(X)                                                                            \
     X(experiment)                                                                                  \
     X(platform)                                                                                    \
@@ -38,24 +42,30 @@
 FUZZ_TARGETS(X)
 #undef X
 
-/** Between the files of an input that is several. */
+/** Separates the files of an input that consists of several files. */
 #define FUZZ_SEPARATOR "\n--\n"
 
 typedef struct fuzz_target {
     const char *name;
     void (*feed)(const uint8_t *bytes, size_t n);
-    const char *shipped; /* a glob() in the source folder, more after `|`; NULL: none */
+    const char
+        *shipped; /* glob() pattern in the source folder; `|` separates patterns; may be NULL */
 } fuzz_target;
 
-extern const fuzz_target fuzz_targets[]; /* ends with a name NULL */
+extern const fuzz_target fuzz_targets[]; /* the last entry has the name NULL */
 
-/** The bytes as a file, whose path stays the same; the next call replaces it. */
+/**
+ * Stores the bytes as a file, and returns its path, which stays the same. The next call replaces
+ * the file.
+ */
 const char *fuzz_file(size_t which, const void *bytes, size_t n);
 
-/** All keys, names, words and suffixes of the program, as a dictionary of libFuzzer. */
+/** Prints all keys, names, words and suffixes of the program, as a dictionary of libFuzzer. */
 void fuzz_print_dictionary(FILE *stream);
 
-/** Calls back with every file that belongs to a target: kept in the tree, or shipped. */
+/**
+ * Calls @p call with every file that belongs to a target: files kept in the tree and shipped files.
+ */
 void fuzz_each_file(const fuzz_target *target,
                     void (*call)(const fuzz_target *target, const char *path, void *argument),
                     void *argument);

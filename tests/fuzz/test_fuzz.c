@@ -1,16 +1,19 @@
 /**
  * @file test_fuzz.c
- * Every kept and every shipped file through its target, whole, cut off and with bytes changed: what
- * once crashed does not any more, without libFuzzer.
+ * Feeds every kept and every shipped file to its target: the whole file, and copies that are cut
+ * off or have changed bytes. Inputs that once caused a crash must no longer do so. libFuzzer is not
+ * needed.
  */
 #include "base/file.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/suite.h"
 
-/** Of each file so many damaged copies, at most; fewer of large ones. */
+/** Maximum number of damaged copies per file. Large files get fewer copies. */
 enum { MOST_COPIES = 8, MOST_BYTES = 20000 };
 
-/** One byte is another, and every second time the end is missing. */
+/**
+ * Changes one byte; in every second copy, also cuts off the bytes after it. Returns the new length.
+ */
 static size_t damage(uint8_t *bytes, size_t n, uint64_t seed)
 {
     const uint64_t drawn = (seed + 1) * 0x9e3779b97f4a7c15u;
@@ -64,6 +67,6 @@ TEST(dictionary)
     ck_assert_has(text, "\"host_bandwidth: \"\n");
     ck_assert_has(text, "\"wagma\"\n");
     ck_assert_has(text, "\"GB/s\"\n");
-    ck_assert_has(text, "\"\\xC2\\xB5s\"\n"); /* libFuzzer reads ASCII alone */
+    ck_assert_has(text, "\"\\xC2\\xB5s\"\n"); /* libFuzzer reads only ASCII */
     free(text);
 }
