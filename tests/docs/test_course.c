@@ -279,7 +279,7 @@ TEST_RANGE(a_page_has_a_picture_a_quiz_and_its_reading_time, 0, n_lessons())
     ck_assert_has(read_file("teachers.md"), row);
 }
 
-TEST(slides_are_right_and_students_get_no_solutions)
+TEST(slides_are_correct_and_students_get_no_solutions)
 {
     page p = {.name = "slides.md", .shown = dsgd_xstrdup(""), .line = 1};
     shell_ends(
@@ -300,7 +300,7 @@ static int try(const char *file, char **output)
 
 CASE("tasks", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
 
-TEST_RANGE(a_task_is_failed_by_its_start_and_passed_by_its_solution, 0, n_lessons())
+TEST_RANGE(given_file_fails_the_task_and_solution_passes, 0, n_lessons())
 {
     const char *const lesson = lessons.gl_pathv[_i];
     char *output = NULL;
@@ -362,7 +362,7 @@ static void write_task(const char *most)
     write_file("e.yaml", dsgd_xprintf("name: mine\ntask: task.yaml\n%s", given));
 }
 
-TEST(each_goal_is_judged_at_its_worst_place)
+TEST(each_goal_is_judged_at_its_worst_run)
 {
     char *output = NULL;
     write_task(
@@ -386,7 +386,7 @@ TEST(each_goal_is_judged_at_its_worst_place)
 }
 
 /** The submitted file names an easier task, but the task on the command line counts. */
-TEST(who_marks_says_which_task_it_is)
+TEST(task_of_the_command_line_overrides_task_of_the_file)
 {
     write_task("0.3");
     write_file("easy.yaml", dsgd_xprintf(question, "100"));
@@ -408,7 +408,7 @@ static void write_simple_task(void)
                "  - {measure: throughput_samples_per_s, of: allreduce, at_least: 10}\n");
 }
 
-TEST(what_is_equal_but_for_rounding_is_reached)
+TEST(goal_is_reached_if_value_equals_bound_up_to_rounding)
 {
     char *output = NULL;
     write_simple_task();
@@ -417,7 +417,7 @@ TEST(what_is_equal_but_for_rounding_is_reached)
     ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
 }
 
-TEST(a_file_is_the_same_by_any_path)
+TEST(files_are_compared_by_the_file_not_by_the_path)
 {
     write_simple_task();
     write_file("given.yaml", dsgd_xprintf("%splacement: hosts.txt\n", one));
@@ -435,7 +435,7 @@ TEST(a_file_is_the_same_by_any_path)
 
 static const struct {
     const char *set, *sentence; /* an assignment for --set, and the expected message */
-} refused[] = {
+} rejected[] = {
     {"until.steps=13", "--set until.steps=13: `until.steps` is another than in the given "
                        "experiment, which has 12, and this is not to be changed; what may be: "
                        "algorithms.1.period and failures"},
@@ -449,13 +449,13 @@ static const struct {
     {"task=[1]", "task is a list, but has to be a text"},
 };
 
-TEST_ROWS(other_changes_are_refused_by_name, refused)
+TEST_ROWS(other_changes_are_rejected_by_name, rejected)
 {
     char *output = NULL;
     write_task("0.4");
-    const char *const set = refused[_i].set;
+    const char *const set = rejected[_i].set;
     ck_assert_int_ne(try(dsgd_xprintf("e.yaml --set '%s'", set), &output), 0);
-    ck_assert_msg(strstr(output, refused[_i].sentence) != NULL, "%s: %s", set, output);
+    ck_assert_msg(strstr(output, rejected[_i].sentence) != NULL, "%s: %s", set, output);
     ck_assert_int_eq(try("e.yaml --set algorithms.1.period=3", &output), 0);
     write_file("e.yaml", dsgd_xprintf("task: task.yaml\nseed: 2\n%s", given));
     ck_assert_int_eq(try("e.yaml", &output), 2);
@@ -479,7 +479,7 @@ static const struct {
     {"{measure: wait_share, of: allreduce, at_least: -1}", "at_least is -1, but has to be between"},
 };
 
-TEST_ROWS(a_task_that_cannot_be_judged_is_refused, bad_goals)
+TEST_ROWS(a_task_with_a_bad_goal_is_rejected, bad_goals)
 {
     char *output = NULL;
     write_task("0.4");

@@ -193,7 +193,7 @@ static bool is_path(const char *word, size_t length)
     return right && slash != NULL && slash != word;
 }
 
-TEST(every_path_is_a_file)
+TEST(every_named_path_exists)
 {
     static const char separators[] = " \t\n`\"'(),;|=";
     for (int i = 0; i < n_pages; i++) {
@@ -212,7 +212,7 @@ TEST(every_path_is_a_file)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-TEST(every_command_is_one)
+TEST(every_named_command_exists)
 {
     char *const help = output_of(DSGD_BINARY " --help");
     for (int i = 0; i < n_pages; i++) {
@@ -300,7 +300,7 @@ TEST(the_example_of_each_algorithm_is_accepted)
 }
 
 /** The program has the version of CMakeLists.txt, and all other places must have the same. */
-TEST(every_place_has_this_version)
+TEST(version_is_the_same_everywhere)
 {
     static const char *const places[][2] = {
         {"CITATION.cff", "\nversion: " DSGD_VERSION "\n"},
@@ -316,7 +316,7 @@ TEST(every_place_has_this_version)
     ck_assert_str_eq(output_of(DSGD_BINARY " --version"), "dsgd " DSGD_VERSION "\n");
 }
 
-TEST(the_quick_start_gives_the_table_of_the_readme)
+TEST(quick_start_prints_the_table_of_the_readme)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -345,7 +345,7 @@ TEST(the_quick_start_gives_the_table_of_the_readme)
  * The rows have the form `| question | `dsgd ...` | **number** ... |`. They run in order, because
  * later rows read the results of earlier rows.
  */
-TEST(the_commands_of_the_readme_answer_as_it_says)
+TEST(commands_of_the_readme_print_its_answers)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -373,7 +373,7 @@ TEST(the_commands_of_the_readme_answer_as_it_says)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-TEST(the_quick_start_gives_the_documented_columns)
+TEST(quick_start_writes_the_documented_columns)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
     ck_assert_ptr_nonnull(mkdtemp(folder));

@@ -49,7 +49,7 @@ static int n_targets(void)
 
 SUITE(fuzz, "files", .seconds = 120);
 
-TEST_RANGE(target, 0, n_targets())
+TEST_RANGE(every_file_and_its_damaged_copies_are_handled, 0, n_targets())
 {
     size_t n_files = 0;
     fuzz_targets[_i].feed((const uint8_t *)"", 0);
@@ -57,7 +57,7 @@ TEST_RANGE(target, 0, n_targets())
     ck_assert_msg(n_files > 0, "%s has no files", fuzz_targets[_i].name);
 }
 
-TEST(dictionary)
+TEST(dictionary_contains_keys_names_and_suffixes)
 {
     char *text = NULL;
     size_t n = 0;
