@@ -365,8 +365,8 @@ static void write_task(const char *most)
 TEST(each_goal_is_judged_at_its_worst_run)
 {
     char *output = NULL;
-    write_task(
-        "0.3"); /* two workers meet this limit, because one of them never waits; four do not */
+    /* Two workers meet this limit, because one of them never waits; four workers do not. */
+    write_task("0.3");
     ck_assert_int_eq(try("e.yaml", &output), 5);
     static const char *const parts[] = {
         "How?\nnot yet: wait_share of allreduce; workers 4; pieces 1: 0.37", "at most 0.3 is",

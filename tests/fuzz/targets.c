@@ -357,8 +357,8 @@ static void expect_entries(const char *printed)
         dsgd_error error = {""};
         const char *const path = fuzz_file(1, text, strlen(text));
         dsgd_status status = dsgd_imbalance_set_open(path, &config, &set, &error);
-        if (status == DSGD_OK && strstr(text, "kind: slow") ==
-                                     NULL) /* the worker of an entry may be out of range here */
+        /* The worker of an entry `slow` may be out of range here. */
+        if (status == DSGD_OK && strstr(text, "kind: slow") == NULL)
             status = dsgd_imbalance_open(&set.entries, 1, WORKERS, &imbalance, &error);
         DSGD_ASSERT(status == DSGD_OK, "printed entries cannot be read: %s\n%s", error.text, text);
         dsgd_imbalance_close(imbalance);
@@ -471,8 +471,8 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
     DSGD_ASSERT(status != DSGD_OK || merged != NULL, "no manifest was written");
     if (merged != NULL) {
         json_object_set(given, "command", json_object_get(merged, "command"));
-        json_object_set(given, "timed_by",
-                        json_object_get(merged, "timed_by")); /* timed_by covers all runs */
+        /* timed_by covers all runs. */
+        json_object_set(given, "timed_by", json_object_get(merged, "timed_by"));
         DSGD_ASSERT(json_equal(given, merged) == 1, "another manifest was written");
         if (json_array_size(json_object_get(merged, "runs")) > 0)
             expect_same_part(folder(), into);
@@ -548,8 +548,8 @@ void fuzz_idx(const uint8_t *bytes, size_t n)
     const size_t n_images = next_part(&bytes, &n, &images);
     const char *const x = fuzz_file(0, images, n_images), *const y = fuzz_file(1, bytes, n);
     const char *const paths[4] = {x, y, x, y};
-    const dsgd_data_source *const source = (const void *)dsgd_entry_find(
-        dsgd_data_sources, "idx"); /* the params of idx are the paths */
+    /* The params of idx are the paths. */
+    const dsgd_data_source *const source = (const void *)dsgd_entry_find(dsgd_data_sources, "idx");
     dsgd_data *data = NULL;
     dsgd_error error = {""};
     const dsgd_status status = source->load(paths, 1, &data, &error);

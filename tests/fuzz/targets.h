@@ -48,8 +48,7 @@ FUZZ_TARGETS(X)
 typedef struct fuzz_target {
     const char *name;
     void (*feed)(const uint8_t *bytes, size_t n);
-    const char
-        *shipped; /* glob() pattern in the source folder; `|` separates patterns; may be NULL */
+    const char *shipped; /* glob() patterns in the source folder, with `|` between; may be NULL */
 } fuzz_target;
 
 extern const fuzz_target fuzz_targets[]; /* the last entry has the name NULL */
