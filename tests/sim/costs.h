@@ -14,14 +14,20 @@ static const double latency_s = 1e-6;
 static const double overhead_s = 5e-6;
 static const double reduction_s_per_byte = 0.3e-9;
 
-static const double wire_s = 1e-6 + 1e6 / 10e9; /* latency, and the bytes */
-static const double treated_s = 5e-6 + 0.3e-9 * 1e6; /* overhead, and the reduction */
+static const double wire_s = 1e-6 + 1e6 / 10e9; /* latency, plus the time of the bytes */
+static const double treated_s = 5e-6 + 0.3e-9 * 1e6; /* overhead, plus the time of the reduction */
 
-/** Seconds of one communication, everyone arriving together: a step takes 1 s and then this. */
+/**
+ * Returns the seconds of one communication when all workers arrive together. A step takes 1 s plus
+ * this time.
+ */
 double communication_s(const dsgd_algorithm *algorithm, dsgd_collective collective, int workers);
 
-/** As the closed form says (sim/exchange/schedules.c); activations cost a little. */
+/**
+ * Checks a measured time against a closed form (sim/exchange/schedules.c). The tolerance allows for
+ * activations, which cost a little.
+ */
 void expect_close(double measured_s, double expected_s);
 
-/** Ten steps without learning. */
+/** Makes a run of ten steps without learning, whose messages have every kind of cost. */
 support_case *costly(const char *algorithm, int workers);

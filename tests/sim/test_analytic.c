@@ -1,7 +1,8 @@
 /**
  * @file test_analytic.c
- * Allreduces that are computed instead of simulated, of all and of groups, beside the same message
- * by message: times to 1e-9 of them, counts and models exactly.
+ * Compares allreduces (of all workers or of groups) that are computed with the same allreduces
+ * simulated message by message. Times may differ by 1e-9 of their value; counts and models must be
+ * equal.
  */
 #include "sim/exchange/analytic.h"
 #include "tests/support/alike.h"
@@ -9,9 +10,9 @@
 #include "tests/support/support.h"
 
 /**
- * SimGrid does not tell apart events of one nanosecond: messages of some bytes, 16 of
- * drop_compute's allgathers in a ring, come that much early, round by round; as do the parts of
- * workers whom activations reach nanoseconds before something else.
+ * SimGrid does not distinguish events within a nanosecond. Messages of a few bytes, 16 of them in
+ * drop_compute's allgathers in a ring, therefore arrive that much too early in each round. The same
+ * holds for the parts of workers that an activation reaches nanoseconds before another event.
  */
 static const double early_s = 1e-8;
 
@@ -19,10 +20,13 @@ static double slack_of(const support_case *c)
 {
     const bool partial = ~c->config.algorithm->traits & DSGD_SENDS_ALLREDUCES;
     const bool early = support_has(c, "calibration") || partial;
-    return early ? early_s : 0; /* in some seconds */
+    return early ? early_s : 0; /* out of several seconds */
 }
 
-/** Simulates both ways, and demands that all figures are the same. Returns the computed one's. */
+/**
+ * Simulates a case in both ways, and fails unless all figures are the same. Returns the outcome of
+ * the computed run.
+ */
 static const support_outcome *expect_same_run(support_case *c, const char *where)
 {
     const support_outcome *const a = support_simulate(c);
@@ -39,7 +43,10 @@ static void free_switch(support_case *c)
 {
 }
 
-/** Three hosts that are worse than the others, each in its own way. */
+/**
+ * Makes hosts that are slower than the others: one has less speed and bandwidth, and two have a
+ * higher latency.
+ */
 static void uneven_switch(support_case *c)
 {
     static dsgd_platform_entry entries[] = {
@@ -49,7 +56,9 @@ static void uneven_switch(support_case *c)
     SET(c, platform.message_overhead_s = 5e-6, platform.reduction_s_per_byte = 0.3e-9);
 }
 
-/** Groups whose ways out are as wide as needed, and not wider; copies from and to the devices. */
+/**
+ * Groups whose uplinks are exactly as wide as needed, and copies between device and host memory.
+ */
 static void groups(support_case *c)
 {
     SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 3,
@@ -60,7 +69,7 @@ static void groups(support_case *c)
         platform.eager_bytes = 1e5, platform.partial_turn_s = 2e-5);
 }
 
-/** Islands of four that share a NIC; one has a slower one, and one host a worse latency. */
+/** Nodes of four GPUs that share a NIC. One has a slower NIC, and one host has a higher latency. */
 static void shared_nics(support_case *c)
 {
     static dsgd_platform_entry entries[] = {
@@ -72,7 +81,7 @@ static void shared_nics(support_case *c)
         platform.reduction_s_per_byte = 0.7e-9);
 }
 
-/** Islands in which every host has a NIC of its own. */
+/** Nodes in which every host has its own NIC. */
 static void islands(support_case *c)
 {
     SET(c, platform.island_hosts = c->platform.island_nics = 4, platform.island_bytes_per_s = 150e9,
@@ -88,7 +97,10 @@ static void delays(support_case *c)
     support_imbalance_number(c, "delay", "seconds", 0.32);
 }
 
-/** Everyone at another time, and a straggler: for milliseconds the early ones exchange alone. */
+/**
+ * Each worker has its own random delay, and there is a straggler. For milliseconds only the early
+ * workers exchange messages.
+ */
 static void jitter_and_straggler(support_case *c)
 {
     IMBALANCE(c, "lognormal", {"mean", 0.01}, {"deviation", 0.02});
@@ -113,7 +125,7 @@ enum {
     N_CASES = N_PLATFORMS * N_LATENESS * N_WORKERS * N_PIECES * N_COLLECTIVES
 };
 
-/** One of all combinations, for 4 steps of 8 MB. */
+/** Makes case @p i of all combinations, with 4 steps and 8 MB. */
 static support_case *combination(const char *algorithm, int i, char *where, size_t room)
 {
     const int platform = i % N_PLATFORMS, late = i / N_PLATFORMS % N_LATENESS;
@@ -136,7 +148,7 @@ static support_case *combination(const char *algorithm, int i, char *where, size
     return c;
 }
 
-/** Communication in every step or two of the four. */
+/** Makes the algorithm communicate in every step or in two of the four steps. */
 static void be_frequent(support_case *c)
 {
     static const char *const periods[] = {"period", "tau", "inner_steps"};
@@ -151,7 +163,10 @@ static void be_frequent(support_case *c)
 
 SUITE(analytic, "closed", .seconds = 300);
 
-/** Each algorithm takes another part of the combinations; together the slow ones are few. */
+/**
+ * Each algorithm tests another part of the combinations. Only few of the tested combinations are
+ * slow.
+ */
 TEST_RANGE(computed_times_equal_those_of_messages, 0, support_n_algorithms()) /* _i: algorithm */
 {
     const dsgd_algorithm *const algorithm =
@@ -170,8 +185,8 @@ TEST_RANGE(computed_times_equal_those_of_messages, 0, support_n_algorithms()) /*
 /* --- partial collectives and groups ----------------------------------------------------------- */
 
 /**
- * Everyone at another time: of workers who come at one instant, rounding decides whom another's
- * activation still reaches. Two are late by three versions.
+ * Each worker has its own random delay, because rounding would otherwise decide which of several
+ * simultaneous workers an activation still reaches. Two workers are late by three versions.
  */
 static void jitter_and_late_versions(support_case *c)
 {
@@ -200,7 +215,8 @@ static support_case *partial_combination(int i, char *where, size_t room)
     platforms[platform](c);
     (i % 3 == 0 ? jitter_and_straggler : jitter_and_late_versions)(c);
     SET(c, workload.bytes = 8e6, workload.backward_share = 0.5);
-    c->config.until = (dsgd_until){0}; /* no bound of all decides who makes the last step */
+    c->config.until = (dsgd_until){0}; /* without a total bound, no race decides who makes the last
+                                        * step */
     SET(c, config.steps_each = 6, config.exchange.pieces = i % 2 == 0 ? 16 : 1,
         config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + collectives[how]);
     snprintf(where, room, "%s, %s %ld, %d workers, platform %d, %s", partial[which].algorithm,
@@ -225,7 +241,10 @@ TEST_RANGE(partial_collectives_are_computed_alike, 0, 7) /* _i: first combinatio
     ck_assert_double_gt(stale, 0);
 }
 
-/** Where nothing is promised each activation is a message, and slows others by nanoseconds. */
+/**
+ * An algorithm that declares no traits sends each activation as a message, which slows other
+ * messages by nanoseconds.
+ */
 TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
 {
     support_case *const c = support_new(_i < 2 ? "eager_solo" : "wagma", 16);
@@ -243,8 +262,9 @@ TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
 }
 
 /**
- * Pairs of which some are faster: their activations of the next piece have come when another pair
- * ends one. What its members publish at that instant is in the next piece, on either network.
+ * Some pairs are faster than others. Their activations of the next piece arrive before another pair
+ * finishes its piece. Values that the members of this pair publish at that instant must belong to
+ * the next piece, on both networks.
  */
 TEST(values_published_when_a_piece_ends_are_in_the_next)
 {
@@ -271,7 +291,10 @@ TEST(values_published_when_a_piece_ends_are_in_the_next)
     ck_assert_double_gt(age, 0);
 }
 
-/** Its first collective is of all; workers make their partial one up to three steps later. */
+/**
+ * The first collective covers all workers. The workers then create their partial collective up to
+ * three steps later.
+ */
 static void late_listeners_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -308,7 +331,10 @@ TEST(a_late_listener_receives_earlier_activations)
 
 CASE("closed", .seconds = 300);
 
-/** Allreduces of 0.4 s beside four steps of 0.1 s, a slow worker, and what is left at the end. */
+/**
+ * Allreduces of 0.4 s run during four steps of 0.1 s. One worker is slow, and some allreduces are
+ * left at the end.
+ */
 TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) /* _i: steps_each */
 {
     support_case *c = support_no_learning(support_new("dasgd", 9));
@@ -323,7 +349,7 @@ TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) 
     expect_same_run(c, "dasgd");
 }
 
-/** The run ends while messages are on their way, in the middle of some. */
+/** The run ends while messages are in flight; some of them are half sent. */
 TEST_RANGE(messages_under_way_at_the_end_are_counted_alike, 0, 12) /* _i: the instant */
 {
     static const char *const algorithms[] = {"allreduce", "dasgd"};
@@ -380,7 +406,7 @@ static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_round
                                                   .work = first_rounds_alone_work,
                                                   .traits = DSGD_SENDS_ALLREDUCES};
 
-/** A run in which one member is missing stands still when the messages that can come have come. */
+/** If one member is missing, the run stops when all messages that can arrive have arrived. */
 TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
 {
     support_case *c = support_of(&first_rounds_alone, 8);
@@ -393,7 +419,7 @@ TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends i
 
 /* --- where it is so --------------------------------------------------------------------------- */
 
-/** Of what the run asks for, among all or among the ranks of a group. */
+/** The plan for which the run asks; it covers all ranks or the ranks of a group. */
 static dsgd_plan asked = {.how = DSGD_COLLECTIVE_RABENSEIFNER, .members.leader = -1};
 
 static void asking_work(dsgd_node *self)
@@ -435,17 +461,18 @@ TEST(schedules_are_simulated_where_links_are_shared)
     ck_assert(is_closed(c));
     c->platform.group_bytes_per_s *= 0.999;
     ck_assert(!is_closed(c));
-    c->platform.group_hosts = 12; /* nothing leaves */
+    c->platform.group_hosts = 12; /* no message leaves the group */
     ck_assert(is_closed(c));
     c = support_new(NULL, 12);
     c->config.algorithm = &asking;
     islands(c);
     ck_assert(is_closed(c));
-    c->platform.island_nics = 1; /* of four hosts, and other members than a hypercube's */
+    /* A NIC for four hosts; its members are not those of a hypercube. */
+    c->platform.island_nics = 1;
     asked.how = DSGD_COLLECTIVE_RING;
     ck_assert(!is_closed(c));
     asked.how = DSGD_COLLECTIVE_RABENSEIFNER;
-    c->platform.island_hosts = 12; /* nobody sends through a NIC */
+    c->platform.island_hosts = 12; /* no worker sends through a NIC */
     ck_assert(is_closed(c));
     static double shape[] = {2, 6};
     SET(c, platform.topology = DSGD_TOPOLOGY_TORUS, platform.island_hosts = 0);
@@ -453,7 +480,10 @@ TEST(schedules_are_simulated_where_links_are_shared)
     ck_assert(!is_closed(c));
 }
 
-/** Hypercubes of all at a NIC alone: others leave it in turn, or meet there at any time. */
+/**
+ * A closed form exists only if all members of a NIC are in hypercubes. Other members leave the NIC
+ * in turn, or meet there at any time.
+ */
 TEST(schedules_are_closed_where_rows_share_a_nic)
 {
     support_case *c = support_of(&asking, 16);
@@ -477,7 +507,7 @@ TEST(schedules_are_closed_where_rows_share_a_nic)
     ck_assert(!is_closed(c));
 }
 
-/** What a file declares and does not keep would make times wrong. */
+/** Exchanges in another way than the algorithm declares, which would make the times wrong. */
 static void lying_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -497,7 +527,10 @@ static const dsgd_algorithm lying[] = {
     {.about = {.name = "lying"}, .work = broadcasting_work, .traits = DSGD_SENDS_ALLREDUCES},
     {.about = {.name = "lying"}, .work = lying_work, .traits = DSGD_SENDS_COLLECTIVES}};
 
-/** At once or not: the network's own promise of one message at a time is made in blocking alone. */
+/**
+ * The test uses blocking and non-blocking exchanges, because the network itself promises one
+ * message at a time only with blocking.
+ */
 TEST_RANGE(a_false_declaration_of_exchanges_aborts, 0, 6)
 {
     static const char *const by[] = {"lying exchanges otherwise than by allreduces of all workers",

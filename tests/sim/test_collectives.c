@@ -1,6 +1,6 @@
 /**
  * @file test_collectives.c
- * Collectives on the idle switch take their closed forms.
+ * Checks that collectives on the idle switch take their closed forms.
  */
 #include "sim/exchange/plan.h"
 #include "tests/sim/costs.h"
@@ -17,8 +17,10 @@ TEST(recursive_doubling_takes_its_closed_form)
                  BITS * phase_s);
 }
 
-/** Each number is added n - 1 times, whoever does it; by a ring and by Bruck each member does as
- * much. */
+/**
+ * Each number is added n - 1 times in total. With a ring or Bruck's algorithm, each member adds the
+ * same amount.
+ */
 TEST_RANGE(an_allreduce_adds_each_number_once_per_other_member, 2, 25)
 {
     const double whole = 1e6;
@@ -102,7 +104,8 @@ TEST_RANGE(a_fold_costs_one_reduction_and_one_copy_more, 0, 5)
 }
 
 /**
- * Seconds of a phase's overhead and latency, and of all bytes of a vector on the wire and added.
+ * Returns the seconds for the overheads and latencies of all phases, plus the time to send and add
+ * all bytes of a vector, without a fold.
  */
 static double without_a_fold_s(int p)
 {
@@ -120,7 +123,9 @@ TEST_RANGE(bruck_takes_its_closed_form_at_any_number_of_workers, 0, 10)
                  without_a_fold_s(p));
 }
 
-/** The closed forms: 8 instead of 10 phases, and 1/16 - 1/17 of the bytes. */
+/**
+ * By the closed forms, 17 workers take 10 phases instead of 8, and 1/16 - 1/17 more of the bytes.
+ */
 TEST(by_default_one_worker_more_than_a_power_of_two_costs_little_more)
 {
     const double at_16_s = communication_s(&support_averaging, DSGD_COLLECTIVE_AUTO, 16);
@@ -139,7 +144,7 @@ TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors)
     ck_assert_uint_eq(support_ok(c)->result.messages, WORKERS * 2 * BITS);
 }
 
-/** Every worker contributes two numbers, its rank and step. */
+/** Every worker contributes two numbers: its rank and its step. */
 static void table_work(dsgd_node *self)
 {
     while (dsgd_next_step(self)) {

@@ -1,6 +1,7 @@
 /**
  * @file test_exchange.c
- * Exchanges: by pieces, tensors or buckets; side by side, and overlapped with the backward pass.
+ * Tests exchanges by chunks, tensors or buckets, concurrent exchanges, and their overlap with the
+ * backward pass.
  */
 #include "sim/engine/vectors.h"
 #include "tests/sim/costs.h"
@@ -10,8 +11,8 @@
 SUITE(exchange, "exchange", .seconds = 60);
 
 /**
- * Two overheads, but one pass over memory: three vectors are read and one is written, where adding
- * one to another reads two.
+ * There are two overheads, but only one pass over memory. The pass reads three vectors and writes
+ * one, while the addition of one vector to another reads two.
  */
 TEST(neighbours_share_a_link_and_are_averaged_in_one_pass)
 {
@@ -22,7 +23,9 @@ TEST(neighbours_share_a_link_and_are_averaged_in_one_pass)
 
 enum { DRAWN_BY = 7 };
 
-/** Four draws in each step, and each less the promised one, plus 1. */
+/**
+ * Adds four draws in each step and subtracts the documented ones, so that each draw adds exactly 1.
+ */
 static void drawing_work(dsgd_node *self)
 {
     while (dsgd_next_step(self))
@@ -45,7 +48,9 @@ TEST(draws_are_functions_of_seed_rank_step_and_their_number)
         ck_assert_double_eq(got->note[w], 2 * 4);
 }
 
-/** All send half of what they have to worker 0: push-sum weights are no longer 1. */
+/**
+ * All workers send half of their values to worker 0, so that the push-sum weights are no longer 1.
+ */
 static void collecting_work(dsgd_node *self)
 {
     static const int first[] = {0}, others[] = {1, 2, 3, 4};
@@ -68,7 +73,10 @@ static void collecting_work(dsgd_node *self)
 
 TEST_ALGORITHM(collecting, .work = collecting_work);
 
-/** In the instant in which half of the second messages are there, too, and of all pieces. */
+/**
+ * The runs also end at instants when half of the second messages have arrived. The sum covers all
+ * pieces.
+ */
 TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
 {
     for (int half_steps = 1; half_steps <= 20; half_steps++) {
@@ -110,7 +118,7 @@ static void exchanging_beside_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         if (self->rank == 1 && self->step == 0)
-            continue; /* into the step in which it stops */
+            continue; /* continue with the step in which it stops */
         dsgd_request_wait(self, sum, x);
     }
 }
@@ -118,8 +126,8 @@ static void exchanging_beside_work(dsgd_node *self)
 TEST_ALGORITHM(exchanging_beside, .work = exchanging_beside_work);
 
 /**
- * Three pieces of 0.7 s, one after another. A worker that stops after 1 s, in the middle of the
- * second, still sends what it has begun, and nothing more.
+ * Three pieces take 0.7 s each, one after another. A worker stops after 1 s, in the middle of the
+ * second piece. It still sends the piece that it has begun, but no other piece.
  */
 TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
 {
@@ -134,7 +142,9 @@ TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
     ck_assert_double_eq_tol(got->result.bytes, 4 * 7e9, 1);
 }
 
-/** Four pieces of 0.1 s by an overhead alone: side by side they take as long as one. */
+/**
+ * Four pieces take 0.1 s each, which is only overhead. Concurrent pieces take as long as one piece.
+ */
 TEST(nonblocking_exchanges_run_concurrently)
 {
     support_case *c = costly("local_sgd", 2);
@@ -160,7 +170,7 @@ TEST(overlap_hides_all_but_the_last_piece)
     expect_close(support_ok(c)->result.virtual_s / 10, 1 + 4 * piece_s);
 }
 
-/** Steps when all pieces of the gradient but the last are ready. */
+/** Makes the local step when all pieces of the gradient except the last are ready. */
 static void nearly_ready_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -184,7 +194,10 @@ TEST(a_vector_is_ready_when_its_last_piece_is)
 
 /* --- fusion ----------------------------------------------------------------------------------- */
 
-/** A request per tensor to rank 0 from each worker in turn, and the answer down a binomial tree. */
+/**
+ * Returns the seconds of a negotiation: each worker in turn sends one request per tensor to rank 0,
+ * and the answer goes down a binomial tree.
+ */
 static double negotiation_s(int workers, double n_tensors)
 {
     const double message_s = overhead_s + latency_s + 64 * n_tensors / bandwidth;
@@ -197,7 +210,7 @@ static double doubling_s(int workers, double reduced_bytes)
                             reduction_s_per_byte * reduced_bytes);
 }
 
-/** Four pieces of 1 MB that are ready together after 1 s. */
+/** Makes a run with four pieces of 1 MB that are ready together after 1 s. */
 static support_case *fused(const char *algorithm, int workers, double fusion_bytes, double cycle_s)
 {
     support_case *c = costly(algorithm, workers);
@@ -222,7 +235,7 @@ TEST(without_fusion_an_exchange_is_agreed_on_and_otherwise_the_same)
     }
 }
 
-/** 2.5 MB take two pieces, 4 MB all. */
+/** 2.5 MB hold two pieces, and 4 MB hold all pieces. */
 TEST(tensors_are_fused_in_order_up_to_the_size)
 {
     const struct {
@@ -240,8 +253,10 @@ TEST(tensors_are_fused_in_order_up_to_the_size)
     }
 }
 
-/** Three tensors of 1 MB are summed in one; of the fourth, all workers' rows are gathered, by
- * doubling. */
+/**
+ * Three tensors of 1 MB are summed in one allreduce. The rows of the fourth tensor are gathered
+ * from all workers, by recursive doubling.
+ */
 TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
 {
     static dsgd_tensors tensors[] = {{.elements = 250000, .count = 3, .uses = 1},
@@ -256,13 +271,13 @@ TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
         const support_outcome *got = support_ok(c);
         ck_assert_double_eq_tol(got->result.virtual_s / 10 - 1,
                                 negotiation_s(p, 4) + doubling_s(p, 3e6) + gathered_s, 3e-6);
-        c->config.exchange.pieces = 4; /* no tensors: all are dense */
+        c->config.exchange.pieces = 4; /* without tensors, all pieces are dense */
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 negotiation_s(p, 4) + doubling_s(p, 4e6), 3e-6);
     }
 }
 
-/** Cycles begin at multiples of 0.3 s as long as they end before the next. */
+/** Cycles begin at multiples of 0.3 s as long as each exchange ends before the next cycle. */
 TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
 {
     const double exchange_s = negotiation_s(4, 4) + doubling_s(4, 4e6);
@@ -271,7 +286,7 @@ TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
     expect_close(support_ok(c)->result.virtual_s, 1.2 + exchange_s);
     support_imbalance_number(c, "ramp", "seconds", 0.1); /* the last one is ready at 1.3 s */
     expect_close(support_ok(c)->result.virtual_s, 1.5 + exchange_s);
-    /* An exchange of more than a cycle: the next cycle begins when it has ended. */
+    /* If an exchange takes more than a cycle, the next cycle begins when the exchange has ended. */
     c = fused("local_sgd", 4, 1e9, 0.3);
     support_option(c, "period", 1);
     SET(c, platform.message_overhead_s = 0.1, config.until.steps = 2);
@@ -279,7 +294,7 @@ TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.2 + long_s + 1.2 + long_s, 0.01);
 }
 
-/** Ready at 0.625, 0.75, 0.875 and 1 s: three go at 0.9 s, one at 1.2 s. */
+/** Pieces are ready at 0.625, 0.75, 0.875 and 1 s. Three are sent at 0.9 s, and one at 1.2 s. */
 TEST(a_cycle_takes_what_is_ready_during_the_backward_pass)
 {
     support_case *c = fused("allreduce", 4, 1e9, 0.3);
@@ -303,13 +318,13 @@ TEST_ROWS(fused_or_not_the_same_is_learned, fusing)
         const support_outcome *apart = support_ok(c);
         SET(c, config.exchange.fusion_bytes = 0.5e6, config.exchange.cycle_s = 0.07);
         const support_outcome *together = support_ok(c);
-        if (strcmp(fusing[_i], "drop_compute") != 0) /* its threshold is of measured times */
+        if (strcmp(fusing[_i], "drop_compute") != 0) /* its threshold depends on measured times */
             ck_assert_mem_eq(apart->x, together->x,
                              (size_t)fusing_workers[i] * apart->n_params * sizeof apart->x[0]);
     }
 }
 
-/** What is refused is all that exchanges otherwise. */
+/** Fusion must be rejected exactly for the algorithms that are not in the list above. */
 TEST_RANGE(fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms())
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
@@ -326,7 +341,9 @@ TEST_RANGE(fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms())
 
 /* --- linear combinations behind a gradient ---------------------------------------------------- */
 
-/** Allreduce of a copy of the gradient, which linear combinations have made; it equals g. */
+/**
+ * Makes an allreduce of a copy of the gradient. Linear combinations make the copy, which equals g.
+ */
 static void copying_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *y = dsgd_vector_new(self);
@@ -350,7 +367,7 @@ TEST_RANGE(linear_combinations_keep_the_overlap, 1, 5)
     const support_outcome *plain = support_ok(c);
     c->config.algorithm = &copying;
     const support_outcome *copied = support_ok(c);
-    /* Allreduces of the one are computed, of the other simulated. */
+    /* The allreduces of one run are computed, and those of the other are simulated. */
     ck_assert_double_eq_tol(copied->result.virtual_s / plain->result.virtual_s, 1, 1e-9);
     const size_t n = (size_t)_i * plain->n_params;
     ck_assert_double_le(support_distance(copied->x, plain->x, n), 1e-12);
@@ -358,7 +375,10 @@ TEST_RANGE(linear_combinations_keep_the_overlap, 1, 5)
 
 static bool waits; /* set before the simulation forks */
 
-/** Vectors that are ready, that wait for g, and that change behind a combination that waits. */
+/**
+ * Combines vectors that are ready, vectors that wait for g, and vectors that change after a
+ * combination that waits.
+ */
 static void chain_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *y = dsgd_vector_new(self);
@@ -369,7 +389,7 @@ static void chain_work(dsgd_node *self)
             dsgd_computation_wait(dsgd_worker_of(self));
         dsgd_copy(self, y, error);
         dsgd_combine(self, y, 0.25, 1, g);
-        dsgd_combine(self, y, 1, 0.125, x); /* x as it is */
+        dsgd_combine(self, y, 1, 0.125, x); /* uses the current value of x */
         dsgd_copy(self, error, y);
         dsgd_combine(self, error, 1, -0.5, g);
         dsgd_local_step(self, x, y);
@@ -398,16 +418,16 @@ TEST(combinations_that_wait_compute_what_they_say)
     ck_assert_double_lt(deferred->result.virtual_s, one_by_one->result.virtual_s - 0.1);
 }
 
-/** Worker 1 adds half of a difference to a vector that a copy has still to set. */
+/** Worker 1 adds half of a difference to a vector that a pending copy has not yet set. */
 static void set_then_add_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *y = dsgd_shared(self);
     while (dsgd_next_step(self)) {
-        dsgd_sleep(1e-6); /* its assist() has asked */
+        dsgd_sleep(1e-6); /* assist() has sent its request */
         dsgd_gradient(self, g, x);
         dsgd_copy(self, y, g);
         dsgd_computation_wait(dsgd_worker_of(self));
-        dsgd_sleep(10); /* and has its answer */
+        dsgd_sleep(10); /* assist() has received its answer */
         dsgd_copy(self, x, y);
     }
 }

@@ -1,14 +1,17 @@
 /**
  * @file test_fabric.c
- * HammingMesh and rails: routes, bisection and collectives beside what follows by hand from boards,
- * rows, columns and nodes.
+ * Tests routes, bisection bandwidth and collectives of HammingMesh and rails against formulas
+ * derived by hand from boards, rows, columns and nodes.
  *
- * HammingMesh of boards of a x b hosts, x boards in a row, y in a column, ports of B bytes/s. A cut
- * between the halves of all rows meets b y rows of hosts; x / 2 boards of each have two ports to
- * that row's switch: x b y B pass each way. Half of the a b x y hosts send through it: 2 B / a
- * each, 1 / (2 a) of the 4 B that four ports inject. A ring goes along a row, out by one port of
- * each host and in by another, so that rings by dimension sum with B: n bytes take 2 n / B, less
- * the last share, and 2 (a x - 1 + b y - 1) messages.
+ * A HammingMesh has boards of a x b hosts, x boards in a row, y boards in a column, and ports of B
+ * bytes/s. A cut between the halves of all rows meets b y rows of hosts. In each of them, x / 2
+ * boards have two ports to the switch of the row, so the cut carries x b y B in each direction.
+ * Half of the a b x y hosts send through the cut. Each host gets 2 B / a, which is 1 / (2 a) of the
+ * 4 B that its four ports inject.
+ *
+ * A ring runs along a row: out by one port of each host, and in by another port. Rings by dimension
+ * therefore sum with bandwidth B. An allreduce of n bytes takes 2 n / B, less the last share, and 2
+ * (a x - 1 + b y - 1) messages.
  */
 #include "sim/exchange/plan.h"
 #include "sim/network/machine.h"
@@ -29,8 +32,10 @@ static dsgd_platform mesh(double *size)
                            .island_nics = 1};
 }
 
-/* Nodes of eight GPUs, of which each has a NIC: on one crossbar, which is a full fat tree, or on
- * rails. */
+/*
+ * Makes nodes of eight GPUs, each with its own NIC. They are connected by one crossbar, which
+ * equals a full fat tree, or by rails.
+ */
 static dsgd_platform nodes(dsgd_platform_topology topology)
 {
     return (dsgd_platform){.topology = topology,
@@ -49,7 +54,10 @@ static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to
     return support_volley_s(&machine, to, bytes);
 }
 
-/* Each host of a row, or column, of the mesh sends to the one so far ahead. */
+/*
+ * Returns the time when each host sends to the host that is @p by places further in its row or
+ * column of the mesh.
+ */
 static double shift_s(double *size, bool in_rows, int by, double bytes)
 {
     const dsgd_platform p = mesh(size);
@@ -72,7 +80,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Links between two places of a dimension. */
+/* Returns the number of links between two places of a dimension. */
 static int hops(int from, int to, int board)
 {
     if (from / board == to / board)
@@ -91,7 +99,7 @@ TEST(a_message_takes_the_nearest_edges_along_its_row_and_then_its_column)
                   n = dsgd_platform_most_hosts(&p);
         const size_t n_links = dsgd_shape_of(&p)->n_links(&p, n);
         dsgd_shape_route route = {NULL};
-        double ways[4] = {0}; /* loads of all ports, by port */
+        double ways[4] = {0}; /* load of each port over all hosts */
         for (int from = 0; from < n; from++)
             for (int to = 0; to < n; to++) {
                 if (from == to)
@@ -110,14 +118,15 @@ TEST(a_message_takes_the_nearest_edges_along_its_row_and_then_its_column)
                 ck_assert_uint_eq(link[0] / 4, (size_t)from);
             }
         free(route.link);
-        ck_assert_double_eq(ways[0], ways[1]); /* of all to all, both ways as much */
+        /* All-to-all traffic is the same in both directions. */
+        ck_assert_double_eq(ways[0], ways[1]);
         ck_assert_double_eq(ways[2], ways[3]);
     }
 }
 
 static struct {
     double size[4];
-    int cables; /* x b y, by hand */
+    int cables; /* x b y, computed by hand */
 } meshes[] = {
     {{2, 2, 16, 16}, 512}, {{4, 4, 8, 8}, 256}, {{2, 2, 64, 64}, 8192}, {{4, 4, 32, 32}, 4096}};
 
@@ -133,11 +142,11 @@ TEST_RANGE(half_of_a_hamming_mesh_sends_to_the_other_what_its_cables_carry, 0, N
         ck_assert_double_eq_tol(n / 2 * bytes / seconds, meshes[_i].cables * port,
                                 1e-3 * meshes[_i].cables * port);
         ck_assert_double_eq_tol(bytes / seconds / (4 * port), 1 / (2 * size[0]),
-                                1e-3); /* of injection */
+                                1e-3); /* share of the injection bandwidth */
     }
 }
 
-/* A round of a ring: each link has one message, and those between boards pass a switch. */
+/* In a round of a ring, each link carries one message. Messages between boards pass a switch. */
 TEST_RANGE(a_ring_along_a_dimension_has_a_port_for_itself, 0, N_MESHES)
 {
     for (int in_rows = 0; in_rows < 2; in_rows++)
@@ -147,7 +156,7 @@ TEST_RANGE(a_ring_along_a_dimension_has_a_port_for_itself, 0, N_MESHES)
 
 /* --- collectives ------------------------------------------------------------------------------ */
 
-static bool broadcasts; /* else gathers shares */
+static bool broadcasts; /* if false, the collective gathers shares */
 
 static void collective_work(dsgd_node *self)
 {
@@ -163,7 +172,7 @@ static void collective_work(dsgd_node *self)
 
 TEST_ALGORITHM(other, .work = collective_work);
 
-/* One collective of 4 MiB, of which every share is whole bytes. */
+/* The bytes of one collective (4 MiB). Every share is a whole number of bytes. */
 static const double vector = 1024 * 4096;
 
 static double collective_s(const dsgd_platform *platform, int workers,
@@ -203,8 +212,10 @@ TEST(rings_by_dimension_take_their_closed_form)
 
 enum { GPUS = 32, RAILS = 8 };
 
-/* By rings first within nodes, by halving, and by a tree over powers of two no message crosses
- * rails between nodes. */
+/*
+ * No message crosses rails between nodes for three kinds of collectives: rings that first run
+ * within nodes, recursive halving, and a tree over powers of two.
+ */
 TEST(rails_alone_are_as_good_as_a_full_tree_for_collectives_that_stay_on_them)
 {
     static const struct {
@@ -221,13 +232,16 @@ TEST(rails_alone_are_as_good_as_a_full_tree_for_collectives_that_stay_on_them)
         ck_assert_double_eq_tol(collective_s(&rails, GPUS, all[i].algorithm, all[i].how),
                                 collective_s(&tree, GPUS, all[i].algorithm, all[i].how), 1e-10);
     }
-    /* Seven rounds in a node, three along the rail, and back. */
+    /* Seven rounds in a node and three along the rail, in both directions. */
     ck_assert_double_eq_tol(
         collective_s(&rails, GPUS, &support_averaging, DSGD_COLLECTIVE_RINGS),
         2 * (7 * (island_s + vector / 8 / island) + 3 * (near_s + vector / GPUS / port)), 1e-9);
 }
 
-/* From the last GPU of a node to the first of the next: another rail, in every round. */
+/*
+ * In every round, the last GPU of a node sends to the first GPU of the next node, which is on
+ * another rail.
+ */
 TEST(a_flat_ring_pays_for_rails_the_way_through_its_node)
 {
     const dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS);
@@ -237,7 +251,10 @@ TEST(a_flat_ring_pays_for_rails_the_way_through_its_node)
                             on_tree_s + 2 * (GPUS - 1) * island_s, 1e-9);
 }
 
-/* Everyone sends to the one @p by further on: the rounds of an all-to-all. */
+/*
+ * Returns the seconds of a round of an all-to-all, in which each GPU sends to the GPU @p by places
+ * further.
+ */
 static double round_s(const dsgd_platform *platform, int by, double bytes)
 {
     int to[GPUS];
@@ -252,7 +269,8 @@ TEST(an_all_to_all_without_a_spine_goes_through_the_nodes)
 {
     dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS),
                   spine = rails;
-    spine.group_bytes_per_s = GPUS / RAILS * port; /* rail-optimised: as much as the rail's NICs */
+    spine.group_bytes_per_s = GPUS / RAILS * port; /* rail-optimised: as much bandwidth as the NICs
+                                                    * of a rail */
     const double bytes = 1e6, way_s = near_s + bytes / port;
     for (int by = 1; by < GPUS; by++) {
         const bool crosses = by % RAILS != 0;
@@ -260,7 +278,10 @@ TEST(an_all_to_all_without_a_spine_goes_through_the_nodes)
         ck_assert_double_eq_tol(round_s(&rails, by, bytes), way_s + crosses * island_s, 1e-12);
         ck_assert_double_eq_tol(round_s(&spine, by, bytes), way_s + crosses * switch_s, 1e-12);
     }
-    /* NVLink, or PCIe, of half a NIC's bandwidth; and a spine of half the rails'. */
+    /*
+     * NVLink (or PCIe) with half the bandwidth of a NIC, and a spine with half the bandwidth of the
+     * rails.
+     */
     rails.island_bytes_per_s = port / 2;
     spine.group_bytes_per_s /= 2;
     for (int by = RAILS; by < GPUS; by++) {

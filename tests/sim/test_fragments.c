@@ -1,6 +1,7 @@
 /**
  * @file test_fragments.c
- * Views of vectors: every verb on all fragments of a vector does what it does on the whole.
+ * Tests views of vectors: a verb on all fragments of a vector must have the same effect as on the
+ * whole vector.
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
@@ -10,7 +11,7 @@ enum { MEMBERS = 4, PIECES = 7, FRAGMENTS = 3 };
 
 /* --- verbs, of a vector or of parts of it ----------------------------------------------------- */
 
-/** Two vectors of a worker: x that it changes, y that it reads or keeps. */
+/** A verb with two vectors of a worker. It changes x, and reads or keeps y. */
 typedef void part_verb(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 
 static const dsgd_neighbours *ring(dsgd_node *self)
@@ -69,7 +70,7 @@ static void gossips_meanwhile(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
     dsgd_request_wait(self, request, x);
 }
 
-/** In the order of ranks, so that the answer does not depend on time. */
+/** The averages follow the order of ranks, so that the result does not depend on time. */
 static void averages_in_pairs(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     if (self->rank % 2 == 0)
@@ -97,7 +98,7 @@ static void asks_a_server(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 
 static void publishes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    static dsgd_partial *partial[MEMBERS]; /* in the simulating process */
+    static dsgd_partial *partial[MEMBERS]; /* exists only in the simulating process */
     if (partial[self->rank] == NULL)
         partial[self->rank] =
             dsgd_partial_new(self, (dsgd_partial_spec){.initiator = DSGD_EACH_IN_TURN}, NULL);
@@ -130,9 +131,10 @@ enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
 /* --- the algorithm ---------------------------------------------------------------------------- */
 
-static part_verb *tested; /* set before the simulation forks, like these */
+static part_verb *tested; /* the variables here are set before the simulation forks */
 static enum { WHOLE, AS_FRAGMENTS, AS_RANGES, NESTED } way;
-static bool steps_before; /* so that pieces of x are computed meanwhile */
+static bool steps_before; /* true if a local step is made first, so that pieces of x are still being
+                           * computed */
 
 static void in_parts(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
@@ -204,11 +206,12 @@ static support_case *case_of(int verb)
 
 SUITE(fragments, "fragments", .seconds = 60);
 
-/** _i: verb, and whether the model has just begun to change. */
+/** _i: number of the verb, and whether the model has just begun to change. */
 TEST_RANGE(every_verb_does_to_all_parts_what_it_does_to_the_whole, 0, 2 * N_VERBS)
 {
     support_case *c = case_of(_i / 2);
-    steps_before = _i % 2 == 1 && !verbs[_i / 2].asks; /* the answerer's model may not change */
+    steps_before = _i % 2 == 1 && !verbs[_i / 2].asks; /* the model of a worker that answers must
+                                                        * not change */
     for (int blocking = 0; blocking < 2; blocking++) {
         c->config.exchange.blocking = blocking == 1;
         way = WHOLE;
@@ -242,7 +245,10 @@ static void reduce_one_fragment_work(dsgd_node *self)
 static const dsgd_algorithm reducing_one_fragment = {.about = {.name = "reducing"},
                                                      .work = reduce_one_fragment_work};
 
-/** Pieces 1 and 5 of 7, of 1/7 MB each; the first of them beside the backward pass. */
+/**
+ * Uses pieces 1 and 5 of 7, with 1/7 MB each. The exchange of the first piece overlaps with the
+ * backward pass.
+ */
 TEST(a_fragment_costs_its_pieces_alone)
 {
     support_case *c = costly(NULL, WORKERS);
@@ -260,7 +266,8 @@ TEST(a_fragment_costs_its_pieces_alone)
         if (overlap == 0)
             expect_close(got->result.virtual_s / 10, 1 + 2 * piece_s);
         else
-            expect_close(got->result.virtual_s / 10, 1); /* hidden: the seventh comes later */
+            expect_close(got->result.virtual_s / 10, 1); /* hidden, because the seventh piece is
+                                                          * ready later */
     }
 }
 
@@ -284,8 +291,9 @@ static const dsgd_algorithm gossiping_twice = {.about = {.name = "twice"},
                                                .work = gossip_twice_work};
 
 /**
- * Four pieces that travel for 0.05 s, and one is ready every 0.125 s of the backward pass. Piece by
- * piece both exchanges of all but the last are hidden, else the second of all.
+ * Four pieces travel for 0.05 s each, and one is ready every 0.125 s of the backward pass. Piece by
+ * piece, both exchanges of all pieces except the last are hidden. Otherwise the second exchange of
+ * all pieces is not hidden.
  */
 TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
 {

@@ -1,6 +1,7 @@
 /**
  * @file test_gossip.c
- * Gossip as theory predicts it: decay of differences, propagation of changes and of delays.
+ * Compares gossip with theory: the decay of differences, and the propagation of changes and of
+ * delays.
  */
 #include <gsl/gsl_linalg.h>
 
@@ -12,7 +13,10 @@
 
 /* --- decay ------------------------------------------------------------------------------------ */
 
-/** The largest singular value of the product over a period, off the direction that is kept. */
+/**
+ * Returns the largest singular value of the product of the mixing matrices over a period,
+ * orthogonal to the direction that mixing keeps.
+ */
 static double second_singular_value(const support_case *c, bool doubly)
 {
     const size_t p = (size_t)c->config.workers;
@@ -45,17 +49,23 @@ static double second_singular_value(const support_case *c, bool doubly)
     return largest;
 }
 
-/** All of them are normal matrices, so that the singular value is reached, and not a bound only. */
+/**
+ * The product is a normal matrix for all graphs here. The decay must therefore reach the singular
+ * value, which is otherwise only a bound.
+ */
 static void expect_decay(const char *algorithm, const graph *g, bool doubly)
 {
     support_case *c = gossiping(algorithm, g);
     const double sigma = second_singular_value(c, doubly);
     const long period = dsgd_graph_period(graph_of(c), g->workers);
-    if (sigma < 1e-10) { /* averages exactly in one period */
+    if (sigma < 1e-10) { /* the graph averages exactly in one period */
         ck_assert_double_lt(consensus_after(c, period), 1e-12);
         return;
     }
-    /* Long enough for the slowest part to be left alone, not so long that rounding is. */
+    /*
+     * Long enough that only the slowest part is left, but not so long that only rounding errors are
+     * left.
+     */
     const long last = (long)fmin(80, floor(log(1e-9) / log(sigma))), first = last * 3 / 4;
     ck_assert_int_ge(first, 4);
     const double measured =
@@ -93,7 +103,10 @@ TEST(a_users_graph_decays_by_its_metropolis_weights)
     expect_decay("d_psgd", &own, true);
 }
 
-/** Distance of the models from their mean just before WAGMA synchronises for the first time. */
+/**
+ * Returns the distance of the models from their mean just before the first synchronisation of
+ * WAGMA.
+ */
 static double before_synchronisation(bool rotate, int workers)
 {
     support_case *c = support_new("wagma", workers);
@@ -123,7 +136,10 @@ static void perturb_rank_5(dsgd_engine *engine, void *argument)
     }
 }
 
-/** Ranks whose model after some steps depends on what rank 5 began with. */
+/**
+ * Returns the number of ranks whose model after @p steps steps depends on the initial model of rank
+ * 5.
+ */
 static int reached(support_case *c, long steps)
 {
     support_steps_each(c, steps);
@@ -138,7 +154,7 @@ static int reached(support_case *c, long steps)
     return n;
 }
 
-/** Steps until everybody is reached. */
+/** Returns the number of steps until all ranks are reached. */
 static long steps_to_reach_all(support_case *c)
 {
     long steps = 1;
@@ -151,7 +167,7 @@ TEST_RANGE(changes_propagate_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 14)
 {
     static const struct {
         const char *algorithm;
-        graph graph; /* with a kind: its graph */
+        graph graph; /* used if it has a kind */
         long from, to;
     } spread[] = {
         {"allreduce", {.workers = 16}, 1, 1},
@@ -183,7 +199,7 @@ TEST(a_complete_graph_gives_everyone_the_same_bits)
 {
     const graph complete = {"complete", .workers = 7};
     support_case *c = gossiping("d_psgd", &complete);
-    support_option(c, "order", 2); /* after the local step */
+    support_option(c, "order", 2); /* mix after the local step */
     const support_outcome *got = support_ok(c);
     for (size_t w = 1; w < 7; w++)
         ck_assert_mem_eq(got->x + w * got->n_params, got->x, got->n_params * sizeof *got->x);
@@ -197,7 +213,7 @@ typedef struct travel {
     bool overlap, blocking;
 } travel;
 
-/** Seconds per step of 64 workers, two of whom are late by 0.32 s in each. */
+/** Returns the seconds per step of 64 workers. In each step, two workers are late by 0.32 s. */
 static double step_s(travel t)
 {
     support_case *c = support_no_learning(support_new(t.algorithm, 64));
@@ -213,8 +229,8 @@ static double step_s(travel t)
 }
 
 /**
- * The same by the recursion that one message per neighbour and step leaves: t_i <- max over i and
- * its two neighbours of their ends.
+ * Returns the seconds per step by the recursion for one message per neighbour and step: t_i <- the
+ * maximum of the ends of worker i and its two neighbours.
  */
 static double neighbours_only_s(int workers, long steps)
 {
@@ -223,7 +239,8 @@ static double neighbours_only_s(int workers, long steps)
         double next_s[MOST];
         for (int i = 0; i < workers; i++)
             next_s[i] = end_s[i] + 0.615;
-        for (uint32_t k = 0; k < 2; k++) { /* any two: the distribution is what counts */
+        /* Any two workers, because only the distribution counts. */
+        for (uint32_t k = 0; k < 2; k++) {
             const dsgd_draw at = {77, DSGD_DRAW_DATA, 0, (uint32_t)t, 0};
             next_s[dsgd_draw_permuted(at, (uint32_t)workers, k)] += 0.32;
         }
@@ -261,16 +278,14 @@ TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
            "everyone %.3f s; exchanges per step%s\n",
            overlap ? "beside the backward pass" : "after it", neighbours_s, synchronous_s,
            line + 1);
-    /* Beside the backward pass each hop costs the delay one piece's time. */
+    /* During the backward pass, each hop costs the delayed worker the time of one piece. */
     ck_assert_double_gt(before_s, (overlap ? 0.88 : 0.99) * synchronous_s);
-    /* All at once, in no order, a delay again reaches the neighbours alone. */
+    /* With concurrent exchanges in no order, a delay again reaches only the neighbours. */
     const double at_once_s = step_s((travel){"d_psgd", 16, overlap, false});
     ck_assert_double_eq_tol(at_once_s, neighbours_s, 0.02);
 }
 
-/**
- * More actors than the table of mailboxes has room for at first ask for their mailboxes at once.
- */
+/** More actors ask for their mailboxes at once than the initial table of mailboxes can hold. */
 TEST(any_number_of_workers_gossips)
 {
     support_case *c = support_no_learning(support_new("d_psgd", 1100));
@@ -280,10 +295,10 @@ TEST(any_number_of_workers_gossips)
 
 /* --- lists made by hand ----------------------------------------------------------------------- */
 
-static double kept_mean, given; /* by worker 1 in step 2; set before the simulation forks */
+static double kept_mean, given; /* shares of worker 1 in step 2; set before the simulation forks */
 static unsigned promises;
 
-/** A ring of two: each keeps and gives a half. */
+/** Mixes on a ring of two, where each worker keeps and gives a half. */
 static void by_hand_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -316,7 +331,8 @@ TEST(a_list_made_by_hand_keeps_what_it_promises)
     support_expect_abort(c, "what worker 1 keeps and gives in step 2 sums to 1.25, but its "
                             "neighbours promise 1 (DSGD_PROMISE_COLUMNS)");
     given = 0.25;
-    support_expect_abort(c, "keeps and gets in step 2 sums to"); /* 0.75, or 1.25: who is first */
+    /* 0.75 or 1.25, depending on the worker that checks first. */
+    support_expect_abort(c, "keeps and gets in step 2 sums to");
     promises = DSGD_PROMISE_COLUMNS;
     support_ok(c);
     given = 1;

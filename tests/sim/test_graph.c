@@ -1,13 +1,13 @@
 /**
  * @file test_graph.c
- * Graphs of gossip: mixing matrices are stochastic and connect, senders and receivers agree, and
- * what does not fit is refused.
+ * Tests the graphs of gossip: mixing matrices are stochastic and connected, senders and receivers
+ * agree, and graphs that do not fit are rejected.
  */
 #include "tests/sim/gossiping.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* Its static functions; the algorithm of the program is another object. */
+/* The test needs static functions of this file. The algorithm of the program is another object. */
 #define dsgd_algorithm_gradient_tracking algorithm_of_test_graph
 #include "algorithms/gradient_tracking.c" // NOLINT(bugprone-suspicious-include)
 
@@ -54,7 +54,7 @@ static void expect_sums(double w[MOST][MOST], int p, bool rows)
     }
 }
 
-/** Whether a change at rank 0 reaches all ranks in @p rounds. */
+/** Returns true if a change at rank 0 reaches all ranks in @p rounds rounds. */
 static bool spreads(const support_case *c, long rounds)
 {
     const int p = c->config.workers;
@@ -91,7 +91,7 @@ TEST_RANGE(mixing_matrices_are_stochastic_and_connect, 0, N_GRAPHS) /* _i: the g
     ck_assert(spreads(c, 8L * p));
 }
 
-/** The senders of a rank are the ranks that have it among their receivers. */
+/** The senders of a rank must be the ranks that have it among their receivers. */
 TEST_RANGE(senders_and_receivers_agree, 0, N_GRAPHS)
 {
     const graph *const g = &graphs[_i];
@@ -130,7 +130,7 @@ TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0, 3) 
     }
 }
 
-/** Of two peers a round, each round has the next two distances of the list. */
+/** With two peers per round, each round takes the next two distances of the list. */
 TEST(several_peers_take_the_distances_in_turn)
 {
     static const int distances[][2] = {{1, -1}, {2, -2}, {4, -4}, {1, -1}};
@@ -160,7 +160,10 @@ TEST_RANGE(bipartite_and_matching_rounds_are_pairs, 0, 2)
     }
 }
 
-/** Of W = (I + A) / (1 + degree), A of rings; of a path of three, which has 1, 2/3 and 0. */
+/**
+ * The matrix is W = (I + A) / (1 + degree), where A is the adjacency matrix of the graph. For a
+ * path of three, W has the eigenvalues 1, 2/3 and 0.
+ */
 TEST_RANGE(the_least_eigenvalue_has_its_closed_form, 2, 65) /* _i: workers */
 {
     const dsgd_spec ring = {dsgd_entry_find(dsgd_graph_kinds, "ring"), NULL};

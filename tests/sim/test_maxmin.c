@@ -1,7 +1,7 @@
 /**
  * @file test_maxmin.c
- * Max-min fair shares: beside a solver that fills all pipes anew at each event, beside SimGrid with
- * whole runs, and in closed form.
+ * Tests max-min fair shares against a solver that fills all pipes again at each event, against
+ * whole runs in SimGrid, and against closed forms.
  */
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** SimGrid does not tell apart events of a picosecond, message by message. */
+/** SimGrid does not distinguish events within a picosecond; the error adds up over messages. */
 static const double early_s = 1e-10;
 
 /* --- experiments ------------------------------------------------------------------------------ */
@@ -54,8 +54,8 @@ static uint64_t draw(int experiment, int what, uint64_t below)
 }
 
 /**
- * Every host has a NIC or link of its own kind. A tree is tapered, a dragonfly has one cable
- * between two of anything. XML stands for islands.
+ * Makes a platform in which every host has its own kind of NIC or link. The tree is tapered, and
+ * the dragonfly has one cable between any two groups. DSGD_TOPOLOGY_XML stands for nodes with NICs.
  */
 static void make_platform(support_case *c, int experiment, dsgd_platform_topology topology)
 {
@@ -95,13 +95,13 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
         c->platform.size = (dsgd_numbers){4, boards};
         c->platform.group_latency_s = 0.4e-6;
         break;
-    case DSGD_TOPOLOGY_RAILS: /* with a spine that is too thin, or none */
+    case DSGD_TOPOLOGY_RAILS: /* with a spine that is too thin, or without a spine */
         SET(c, platform.island_hosts = c->platform.island_nics = 4,
             platform.island_bytes_per_s = 40e9, platform.island_latency_s = 2e-6,
             platform.group_bytes_per_s = (double)draw(experiment, 13, 2) * 6.3e9,
             platform.group_latency_s = 0.5e-6);
         break;
-    case DSGD_TOPOLOGY_XML: /* rails, or NICs that two hosts share */
+    case DSGD_TOPOLOGY_XML: /* one NIC per host, or NICs that two hosts share */
         SET(c, platform.topology = DSGD_TOPOLOGY_SWITCH, platform.island_hosts = 4,
             platform.island_nics = draw(experiment, 5, 2) == 0 ? 4 : 2,
             platform.island_bytes_per_s = 150e9, platform.island_latency_s = 2e-6);
@@ -116,7 +116,10 @@ static void make_late(support_case *c)
     IMBALANCE(c, "lognormal", {"mean", 0.02}, {"deviation", 0.03});
 }
 
-/** No worker sends at the very instant of the end, when it would count or not. */
+/**
+ * Ends the run at a time at which no worker sends. A message at the very end would count in one run
+ * and not in the other.
+ */
 static void make_short(support_case *c)
 {
     SET(c, workload.bytes = 8e6, workload.step_s = 0.1, workload.backward_share = 0.5,
@@ -175,10 +178,13 @@ TEST_RANGE(runs_take_what_simgrid_says, 0, PARTS) /* _i: which of the experiment
 
 /* --- every algorithm, where all come at one instant ------------------------------------------- */
 
-/** Hosts are alike; so are steps, unless @p ground % 2; on a switch, or else in groups. */
+/**
+ * Makes a case with equal hosts. Steps are equal too, unless @p ground is odd. The hosts are on a
+ * switch, or in groups if @p ground is at least 2.
+ */
 static support_case *new_even(int algorithm, int ground)
 {
-    const int kind = algorithm + ground; /* each with each */
+    const int kind = algorithm + ground; /* combines each algorithm with each kind */
     support_case *const c = support_new(dsgd_algorithms[algorithm]->name, 8 << kind % 3);
     make_short(c);
     if (ground % 2 == 1)
@@ -216,9 +222,9 @@ TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4) /* _i: the gro
 static const struct {
     dsgd_platform_topology topology;
     unsigned timed_by;
-} files[] = {
-    {DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_FLOWS},
-    {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* its links of one flow are not shared */
+} files[] = {{DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_FLOWS},
+             {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* links for the limit of one flow are
+                                                              * not shared */
 
 TEST_ROWS(links_of_a_file_that_flows_share_are_not_simgrids_to_time, files)
 {
@@ -259,7 +265,7 @@ TEST_ROWS(a_run_says_which_code_timed_its_messages, timed)
     c->config.network = timed[_i].network;
     c->config.until.steps = 16;
     if (strcmp(timed[_i].algorithm, "hierarchical") == 0)
-        support_option(c, "between", 1); /* reduces and broadcasts are simulated */
+        support_option(c, "between", 1); /* its reductions and broadcasts are simulated */
     ck_assert_str_eq(dsgd_timed_by_name(support_ok(c)->result.timed_by), timed[_i].word);
 }
 
@@ -267,9 +273,9 @@ TEST_ROWS(a_run_says_which_code_timed_its_messages, timed)
 
 enum { MOST_FLOWS = 40, N_PIPES = 8, MOST_PIPES = 4 };
 
-/** What begins in a trial, and when it is expected to end. */
+/** A flow of a trial, with its begin and its expected end. */
 static struct trial_flow {
-    dsgd_event arrival; /* first */
+    dsgd_event arrival; /* must be first */
     dsgd_flow flow;
     dsgd_pipe *pipe[MOST_PIPES];
     size_t place[MOST_PIPES];
@@ -284,7 +290,7 @@ static void note_arrival(dsgd_event *arrival)
     ((struct trial_flow *)arrival)->arrived_s = dsgd_events_now_s();
 }
 
-/** How often a flow passes a pipe. */
+/** Returns how often a flow passes a pipe. */
 static int uses(const struct trial_flow *f, const dsgd_pipe *pipe)
 {
     int n = 0;
@@ -298,7 +304,7 @@ static bool is_under_way(const struct trial_flow *f, double now_s)
     return f->begins_s <= now_s && isinf(f->expected_s);
 }
 
-/** Rates of all that are under way, by progressive filling of all pipes. */
+/** Computes the rates of all active flows, by progressive filling of all pipes. */
 static void fill_all(int n, double now_s)
 {
     int n_left = 0;
@@ -338,7 +344,7 @@ static void fill_all(int n, double now_s)
     }
 }
 
-/** Fills in when each flow ends. */
+/** Computes the time at which each flow must end. */
 static void expect_ends(int n)
 {
     double now_s = 0;
@@ -382,7 +388,7 @@ TEST_RANGE(flows_end_as_if_all_pipes_were_filled_at_each_event, 0, 200)
         const size_t most = 1 + draw(_i, 400 + i, MOST_PIPES);
         for (size_t k = 0; k < most; k++)
             f->flow.pipe[f->flow.n_pipes++] = &pipes[draw(_i, 500 + 4 * i + (int)k, N_PIPES)];
-        f->begins_s = (double)draw(_i, 700 + i, 8) / 2; /* some at one instant */
+        f->begins_s = (double)draw(_i, 700 + i, 8) / 2; /* some flows begin at the same instant */
         f->left = f->flow.bytes;
     }
     expect_ends(n);

@@ -1,17 +1,17 @@
 /**
  * @file test_messages.c
- * Messages: what they cost, that they come whole and in the order of their arrival, waiting for
- * some of them or for a deadline, and what is dropped.
+ * Tests messages: their cost, their whole and ordered arrival, waiting for some messages or for a
+ * deadline, and dropped messages.
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-static const double number_s = 8 / 10e9; /* on the wire */
+static const double number_s = 8 / 10e9; /* time of one number on the wire */
 
 /* --- a worker and a server -------------------------------------------------------------------- */
 
-/** x <- x + u at the server, one message after another, with the server's count of them. */
+/** The server makes x <- x + u for one message after another, and sends its count of messages. */
 static void adding_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -80,7 +80,7 @@ static void noticing_work(dsgd_node *self)
 
 TEST_ALGORITHM(noticing, .work = noticing_work, .serve = noticing_serve);
 
-/** Where a vector takes hours, too. */
+/** The reduction of a vector would take hours here. */
 TEST(a_message_without_a_vector_reduces_nothing)
 {
     support_case *c = costly(NULL, 1);
@@ -91,8 +91,8 @@ TEST(a_message_without_a_vector_reduces_nothing)
 }
 
 /**
- * A receiver treats one piece after another; the answer leaves when all are there. Of the latencies
- * of four pieces one is seen, on both ways.
+ * A receiver treats one piece after another, and the answer leaves when all pieces have arrived. In
+ * each direction, the latency of only one of the four pieces is visible.
  */
 TEST(a_message_is_seen_whole)
 {
@@ -110,7 +110,10 @@ static int two_servers(const void *params, int n_workers)
     return 2;
 }
 
-/** Server 0 adds, answers, and tells server 1, which has sent something to it: both for ever. */
+/**
+ * Server 0 adds, answers, and sends to server 1, which has sent a message to server 0. Both run for
+ * ever.
+ */
 static void telling_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -132,7 +135,10 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
                                        .n_servers = two_servers,
                                        .traits = DSGD_WHOLE_SERVERS};
 
-/** A far away server, 100 s each way, keeps nobody waiting; and nothing is cut into parts. */
+/**
+ * A remote server, 100 s away in each direction, must not make a worker wait. Messages are not cut
+ * into parts.
+ */
 TEST(messages_between_servers_hold_up_no_worker)
 {
     static dsgd_platform_entry far = {.first = 2, .count = 1, .speed = 1, .bandwidth = 1e-6};
@@ -146,11 +152,11 @@ TEST(messages_between_servers_hold_up_no_worker)
     ck_assert_uint_eq(got->result.messages, 31);
 }
 
-/** Server 1 keeps the model of the beginning. */
+/** Server 1 keeps its initial model. */
 static void halving_serve(dsgd_node *self)
 {
     if (self->rank == 1)
-        dsgd_recv(self, INFINITY); /* nobody sends to it */
+        dsgd_recv(self, INFINITY); /* it receives no messages */
     adding_serve(self);
 }
 
@@ -160,7 +166,10 @@ static const dsgd_algorithm halving = {.about = {.name = "halving"},
                                        .n_servers = two_servers,
                                        .traits = DSGD_OUTPUT_SERVERS | DSGD_WHOLE_SERVERS};
 
-/** Of servers with and without the first update: after a step that is half a step. */
+/**
+ * The output is the mean of a server with the first update and a server without it, so one step
+ * counts as half a step.
+ */
 TEST(the_output_of_whole_servers_is_their_mean)
 {
     support_case *c = support_of(&halving, 1), *alone = support_of(&support_alone, 1);
@@ -172,7 +181,10 @@ TEST(the_output_of_whole_servers_is_their_mean)
     ck_assert_double_eq_tol(got->points[got->result.n_points - 1].at.loss / loss, 1, 4e-14);
 }
 
-/** With whole vectors it is the parameter server that answers piece by piece. */
+/**
+ * With whole vectors, a server of messages must equal the parameter server that answers piece by
+ * piece.
+ */
 TEST_RANGE(a_server_of_messages_does_what_dsgd_serve_does, 1, 6) /* _i: workers */
 {
     support_case *c = support_of(&adding, _i), *served = support_new("a_psgd", _i);
@@ -186,7 +198,7 @@ TEST_RANGE(a_server_of_messages_does_what_dsgd_serve_does, 1, 6) /* _i: workers 
     ck_assert_double_eq(got->result.gradient_staleness_max, want->result.gradient_staleness_max);
 }
 
-/** Workers send gradients; the server's optimizer takes a step with each. */
+/** Workers send gradients. The server's optimizer makes a step with each gradient. */
 static void optimizing_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -210,7 +222,9 @@ static void optimized_work(dsgd_node *self)
 
 TEST_ALGORITHM(optimizing, .work = optimized_work, .serve = optimizing_serve);
 
-/** Momentum, Adam's count of steps and a learning rate that falls are the server's. */
+/**
+ * The momentum, Adam's count of steps and the falling learning rate must be those of the server.
+ */
 TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
 {
     support_case *c = support_new(NULL, 1);
@@ -228,7 +242,7 @@ TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
     ck_assert_double_eq_tol(got->note[0], 0.005, 1e-15);
 }
 
-/** Worker 0 sends every other piece, worker 1 notes what has changed in its model. */
+/** Worker 0 sends every other piece. Worker 1 notes the elements of its model that have changed. */
 static void fragment_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *zeros = dsgd_vector_new(self);
@@ -269,13 +283,15 @@ TEST(a_message_may_have_a_fragment)
 
 enum { FEW = 4, LATE = 3 };
 
-static int wanted; /* messages of a step; set before the simulation forks, as below */
+/* Number of messages per step; set before the simulation forks, like patience_s. */
+static int wanted;
 static double patience_s;
 
 /**
- * Everybody sends its model of a step to all, and waits for `wanted` messages of that step. Worker
- * LATE needs 1.3 s for a step. Worker 0 notes how many came in its third step, their senders' sum,
- * when it had them, the last sender's model, and how many messages of earlier steps it ever saw.
+ * Each worker sends its model of a step to all workers, and waits for `wanted` messages of that
+ * step. Worker LATE needs 1.3 s for a step. In its third step, worker 0 notes the number of
+ * messages, the sum of their senders, the time when it had them, and the last sender's model. It
+ * also notes how many messages of earlier steps it ever received.
  */
 static void some_work(dsgd_node *self)
 {
@@ -312,7 +328,7 @@ static support_case *with_one_late(void)
     return c;
 }
 
-/** Late messages belong to their own steps: they neither shift later ones nor hold them up. */
+/** Late messages belong to their own steps. They neither shift nor delay later steps. */
 TEST(the_first_two_of_three_neighbours_are_enough)
 {
     wanted = 2;
@@ -332,7 +348,8 @@ TEST(a_deadline_ends_the_wait_for_the_third)
     const support_outcome *got = support_ok(with_one_late());
     ck_assert_double_eq(got->note[0], 2);
     ck_assert_double_eq_tol(got->note[2], 3 * 1.2, 3 * 4e-4);
-    patience_s = 0.4; /* then it is in time in the first step, in which all begin together */
+    patience_s = 0.4; /* then the late worker is in time in the first step, which all workers begin
+                       * together */
     got = support_ok(with_one_late());
     ck_assert_double_eq(got->note[0], 3);
     ck_assert_double_eq(got->note[1], 1 + 2 + 3);
@@ -342,7 +359,10 @@ TEST(a_deadline_ends_the_wait_for_the_third)
 
 /* --- waiting for any -------------------------------------------------------------------------- */
 
-/** Worker 0 notes what each wait returned and when; worker 1 writes to it after 1.5 s. */
+/**
+ * Worker 0 notes the result and the time of each wait. Worker 1 sends a message to worker 0 after
+ * 1.5 s.
+ */
 static void any_work(dsgd_node *self)
 {
     const unsigned all = DSGD_ON_MESSAGE | DSGD_ON_GRADIENT | DSGD_ON_REQUEST;
@@ -356,8 +376,8 @@ static void any_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         if (self->step > 0)
             continue;
-        dsgd_request *const r = dsgd_collective_begin(self, DSGD_ALLREDUCE, x,
-                                                      DSGD_WORLD); /* worker 1's begins at 1.5 s */
+        /* Worker 1 begins its collective at 1.5 s. */
+        dsgd_request *const r = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
         for (int i = 0; i < 4 && self->rank == 0; i++) {
             const double until_s = i == 0 ? 0.25 : INFINITY;
             *note++ = dsgd_wait_any(self, i < 2 ? all : all & ~DSGD_ON_GRADIENT, until_s);
@@ -388,7 +408,7 @@ TEST(a_worker_wakes_when_the_first_of_several_things_happens)
 
 /* --- what comes too late ---------------------------------------------------------------------- */
 
-/** Every other message is dropped. */
+/** Drops every other message. */
 static void dropping_serve(dsgd_node *self)
 {
     for (long i = 0;; i++) {
@@ -399,7 +419,10 @@ static void dropping_serve(dsgd_node *self)
     }
 }
 
-/** The second kind goes on without an answer: its step is over when its message is dropped. */
+/**
+ * Without params, a worker waits for an answer. With params it does not wait, and its step is over
+ * when its message is dropped.
+ */
 static void dropped_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -425,7 +448,7 @@ TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether the
 
 /* --- their order ------------------------------------------------------------------------------ */
 
-/** A vector of several pieces, part of it, and a number alone: sent in this order. */
+/** Sends a vector of several pieces, a part of it, and only a number, in this order. */
 static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *part, double *number)
 {
     dsgd_vector *const vectors[] = {x, part, NULL};
@@ -435,7 +458,10 @@ static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *par
     }
 }
 
-/** Receives three messages; notes how many came, and how many before one that was sent earlier. */
+/**
+ * Receives three messages. Notes how many have arrived, and how many arrived before a message that
+ * was sent earlier.
+ */
 static void receive_three(dsgd_node *self, int from, double *number)
 {
     double *const note = support_current->note;
@@ -451,7 +477,7 @@ static void receive_three(dsgd_node *self, int from, double *number)
 
 enum { TO_WORKER, TO_SERVER, FROM_SERVER };
 
-static int way; /* of the case */
+static int way; /* kind of sender and receiver in this case */
 
 static void in_order_work(dsgd_node *self)
 {
@@ -486,7 +512,8 @@ static void in_order_serve(dsgd_node *self)
 }
 
 /**
- * Of one pair, as MPI's messages do not overtake each other. Those of several pieces take longer.
+ * Messages between the same pair must not overtake each other, as in MPI, although those with
+ * several pieces take longer.
  */
 TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way, pieces, channels */
 {
@@ -525,7 +552,7 @@ TEST(a_message_to_nobody_is_refused)
 
 /* --- side by side ----------------------------------------------------------------------------- */
 
-/** Sends its model to both neighbours on a ring, one call after the other, and averages. */
+/** Sends the model to both neighbours on a ring, one call after the other, and averages. */
 static void around_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *sent = dsgd_vector_new(self);
@@ -544,8 +571,9 @@ static void around_work(dsgd_node *self)
 TEST_ALGORITHM(around, .work = around_work);
 
 /**
- * With channels of their own pieces leave for all receivers as they get ready, as in gossip: of
- * four, in the last 0.2 s of a step, the last one is left, which takes 25 ms to each neighbour.
+ * With separate channels, pieces leave for all receivers as soon as they are ready, as in gossip.
+ * The last of four pieces is ready last, in the last 0.2 s of a step. Only this piece is not
+ * hidden; it takes 25 ms to each neighbour.
  */
 TEST(pieces_leave_for_several_receivers_as_they_get_ready)
 {

@@ -1,11 +1,13 @@
 /**
  * @file test_microbenchmark.c
- * The micro-benchmark of the eager-SGD paper (PPoPP'20, figures 8 and 9): 32 workers, worker i
- * comes i ms late to a collective of 64 B to 256 KB, 64 times with a barrier in between; the
- * latency of the call, averaged over workers. On the parameters of Piz Daint.
- * Closed forms: everyone waits for the last, 15.5 ms on average; for a random initiator the mean of
- * max(0, r - i) over workers i and initiators r is (n^2 - 1) / (6 n) = 5.328 ms, and (n + 1) / 2 =
- * 16.5 workers had arrived.
+ * Repeats the micro-benchmark of the eager-SGD paper (PPoPP'20, figures 8 and 9). 32 workers call a
+ * collective of 64 B to 256 KB, 64 times, with a barrier between two calls. Worker i arrives i ms
+ * late. The result is the latency of the call, averaged over workers, on the parameters of Piz
+ * Daint.
+ *
+ * Closed forms: if all workers wait for the last one, the mean wait is 15.5 ms. For a random
+ * initiator, the mean of max(0, r - i) over workers i and initiators r is (n^2 - 1) / (6 n) = 5.328
+ * ms, and (n + 1) / 2 = 16.5 workers have arrived.
  */
 #include "sim/engine/vectors.h"
 #include "tests/support/suite.h"
@@ -47,7 +49,7 @@ static void measure_synchronous(dsgd_node *self)
 
 static void measure_majority(dsgd_node *self)
 {
-    measure(self, true, DSGD_EACH_IN_TURN); /* every rank is initiator twice */
+    measure(self, true, DSGD_EACH_IN_TURN); /* every rank is the initiator twice */
 }
 
 static void measure_solo(dsgd_node *self)
@@ -62,7 +64,7 @@ TEST_ALGORITHM(solo, .work = measure_solo);
 static support_outcome *benchmark(const dsgd_algorithm *algorithm, double bytes, double late_s)
 {
     support_case *c = support_no_learning(support_of(algorithm, WORKERS));
-    /* As in traces/platforms/piz-daint.yaml, within one group. */
+    /* The parameters of traces/platforms/piz-daint.yaml, within one group. */
     SET(c, platform.host_bandwidth_bytes_per_s = 9.4e9, platform.host_latency_s = 1.07e-6,
         platform.message_overhead_s = 10e-6, platform.reduction_s_per_byte = 0.26e-9,
         workload.bytes = bytes, workload.step_s = 1e-3,
@@ -94,8 +96,10 @@ TEST_RANGE(majority_waits_for_its_initiator, 0, SIZES)
 {
     const support_outcome *got = benchmark(&majority, published[_i].bytes, 1e-3);
     const double active = got->result.partial_active_mean;
-    /* Workers that had arrived wait for the collective too: for its time when all arrive
-     * together. */
+    /*
+     * Workers that have arrived also wait for the collective itself. Its time is the time when all
+     * workers arrive together.
+     */
     const double collective_ms = mean_ms(benchmark(&majority, published[_i].bytes, 0));
     const double expected_ms =
         (WORKERS * WORKERS - 1.0) / (6.0 * WORKERS) + collective_ms * active / WORKERS;
@@ -110,8 +114,10 @@ TEST_RANGE(solo_waits_for_nobody, 0, SIZES)
 {
     const support_outcome *got = benchmark(&solo, published[_i].bytes, 1e-3);
     const double first_ms = 1e3 * got->note[0];
-    /* The first worker alone waits, unless the collective takes longer than the next one is late
-     * (256 KB: 1.2 ms). */
+    /*
+     * Only the first worker waits, unless the collective takes longer than the delay of the next
+     * worker (256 KB: 1.2 ms).
+     */
     double expected_ms = 0;
     for (int w = 0; w < WORKERS; w++)
         expected_ms += fmax(0, first_ms - w) / WORKERS;

@@ -1,14 +1,16 @@
 /**
  * @file test_nccl.c
- * NCCL's collectives: its formulas by hand, public logs of nccl-tests, and that the simulation
- * takes what they say, alone and beside others.
+ * Tests NCCL's collectives: its formulas computed by hand, public logs of nccl-tests, and the times
+ * of a simulation with one or several collectives.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/nccl.h"
 
-/* What data sheets and NCCL's src/graph/topo.h say; nothing is fitted but where a log below says
- * so. */
+/*
+ * Values from data sheets and from NCCL's src/graph/topo.h. No value is fitted, except where a log
+ * below says so.
+ */
 static const dsgd_nccl a100 = {DSGD_GPU_AMPERE, 240e9, true, true, 0, 0, 1, 1, 1, 1, {0, NULL}};
 static const dsgd_nccl h100 = {DSGD_GPU_HOPPER, 370.8e9, true, false, 0, 0, 1, 1, 1, 1, {0, NULL}};
 static const dsgd_nccl gh200 = {DSGD_GPU_HOPPER, 370.8e9, false, false, 0, 0, 1, 1, 1, 1,
@@ -30,9 +32,9 @@ static void expect_cost(dsgd_nccl_cost cost, const char *algorithm, const char *
 SUITE(nccl, "nccl", .seconds = 120);
 
 /**
- * Two nodes of eight A100 with eight NICs: eight channels of 24 GB/s, a ring of 30 hops, of which
- * two between nodes; Simple posts three times 2 us for a hop beside an AMD processor, and has a
- * plateau of 1.4.
+ * Two nodes of eight A100 with eight NICs have eight channels of 24 GB/s, and a ring of 30 hops,
+ * two of them between nodes. Next to an AMD processor, Simple posts three times 2 us per hop and
+ * has a plateau of 1.4.
  */
 TEST(a_ring_of_two_nodes_by_hand)
 {
@@ -42,7 +44,10 @@ TEST(a_ring_of_two_nodes_by_hand)
                 ring_us, rate);
     expect_cost(dsgd_nccl_cost_of(&a100, &two, DSGD_NCCL_SHARES, 0x1p33), "Ring", "Simple",
                 8.4 + 14 * 6 + 14, 192.0 * 16 / 15);
-    /* A byte goes up and down a tree: seven hops of LL within each node, and one between. */
+    /*
+     * A byte goes up and down a tree: seven hops with LL within each node, and one hop between
+     * nodes.
+     */
     const dsgd_nccl_cost one = dsgd_nccl_cost_of(&a100, &two, DSGD_NCCL_ALLREDUCE, 1);
     ck_assert_str_eq(one.algorithm, "Tree");
     ck_assert_double_eq_tol(one.latency_s * 1e6, 6.8 + 2 * (7 * 0.6 + 5), 1e-9);
@@ -50,7 +55,10 @@ TEST(a_ring_of_two_nodes_by_hand)
                             2.0 * 15 / 16 / 8, 1e-12);
 }
 
-/** One GPU per node: nothing hides the network, and a hop of a ring is one of a tree. */
+/**
+ * With one GPU per node, no time within a node hides the network, and a hop of a ring takes as long
+ * as a hop of a tree.
+ */
 TEST_RANGE(rings_of_single_gpus_by_hand, 2, 5)
 {
     const dsgd_nccl_shape shape = {_i, 1, 1, 25e9, 3e-6};
@@ -59,8 +67,10 @@ TEST_RANGE(rings_of_single_gpus_by_hand, 2, 5)
     ck_assert_double_eq_tol(cost.latency_s * 1e6, 6.6 + (_i - 1) * (5 + 3), 1e-9);
 }
 
-/** Sums in the switch: 0.85 of seven of eight heads' links, twice; and an added latency twice in
- * Simple. */
+/**
+ * Sums in the switch have the rate 0.85 * 7/8 of the links of eight heads, twice. In Simple, an
+ * added latency counts twice.
+ */
 TEST(sums_in_the_switch_by_hand)
 {
     const dsgd_nccl_shape one = {1, 8, 8, 50e9, 0}, two = {2, 8, 8, 50e9, 1e-6};
@@ -73,9 +83,9 @@ TEST(sums_in_the_switch_by_hand)
 }
 
 /**
- * Logs of nccl-tests and rccl-tests, means of both buffers, in microseconds: DGX A100 (two nodes;
- * four of NVIDIA's DeepLearningExamples), Sophia of ALCF, Azure's NDv2 and NDv4, GH200 of CSCS's
- * Alps, an MI300X node, and AWS's p5.
+ * Logs of nccl-tests and rccl-tests, means of both buffers, in microseconds: DGX A100 (two nodes,
+ * and four nodes of NVIDIA's DeepLearningExamples), Sophia of ALCF, Azure's NDv2 and NDv4, GH200 of
+ * CSCS's Alps, an MI300X node, and AWS's p5.
  */
 static const struct {
     const dsgd_nccl *nccl;
@@ -128,7 +138,10 @@ TEST_ROWS(logs_say_the_same_with_nothing_fitted, logs)
                   logs[_i].log, logs[_i].mib, us, logs[_i].us);
 }
 
-/** A message of LL takes what it takes, not what the plug-in declares; one of Simple that twice. */
+/**
+ * A message of LL has its own latency, not the latency that the plug-in declares. A message of
+ * Simple has the declared latency twice.
+ */
 TEST(low_latency_protocols_have_their_own_latency)
 {
     const dsgd_nccl_shape two = {2, 8, 8, 50e9, 0};
@@ -139,8 +152,10 @@ TEST(low_latency_protocols_have_their_own_latency)
     ck_assert_double_eq_tol(most.latency_s * 1e6, 25 + 2 * (20.9 + 2 * 75), 1e-9);
 }
 
-/** Below a half of a rate that is found none is tried: not five channels of 5 GB/s in place of one
- * of 24. */
+/**
+ * The search does not try rates below half of a rate that it has found: it takes one channel of 24
+ * GB/s, not five channels of 5 GB/s.
+ */
 TEST(the_search_takes_high_rates_and_counts_slow_nics)
 {
     const dsgd_nccl_shape hdr = {4, 4, 1, 25e9, 0};
@@ -222,7 +237,7 @@ TEST(a_log_decides_for_its_own_shape_alone)
 enum { STEPS = 4 };
 static const double vector_bytes = 64e6;
 
-/** H100 nodes of eight on a switch, a NIC each; steps of a second. */
+/** Makes nodes of eight H100 on a switch, with a NIC per GPU and steps of 1 s. */
 static support_case *nodes_of_eight(int workers)
 {
     support_case *const c = support_no_learning(support_new("allreduce", workers));
@@ -251,7 +266,7 @@ static void expect_shape(support_case *c, dsgd_nccl_shape shape)
 
 static const int sizes_of_groups[] = {8, 16, 24, 80};
 
-/** Computed, and as streams of SimGrid's. */
+/** Tests the computed network and the streams in SimGrid. */
 TEST_RANGE(an_allreduce_takes_what_the_formula_says, 0, 4 * 2)
 {
     const int workers = sizes_of_groups[_i % 4];
@@ -268,7 +283,7 @@ TEST_RANGE(an_allreduce_takes_what_the_formula_says, 0, 4 * 2)
         ck_assert_uint_ne(result->timed_by, expected);
 }
 
-/** One of eight GPUs on each of four nodes has one NIC; two of them two. */
+/** One GPU on each of four nodes uses one NIC per node, and two GPUs use two NICs. */
 TEST_RANGE(some_gpus_of_each_node_use_their_own_nics_alone, 1, 3)
 {
     static const char *one[] = {"0", "8", "16", "24"};
@@ -279,7 +294,7 @@ TEST_RANGE(some_gpus_of_each_node_use_their_own_nics_alone, 1, 3)
     expect_shape(c, (dsgd_nccl_shape){4, _i, _i, 50e9, 0});
 }
 
-/** Where four GPUs share a NIC, a node has two; a slow one slows all. */
+/** If four GPUs share a NIC, a node has two NICs. One slow NIC slows all. */
 TEST(gpus_that_share_a_nic_send_one_stream_through_it)
 {
     support_case *const c = nodes_of_eight(32);
@@ -315,7 +330,7 @@ TEST(all_begin_when_the_last_has_come)
     ck_assert_double_eq_tol(seconds[0], seconds[1], 1e-9);
 }
 
-/** To a fraction of a byte. */
+/** The times must agree to a fraction of a byte. */
 TEST(a_short_vector_takes_what_its_streams_take)
 {
     double seconds[2];
@@ -328,7 +343,10 @@ TEST(a_short_vector_takes_what_its_streams_take)
     ck_assert_double_eq_tol(seconds[0], seconds[1], 2e-12);
 }
 
-/** Collectives of two communicators at once have half of each NIC: two pieces that do not wait. */
+/**
+ * Concurrent collectives of two communicators get half of each NIC. Here they are two pieces that
+ * do not wait for each other.
+ */
 TEST_RANGE(two_at_once_share_the_nics, 0, 2) /* _i: network */
 {
     const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
@@ -348,7 +366,8 @@ TEST_RANGE(two_at_once_share_the_nics, 0, 2) /* _i: network */
 /* --- what they take from those who compute ---------------------------------------------------- */
 
 /**
- * Two halves of a vector, of which one is ready after 2/3 s of computation and one after a second.
+ * Makes a run with a vector in two halves. One half is ready after 2/3 s of computation, and the
+ * other after 1 s.
  */
 static support_case *beside_computation(double bytes, double share)
 {
@@ -375,8 +394,9 @@ static void expect_step(support_case *c, double step_s, double computed_s)
 }
 
 /**
- * A collective of C that is over first takes s C of computation, one that is not stretches all of
- * it: T / (1 - s). Computed, and as streams of SimGrid's.
+ * A collective of C seconds that ends before the computation takes s C of the computation. A longer
+ * collective stretches the whole computation to T / (1 - s). Tests the computed network and the
+ * streams in SimGrid.
  */
 TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 * 3)
 {
@@ -389,7 +409,10 @@ TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 
     expect_step(c, ready_s + fmax(rest_s, each_s) + each_s, ready_s + rest_s);
 }
 
-/** For a late one, too: it begins 0.2 s later, and those who wait are slowed for so long. */
+/**
+ * If one worker is late by 0.2 s, the collective begins 0.2 s later, and the waiting workers are
+ * slowed during this time.
+ */
 TEST(workers_that_wait_in_a_collective_are_slowed)
 {
     support_case *const c = beside_computation(1e9, 0.5);
@@ -399,8 +422,10 @@ TEST(workers_that_wait_in_a_collective_are_slowed)
     expect_step(c, 1.2 + loss_s + each_s, (1.2 + loss_s + 15 * others_s) / 16);
 }
 
-/** Both begin behind their launch, and the copies of a half; of a lone worker there is nothing
- * else. */
+/**
+ * Both collectives begin after their launch and the copies of a half. With a single worker there is
+ * nothing else.
+ */
 TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
 {
     support_case *const c = beside_computation(1e9, 0);
@@ -410,7 +435,7 @@ TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
         c->config.workers = 1;
     const double each_s = _i == 1 ? 0 : half_s(1e9);
     expect_step(c, 1 + 2 * extra_s + each_s, 1 + extra_s);
-    c->workload.memory = DSGD_MEMORY_HOST; /* where no GPU copies, or begins anything */
+    c->workload.memory = DSGD_MEMORY_HOST; /* no GPU copies data or launches anything */
     expect_step(c, 1 + each_s, 1);
 }
 

@@ -1,6 +1,7 @@
 /**
  * @file test_pair.c
- * Pairs: times of an averaging and of a fetch, the mean that averaging keeps, and agreement.
+ * Tests pairs: the times of an averaging and of a fetch, the mean that averaging keeps, and
+ * convergence to one model.
  */
 #include "tests/sim/costs.h"
 #include "tests/sim/gossiping.h"
@@ -9,7 +10,7 @@
 
 enum { GOSSIP_PROCESS = 1, SHARED_COPY };
 
-/** Rank 1 asks rank 0, again and again; nobody computes. */
+/** Rank 1 sends requests to rank 0 again and again. No worker computes. */
 static void ask_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -32,7 +33,7 @@ TEST_ALGORITHM(asking, .work = ask_work, .assist = ask_assist);
 
 static void late_assist(dsgd_node *self)
 {
-    for (int i = 0; i < 3; i++) /* some microseconds */
+    for (int i = 0; i < 3; i++) /* takes some microseconds */
         dsgd_next_turn(self, 0);
     ask_assist(self);
 }
@@ -47,7 +48,7 @@ TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
     c->config.algorithm = &asking;
     c->config.steps_each = 10;
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
-    c->config.params = c; /* fetches */
+    c->config.params = c; /* rank 1 fetches */
     expect_close(support_ok(c)->result.virtual_s / 10, latency_s + overhead_s + wire_s + treated_s);
 }
 
@@ -60,7 +61,7 @@ TEST(a_question_waits_for_the_first_answer)
     ck_assert(later_s > 1e-6 && later_s < 1e-5);
 }
 
-/** Pair averaging that stops early enough for the last exchange to end. */
+/** Averages in pairs, and stops early enough for the last exchange to end. */
 static void pairs_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -86,7 +87,7 @@ TEST(pair_averaging_keeps_the_mean_under_message_delay)
 {
     support_case *c = support_of(&pairs, 16);
     c->workload.bytes =
-        3e9; /* 0.3 s each way, so that exchanges overlap with each other and with steps */
+        3e9; /* 0.3 s in each direction, so that exchanges overlap with each other and with steps */
     support_imbalance_number(c, "ramp", "seconds", 0.013);
     support_expect_kept_mean(c);
 }
@@ -106,38 +107,42 @@ TEST_RANGE(averaging_in_pairs_converges_to_one_model, 0, 10)
     if (ways[_i].variant == SHARED_COPY)
         support_option(c, "averagings", 1);
     if (ways[_i].variant == GOSSIP_PROCESS)
-        c->workload.bytes = 5e9; /* an averaging per step */
+        c->workload.bytes = 5e9; /* one averaging per step */
     if (ways[_i].graph != NULL)
         support_spec(c, "graph", ways[_i].graph);
-    ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* of numbers between 0 and 1 */
+    ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* for numbers between 0 and 1 */
 }
 
-/** What a round of 64 workers leaves of the distance to the mean. */
+/** Returns the share of the distance to the mean that a round of 64 workers leaves. */
 static double left_by_a_round(support_case *c)
 {
     return pow(consensus_after(c, 60) / consensus_after(c, 40), 1.0 / 20);
 }
 
 /**
- * 3/4 with any passive worker, measured; on a ring at most what its slowest mode leaves, 1 - (2 - 2
- * cos(2 pi / 64)) / 4 = 0.998.
+ * With any passive worker, the measured share is 3/4. On a ring it is at most the share of the
+ * slowest mode, 1 - (2 - 2 cos(2 pi / 64)) / 4 = 0.998.
  */
 TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 {
     support_case *c = support_new("ad_psgd", 64);
-    ck_assert_double_eq_tol(left_by_a_round(c), 0.75, 0.04); /* any passive worker */
+    ck_assert_double_eq_tol(left_by_a_round(c), 0.75, 0.04); /* peers are any passive workers */
     support_spec(c, "graph", "ring");
     ck_assert_double_eq_tol(left_by_a_round(c), 0.99, 0.008);
 }
 
 /* --- loops beside the computation ------------------------------------------------------------- */
 
-static const double averaging_s = 2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6); /* costly() */
+/* With the costs of costly(). */
+static const double averaging_s = 2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6);
 
-/** What WAGMA's worker pays for the mean with its copy, per second of an averaging. */
+/** Share of an averaging's time that the WAGMA worker spends on the mean with its copy. */
 static const double own_share = 0.3e-9 * 1e6 / (2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6));
 
-/** Two workers: one averaging after another, as many as fit into ten steps, which none prolongs. */
+/**
+ * Two workers average again and again, as often as fits into ten steps. The averagings do not
+ * prolong the steps.
+ */
 TEST_RANGE(a_released_loop_averages_without_a_rest, GOSSIP_PROCESS, 3)
 {
     support_case *c = costly("ad_psgd", 2);
@@ -154,8 +159,8 @@ TEST_RANGE(a_released_loop_averages_without_a_rest, GOSSIP_PROCESS, 3)
 }
 
 /**
- * An averaging of 3.3 s beside steps of 1 s. SGP's process applies one gradient between two of
- * them, but the passive worker's at once; WAGMA's worker does not wait.
+ * An averaging takes 3.3 s, and a step 1 s. SGP's process applies one gradient between two
+ * averagings, but the passive worker applies its gradients at once. WAGMA's worker does not wait.
  */
 TEST_RANGE(a_loop_holds_up_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
 {
@@ -171,7 +176,7 @@ TEST_RANGE(a_loop_holds_up_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
     ck_assert_double_eq_tol(got->result.steps * 2, steps, 3);
 }
 
-/** A message of no latency takes 0.1 ns, but a turn a microsecond. */
+/** A message without latency takes 0.1 ns, but a turn takes a microsecond. */
 TEST_RANGE(a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3)
 {
     support_case *c = support_new("ad_psgd", 2);
@@ -184,7 +189,10 @@ TEST_RANGE(a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3)
     ck_assert_double_eq_tol((double)got->result.messages / 2, 3000, 3);
 }
 
-/** Worker 0 awaits worker 3, who comes after two steps, and then worker 1, who came at once. */
+/**
+ * Worker 0 waits for worker 3, which arrives after two steps, and then for worker 1, which arrived
+ * at once.
+ */
 static void scheduled_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);

@@ -1,7 +1,7 @@
 /**
  * @file test_partial.c
- * Partial collectives: times, versions, and whose values a late worker gets. (That no gradient is
- * lost, and what nobody used: emulation.)
+ * Tests partial collectives: times, versions, and the values that a late worker gets.
+ * (tests/algorithms/test_emulation.c tests that no gradient is lost and which sums are not used.)
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
@@ -9,7 +9,7 @@
 
 /* --- closed forms ----------------------------------------------------------------------------- */
 
-/** A group of 4 sums its vectors, nobody late. */
+/** Returns the group of four of a version. No member is late. */
 static dsgd_group group_of_four(const void *params, int n_workers, long version)
 {
     return version % 2 == 0 ? 0x3 : 0xc;
@@ -31,7 +31,7 @@ static const dsgd_algorithm group_algorithm = {.about = {.name = "group"}, .work
 
 static int group_size; /* set before the simulation forks */
 
-/** The upper address bits. */
+/** Returns the upper address bits as the group. */
 static dsgd_group upper_bits(const void *params, int n_workers, long version)
 {
     return (dsgd_group)(n_workers - n_workers / group_size);
@@ -52,7 +52,7 @@ static void sized_group_work(dsgd_node *self)
 static const dsgd_algorithm sized_group = {.about = {.name = "sized group"},
                                            .work = sized_group_work};
 
-/** The closed forms of schedules.c, of n members. */
+/** Returns the closed form of schedules.c for n members. */
 static double allreduce_s(dsgd_collective how, double n)
 {
     const double phases = log2(n), share = (n - 1) / n;
@@ -75,7 +75,10 @@ static double group_s(int workers, dsgd_collective all, int partial)
 
 SUITE(partial, "partial", .seconds = 120);
 
-/** Groups of 2 to 16 among 2 to 64 workers; a member of a group of one sends nothing. */
+/**
+ * Groups have 2 to 16 members among 2 to 64 workers. The member of a group of one sends no
+ * messages.
+ */
 TEST_RANGE(a_group_sums_by_the_collective_that_is_chosen, DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
            DSGD_COLLECTIVE_RING + 1)
 {
@@ -109,7 +112,7 @@ TEST(rotating_groups_sum_by_a_ring_too)
                  allreduce_s(DSGD_COLLECTIVE_RING, 4));
 }
 
-/** The sum is one linear combination in the order of ranks, whatever the messages. */
+/** The sum is one linear combination in the order of ranks, independent of the messages. */
 TEST(learning_does_not_depend_on_the_collective)
 {
     support_case *c = support_new("wagma", 16);
@@ -125,21 +128,21 @@ TEST(learning_does_not_depend_on_the_collective)
 }
 
 /**
- * Alone, a worker waits for nobody, but calls cost it their time: hidden behind the backward pass,
- * but for the last piece's.
+ * A single worker does not wait, but its calls cost time. With overlap, all calls except the last
+ * piece's are hidden during the backward pass.
  */
 TEST_RANGE(a_partial_call_costs_its_caller_per_piece, 0, 2)
 {
     support_case *c = costly("eager_solo", 1);
-    support_option(c, "limiter", 4); /* two of ten steps are an allreduce */
+    support_option(c, "limiter", 4); /* two of ten steps make an allreduce */
     SET(c, config.exchange.pieces = 4, config.exchange.overlap = _i == 1);
     const double without_s = support_ok(c)->result.virtual_s;
-    c->platform.partial_turn_s = 2e-3; /* of which a call takes half of one */
+    c->platform.partial_turn_s = 2e-3; /* a call takes half a turn */
     const double calls = _i == 1 ? 1 : 4;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s - without_s, 8 * calls * 1e-3, 1e-9);
 }
 
-/** The library's messages take turns, also in the sums of all; and no rendezvous. */
+/** The messages of the library take turns, also in sums over all workers, and use no rendezvous. */
 TEST(a_message_of_the_library_of_partial_collectives_takes_a_turn)
 {
     static const double turn_s = 2e-3;
@@ -150,14 +153,14 @@ TEST(a_message_of_the_library_of_partial_collectives_takes_a_turn)
         DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     const double without_s = support_ok(c)->result.virtual_s;
     SET(c, platform.partial_turn_s = turn_s, platform.rendezvous_s = 1);
-    /* All arrive at once, so that activations change nothing. */
+    /* All workers arrive at once, so activations change nothing. */
     const double turns = 8 * (2 + 0.5) + 2 * 4;
     expect_close(support_ok(c)->result.virtual_s - without_s, turns * turn_s);
 }
 
 /* --- versions --------------------------------------------------------------------------------- */
 
-/** Worker 1 computes for 1 s more. It is notified of the version, and sends its buffer. */
+/** Worker 1 computes for 1 s longer. It is notified of the version, and sends its buffer. */
 static void note_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -183,17 +186,19 @@ TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
     SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING, config.steps_each = 1);
     const support_outcome *got = support_ok(c);
     expect_close(got->note[0] - 1, notified_s + wire_s + treated_s);
-    ck_assert_double_eq(got->note[1], 2); /* the sum was ready already */
+    ck_assert_double_eq(got->note[1], 2); /* the sum was already ready */
     ck_assert_double_eq(got->result.partial_active_mean, 1);
     ck_assert_uint_eq(got->result.partial_skipped, 0);
 }
 
-/** Worker 0 begins the first version, worker 1 the second, for which worker 0 waits. */
+/**
+ * Worker 0 begins the first version. Worker 1 begins the second version, for which worker 0 waits.
+ */
 TEST(in_turn_everyone_begins_a_version)
 {
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &noting;
-    c->config.params = c; /* in turn */
+    c->config.params = c; /* workers begin versions in turn */
     support_imbalance_number(c, "ramp", "seconds", 1);
     c->config.steps_each = 2;
     const support_outcome *got = support_ok(c);
@@ -204,15 +209,15 @@ TEST(in_turn_everyone_begins_a_version)
 }
 
 /**
- * One step in which worker 1 is late for its first piece only: the wire is slower than the backward
- * pass.
+ * In one step, worker 1 is late only for its first piece, because a piece takes longer on the wire
+ * than in the backward pass.
  */
 TEST(wagma_decides_per_piece_who_was_late)
 {
     support_case *c = support_new("wagma", 2);
     OPTIONS(c, {"group", 2}, {"period", 1000});
     c->workload.bytes = 8e9; /* four pieces of 2 GB: 0.2 s each */
-    c->workload.backward_share = 0.2; /* 50 ms each */
+    c->workload.backward_share = 0.2; /* the backward pass takes 50 ms per piece */
     SET(c, config.exchange.pieces = 4, config.until.steps = 1,
         learning.optimizer = (dsgd_optimizer){.lr = 0.05});
     support_imbalance_number(c, "ramp", "seconds", 0.12);
@@ -235,7 +240,7 @@ TEST(wagma_decides_per_piece_who_was_late)
     }
 }
 
-/** With the powers below and above. */
+/** The message names the powers of two below and above the number of workers. */
 TEST(eager_sums_want_a_power_of_two_of_workers)
 {
     const support_outcome *const got = support_simulate(support_new("eager_solo", 13));

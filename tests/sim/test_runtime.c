@@ -1,6 +1,6 @@
 /**
  * @file test_runtime.c
- * What runs actors: who waits for what, the agenda of events, and stacks.
+ * Tests the runtime of actors: semaphores, the agenda of events, and stacks.
  */
 #include "sim/network/coroutine.h"
 #include "sim/network/events.h"
@@ -27,7 +27,10 @@ SUITE(runtime, "runtime", .seconds = 120);
 
 static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = waiting_work};
 
-/** Who gives up a semaphore at the instant at which others wake takes none of them with it. */
+/**
+ * An actor that gives up a semaphore at the instant when other actors wake must not take a wake-up
+ * from them.
+ */
 TEST(actors_whose_time_comes_at_one_instant_all_go_on)
 {
     support_case *c = support_of(&waiting, 6);
@@ -60,7 +63,7 @@ TEST(a_heap_gives_the_least_first_and_equals_by_number)
     free(heap.entry);
 }
 
-/** As many times as are remembered, and ten times as many, which forget each other. */
+/** Tests as many times as the agenda remembers, and ten times as many, which replace each other. */
 TEST_RANGE(an_agenda_gives_the_next_time_first_and_equals_as_they_were_added, 0, 2)
 {
     enum { N = 20000 };
@@ -75,7 +78,7 @@ TEST_RANGE(an_agenda_gives_the_next_time_first_and_equals_as_they_were_added, 0,
             dsgd_agenda_add(&agenda, last_time + (double)((state >> 16) % (_i == 0 ? 64 : 640)), i,
                             NULL);
         if (i % 3 == 0 && i <= N)
-            continue; /* it grows, then shrinks */
+            continue; /* the agenda grows, then shrinks */
         const double time = dsgd_agenda_time(&agenda);
         uint64_t number = 0;
         dsgd_agenda_take(&agenda, &number);
@@ -120,7 +123,7 @@ static int n_called;
 
 static void call_back(void *argument)
 {
-    volatile char frame[2048]; /* some of the stack */
+    volatile char frame[2048]; /* uses some of the stack */
     frame[0] = *(const char *)argument;
     n_called += frame[0];
     dsgd_coroutine_switch(&called, &caller);
@@ -128,7 +131,7 @@ static void call_back(void *argument)
     dsgd_coroutine_end(&called, &caller);
 }
 
-/** 100,000 stacks of 128 KiB are 12 GiB. */
+/** 100,000 stacks of 128 KiB would be 12 GiB. */
 TEST(a_stack_is_used_again)
 {
     char one = 1;
@@ -144,7 +147,7 @@ TEST(a_stack_is_used_again)
     dsgd_coroutines_close();
 }
 
-/** More actors than a process may have mappings. */
+/** The run has more actors than a process may have memory mappings. */
 TEST(tens_of_thousands_of_workers_make_steps)
 {
     support_case *c = support_new("d_psgd", SUPPORT_SLOW ? 1000 : 24000);
@@ -155,13 +158,13 @@ TEST(tens_of_thousands_of_workers_make_steps)
     ck_assert_double_eq(got->result.steps, 2);
 }
 
-/** What a run left of time, of its end or of a deadlock would show in the next one's. */
+/** State that a run leaves (of time, of its end or of a deadlock) would change the next run. */
 TEST(one_run_after_another_in_a_process_is_as_in_processes_of_their_own)
 {
     support_case *c = support_new("d_psgd", 16);
     support_no_learning(c);
     dsgd_run_result first, again;
-    const dsgd_run_result alone = support_ok(c)->result; /* in a child process */
+    const dsgd_run_result alone = support_ok(c)->result; /* runs in a child process */
     ck_assert_int_eq(dsgd_simulate(&c->config, &first, NULL), DSGD_OK);
     ck_assert_int_eq(dsgd_simulate(&c->config, &again, NULL), DSGD_OK);
     ck_assert_double_eq(first.virtual_s, alone.virtual_s);

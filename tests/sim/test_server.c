@@ -1,7 +1,8 @@
 /**
  * @file test_server.c
- * Servers: pushes and fetches take their closed forms, at several servers too, and wait for
- * what they send. Bytes and treatment queue at a server, latencies overlap.
+ * Tests servers: pushes and fetches take their closed forms, also with several servers, and wait
+ * for the values that they send. Bytes and their treatment queue at a server, while latencies
+ * overlap.
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
@@ -10,8 +11,8 @@
 SUITE(server, "server", .seconds = 60);
 
 /**
- * A push, and the answer that acknowledges it. In pieces the answers travel beside the later
- * pushes: only the last one's comes on top.
+ * A push takes the time of the push and of the answer that acknowledges it. With several pieces,
+ * the answers travel at the same time as later pushes, so only the last answer adds time.
  */
 TEST_RANGE(a_push_and_its_answer_take_their_closed_form, 1, 9)
 {
@@ -26,8 +27,8 @@ TEST_RANGE(a_push_and_its_answer_take_their_closed_form, 1, 9)
 }
 
 /**
- * Two workers push at once: the server receives and adds one after the other, and answers the first
- * while it receives the second, whose latency passes meanwhile.
+ * Two workers push at once. The server receives and adds one push after the other. It answers the
+ * first while it receives the second, whose latency passes in the meantime.
  */
 TEST(pushes_and_answers_take_turns_at_a_server)
 {
@@ -37,10 +38,10 @@ TEST(pushes_and_answers_take_turns_at_a_server)
 }
 
 /**
- * Workers that come together visit the servers one after another, in one order. Server s is busy
- * from the first worker's part on, which comes s parts later, so that what counts is the parts of
- * all at one server; and at the end the last worker treats the answers of all. The latencies of all
- * workers' parts overlap.
+ * Workers that arrive together visit the servers one after another, in the same order. Server s is
+ * busy from the arrival of the first worker's part, which comes s parts later. The time is
+ * therefore that of all workers' parts at one server. At the end, the last worker treats the
+ * answers of all servers. The latencies of all workers' parts overlap.
  */
 TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers */
 {
@@ -57,9 +58,9 @@ TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers *
 
 /* --- far away --------------------------------------------------------------------------------- */
 
-static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of that */
+static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of this time */
 
-/** Steps of 1 s, 1 kB, far away. */
+/** Makes a run with steps of 1 s and messages of 1 kB over a high latency. */
 static support_case *far_away(const char *algorithm, int workers, int network)
 {
     support_case *const c = support_no_learning(support_new(algorithm, workers));
@@ -70,15 +71,17 @@ static support_case *far_away(const char *algorithm, int workers, int network)
     return c;
 }
 
-/** Who waits for nobody else: an answer after its own latencies; the last worker of P comes P - 1
- * messages later. */
+/**
+ * Algorithms by their kind of waiting. A worker that waits for no other worker gets its answer
+ * after its own latencies. The last of P workers is P - 1 messages later.
+ */
 static const struct {
     const char *algorithm;
     struct {
         const char *name;
         double value;
     } option;
-    int numbers; /* in a message */
+    int numbers; /* numbers in a message */
     enum { ALONE, FETCHES, TOGETHER } waits;
 } far_kinds[] = {{"a_psgd", {NULL, 0}, 0, ALONE},
                  {"ssp", {"slack", -1}, 0, ALONE},
@@ -91,8 +94,9 @@ static const struct {
 enum { N_FAR = sizeof far_kinds / sizeof far_kinds[0] };
 
 /**
- * A question and its answer cross the network once each, however many workers ask: their bytes
- * alone follow each other. Who waits for all waits for all questions, and gets one of all answers.
+ * A request and its answer cross the network once each, independent of the number of workers. Only
+ * their bytes queue. A worker that waits for all others waits for all requests and gets one of all
+ * answers.
  */
 TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
 {
@@ -110,7 +114,10 @@ TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
                  2 * far_s + (in_turn + (workers - 1) / 3.0) * bytes_s);
 }
 
-/** A worker hears that it goes on, or that there is a newer model, asks for that, and gets it. */
+/**
+ * A worker is told to continue, or that there is a newer model. It then requests this model and
+ * gets it.
+ */
 TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
 {
     static const int counts[] = {4, 32, 256};
@@ -122,20 +129,25 @@ TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
     ck_assert_double_lt(step_s, 1 + 4.1 * far_s);
 }
 
-/** Worker 1, whose push crosses a notice on its way, asks for the newer model while that push
- * travels. */
+/**
+ * While a push of worker 1 travels, a notice arrives. Worker 1 then requests the newer model during
+ * its push.
+ */
 TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
 {
     support_case *const c = far_away("ringmaster", 2, _i == 0);
     support_option(c, "delay", 1);
     IMBALANCE(c, "slow", {"worker", 1}, {"factor", 1 + 1.6 * far_s});
     SET(c, config.steps_each = 0, config.until.steps = 1);
-    const double bytes_s = (3 * 1e3 + 8) / bandwidth; /* at most: none of them for 4 latencies */
+    const double bytes_s = (3 * 1e3 + 8) / bandwidth; /* an upper limit; zero would be exactly 4
+                                                       * latencies */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1 + 4 * far_s, bytes_s);
 }
 
-/** What queues is bytes, of a thousand workers too, where latencies are next to nothing beside
- * them. */
+/**
+ * Only bytes queue, also for a thousand workers, if latencies are much shorter than the bytes'
+ * time.
+ */
 TEST(bytes_of_a_thousand_workers_queue_at_a_server)
 {
     support_case *const c = far_away("a_psgd", SUPPORT_SLOW ? 50 : 1000, !SUPPORT_SLOW);
@@ -145,8 +157,8 @@ TEST(bytes_of_a_thousand_workers_queue_at_a_server)
 }
 
 /**
- * Parts that share the worker's link come later than they would alone. The next one waits for them
- * then, as without a latency: who went beside them would make all later.
+ * Parts that share the worker's link arrive later than alone. The next part then waits for them, as
+ * without a latency: a part that overlapped with them would delay all.
  */
 TEST(messages_that_others_slow_do_not_overlap)
 {
@@ -163,7 +175,7 @@ TEST(messages_that_others_slow_do_not_overlap)
 
 /* --- who does not wait ------------------------------------------------------------------------ */
 
-/** Fetches over a local step under way, and pushes gradients where it has parameters. */
+/** Starts a fetch during a local step, and pushes gradients where the server has parameters. */
 static void hasty_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -186,7 +198,7 @@ TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
     const support_outcome *fetched = support_ok(c);
     ck_assert_double_eq(fetched->result.virtual_s, 3);
     ck_assert_mem_eq(fetched->final_mean, fetched->x, fetched->n_params * sizeof(double));
-    c->config.params = c; /* pushes */
+    c->config.params = c; /* the worker pushes */
     expect_close(support_ok(c)->result.virtual_s / 3 - 1,
                  2 * (wire_s + treated_s + latency_s + overhead_s));
 }

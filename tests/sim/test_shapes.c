@@ -1,7 +1,7 @@
 /**
  * @file test_shapes.c
- * Every route of every shape is SimGrid's: the same links, with the same names, in the same order,
- * of the same bandwidth and latency.
+ * Checks that every route of every shape equals SimGrid's route: the same links, with the same
+ * names, in the same order, with the same bandwidth and latency.
  */
 #include "base/draw.h"
 #include "sim/network/machine.h"
@@ -24,7 +24,9 @@ static double draw(int experiment, int what, double least, double most)
     return least + (double)dsgd_draw_below(at, (uint64_t)(most - least) + 1);
 }
 
-/* Numbers that are no round ones, so that two of them never make the same sum by chance. */
+/*
+ * Makes a platform whose numbers are not round, so that no two of them have the same sum by chance.
+ */
 static dsgd_platform plain(int topology)
 {
     return (dsgd_platform){.topology = topology,
@@ -56,7 +58,7 @@ static void expect_same_links(const dsgd_platform *p, int from, int to, const ds
     ck_assert_double_eq(mine_s, latency_s);
 }
 
-/* Of a crossbar SimGrid has links besides, for the limits of one flow. */
+/* For a crossbar, SimGrid has additional links for the limits of one flow. */
 static void expect_as_fast(const dsgd_platform *p, int from, int to, const dsgd_shape_route *route)
 {
     const dsgd_route theirs = dsgd_network_simgrid.route(from, to);
@@ -70,7 +72,7 @@ static void expect_as_fast(const dsgd_platform *p, int from, int to, const dsgd_
     ck_assert_double_eq_tol(latency_s, theirs.latency_s, 1e-15);
 }
 
-/* From every host to hosts @p step apart. */
+/* Checks the routes from every host to hosts at distance @p step. */
 static void expect_simgrids(const dsgd_platform *p, int n_hosts, int step)
 {
     const dsgd_machine machine = {
@@ -80,8 +82,9 @@ static void expect_simgrids(const dsgd_platform *p, int n_hosts, int step)
     ck_assert_msg(dsgd_machine_open(&machine, &error) == DSGD_OK, "%s", error.text);
     dsgd_load *theirs = NULL;
     const size_t n_theirs = dsgd_simgrid_links(&theirs);
+    /* SimGrid also has a loopback. */
     if (dsgd_shape_of(p)->link_name != NULL)
-        ck_assert_uint_ge(n_theirs, dsgd_shape_of(p)->n_links(p, n_hosts)); /* and a loopback */
+        ck_assert_uint_ge(n_theirs, dsgd_shape_of(p)->n_links(p, n_hosts));
     dsgd_shape_route route = {NULL};
     for (int from = 0; from < n_hosts; from++)
         for (int to = from % step; to < n_hosts; to += step) {
@@ -96,7 +99,7 @@ static void expect_simgrids(const dsgd_platform *p, int n_hosts, int step)
     free(theirs);
 }
 
-/* Hosts that differ, on half of the platforms. */
+/* Adds different hosts, on half of the platforms. */
 static void add_entries(dsgd_platform *p, int experiment, int n_hosts)
 {
     static dsgd_platform_entry entries[N_ENTRIES];

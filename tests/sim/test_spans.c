@@ -1,6 +1,6 @@
 /**
  * @file test_spans.c
- * What a run that is watched tells (sim/timeline.h): closed forms of its spans.
+ * Checks the spans that a run reports to a timeline (sim/timeline.h) against closed forms.
  */
 #include <limits.h>
 
@@ -10,7 +10,7 @@
 
 enum { KINDS = DSGD_SPAN_USED + 1 };
 
-/* In the notes of the simulating process, by kind. */
+/* Indices into the notes of the simulating process; each block has one entry per kind. */
 enum { COUNT = 0, SECONDS = KINDS, PIECES = 2 * KINDS, VERSIONS = 3 * KINDS, TURNS = 4 * KINDS };
 
 static void take(void *listener, const dsgd_span *span)
@@ -26,7 +26,7 @@ static void take(void *listener, const dsgd_span *span)
 
 static const bool all[8] = {true, true, true, true, true, true, true, true};
 
-/** Of @p c, whose steps are all watched. */
+/** Runs @p c with all steps in the timeline, and returns the notes. */
 static const double *notes_of(support_case *c)
 {
     static dsgd_timeline timeline;
@@ -45,7 +45,10 @@ static void expect(const double *note, dsgd_span_kind kind, double count, double
 
 SUITE(spans, "spans", .seconds = 60);
 
-/** Worker i computes 1 + 0.1 i seconds; then two phases of 0.1 s; ten steps of 1.5 s. */
+/**
+ * Worker i computes for 1 + 0.1 i seconds, and then communicates in two phases of 0.1 s. Ten steps
+ * take 1.5 s each.
+ */
 TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
 {
     support_case *c = support_new("allreduce", 4);
@@ -58,15 +61,16 @@ TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
     expect(note, DSGD_SPAN_USED, 0, 0);
     expect(note, DSGD_SPAN_WAIT, 40, 10 * 4 * (1.5 - 1.15));
     ck_assert_double_eq_tol(note[SECONDS + DSGD_SPAN_COMMUNICATE], 40 * 0.2, 1e-3);
-    ck_assert_double_eq(note[PIECES + DSGD_SPAN_COMPUTE], -40); /* of no piece and no version */
+    /* These spans have no piece and no version. */
+    ck_assert_double_eq(note[PIECES + DSGD_SPAN_COMPUTE], -40);
     ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_COMPUTE], -40);
     ck_assert_double_eq(note[PIECES + DSGD_SPAN_WAIT], -40);
-    /* the backward pass is the second half of a gradient; whoever is slow is slow in both */
+    /* the backward pass is the second half of a gradient; a slow worker is slow in both halves */
     ck_assert_double_ge(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.5);
     ck_assert_double_le(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.65 + 1e-9);
 }
 
-/** Each of ten versions is activated at each of three pieces once by every worker. */
+/** Every worker activates each of ten versions once for each of three pieces. */
 TEST(activations_are_of_the_piece_and_version_that_they_begin)
 {
     support_case *c = support_new("eager_solo", 4);
@@ -77,13 +81,16 @@ TEST(activations_are_of_the_piece_and_version_that_they_begin)
     ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_ACTIVATED], 4 * 3 * 45);
 }
 
-/** The root's: zeros that nobody has made, or its model, as new as everybody's or a step older. */
+/**
+ * The vector that the root sends: zeros that no worker has made, or its model, which is either as
+ * new as the other models or one step older.
+ */
 static enum { ZEROS, NEW, OLD } sent;
 
 static void broadcasting_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
-    dsgd_vector *const y = dsgd_vector_new(self); /* zeros */
+    dsgd_vector *const y = dsgd_vector_new(self); /* contains zeros */
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (sent == OLD)
@@ -91,7 +98,8 @@ static void broadcasting_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         if (sent == NEW)
             dsgd_copy(self, y, x);
-        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* else an older vector goes before */
+        /* Else an older vector would be sent first. */
+        dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         dsgd_collective_run(self, DSGD_BROADCAST, y, 0, DSGD_WORLD);
     }
 }
@@ -99,7 +107,8 @@ static void broadcasting_work(dsgd_node *self)
 TEST_ALGORITHM(broadcasting, .work = broadcasting_work);
 
 /**
- * What is older than its user's steps is marked when it is used: by three who get it, ten times.
+ * A value that is older than its user's steps is marked when it is used: by three receivers, ten
+ * times.
  */
 TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
 {
@@ -108,12 +117,13 @@ TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
     c->config.until.steps = 10;
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_USED, sent == OLD ? 3 * 10 : 0, 0);
-    if (sent == OLD) /* versions 0 to 9 of its owner's steps */
+    if (sent == OLD) /* versions 0 to 9, by the steps of the owner */
         ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_USED], 3 * 45);
 }
 
 /**
- * Two workers push in turn, as each step of theirs takes 1 and 1.1 s: all but the first miss one.
+ * Two workers push in turn, because their steps take 1 and 1.1 s. Each push except the first misses
+ * one other push.
  */
 TEST(a_stale_sum_of_a_server_is_marked)
 {
@@ -122,7 +132,7 @@ TEST(a_stale_sum_of_a_server_is_marked)
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_USED, 2 * 5 - 1, 0);
-    ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* the only one */
+    ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* the only piece */
 }
 
 static void answering_serve(dsgd_node *self)
@@ -131,7 +141,7 @@ static void answering_serve(dsgd_node *self)
         dsgd_send(self, dsgd_recv(self, INFINITY)->from, NULL, NULL, 0);
 }
 
-static bool beside; /* its gradient a worker asks; else after it */
+static bool beside; /* true: a worker sends its request during its gradient; false: after it */
 
 static void asking_work(dsgd_node *self)
 {
@@ -148,7 +158,9 @@ static void asking_work(dsgd_node *self)
 
 TEST_ALGORITHM(asking, .work = asking_work, .serve = answering_serve);
 
-/** A message is waited for, by workers, whether they compute or not; the own gradient is not. */
+/**
+ * A worker waits for a message, whether it computes or not. It does not wait for its own gradient.
+ */
 TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)
 {
     beside = _i == 1;

@@ -1,16 +1,19 @@
 /**
  * @file test_staging.c
- * Staging: copies between device and host memory, beside what is summed; and when gradients that
- * are copied become ready.
+ * Tests staging, that is copies between device and host memory, next to the sums, and the times at
+ * which copied gradients become ready.
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static const double staging_s_per_byte = 2e-9;
-static const double copy_s = 2e-9 * 1e6; /* of a vector, one way */
+static const double copy_s = 2e-9 * 1e6; /* time to copy a vector in one direction */
 
-/** Of ten steps of one exchange each; at a server one worker waits for the other. */
+/**
+ * Returns the time of one of ten steps with one exchange each. With a server there is one worker,
+ * which waits for the server.
+ */
 static double step_s(const char *algorithm, double staging, int memory)
 {
     support_case *c = costly(algorithm, strcmp(algorithm, "a_psgd") == 0 ? 1 : 2);
@@ -31,7 +34,7 @@ TEST_ROWS(an_exchange_of_one_piece_takes_a_copy_each_way_more, exchanging)
     ck_assert_double_eq(step_s(name, staging_s_per_byte, DSGD_MEMORY_HOST), without_s);
 }
 
-/** Of a push and a fetch, each takes one. */
+/** A push and a fetch take one operation each. */
 TEST_ROWS(an_operation_takes_its_time_once_more_per_exchange, exchanging)
 {
     static const double operation_s_per_byte = 3e-9;
@@ -43,7 +46,10 @@ TEST_ROWS(an_operation_takes_its_time_once_more_per_exchange, exchanging)
     ck_assert_double_eq(support_ok(c)->result.virtual_s, without_s);
 }
 
-/** Both ends copy out before and back after; the end that answered does so while it sends. */
+/**
+ * Both ends copy out before the exchange and copy back after it. The end that answers copies back
+ * while it sends.
+ */
 static void ask_work(dsgd_node *self)
 {
     while (dsgd_next_step(self))
@@ -66,7 +72,7 @@ TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
     c->config.algorithm = &asking;
     SET(c, platform.staging_s_per_byte = staging_s_per_byte, config.steps_each = 10);
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s) + 3 * copy_s);
-    c->config.params = c; /* shared vectors */
+    c->config.params = c; /* vectors are shared */
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
 }
 
@@ -79,8 +85,8 @@ static void ask_each_other_work(dsgd_node *self)
 TEST_ALGORITHM(asking_each_other, .work = ask_each_other_work, .assist = ask_assist);
 
 /**
- * Each copies out what it asks with and, at the other's question, what it answers; what it was
- * asked with goes back before what it was answered.
+ * Each worker copies out its request and, when the other's request arrives, its answer. The
+ * received request is copied back before the received answer.
  */
 TEST(answers_and_questions_share_an_engine_in_each_direction)
 {
@@ -94,7 +100,7 @@ TEST(answers_and_questions_share_an_engine_in_each_direction)
 TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
 {
     support_case *c = costly("ad_psgd", 2);
-    support_option(c, "variant", 2); /* shared_copy */
+    support_option(c, "variant", 2); /* selects shared_copy */
     support_option(c, "averagings", 0);
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1,
@@ -102,8 +108,8 @@ TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
 }
 
 /**
- * Four pieces that are ready together: their copies follow each other in each direction, beside the
- * exchanges and the copies of the other direction.
+ * Four pieces are ready together. Their copies follow each other in each direction, and overlap
+ * with the exchanges and with the copies in the other direction.
  */
 TEST(copies_of_pieces_overlap_with_exchanges)
 {
@@ -113,11 +119,13 @@ TEST(copies_of_pieces_overlap_with_exchanges)
     const double exchange_s = support_ok(c)->result.virtual_s / 10 - 1;
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 5 * copy_s / 4 + exchange_s / 4);
-    c->platform.staging_s_per_byte = 0.1e-9; /* less than an exchange */
+    c->platform.staging_s_per_byte = 0.1e-9; /* a copy takes less time than an exchange */
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * 0.1e-9 * bytes / 4 + exchange_s);
 }
 
-/** Copies run beside the computation too: the exchange of the last piece alone is left. */
+/**
+ * Copies also overlap with the computation, so only the exchange of the last piece is not hidden.
+ */
 TEST(copies_begin_when_a_piece_is_ready)
 {
     support_case *c = costly("allreduce", 2);
@@ -128,9 +136,7 @@ TEST(copies_begin_when_a_piece_is_ready)
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * copy_s / 4 + exchange_s);
 }
 
-/**
- * From the first step on, which begins in the first of a second: two copies and an exchange each.
- */
+/** In every step, two copies and one exchange count as communication, from the first step on. */
 TEST(copies_are_communication)
 {
     support_case *c = costly("allreduce", 2);
@@ -156,7 +162,7 @@ TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
         config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING);
     /* The first piece is ready after 0.5 s and 3/4 of the backward pass's 0.5 s. */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.875 + 2 * overhead, 1e-4);
-    tensors[0].uses = 1; /* like bytes */
+    tensors[0].uses = 1; /* the work is proportional to the bytes */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.75 + 2 * overhead, 1e-4);
     tensors[0].uses = 0;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 1 + overhead, 1e-4);
@@ -176,7 +182,8 @@ TEST(work_of_pieces_is_that_of_the_tensors_in_them)
     ck_assert_double_eq(work[0], 160 + 80 + 60);
     ck_assert_double_eq(work[1], 20 + 80);
     free(work);
-    tensors[0].uses = tensors[1].uses = tensors[2].uses = 0; /* not known: by bytes */
+    /* Work is unknown, so it is taken from the bytes. */
+    tensors[0].uses = tensors[1].uses = tensors[2].uses = 0;
     work = dsgd_workload_work(&w, 2, halves);
     ck_assert_double_eq(work[1], 180);
     free(work);
