@@ -475,7 +475,7 @@ static void say_caveats(const place *at, dsgd_verdict *verdict, const candidate 
     if (is_common)
         say(verdict,
             dsgd_xprintf("All candidates use the learning rate %g, which suits some better than "
-                         "others; `dsgd tune` finds the best one of each.",
+                         "others; `dsgd tune` finds the best rate of each.",
                          rate),
             "one learning rate for all");
     if (best != NULL && at->learns)
