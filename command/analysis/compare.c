@@ -205,13 +205,13 @@ static void print_table(const dsgd_comparison *c, const arguments *a)
     const bool open = !dsgd_columns_hide(&t, "seeds needed", "");
     dsgd_columns_print(&t);
     if (a->ratio)
-        printf(
-            "\nspeed-up: how many times as fast as %s %s. Geometric mean over common\nseeds, with "
-            "the 95 %% confidence interval in parentheses.\n"
-            "*: the interval does not contain 1 (no correction for multiple comparisons).\n%s",
-            dsgd_frame_key(f, f->by), f->baseline,
-            open ? "seeds needed: estimated number of seeds with which the interval excludes 1.\n"
-                 : "");
+        printf("\nspeed-up: how many times as fast as %s %s: geometric mean\nover common "
+               "seeds, with the 95 %% confidence interval in parentheses.\n"
+               "*: the interval does not contain 1 (no correction for multiple comparisons).\n%s",
+               dsgd_frame_key(f, f->by), f->baseline,
+               open
+                   ? "seeds needed: estimated number of seeds with which the interval excludes 1.\n"
+                   : "");
     else
         printf("\n±: half width of the 95 %% confidence interval over seeds.\n"
                "difference: from %s %s, over common seeds.\n"
