@@ -210,227 +210,247 @@ dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **i
         return DSGD_OK;
     dsgd_imbalance_close(*imbalance);
     *imbalance = NULL;
-    return dsgd_refuse(error, "imbalance: data takes its time from the samples, but there is "
-                              "no learn: that says which");
+    return dsgd_refuse(error,
+                       "imbalance: data needs samples to train on, but the experiment has no "
+                       "learn:. Add learn:, or remove kind: data");
 }
 
-/** A worker of several hosts. */
+/** A combination of settings that cannot run, if it applies. */
+typedef struct conflict {
+    bool applies;
+    const char *why; /* a sentence, up to the name of the algorithm, ... */
+    const char *rest; /* ... and what follows that name; NULL: the sentence does not name it */
+} conflict;
+
+/** Refuses the first of the conflicts that applies; the list ends with {0}. */
+static dsgd_status refuse_first(const conflict *c, const dsgd_run_config *config, dsgd_error *error)
+{
+    while (c->why != NULL && !c->applies)
+        c++;
+    const char *const name = c->rest == NULL ? "" : config->algorithm->about.name;
+    return c->why == NULL
+               ? DSGD_OK
+               : dsgd_refuse(error, "%s%s%s", c->why, name, c->rest == NULL ? "" : c->rest);
+}
+
+static dsgd_status check_workers(const dsgd_run_config *config, dsgd_error *error)
+{
+    const int most = 1 << DSGD_MAX_BITS, hosts = dsgd_workload_hosts(config->workload);
+    if (config->workers < 1 || config->workers > most)
+        return dsgd_refuse(error, "workers must be between 1 and %d, got %d", most,
+                           config->workers);
+    return (double)hosts * config->workers <= most
+               ? DSGD_OK
+               : dsgd_refuse(error,
+                             "workload: inner: a run can have at most %d hosts, but there are %d "
+                             "workers of %d hosts each. Use fewer workers or hosts",
+                             most, config->workers, hosts);
+}
+
+/** Checks `workload: inner` of workers that have several hosts. */
 static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
 {
-    const int hosts = dsgd_workload_hosts(config->workload);
     dsgd_replica *replica = NULL;
-    if (hosts == 1)
-        return DSGD_OK;
-    if ((double)hosts * config->workers > 1 << DSGD_MAX_BITS)
-        return dsgd_refuse(error,
-                           "workload: inner: %d workers of %d hosts, but at most %d hosts "
-                           "are possible",
-                           config->workers, hosts, 1 << DSGD_MAX_BITS);
     DSGD_TRY(dsgd_replica_open(config->workload, &replica, error));
     dsgd_replica_close(replica);
-    if (!dsgd_platform_has_numbers(config->platform) || config->network == DSGD_NETWORK_SIMGRID)
-        return dsgd_refuse(error,
-                           "workload: inner: a worker of several hosts is not for SimGrid to time: "
-                           "give %s",
-                           config->network == DSGD_NETWORK_SIMGRID
-                               ? "network: flows"
-                               : "a platform by its numbers, not XML");
-    if (config->exchange.fusion_bytes > 0)
-        return dsgd_refuse(error, "workload: inner: each host of a worker exchanges its own part: "
-                                  "leave out exchange: fusion");
-    return DSGD_OK;
+    const bool inner = replica != NULL;
+    const conflict conflicts[] = {
+        {inner && config->network == DSGD_NETWORK_SIMGRID,
+         "workload: inner: SimGrid cannot simulate workers of several hosts. Use network: flows"},
+        {inner && !dsgd_platform_has_numbers(config->platform),
+         "workload: inner: workers of several hosts need a platform that is given by its numbers, "
+         "not by an XML file"},
+        {inner && config->exchange.fusion_bytes > 0,
+         "workload: inner: exchange: fusion is not supported for workers of several hosts, because "
+         "each host exchanges its own part of the model. Remove fusion"},
+        {0}};
+    return refuse_first(conflicts, config, error);
 }
 
 static dsgd_status check_until(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_until *const until = &config->until;
-    if (config->steps_each > 0)
-        return DSGD_OK;
-    if (!(until->steps > 0 || until->seconds > 0 || until->samples > 0 || until->accuracy > 0))
-        return dsgd_refuse(
-            error, "until: nothing would end the run; give steps, seconds, samples or accuracy");
-    if (until->accuracy > 0 && !dsgd_learns(config))
-        return dsgd_refuse(error, "until: accuracy needs numerics, but %s",
-                           config->numerics == DSGD_NUMERICS_OFF
-                               ? "they are off (--numerics off)"
-                               : "nothing is learned in this run");
-    if (until->accuracy > 0 && config->learning->evaluate.every <= 0)
-        return dsgd_refuse(error,
-                           "until: accuracy needs learn: evaluate: every, which says when to look");
-    return DSGD_OK;
-}
-
-static dsgd_status check_learning(const dsgd_run_config *config, dsgd_error *error)
-{
-    const dsgd_learning *const learning = config->learning;
-    if (config->numerics == DSGD_NUMERICS_CUDA && dsgd_learns(config) &&
-        learning->precision == DSGD_PRECISION_DOUBLE)
-        return dsgd_refuse(
-            error,
-            "learn: precision: the CUDA device computes in float; use --numerics cpu for double");
-    return DSGD_OK;
+    const bool learns = dsgd_learns(config), accuracy = until->accuracy > 0,
+               off = config->numerics == DSGD_NUMERICS_OFF;
+    const bool ends = until->steps > 0 || until->seconds > 0 || until->samples > 0 || accuracy;
+    const conflict conflicts[] = {
+        {!ends, "until: the run would never end. Give steps, seconds, samples or accuracy"},
+        {accuracy && !learns && off,
+         "until: accuracy needs numerics, but they are off (--numerics off)"},
+        {accuracy && !learns,
+         "until: accuracy needs numerics, but nothing is learned in this run. Add learn:, or use "
+         "until: steps"},
+        {accuracy && learns && config->learning->evaluate.every <= 0,
+         "until: accuracy needs regular evaluations. Give the steps between two evaluations, for "
+         "example learn: {evaluate: {every: 10}}"},
+        {0}};
+    return config->steps_each > 0 ? DSGD_OK : refuse_first(conflicts, config, error);
 }
 
 static dsgd_status check_algorithm(const dsgd_run_config *config, dsgd_error *error)
 {
     DSGD_TRY(dsgd_workload_check(config->workload, error));
-    if (dsgd_workload_gpus(config->workload) > dsgd_workload_hosts(config->workload) &&
-        dsgd_platform_shares_routes(config->platform))
-        return dsgd_refuse(error, "platform: routes: bandwidth is of all flows together, but one "
-                                  "of a worker's gpus is simulated; leave out one of both");
+    const conflict conflicts[] = {
+        {config->numerics == DSGD_NUMERICS_CUDA && dsgd_learns(config) &&
+             config->learning->precision == DSGD_PRECISION_DOUBLE,
+         "learn: precision: double is not supported on the CUDA device. Use precision: float or "
+         "--numerics cpu"},
+        {dsgd_workload_gpus(config->workload) > dsgd_workload_hosts(config->workload) &&
+             dsgd_platform_shares_routes(config->platform),
+         "platform: routes: bandwidth limits all flows together, but only one of a worker's gpus "
+         "is simulated. Remove routes: bandwidth or workload: gpus"},
+        {0}};
+    DSGD_TRY(refuse_first(conflicts, config, error));
     DSGD_TRY(dsgd_algorithm_check(config->algorithm, config->params, config->workers, error));
     const int n_servers = dsgd_n_servers(config);
-    if (n_servers < 0)
-        return dsgd_refuse(
-            error, "algorithm `%s`: n_servers() gives %d with %d workers, but has to be 0 or more",
-            config->algorithm->about.name, n_servers, config->workers);
-    return DSGD_OK;
+    return n_servers >= 0 ? DSGD_OK
+                          : dsgd_refuse(error,
+                                        "algorithm `%s`: n_servers() must return 0 or more, but it "
+                                        "returns %d for %d workers",
+                                        config->algorithm->about.name, n_servers, config->workers);
 }
 
 enum { MOST_PIECES = 4096 };
 
-static dsgd_status check_fusion(const dsgd_run_config *config, dsgd_error *error)
-{
-    if (config->exchange.fusion_bytes <= 0)
-        return DSGD_OK;
-    if (!dsgd_has_traits(config, DSGD_SENDS_ALLREDUCES))
-        return dsgd_refuse(error,
-                           "exchange: fusion: it is of all workers' allreduces of what is not "
-                           "encoded, but %s exchanges otherwise; give fusion to those algorithms "
-                           "that it is for: {name: allreduce, exchange: {fusion: 64Mi}}",
-                           config->algorithm->about.name);
-    if (!config->exchange.blocking)
-        return dsgd_refuse(
-            error,
-            "exchange: fusion: fused allreduces follow one another; leave out blocking: false");
-    return DSGD_OK;
-}
-
 static dsgd_status check_encoding(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_spec *const encoding = &config->exchange.encoding;
-    const dsgd_algorithm *const algorithm = config->algorithm;
+    const unsigned traits = config->algorithm->traits;
     if (encoding->about == NULL || dsgd_encoding_is_none(encoding))
         return DSGD_OK;
-    if (config->exchange.fusion_bytes > 0)
+    const bool feeds_back = dsgd_encoding_feeds_back(encoding),
+               at_servers = (traits & DSGD_OUTPUT_SERVERS) && dsgd_n_servers(config) > 0;
+    const conflict conflicts[] = {
+        {config->exchange.fusion_bytes > 0,
+         "exchange: encoding: gradient compression encodes each chunk by itself. Remove fusion"},
+        {(traits & DSGD_AVERAGES_MODELS) && dsgd_encoding_kind_of(encoding)->of_differences,
+         "exchange: encoding: this gradient compression sends only a small part of each vector, "
+         "but ",
+         " averages models, which must be sent as a whole. Use kind: uniform or qsgd"},
+        {feeds_back && !dsgd_has_traits(config, DSGD_SENDS_ALLREDUCES) && !at_servers,
+         "exchange: encoding: feedback is not supported by ",
+         ", because it exchanges otherwise than by allreduces of all workers and servers. Values "
+         "that are not sent would be lost. Remove feedback"},
+        {0}};
+    DSGD_TRY(refuse_first(conflicts, config, error));
+    if (feeds_back && dsgd_encoding_expands(encoding))
         return dsgd_refuse(error,
-                           "exchange: encoding: pieces are encoded one by one; leave out fusion");
-    if ((algorithm->traits & DSGD_AVERAGES_MODELS) &&
-        dsgd_encoding_kind_of(encoding)->of_differences)
-        return dsgd_refuse(error,
-                           "exchange: encoding: %s leaves out most of what it is given, but %s "
-                           "sums models, which must not lose it; uniform or qsgd would do",
-                           encoding->about->name, algorithm->about.name);
-    const bool at_servers = (algorithm->traits & DSGD_OUTPUT_SERVERS) && dsgd_n_servers(config) > 0;
-    if (dsgd_encoding_feeds_back(encoding) && !dsgd_has_traits(config, DSGD_SENDS_ALLREDUCES) &&
-        !at_servers)
-        return dsgd_refuse(error,
-                           "exchange: encoding: feedback: %s exchanges otherwise than by "
-                           "allreduces of all workers and servers, so that what is not sent is "
-                           "lost or kept by itself; leave out feedback",
-                           algorithm->about.name);
-    if (dsgd_encoding_feeds_back(encoding) && dsgd_encoding_expands(encoding))
-        return dsgd_refuse(error,
-                           "exchange: encoding: feedback: with these options %s errs by more than "
-                           "what it is given, and what is kept grows for ever; unbiased: false (of "
-                           "qsgd damped: true, or more levels) would do",
+                           "exchange: encoding: feedback: with these options the error of %s is "
+                           "larger than the vector, so the feedback would grow without bound. Use "
+                           "unbiased: false (for qsgd: damped: true, or more levels)",
                            encoding->about->name);
     return DSGD_OK;
-}
-
-/** NCCL's collectives on a platform that says what decides them. */
-static dsgd_status check_library(const dsgd_run_config *config, dsgd_error *error)
-{
-    const bool asks = dsgd_way_of(config, false).how == DSGD_COLLECTIVE_NCCL ||
-                      dsgd_way_of(config, true).how == DSGD_COLLECTIVE_NCCL;
-    return !asks || config->platform->library != DSGD_LIBRARY_MPI
-               ? DSGD_OK
-               : dsgd_refuse(error,
-                             "exchange: collective nccl: the platform's library is mpi; one of "
-                             "library nccl says what its GPUs' links carry");
 }
 
 static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_exchange_config *const exchange = &config->exchange;
     const bool in_buckets = exchange->pieces == DSGD_PIECES_BUCKETS;
-    if (!in_buckets && (exchange->bucket_bytes > 0 || exchange->first_bucket_bytes > 0))
-        return dsgd_refuse(
-            error,
-            "exchange: give either pieces or bucket, not both; pieces: buckets goes with a bucket");
-    if (exchange->pieces == DSGD_PIECES_TENSORS && config->workload->tensors.n == 0)
-        return dsgd_refuse(error, "exchange: pieces: tensors, but the workload lists none "
-                                  "(workload: tensors); give a number of pieces, or buckets");
+    const bool fused = exchange->fusion_bytes > 0;
+    const bool asks_nccl = dsgd_way_of(config, false).how == DSGD_COLLECTIVE_NCCL ||
+                           dsgd_way_of(config, true).how == DSGD_COLLECTIVE_NCCL;
+    const conflict conflicts[] = {
+        {asks_nccl && config->platform->library == DSGD_LIBRARY_MPI,
+         "exchange: collective: nccl needs a platform with library: nccl, but this platform has "
+         "library: mpi. Choose a platform that describes its GPU links, such as dgx-a100"},
+        {!in_buckets && (exchange->bucket_bytes > 0 || exchange->first_bucket_bytes > 0),
+         "exchange: give either pieces or bucket, not both; pieces: buckets goes with a bucket"},
+        {exchange->pieces == DSGD_PIECES_TENSORS && config->workload->tensors.n == 0,
+         "exchange: pieces: tensors needs a list of tensors (workload: tensors), but the workload "
+         "lists none. Give a number of pieces, or pieces: buckets"},
+        {fused && !dsgd_has_traits(config, DSGD_SENDS_ALLREDUCES),
+         "exchange: fusion is only for allreduces of all workers without gradient compression, "
+         "but ",
+         " exchanges otherwise. Give fusion only to the algorithms that can use it: "
+         "{name: allreduce, exchange: {fusion: 64Mi}}"},
+        {fused && !exchange->blocking,
+         "exchange: fusion exchanges one fused allreduce after another. Remove blocking: false"},
+        {0}};
+    DSGD_TRY(refuse_first(conflicts, config, error));
     const double buckets =
         in_buckets ? dsgd_ceil(dsgd_workload_bytes(config->workload) / dsgd_bucket_bytes(config))
                    : 0;
-    double *bytes = NULL;
-    double pieces = fmax(buckets, (double)exchange->pieces);
-    if (dsgd_workload_hosts(config->workload) > 1 && pieces <= MOST_PIECES)
-        pieces = (double)dsgd_pieces_of(config, &bytes);
-    free(bytes);
-    pieces *= dsgd_server_parts(config);
-    if (pieces > MOST_PIECES)
-        return dsgd_refuse(error,
-                           "exchange: %.0f pieces%s, but at most %d are possible: give fewer "
-                           "pieces, or a larger bucket (DDP's are of 25 MiB)",
-                           pieces,
-                           dsgd_server_parts(config) > 1 ? " (one of each for every server)" : "",
-                           MOST_PIECES);
-    return DSGD_OK;
-}
-
-/** "streaming_diloco needs 4 pieces" */
-static dsgd_status check_pieces(const dsgd_run_config *config, dsgd_error *error)
-{
     const dsgd_algorithm *const algorithm = config->algorithm;
-    if (algorithm->least_pieces == NULL)
-        return DSGD_OK;
-    double *bytes = NULL;
     const int64_t parts = dsgd_server_parts(config);
-    const int64_t n = (int64_t)dsgd_pieces_of(config, &bytes) * parts;
-    const int64_t least = algorithm->least_pieces(config->params, config->workers);
+    double pieces = fmax(buckets, (double)exchange->pieces);
+    double *bytes = NULL;
+    const double n = pieces > MOST_PIECES ? pieces : (double)dsgd_pieces_of(config, &bytes);
     free(bytes);
-    if (n >= least)
-        return DSGD_OK;
-    return dsgd_refuse(error,
-                       "exchange: pieces: %jd, but %s needs %jd or more with these options; give "
-                       "exchange: {pieces: %jd}",
-                       n / parts, algorithm->about.name, least, (least + parts - 1) / parts);
+    if (dsgd_workload_hosts(config->workload) > 1)
+        pieces = n;
+    if (pieces * (double)parts > MOST_PIECES)
+        return dsgd_refuse(error,
+                           "exchange: pieces must be at most %d, got %.0f%s. Use fewer pieces or a "
+                           "larger bucket (PyTorch DDP uses 25 MiB)",
+                           MOST_PIECES, pieces * (double)parts,
+                           parts > 1 ? " (each is divided among all servers)" : "");
+    const int64_t least = algorithm->least_pieces == NULL
+                              ? 1
+                              : algorithm->least_pieces(config->params, config->workers);
+    const int64_t needed = (least + parts - 1) / parts;
+    return n >= (double)needed
+               ? DSGD_OK
+               : dsgd_refuse(error,
+                             "exchange: pieces must be at least %jd for %s with these options, got "
+                             "%.0f. Use exchange: {pieces: %jd}",
+                             needed, algorithm->about.name, n, needed);
 }
 
-/** Of `links`: whether they are there, and whether what times messages can slow them. */
+/** Returns the number of workers, islands or groups that an entry of `links` can name. */
+static int64_t n_link_targets(const dsgd_run_config *config, const dsgd_link_event *e)
+{
+    const dsgd_platform *const p = config->platform;
+    const int64_t size = e->per == DSGD_PER_GROUP ? p->group_hosts : p->island_hosts;
+    if (e->per == DSGD_PER_WORKER)
+        return config->workers;
+    if (size >= 1 && e->per == DSGD_PER_GROUP && p->regions.n > 0)
+        return (int64_t)p->regions.n;
+    return size < 1 ? 0 : (dsgd_machine_of(config).n_hosts + size - 1) / size;
+}
+
+/** Checks that the links of `failures: links` exist, and that the network can slow them. */
 static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_platform *const p = config->platform;
     const dsgd_link_event *const events = config->failures.links.v;
-    const int n_hosts = dsgd_machine_of(config).n_hosts;
-    if (config->failures.links.n == 0)
-        return DSGD_OK;
-    if (!dsgd_platform_is_crossbar(p) || config->network == DSGD_NETWORK_SIMGRID)
-        return dsgd_refuse(error,
-                           "failures: links: only links of a topology switch or groups change, "
-                           "with network: flows; XML has profiles instead");
-    if (p->library != DSGD_LIBRARY_MPI)
-        return dsgd_refuse(error,
-                           "failures: links: collectives by NCCL or RCCL are formulas, which "
-                           "no link slows; give platform: library: mpi");
-    for (size_t i = 0; i < config->failures.links.n; i++) {
+    const size_t n_events = config->failures.links.n;
+    const conflict conflicts[] = {
+        {n_events > 0 && (!dsgd_platform_is_crossbar(p) || config->network == DSGD_NETWORK_SIMGRID),
+         "failures: links needs topology: switch or groups, and network: flows. For an XML "
+         "platform use SimGrid's profiles instead"},
+        {n_events > 0 && p->library != DSGD_LIBRARY_MPI,
+         "failures: links has no effect on the collectives of NCCL and RCCL, whose times are "
+         "formulas. Use platform: {library: mpi}"},
+        {0}};
+    DSGD_TRY(refuse_first(conflicts, config, error));
+    for (size_t i = 0; i < n_events; i++) {
         const dsgd_link_event *const e = &events[i];
-        const int64_t size = e->per == DSGD_PER_GROUP ? p->group_hosts : p->island_hosts;
-        const int64_t n = e->per == DSGD_PER_WORKER ? config->workers
-                          : size < 1                ? 0
-                          : e->per == DSGD_PER_GROUP && p->regions.n > 0
-                              ? (int64_t)p->regions.n
-                              : (n_hosts + size - 1) / size;
+        const int64_t n = n_link_targets(config, e);
         if (e->which >= n || e->to >= n || e->to == e->which)
-            return dsgd_refuse(
-                error,
-                "failures: links: entry %zu: per %s, which %jd, to %jd, but there are "
-                "%jd of these, from 0, and to is another one",
-                i + 1, dsgd_failures_pers[e->per], e->which, e->to, n);
+            return dsgd_refuse(error,
+                               "failures: links: entry %zu: which and to must be two different "
+                               "numbers below %jd (the number of targets with per: %s), got %jd "
+                               "and %jd",
+                               i + 1, n, dsgd_failures_pers[e->per], e->which, e->to);
         if (e->to >= 0 && e->per != DSGD_PER_GROUP)
-            return dsgd_refuse(error, "failures: links: to: is of per: group; leave it out");
+            return dsgd_refuse(error, "failures: links: entry %zu: to needs per: group. Remove to",
+                               i + 1);
+    }
+    return DSGD_OK;
+}
+
+static dsgd_status check_events(const dsgd_run_config *config, dsgd_error *error)
+{
+    const dsgd_structs *const events = &config->failures.events;
+    const int hosts = dsgd_workload_hosts(config->workload);
+    for (size_t i = 0; i < events->n; i++) {
+        const dsgd_failure_event *const e = &((const dsgd_failure_event *)events->v)[i];
+        const bool is_worker = e->worker >= config->workers;
+        if (is_worker || e->host >= hosts)
+            return dsgd_refuse(error, "failures: events: %s must be between 0 and %d, got %jd",
+                               is_worker ? "worker" : "host",
+                               (is_worker ? config->workers : hosts) - 1,
+                               is_worker ? e->worker : e->host);
     }
     return DSGD_OK;
 }
@@ -439,45 +459,34 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
 {
     const dsgd_failures_config *const f = &config->failures;
     const dsgd_checkpoint *const c = &f->checkpoint;
-    const dsgd_failure_event *const events = f->events.v;
-    DSGD_TRY(check_links(config, error));
-    for (size_t i = 0; i < f->events.n; i++)
-        if (events[i].worker >= config->workers)
-            return dsgd_refuse(
-                error, "failures: events: worker: %jd, but with %d workers they are 0 to %d",
-                events[i].worker, config->workers, config->workers - 1);
-    for (size_t i = 0; i < f->events.n; i++)
-        if (events[i].host >= dsgd_workload_hosts(config->workload))
-            return dsgd_refuse(error,
-                               "failures: events: host: %jd, but those of a worker are 0 to %d",
-                               events[i].host, dsgd_workload_hosts(config->workload) - 1);
-    const bool stays = f->policy == DSGD_POLICY_NONE || dsgd_goes_on(config);
-    if (dsgd_failures_any(f) && stays && config->exchange.barrier)
-        return dsgd_refuse(error, "failures: who has failed never comes to exchange: barrier; give "
-                                  "policy: restart, or leave one of them out");
-    const bool by_quorum = f->policy == DSGD_POLICY_QUORUM;
-    if (dsgd_failures_any(f) && by_quorum && !(config->algorithm->traits & DSGD_QUORUM))
-        return dsgd_refuse(error,
-                           "failures: policy: quorum: no published answer of %s is known; "
-                           "give policy: own, or restart",
-                           config->algorithm->about.name);
-    if (dsgd_failures_any(f) && by_quorum && config->exchange.fusion_bytes > 0)
-        return dsgd_refuse(error,
-                           "failures: policy: quorum: exchange: fusion is of all workers; leave "
-                           "one of them out");
     const dsgd_platform *const p = config->platform;
-    if ((f->per == DSGD_PER_ISLAND && p->island_hosts < 1) ||
-        (f->per == DSGD_PER_GROUP && p->group_hosts < 1))
-        return dsgd_refuse(error, "failures: per: the platform has no %s_hosts; give per: worker",
-                           f->per == DSGD_PER_ISLAND ? "island" : "group");
-    if (c->interval_s > 0 && c->every != DSGD_EVERY_DALY)
-        return dsgd_refuse(error, "failures: checkpoint: give either every or interval, not both");
-    const bool by_rule = c->interval_s <= 0 && c->every < 0 && c->every != DSGD_EVERY_NEVER;
-    if (dsgd_failures_any(f) && !stays && by_rule && f->mtbf_s <= 0 && c->blocking &&
-        dsgd_checkpoint_cost_s(c, dsgd_workload_bytes(config->workload)) > 0)
-        return dsgd_refuse(error, "failures: checkpoint: every: daly and young need an mtbf, which "
-                                  "events and traces do not say; give a number of steps, or an "
-                                  "interval");
+    DSGD_TRY(check_links(config, error));
+    DSGD_TRY(check_events(config, error));
+    const bool any = dsgd_failures_any(f), quorum = any && f->policy == DSGD_POLICY_QUORUM,
+               stays = f->policy == DSGD_POLICY_NONE || dsgd_goes_on(config),
+               by_rule = c->interval_s <= 0 && c->every < 0 && c->every != DSGD_EVERY_NEVER,
+               costs = dsgd_checkpoint_cost_s(c, dsgd_workload_bytes(config->workload)) > 0;
+    const conflict conflicts[] = {
+        {any && stays && config->exchange.barrier,
+         "failures: a failed worker never reaches exchange: barrier, so the others would wait for "
+         "ever. Use policy: restart, or remove barrier"},
+        {quorum && !(config->algorithm->traits & DSGD_QUORUM),
+         "failures: policy: quorum is not supported by ",
+         " (no published method). Use policy: own or policy: restart"},
+        {quorum && config->exchange.fusion_bytes > 0,
+         "failures: policy: quorum does not work with exchange: fusion, which needs all workers. "
+         "Remove one of them"},
+        {f->per == DSGD_PER_ISLAND && p->island_hosts < 1,
+         "failures: per: island needs a platform with island_hosts. Use per: worker"},
+        {f->per == DSGD_PER_GROUP && p->group_hosts < 1,
+         "failures: per: group needs a platform with group_hosts. Use per: worker"},
+        {c->interval_s > 0 && c->every != DSGD_EVERY_DALY,
+         "failures: checkpoint: give either every or interval, not both"},
+        {any && !stays && by_rule && f->mtbf_s <= 0 && c->blocking && costs,
+         "failures: checkpoint: every: daly and young need mtbf, which events and traces do not "
+         "give. Use every: with a number of steps, or interval"},
+        {0}};
+    DSGD_TRY(refuse_first(conflicts, config, error));
     dsgd_failures *failures = NULL;
     const dsgd_failure_units units = {config->workers, 1,
                                       dsgd_xcalloc((size_t)config->workers, sizeof *units.of)};
@@ -486,12 +495,7 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
     return status;
 }
 
-/** Before what divides by its numbers. */
-static dsgd_status check_platform(const dsgd_run_config *config, dsgd_error *error)
-{
-    return config->machine_checked ? DSGD_OK : dsgd_platform_check(config->platform, error);
-}
-
+/** Checks the platform. Must run before the checks that divide by its numbers. */
 static dsgd_status check_machine(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_machine machine = dsgd_machine_of(config);
@@ -509,12 +513,8 @@ static dsgd_status check_imbalance(const dsgd_run_config *config, dsgd_error *er
 dsgd_status dsgd_run_check(const dsgd_run_config *config, dsgd_error *error)
 {
     static dsgd_status (*const checks[])(const dsgd_run_config *, dsgd_error *) = {
-        check_until,    check_learning, check_algorithm, check_inner,  check_platform,
-        check_library,  check_exchange, check_pieces,    check_fusion, check_encoding,
-        check_failures, check_machine,  check_imbalance};
-    if (config->workers < 1 || config->workers > 1 << DSGD_MAX_BITS)
-        return dsgd_refuse(error, "workers: %d, but 1 to %d are possible", config->workers,
-                           1 << DSGD_MAX_BITS);
+        check_workers,  check_until,    check_algorithm, check_inner,    check_machine,
+        check_exchange, check_encoding, check_failures,  check_imbalance};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         DSGD_TRY(checks[i](config, error));
     return DSGD_OK;

@@ -14,42 +14,45 @@ _Static_assert(sizeof dsgd_collective_names / sizeof dsgd_collective_names[0] ==
 
 const dsgd_option dsgd_until_options[] = {
     DSGD_OPTION_DOUBLE(dsgd_until, steps, 0, 0, 1e12, NULL,
-                       "gradient steps per worker, on average"),
-    DSGD_OPTION_DOUBLE(dsgd_until, seconds, 0, 0, 1e12, "s", "virtual time"),
-    DSGD_OPTION_DOUBLE(dsgd_until, samples, 0, 0, 1e18, NULL, "of the workload, of all workers"),
+                       "mean number of gradient steps per worker"),
+    DSGD_OPTION_DOUBLE(dsgd_until, seconds, 0, 0, 1e12, "s", "virtual time of the run"),
+    DSGD_OPTION_DOUBLE(dsgd_until, samples, 0, 0, 1e18, NULL,
+                       "number of samples that all workers process, in units of the workload"),
     DSGD_OPTION_DOUBLE(dsgd_until, accuracy, 0, 0, 1, "share",
-                       "of the algorithm's output on the test set"),
+                       "accuracy of the algorithm's output on the test set"),
     DSGD_OPTION_END,
 };
 
 static const dsgd_option evaluate_options[] = {
-    DSGD_OPTION_DOUBLE(
-        dsgd_evaluate_config, every, 0, 0, 1e12, "steps",
-        "between evaluations of the algorithm's output; 0: at the start and the end"),
+    DSGD_OPTION_DOUBLE(dsgd_evaluate_config, every, 0, 0, 1e12, "steps",
+                       "steps between two evaluations of the algorithm's output; 0: only at the "
+                       "start and the end"),
     DSGD_OPTION_BOOL(dsgd_evaluate_config, local, false,
-                     "also each worker's own model, at the end"),
-    DSGD_OPTION_DOUBLE(dsgd_evaluate_config, local_margin, 0.001, 0, 1, NULL,
-                       "half of the 95 % interval of their mean accuracy, at most: says how many "
-                       "test samples each is evaluated on; 0: all"),
+                     "true: also evaluate each worker's own model at the end"),
+    DSGD_OPTION_DOUBLE(
+        dsgd_evaluate_config, local_margin, 0.001, 0, 1, NULL,
+        "largest half-width of the 95 % confidence interval of the workers' mean accuracy, "
+        "which determines on how many test samples each model is evaluated; 0: on all"),
     DSGD_OPTION_END,
 };
 
 static const char *const precisions[] = {"float", "double", NULL};
 
 const dsgd_option dsgd_learning_options[] = {
-    DSGD_OPTION_SPEC(dsgd_learning, model, dsgd_model_kinds, "name", "the reduced model",
-                     .required = true),
-    DSGD_OPTION_SPEC(dsgd_learning, data, dsgd_data_sources, "name", "what it learns from",
-                     .required = true),
+    DSGD_OPTION_SPEC(dsgd_learning, model, dsgd_model_kinds, "name",
+                     "reduced model that is trained", .required = true),
+    DSGD_OPTION_SPEC(dsgd_learning, data, dsgd_data_sources, "name",
+                     "data that the model is trained on", .required = true),
     DSGD_OPTION_SPEC(dsgd_learning, split, dsgd_split_kinds, "kind",
-                     "whose the samples to train on are; the same for all algorithms",
+                     "which worker trains on which samples; the same for all algorithms",
                      .init_text = "iid"),
     DSGD_OPTION_LONG(dsgd_learning, batch, 4, 1, 1 << 20, NULL, "samples per worker and gradient"),
     DSGD_OPTION_STRUCT(dsgd_learning, optimizer, dsgd_optimizer_options,
-                       "what a local step does with a gradient", .required = true),
+                       "update rule that a local step applies to a gradient", .required = true),
     DSGD_OPTION_STRUCT(dsgd_learning, evaluate, evaluate_options,
-                       "when the algorithm's output is evaluated"),
-    DSGD_OPTION_CHOICE(dsgd_learning, precision, precisions, "of the elements"),
+                       "when the algorithm's output is evaluated on the test set"),
+    DSGD_OPTION_CHOICE(dsgd_learning, precision, precisions,
+                       "floating-point type of the model's elements"),
     DSGD_OPTION_END,
 };
 
@@ -60,47 +63,55 @@ static const char *const partial_words[] = {"as-collective", "auto", "recursive-
                                             "rings",         "nccl", NULL};
 
 const dsgd_option dsgd_exchange_options[] = {
-    DSGD_OPTION_LONG(dsgd_exchange_config, pieces, DSGD_PIECES_BUCKETS, 1, 4096, NULL,
-                     "exchanges per vector: a number of equal ones, one per tensor of the "
-                     "workload, or one per bucket",
-                     .words = pieces_words),
+    DSGD_OPTION_LONG(
+        dsgd_exchange_config, pieces, DSGD_PIECES_BUCKETS, 1, 4096, NULL,
+        "number of chunks into which every vector is cut, each of which is exchanged by "
+        "itself: a number of equal chunks, tensors (one chunk per tensor of the "
+        "workload), or buckets",
+        .words = pieces_words),
     DSGD_OPTION_AS(
         "bucket", DOUBLE, dsgd_exchange_config, bucket_bytes,
-        "whole tensors in backward order until this size is reached, as in PyTorch DDP; without "
-        "tensors, equal pieces of at most this size. Auto: 25Mi, as in DDP, or a 48th of a larger "
-        "vector, where by a bound this moves no step by more than 1 %",
+        "bucket size: whole tensors in backward order until this size is reached, as in PyTorch "
+        "DDP. Without a list of tensors: equal chunks of at most this size. auto: 25Mi, as in DDP, "
+        "or 1/48 of the vector if that is larger and changes no step by more than 1 %",
         .init = DSGD_BUCKET_AUTO, .min = 1, .max = 1e15, .unit = "bytes", .words = bucket_words),
     DSGD_OPTION_AS(
         "first_bucket", DOUBLE, dsgd_exchange_config, first_bucket_bytes,
-        "the same of the first one, which PyTorch DDP begins early: 1Mi; 0: as the others",
+        "size of the first bucket, which PyTorch DDP sends early (1Mi); 0: as the other buckets",
         .max = 1e15, .unit = "bytes"),
-    DSGD_OPTION_BOOL(dsgd_exchange_config, overlap, true,
-                     "pieces become ready during the backward pass, not all at its end"),
-    DSGD_OPTION_BOOL(dsgd_exchange_config, blocking, true,
-                     "in a fixed order, each when the one before has ended; else all at once"),
     DSGD_OPTION_BOOL(
-        dsgd_exchange_config, barrier, false,
-        "no worker begins a step before all have ended theirs, as micro-benchmarks have it"),
+        dsgd_exchange_config, overlap, true,
+        "true: chunks become ready during the backward pass, so exchanges overlap with "
+        "computation. false: all chunks become ready at its end"),
+    DSGD_OPTION_BOOL(
+        dsgd_exchange_config, blocking, true,
+        "true: exchange chunks one after another, in a fixed order. false: exchange them "
+        "concurrently"),
+    DSGD_OPTION_BOOL(dsgd_exchange_config, barrier, false,
+                     "true: no worker starts a step before all workers have finished theirs, as in "
+                     "micro-benchmarks"),
     DSGD_OPTION_CHOICE(
         dsgd_exchange_config, collective, dsgd_collective_names,
-        "how an allreduce of all workers travels; auto: by the platform's library: nccl; or by "
-        "size, recursive doubling below its `doubling_limit`, else Rabenseifner's, or Bruck's, "
-        "which needs no power of two; rings: one after another along the platform's dimensions, "
-        "GPUs "
-        "of a node, hosts of a row, first"),
-    DSGD_OPTION_CHOICE(dsgd_exchange_config, partial_collective, partial_words,
-                       "how algorithms with partial collectives sum (eager-SGD, WAGMA-SGD), groups "
-                       "and all workers; the papers' library has recursive-doubling at any size"),
-    DSGD_OPTION_SPEC(dsgd_exchange_config, encoding, dsgd_encoding_kinds, "kind",
-                     "what is sent in place of every vector; absent: all its numbers"),
+        "algorithm of an allreduce of all workers. auto: nccl if the platform's library is nccl or "
+        "rccl; else by size: recursive-doubling below the platform's `doubling_limit`, "
+        "rabenseifner above it, or bruck if the number of workers is not a power of two. rings: "
+        "one ring per dimension of the platform, one after another, first the GPUs of a node or "
+        "the hosts of a row"),
+    DSGD_OPTION_CHOICE(
+        dsgd_exchange_config, partial_collective, partial_words,
+        "algorithm of partial collectives (eager-SGD, WAGMA-SGD), in groups and of all "
+        "workers; the papers' library uses recursive-doubling at every size"),
+    DSGD_OPTION_SPEC(
+        dsgd_exchange_config, encoding, dsgd_encoding_kinds, "kind",
+        "gradient compression: what is sent instead of every vector; absent: all its numbers"),
     DSGD_OPTION_AS(
         "fusion", DOUBLE, dsgd_exchange_config, fusion_bytes,
-        "allreduces as Horovod does them: tensors that are ready at all workers, fused up to this "
-        "size in each cycle (HOROVOD_FUSION_THRESHOLD: 64Mi); 1: each by itself, 0: off",
+        "tensor fusion as in Horovod: in each cycle, tensors that are ready at all workers are "
+        "fused up to this size (HOROVOD_FUSION_THRESHOLD: 64Mi). 1: each tensor by itself. 0: off",
         .max = 1e15, .unit = "bytes"),
     DSGD_OPTION_AS("cycle", DOUBLE, dsgd_exchange_config, cycle_s,
-                   "with fusion, the least time between two cycles (HOROVOD_CYCLE_TIME)",
-                   .init = 5e-3, .min = 1e-6, .max = 1e9, .unit = "s"),
+                   "shortest time between two cycles of fusion (HOROVOD_CYCLE_TIME)", .init = 5e-3,
+                   .min = 1e-6, .max = 1e9, .unit = "s"),
     DSGD_OPTION_END,
 };
 

@@ -133,16 +133,14 @@ static void fail(dsgd_engine *engine, const char *what)
     dsgd_waits_tell(engine, &waits);
     char *why = dsgd_xprintf("%s at %g s", what, result->virtual_s);
     if (stopped < engine->n_workers)
-        dsgd_append(&why, ", where worker %d had stopped", stopped);
+        dsgd_append(&why, ", after worker %d had failed", stopped);
     dsgd_append(&why, "%s%s", waits[0] == '\0' ? "" : ": ", waits);
     if (stopped < engine->n_workers)
-        dsgd_append(&why, "; by policy: none %s does nothing about it",
-                    engine->config->algorithm->about.name);
+        dsgd_append(&why, "; policy: none does not recover from failures. Use policy: restart");
     if (left >= 0)
-        dsgd_append(
-            &why,
-            "; work() of worker %d had returned in step %jd before dsgd_next_step() was false",
-            left, engine->workers[left].node.step);
+        dsgd_append(&why,
+                    "; work() of worker %d returned in step %jd before dsgd_next_step() was false",
+                    left, engine->workers[left].node.step);
     result->outcome = DSGD_RUN_FAILED;
     dsgd_fail(&result->why, DSGD_OK, "%s", why);
 }
@@ -159,12 +157,13 @@ static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
         int64_t step = 0;
         const size_t n = i % 2 == 0 ? dsgd_requests_left(w, &step) : dsgd_messages_left(w, &step);
         if (n >= MANY && 2 * step < w->node.step)
-            dsgd_fail(note, DSGD_OK,
-                      "worker %d leaves %zu %s, from step %jd on: they become more and more", i / 2,
-                      n,
-                      i % 2 == 0 ? "requests under way that no dsgd_request_wait() ends"
-                                 : "messages that have come and that no dsgd_recv() takes",
-                      step);
+            dsgd_fail(
+                note, DSGD_OK,
+                "worker %d leaves %zu %s, the first from step %jd; their number keeps growing",
+                i / 2, n,
+                i % 2 == 0 ? "requests that no dsgd_request_wait() completes"
+                           : "messages that no dsgd_recv() receives",
+                step);
     }
 }
 
@@ -228,10 +227,11 @@ static void fail_if_workers_hang(dsgd_engine *engine, bool ended)
         fail(engine,
              dsgd_platform_has_numbers(engine->config->platform)
                  ? "every worker waited for another (deadlock or starvation)"
-                 : "every worker waited for another; unless the algorithm does that by itself, a "
-                   "link or host in the platform's file fails by a profile, or carries nothing");
+                 : "every worker waited for another; if the algorithm is correct, a link or host "
+                   "in the platform's file fails by a profile, or has no bandwidth or speed");
     else if (engine->result->outcome == DSGD_RUN_OK && isinf(engine->result->virtual_s))
-        fail(engine, "something takes for ever: a bandwidth or speed of almost nothing");
+        fail(engine,
+             "an operation takes infinite time, because a bandwidth or speed is almost zero");
     else if (n > 0 && engine->result->outcome == DSGD_RUN_OK)
         fail(engine, n == 1 ? "a worker hung" : "some workers hung");
     else if (engine->result->outcome == DSGD_RUN_OK && engine->config->steps_each == 0 &&
@@ -292,65 +292,64 @@ static void simulate(dsgd_engine *engine)
  */
 static void divide_pieces(dsgd_engine *engine, size_t parts)
 {
+    dsgd_layout *const layout = &engine->layout;
     const dsgd_replica *const replica = engine->hybrid.replica;
-    const size_t n = engine->layout.n_pieces, beside = (size_t)replica->n_beside;
-    engine->layout.piece_lane = dsgd_run_alloc(engine, n * sizeof *engine->layout.piece_lane);
-    engine->layout.piece_part = dsgd_run_alloc(engine, n * sizeof *engine->layout.piece_part);
-    engine->layout.piece_later = dsgd_run_alloc(engine, n * sizeof *engine->layout.piece_later);
-    engine->layout.piece_channel = dsgd_run_alloc(engine, n * sizeof *engine->layout.piece_channel);
+    const size_t n = layout->n_pieces, beside = (size_t)replica->n_beside;
+    layout->piece_lane = dsgd_run_alloc(engine, n * sizeof *layout->piece_lane);
+    layout->piece_part = dsgd_run_alloc(engine, n * sizeof *layout->piece_part);
+    layout->piece_later = dsgd_run_alloc(engine, n * sizeof *layout->piece_later);
+    layout->piece_channel = dsgd_run_alloc(engine, n * sizeof *layout->piece_channel);
     double *const work = dsgd_run_alloc(engine, replica->n_parts * sizeof *work);
-    size_t *const on_lane =
-        dsgd_run_alloc(engine, (size_t)engine->layout.n_lanes * sizeof *on_lane);
+    size_t *const on_lane = dsgd_run_alloc(engine, (size_t)layout->n_lanes * sizeof *on_lane);
     double all = 0, begin = 0;
     size_t most = 1; /* channels of a host */
     for (size_t k = 0; k < n; k++)
-        all += engine->layout.piece_bytes[k];
+        all += layout->piece_bytes[k];
     for (size_t k = 0; k < n; k++) {
-        const size_t part =
-            dsgd_replica_part(replica, (begin + engine->layout.piece_bytes[k] / 2) / all);
+        const size_t part = dsgd_replica_part(replica, (begin + layout->piece_bytes[k] / 2) / all);
         const size_t lane = (size_t)dsgd_replica_stage(replica, part) * beside + k / parts % beside;
-        begin += engine->layout.piece_bytes[k];
-        engine->layout.piece_part[k] = (int)part;
-        engine->layout.piece_lane[k] = (int)lane;
-        work[part] += engine->layout.piece_work[k];
-        engine->layout.piece_channel[k] = on_lane[lane]++ % DSGD_MAX_CHANNELS;
+        begin += layout->piece_bytes[k];
+        layout->piece_part[k] = (int)part;
+        layout->piece_lane[k] = (int)lane;
+        work[part] += layout->piece_work[k];
+        layout->piece_channel[k] = on_lane[lane]++ % DSGD_MAX_CHANNELS;
         most = on_lane[lane] > most ? on_lane[lane] : most;
     }
     for (size_t k = n; k-- > 0;) {
-        const int part = engine->layout.piece_part[k];
-        const bool first =
-            k + 1 == n || engine->layout.piece_part[k + 1] != part; /* of the forward pass */
-        engine->layout.piece_later[k] =
+        const int part = layout->piece_part[k];
+        /* Whether the piece is the first of its part in the forward pass. */
+        const bool first = k + 1 == n || layout->piece_part[k + 1] != part;
+        layout->piece_later[k] =
             first || work[part] <= 0
                 ? 0
-                : engine->layout.piece_later[k + 1] + engine->layout.piece_work[k + 1] / work[part];
+                : layout->piece_later[k + 1] + layout->piece_work[k + 1] / work[part];
     }
-    const size_t room = DSGD_MAX_ALL_CHANNELS / (size_t)engine->layout.n_lanes;
+    const size_t room = DSGD_MAX_ALL_CHANNELS / (size_t)layout->n_lanes;
     most = most < DSGD_MAX_CHANNELS ? most : DSGD_MAX_CHANNELS;
     most = most < room ? most : room;
     most = engine->config->exchange.blocking ? 1 : most;
-    engine->layout.n_channels = most * (size_t)engine->layout.n_lanes;
+    layout->n_channels = most * (size_t)layout->n_lanes;
     for (size_t k = 0; k < n; k++)
-        engine->layout.piece_channel[k] =
-            (size_t)engine->layout.piece_lane[k] * most + engine->layout.piece_channel[k] % most;
+        layout->piece_channel[k] =
+            (size_t)layout->piece_lane[k] * most + layout->piece_channel[k] % most;
 }
 
 /** Cuts the workload's bytes for their exchanges, and each of those evenly among servers that share
  * it. */
 static void cut_bytes(dsgd_engine *engine)
 {
+    dsgd_layout *const layout = &engine->layout;
     double *bytes = NULL;
     const size_t n = dsgd_pieces_of(engine->config, &bytes);
     const size_t parts = (size_t)dsgd_server_parts(engine->config);
-    engine->layout.n_pieces = n * parts;
-    engine->layout.piece_bytes =
-        dsgd_run_alloc(engine, engine->layout.n_pieces * sizeof *engine->layout.piece_bytes);
-    for (size_t k = 0; k < engine->layout.n_pieces; k++)
-        engine->layout.piece_bytes[k] = bytes[k / parts] / (double)parts;
+    layout->n_pieces = n * parts;
+    layout->piece_bytes = dsgd_run_alloc(engine, layout->n_pieces * sizeof *layout->piece_bytes);
+    for (size_t k = 0; k < layout->n_pieces; k++)
+        layout->piece_bytes[k] = bytes[k / parts] / (double)parts;
     free(bytes);
-    engine->layout.n_channels = engine->config->exchange.blocking ? 1 : engine->layout.n_pieces;
-    if (engine->layout.n_channels > DSGD_MAX_CHANNELS)
-        engine->layout.n_channels = DSGD_MAX_CHANNELS;
+    layout->n_channels = engine->config->exchange.blocking ? 1 : layout->n_pieces;
+    if (layout->n_channels > DSGD_MAX_CHANNELS)
+        layout->n_channels = DSGD_MAX_CHANNELS;
 }
 
 static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result,
@@ -389,6 +388,18 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     engine->progress.most_steps = config->steps_each;
 }
 
+/** Opens all that a run needs, in this order. */
+static dsgd_status open_parts(dsgd_engine *engine, dsgd_error *error)
+{
+    const dsgd_run_config *const config = engine->config;
+    dsgd_machine machine = dsgd_machine_of(config);
+    DSGD_TRY(dsgd_imbalance_for(config, &engine->imbalance, error));
+    DSGD_TRY(dsgd_learning_open(engine, error));
+    DSGD_TRY(dsgd_machine_open(&machine, error));
+    DSGD_TRY(dsgd_failures_of_run_open(engine, dsgd_period(config), error));
+    return dsgd_stage_hosts_open(engine, error);
+}
+
 dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result, dsgd_error *error)
 {
     const double start_s = dsgd_wall_s();
@@ -410,16 +421,7 @@ dsgd_status dsgd_simulate(const dsgd_run_config *config, dsgd_run_result *result
     result->n_lanes = dsgd_workload_hosts(config->workload);
     result->worker_places =
         dsgd_keep((size_t)config->workers * (size_t)result->n_lanes, sizeof *result->worker_places);
-    dsgd_status status = dsgd_imbalance_for(config, &engine.imbalance, error);
-    if (status == DSGD_OK)
-        status = dsgd_learning_open(&engine, error);
-    dsgd_machine machine = dsgd_machine_of(config);
-    if (status == DSGD_OK)
-        status = dsgd_machine_open(&machine, error);
-    if (status == DSGD_OK)
-        status = dsgd_failures_of_run_open(&engine, dsgd_period(config), error);
-    if (status == DSGD_OK)
-        status = dsgd_stage_hosts_open(&engine, error);
+    const dsgd_status status = open_parts(&engine, error);
     if (status == DSGD_OK)
         simulate(&engine);
     dsgd_learning_close(&engine);

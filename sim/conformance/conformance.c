@@ -62,10 +62,9 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
     if (accepted > 0)
         return DSGD_CHECK_PASSED;
     if (*why == NULL) /* by the law itself */
-        *why = dsgd_xprintf("%s: no P that was tried is one at which it holds",
-                            t->algorithm->about.name);
+        *why = dsgd_xprintf("%s: the law holds at no P that was tried", t->algorithm->about.name);
     else
-        dsgd_append(why, "%s", "; every P that was tried is refused");
+        dsgd_append(why, "%s", "; every P that was tried is rejected");
     return c->demanded ? DSGD_CHECK_FAILED : DSGD_CHECK_LEFT_OUT;
 }
 
@@ -87,7 +86,7 @@ static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *set
 
 /* Of the counts some are odd, some no powers of two. */
 static const check of_defaults[] = {
-    {"ends and repeats itself",
+    {"ends and is reproducible",
      dsgd_ends_and_repeats,
      true,
      0,
@@ -95,8 +94,8 @@ static const check of_defaults[] = {
      {1, 3, 4}},
     {"learns", dsgd_choice_ends_and_learns, true, 2, {4, 7, 8, 6}, {4, 6}},
     {"keeps consensus", dsgd_keeps_consensus, true, 2, {3, 8, 4, 6}, {4, 6}},
-    {"bears a slow worker", dsgd_bears_a_slow_worker, true, 2, {3, 8, 4, 6}, {4, 6}},
-    {"bears delays", dsgd_bears_delays, true, 0, {3, 6, 8, 16}, {4, 6}},
+    {"ends with a slow worker", dsgd_bears_a_slow_worker, true, 2, {3, 8, 4, 6}, {4, 6}},
+    {"ends with random delays", dsgd_bears_delays, true, 0, {3, 6, 8, 16}, {4, 6}},
 };
 
 static const check of_laws[] = {
@@ -136,7 +135,7 @@ static void check_laws(dsgd_tester *t)
         }
         setting = dsgd_setting_default(t);
         if (!known)
-            dsgd_refuse(&t->why, "%d is no kind of law", (int)law->kind);
+            dsgd_refuse(&t->why, "%d is not a kind of law", (int)law->kind);
         report(t, DSGD_CHECK_FAILED, known ? of_laws[law->kind].subject : "law", &setting, "",
                sentence(t, &setting, 0));
     }
@@ -162,5 +161,5 @@ void dsgd_conformance_check(const dsgd_algorithm *algorithm, const dsgd_conforma
     dsgd_setting_variations(&t, check_variation);
     if (t.hung)
         report(&t, DSGD_CHECK_LEFT_OUT, "all others", &by_default, "",
-               "they are not made after one that hangs");
+               "not made, because a check hangs");
 }

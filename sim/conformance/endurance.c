@@ -17,7 +17,8 @@ static dsgd_status repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome
     trial->config.numerics = DSGD_NUMERICS_OFF;
     DSGD_TRY(dsgd_trial_run(t, trial, &other));
     if (other.virtual_s != one->virtual_s || other.messages != one->messages)
-        return dsgd_answer_no(t, "its time or its messages depend on whether models are computed");
+        return dsgd_answer_no(
+            t, "its time or its number of messages depends on whether models are computed");
     return DSGD_OK;
 }
 
@@ -45,8 +46,8 @@ static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int worke
     DSGD_TRY(repeats(t, trial, &got));
     if (got.last_loss < got.first_loss)
         return DSGD_OK;
-    return dsgd_answer_no(t, "the loss is %g at the beginning and %g after %g steps",
-                          got.first_loss, got.last_loss, trial->config.until.steps);
+    return dsgd_answer_no(t, "the loss is %g at the start and %g after %g steps", got.first_loss,
+                          got.last_loss, trial->config.until.steps);
 }
 
 dsgd_status dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *setting, int workers)

@@ -65,15 +65,16 @@ static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, d
     char *const option = strsep(&name, "="); /* the name is that of a pick, or NULL */
     const dsgd_option *const o = dsgd_option_find(t->algorithm->about.options, option);
     if (o == NULL)
-        return dsgd_refuse(&t->why, "the law is declared with the option `%s`, which it lacks",
-                           option);
+        return dsgd_refuse(
+            &t->why, "the law is declared with the option `%s`, which the algorithm does not have",
+            option);
     if (name != NULL) {
         const dsgd_entry *const picked =
             o->kind == DSGD_SPEC ? dsgd_entry_find(o->registry, name) : NULL;
         append_text(s, o->name, name);
         if (picked == NULL)
             return dsgd_refuse(&t->why,
-                               "the law is declared with %s=%s, but there is no such thing",
+                               "the law is declared with %s=%s, but there is no entry of that name",
                                o->name, name);
         pick(o, s->params, picked);
         return DSGD_OK;

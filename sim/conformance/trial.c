@@ -196,7 +196,6 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     outcome->virtual_s = result.virtual_s;
     outcome->steps = result.steps;
     outcome->messages = result.messages;
-    outcome->bytes = result.bytes;
     outcome->first_loss = result.n_points > 0 ? result.points[0].at.loss : NAN;
     outcome->last_loss = result.n_points > 0 ? result.points[result.n_points - 1].at.loss : NAN;
     outcome->farthest = 0;
@@ -232,33 +231,26 @@ static void append_assertion(dsgd_error *why, FILE *errors)
     }
 }
 
-static dsgd_status in_child(dsgd_tester *t, const dsgd_trial *trial,
-                            dsgd_status (*work)(const void *, void *, dsgd_error *), void *report,
-                            size_t bytes)
+dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome)
 {
     FILE *const errors = tmpfile();
     const child_job job = {trial, t->how->limit_s, errors == NULL ? -1 : fileno(errors)};
-    memset(report, 0, bytes);
+    memset(outcome, 0, sizeof *outcome);
     t->why.text[0] = '\0';
     const dsgd_status status =
-        dsgd_in_child(work, &job, report, bytes, "the simulation died", &t->why);
+        dsgd_in_child(simulate, &job, outcome, sizeof *outcome, "the simulation died", &t->why);
     if (status == DSGD_EIO) { /* only a death: nothing is read or written */
         t->hung = strstr(t->why.text, "CPU time") != NULL || strstr(t->why.text, "Alarm") != NULL;
         append_assertion(&t->why, errors);
         if (strstr(t->why.text, "Segmentation fault") != NULL)
             dsgd_fail(&t->why, DSGD_OK,
-                      "%s; a pointer is wild, or memory of the run was freed: gdb "
-                      "shows where, in `dsgd run --plugin`",
+                      "%s; a pointer is invalid, or memory of the run was freed. gdb "
+                      "shows where, with `dsgd run --plugin`",
                       dsgd_xstrdup(t->why.text));
     }
     if (errors != NULL)
         fclose(errors);
     return status == DSGD_OK || status == DSGD_EUSAGE ? status : DSGD_ERUNS;
-}
-
-dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome)
-{
-    return in_child(t, trial, simulate, outcome, sizeof *outcome);
 }
 
 /* --- distances -------------------------------------------------------------------------------- */

@@ -229,8 +229,8 @@ static void end_pieces(dsgd_worker *w)
     dsgd_computation *const c = &w->gpu.computation;
     const struct dsgd_undescribed *const u = c->undescribed;
     const size_t before = c->ready;
-    const bool over =
-        w->gpu.until == w->engine->layout.n_pieces || c->forward > 0; /* so is a pass */
+    /* A pass ends with its last piece, too. */
+    const bool over = w->gpu.until == w->engine->layout.n_pieces || c->forward > 0;
     w->gpu.computes = false;
     if (over) {
         if (u != NULL && w->engine->learning.values != NULL) /* the run may be continued without */
@@ -275,9 +275,8 @@ void dsgd_computation_wait(dsgd_worker *w)
 {
     const dsgd_computation *const c = &w->gpu.computation;
     DSGD_REQUIRE(c->forward == 0 || c->backward == w->engine->layout.n_pieces,
-                 "worker %d goes on in step %jd without a backward dsgd_compute_pass() of pieces "
-                 "from %zu on; of "
-                 "each piece of a gradient that dsgd_compute_pass() began both passes are made",
+                 "worker %d continues in step %jd without a backward dsgd_compute_pass() of pieces "
+                 "from %zu on; dsgd_compute_pass() must make both passes of each piece",
                  w->node.rank, w->node.step, c->backward);
     while (dsgd_computing(w))
         dsgd_ready_sleep(w, w->engine->layout.n_pieces);
@@ -405,8 +404,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     dsgd_require_whole(x, "dsgd_gradient");
     dsgd_computation_wait(w);
     const double all_s = reference_time_s(self);
-    const bool away =
-        engine->failures.by_quorum && w->presence.state != DSGD_HERE; /* it computes nothing */
+    /* A worker that is away computes nothing. */
+    const bool away = engine->failures.by_quorum && w->presence.state != DSGD_HERE;
     const dsgd_cut cut = away ? (dsgd_cut){0, 0}
                               : dsgd_cut_step(self, all_s, n_micro_batches, limit_s / slowness(w));
     w->gpu.computation.share = (double)cut.done / n_micro_batches;
@@ -462,8 +461,7 @@ static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, c
     const bool in_units = overlaps(w->engine) && w->engine->hybrid.replica == NULL;
     DSGD_REQUIRE(are && n > 0 && (n == 1 || x->stride == 1) && (whole || in_units),
                  "worker %d calls dsgd_compute_pass() of pieces %zu to %zu in step %jd, which are "
-                 "not the next: a "
-                 "step's are taken unit by unit (dsgd_units()), %s",
+                 "not the next; pieces are computed unit by unit (dsgd_units()), %s",
                  w->node.rank, x->first, x->end, w->node.step, order);
 }
 
@@ -482,7 +480,8 @@ static void forward(dsgd_worker *w, dsgd_vector *x)
     const size_t n = w->engine->layout.n_pieces;
     const bool first = c->forward == 0 || c->backward == n;
     DSGD_REQUIRE(!(w->engine->config->algorithm->traits & DSGD_CANCELS),
-                 "worker %d computes pass by pass in step %jd, but may cancel gradients (cancels)",
+                 "worker %d computes pass by pass in step %jd, but may cancel gradients "
+                 "(DSGD_CANCELS)",
                  self->rank, self->step);
     require_next(w, x, x->end == (first ? n : n - c->forward),
                  "forward passes from the last to the first");
@@ -549,8 +548,8 @@ static void cut_off(dsgd_worker *w)
 void dsgd_computation_lose(dsgd_worker *w)
 {
     const size_t before = w->gpu.computation.ready;
-    const bool is_before =
-        w->gpu.computation.since_s < w->clock.since_s; /* of a step that counts */
+    /* Whether the computation is one of an earlier step, which counts. */
+    const bool is_before = w->gpu.computation.since_s < w->clock.since_s;
     if (w->gpu.computation.number < 0 || (!dsgd_computing(w) && is_before))
         return;
     cut_off(w);
@@ -567,7 +566,7 @@ void dsgd_cancel(dsgd_node *self)
     dsgd_engine *const engine = w->engine;
     dsgd_computation *const c = &w->gpu.computation;
     DSGD_REQUIRE(engine->config->algorithm->traits & DSGD_CANCELS,
-                 "%s cancels a gradient, but does not say that it does (cancels)",
+                 "%s cancels a gradient, but does not declare it (DSGD_CANCELS)",
                  engine->config->algorithm->about.name);
     if (w->gpu.cancelled)
         return;

@@ -216,20 +216,6 @@ static void project_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
     y->encoded_s = pass_encoder(w, k);
 }
 
-static void project(dsgd_worker *w, dsgd_vector *y, dsgd_vector *a, int64_t rank, bool transposed)
-{
-    dsgd_set_when_ready(
-        w,
-        (dsgd_update){.apply = project_piece,
-                      .y = y,
-                      .x = a,
-                      .codec = transposed ? DSGD_CODEC_TRANSPOSED_TIMES : DSGD_CODEC_TIMES,
-                      .rank = rank,
-                      .encoded = encoded_like(w->engine, (dsgd_encoded){.rank = rank,
-                                                                        .of_columns = transposed,
-                                                                        .sum = DSGD_SUM_DIRECT})});
-}
-
 static void expand_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
     const dsgd_piece *const y = &update->y->piece[k];
@@ -240,33 +226,12 @@ static void expand_piece(dsgd_worker *w, const dsgd_update *update, size_t k, co
     dsgd_vector_update(update->y, k, matrix_value(w, update, k, p, q, y->value), stamp);
 }
 
-static void expand(dsgd_worker *w, dsgd_vector *y, dsgd_vector *factor, int64_t rank,
-                   bool transposed)
-{
-    dsgd_set_when_ready(w, (dsgd_update){.apply = expand_piece,
-                                         .y = y,
-                                         .x = factor,
-                                         .codec = DSGD_CODEC_OUTER,
-                                         .rank = rank,
-                                         .transposed = transposed});
-}
-
 static void orthogonalise_piece(dsgd_worker *w, const dsgd_update *update, size_t k,
                                 const dsgd_piece *x)
 {
     const int64_t stamp = x->stamp;
     dsgd_vector_update(update->y, k,
                        matrix_value(w, update, k, x->value, DSGD_ZERO_VALUE, x->value), stamp);
-}
-
-static void orthogonalise(dsgd_worker *w, dsgd_vector *y, int64_t rank, bool of_columns)
-{
-    dsgd_set_when_ready(w, (dsgd_update){.apply = orthogonalise_piece,
-                                         .y = y,
-                                         .x = y,
-                                         .codec = DSGD_CODEC_ORTHOGONAL,
-                                         .rank = rank,
-                                         .transposed = of_columns});
 }
 
 static void draw_factor(dsgd_worker *w, dsgd_vector *y, int64_t rank, bool of_columns)
@@ -291,13 +256,24 @@ void dsgd_low_rank(dsgd_node *self, dsgd_factor_step step, dsgd_vector *y, dsgd_
         draw_factor(w, y, rank, transposed);
         return;
     }
-    if (step == DSGD_FACTOR_ORTHOGONALISE) {
-        orthogonalise(w, y, rank, transposed);
-        return;
+    dsgd_update update = {.apply = orthogonalise_piece,
+                          .y = y,
+                          .x = y,
+                          .codec = DSGD_CODEC_ORTHOGONAL,
+                          .rank = rank,
+                          .transposed = transposed};
+    if (step != DSGD_FACTOR_ORTHOGONALISE) {
+        DSGD_OWN(self, x);
+        update.x = x;
+        update.apply = expand_piece;
+        update.codec = DSGD_CODEC_OUTER;
     }
-    DSGD_OWN(self, x);
-    if (step == DSGD_FACTOR_PROJECT)
-        project(w, y, x, rank, transposed);
-    else
-        expand(w, y, x, rank, transposed);
+    if (step == DSGD_FACTOR_PROJECT) {
+        const dsgd_encoded factors = {
+            .rank = rank, .of_columns = transposed, .sum = DSGD_SUM_DIRECT};
+        update.apply = project_piece;
+        update.codec = transposed ? DSGD_CODEC_TRANSPOSED_TIMES : DSGD_CODEC_TIMES;
+        update.encoded = encoded_like(w->engine, factors);
+    }
+    dsgd_set_when_ready(w, update);
 }

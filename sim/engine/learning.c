@@ -91,8 +91,8 @@ static dsgd_status check_own_batches(const dsgd_run_config *config, const dsgd_d
     return dsgd_refuse(
         error,
         "%s keeps a vector for each of %.0f mini-batches, which takes %.3g GB, but half "
-        "of this machine's memory is %.3g GB; a larger learn: batch, less data or a "
-        "smaller model would do",
+        "of this machine's memory is %.3g GB. Use a larger learn: batch, less data or a "
+        "smaller model",
         config->algorithm->about.name, n, 1e-9 * bytes, 1e-9 * most);
 }
 
@@ -144,29 +144,28 @@ size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config)
 
 dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
 {
+    dsgd_learning_state *const learning = &engine->learning;
     const dsgd_run_config *const config = engine->config;
     const bool computes = dsgd_learns(config);
     if (!computes && !dsgd_imbalance_reads_samples(engine->imbalance))
         return DSGD_OK;
-    DSGD_TRY(load_learning(config->learning, config->seed, false, &engine->learning.data,
-                           &engine->learning.network, error));
-    DSGD_TRY(split_samples(config, engine->learning.data, &engine->learning.network,
-                           &engine->learning.split, error));
+    DSGD_TRY(load_learning(config->learning, config->seed, false, &learning->data,
+                           &learning->network, error));
+    DSGD_TRY(split_samples(config, learning->data, &learning->network, &learning->split, error));
     if (dsgd_imbalance_reads_samples(engine->imbalance)) {
         const dsgd_stream stream = stream_of(engine);
-        engine->learning.sampler = dsgd_sampler_new(&stream);
+        learning->sampler = dsgd_sampler_new(&stream);
     }
     if (!computes) /* the imbalance needs only the samples' lengths */
         return DSGD_OK;
     /* The reduced model's parameters are cut at the same fractions as the workload's bytes. */
     const size_t n = engine->layout.n_pieces;
     double before = 0;
-    engine->learning.piece_begin =
-        dsgd_run_alloc(engine, (n + 1) * sizeof *engine->learning.piece_begin);
+    learning->piece_begin = dsgd_run_alloc(engine, (n + 1) * sizeof *learning->piece_begin);
     for (size_t k = 0; k < n; k++) {
         before += engine->layout.piece_bytes[k];
-        engine->learning.piece_begin[k + 1] = (size_t)llround(
-            before / engine->layout.bytes * (double)engine->learning.network.n_params);
+        learning->piece_begin[k + 1] =
+            (size_t)llround(before / engine->layout.bytes * (double)learning->network.n_params);
     }
     return open_values(engine, error);
 }

@@ -194,7 +194,7 @@ dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error 
     if (dsgd_is_power_of_two(n_workers))
         return DSGD_OK;
     const int below = 1 << dsgd_log2(n_workers);
-    return dsgd_refuse(error, "%s needs a power of two of workers: %d or %d would do, got %d", name,
+    return dsgd_refuse(error, "%s: workers must be a power of two, such as %d or %d, got %d", name,
                        below, 2 * below, n_workers);
 }
 
@@ -203,6 +203,6 @@ dsgd_status dsgd_check_groups(const char *name, int64_t size, int n_workers, dsg
     if (n_workers <= size || n_workers % size == 0)
         return DSGD_OK;
     const int64_t below = n_workers / size * size;
-    return dsgd_refuse(error, "%s: %jd does not divide the workers: %jd or %jd would do, got %d",
+    return dsgd_refuse(error, "%s: workers must be a multiple of %jd, such as %jd or %jd, got %d",
                        name, size, below, below + size, n_workers);
 }

@@ -170,8 +170,9 @@ static void tell_who_waits_not(const dsgd_engine *engine, const part_in_hang *pa
         w->clock.left_early)
         return;
     const bool server = first >= engine->n_workers;
-    dsgd_append(text, "%s %d waits for nobody, but %d wait for it; ", server ? "server" : "worker",
-                server ? first - engine->n_workers : first, parts[first].waited_for_by);
+    dsgd_append(text, "%s %d does not wait, but %d workers wait for it; ",
+                server ? "server" : "worker", server ? first - engine->n_workers : first,
+                parts[first].waited_for_by);
 }
 
 /** The next to tell: nearest to the cause, then by rank. There is one. */

@@ -78,7 +78,7 @@ bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why)
     result->outcome = DSGD_RUN_FAILED;
     dsgd_fail(&result->why, DSGD_OK, "%s %s after a failure, but at %g s %s",
               engine->config->algorithm->about.name,
-              engine->failures.others_continue ? "goes on" : "restarts all workers", all_s, why);
+              engine->failures.others_continue ? "continues" : "restarts all workers", all_s, why);
     return false;
 }
 

@@ -60,8 +60,8 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
     dsgd_failure_times *const times = &engine->result->failures;
     for (bool fails = true; fails;) {
         const double known_s = f->next.down_s + f->config.detect_s;
-        dsgd_failure last =
-            dsgd_next_failure(engine); /* of those that are down, the one who is back last */
+        /* Of the failures under way, the one that is repaired last. */
+        dsgd_failure last = dsgd_next_failure(engine);
         while (f->next.down_s < INFINITY && f->next.down_s <= fmax(known_s, last.up_s) &&
                f->in_a_row < DSGD_MOST_IN_A_ROW) {
             const dsgd_failure failure = dsgd_next_failure(engine);
@@ -72,15 +72,13 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
         if (isinf(last.up_s) && !(engine->config->until.seconds > 0))
             return dsgd_give_up_run(
                 engine, *all_s,
-                dsgd_xprintf("worker %d is never repaired; give repair a time, or until "
-                             "seconds",
+                dsgd_xprintf("worker %d is never repaired. Set repair, or until: seconds",
                              dsgd_failed_worker(engine, &last)));
         if (f->in_a_row >= DSGD_MOST_IN_A_ROW)
             return dsgd_give_up_run(
                 engine, *all_s,
-                "100,000 failures have come without a step between: mtbf by the number "
-                "of workers is less than detect, repair, restart and the steps from one "
-                "checkpoint to the next take");
+                "100,000 failures have happened without a step between them: mtbf / workers is "
+                "shorter than detect + repair + restart + the steps between two checkpoints");
         if (!spend(engine, &times->repair_s, all_s, fmax(known_s, last.up_s)))
             return false;
         const double ready_s = *all_s + f->config.restart_s + f->cost_s;
@@ -146,21 +144,20 @@ void dsgd_failures_of_run_step(dsgd_engine *engine)
         return;
     }
     double *const cause = &engine->result->failures.checkpoint_s;
-    dsgd_failure_times before = engine->result->failures;
+    const double before_s = *cause;
     double all_s = now_s + engine->failures.away_s;
     bool over = false;
     for (int64_t tries = 0; !over && f->next.down_s < all_s + f->cost_s; tries++)
         over = tries >= DSGD_MOST_IN_A_ROW
                    ? !dsgd_give_up_run(
                          engine, all_s,
-                         "100,000 failures have come while one checkpoint was written: mtbf by "
-                         "the number of workers is less than it takes")
+                         "100,000 failures have happened while one checkpoint was written: mtbf / "
+                         "workers is shorter than the checkpoint takes")
                    : !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
     over = over || !spend(engine, cause, &all_s, all_s + f->cost_s);
-    before.lost_s = engine->result->failures.lost_s; /* of failures meanwhile, which are told */
-    before.detect_s = engine->result->failures.detect_s;
-    before.repair_s = engine->result->failures.repair_s;
-    before.restart_s = engine->result->failures.restart_s;
+    /* Failures during the checkpoint have been recorded by restart(). */
+    dsgd_failure_times before = engine->result->failures;
+    before.checkpoint_s = before_s;
     if (f->cost_s > 0)
         tell_stop(engine, -1, &before);
     engine->failures.away_s = all_s - now_s;
@@ -195,13 +192,14 @@ bool dsgd_handle_failure(dsgd_engine *engine)
         dsgd_failure_take_down(engine);
         if (engine->failures.by_quorum && dsgd_live_peer(&engine->workers[0]) < 0 &&
             engine->workers[0].presence.state != DSGD_HERE)
-            return !dsgd_give_up_run(engine, dsgd_now_s(),
-                                     "no worker is left that has the state; give policy: restart");
+            return !dsgd_give_up_run(
+                engine, dsgd_now_s(),
+                "no running worker has the state any more. Use policy: restart");
         return f->in_a_row >= DSGD_MOST_IN_A_ROW &&
                !dsgd_give_up_run(
                    engine, dsgd_now_s(),
-                   "100,000 failures have come without a step between: mtbf by the number of "
-                   "workers is too short");
+                   "100,000 failures have happened without a step between them: mtbf / workers is "
+                   "too short");
     }
     double all_s = dsgd_now_s() + engine->failures.away_s;
     const bool over = !restart(engine, &all_s);

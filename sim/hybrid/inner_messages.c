@@ -1,11 +1,11 @@
 /**
- * @file inner_messages.c
- * Messages between the hosts of one worker, by closed forms of the platform: the hosts of a stage
- * send at once, and nobody else. A micro-batch's activations are divided among all hosts of a
- * stage, on both sides (sequence parallelism); sums and gathers are collectives of the run's
- * library, of all groups of a stage at once. With swarm each host sends whole micro-batches to all
- * of the next stage, evenly, and they are taken to send to one each at once; a stage's gradient is
- * summed over them at the end of a job.
+ * @file inner_messages.c Times of the messages between the hosts of one worker, by closed forms of
+ * the platform. All hosts of a stage send at the same time, and no other hosts send. The
+ * activations of a micro-batch are divided among all hosts of a stage, on both sides (sequence
+ * parallelism). Sums and gathers are collectives of the run's library, which run in all groups of a
+ * stage at the same time. With swarm each host sends whole micro-batches evenly to all hosts of the
+ * next stage; the formula assumes that each host sends to one host at a time. A stage's gradient is
+ * summed over its hosts at the end of a job.
  */
 #include "sim/exchange/analytic.h"
 #include "sim/exchange/plan.h"
@@ -13,16 +13,16 @@
 #include "sim/network/nodes.h"
 #include "traces/closed_form.h"
 
-/** One worker. */
+/** The messages of one worker. */
 typedef struct messages {
     dsgd_engine *engine;
     dsgd_worker *worker;
-    dsgd_nodes *nodes; /* of NCCL's collectives */
-    dsgd_ends *flows; /* [n_hosts] of a message or round, by places */
-    int *chosen; /* [n_hosts] of a collective, hosts of the cluster */
+    dsgd_nodes *nodes; /* nodes, for NCCL's collectives */
+    dsgd_ends *flows; /* [2 n_hosts] ends of the flows of a message or round, by places */
+    int *chosen; /* [2 n_hosts] members of a collective, as hosts of the cluster */
 } messages;
 
-/** Of a worker's hosts: of a stage, a shard and a place in the tensor group. */
+/** Returns the worker's host with this stage, shard and index in the tensor group. */
 static int host_of(const messages *in, int stage, int shard, int tensor)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
@@ -30,31 +30,40 @@ static int host_of(const messages *in, int stage, int shard, int tensor)
                              (stage * g->n_shards + shard) * g->n_tensor + tensor);
 }
 
-static int place_of(const messages *in, int stage, int beside)
+/** Returns the place of a host of the cluster among the platform's hosts. */
+static int place_of(const messages *in, int host)
 {
-    const int host = host_of(in, stage, 0, beside);
     return in->engine->accounts.carriers[host].place;
 }
 
-/** From each host of a stage to that of another, and back where @p both. */
+static dsgd_ends ends_of(const messages *in, int from, int to)
+{
+    return (dsgd_ends){place_of(in, from), place_of(in, to)};
+}
+
+/**
+ * Returns the time of messages from each host of a stage to the corresponding host of another
+ * stage, and back if @p both is true.
+ */
 static double message_s(const messages *in, int from, int to, double bytes, bool both)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
     const int n = in->engine->hybrid.replica->n_beside,
               of_group = n / in->engine->hybrid.replica->n_stage_hosts;
     size_t n_flows = 0;
-    for (int i = 0; i < n * (both ? 2 : 1); i++, n_flows++) {
-        in->flows[n_flows].from = place_of(in, i < n ? from : to, i % n);
-        in->flows[n_flows].to = place_of(in, i < n ? to : from, i % n);
-    }
+    for (int i = 0; i < n * (both ? 2 : 1); i++)
+        in->flows[n_flows++] = ends_of(in, host_of(in, i < n ? from : to, 0, i % n),
+                                       host_of(in, i < n ? to : from, 0, i % n));
     bytes /= of_group;
     return bytes <= 0 ? 0
                       : dsgd_closed_form_flows_s(platform, n_flows, in->flows, bytes) +
                             dsgd_platform_message_s(platform, bytes);
 }
 
-/** A collective of a stage's tensor groups, or else of the hosts that have the same place in these,
- * all at once. */
+/**
+ * A collective in all tensor groups of a stage at the same time or, if of_tensor is false, among
+ * hosts with the same index in these groups.
+ */
 typedef struct collective {
     int stage;
     bool of_tensor;
@@ -67,7 +76,7 @@ static int member_of(const messages *in, const collective *c, int group, int ind
     return c->of_tensor ? host_of(in, c->stage, group, index) : host_of(in, c->stage, index, group);
 }
 
-/** Chooses the members of a group. Returns their number. */
+/** Sets in->chosen to the members of a group. Returns their number. */
 static int choose_group(const messages *in, const collective *c, int group)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
@@ -77,7 +86,7 @@ static int choose_group(const messages *in, const collective *c, int group)
     return n;
 }
 
-/** Over NICs that the stage's groups share, so many streams at once on each. */
+/** Returns the number of streams at the same time on each NIC that the stage's groups share. */
 static double streams_per_nic(const messages *in, const collective *c, const dsgd_nccl_shape *group)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
@@ -119,12 +128,9 @@ static double collective_s(const messages *in, collective c)
             cost_s = fmax(
                 cost_s, phase.to < 0 && phase.from < 0 ? 0 : dsgd_phase_cost_s(in->worker, &phase));
             bytes = fmax(bytes, phase.bytes);
-            for (int k = 0; k < n_groups && phase.to >= 0; k++, n_flows++) {
-                in->flows[n_flows].from =
-                    in->engine->accounts.carriers[member_of(in, &c, k, i)].place;
-                in->flows[n_flows].to =
-                    in->engine->accounts.carriers[member_of(in, &c, k, phase.to)].place;
-            }
+            for (int k = 0; k < n_groups && phase.to >= 0; k++)
+                in->flows[n_flows++] =
+                    ends_of(in, member_of(in, &c, k, i), member_of(in, &c, k, phase.to));
         }
         seconds += cost_s + dsgd_closed_form_flows_s(in->engine->config->platform, n_flows,
                                                      in->flows, bytes);
@@ -132,12 +138,12 @@ static double collective_s(const messages *in, collective c)
     return seconds;
 }
 
-/** Sends all of a stage's state from its second host to its first. */
+/** Returns the time to send a stage's state from its second host to its first. */
 static double copy_s(const messages *in, int d)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
     const double bytes = dsgd_stage_hosts_state_bytes(in->engine, d);
-    in->flows[0] = (dsgd_ends){place_of(in, d, 1), place_of(in, d, 0)};
+    in->flows[0] = ends_of(in, host_of(in, d, 0, 1), host_of(in, d, 0, 0));
     return dsgd_closed_form_flows_s(platform, 1, in->flows, bytes) +
            dsgd_platform_message_s(platform, bytes);
 }
@@ -169,40 +175,42 @@ static void cost_stage(const messages *in, int d)
         costs->merge_s[d] = message_s(in, d, other, job_bytes, true);
 }
 
-/* --- what passes in a step -------------------------------------------------------------------- */
+/*
+ * --- messages in a step
+ * ---------------------------------------------------------------------------
+ */
 
-/** Of worker's host to another of its hosts; nothing if that is the same. */
+static bool share_island(const messages *in, int a, int b)
+{
+    return dsgd_platform_same_island(in->engine->config->platform, place_of(in, a),
+                                     place_of(in, b));
+}
+
+/** Adds a stream from one of the worker's hosts to another one, unless both are the same. */
 static void add_stream(const messages *in, int from, int to, double bytes)
 {
-    const dsgd_engine *const engine = in->engine;
     dsgd_replica_state *const m = in->worker->replica;
     if (from == to || bytes <= 0)
         return;
-    const bool within =
-        dsgd_platform_same_island(engine->config->platform, engine->accounts.carriers[from].place,
-                                  engine->accounts.carriers[to].place);
     m->streams = dsgd_xrealloc(m->streams, m->n_streams + 1, sizeof *m->streams);
-    m->streams[m->n_streams++] =
-        (dsgd_inner_stream){.from = from, .to = to, .on_wires = !within, .bytes = bytes};
+    m->streams[m->n_streams++] = (dsgd_inner_stream){
+        .from = from, .to = to, .on_wires = !share_island(in, from, to), .bytes = bytes};
 }
 
-/** To the next of the chosen hosts on the node of the i-th. */
+/** Adds a stream from the i-th chosen host to the next chosen host on its node. */
 static void add_within(const messages *in, int n, int i, double bytes)
 {
-    const dsgd_carrier *const carriers = in->engine->accounts.carriers;
     const int here = in->chosen[i];
     int next = (i + 1) % n;
-    while (next != i &&
-           !dsgd_platform_same_island(in->engine->config->platform, carriers[here].place,
-                                      carriers[in->chosen[next]].place))
+    while (next != i && !share_island(in, here, in->chosen[next]))
         next = (next + 1) % n;
     add_stream(in, here, in->chosen[next], bytes);
 }
 
 /**
- * What a group's ring sends, so many bytes from each to the next. NCCL makes as many rings as a
- * node has NICs: each has a part of the bytes, enters and leaves every node by another NIC, and
- * goes through all its GPUs meanwhile.
+ * Adds the streams of a group's ring, with c->bytes from each member to the next. NCCL makes as
+ * many rings as a node has NICs. Each ring has a part of the bytes, enters and leaves every node by
+ * its own NIC, and goes through all GPUs of the node.
  */
 static void add_ring(const messages *in, const collective *c, int group)
 {
@@ -221,14 +229,14 @@ static void add_ring(const messages *in, const collective *c, int group)
     }
 }
 
-/** For sums and gathers of a stage; with swarm for the one sum. */
+/** Adds the rings of a stage's sums and gathers; with swarm, of its only sum. */
 static void add_rings(const messages *in, int d)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     const double n = g->n_tensor, s = g->n_shards;
     const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
     const dsgd_pipeline_shape *const shape = &g->pipeline->shape;
-    const int64_t passes = 3 * shape->n_micro_batches / shape->n_jobs; /* of each layer */
+    const int64_t passes = 3 * shape->n_micro_batches / shape->n_jobs; /* passes of each layer */
     const double gathers = (g->n_stage_hosts > 1 ? 2 : (double)passes) * (s - 1) / s *
                            in->engine->layout.bytes * g->share[d] / n;
     for (int k = 0; k < g->n_shards; k++)
@@ -237,17 +245,19 @@ static void add_rings(const messages *in, int d)
         add_ring(in, &(collective){.stage = d, .of_tensor = false, .bytes = gathers}, k);
 }
 
-/** Micro-batches forward and their gradients backward, and what is merged. */
+/**
+ * Adds the streams of micro-batches forward, of their gradients backward, and of merged gradients.
+ */
 static void add_streams(const messages *in, int d, int shard, int tensor)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     const double all = g->inner->activation_bytes;
     const double model_bytes = in->engine->layout.bytes * g->share[d];
     const int here = host_of(in, d, shard, tensor);
-    /* Parts that are followed by one on the next host. */
+    /* Number of parts that are followed by a part on the next host. */
     const size_t borders =
         (g->n_parts_each + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
-    for (int p = 0; p < g->n_stage_hosts; p++) { /* round about from its own place */
+    for (int p = 0; p < g->n_stage_hosts; p++) { /* starting with the host of the same shard */
         const int next = host_of(in, (d + 1) % g->n_stages, (shard + p) % g->n_shards, tensor);
         const double bytes = all / g->n_beside / g->n_stage_hosts * (double)borders;
         add_stream(in, here, next, bytes);
@@ -272,10 +282,10 @@ void dsgd_inside_cost(dsgd_engine *engine)
         in.nodes = dsgd_nodes_new(platform, dsgd_cluster_places(), dsgd_n_hosts(engine));
     for (int w = 0; w < engine->n_workers; w++) {
         in.worker = &engine->workers[w];
-        for (int d = 0; d < g->n_stages; d++)
+        for (int d = 0; d < g->n_stages; d++) {
             cost_stage(&in, d);
-        for (int d = 0; d < g->n_stages; d++)
             add_rings(&in, d);
+        }
         for (int i = 0; i < g->n_hosts; i++)
             add_streams(&in, i / g->n_beside, i % g->n_beside / g->n_tensor, i % g->n_tensor);
         for (size_t i = 0; i < in.worker->replica->n_streams && g->inner->contention; i++)

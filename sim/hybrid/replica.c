@@ -1,18 +1,21 @@
 /**
- * @file replica.c
- * Parts of the model on the hosts of a worker, and a step of it: a pipeline's schedule, whose tasks
- * take what a stage's layers compute and what they wait for in it.
+ * @file replica.c The parts of the model on the hosts of a worker, and the times of a step: a
+ * pipeline schedule whose tasks take the time of a stage's layers and of the messages that they
+ * wait for.
  *
- * Tensor parallel, a layer sums over its group twice in each direction, and computes nothing
- * meanwhile (Shoeybi et al., "Megatron-LM", 2019). Of shards a layer's parameters are gathered
- * while the one before computes, and its gradient is scattered while the next one does: of l layers
- * that take f with a gather of g and a scatter of s, g + f + (l - 1) max(f, g) forward, and g + f +
- * (l - 1) max(f, g + s) + s backward, for each micro-batch anew (Zhao et al., "PyTorch FSDP", 2023,
- * without `reshard_after_forward: false`).
+ * With tensor parallelism a layer sums over its group twice in each direction, and computes nothing
+ * during the sums (Shoeybi et al., "Megatron-LM", 2019). With shards a layer's parameters are
+ * gathered while the layer before computes, and its gradient is scattered while the next layer
+ * computes. For l layers with a computation of f, a gather of g and a scatter of s, the forward
+ * pass takes g + f + (l - 1) max(f, g), and the backward pass g + f + (l - 1) max(f, g + s) + s.
+ * Both are repeated for each micro-batch (Zhao et al., "PyTorch FSDP", 2023, without
+ * `reshard_after_forward: false`).
  */
 #include "sim/hybrid/replica.h"
 
-/** Evenly, by the transformer's layers where there are any. */
+/**
+ * Divides the model evenly, at the borders of the transformer's layers if there is a transformer.
+ */
 static void divide_model(dsgd_replica *replica, const dsgd_workload *workload)
 {
     const dsgd_transformer *const t = &workload->transformer;
@@ -91,13 +94,13 @@ void dsgd_replica_close(dsgd_replica *replica)
 
 dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
 {
-    enum { ARRAYS = 7 }; /* of n_stages */
+    enum { ARRAYS = 7 }; /* number of arrays of n_stages elements */
     const size_t n = (size_t)replica->n_stages;
     dsgd_replica_state *const m = dsgd_xcalloc(1, sizeof *m);
     double *const all = dsgd_xcalloc((size_t)replica->n_groups + ARRAYS * n + 2 * replica->n_parts +
                                          (size_t)replica->n_hosts,
                                      sizeof *all);
-    m->slowness = all; /* first: it is what is freed */
+    m->slowness = all; /* first, because this pointer is freed */
     double *const of = all + replica->n_groups;
     m->costs = (dsgd_replica_costs){of, of + n, of + 2 * n, of + 3 * n, of + 4 * n, of + 5 * n};
     m->slow = of + 6 * n;
@@ -134,8 +137,8 @@ size_t dsgd_replica_part(const dsgd_replica *replica, double share)
 
 size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes)
 {
-    static const double rounding =
-        1e-9; /* of the vector: borders of parts are borders of tensors */
+    /* Tolerance, as a share of the vector: the borders of parts are borders of tensors. */
+    static const double rounding = 1e-9;
     double *const cut = dsgd_xcalloc(n + replica->n_parts, sizeof *cut);
     double all = 0, begin = 0;
     size_t n_cut = 0, part = replica->n_parts - 1;
@@ -161,8 +164,10 @@ size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes)
 
 /* --- a step ----------------------------------------------------------------------------------- */
 
-/** Of a micro-batch in a stage's layers, one of which takes @p layer_s; what it gathers and
- * scatters is beside the next. */
+/**
+ * Returns the time of a micro-batch in a stage's layers, each of which takes @p layer_s. Gathers
+ * and scatters overlap with the next layer.
+ */
 static double pass_s(const dsgd_replica *replica, int stage, double layer_s, double gather_s,
                      double scatter_s)
 {
@@ -170,7 +175,7 @@ static double pass_s(const dsgd_replica *replica, int stage, double layer_s, dou
     return gather_s + layer_s + others * fmax(layer_s, gather_s + scatter_s) + scatter_s;
 }
 
-/** Forward and backward, of a host that is so slow. */
+/** Computes the forward and backward times of a micro-batch on a host with that slowness. */
 static void stage_s(const dsgd_replica *replica, const dsgd_replica_costs *costs, int d,
                     double slowness, double *forward_s, double *backward_s)
 {
@@ -188,9 +193,10 @@ double dsgd_replica_work_s(const dsgd_replica *replica, const dsgd_replica_state
     return forward_s + backward_s;
 }
 
-static const double weights_share = 0.5; /* of a backward pass: the gradient of the weights */
+/* share of the gradient of the weights in a backward pass */
+static const double weights_share = 0.5;
 
-/** When each part is ready, by what the pipeline says of hosts and slots. */
+/** Computes when each part is ready, from the times of hosts and slots in the pipeline. */
 static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const double *backward_s)
 {
     const dsgd_pipeline *const pipeline = replica->pipeline;
@@ -214,14 +220,17 @@ static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const
         m->step_s = fmax(m->step_s, m->ready_s[p]);
 }
 
-/** Of its slowness. backward_s [n_stages] is in replica->seconds then, behind as many forward. */
+/**
+ * Runs the pipeline with the slowness in @p m. Afterwards replica->seconds has the forward times
+ * [n_stages], followed by backward_s [n_stages].
+ */
 static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_replica_state *m,
                                     void (*done)(void *, const dsgd_pipeline_pass *),
                                     void *listener)
 {
     double *const forward_s = replica->seconds, *const backward_s = forward_s + replica->n_stages;
-    double *const factor =
-        backward_s + replica->n_stages; /* of a host that has two stages, or is one of several */
+    /* Slowness of a host that has two stages, or that is one of several hosts of a stage. */
+    double *const factor = backward_s + replica->n_stages;
     const bool is_apart = replica->pipeline->weights > 1 || replica->n_stage_hosts > 1;
     for (int i = 0; i < replica->n_groups; i++) {
         const int d = m->stage_of[i];
@@ -244,8 +253,7 @@ static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_repl
                                            .n_away = m->n_away,
                                            .done = done,
                                            .listener = listener};
-    return dsgd_pipeline_run(replica->pipeline, &seconds, replica->end_s, replica->gradient_s,
-                             NULL);
+    return dsgd_pipeline_run(replica->pipeline, &seconds, replica->end_s, replica->gradient_s);
 }
 
 void dsgd_replica_step(const dsgd_replica *replica, dsgd_replica_state *m, const double *slowness)

@@ -1,7 +1,7 @@
 /**
- * @file schedule.c
- * Each kind says the order of each host's tasks; from these orders follows one order of all tasks
- * in which nothing waits for what comes later, so that times are one pass over it.
+ * @file schedule.c Each kind of pipeline determines the order of each host's tasks. These orders
+ * are merged into one order of all tasks in which no task waits for a later one, so one pass over
+ * it gives all times.
  */
 #include "sim/hybrid/schedule.h"
 #include "sim/hybrid/swarm.h"
@@ -25,33 +25,34 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
     const int64_t stages = shape->n_stages, micro_batches = shape->n_micro_batches;
     if (stages < 1 || micro_batches < 1)
         return dsgd_refuse(error,
-                           "a pipeline has at least 1 stage and 1 micro-batch, not %jd and %jd",
+                           "a pipeline needs at least 1 stage and 1 micro-batch, got %jd and %jd",
                            (intmax_t)stages, (intmax_t)micro_batches);
     if (is_two_way(shape->kind) && (stages < 2 || micro_batches < 2 ||
                                     (shape->kind == DSGD_PIPELINE_CHIMERA && stages % 2 != 0)))
-        return dsgd_refuse(error,
-                           "%s has two pipelines in opposite directions: 2 stages or more "
-                           "(chimera: an even number) and 2 micro-batches or more, not %jd and %jd",
-                           dsgd_pipeline_words[shape->kind], (intmax_t)stages,
-                           (intmax_t)micro_batches);
+        return dsgd_refuse(
+            error,
+            "%s has two pipelines in opposite directions, so it needs at least 2 stages "
+            "(chimera: an even number) and at least 2 micro-batches, got %jd and %jd",
+            dsgd_pipeline_words[shape->kind], (intmax_t)stages, (intmax_t)micro_batches);
     if (shape->kind == DSGD_PIPELINE_INTERLEAVED &&
         (shape->n_chunks < 1 || micro_batches % stages != 0))
-        return dsgd_refuse(error,
-                           "interleaved needs 1 chunk or more and a multiple of its %jd stages as "
-                           "micro-batches, not %jd and %jd",
-                           (intmax_t)stages, (intmax_t)shape->n_chunks, (intmax_t)micro_batches);
+        return dsgd_refuse(
+            error,
+            "interleaved needs at least 1 chunk, and a multiple of its %jd stages as "
+            "micro_batches, got %jd and %jd",
+            (intmax_t)stages, (intmax_t)shape->n_chunks, (intmax_t)micro_batches);
     if (shape->n_jobs > 1 && micro_batches % shape->n_jobs != 0)
-        return dsgd_refuse(error, "%jd jobs do not divide %jd micro-batches",
+        return dsgd_refuse(error, "micro-batches must be a multiple of the %jd jobs, got %jd",
                            (intmax_t)shape->n_jobs, (intmax_t)micro_batches);
     const int64_t each = dsgd_at_least_one(shape->n_stage_hosts) * slots_of(shape);
     if (3.0 * (double)stages * (double)micro_batches * (double)each > MOST_TASKS)
-        return dsgd_refuse(error,
-                           "%jd stages and %jd micro-batches make more than %d tasks of a step",
-                           (intmax_t)stages, (intmax_t)micro_batches, MOST_TASKS);
+        return dsgd_refuse(
+            error, "%jd stages and %jd micro-batches give more than %d tasks per step. Use fewer",
+            (intmax_t)stages, (intmax_t)micro_batches, MOST_TASKS);
     return DSGD_OK;
 }
 
-/* A host's order, as it is written. */
+/* The order of a host while it is made. */
 typedef struct order {
     const dsgd_pipeline_shape *shape;
     int32_t host;
@@ -90,8 +91,10 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The k-th pass of a host: D micro-batches through its first chunk, the same through its second,
- * and so on; then the next D. */
+/*
+ * Adds the k-th pass of a host: D micro-batches through its first chunk, then the same through its
+ * second chunk, and so on; then the next D micro-batches.
+ */
 static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
 {
     const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
@@ -100,9 +103,12 @@ static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
         phase == DSGD_FORWARD ? chunk : chunks - 1 - chunk);
 }
 
-/* As many micro-batches are under way at host d as there are hosts from it to the end; of chunks so
- * many passes that none is late. Where gradients of weights are apart, those of d micro-batches are
- * put off: who has the fewest to wait for has the most to fill. */
+/*
+ * The number of micro-batches under way at host d is the number of hosts from d to the end. With
+ * chunks it is the smallest number of passes at which none is late. If gradients of weights are
+ * separate, host d delays those of d micro-batches: the host with the fewest passes to wait for has
+ * the most idle time to fill.
+ */
 static void order_1f1b(order *o)
 {
     const int64_t stages = o->shape->n_stages, chunks = slots_of(o->shape),
@@ -132,9 +138,9 @@ static void order_gems(order *o)
 }
 
 /**
- * Of one direction, where all tasks take as long: which micro-batch of it has slot @p t of time in
- * what begins at slot 0; -1: none. D / 2 have every other slot, and the next D / 2 come 2 D slots
- * later (README.md).
+ * Returns which micro-batch of one direction uses time slot @p t of a schedule that begins at slot
+ * 0, if all tasks take the same time; -1 if none does. D / 2 micro-batches use every other slot,
+ * and the next D / 2 follow 2 D slots later (README.md).
  */
 static int64_t at_slot(int64_t t, int64_t stages)
 {
@@ -142,8 +148,10 @@ static int64_t at_slot(int64_t t, int64_t stages)
     return t < 0 || t % 2 != 0 || in_unit >= stages / 2 ? -1 : unit * (stages / 2) + in_unit;
 }
 
-/* Both directions by slots of time, of which no two tasks of a host have one; every second
- * micro-batch goes the other way. */
+/*
+ * Orders both directions by time slots. No two tasks of a host share a slot. Every second
+ * micro-batch goes in the other direction.
+ */
 static void order_chimera(order *o)
 {
     const int64_t stages = o->shape->n_stages, n = o->shape->n_micro_batches;
@@ -168,8 +176,10 @@ int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t 
     return part_of(&pipeline->shape, host, slot);
 }
 
-/* Where each task is in the order of all, while that is made: [3][n_parts][N] by phase, part,
- * micro-batch; -1: not yet. */
+/*
+ * Position of each task in the order of all tasks while this order is made: [3][n_parts][N] by
+ * phase, part and micro-batch; -1 if the task has no position yet.
+ */
 typedef struct places {
     const dsgd_pipeline *pipeline;
     int64_t n_parts;
@@ -182,8 +192,7 @@ static int32_t *place(const places *p, const dsgd_pipeline_task *task, int64_t p
     return &p->at[row * p->pipeline->shape.n_micro_batches + task->micro_batch];
 }
 
-/* Of a task in the order of its host: whose message it waits for; false: that one is not placed
- * yet. */
+/* Finds the task whose message a task waits for. Returns false if that task has no position yet. */
 static bool find_needed(const places *p, dsgd_pipeline_task *task)
 {
     const bool forward = task->phase == DSGD_FORWARD;
@@ -193,7 +202,7 @@ static bool find_needed(const places *p, dsgd_pipeline_task *task)
     const int64_t other = (task->host + (forward != is_second ? stages - 1 : 1)) % stages;
     task->needs = task->link = -1;
     if (task->phase == DSGD_WEIGHTS || from < 0 || from == p->n_parts)
-        return true; /* what it needs its host did before, or has */
+        return true; /* its input is on its own host */
     task->needs = *place(p, task, from);
     if (other != task->host)
         task->link =
@@ -201,7 +210,7 @@ static bool find_needed(const places *p, dsgd_pipeline_task *task)
     return task->needs >= 0;
 }
 
-/* From the orders of all hosts, [D][each], to one order of all tasks. */
+/* Merges the orders of all hosts, [D][each], into one order of all tasks. */
 static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
 {
     const int64_t stages = pipeline->shape.n_stages, each = pipeline->n_tasks / stages;
@@ -217,7 +226,8 @@ static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
         for (int64_t d = 0; d < stages; d++)
             for (dsgd_pipeline_task *task;
                  next[d] < each && find_needed(&p, task = &row[d * each + next[d]]); next[d]++) {
-                task->before = next[d] == 0 ? -1 : task[-1].before; /* where that one is, by now */
+                /* position of the previous task */
+                task->before = next[d] == 0 ? -1 : task[-1].before;
                 pipeline->task[placed] = *task;
                 task->before = placed;
                 *place(&p, task, task->part) = placed++;
@@ -227,7 +237,7 @@ static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
     free(next);
 }
 
-/* Of a host's order: the peak of its activations. */
+/* Returns the peak number of activations that a host stores in its order. */
 static double held_in(const dsgd_pipeline *pipeline, const dsgd_pipeline_task *row, int64_t n)
 {
     const dsgd_pipeline_phase last =
@@ -258,8 +268,8 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
     pipeline->task = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *pipeline->task);
     pipeline->held = dsgd_xcalloc((size_t)stages, sizeof *pipeline->held);
 
-    dsgd_pipeline_task *const row =
-        dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *row); /* [D][each] */
+    /* [D][each] */
+    dsgd_pipeline_task *const row = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *row);
     for (int64_t d = 0; d < stages; d++) {
         order o = {.shape = &pipeline->shape, .host = (int32_t)d, .next = &row[d * each]};
         order_of[shape->kind](&o);
@@ -297,22 +307,17 @@ double dsgd_pipeline_task_s(const dsgd_pipeline *pipeline, const dsgd_pipeline_s
 
 dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
                                       const dsgd_pipeline_seconds *seconds, double *end_s,
-                                      double *gradient_s, double *busy_s)
+                                      double *gradient_s)
 {
     const int64_t stages = pipeline->shape.n_stages, jobs = pipeline->shape.n_jobs;
     const int64_t of_job = pipeline->shape.n_micro_batches / jobs;
     double makespan_s = 0, all_busy_s = 0;
-    if (busy_s != NULL)
-        memset(busy_s, 0, (size_t)(stages * pipeline->shape.n_stage_hosts) * sizeof *busy_s);
-    if (gradient_s != NULL)
-        memset(gradient_s, 0, (size_t)(stages * pipeline->n_slots * jobs) * sizeof *gradient_s);
+    memset(gradient_s, 0, (size_t)(stages * pipeline->n_slots * jobs) * sizeof *gradient_s);
     if (pipeline->shape.kind == DSGD_PIPELINE_SWARM)
-        return dsgd_swarm_run(pipeline, seconds, end_s, gradient_s, busy_s);
+        return dsgd_swarm_run(pipeline, seconds, end_s, gradient_s);
     for (int64_t i = 0; i < pipeline->n_tasks; i++) {
         const dsgd_pipeline_task *const task = &pipeline->task[i];
-        double at_s = task->before >= 0          ? end_s[task->before]
-                      : seconds->begin_s != NULL ? seconds->begin_s[task->host]
-                                                 : 0;
+        double at_s = task->before >= 0 ? end_s[task->before] : 0;
         if (task->needs >= 0) {
             const double message_s =
                 task->link >= 0 && seconds->message_s != NULL ? seconds->message_s[task->link] : 0;
@@ -325,9 +330,7 @@ dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
             seconds->done(seconds->listener, &(dsgd_pipeline_pass){task->host, task->micro_batch,
                                                                    task->phase, at_s, end_s[i]});
         all_busy_s += task_s;
-        if (busy_s != NULL)
-            busy_s[task->host] += task_s;
-        if (gradient_s != NULL && task->phase != DSGD_FORWARD) /* the last one stays */
+        if (task->phase != DSGD_FORWARD) /* the last pass overwrites earlier ones */
             gradient_s[(task->host * pipeline->n_slots + task->slot) * jobs +
                        task->micro_batch / of_job] = end_s[i];
     }

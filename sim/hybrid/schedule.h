@@ -1,142 +1,169 @@
 /**
- * @file schedule.h
- * Schedules of pipelines: the order in which each host of a pipeline does its tasks, and when it
- * does them. Pure: knows of no engine, no network. Bubbles and memory in closed form, with their
- * derivation: README.md.
+ * @file schedule.h Schedules of pipelines: the order in which each host of a pipeline performs its
+ * tasks, and the times of the tasks. This file depends neither on the engine nor on the network.
+ * README.md derives closed forms of bubbles and memory.
  *
- * A pipeline has D hosts (swarm: K for each stage), and a model of D stages; each of N
- * micro-batches goes forward through all stages, and backward. What a host holds are its *slots*:
- * one stage; or two (gems, chimera), stage d in slot 0, and in slot 1 stage D - 1 - d of a second
- * pipeline, which goes the other way; or v chunks (interleaved), chunk c of host d being part c D +
- * d of the v D parts of the model.
+ * A pipeline has D hosts (swarm: K hosts per stage) and a model of D stages. Each of N
+ * micro-batches goes forward and then backward through all stages. A host has one or more *slots*,
+ * each with a part of the model. With gems and chimera, host d has stage d in slot 0 and, in slot
+ * 1, stage D - 1 - d of a second pipeline that goes the other way. With interleaved, host d has v
+ * chunks, and chunk c is part c D + d of the v D parts of the model. With all other kinds host d
+ * has stage d in its only slot.
  *
- * Micro-batches may be of J independent jobs, the first N / J of the first, and so on, which do not
- * wait for each other (gpipe: for each other's flush).
+ * Micro-batches may belong to J independent jobs: the first N / J to the first job, and so on. Jobs
+ * do not wait for each other (gpipe: for each other's flush).
  */
 #pragma once
 
 #include "traces/workload.h"
 
-/** What does not change from step to step. */
+/** The properties of a pipeline that are the same in every step. */
 typedef struct dsgd_pipeline_shape {
     dsgd_pipeline_kind kind;
-    int64_t n_stages; /* D, also the number of hosts; chimera: even */
-    int64_t n_micro_batches; /* N, of a step, of all jobs; interleaved: a multiple of D */
-    int64_t n_chunks; /* v, of interleaved; of all others it is not read */
-    int64_t n_jobs; /* J, which divides N; 0: 1 */
-    int64_t n_stage_hosts; /* K, of swarm: the hosts are D K, d K + p for stage d; 0: 1, as of all
-                              others */
+    int64_t n_stages; /* D, also the number of hosts; even for chimera */
+    /* N, number of micro-batches of all jobs in a step; a multiple of D for interleaved */
+    int64_t n_micro_batches;
+    int64_t n_chunks; /* v, number of chunks of a host; used only by interleaved */
+    int64_t n_jobs; /* J, number of jobs, which divides N; 0 means 1 */
+    /*
+     * K, number of hosts of a stage of swarm, in which host p of stage d is d K + p; 0 means 1, as
+     * for all other kinds
+     */
+    int64_t n_stage_hosts;
 } dsgd_pipeline_shape;
 
-/** Refuses what the kind does not allow, in one sentence without a place. */
+/** Rejects a shape that its kind does not allow. The sentence has no file name or line. */
 dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *error);
 
-/** What a task does with one micro-batch. In zero-bubble backward is the gradient of the inputs
- * alone, and weights the rest. */
+/**
+ * The kind of a task. With zero-bubble, BACKWARD computes only the gradient of the inputs, and
+ * WEIGHTS the gradient of the weights.
+ */
 typedef enum dsgd_pipeline_phase {
     DSGD_FORWARD,
     DSGD_BACKWARD,
     DSGD_WEIGHTS,
-    DSGD_LOST /* ended by a failure */
+    DSGD_LOST /* task that a failure ended */
 } dsgd_pipeline_phase;
 
 typedef struct dsgd_pipeline_task {
-    int32_t host, slot, part; /* that it is of; dsgd_pipeline_part() */
+    int32_t host, slot, part; /* host, slot and part of the model: dsgd_pipeline_part() */
     int32_t micro_batch;
-    int32_t needs; /* index of the task whose message it waits for; -1: none */
-    int32_t link; /* over which that comes, of message_s; -1: it is of the same host */
-    int32_t before; /* index of the task before it on its host; -1: none */
+    int32_t needs; /* index of the task whose message it waits for; -1 if there is none */
+    /* link of the message, an index of message_s; -1 if both tasks are on the same host */
+    int32_t link;
+    int32_t before; /* index of the task before it on its host; -1 if there is none */
     dsgd_pipeline_phase phase;
 } dsgd_pipeline_task;
 
-/** A schedule: made once, never written again, so that any number of pipelines and threads share
- * it. */
+/** A schedule. It is made once and never changed, so pipelines and threads can share it. */
 typedef struct dsgd_pipeline {
-    dsgd_pipeline_shape shape; /* with n_jobs and n_stage_hosts of 1 or more */
-    int64_t n_slots; /* of a host: 1, 2 or v */
-    int64_t n_tasks; /* 2 N D, v times as many if interleaved, 3 N D of zero-bubble */
-    dsgd_pipeline_task *
-        task; /* [n_tasks]; each stands behind those that it waits for, and each host's stand in its
-               * order; swarm: NULL, as its order, and so what is held, is of each run (swarm.h) */
-    double
-        *held; /* [D] activations at the peak, in micro-batches of a whole stage, from the begin of
-                * a forward to the end of the backward (zero-bubble: of the gradient of weights) */
-    int64_t weights; /* copies of a stage's weights on each host: 1; of gems and chimera 2 */
+    dsgd_pipeline_shape shape; /* shape, with n_jobs and n_stage_hosts of 1 or more */
+    int64_t n_slots; /* slots of a host: 1, 2 or v */
+    int64_t n_tasks; /* number of tasks: 2 N D; 2 N D v for interleaved, 3 N D for zero-bubble */
+    /* [n_tasks]; every task follows the tasks that it waits for, and the tasks of a host are in its
+     * order. NULL for swarm, whose order, and so whose memory, differs from run to run (swarm.h).
+     */
+    dsgd_pipeline_task *task;
+    /* [D] peak number of stored activations, in micro-batches of a whole stage. An activation is
+     * stored from the start of its forward pass to the end of its backward pass (zero-bubble: of
+     * the gradient of the weights). */
+    double *held;
+    int64_t weights; /* copies of a stage's weights in the pipeline: 1; 2 for gems and chimera */
 } dsgd_pipeline;
 
-/** Of a shape that dsgd_pipeline_check() accepts. Freed by the caller, with dsgd_pipeline_free().
- * O(n_tasks). */
+/**
+ * Makes the schedule of a shape that dsgd_pipeline_check() accepts, in O(n_tasks). The caller frees
+ * it with dsgd_pipeline_free().
+ */
 dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape);
 void dsgd_pipeline_free(dsgd_pipeline *pipeline);
 
-/** Which of the v D (interleaved) or D parts of the model a host has in a slot, in the order of the
- * forward. */
+/**
+ * Returns which of the D (interleaved: v D) parts of the model, in forward order, a host has in a
+ * slot.
+ */
 int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot);
 
-/** A task that is done. */
+/** A task that has ended. */
 typedef struct dsgd_pipeline_pass {
-    int64_t host; /* of swarm d K + p */
+    int64_t host; /* host; d K + p for swarm */
     int64_t micro_batch;
     dsgd_pipeline_phase phase;
     double since_s, end_s;
 } dsgd_pipeline_pass;
 
-/** A host of swarm that is not there, from a failure until it is known, and has its state again; or
- * that moves. */
+/**
+ * The absence of a host of swarm: from a failure until it is repaired and has its state, or during
+ * a move to another stage.
+ */
 typedef struct dsgd_absence {
     int64_t host;
-    double since_s, known_s, end_s; /* of the step; since_s may be below 0 */
+    /*
+     * times since the start of the step: start (may be negative), detection, and end of the absence
+     */
+    double since_s, known_s, end_s;
     bool moves;
 } dsgd_absence;
 
 /**
- * What swarm knows of a host's slowness: a moving mean and its weight; 0: nothing is known.
+ * A measurement of a host's slowness for swarm: a moving average and its weight. The weight is 0 if
+ * nothing has been measured.
  */
 typedef struct dsgd_measured {
     double mean, weight;
 } dsgd_measured;
 
-/** What may change with every step. All arrays are the caller's. */
+/** The times of one step. The caller owns all arrays. */
 typedef struct dsgd_pipeline_seconds {
-    const double *forward_s, *backward_s; /* [D] of one micro-batch in a stage; backward_s with the
-                                             gradient of weights */
-    double weights_share; /* of backward_s, which zero-bubble takes apart; 0 to 1 */
-    const double *message_s; /* [D] of one message, either way, between hosts d and d + 1, and [D -
-                                1] of D - 1 and 0; NULL: 0 */
-    const double *slowness; /* [D] (swarm: [D][K]) factor of all that host d does; NULL: 1 */
-    const double *begin_s; /* likewise: when host d can begin; NULL: 0 */
-    /* Of swarm: whose stage is which, [D K], NULL: d of hosts d K to d K + K - 1; what is measured,
-     * likewise, also as it is at the end, NULL: slowness is known; and who is away, by since_s, a
-     * host's one after another: at any time a stage has a running host. */
+    /* [D] time of one micro-batch in a stage; backward_s includes the gradient of the weights */
+    const double *forward_s, *backward_s;
+    /* share of the gradient of the weights in backward_s, from 0 to 1; for zero-bubble */
+    double weights_share;
+    /*
+     * [D] time of one message between hosts d and d + 1, in either direction; [D - 1] is for hosts
+     * D - 1 and 0; NULL means 0
+     */
+    const double *message_s;
+    /* [D] (swarm: [D][K]) factor of all computation times of a host; NULL means 1 */
+    const double *slowness;
+    /*
+     * For swarm:
+     * - stage_of[D K] is the stage of each host; NULL: stage d has the hosts d K to d K + K - 1.
+     * - measured[D K] has the measurements, which the step updates; NULL: the slowness is known.
+     * - away[n_away] has the absences, sorted by since_s; those of one host do not overlap. At any
+     *   time every stage has a running host.
+     */
     const int32_t *stage_of;
     dsgd_measured *measured;
-    const dsgd_absence *away; /* [n_away] */
+    const dsgd_absence *away; /* [n_away] absences */
     int64_t n_away;
     void (*done)(void *listener,
-                 const dsgd_pipeline_pass *pass); /* is told of each task; NULL: nobody is */
+                 const dsgd_pipeline_pass *pass); /* called for each task; may be NULL */
     void *listener;
 } dsgd_pipeline_seconds;
 
 typedef struct dsgd_pipeline_times {
-    double makespan_s; /* the end of all */
-    double bubble_share; /* 1 - busy seconds of all hosts / (D makespan_s), of swarm / those that
-                            they are there */
-    double lost_s; /* of busy seconds: what is done again */
+    double makespan_s; /* end of the last task */
+    /*
+     * 1 - busy seconds of all hosts / (D makespan_s); for swarm, / the seconds in which hosts run
+     */
+    double bubble_share;
+    double lost_s; /* busy seconds of work that is repeated */
 } dsgd_pipeline_times;
 
 /**
- * When all is done: a host does one task at a time, in its order, each as soon as what it needs has
- * arrived; messages take no time of either host. One pass over the tasks, which allocates nothing
- * (swarm: dsgd_swarm_run()).
- * @param end_s [n_tasks] the end of each task (it began dsgd_pipeline_task_s() before).
- * @param gradient_s [D][n_slots][J] when a job's gradient of what a host has in a slot is complete;
- * 0: none of its micro-batches comes there; NULL: not asked.
- * @param busy_s [D] (swarm: [D][K]) seconds in which a host computes; NULL: not asked.
+ * Computes the times of a step. A host performs one task at a time, in its order, and starts each
+ * task as soon as the data that it needs has arrived. Messages take no time of their hosts. One
+ * pass over the tasks, without allocations (swarm: dsgd_swarm_run()).
+ * @param end_s [n_tasks] end of each task (which started dsgd_pipeline_task_s() before).
+ * @param gradient_s [D][n_slots][J] time at which a job's gradient of the part in a slot is
+ * complete; 0 if none of the job's micro-batches goes there.
  */
 dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
                                       const dsgd_pipeline_seconds *seconds, double *end_s,
-                                      double *gradient_s, double *busy_s);
+                                      double *gradient_s);
 
-/** Seconds of a task. */
+/** Returns the seconds of a task. */
 double dsgd_pipeline_task_s(const dsgd_pipeline *pipeline, const dsgd_pipeline_seconds *seconds,
                             const dsgd_pipeline_task *task);

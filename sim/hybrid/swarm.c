@@ -1,48 +1,51 @@
 /**
- * @file swarm.c
- * Micro-batches by the time at which they come to a stage: who is first in time is first in a
- * queue, so that all is known of a pass when it comes; also whether its host fails before its end,
- * as it is known who fails when.
+ * @file swarm.c Simulates micro-batches in the order of their arrival at stages: the first arrival
+ * is the first in a host's queue. So everything about a pass is known when it arrives, also whether
+ * its host fails before the end of the pass, because failures are known in advance.
  */
 #include "sim/hybrid/swarm.h"
 #include "sim/network/events.h"
 
-/** Of the newest pass, in what is measured. */
+/** Weight of the newest pass in the moving average of a host's slowness. */
 static const double newest = 0.1;
 
-/** A micro-batch on its way; one of its backward passes that is done again; or an absence, that is
- * known, or over. */
+/**
+ * An event: a micro-batch that arrives at a stage, one of its backward passes that is repeated, or
+ * the detection or the end of an absence.
+ */
 typedef struct passing {
-    int64_t micro_batch, n_done; /* of the 2 D passes */
-    int32_t *via; /* [D] the host that takes it; -1: none, or none any more */
-    bool is_stuck, had_forward; /* at a host that has failed; which had done it forward */
-    bool is_again; /* at stage, and by, alone */
+    int64_t micro_batch, n_done; /* number of passes that are done, of 2 D */
+    /* [D] host that takes the micro-batch in each stage; -1 if there is none, or none any more */
+    int32_t *via;
+    /* true if its host has failed; true if that host had done the forward pass */
+    bool is_stuck, had_forward;
+    bool is_again; /* true if only the pass at `stage` is repeated, by host `by` */
     int64_t stage;
     int32_t by;
-    int64_t measures; /* the host whose pass's result has come; -1: none */
-    double slowness; /* of that */
-    const dsgd_absence *absence; /* NULL: none */
-    struct passing *next; /* done again */
+    /* host whose pass has just ended, which gives a measurement; -1 if there is none */
+    int64_t measures;
+    double slowness; /* slowness of that host */
+    const dsgd_absence *absence; /* absence of a host; NULL for a micro-batch */
+    struct passing *next; /* next repeated pass */
 } passing;
 
-/** A run. */
+/** The state of a run. */
 typedef struct swarm {
     const dsgd_pipeline_seconds *seconds;
     int64_t n_stages, n_hosts, n_micro_batches, n_jobs;
     int32_t *stage_of; /* [n_hosts] */
-    int64_t *begin, *host; /* [D + 1], [n_hosts] by stages */
-    dsgd_heap events; /* by seconds: each micro-batch comes to one place at a time */
+    int64_t *begin, *host; /* [D + 1] index of a stage's first host in host[n_hosts] */
+    dsgd_heap events; /* events by time; each micro-batch arrives at one place at a time */
     uint64_t n_events;
-    passing *passing, *again; /* [N + 2 n_away]; the first of a list */
+    passing *passing, *again; /* [N + 2 n_away] events; list of repeated passes */
     struct host_state {
-        double free_s; /* when it has done all that has come to it */
-        double given; /* its slowness, once for each micro-batch */
-        const dsgd_absence *absence; /* the next, or the present one; NULL: none */
-        bool is_known; /* that one */
+        double free_s; /* time at which it has finished all its work */
+        double given; /* sum of its slowness over the micro-batches that it was given */
+        const dsgd_absence *absence; /* current or next absence; NULL if there is none */
+        bool is_known; /* true while its failure is detected */
     } * states; /* [n_hosts] */
-    int64_t *to_do; /* [D][J] backward passes */
-    double *end_s, *gradient_s, *busy_s, all_busy_s;
-    double *own; /* [D J] for who asks for no gradient_s */
+    int64_t *to_do; /* [D][J] number of backward passes that are left */
+    double *end_s, *gradient_s, all_busy_s;
     dsgd_pipeline_times times;
 } swarm;
 
@@ -51,7 +54,7 @@ static double slowness_of(const swarm *s, int64_t host)
     return s->seconds->slowness == NULL ? 1 : s->seconds->slowness[host];
 }
 
-/** As who shares micro-batches out knows it. */
+/** Returns the slowness of a host as the scheduler knows it: measured or true. */
 static double expected_slowness(const swarm *s, int64_t host)
 {
     const dsgd_measured *const m = s->seconds->measured;
@@ -89,7 +92,7 @@ static void tell(const swarm *s, dsgd_pipeline_pass pass)
         s->seconds->done(s->seconds->listener, &pass);
 }
 
-/** Chooses the host that takes a micro-batch; the first of equals. */
+/** Chooses the host that takes a micro-batch; of equal hosts, the first. */
 static int32_t choose(swarm *s, int64_t stage)
 {
     int64_t best = -1;
@@ -107,14 +110,7 @@ static int32_t choose(swarm *s, int64_t stage)
     return (int32_t)best;
 }
 
-static void work(swarm *s, int64_t host, double seconds)
-{
-    s->all_busy_s += seconds;
-    if (s->busy_s != NULL)
-        s->busy_s[host] += seconds;
-}
-
-/** What is known of a pass once its result has come. */
+/** Updates the measurement of the host whose pass has just ended. */
 static void measure(const swarm *s, passing *m)
 {
     dsgd_measured *const of = m->measures < 0 ? NULL : &s->seconds->measured[m->measures];
@@ -125,7 +121,7 @@ static void measure(const swarm *s, passing *m)
     m->measures = -1;
 }
 
-/** Marks a pass that would end after its host has failed. */
+/** Marks a pass that would end after the failure of its host. */
 static void get_stuck(swarm *s, passing *m, int64_t host, double from_s, double until_s)
 {
     struct host_state *const state = &s->states[host];
@@ -133,7 +129,7 @@ static void get_stuck(swarm *s, passing *m, int64_t host, double from_s, double 
     if (from_s >= until_s)
         return;
     state->free_s = until_s;
-    work(s, host, until_s - from_s);
+    s->all_busy_s += until_s - from_s;
     s->times.lost_s += until_s - from_s;
     tell(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_LOST, from_s, until_s});
 }
@@ -145,16 +141,18 @@ static void end_backward(swarm *s, const passing *m, int64_t stage, double end_s
     s->gradient_s[job] = fmax(s->gradient_s[job], end_s);
 }
 
-/** That has come to its stage: who does it, and until when; it comes to the next one, if there is
- * one. */
+/**
+ * Performs the pass of a micro-batch that has arrived at a stage: chooses its host, computes its
+ * end, and sends it to the next stage, if there is one.
+ */
 static void pass(swarm *s, passing *m, double at_s)
 {
     const dsgd_pipeline_seconds *const seconds = s->seconds;
     const int64_t n = s->n_stages, k = m->n_done, stage = stage_at(s, k);
     const bool forward = k < n;
     int32_t *const by = peer_at(m, stage);
-    const bool goes_forward =
-        *by < 0; /* so does what is to go backward, where its activations are lost */
+    /* A micro-batch whose activations were lost goes forward again before it goes backward. */
+    const bool goes_forward = *by < 0;
     if (goes_forward)
         *by = choose(s, stage);
     const int64_t host = *by;
@@ -170,7 +168,7 @@ static void pass(swarm *s, passing *m, double at_s)
         return;
     }
     state->free_s = end_s;
-    work(s, host, task_s);
+    s->all_busy_s += task_s;
     s->times.makespan_s = fmax(s->times.makespan_s, end_s);
     const double turn_s = forward ? end_s : end_s - task_s + forward_s;
     if (goes_forward)
@@ -184,17 +182,22 @@ static void pass(swarm *s, passing *m, double at_s)
     m->slowness = slowness;
     if (!m->is_again)
         s->end_s[k * s->n_micro_batches + m->micro_batch] = end_s;
-    const double *const message_s = k == n - 1 ? NULL : seconds->message_s; /* it turns */
+    /* the last stage starts the backward pass without a message */
+    const double *const message_s = k == n - 1 ? NULL : seconds->message_s;
     if (!is_over(s, m))
         plan(s, m, end_s + (message_s == NULL ? 0 : message_s[forward ? stage : stage - 1]));
     else if (m->measures >= 0)
         plan(s, m, end_s);
 }
 
-/* --- who is away ------------------------------------------------------------------------------ */
+/*
+ * --- absences ------------------------------------------------------------------------------------
+ */
 
-/** Sends it to the host that does it instead: from the stage before, of what is to go backward also
- * from the one behind. */
+/**
+ * Sends a micro-batch to the host that replaces a failed one: from the stage before and, for a
+ * backward pass, also from the stage after.
+ */
 static void send_again(swarm *s, passing *m, double at_s)
 {
     const double *const message_s = s->seconds->message_s;
@@ -207,7 +210,7 @@ static void send_again(swarm *s, passing *m, double at_s)
     plan(s, m, at_s + seconds);
 }
 
-/** Repeats a backward pass whose gradient a failed host had added to its sum. */
+/** Repeats a backward pass whose gradient a failed host had already added to its sum. */
 static void do_again(swarm *s, passing *m, int64_t stage, double at_s)
 {
     passing *const again = dsgd_xcalloc(1, sizeof *again);
@@ -223,7 +226,7 @@ static void do_again(swarm *s, passing *m, int64_t stage, double at_s)
     send_again(s, again, at_s);
 }
 
-/** Repeats what a failed host had of a micro-batch, once its failure is detected. */
+/** Repeats the work of a failed host on a micro-batch, once the failure is detected. */
 static void lose(swarm *s, passing *m, const dsgd_absence *absence, double now_s)
 {
     const int64_t stage = s->stage_of[absence->host], job = job_of(s, m, stage);
@@ -255,7 +258,7 @@ static void lose_all(swarm *s, const dsgd_absence *absence, double now_s)
         lose(s, m, absence, now_s);
 }
 
-/** Of a host, from the i-th of all on; NULL: none. */
+/** Returns the next absence of a host from index @p i on, or NULL if there is none. */
 static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
 {
     while (i < s->seconds->n_away && s->seconds->away[i].host != host)
@@ -263,7 +266,9 @@ static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
     return i < s->seconds->n_away ? &s->seconds->away[i] : NULL;
 }
 
-/** With its state: it has been given as much as the other that has the least. */
+/**
+ * Lets a host rejoin with its state. Its load counts as that of the other host with the least load.
+ */
 static void come_back(swarm *s, const dsgd_absence *absence)
 {
     struct host_state *const state = &s->states[absence->host];
@@ -279,7 +284,10 @@ static void come_back(swarm *s, const dsgd_absence *absence)
     state->absence = next_absence(s, absence + 1 - s->seconds->away, absence->host);
 }
 
-/* --- a run ------------------------------------------------------------------------------------ */
+/*
+ * --- a run
+ * ----------------------------------------------------------------------------------------
+ */
 
 static void open_stages(swarm *s, int64_t n_stage_hosts)
 {
@@ -327,9 +335,6 @@ static swarm open_swarm(const dsgd_pipeline *pipeline, const dsgd_pipeline_secon
     s.passing = dsgd_xcalloc(n + 2 * (size_t)seconds->n_away, sizeof *s.passing);
     s.states = dsgd_xcalloc(hosts, sizeof *s.states);
     s.to_do = dsgd_xcalloc(stages * jobs, sizeof *s.to_do);
-    s.own = dsgd_xcalloc(stages * jobs, sizeof *s.own);
-    for (size_t i = 0; i < hosts && seconds->begin_s != NULL; i++)
-        s.states[i].free_s = seconds->begin_s[i];
     for (size_t i = 0; i < stages * jobs; i++)
         s.to_do[i] = (int64_t)(n / jobs);
     plan_absences(&s, s.passing + n);
@@ -356,11 +361,10 @@ static void close_swarm(swarm *s)
     free(s->begin);
     free(s->stage_of);
     free(s->to_do);
-    free(s->own);
     free(s->events.entry);
 }
 
-/** Host seconds of a run in which hosts were there. */
+/** Returns the sum of the seconds in which hosts were running. */
 static double present_s(const swarm *s)
 {
     double all_s = (double)s->n_hosts * s->times.makespan_s;
@@ -372,12 +376,11 @@ static double present_s(const swarm *s)
 
 dsgd_pipeline_times dsgd_swarm_run(const dsgd_pipeline *pipeline,
                                    const dsgd_pipeline_seconds *seconds, double *end_s,
-                                   double *gradient_s, double *busy_s)
+                                   double *gradient_s)
 {
     swarm s = open_swarm(pipeline, seconds);
     s.end_s = end_s;
-    s.gradient_s = gradient_s == NULL ? s.own : gradient_s;
-    s.busy_s = busy_s;
+    s.gradient_s = gradient_s;
     while (s.events.n > 0) {
         const struct dsgd_heap_entry next = dsgd_heap_pop(&s.events);
         passing *const m = next.what;
@@ -402,7 +405,8 @@ int64_t dsgd_swarm_migrate(int64_t n_stages, const double *work, int64_t n_hosts
                            const double *speed, int32_t *stage_of)
 {
     static const double rounding = 1e-9;
-    double *const speeds = dsgd_xcalloc((size_t)n_stages, sizeof *speeds); /* of a stage together */
+    /* sum of the speeds of a stage's hosts */
+    double *const speeds = dsgd_xcalloc((size_t)n_stages, sizeof *speeds);
     int64_t to = 0, mover = -1;
     for (int64_t host = 0; host < n_hosts; host++)
         speeds[stage_of[host]] += speed[host];

@@ -29,26 +29,27 @@
 #include "sim/hybrid/schedule.h"
 
 /**
- * As dsgd_pipeline_run(), which calls it for such a pipeline; host p of stage d is d K + p. It
- * allocates, and takes O(N D (K + log N)), and O(N) for each absence.
- * @param end_s [2 D][N] of micro-batches, in all stages forward and then, from the last to the
- * first, backward.
- * @param gradient_s [D][J] when all hosts of a stage have done all of a job's backward passes.
+ * Like dsgd_pipeline_run(), which calls this function for pipelines of kind swarm. Host p of stage
+ * d is d K + p. It allocates memory, and takes O(N D (K + log N)), plus O(N) per absence.
+ * @param end_s [2 D][N] ends of the passes of each micro-batch: forward in all stages, then
+ * backward from the last stage to the first.
+ * @param gradient_s [D][J] time at which all hosts of a stage have finished all backward passes of
+ * a job.
  */
 dsgd_pipeline_times dsgd_swarm_run(const dsgd_pipeline *pipeline,
                                    const dsgd_pipeline_seconds *seconds, double *end_s,
-                                   double *gradient_s, double *busy_s);
+                                   double *gradient_s);
 
 /**
- * Moves one host to another stage, if that makes the longest time of all stages shorter. The time
- * of a stage is its work divided by the sum of its hosts' speeds. The host goes to the stage with
- * the longest time. It comes from a stage that keeps another host and whose time stays below the
- * longest; of equal choices the first is taken. So one of the longest times gets shorter, and no
- * time gets longer than it: with constant speeds the moves end, and with equal speeds they end at
- * the least possible longest time (README.md).
+ * Moves one host to another stage if this makes the longest time of all stages shorter. The time of
+ * a stage is its work divided by the sum of its hosts' speeds. The host goes to the stage with the
+ * longest time. It comes from a stage that keeps another host and whose time stays below the
+ * longest. Of equal choices the function takes the first. So one of the longest times gets shorter,
+ * and no time gets longer than it. With constant speeds the moves end; with equal speeds they end
+ * at the least possible longest time (README.md).
  * @param work [D] work of a stage, in seconds at a speed of 1
- * @param speed [n_hosts] 0: the host is away, and stays where it is
- * @return the index of the host, after stage_of[] has been changed; -1: no host moves
+ * @param speed [n_hosts] speed of each host; 0 if the host is away, and stays where it is
+ * @return the index of the host, after stage_of[] has been changed; -1 if no host moves
  */
 int64_t dsgd_swarm_migrate(int64_t n_stages, const double *work, int64_t n_hosts,
                            const double *speed, int32_t *stage_of);

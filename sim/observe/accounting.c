@@ -425,16 +425,12 @@ typedef struct carrier {
     bool group;
 } carrier;
 
-static double bytes_per_s_of(const dsgd_platform *platform, carrier kind, int i)
-{
-    return kind.group ? platform->group_bytes_per_s : dsgd_platform_nic_bytes_per_s(platform, i);
-}
-
 /**
  * Seconds of the busiest of a kind, in the direction that has more; lists what each has carried.
  */
 static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
 {
+    const dsgd_platform *const platform = engine->config->platform;
     double longest_s = 0;
     const int n_hosts = dsgd_n_hosts(engine);
     int last = 0;
@@ -451,7 +447,8 @@ static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
     }
     for (int i = 0; i < n; i++)
         if (more_of(all[i]) > 0) {
-            const double bytes_per_s = bytes_per_s_of(engine->config->platform, kind, i);
+            const double bytes_per_s = kind.group ? platform->group_bytes_per_s
+                                                  : dsgd_platform_nic_bytes_per_s(platform, i);
             longest_s = fmax(longest_s, more_of(all[i]) / bytes_per_s);
             if (lists)
                 add_loads(engine->result, kind.name, i, all[i], bytes_per_s);
@@ -536,6 +533,7 @@ static double steps_for_one(const dsgd_engine *engine)
 
 void dsgd_sum_up(dsgd_engine *engine)
 {
+    const dsgd_run_accounts *const accounts = &engine->accounts;
     dsgd_run_result *const result = engine->result;
     const dsgd_run_config *const config = engine->config;
     const double p = engine->n_workers;
@@ -548,19 +546,17 @@ void dsgd_sum_up(dsgd_engine *engine)
         result->virtual_s > 0 ? result->samples / result->virtual_s * for_one : NAN;
     result->step_mean_s =
         engine->progress.steps > 0 ? result->virtual_s / result->steps / for_one : NAN;
-    result->staleness_mean = mean_of(engine->accounts.staleness);
-    result->lag_mean = mean_of(engine->accounts.lag);
-    result->gradient_staleness_mean = mean_of(engine->accounts.gradient_staleness);
+    result->staleness_mean = mean_of(accounts->staleness);
+    result->lag_mean = mean_of(accounts->lag);
+    result->gradient_staleness_mean = mean_of(accounts->gradient_staleness);
     for (size_t i = 0; i < result->ages.n; i++)
-        result->ages.share[i] /= engine->accounts.staleness.weight;
+        result->ages.share[i] /= accounts->staleness.weight;
     for (size_t i = 0; i < result->gradient_ages.n; i++)
-        result->gradient_ages.share[i] /= engine->accounts.gradient_staleness.weight;
+        result->gradient_ages.share[i] /= accounts->gradient_staleness.weight;
     result->partial_skipped /= (double)engine->layout.n_pieces;
     result->partial_duplicates /= (double)engine->layout.n_pieces;
     result->partial_active_mean =
-        engine->accounts.versions > 0
-            ? (double)engine->accounts.fresh / (double)engine->accounts.versions
-            : NAN;
+        accounts->versions > 0 ? (double)accounts->fresh / (double)accounts->versions : NAN;
     result->transfer_cost = transfer_cost(engine);
     result->n_pieces = engine->layout.n_pieces;
     for (size_t k = 0; k < engine->layout.n_pieces; k++)

@@ -310,7 +310,7 @@ TEST(starvation_is_failure_under_a_bound_of_time_too)
     c->config.until = (dsgd_until){.seconds = 50};
     got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
-    ck_assert_has(got->result.why.text, "worker 2 had stopped");
+    ck_assert_has(got->result.why.text, "worker 2 had failed");
 }
 
 static int verb;
@@ -360,7 +360,7 @@ TEST(negative_number_of_servers_is_rejected)
     support_case *c = support_of(&odd, 4);
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
-    ck_assert_has(got->error.text, "`odd`: n_servers() gives -2 with 4 workers");
+    ck_assert_has(got->error.text, "returns -2 for 4 workers");
 }
 
 TEST(platform_without_enough_hosts_is_rejected)

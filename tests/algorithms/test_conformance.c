@@ -293,7 +293,7 @@ TEST(an_algorithm_that_crashes_starves_or_hangs_fails)
     findings f = check_all(&a, true, 1);
     for (size_t i = 0; i < sizeof deaths / sizeof deaths[0]; i++)
         ck_assert_has(f.failed, deaths[i]);
-    ck_assert_has(f.left_out, "they are not made after one that hangs");
+    ck_assert_has(f.left_out, "not made, because a check hangs");
 }
 
 /** EF21 must not compress sums again: the common mean would leave the mean of the workers' vectors.
@@ -325,7 +325,7 @@ TEST_RANGE(a_worker_that_stops_ends_the_run_or_starves_it, 0, support_n_algorith
         ck_assert_int_eq(got->status, DSGD_OK);
         if (got->result.outcome == DSGD_RUN_FAILED) {
             char text[40];
-            snprintf(text, sizeof text, "worker %d had stopped", worker);
+            snprintf(text, sizeof text, "worker %d had failed", worker);
             ck_assert_has(got->result.why.text, text);
         } else {
             ck_assert_int_eq(got->result.outcome, DSGD_RUN_OK);

@@ -57,8 +57,9 @@ TEST(passes_out_of_order_stop_the_program_with_a_message)
 {
     support_case *c = support_of(&wrong, 1);
     c->config.exchange.pieces = 4;
-    support_expect_abort(c, "worker 0 goes on in step 0 without a backward dsgd_compute_pass() of "
-                            "pieces from 0 on; of each");
+    support_expect_abort(c,
+                         "worker 0 continues in step 0 without a backward dsgd_compute_pass() of "
+                         "pieces from 0 on; dsgd_compute_pass()");
     begins_with_first = true;
     support_expect_abort(
         c, "worker 0 calls dsgd_compute_pass() of pieces 0 to 1 in step 0, which are not the next");

@@ -267,7 +267,7 @@ TEST(tensors_that_a_workload_does_not_list_are_refused)
     ck_assert_has(
         dsgd_ends(2, "check e.yaml --set exchange.pieces=tensors --set workload='{bytes: 1G, "
                      "step: 1s, samples: 1}'"),
-        "pieces: tensors, but the workload lists none");
+        "exchange: pieces: tensors needs a list of tensors");
 }
 
 TEST(the_options_of_an_exchange_are_described)

@@ -117,7 +117,7 @@ TEST(what_leaves_a_region_costs_the_same_from_one_gpu_and_from_four)
         expect(row, "sent_mean_bytes", 4 * 2 * 2e9 / (i == 1 ? 1 : 4));
     }
     ck_assert_has(dsgd_ends(2, "run e.yaml -o s --set platform.routes.0.bandwidth=1GB/s"),
-                  "one of a worker's gpus is simulated");
+                  "only one of a worker's gpus is simulated");
 }
 
 /** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16

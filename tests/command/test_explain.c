@@ -390,7 +390,7 @@ TEST(what_cannot_be_run_instead_is_said)
         "workers: 6\nplatform: {topology: fat_tree, size: [3, 4], up: [1, 1], host_bandwidth: "
         "1GB/s, host_latency: 0}\n");
     const char *const output = explained("e.yaml --instead");
-    expect_text(output, "left out:\nrun 1, with wagma: wagma needs a power of two of workers");
+    expect_text(output, "left out:\nrun 1, with wagma: wagma: workers must be a power of two");
     expect_text(output, "run 1, with 4 times the workers: ");
     expect_text(output, "with 2 times the workers  ");
     ck_assert_ptr_null(
@@ -647,7 +647,7 @@ TEST(a_run_that_fails_is_said)
                "at: 150ms}]}\n");
     char *output = dsgd_ends(5, "explain e.yaml");
     expect_text(output, "run 1");
-    expect_text(output, "worker 1 had stopped");
+    expect_text(output, "worker 1 had failed");
     expect_text(output, "1 of 1 runs failed");
 }
 

@@ -136,15 +136,16 @@ static const struct {
     {NULL, EDGES("nowhere.txt"), 3, "nowhere.txt"},
     {NULL, EDGES("/tmp"), 3, "directory"},
     {NULL, "check e.yaml --set 'failures={policy: none, events: [{worker: 4, at: 1s}]}'", 2,
-     "they are 0 to 3"},
+     "worker must be between 0 and 3, got 4"},
     {NULL,
      "check e.yaml --set 'failures={policy: none, events: [{worker: 0, at: 1s}]}' --set "
      "exchange.barrier=true",
-     2, "never comes to exchange: barrier"},
+     2, "a failed worker never reaches exchange: barrier"},
     {NULL, "check e.yaml --set exchange.bucket=0", 2, "between 1"},
     {NULL, "check e.yaml --set 'exchange={bucket: 1, pieces: 2}'", 2, "either"},
     {NULL, "check e.yaml --set 'exchange={first_bucket: 1, pieces: 2}'", 2, "either"},
-    {NULL, "check e.yaml --set 'exchange={bucket: 1}'", 2, "1000000 pieces"},
+    {NULL, "check e.yaml --set 'exchange={bucket: 1}'", 2,
+     "pieces must be at most 4096, got 1000000"},
     {NULL, "check e.yaml --set algorithms='{name: drop_compute, threshold: never}'", 2,
      "none or auto"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, neighbours: exponential}'", 2,
@@ -528,7 +529,7 @@ TEST(what_needs_numbers_is_refused_where_there_are_none)
 {
     static const char *const refused[][2] = {
         {"--numerics off --set until.accuracy=0.5", "accuracy needs numerics"},
-        {"--numerics cuda --set learn.precision=double", "use --numerics cpu"},
+        {"--numerics cuda --set learn.precision=double", "Use precision: float or --numerics cpu"},
     };
     write_experiment(learn);
     dsgd_ends(0, "check e.yaml --set until.accuracy=0.5");

@@ -448,7 +448,7 @@ static const struct {
     {"explain allreduce --workers 1", "workers must be between 2 and 16 for an algorithm, got 1"},
     {"explain allreduce --workers 17", "workers must be between 2 and 16 for an algorithm, got 17"},
     {"explain allreduce --steps 101", "--steps must be at most 100 for an algorithm, got 101"},
-    {"explain eager_solo --workers 3", "eager-SGD needs a power of two of workers: 2 or 4"},
+    {"explain eager_solo --workers 3", "eager-SGD: workers must be a power of two, such as 2 or 4"},
     {"explain allreduce --set workers=32",
      "workers must be between 2 and 16 for an algorithm, got 32"},
     {"explain allreduce --set exchange.pieces=2", "exchange.pieces: 1, got 2"},

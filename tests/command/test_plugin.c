@@ -206,15 +206,14 @@ static const struct {
     {"-D FALSE_LAW", 5,
      "FAILED law ALLREDUCE: faulty with period=7 at P=2: after step 0 worker 0 is off by "},
     {"-D CRASH", 5,
-     "FAILED ends and repeats itself: faulty by default at P=1: the simulation died (Aborted)"},
+     "FAILED ends and is reproducible: faulty by default at P=1: the simulation died (Aborted)"},
     {"", 0, "ok law REACHES_MEAN, by default, with 3, 8 workers "},
     {"", 0, "ok law KEEPS_MEAN, by default, with 8 workers "},
-    {"-D LAW_AT_NO_P", 5,
-     "FAILED law ALLREDUCE: faulty: no P that was tried is one at which it holds"},
+    {"-D LAW_AT_NO_P", 5, "FAILED law ALLREDUCE: faulty: the law holds at no P that was tried"},
     {"-D STEP=UNENDED", 5,
-     "FAILED ends and repeats itself: faulty by default at P=1: worker 0 leaves 20 requests under "
-     "way that no dsgd_request_wait() ends, from step 0 on"},
-    {"-D STEP=UNREAD", 5, "messages that have come and that no dsgd_recv() takes, from step 0 on"},
+     "FAILED ends and is reproducible: faulty by default at P=1: worker 0 leaves 20 requests "
+     "that no dsgd_request_wait() completes, the first from step 0"},
+    {"-D STEP=UNREAD", 5, "messages that no dsgd_recv() receives, the first from step 0"},
     {"-D STEP=EARLY", 5,
      "algorithm faulty: worker 0 sends a message without a vector in step 0 behind an update that "
      "its gradient has yet to make: send it before, or behind dsgd_wait_any() of DSGD_ON_GRADIENT"},

@@ -20,7 +20,7 @@ TEST(a_stopped_worker_is_named_and_the_others_are_kept)
     write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     char *output =
         dsgd_ends(5, "run e.yaml -o r --set workers=4 --set algorithms='[allreduce, a_psgd]'");
-    ck_assert_has(output, "worker 2 had stopped");
+    ck_assert_has(output, "worker 2 had failed");
     const char *const rows = read_file("r/runs.csv");
     ck_assert_has(rows, ",failed,");
     ck_assert_has(rows, ",\"every worker waited for another (deadlock or starvation) at ");

@@ -187,13 +187,13 @@ TEST(what_an_algorithm_refuses_is_left_out)
 {
     write_experiment("");
     char *output = dsgd_ends(0, "run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'");
-    ck_assert_has(output, "2 of 12 runs are left out:\nwagma, 6 workers: wagma needs a "
-                          "power of two of workers");
+    ck_assert_has(output, "2 of 12 runs are left out:\nwagma, 6 workers: wagma: "
+                          "workers must be a power of two");
     ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "wagma,6"));
     ck_assert_has(read_file("r/runs.csv"), "\n10,ad_psgd,6,2,");
     output = dsgd_ends(0, "run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'");
     ck_assert_has(dsgd_ends(2, "check e.yaml --set workers='[5, 6]'"),
-                  "wagma needs a power of two of workers");
+                  "wagma: workers must be a power of two");
     ck_assert_has(dsgd_ends(0, "check e.yaml --set workers='[8, 16]' --set "
                                "algorithms='[{name: wagma, group: {sweep: [8, 16]}}]'"),
                   "e: 3 runs");

@@ -131,7 +131,7 @@ static const dsgd_algorithm followed = {
 TEST(misuse_is_told)
 {
     support_case *c = support_of(&undeclared, 2);
-    support_expect_abort(c, "undeclared cancels a gradient, but does not say that it does");
+    support_expect_abort(c, "undeclared cancels a gradient, but does not declare it");
     c->config.algorithm = &followed;
     c->config.params = c;
     support_expect_abort(c, "worker 0 cancels in step 0 a gradient that an update follows");

@@ -162,15 +162,15 @@ TEST(a_run_that_cannot_continue_reports_why)
                   "allreduce restarts all workers after a failure, but at 13 s worker 2 is never");
     c->config.failures.policy = DSGD_POLICY_NONE;
     ck_assert_has(support_simulate(c)->result.why.text,
-                  "; by policy: none allreduce does nothing about it");
+                  "; policy: none does not recover from failures");
     dsgd_failures_config *f = fail_at(c, 0, NULL);
     SET(f, mtbf_s = 4, restart_s = 60);
     ck_assert_has(support_simulate(c)->result.why.text,
-                  "100,000 failures have come without a step between");
+                  "100,000 failures have happened without a step between them");
     support_case *const other = support_new("easgd", 4); /* goes on */
     fail_at(other, 0, NULL)->mtbf_s = 1e-12;
     ck_assert_has(support_simulate(other)->result.why.text,
-                  "easgd goes on after a failure, but at ");
+                  "easgd continues after a failure, but at ");
 }
 
 /** Who is never repaired holds all others up to the end of the time. */
@@ -829,7 +829,7 @@ TEST(a_run_without_workers_reports_it)
         workload.step_s = 4);
     support_outcome *const got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
-    ck_assert_has(got->result.why.text, "no worker is left that has the state");
+    ck_assert_has(got->result.why.text, "no running worker has the state any more");
 }
 
 /** Who is to activate a version is away when some come to it and back when others do: somebody
@@ -972,7 +972,7 @@ TEST_RANGE(every_algorithm_continues_by_quorum, 0, support_n_algorithms() * LAWS
     static dsgd_failure_event never = {3, 1e9, 1};
     fail_at(c, 1, &never)->policy = DSGD_POLICY_QUORUM;
     if (!(c->config.algorithm->traits & DSGD_QUORUM)) {
-        ck_assert_has(support_simulate(c)->error.text, "no published answer of ");
+        ck_assert_has(support_simulate(c)->error.text, "policy: quorum is not supported by ");
         return;
     }
     const support_outcome *got = support_ok(c);

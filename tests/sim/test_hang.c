@@ -239,7 +239,8 @@ static const struct {
      "worker 1 waits in dsgd_request_wait (its 1st collective) for workers 0, 2 and 5 more since "
      "1 s"},
     {&breaking, gathers_without_one,
-     "some workers hung at %g s: worker 6 waits for nobody, but 7 wait for it; worker 0 waits in "
+     "some workers hung at %g s: worker 6 does not wait, but 7 workers wait for it; worker 0 waits "
+     "in "
      "dsgd_allgather (its 1st collective) for worker 6 since 0 s; worker 1 waits in dsgd_allgather "
      "(its 1st collective) for worker 6 since 0 s; "
      "worker 2 waits in dsgd_allgather (its 1st collective) for worker 6 since 0 s; 4 more workers "
@@ -334,7 +335,7 @@ TEST_RANGE(a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS)
     c->config.algorithm = &leaving;
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
-    ck_assert_has(got->result.why.text, "work() of worker 2 had returned in step 3 before "
+    ck_assert_has(got->result.why.text, "work() of worker 2 returned in step 3 before "
                                         "dsgd_next_step() was false");
 }
 
@@ -347,7 +348,7 @@ TEST(a_wait_for_a_stopped_worker_hangs)
     const support_outcome *got = support_simulate(c);
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, "waits in dsgd_pair_average for worker 0 since");
-    ck_assert_has(got->result.why.text, ", where worker 0 had stopped: ");
+    ck_assert_has(got->result.why.text, ", after worker 0 had failed: ");
 }
 
 /** A stop that comes after the run's end is none. */

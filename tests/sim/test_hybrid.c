@@ -652,16 +652,16 @@ CASE("refused");
 TEST(a_pipeline_that_does_not_fit_is_rejected)
 {
     const char *const sentences[] = {
-        "(chimera: an even number) and 2 micro-batches or more, not 3 and 4",
+        "(chimera: an even number) and at least 2 micro-batches, got 3 and 4",
         "tensor and shards need a transformer",
         "transformer: gpus must be 1 or absent, got 8",
         "5 stages, but the transformer has only 4 layers",
         "inner: activations is missing",
-        "leave out exchange: fusion",
-        "not for SimGrid to time: give network: flows",
+        "exchange: fusion is not supported for workers of several hosts",
+        "SimGrid cannot simulate workers of several hosts. Use network: flows",
         "10 hosts, but 16 are needed by workers of several (inner)",
         "step must be above 0 s, got 0 s",
-        "4 workers of 2147483647 hosts, but at most",
+        "but there are 4 workers of 2147483647 hosts each",
         "4 stages of 3 chunks, but the transformer has only 11 layers. Each chunk needs",
         "micro_batches must be at most the transformer's batch, 3, got 4",
         "micro_batches of all jobs together must be at most the transformer's batch, 7, got 8",

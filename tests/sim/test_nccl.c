@@ -445,7 +445,7 @@ TEST(a_platform_without_gpus_has_no_nccl)
     SET(c, platform.library = DSGD_LIBRARY_MPI, config.exchange.collective = DSGD_COLLECTIVE_NCCL);
     dsgd_error error;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
-    ck_assert_ptr_nonnull(strstr(error.text, "library is mpi"));
+    ck_assert_ptr_nonnull(strstr(error.text, "this platform has library: mpi"));
     SET(c, platform.library = DSGD_LIBRARY_RCCL, platform.nccl.links_bytes_per_s = 0);
     ck_assert_int_eq(dsgd_platform_check(&c->platform, &error), DSGD_EUSAGE);
     ck_assert_ptr_nonnull(strstr(error.text, "library: rccl needs nccl"));

@@ -245,5 +245,5 @@ TEST(eager_sums_want_a_power_of_two_of_workers)
 {
     const support_outcome *const got = support_simulate(support_new("eager_solo", 13));
     ck_assert_int_eq(got->status, DSGD_EUSAGE);
-    ck_assert_has(got->error.text, "8 or 16 would do, got 13");
+    ck_assert_has(got->error.text, "such as 8 or 16, got 13");
 }

@@ -13,7 +13,7 @@ enum { MOST = 32, MOST_HOSTS = 4 * MOST };
 typedef struct trial {
     dsgd_pipeline *pipeline;
     double forward_s[MOST], backward_s[MOST], message_s[MOST], slowness[MOST_HOSTS],
-        begin_s[MOST_HOSTS], busy_s[MOST_HOSTS];
+        busy_s[MOST_HOSTS];
     dsgd_pipeline_seconds seconds;
     dsgd_pipeline_times times;
     double *end_s, *gradient_s;
@@ -37,11 +37,20 @@ static trial begin(dsgd_pipeline_kind kind, int64_t stages, int64_t micro_batche
         (dsgd_pipeline_shape){kind, stages, micro_batches, .n_chunks = chunks, .n_jobs = 0});
 }
 
+static void count_busy(void *listener, const dsgd_pipeline_pass *pass)
+{
+    trial *const t = listener;
+    t->busy_s[pass->host] += pass->end_s - pass->since_s;
+}
+
 static void run(trial *t)
 {
+    memset(t->busy_s, 0, sizeof t->busy_s);
     t->seconds.forward_s = t->forward_s;
     t->seconds.backward_s = t->backward_s;
-    t->times = dsgd_pipeline_run(t->pipeline, &t->seconds, t->end_s, t->gradient_s, t->busy_s);
+    t->seconds.done = count_busy;
+    t->seconds.listener = t;
+    t->times = dsgd_pipeline_run(t->pipeline, &t->seconds, t->end_s, t->gradient_s);
 }
 
 /* All stages alike; w: of the backward b what zero-bubble takes apart. */
@@ -219,14 +228,10 @@ static void run_uneven(trial *t, uint64_t seed)
         t->backward_s[i] = some(&seed, 0.5, 4);
         t->message_s[i] = some(&seed, 0, 1);
     }
-    for (int i = 0; i < MOST_HOSTS; i++) {
+    for (int i = 0; i < MOST_HOSTS; i++)
         t->slowness[i] = some(&seed, 1, 2);
-        t->begin_s[i] = some(&seed, 0, 3);
-    }
-    t->seconds = (dsgd_pipeline_seconds){.weights_share = 0.4,
-                                         .message_s = t->message_s,
-                                         .slowness = t->slowness,
-                                         .begin_s = t->begin_s};
+    t->seconds = (dsgd_pipeline_seconds){
+        .weights_share = 0.4, .message_s = t->message_s, .slowness = t->slowness};
     run(t);
 }
 
@@ -250,8 +255,7 @@ static void check_tasks(const trial *t)
         p->shape.n_stages * (p->shape.kind == DSGD_PIPELINE_INTERLEAVED ? p->n_slots : 1);
     static const dsgd_pipeline_task *by[3][MOST_PARTS][MOST_MICRO_BATCHES];
     memset(by, 0, sizeof by);
-    double free_s[MOST], last_s[MOST][4] = {{0}};
-    memcpy(free_s, t->begin_s, sizeof free_s);
+    double free_s[MOST] = {0}, last_s[MOST][4] = {{0}};
     ck_assert_int_eq(p->n_tasks, n_parts * p->shape.n_micro_batches * (apart ? 3 : 2));
     for (int64_t i = 0; i < p->n_tasks; i++) {
         const dsgd_pipeline_task *const task = &p->task[i];
@@ -303,7 +307,7 @@ TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
 {
     trial t = begin(DSGD_PIPELINE_GPIPE, 9, 20, 1);
     run_uneven(&t, 7);
-    t.seconds.message_s = t.seconds.begin_s = NULL;
+    t.seconds.message_s = NULL;
     run(&t);
     double all = 0, most_f = 0, most_b = 0;
     for (int i = 0; i < 9; i++) {
@@ -599,13 +603,13 @@ TEST(a_shape_that_a_schedule_does_not_allow_is_rejected)
         dsgd_pipeline_shape shape;
         const char *says;
     } refused[] = {
-        {{DSGD_PIPELINE_GPIPE, 0, 4, 1, 1}, "at least 1 stage and 1 micro-batch, not 0 and 4"},
-        {{DSGD_PIPELINE_GEMS, 4, 1, 1, 1}, "2 micro-batches or more, not 4 and 1"},
+        {{DSGD_PIPELINE_GPIPE, 0, 4, 1, 1}, "at least 1 stage and 1 micro-batch, got 0 and 4"},
+        {{DSGD_PIPELINE_GEMS, 4, 1, 1, 1}, "at least 2 micro-batches, got 4 and 1"},
         {{DSGD_PIPELINE_CHIMERA, 5, 10, 1, 1},
-         "an even number) and 2 micro-batches or more, not 5 and 10"},
+         "an even number) and at least 2 micro-batches, got 5 and 10"},
         {{DSGD_PIPELINE_INTERLEAVED, 4, 6, 2, 1},
-         "a multiple of its 4 stages as micro-batches, not 2 and 6"},
-        {{DSGD_PIPELINE_1F1B, 4, 9, 1, 2}, "2 jobs do not divide 9 micro-batches"},
+         "a multiple of its 4 stages as micro_batches, got 2 and 6"},
+        {{DSGD_PIPELINE_1F1B, 4, 9, 1, 2}, "micro-batches must be a multiple of the 2 jobs, got 9"},
         {{DSGD_PIPELINE_1F1B, 100000, 100000, 1, 1}, "more than 10000000 tasks"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {

@@ -130,13 +130,15 @@ TEST(a_link_that_does_not_exist_is_rejected)
 {
     dsgd_link_event event = {.which = 4, .to = -1, .for_s = -1};
     support_case *c = message(&event, 1);
-    ck_assert_has(support_simulate(c)->error.text, "which 4, to -1, but there are 4 of these");
+    ck_assert_has(support_simulate(c)->error.text,
+                  "numbers below 4 (the number of targets with per: worker), got 4");
     event.which = 1;
     c->config.network = DSGD_NETWORK_SIMGRID;
-    ck_assert_has(support_simulate(c)->error.text, "with network: flows; XML has profiles");
+    ck_assert_has(support_simulate(c)->error.text, "and network: flows. For an XML platform use");
     c->config.network = DSGD_NETWORK_FLOWS;
     event.per = DSGD_PER_GROUP;
-    ck_assert_has(support_simulate(c)->error.text, "there are 0 of these");
+    ck_assert_has(support_simulate(c)->error.text,
+                  "numbers below 0 (the number of targets with per: group)");
     SET(c, platform.library = DSGD_LIBRARY_NCCL, platform.nccl.links_bytes_per_s = 1e11);
-    ck_assert_has(support_simulate(c)->error.text, "collectives by NCCL or RCCL are formulas");
+    ck_assert_has(support_simulate(c)->error.text, "no effect on the collectives of NCCL and RCCL");
 }
