@@ -1,6 +1,6 @@
 /**
- * @file draw.c
- * Philox4x32-10 of Random123, and numbers and permutations from its bits.
+ * @file draw.c Random123's Philox4x32-10, and the numbers and permutations that are made of its
+ * bits.
  */
 #include "base/draw.h"
 
@@ -36,7 +36,10 @@ uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 
 enum { FEISTEL_ROUNDS = 4 };
 
-/** What a round of a Feistel network adds to one half, which takes the lowest bits alone. */
+/**
+ * Returns the number that a round of a Feistel network adds to one half. Only its lowest bits are
+ * used.
+ */
 static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
 {
     at.index = round << 16 | other_half; /* a half is below 2^16 */
@@ -44,13 +47,13 @@ static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
 }
 
 /**
- * A permutation of [0, 2^(2 half)): each round adds a function of one half to the other. Its
- * inverse, where @p back, is the same with the halves exchanged and the rounds in reverse.
+ * Permutes [0, 2^(2 half)). Each round adds a function of one half to the other half. The inverse,
+ * if @p back is true, is the same with the halves exchanged and the rounds in reverse order.
  */
 static uint32_t feistel(dsgd_draw at, int half, uint32_t i, bool back)
 {
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    uint32_t a = back ? i & mask : i >> half; /* that a round changes */
+    uint32_t a = back ? i & mask : i >> half; /* half that a round changes */
     uint32_t b = back ? i >> half : i & mask;
     for (uint32_t k = 0; k < FEISTEL_ROUNDS; k++) {
         const uint32_t round = back ? FEISTEL_ROUNDS - 1 - k : k;
@@ -61,7 +64,7 @@ static uint32_t feistel(dsgd_draw at, int half, uint32_t i, bool back)
     return back ? b << half | a : a << half | b;
 }
 
-/** The least half with n <= 2^(2 half). */
+/** Returns the smallest half with n <= 2^(2 half). */
 static int half_bits(uint32_t n)
 {
     int half = 1;
@@ -91,16 +94,19 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
 
 /* --- many images ------------------------------------------------------------------------------ */
 
-/** Permutations whose rounds are kept at the same time: workers are not all in the same epoch. */
+/**
+ * Number of permutations whose rounds are kept at the same time. Workers are not all in the same
+ * epoch.
+ */
 enum { KEPT = 4 };
 
 /**
  * The rounds of one permutation. A round is a function of one half of the bits, and 2^half is about
- * the root of n: so a few hundred draws per permutation are all that it needs.
+ * the square root of n. So a few hundred draws are enough for a permutation.
  */
 typedef struct kept_rounds {
-    uint64_t step; /* + 1; 0: of none yet */
-    uint64_t n_images; /* asked for so far; from 2^half on the rounds are there */
+    uint64_t step; /* step + 1; 0 if there are no rounds yet */
+    uint64_t n_images; /* number of images requested so far; the rounds are kept from 2^half on */
 } kept_rounds;
 
 struct dsgd_permuter {
@@ -120,7 +126,7 @@ dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n)
     return p;
 }
 
-/** feistel() by look-ups alone, so that many images are under way at once. */
+/** feistel() with look-ups only, so the processor computes many images at the same time. */
 static inline uint32_t known_feistel(const uint32_t *v, int half, uint32_t a, uint32_t b)
 {
     const size_t n = (size_t)1 << half;
@@ -131,14 +137,14 @@ static inline uint32_t known_feistel(const uint32_t *v, int half, uint32_t a, ui
     return e << half | f;
 }
 
-/** The images of first, first + 1, ... by rounds that are drawn. */
+/** Computes the images of first, first + 1, ... with kept rounds. */
 static void known_images(const dsgd_permuter *p, const uint32_t *v, uint32_t first, uint32_t n,
                          uint32_t *images)
 {
     const int half = p->half;
     const uint32_t below = p->n;
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    while (n > 0) { /* all with one left half, whose right halves are in a row */
+    while (n > 0) { /* images with the same left half, whose right halves are consecutive */
         const uint32_t left = first >> half;
         const uint32_t right = first & mask;
         const uint32_t here = n - 1 <= mask - right ? n : mask - right + 1;
@@ -169,7 +175,8 @@ void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first
     at.step = step;
     const uint64_t before = kept->n_images;
     const uint64_t enough =
-        1ull << p->half; /* that drawing each would take as long as all rounds */
+        /* number of images whose direct computation takes as long as drawing all rounds */
+        1ull << p->half;
     const uint32_t mask = (uint32_t)(enough - 1);
     kept->n_images += n;
     for (size_t i = 0; before < enough && kept->n_images >= enough && i < n_numbers; i++)

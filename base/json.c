@@ -1,6 +1,5 @@
 /**
- * @file json.c
- * Options as JSON, and runs of a manifest.
+ * @file json.c Options as JSON, and the runs of a manifest.
  */
 #include "base/json.h"
 
@@ -45,7 +44,7 @@ json_t *dsgd_json_spec(const dsgd_spec *pick)
     return object;
 }
 
-/** Element @p i of an option that is a list. */
+/** Returns element @p i of an option that is a list. */
 static json_t *element_json(const dsgd_option *o, const void *field, size_t i)
 {
     switch (o->kind) {
@@ -79,7 +78,7 @@ static json_t *option_json(const dsgd_option *o, const void *field)
     case DSGD_DOUBLE:
         number = o->kind == DSGD_LONG ? (double)*(const int64_t *)field : *(const double *)field;
         if (number < 0 && o->words != NULL)
-            return dsgd_json_text(o->words[(size_t)-number - 1]); /* word i is -(i + 1) */
+            return dsgd_json_text(o->words[(size_t)-number - 1]); /* word i is stored as -(i + 1) */
         return o->kind == DSGD_LONG ? json_integer(*(const int64_t *)field) : json_real(number);
     case DSGD_CHOICE:
         return dsgd_json_text(o->words[*(const int *)field]);
@@ -91,7 +90,7 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         return dsgd_json_spec(field);
     default: {
         json_t *const list = json_array();
-        for (size_t i = 0; i < *(const size_t *)field; i++) /* n, the first member of all lists */
+        for (size_t i = 0; i < *(const size_t *)field; i++) /* n is the first member of all lists */
             json_array_append_new(list, element_json(o, field, i));
         return list;
     }

@@ -18,13 +18,13 @@ typedef enum dsgd_option_kind {
     DSGD_CHOICE, /* int or an enumeration of the same size: index into words */
     DSGD_STRING, /* const char *; NULL if absent without a default */
     DSGD_NUMBERS, /* dsgd_numbers: a list; a single number means a list of one */
-    DSGD_PAIRS, /* dsgd_pairs: a list of pairs of integers, or a file of one pair per line */
+    DSGD_PAIRS, /* dsgd_pairs: a list of pairs of integers, or a file with one pair per line */
     /* dsgd_lines: a list of texts, one of `words`, or the path of a file with one text per line */
     DSGD_LINES,
     DSGD_TABLE, /* dsgd_table: a mapping from number to number, keys strictly ascending */
     DSGD_STRUCT, /* a struct embedded at the offset, read by `fields` from a nested mapping */
     DSGD_STRUCTS, /* dsgd_structs: a list of mappings, each read by `fields` */
-    DSGD_SPEC, /* dsgd_spec: a name out of `registry`, or a mapping of that name and its options */
+    DSGD_SPEC, /* dsgd_spec: a name from `registry`, or a mapping with that name and its options */
     DSGD_SPECS, /* dsgd_specs: a list of such; a single pick means a list of one */
     DSGD_END /* end of the table: DSGD_OPTION_END */
 } dsgd_option_kind;
@@ -91,14 +91,15 @@ typedef struct dsgd_option {
     const char *shipped;
     double init; /* default of BOOL, LONG, DOUBLE and CHOICE */
     const char *init_text; /* default of STRING, and the name picked by default for SPEC */
-    double min, max; /* inclusive limits of LONG, DOUBLE, NUMBERS, PAIRS and of TABLE's values */
-    const char *const *words; /* NULL-terminated; for CHOICE, LONG and DOUBLE */
+    /* inclusive limits of LONG, DOUBLE, NUMBERS and PAIRS, and of the values of TABLE */
+    double min, max;
+    const char *const *words; /* for CHOICE, LONG and DOUBLE: words; ends with NULL */
     /*
      * for STRUCT and STRUCTS: the keys; for SPEC: keys of an entry in addition to its own options
      */
     const struct dsgd_option *fields;
     size_t struct_size; /* for STRUCTS */
-    const struct dsgd_entry *const *registry; /* for SPEC and SPECS, NULL-terminated */
+    const struct dsgd_entry *const *registry; /* for SPEC and SPECS: registry; ends with NULL */
     /*
      * for SPEC and SPECS: the key of the name, "name" or "kind". For a STRUCT with shipped files:
      * the key that names the file from which the values differ

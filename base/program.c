@@ -1,6 +1,5 @@
 /**
- * @file program.c
- * The folder of the executable, the beginning and end of main(), and a monotonic clock.
+ * @file program.c The folder of the executable, the start and end of main(), and a monotonic clock.
  */
 #include "base/program.h"
 
@@ -14,8 +13,9 @@
 #include "base/file.h"
 
 /*
- * Of jemalloc, where it is linked: a thread that finds no memory for an arena of its own (ulimit
- * -d) ends the process by a signal, so that all have the first one, which is there before main().
+ * Configuration of jemalloc, if it is linked. A thread that finds no memory for an arena of its own
+ * (ulimit -d) would end the process by a signal, so all threads share the first arena, which exists
+ * before main().
  */
 extern const char *malloc_conf;
 const char *malloc_conf = "narenas:1";
@@ -56,7 +56,8 @@ static void on_cpu_limit(int number)
 }
 
 /**
- * Limits that end a process by a signal: a second before, a sentence; what is too long, an error.
+ * Handles limits that end a process by a signal: prints a sentence one second earlier, and makes
+ * files that are too long an error.
  */
 static void speak_of_limits(void)
 {
@@ -75,7 +76,7 @@ void dsgd_program_begin(void)
     speak_of_limits();
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
         if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", O_RDONLY); /* the lowest that is free: i */
+            (void)open("/dev/null", O_RDONLY); /* opens descriptor i, the lowest free one */
 }
 
 static int why_unwritten; /* errno of the first failure */

@@ -33,7 +33,10 @@ static const dsgd_suffix parameters[] = {
     {"k", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}, {NULL, 0}};
 static const dsgd_suffix shares[] = {{"%", 0.01}, {NULL, 0}};
 
-/* A column ends with the first that fits: so rates come before the unit of time. */
+/*
+ * The first unit that fits the end of a column's name applies, so rates come before the unit of
+ * time.
+ */
 static const dsgd_unit units[] = {
     {"bytes/s", "bytes_per_s", "bytes_per_s", "B/s", bytes_per_s},
     {"flop/s", "flop_per_s", "flop_per_s", "f", flops},
@@ -60,7 +63,7 @@ const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem)
 {
     const size_t length = strlen(column);
     for (size_t k = 0; k < N_UNITS && units[k].column != NULL; k++) {
-        const size_t n = strlen(units[k].column) + 1; /* with the `_` */
+        const size_t n = strlen(units[k].column) + 1; /* including the `_` */
         const bool behind =
             length >= n && column[length - n] == '_' && dsgd_ends_with(column, units[k].column);
         *stem = behind ? length - n : length;

@@ -1,6 +1,5 @@
 /**
- * @file check.c
- * Refuses what cannot run, with a sentence, before anything runs.
+ * @file check.c Rejects configurations that cannot run, with a sentence, before the run starts.
  */
 #include "sim/run.h"
 
@@ -8,7 +7,7 @@
 #include "models/encodings/encoding.h"
 #include "sim/engine/engine.h"
 
-/** What the algorithm's option of that name has, if it is an integer; else 1. */
+/** Returns the value of the algorithm's option @p name if it is an integer; else 1. */
 static int64_t integer_of(const dsgd_run_config *config, const char *name)
 {
     const dsgd_option *const option = dsgd_option_find(config->algorithm->about.options, name);
@@ -25,7 +24,7 @@ int dsgd_n_servers(const dsgd_run_config *config)
     return algorithm->serve == NULL ? 0 : (int)integer_of(config, "servers");
 }
 
-/** What an algorithm's option `graph` picks; NULL: it has no such option, or picks none. */
+/** Returns the graph that the algorithm's option `graph` picks, or NULL if there is none. */
 static const dsgd_spec *graph_of(const dsgd_algorithm *algorithm, const void *params)
 {
     const dsgd_option *const graph = dsgd_option_find(algorithm->about.options, "graph");
@@ -76,9 +75,9 @@ int dsgd_server_parts(const dsgd_run_config *config)
 }
 
 /**
- * Bytes that the busiest host sends in a step, at most: two vectors, as an allreduce does, or as a
- * server does for each of its workers; three where the algorithm declares it; a vector per round of
- * recursive doubling.
+ * Returns an upper bound on the bytes that the busiest host sends in a step: two vectors, as an
+ * allreduce does, or as a server does for each of its workers; three if the algorithm declares it;
+ * or one vector per round of recursive doubling.
  */
 static double bytes_of_step(const dsgd_run_config *config, double bytes)
 {
@@ -89,8 +88,10 @@ static double bytes_of_step(const dsgd_run_config *config, double bytes)
            (n_servers > 0 ? dsgd_greater((double)config->workers / n_servers, 1) : 1);
 }
 
-/** Of the slowest way of a byte: by the NIC of whatever host, which others share, or between
- * groups. */
+/**
+ * Returns the time per byte of the slowest part of a path: a NIC, with the hosts that share it, or
+ * a link between groups.
+ */
 static double carrying_s_per_byte(const dsgd_platform *p, int workers)
 {
     const int hosts = dsgd_platform_nic_hosts(p);
@@ -120,7 +121,7 @@ double dsgd_merging_error(const dsgd_run_config *config)
         (traits & DSGD_CANCELS) || addresses_workers || least > DSGD_MANY_BUCKETS || n <= many ||
         !dsgd_platform_is_crossbar(p) || p->regions.n > 0)
         return INFINITY;
-    /* Who gathers encoded vectors decodes what each worker has sent. */
+    /* A worker that gathers compressed vectors decodes the vectors of all workers. */
     const double encoded =
         dsgd_run_encodes(config) ? config->workers * dsgd_platform_encoding_s_per_byte(p) : 0;
     const double s_per_byte = carrying_s_per_byte(p, config->workers) + p->reduction_s_per_byte +
@@ -151,12 +152,14 @@ double dsgd_bucket_bytes(const dsgd_run_config *config)
                : DSGD_DEFAULT_BUCKET_BYTES;
 }
 
-/** Of a worker of several hosts: cut where another stage's begin, then evenly among the hosts of a
- * stage. */
+/**
+ * For a worker with several hosts: cuts the chunks at the borders of stages, then divides them
+ * evenly among the hosts of a stage.
+ */
 static size_t divide_among_hosts(const dsgd_run_config *config, size_t n, double **bytes)
 {
     dsgd_replica *replica = NULL;
-    dsgd_error why; /* is told by another check */
+    dsgd_error why; /* another check reports this error */
     if (dsgd_replica_open(config->workload, &replica, &why) != DSGD_OK || replica == NULL)
         return n;
     n = dsgd_replica_cut(replica, n, bytes);

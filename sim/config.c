@@ -1,6 +1,5 @@
 /**
- * @file config.c
- * The option tables of a run: its bounds, learning and exchanges.
+ * @file config.c The option tables of a run: its bounds, training and exchanges.
  */
 #include "sim/config.h"
 

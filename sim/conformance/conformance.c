@@ -1,6 +1,5 @@
 /**
- * @file conformance.c
- * The list of checks. A check puts one question at several numbers of workers.
+ * @file conformance.c The list of checks. A check asks one question at several numbers of workers.
  */
 #include "sim/conformance/conformance.h"
 
@@ -13,9 +12,9 @@ enum { MOST_COUNTS = 8 };
 typedef struct check {
     const char *subject;
     dsgd_question *question;
-    bool demanded; /* it fails where every number of workers is refused */
-    size_t enough; /* numbers of workers that are accepted; 0: all */
-    int counts[MOST_COUNTS], brief_counts[MOST_COUNTS]; /* of workers; 0 ends a list */
+    bool demanded; /* true if the check fails when every number of workers is rejected */
+    size_t enough; /* number of accepted numbers of workers at which to stop; 0 for all */
+    int counts[MOST_COUNTS], brief_counts[MOST_COUNTS]; /* numbers of workers; 0 ends the list */
 } check;
 
 static void report(dsgd_tester *t, dsgd_verdict verdict, const char *subject,
@@ -26,7 +25,7 @@ static void report(dsgd_tester *t, dsgd_verdict verdict, const char *subject,
     t->how->report(&ended, t->how->argument);
 }
 
-/** "NAME with OPTIONS at P=8: WHY". */
+/** Returns "NAME with OPTIONS at P=8: WHY". */
 static char *sentence(const dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     const char *const name = t->algorithm->about.name;
@@ -38,7 +37,7 @@ static char *sentence(const dsgd_tester *t, const dsgd_setting *setting, int wor
     return text;
 }
 
-/** Asks at every number of workers, to the first no. Returns the verdict. */
+/** Asks at every number of workers until the first no. Returns the verdict. */
 static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *setting,
                             char **workers, char **why)
 {
@@ -54,7 +53,7 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
         const bool refused = answer == DSGD_EUSAGE && !t->undefined;
         if (answer == DSGD_OK)
             dsgd_append(workers, "%s%d", accepted++ == 0 ? "" : ", ", counts[i]);
-        else if (!refused || *why == NULL) /* the first refusal is told */
+        else if (!refused || *why == NULL) /* the first rejection is reported */
             *why = sentence(t, setting, counts[i]);
         if (answer != DSGD_OK && !refused)
             return t->undefined ? DSGD_CHECK_LEFT_OUT : DSGD_CHECK_FAILED;
@@ -84,7 +83,7 @@ static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *set
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-/* Of the counts some are odd, some no powers of two. */
+/* Some of the numbers of workers are odd, and some are not powers of two. */
 static const check of_defaults[] = {
     {"ends and is reproducible",
      dsgd_ends_and_repeats,
@@ -110,7 +109,7 @@ static const check of_laws[] = {
 
 enum { CHOICE_ENDS, NUMBER_ENDS, STAYS };
 
-/* With one option varied. */
+/* Checks with one option varied. */
 static const check of_variation[] = {
     [CHOICE_ENDS] = {"learns", dsgd_choice_ends_and_learns, false, 1, {8, 7, 6}, {8}},
     [NUMBER_ENDS] = {"ends", dsgd_number_ends, false, 1, {8, 7, 6}, {8}},
@@ -145,7 +144,7 @@ static void check_variation(dsgd_tester *t, const dsgd_setting *s)
 {
     if (make(t, &of_variation[s->choice ? CHOICE_ENDS : NUMBER_ENDS], s, true) != DSGD_CHECK_PASSED)
         return;
-    if (s->choice && !s->encoding) /* copies of drawn pieces differ for a while */
+    if (s->choice && !s->encoding) /* copies of randomly chosen chunks differ for a while */
         make(t, &of_variation[STAYS], s, false);
 }
 

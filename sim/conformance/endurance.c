@@ -1,11 +1,11 @@
 /**
- * @file endurance.c
- * What every algorithm promises without saying so: it ends, the same way each time and whether or
- * not models are computed, learns, and deadlocks under no delays.
+ * @file endurance.c Properties that every algorithm must have without declaring them: it ends,
+ * gives the same results each time and whether or not models are computed, learns, and never
+ * deadlocks, whatever the delays.
  */
 #include "sim/conformance/checks.h"
 
-/** Runs it twice with models and once without. */
+/** Runs the trial twice with models and once without. */
 static dsgd_status repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome *one)
 {
     dsgd_trial_outcome other;
@@ -33,7 +33,7 @@ dsgd_status dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, i
 
 static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
-    enum { STEPS = 60, BRIEF_STEPS = 20, TIMES_ENCODED = 5 }; /* errors of encodings add up */
+    enum { STEPS = 60, BRIEF_STEPS = 20, TIMES_ENCODED = 5 }; /* errors of compression add up */
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     dsgd_trial_disturb(trial);
@@ -56,7 +56,7 @@ dsgd_status dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *sett
     return t->how->brief ? DSGD_OK : learns(t, setting, workers, false);
 }
 
-/** Disturbed, without models. */
+/** Runs the trial with disturbances and without models. */
 static dsgd_status ends(dsgd_tester *t, dsgd_trial *trial)
 {
     dsgd_trial_outcome got;
@@ -77,7 +77,7 @@ dsgd_status dsgd_bears_a_slow_worker(dsgd_tester *t, const dsgd_setting *setting
     return ends(t, trial);
 }
 
-/** Delays between none and many steps, at random, under every way of exchanging. */
+/** Checks random delays of up to many steps, with every way of exchanging. */
 dsgd_status dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     for (uint64_t seed = 1; seed <= (t->how->brief ? 2 : 6); seed++) {

@@ -1,7 +1,6 @@
 /**
- * @file settings.c
- * Options of an algorithm: by default, of a law, and varied one by one as its
- * table allows.
+ * @file settings.c Options of an algorithm: the defaults, those of a law, and variations of one
+ * option as its table allows.
  */
 #include "models/encodings/params.h"
 #include "sim/conformance/checks.h"
@@ -21,7 +20,7 @@ static size_t count_words(const dsgd_option *o)
     return n;
 }
 
-/** Whether the table allows a number. */
+/** Returns true if the table allows a number. */
 static bool allows(const dsgd_option *o, double value)
 {
     const double n_words = (double)count_words(o);
@@ -49,7 +48,7 @@ static void append_text(dsgd_setting *s, const char *name, const char *value)
     snprintf(s->text + n, sizeof s->text - n, "%s%s=%s", n == 0 ? "" : ", ", name, value);
 }
 
-/** Fills the field of a SPEC; returns its parameters. */
+/** Fills the field of a SPEC. Returns its parameters. */
 static void *pick(const dsgd_option *o, void *params, const dsgd_entry *about)
 {
     dsgd_spec *const field = (dsgd_spec *)(void *)((char *)params + o->offset);
@@ -62,7 +61,7 @@ static void *pick(const dsgd_option *o, void *params, const dsgd_entry *about)
 static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
 {
     char *name = dsgd_xstrdup(with->option);
-    char *const option = strsep(&name, "="); /* the name is that of a pick, or NULL */
+    char *const option = strsep(&name, "="); /* the rest is the name of a pick, or NULL */
     const dsgd_option *const o = dsgd_option_find(t->algorithm->about.options, option);
     if (o == NULL)
         return dsgd_refuse(
@@ -110,7 +109,7 @@ static size_t add(const dsgd_option *o, double values[MOST_NUMBERS], size_t n, d
     return n;
 }
 
-/** Other values than the default: words, limits, and what lies near. */
+/** Values other than the default: words, limits, and numbers near them. */
 static size_t numbers_of(const dsgd_option *o, bool brief, double values[MOST_NUMBERS])
 {
     size_t n = 0;
@@ -139,8 +138,8 @@ static bool has_defaults(const dsgd_entry *about)
 typedef void visitor(dsgd_tester *t, const dsgd_setting *s);
 
 /**
- * One option with each of its other values; @p of: it is an option of entry @p about of the SPEC
- * @p of, else of the algorithm.
+ * Varies one option over its other values. If @p of is not NULL, the option belongs to entry @p
+ * about of the SPEC @p of, else to the algorithm.
  */
 static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option *of,
                         const dsgd_entry *about, visitor *visit)
@@ -165,7 +164,10 @@ static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option 
     }
 }
 
-/** Every entry of a registry with its defaults, and with one of its options varied, briefly. */
+/**
+ * Varies a pick: every entry of a registry with its defaults, and with one of its options varied.
+ * Brief checks use only the defaults.
+ */
 static void vary_pick(dsgd_tester *t, const dsgd_option *o, visitor *visit)
 {
     for (size_t i = 0; o->registry[i] != NULL; i++) {

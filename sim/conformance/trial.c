@@ -1,7 +1,6 @@
 /**
- * @file trial.c
- * Small runs in processes of their own: SimGrid has one engine per process, and what is tested may
- * crash or loop for ever.
+ * @file trial.c Small runs in processes of their own, because SimGrid has one engine per process,
+ * and because the tested algorithm may crash or loop for ever.
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -51,7 +50,7 @@ dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, in
                                                                      : DSGD_PRECISION_FLOAT};
     set_number(&trial->learning.data, "features", 32);
     set_number(&trial->learning.data, "points", 2048);
-    dsgd_data *data = NULL; /* made once, for all children; what goes wrong they say */
+    dsgd_data *data = NULL; /* made once, for all children, which report errors */
     dsgd_data_open(&trial->learning.data, SEED, true, &data, NULL);
     trial->config = (dsgd_run_config){.platform = &trial->platform,
                                       .network = t->how->network,
@@ -102,9 +101,15 @@ void dsgd_trial_disturb(dsgd_trial *trial)
     dsgd_trial_imbalance(trial, "delay", "seconds", 0.9);
 }
 
-/* --- its state, seen from inside -------------------------------------------------------------- */
+/*
+ * --- the state of a run
+ * ---------------------------------------------------------------------------
+ */
 
-/** Mean over workers and servers of their models. Each server has its own pieces, or all. */
+/**
+ * Computes the mean of the models of workers and servers. Each server has its own chunks, or all of
+ * them.
+ */
 static void mean_of_all(dsgd_engine *engine, double *mean)
 {
     const int n = engine->n_workers + engine->n_servers;
@@ -125,7 +130,7 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
     }
 }
 
-/** Gives each worker and server a drawn model: a common one, or one of its own. */
+/** Gives each worker and server a random model: the same for all, or one of its own. */
 static void begin(dsgd_engine *engine, dsgd_trial_outcome *outcome, bool alike)
 {
     double x[DSGD_TRIAL_PARAMS];
@@ -166,15 +171,18 @@ static void inspect(dsgd_engine *engine, void *argument)
 typedef struct child_job {
     const dsgd_trial *trial;
     double limit_s;
-    int errors; /* where the child's standard error goes */
+    int errors; /* file descriptor for the child's standard error */
 } child_job;
 
-/** A process that computes longer than its limit, or waits for ten times that, hangs. */
+/**
+ * Limits a process: it counts as hanging if it computes longer than its limit, or waits for ten
+ * times that.
+ */
 static void limit(const child_job *job)
 {
     const struct rlimit none = {0, 0};
     const struct rlimit cpu = {(rlim_t)ceil(job->limit_s), (rlim_t)ceil(job->limit_s) + 1};
-    signal(SIGXCPU, SIG_DFL); /* by which it dies, as one that hangs */
+    signal(SIGXCPU, SIG_DFL); /* the signal kills the process, which then counts as hanging */
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &cpu);
     alarm((unsigned)ceil(10 * job->limit_s));
@@ -199,7 +207,7 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     outcome->first_loss = result.n_points > 0 ? result.points[0].at.loss : NAN;
     outcome->last_loss = result.n_points > 0 ? result.points[result.n_points - 1].at.loss : NAN;
     outcome->farthest = 0;
-    for (size_t i = 0; i < result.n_points; i++) { /* the largest change, to the first loss */
+    for (size_t i = 0; i < result.n_points; i++) { /* largest change, relative to the first loss */
         const dsgd_evaluation *const e = &result.points[i].at;
         const double change =
             fmax(fabs(e->loss - outcome->first_loss), e->consensus) / outcome->first_loss;
@@ -214,7 +222,7 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
                      result.outcome == DSGD_RUN_DIVERGED ? "diverged" : "failed", result.why.text);
 }
 
-/** Appends what a bug or a broken contract printed before it ended the process. */
+/** Appends the message that a bug or a broken contract printed before it ended the process. */
 static void append_assertion(dsgd_error *why, FILE *errors)
 {
     char line[400];
@@ -239,7 +247,8 @@ dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_o
     t->why.text[0] = '\0';
     const dsgd_status status =
         dsgd_in_child(simulate, &job, outcome, sizeof *outcome, "the simulation died", &t->why);
-    if (status == DSGD_EIO) { /* only a death: nothing is read or written */
+    /* the process died; nothing else gives this status, because it reads and writes no file */
+    if (status == DSGD_EIO) {
         t->hung = strstr(t->why.text, "CPU time") != NULL || strstr(t->why.text, "Alarm") != NULL;
         append_assertion(&t->why, errors);
         if (strstr(t->why.text, "Segmentation fault") != NULL)

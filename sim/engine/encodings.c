@@ -1,18 +1,20 @@
 /**
- * @file encodings.c
- * Encoded vectors: the verbs that make them, how they are sent and added, and what error feedback
- * leaves.
+ * @file encodings.c Gradient compression: the verbs that compress vectors, how compressed vectors
+ * are sent and added, and the residuals of error feedback.
  *
- * A worker's encoder is a part of its GPU that takes one piece at a time, first come, first served,
- * beside exchanges: an exchange of a piece waits until it is encoded, and what the GPU computes
- * meanwhile ends later by as much.
+ * A worker's encoder is a part of its GPU. It processes one chunk at a time, in the order of
+ * arrival, while other exchanges run. An exchange of a chunk waits until the chunk is compressed,
+ * and other work of the GPU ends later by the time of the compression.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"
 
 /* --- on the wire ------------------------------------------------------------------------------ */
 
-/** Of an encoding or, where it has no `about`, of factors; made once. */
+/**
+ * Returns the description of a compression or, if it has no `about`, of low-rank factors. Made once
+ * per run.
+ */
 static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
 {
     dsgd_encoded *e = engine->all_encoded;
@@ -35,7 +37,7 @@ static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
     return engine->all_encoded = e;
 }
 
-/** NULL where nothing is left out. */
+/** Returns the description of @p encoding, or NULL if it sends all numbers. */
 static const dsgd_encoded *encoded_by(dsgd_engine *engine, const dsgd_spec *encoding)
 {
     if (dsgd_encoding_is_none(encoding))
@@ -52,7 +54,10 @@ const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine)
     return encoding->about == NULL ? NULL : encoded_by(engine, encoding);
 }
 
-/** When the encoder has read or written piece @p k, which it is given now. */
+/**
+ * Gives chunk @p k to the encoder now. Returns the time at which the encoder has read or written
+ * it.
+ */
 static double pass_encoder(dsgd_worker *w, size_t k)
 {
     const double now_s = dsgd_now_s();
@@ -78,7 +83,10 @@ static dsgd_encoding_at at_of(const dsgd_engine *engine, dsgd_origin where, size
         .call = call};
 }
 
-/** Q(x), or with feedback Q(x + e), e <- x + e - Q(x + e), e being of a vector of @p owner. */
+/**
+ * Returns Q(x) or, with error feedback, Q(x + e), and sets e <- x + e - Q(x + e), where e is a
+ * vector of @p owner.
+ */
 static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_spec *encoding, dsgd_vector **e,
                                 const dsgd_encoding_at *at, dsgd_value x)
 {
@@ -97,7 +105,7 @@ static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_spec *encoding, d
     return q;
 }
 
-/** The same of x, a piece of @p of. */
+/** Returns the same for @p x, a chunk of vector @p of. */
 static dsgd_value encoded_piece(dsgd_worker *w, const dsgd_spec *encoding, dsgd_vector *of,
                                 size_t k, uint32_t call, dsgd_value x)
 {
@@ -126,7 +134,7 @@ dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t ca
     return piece;
 }
 
-/** The residual of what x is the encoding of <- itself + x where the sum is 0. */
+/** Adds x to the residual of the vector that x is the compressed form of, where the sum is 0. */
 static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, dsgd_value sum)
 {
     static const dsgd_codec mask = {.kind = DSGD_CODEC_MASK};
@@ -143,11 +151,12 @@ static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, 
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum)
 {
-    static const uint32_t of_sums = 1 << 23; /* calls of verbs are below */
+    static const uint32_t of_sums = 1 << 23; /* calls of verbs have smaller numbers */
     dsgd_encoding_at at = at_of(engine, added->where, added->piece, of_sums);
     at.worker = UINT32_MAX;
     at.step = (uint32_t)added->number;
-    at.parts = added->n; /* who encodes a share knows no other */
+    /* a worker that compresses a share of the sum does not have the other shares */
+    at.parts = added->n;
     const bool selects = dsgd_encoding_kind_of(&encoded->encoding)->sparse;
     dsgd_vector *const first = added->of[0];
     const dsgd_value again =
@@ -161,7 +170,7 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
 
 /* --- verbs ------------------------------------------------------------------------------------ */
 
-/** y[k] <- a value made of x[k], as old as it. */
+/** y[k] <- a value computed from x[k], with the age of x[k]. */
 static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, dsgd_value value)
 {
     dsgd_vector *const y = update->y;
@@ -198,7 +207,10 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spe
 
 /* --- low rank --------------------------------------------------------------------------------- */
 
-/** The matrix in x[k], with the factor in y[k] or between both; without that rank, @p otherwise. */
+/**
+ * Applies a matrix step to x and z: the matrix and a factor, or both factors. Returns @p otherwise
+ * if the chunk is not a matrix of that rank.
+ */
 static dsgd_value matrix_value(dsgd_worker *w, const dsgd_update *update, size_t k, dsgd_value x,
                                dsgd_value z, dsgd_value otherwise)
 {

@@ -1,7 +1,6 @@
 /**
- * @file learning.c
- * Data, network and values of a run, the models at time 0, and evaluations: of the algorithm's
- * output during the run, of each worker's own model at its end.
+ * @file learning.c Data, network and values of a run, the models at time 0, and evaluations: of the
+ * algorithm's output during the run, and of each worker's own model at its end.
  */
 #include "base/program.h"
 #include "base/round.h"
@@ -72,7 +71,7 @@ static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, b
     return dsgd_model_build(model, learning->model.params, *data, network, error);
 }
 
-/** A vector for each mini-batch that comes has to fit. */
+/** Checks that a vector for each mini-batch of the run fits into memory. */
 static dsgd_status check_own_batches(const dsgd_run_config *config, const dsgd_data *data,
                                      const dsgd_network *network, const dsgd_split *split,
                                      dsgd_error *error)
@@ -229,7 +228,10 @@ static dsgd_value *copy_pieces(const dsgd_vector *x, dsgd_value *values)
     return values;
 }
 
-/** @p values <- the models whose mean is the output. Returns their number; 0: workers have them. */
+/**
+ * values <- the models whose mean is the output. Returns their number, or 0 if the output is the
+ * mean of the workers' models.
+ */
 static int copy_output(const dsgd_engine *engine, dsgd_value *values)
 {
     const int p = engine->n_workers;
@@ -244,7 +246,8 @@ static int copy_output(const dsgd_engine *engine, dsgd_value *values)
     }
     for (int s = 0; s < n_servers; s++)
         values = copy_pieces(engine->workers[p + s].learner.model, values);
-    for (int w = 0; w < p && n_servers == 0; w++) { /* before its first use it is the model */
+    /* before its first use, the shared vector is the model */
+    for (int w = 0; w < p && n_servers == 0; w++) {
         const dsgd_worker *const worker = &engine->workers[w];
         values = copy_pieces(worker->learner.shared == NULL ? worker->learner.model
                                                             : worker->learner.shared,
@@ -260,7 +263,7 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     const size_t p = (size_t)engine->n_workers;
     dsgd_value *models = dsgd_xcalloc(n * (2 * p + (size_t)engine->n_servers), sizeof *models);
     dsgd_value *states = dsgd_xcalloc(p, sizeof *states);
-    size_t here = 0; /* workers, whose models count; all where none is there */
+    size_t here = 0; /* running workers, whose models count; all workers if none runs */
     for (size_t i = 0; i < 2 * p && (i < p || here == 0); i++) {
         const dsgd_worker *const w = &engine->workers[i % p];
         if (i < p && w->presence.state != DSGD_HERE)
@@ -302,7 +305,8 @@ static bool same_values(const dsgd_value *a, const dsgd_value *b, size_t n)
 }
 
 /**
- * Models that several workers have once: an allreduce leaves one, averages of pairs half as many.
+ * Lists the different models of the workers. After an allreduce there is one; after averages of
+ * pairs there are half as many as workers.
  */
 static void find_local(dsgd_engine *engine)
 {
@@ -325,12 +329,13 @@ static void find_local(dsgd_engine *engine)
         dsgd_value_retain(models[k]);
 }
 
-/** Models that are compared on one part. */
+/** Smallest number of models that are evaluated on one part of the test set. */
 enum { LEAST_ON_PART = 32 };
 
 /**
- * Parts of the test set of which one is enough per model. An accuracy of n samples has a variance
- * of at most 1 / (4 n), a mean of models with weights c that times the sum of c^2.
+ * Returns the number of parts of the test set if each model is evaluated on one part. An accuracy
+ * on n samples has a variance of at most 1 / (4 n); the variance of a mean of models with weights c
+ * is that, times the sum of c^2.
  */
 static uint32_t local_parts(const dsgd_engine *engine)
 {
@@ -354,7 +359,10 @@ static size_t evaluate_own(dsgd_engine *engine, size_t i, uint32_t part, uint32_
                                      n_parts);
 }
 
-/** Each different model on a part of the test set, and each part with as many of them. */
+/**
+ * Evaluates each different model on one part of the test set, so that the parts have the same
+ * numbers of models.
+ */
 static void evaluate_local(dsgd_engine *engine)
 {
     find_local(engine);
@@ -377,7 +385,10 @@ void dsgd_evaluate_last(dsgd_engine *engine)
         evaluate_local(engine);
 }
 
-/** A model, and its accuracy less that of all models on the same part. */
+/**
+ * A model, and the difference between its accuracy and the mean accuracy of all models on the same
+ * part.
+ */
 typedef struct candidate {
     double above;
     size_t i;
@@ -391,9 +402,9 @@ static int lowest_first(const void *a, const void *b)
 }
 
 /**
- * The least accuracy of a model on the whole test set; at[n]: those on the parts, the least of
- * which would be that of its few samples. So the models lowest on their parts, the root of n, are
- * evaluated on all.
+ * Returns the smallest accuracy of a model on the whole test set. at[n] has the accuracies on the
+ * parts; the smallest of these would be the accuracy on only a few samples. So the sqrt(n) models
+ * that are lowest on their parts are evaluated on all parts.
  */
 static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
 {

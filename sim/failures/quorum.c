@@ -1,12 +1,13 @@
 /**
- * @file quorum.c
- * Collectives of those who are there, under `failures: policy: quorum`. Whose messages one is made
- * of is decided when the first of them begins: all but those who are known to have failed.
+ * @file quorum.c Collectives of the running workers, with `failures: policy: quorum`. When the
+ * first message of a collective begins, its members are decided: all workers except those whose
+ * failure has been detected.
  *
- * A worker that is away follows the others step by step, computes and contributes nothing, and gets
- * the sums: so it has what it would copy from a live worker when it comes back. It is waited for
- * until its failure is known; then its part is carried out with nothing in it, which takes as long
- * as to begin the collective anew without it. Who fails once its part has begun has sent it.
+ * A worker that is away follows the others step by step. It computes and contributes nothing, but
+ * gets the sums. So when it rejoins it has the state that it would copy from a running worker. The
+ * others wait for it until its failure is detected. Then its part is performed with no data, which
+ * takes as long as a restart of the collective without it. A worker that fails after its part has
+ * begun has sent its data.
  */
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
@@ -54,7 +55,7 @@ bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *r, dsgd_job *job)
         return false;
     c->held = job;
     r->n_held++;
-    if (r->over || r->n_held == r->n_members) { /* nobody of a row is left */
+    if (r->over || r->n_held == r->n_members) { /* no member is left */
         r->over = false;
         dsgd_quorum_over(w->engine, r);
     }

@@ -1,16 +1,15 @@
 /**
- * @file slow_links.c
- * Links that carry less for a while, or nothing: when, and by how much together. Messages under way
- * go on at what is left to them.
+ * @file slow_links.c Links that carry less or nothing for a while: the times, and the combined
+ * factor. Messages under way continue with the bandwidth that remains.
  */
 #include "sim/engine/engine.h"
 #include "sim/failures/failures.h"
 #include "sim/network/network.h"
 
-/** An entry of `links`. */
+/** The state of an entry of `links`. */
 typedef struct slowing {
-    double next_s; /* when it begins or ends; INFINITY: it does not any more */
-    uint32_t n; /* times that it has begun */
+    double next_s; /* time of the next change; INFINITY if there is none */
+    uint32_t n; /* number of times that it has begun */
     bool is_slow;
 } slowing;
 
@@ -19,7 +18,7 @@ static int group_of(const dsgd_engine *engine, int host)
     return dsgd_platform_group(engine->config->platform, dsgd_cluster_places()[host]);
 }
 
-/** Whether one of a worker's hosts is behind a NIC. */
+/** Returns true if one of a worker's hosts uses the NIC. */
 static bool is_behind(const dsgd_engine *engine, int64_t worker, int nic)
 {
     const int per_nic = dsgd_platform_nic_hosts(engine->config->platform);
@@ -30,7 +29,7 @@ static bool is_behind(const dsgd_engine *engine, int64_t worker, int nic)
     return lane < engine->layout.n_lanes;
 }
 
-/** Whether an entry is about this; as of dsgd_network_ops.slow(). */
+/** Returns true if an entry concerns this link; arguments as for dsgd_network_ops.slow(). */
 static bool is_about(const dsgd_engine *engine, const dsgd_link_event *e, int from, int to)
 {
     const dsgd_platform *const platform = engine->config->platform;
@@ -45,7 +44,10 @@ static bool is_about(const dsgd_engine *engine, const dsgd_link_event *e, int fr
     return (e->which == from && e->to == to) || (e->which == to && e->to == from);
 }
 
-/** Of what several entries are about, the product of those that are slow. */
+/**
+ * Sets the bandwidth factor of a link: the product of the factors of all active entries that
+ * concern it.
+ */
 static void slow(dsgd_engine *engine, const slowing *s, int from, int to)
 {
     const dsgd_structs *const links = &engine->config->failures.links;
@@ -57,7 +59,7 @@ static void slow(dsgd_engine *engine, const slowing *s, int from, int to)
     dsgd_network_used->slow(from, to, factor);
 }
 
-/** All that an entry is about. */
+/** Sets the factors of all links that an entry concerns. */
 static void change(dsgd_engine *engine, const slowing *s, const dsgd_link_event *e)
 {
     const int n_hosts = dsgd_n_hosts(engine);

@@ -1,28 +1,28 @@
 /**
- * @file swarm.h
- * A pipeline that chooses its path for each micro-batch (SWARM: Ryabinin et al., "SWARM
- * Parallelism", ICML 2023). Each of D stages has K hosts of unequal speed, which the paper calls
- * peers. One host of each stage takes a micro-batch forward, and takes it backward too, because it
- * has the activations.
+ * @file swarm.h A pipeline that chooses the path of each micro-batch (SWARM: Ryabinin et al.,
+ * "SWARM Parallelism", ICML 2023). Each of D stages has K hosts of unequal speed, which the paper
+ * calls peers. In each stage one host performs the forward pass of a micro-batch. The same host
+ * performs the backward pass, because it has the activations.
  *
- * Interleaved weighted round robin chooses the host when the micro-batch arrives at the stage: the
- * host that would finish it first, if it did everything that it was given since the start of the
- * step at its own speed without a pause. A host takes its tasks in the order of their arrival,
- * forward and backward alike.
+ * The host is chosen by interleaved weighted round robin when the micro-batch arrives at the stage.
+ * It is the host that would finish the micro-batch first if it did all the work that it was given
+ * since the start of the step, at its own speed and without a pause. A host performs its tasks in
+ * the order of their arrival, forward and backward alike.
  *
- * Speeds are known, or measured. A measurement is the time of a pass, divided by that of a host
- * that is not slow, taken when its result arrives. Measurements enter an unbiased moving average
- * with weight 0.1 (PerformanceEMA, alpha = 0.1, in the authors' code; there it is the time of a
- * request, so it includes the queue). After a change of speed the error falls by a factor 0.9 per
- * pass, to 1 / e in 9.5 passes. Before its first pass a host counts as not slow.
+ * Speeds are known, or measured. A measurement is the time of a pass, divided by the time on a host
+ * that is not slow. It is taken when the result of the pass arrives. Measurements enter an unbiased
+ * moving average with weight 0.1 (PerformanceEMA, alpha = 0.1, in the authors' code; there it
+ * measures the time of a request, which includes the queue). After a change of speed the error
+ * falls by a factor 0.9 per pass, to 1 / e in 9.5 passes. Before its first pass a host counts as
+ * not slow.
  *
- * When a host fails, its current pass is lost; what is sent to it before the failure is detected
- * waits. Then other hosts repeat all that it has done in this step and that is not yet summed up:
- * forward passes from the activation that the stage before still has; backward passes with the
- * forward pass before them (as the authors' peers always do); and backward passes that it had
- * already added up. Once all of a job's gradients of a stage are complete, they are safe. So every
- * micro-batch counts once. A host that rejoins gets a normal share from then on; it does not catch
- * up.
+ * When a host fails, its current pass is lost. Micro-batches that are sent to it before the failure
+ * is detected wait. After the detection other hosts repeat all its work of this step that is not
+ * yet summed up: forward passes, from the activation that the stage before still has; backward
+ * passes, together with their forward passes (as the authors' peers always do); and backward passes
+ * whose gradients it had already added up. Once all of a job's gradients of a stage are complete,
+ * they are safe. So every micro-batch counts once. A host that rejoins gets a normal share from
+ * then on; it does not catch up.
  */
 #pragma once
 

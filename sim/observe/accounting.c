@@ -1,6 +1,5 @@
 /**
- * @file accounting.c
- * Counts shares of time, messages, ages of values and times of steps.
+ * @file accounting.c Counts shares of time, messages, ages of values and times of steps.
  */
 #include "base/round.h"
 #include "sim/engine/engine.h"
@@ -9,7 +8,7 @@
 
 /* --- during the run --------------------------------------------------------------------------- */
 
-/** Length of the intersection of [a, b] with another. */
+/** Returns the length of the intersection of [a, b] with another interval. */
 static double overlap_s(double a, double b, dsgd_interval with)
 {
     return dsgd_greater(dsgd_less(b, with.end_s) - dsgd_greater(a, with.since_s), 0);
@@ -23,14 +22,14 @@ static void record_communication(const dsgd_worker *w, double since_s, double en
         dsgd_timeline_record(w->engine, span);
 }
 
-/** The last computation, as far as it has come by an instant. */
+/** Returns the last computation until @p to_s, at which it may still run. */
 static dsgd_interval last_computation(const dsgd_worker *w, double to_s)
 {
     return (dsgd_interval){w->gpu.computation.since_s,
                            dsgd_computing(w) ? to_s : w->gpu.computation.end_s};
 }
 
-/** For who watches: what of [since_s, to_s] no computation hides, interval by interval. */
+/** Records the parts of [since_s, to_s] that do not overlap with computation, for the timeline. */
 static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
 {
     for (size_t i = 0; i <= w->accounts.n_earlier; i++) {
@@ -44,7 +43,10 @@ static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
     record_communication(w, since_s, to_s);
 }
 
-/** What of an interval no computation hides. Forgets computations that end before it does. */
+/**
+ * Counts the part of an interval that does not overlap with computation. Discards computations that
+ * end before the interval does.
+ */
 static void count_communication(dsgd_worker *w, double from_s, double to_s)
 {
     const double start_s =
@@ -54,7 +56,7 @@ static void count_communication(dsgd_worker *w, double from_s, double to_s)
         record_exposed(w, start_s, to_s);
     double hidden_s = overlap_s(start_s, to_s, last_computation(w, to_s));
     const size_t n = w->accounts.n_earlier;
-    for (size_t i = 0; i < n; i++) /* the last one, then from the first on */
+    for (size_t i = 0; i < n; i++) /* first the last one, then the others in their order */
         hidden_s += overlap_s(start_s, to_s, w->accounts.earlier[i == 0 ? n - 1 : i - 1]);
     w->accounts.n_earlier = 0;
     for (size_t i = 0; i < n; i++)
@@ -71,7 +73,7 @@ static void append(dsgd_interval **list, size_t *n, dsgd_interval interval)
     (*list)[(*n)++] = interval;
 }
 
-/** Counts what was put off and had ended by an instant. */
+/** Counts the postponed communication that had ended by @p until_s. */
 static void count_put_off(dsgd_worker *w, double until_s)
 {
     size_t n = 0;
@@ -104,7 +106,9 @@ void dsgd_count_later_end(dsgd_worker *w)
         count_put_off(w, INFINITY);
 }
 
-/* What begins while more than so many computations pass is counted as if it began after them. */
+/*
+ * Communication that spans more computations than this counts as if it began after the oldest ones.
+ */
 enum { MOST_EARLIER = 65 };
 
 void dsgd_count_computation(dsgd_worker *w)
@@ -118,9 +122,12 @@ void dsgd_count_computation(dsgd_worker *w)
     append(&w->accounts.earlier, &w->accounts.n_earlier, last);
 }
 
-enum { MANTISSA_BITS = 52 }; /* below exponent and sign */
+enum { MANTISSA_BITS = 52 }; /* bits below exponent and sign */
 
-/* Of a positive number, one more is the next: as nextafter() and ilogb(), without calls. */
+/*
+ * The bits of a positive number plus 1 are the next number: like nextafter() and ilogb(), without
+ * function calls.
+ */
 
 static uint64_t bits_of(double x)
 {
@@ -137,9 +144,10 @@ static double number_of(uint64_t bits)
 }
 
 /**
- * Whether adding @p x has the same effect on every number from @p sum to the next power of two,
- * rounding included: two in succession tell, because ties alone are rounded up here and down there.
- * Then such additions can be made in any order, or as one. *end grows by @p n. None is negative.
+ * Returns true if adding @p x has the same effect, including rounding, on every number from @p sum
+ * to the next power of two. Two successive numbers are enough to decide this, because only ties are
+ * rounded up for one of them and down for the other. Then such additions can be made in any order,
+ * or as one. Adds @p n of them to *end. No number is negative.
  */
 static bool add_evenly(double sum, double x, int64_t n, double *end)
 {
@@ -150,7 +158,7 @@ static bool add_evenly(double sum, double x, int64_t n, double *end)
            bits_of(*end) >> MANTISSA_BITS == bits_of(sum) >> MANTISSA_BITS;
 }
 
-/** sum + x + x + ..., with @p n times x. */
+/** Returns sum + x + x + ..., with @p n times x. */
 static double add_times(double sum, double x, int64_t n)
 {
     double end = sum;
@@ -161,7 +169,7 @@ static double add_times(double sum, double x, int64_t n)
     return sum;
 }
 
-/** Ages beyond the last bin of the histogram count in that. */
+/** Returns the bin of an age. The last bin also counts all greater ages. */
 static double *bin_of(dsgd_ages *ages, double age)
 {
     const size_t bin = age < DSGD_MOST_AGES - 1 ? (size_t)age : DSGD_MOST_AGES - 1;
@@ -236,7 +244,7 @@ void dsgd_count_dropped(dsgd_worker *sender, int64_t step, double share)
 {
     sender->engine->result->dropped++;
     if (sender->node.step == step)
-        sender->gpu.computation.share = 0; /* its step has yet to be counted */
+        sender->gpu.computation.share = 0; /* its step has not been counted yet */
     else
         sender->engine->progress.whole_steps -= share;
 }
@@ -261,7 +269,7 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
 {
     dsgd_carrier *const sender = &engine->accounts.carriers[from];
     dsgd_carrier *const receiver = &engine->accounts.carriers[to];
-    bytes = trunc(bytes); /* as SimGrid sends them */
+    bytes = trunc(bytes); /* SimGrid sends whole bytes */
     if (engine->config->loads && sender->to == NULL)
         sender->to = dsgd_run_alloc(engine, (size_t)dsgd_n_hosts(engine) * sizeof *sender->to);
     if (engine->config->loads)
@@ -279,9 +287,9 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
 }
 
 /*
- * A histogram of bounded size whatever the steps and workers, and of the same bits on every
- * machine, because bins are found by the bits of a number and not by its logarithm. They are a
- * sixty-fourth of a power of two wide: 1.6 % of a time at most, from 0.2 ns to 136 years.
+ * A histogram whose size does not depend on the number of steps and workers. It has the same bits
+ * on every machine, because bins are found from the bits of a number, not from its logarithm. A bin
+ * is 1/64 of a power of two wide: at most 1.6 % of a time, from 0.2 ns to 136 years.
  */
 enum { PER_POWER = 64, LEAST_POWER = -32, N_POWERS = DSGD_MOST_STEP_TIMES / PER_POWER };
 
@@ -292,7 +300,7 @@ struct dsgd_step_count {
 static size_t step_bin_of(double step_s)
 {
     int power = 0;
-    const double mantissa = frexp(step_s, &power); /* 0, or from 1/2 to below 1 */
+    const double mantissa = frexp(step_s, &power); /* 0, or at least 1/2 and below 1 */
     if (mantissa == 0 || power < LEAST_POWER)
         return 0;
     if (power >= LEAST_POWER + N_POWERS)
@@ -337,7 +345,7 @@ static void sum_up_step_times(dsgd_engine *engine)
     }
 }
 
-/** Of workers that are groups of hosts. */
+/** Sums up the stages of workers that are groups of hosts. */
 static void sum_up_stages(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -418,7 +426,7 @@ static void add_loads(dsgd_run_result *result, const char *name, int i, struct d
         (dsgd_load){dsgd_xprintf("%s%d_DOWN", name, i), carried.received, bytes_per_s};
 }
 
-/** By a block of so many hosts: a NIC, a group. */
+/** A kind of links, each of which serves a block of hosts: NICs, or links out of groups. */
 typedef struct carrier {
     const char *name;
     int64_t hosts;
@@ -426,7 +434,8 @@ typedef struct carrier {
 } carrier;
 
 /**
- * Seconds of the busiest of a kind, in the direction that has more; lists what each has carried.
+ * Returns the seconds that the busiest link of a kind needs for its bytes, in the direction with
+ * more bytes. If @p lists is true, adds the load of each link to the result.
  */
 static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
 {
@@ -457,7 +466,10 @@ static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
     return longest_s;
 }
 
-/** Of all links that the platform's numbers give; lists what each has carried. */
+/**
+ * Returns the seconds of the busiest of all links that the platform's numbers describe. If @p lists
+ * is true, adds the load of each link to the result.
+ */
 static double busiest_s(dsgd_engine *engine, bool lists)
 {
     const dsgd_platform *const platform = engine->config->platform;
@@ -476,7 +488,7 @@ static double busiest_s(dsgd_engine *engine, bool lists)
     return longest_s;
 }
 
-/** Of bytes that have left regions. */
+/** Returns the cost of the bytes that left regions. */
 static double transfer_cost(const dsgd_engine *engine)
 {
     const dsgd_platform *const platform = engine->config->platform;
@@ -501,26 +513,30 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
 }
 
 /**
- * What counts of a worker's step that is under way when a run's time is over: age / m - c, of steps
- * of mean m and squared coefficient of variation c. A renewal process has made T / m - (1 - c) / 2
- * steps by T on average, and the age of the one under way is m (1 + c) / 2: together T / m.
- * Constant steps: exact.
+ * Returns which part of a worker's current step counts when a run's time is over: age / m - c, for
+ * steps with mean m and squared coefficient of variation c. By time T a renewal process has made T
+ * / m - (1 - c) / 2 steps on average, and the mean age of the current step is m (1 + c) / 2:
+ * together T / m. This is exact for constant steps.
  */
 static double begun_part(const dsgd_worker *w, double end_s)
 {
-    const double n = (double)w->node.step; /* by quorum with those of others while it was away */
+    /* with policy quorum, includes steps of the others while it was away */
+    const double n = (double)w->node.step;
     const double mean_s = w->clock.since_s / n;
     if (w->clock.stopped || w->presence.state != DSGD_HERE || n < 1)
         return 0;
     double variance_s2 = n > 1 ? (w->clock.squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
-    if (w->engine->failures.others_continue) /* of the mean alone: the times that it was down */
+    /* the variance would include the times that the worker was down */
+    if (w->engine->failures.others_continue)
         variance_s2 = fmax(0, variance_s2);
     const double part = (end_s - w->clock.since_s - variance_s2 / mean_s) / mean_s;
     return dsgd_less(1, part) - w->clock.in_barrier;
 }
 
-/** Steps of all workers for one that counts as done: more than 1 where time ended the run amid
- * steps. */
+/**
+ * Returns the number of steps per step that is counted as done: more than 1 if time ended the run
+ * during steps.
+ */
 static double steps_for_one(const dsgd_engine *engine)
 {
     const double end_s = engine->config->until.seconds - engine->failures.away_s;

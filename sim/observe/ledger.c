@@ -1,6 +1,6 @@
 /**
- * @file ledger.c
- * Lists the values of a run, as the store reports them, and which host has which.
+ * @file ledger.c Lists the values of a run, as the value store reports them, and the hosts that
+ * have them.
  */
 #include "sim/ledger.h"
 #include "sim/observe/observe.h"
@@ -60,7 +60,7 @@ static void add_made(const dsgd_engine *engine, const dsgd_value_call *call)
     made->step = (int64_t)call->where.step;
     made->value = dsgd_value_retain(call->made);
     const dsgd_computation *const c = &engine->workers[made->worker].gpu.computation;
-    if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL) /* at its end */
+    if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL) /* computed at its end */
         made->at_s = c->since_s;
     for (size_t i = 0; i < n; i++) {
         made->from[i] = place_of(engine->accounts.ledger, call->x[i]);

@@ -1,6 +1,5 @@
 /**
- * @file loads.c
- * The bytes that each link has carried, for platforms whose links have names.
+ * @file loads.c The bytes that each link has carried, for platforms whose links have names.
  */
 #include "sim/network/simgrid.h"
 #include "sim/observe/observe.h"

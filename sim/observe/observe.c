@@ -1,6 +1,6 @@
 /**
- * @file observe.c
- * What happens in a run, told here once: to accounts, timeline and ledger, whichever want it.
+ * @file observe.c Reports each event of a run once, to the accounts, the timeline and the ledger
+ * that want it.
  */
 #include "sim/observe/observe.h"
 
@@ -23,7 +23,10 @@ static void count_message(dsgd_engine *engine, bool computed, int from, double b
     engine->workers[from].accounts.sent_bytes += bytes;
 }
 
-/** For who watches; an activation's @p position, else -1. Returns its number. */
+/**
+ * Records a message in the timeline, with the @p position of an activation, else -1. Returns its
+ * number.
+ */
 static size_t record_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
                              double end_s, int64_t position)
 {
@@ -55,7 +58,7 @@ void dsgd_observe_activation(dsgd_engine *engine, int from, int to, int64_t posi
     record_message(engine, from, to, DSGD_ACTIVATION_BYTES, dsgd_now_s(), end_s, position);
 }
 
-/** Counts what arrives now, unless the run has ended: what is left only drains. */
+/** Counts bytes that arrive now, unless the run has ended and its last messages only drain. */
 static inline void count_arrival(dsgd_engine *engine, int from, int to, int lane, double bytes)
 {
     if (engine->result->virtual_s > 0)
