@@ -1,6 +1,5 @@
 /**
- * @file child.c
- * fork(), with its end tied to the parent's, and a pipe for the report.
+ * @file child.c Child processes that end with their parent, and a pipe for their report.
  */
 #include "base/child.h"
 
@@ -14,7 +13,7 @@
 
 #include "base/program.h"
 
-/** The head of the message through the pipe; the report follows. */
+/** The head of the message through the pipe. The report follows it. */
 typedef struct head {
     dsgd_status status;
     dsgd_error error;
@@ -28,7 +27,7 @@ pid_t dsgd_fork(void)
     if (process != 0)
         return process;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it ended before */
+    if (getppid() != parent) /* the parent ended before */
         _exit(1);
     return 0;
 }
@@ -98,13 +97,13 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
 {
     int ends[2];
     if (pipe(ends) != 0)
-        return dsgd_fail(error, DSGD_EIO, "there is no pipe for another process: %m");
+        return dsgd_fail(error, DSGD_EIO, "cannot create a pipe for another process: %m");
     const size_t length = sizeof(head) + bytes;
     char *const message = dsgd_keep(length, 1);
     head *const first = (head *)message;
     const pid_t process = dsgd_fork();
     if (process < 0) {
-        dsgd_fail(error, DSGD_EIO, "another process cannot be started: %m");
+        dsgd_fail(error, DSGD_EIO, "cannot start another process: %m");
         close(ends[0]);
         close(ends[1]);
         return DSGD_EIO;

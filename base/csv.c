@@ -1,21 +1,22 @@
 /**
- * @file csv.c
- * Reading and writing of CSV files.
+ * @file csv.c Reads and writes CSV files.
  */
 #include "base/csv.h"
 
 #include "base/file.h"
 #include "base/option.h"
 
-/** The reader's position. Fields are unquoted in place: the text only becomes shorter. */
+/**
+ * The reader's position. Fields are unquoted in place, because that only makes the text shorter.
+ */
 typedef struct cursor {
     char *at;
     size_t line;
-    char separator[4]; /* and what else ends a field without quotes */
+    char separator[4]; /* the separator, and the other characters that end a field without quotes */
 } cursor;
 
 /**
- * Removes the byte order mark of UTF-8 and the carriage returns at line ends, the last one's too.
+ * Removes the UTF-8 byte order mark, and the carriage returns at line ends, including the last one.
  */
 static void strip(char *text)
 {
@@ -28,7 +29,7 @@ static void strip(char *text)
     *text = '\0';
 }
 
-/** Unquotes a field that begins with a quote; false if its end is missing. */
+/** Unquotes a field that begins with a quote. Returns false if the closing quote is missing. */
 static bool read_quoted(cursor *c, char *to)
 {
     for (c->at++; *c->at != '\0'; *to++ = *c->at++) {
@@ -43,7 +44,7 @@ static bool read_quoted(cursor *c, char *to)
     return false;
 }
 
-/** The decimal comma of a number, where fields are separated otherwise, as a point. */
+/** Replaces the decimal comma of a number by a point, if another character separates fields. */
 static void mend_decimal(char *field)
 {
     char *const comma = field + strspn(field, "+-0123456789");
@@ -51,7 +52,7 @@ static void mend_decimal(char *field)
         *comma = '.';
 }
 
-/** Reads one field; *last: it ended its row. NULL: malformed. */
+/** Reads one field, and sets *last if it ends its row. Returns NULL if the field is malformed. */
 static char *read_field(cursor *c, bool *last)
 {
     char *const field = c->at;
@@ -61,7 +62,7 @@ static char *read_field(cursor *c, bool *last)
         return NULL;
     const char end = *c->at;
     if (end != *c->separator && end != '\n' && end != '\0')
-        return NULL; /* a quote within a field, or something behind one */
+        return NULL; /* a quote inside a field, or text after a closing quote */
     *last = end != *c->separator;
     c->line += end == '\n';
     if (end != '\0')
@@ -71,7 +72,7 @@ static char *read_field(cursor *c, bool *last)
     return field;
 }
 
-/** Reads row @p row of the file, the header being row 0; *n counts the fields of all rows. */
+/** Reads row @p row of the file; the header is row 0. *n counts the fields of all rows. */
 static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsgd_error *error)
 {
     const size_t before = *n;
@@ -88,19 +89,18 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
     if (row == 0)
         csv->n_columns = *n;
     if (*n - before != csv->n_columns)
-        return dsgd_fail(error, DSGD_EIO, "%s:%zu: %zu field%s, where the header has %zu%s",
-                         csv->path, csv->lines[row], *n - before, *n - before == 1 ? "" : "s",
-                         csv->n_columns,
-                         *n - before > csv->n_columns
-                             ? ": with decimal commas, fields have to be separated by `;`"
-                         : strpbrk(csv->fields[before], ",;\t") != NULL
-                             ? ": it separates otherwise than the header"
-                             : "");
+        return dsgd_fail(
+            error, DSGD_EIO, "%s:%zu: %zu field%s, but the header has %zu%s", csv->path,
+            csv->lines[row], *n - before, *n - before == 1 ? "" : "s", csv->n_columns,
+            *n - before > csv->n_columns ? ": with decimal commas, fields must be separated by `;`"
+            : strpbrk(csv->fields[before], ",;\t") != NULL
+                ? ": the row uses another separator than the header"
+                : "");
     csv->n_rows = row;
     return DSGD_OK;
 }
 
-/** Passes over a line that is blank or a comment. */
+/** Skips a line that is blank or a comment. */
 static bool skip_line(cursor *c)
 {
     const size_t length = strcspn(c->at, "\n");
@@ -124,7 +124,7 @@ static dsgd_status parse(dsgd_csv *csv, char *text, dsgd_error *error)
         if (!skip_line(&c))
             DSGD_TRY(read_row(csv, &c, row++, &n, error));
     if (csv->n_columns == 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file is empty, but for comments", csv->path);
+        return dsgd_fail(error, DSGD_EIO, "%s: the file contains only comments", csv->path);
     return DSGD_OK;
 }
 
@@ -138,7 +138,7 @@ dsgd_status dsgd_csv_read(dsgd_csv *csv, dsgd_error *error, const char *path, ..
     size_t n = 0;
     DSGD_TRY(dsgd_file_read(csv->path, &text, &n, error));
     if (strlen(text) != n)
-        return dsgd_fail(error, DSGD_EIO, "%s: the file is no text", csv->path);
+        return dsgd_fail(error, DSGD_EIO, "%s: not a text file", csv->path);
     if (text[strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0] == '\0')
         return dsgd_fail(error, DSGD_EIO, "%s: the file is empty", csv->path);
     return parse(csv, text, error);
@@ -174,7 +174,7 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
 
 double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column)
 {
-    double x = NAN; /* which stays where there is no number */
+    double x = NAN; /* stays NAN if there is no number */
     if (column < csv->n_columns)
         dsgd_parse_number(dsgd_csv_field(csv, row, column), NULL, &x);
     return x;
@@ -201,7 +201,7 @@ const char *dsgd_csv_first(const dsgd_csv *csv, size_t column)
 
 enum { MOST_DIGITS = 40 };
 
-/** The shortest decimal that reads back as @p x, in @p text, and that. */
+/** Writes the shortest decimal number that reads back as @p x to @p text, and returns it. */
 static const char *shortest(char text[MOST_DIGITS], double x)
 {
     text[0] = '\0';
@@ -220,7 +220,8 @@ char *dsgd_csv_number_text(double x)
 
 void dsgd_csv_number(FILE *stream, double x)
 {
-    fputs(shortest((char[MOST_DIGITS]){""}, x), stream); /* kept, a table would be held twice */
+    /* not kept text, because then a table would be in memory twice */
+    fputs(shortest((char[MOST_DIGITS]){""}, x), stream);
 }
 
 void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)

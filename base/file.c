@@ -1,6 +1,5 @@
 /**
- * @file file.c
- * Reads files, writes them whole, makes and removes folders.
+ * @file file.c Reads files, writes whole files, and makes and removes folders.
  */
 #include "base/file.h"
 
@@ -13,7 +12,7 @@
 
 enum { MOST_ENDLESS_BYTES = 64 << 20 };
 
-/** The number of bytes read; errno is 0 unless it went wrong. */
+/** Returns the number of bytes that were read. errno is 0 unless reading failed. */
 static size_t read_all(FILE *stream, char **text)
 {
     struct stat facts;
@@ -40,8 +39,8 @@ static size_t read_all(FILE *stream, char **text)
 }
 
 /**
- * A file; a pipe only where the shell or the system has one (/dev/stdin, <(...)), as any other may
- * never have a writer. NULL with errno.
+ * Opens a file. Opens a pipe only if the shell or the system provides it (/dev/stdin, <(...)),
+ * because any other pipe may never have a writer. Returns NULL with errno on failure.
  */
 static FILE *open_to_read(const char *path)
 {
@@ -66,9 +65,12 @@ static dsgd_status fail_unread(dsgd_error *error, const char *path)
                      errno == ENOTSUP ? "it is a pipe" : strerror(errno));
 }
 
-static dsgd_error unread; /* of the last that is there */
+static dsgd_error unread; /* error of the last file that exists and could not be read */
 
-/** Notes that a file cannot be read, as errno says, for dsgd_file_unread(); errno stays. */
+/**
+ * Records that a file cannot be read, with the reason in errno, for dsgd_file_unread(). Keeps
+ * errno.
+ */
 static void note_unread(const char *path)
 {
     const int why = errno;
@@ -135,9 +137,9 @@ size_t dsgd_utf8_length(const char *text, size_t n)
     return overlong || surrogate || (s[0] == 0xf4 && s[1] >= 0x90) ? 0 : length;
 }
 
-static int n_folders; /* that are there */
+static int n_folders; /* number of temporary folders that exist */
 
-/** SIGPIPE ends the program when its folders are removed, not before. */
+/** SIGPIPE ends the program only after its folders have been removed. */
 static void let_pipe_break(int how)
 {
     sigset_t one;
@@ -152,16 +154,16 @@ static int remove_one(const char *path, const struct stat *facts, int type, stru
     return remove(path);
 }
 
-enum { DESCRIPTORS = 8 }; /* deeper folders are read again and again */
+enum { DESCRIPTORS = 8 }; /* number of open folders; deeper folders are opened again and again */
 
-/** What goes where memory runs out, if it is of this process and not of the one that forked it. */
+/** Paths to remove if memory runs out, if this process made them and not the one that forked it. */
 static struct {
-    const char *path; /* NULL: a free place */
+    const char *path; /* path; NULL for a free entry */
     pid_t process;
 } unfinished[32];
 enum { MOST_UNFINISHED = sizeof unfinished / sizeof unfinished[0] };
 
-/** Leaves something only where even that finds no memory. */
+/** Removes unfinished files. Leaves some only if there is no memory even for that. */
 static void remove_unfinished(void)
 {
     for (int k = 0; k < MOST_UNFINISHED; k++)
@@ -170,7 +172,8 @@ static void remove_unfinished(void)
 }
 
 /**
- * A file or folder that goes where memory runs out before it is finished; @p path stays as it is.
+ * Registers a file or folder to remove if memory runs out before it is finished. @p path must stay
+ * unchanged.
  */
 static void note_unfinished(const char *path)
 {
@@ -203,7 +206,8 @@ char *dsgd_folder_new(const char *prefix, dsgd_error *error)
         let_pipe_break(SIG_BLOCK);
         return path;
     }
-    dsgd_fail(error, DSGD_EIO, "%s: no file can be made there: %m", prefix != NULL ? prefix : path);
+    dsgd_fail(error, DSGD_EIO, "%s: cannot create a file there: %m",
+              prefix != NULL ? prefix : path);
     return NULL;
 }
 
@@ -242,7 +246,9 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
     file->path = dsgd_xvprintf(path, arguments);
     va_end(arguments);
     file->beside = dsgd_xprintf("%s.new", file->path);
-    /* A link of this name would lead elsewhere; what a killed process left is replaced. */
+    /*
+     * A link with this name could point elsewhere; a file that a killed process left is replaced.
+     */
     file->stream = fopen(file->beside, "wxe");
     if (file->stream == NULL && errno == EEXIST && unlink(file->beside) == 0)
         file->stream = fopen(file->beside, "wxe");
@@ -253,7 +259,7 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
     return file->stream;
 }
 
-/** Has a file's name on the disk, too; some file systems have no way to ask for that. */
+/** Writes the name of a file to the disk, too; some file systems do not support this. */
 static bool flush_name(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -270,10 +276,12 @@ static bool flush_name(const char *path)
 
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
 {
-    errno = ENOSPC; /* of an earlier failure, where nothing fails again */
+    errno = ENOSPC; /* reason of an earlier failure, if no call fails now */
     if (ferror(file->stream))
         fputc('\n', file->stream);
-    /* On the disk before it has its name, or a power cut could leave an empty file under it. */
+    /*
+     * Written to the disk before it gets its name; otherwise a power cut could leave an empty file.
+     */
     const bool written = fflush(file->stream) == 0 && !ferror(file->stream) &&
                          (fsync(fileno(file->stream)) == 0 || errno == EINVAL);
     const int why = errno;
@@ -310,8 +318,7 @@ dsgd_status dsgd_make_folder_within(const char *folder, const char *name, dsgd_e
     const char *const path = dsgd_xprintf("%s/%s", folder, name);
     struct stat facts;
     if (lstat(path, &facts) == 0 && !S_ISDIR(facts.st_mode))
-        return dsgd_fail(error, DSGD_EIO, "%s: a folder is needed here, and neither link nor file",
-                         path);
+        return dsgd_fail(error, DSGD_EIO, "%s: must be a folder, not a link or a file", path);
     return dsgd_make_folder(error, "%s", path);
 }
 
@@ -322,19 +329,19 @@ dsgd_status dsgd_make_folder(dsgd_error *error, const char *format, ...)
     char *const path = dsgd_xvprintf(format, arguments);
     va_end(arguments);
     if (*path == '\0')
-        return dsgd_refuse(error, "the name of a folder is empty");
+        return dsgd_refuse(error, "the name of a folder must not be empty");
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         const int why = mkdir(path, 0777) == 0 ? 0 : errno;
         if (why != 0 && access(path, F_OK) != 0) {
             errno = why;
-            return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
+            return dsgd_fail(error, DSGD_EIO, "%s: cannot create the folder: %m", path);
         }
         *slash = '/';
     }
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be made: %m", path);
+        return dsgd_fail(error, DSGD_EIO, "%s: cannot create the folder: %m", path);
     if (access(path, W_OK | X_OK) != 0)
-        return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be written to: %m", path);
+        return dsgd_fail(error, DSGD_EIO, "%s: cannot write to the folder: %m", path);
     return DSGD_OK;
 }

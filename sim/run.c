@@ -1,11 +1,10 @@
 /**
- * @file run.c
- * One run: opens, simulates, sums up, closes.
+ * @file run.c One run: opens the engine, simulates, sums up and closes.
  */
-#include "sim/run.h"
 #include "sim/failures/failures.h"
 #include "sim/hybrid/stage_hosts.h"
 #include "sim/observe/observe.h"
+#include "sim/run.h"
 
 #include <float.h>
 
@@ -49,7 +48,7 @@ static void open_carrier(dsgd_engine *engine, int host)
                       dsgd_platform_host(engine->config->platform, c->place).speed;
 }
 
-/** What workers and servers have in common. */
+/** Opens the parts that workers and servers have in common. */
 static void open_node(dsgd_engine *engine, int host)
 {
     dsgd_worker *const w = &engine->workers[host];
@@ -112,7 +111,7 @@ static void open_workers(dsgd_engine *engine)
 
 /* --- the simulation --------------------------------------------------------------------------- */
 
-/** Index of the first worker whose work() returned before it had to, or -1. */
+/** Returns the rank of the first worker whose work() returned too early, or -1. */
 static int first_left(const dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers; i++)
@@ -121,16 +120,19 @@ static int first_left(const dsgd_engine *engine)
     return -1;
 }
 
-/** Ends the run as failed. Names the workers that wait, that left, that had been made to stop. */
+/**
+ * Ends the run as failed. The sentence names the workers that wait, that returned and that had
+ * failed.
+ */
 static void fail(dsgd_engine *engine, const char *what)
 {
     dsgd_run_result *const result = engine->result;
     const int left = first_left(engine);
-    int stopped = 0; /* the first that was made to stop */
+    int stopped = 0; /* the first worker that had failed */
     while (stopped < engine->n_workers && !engine->workers[stopped].clock.stopped)
         stopped++;
     char *waits = dsgd_xstrdup("");
-    dsgd_waits_tell(engine, &waits);
+    dsgd_waits_report(engine, &waits);
     char *why = dsgd_xprintf("%s at %g s", what, result->virtual_s);
     if (stopped < engine->n_workers)
         dsgd_append(&why, ", after worker %d had failed", stopped);
@@ -146,8 +148,9 @@ static void fail(dsgd_engine *engine, const char *what)
 }
 
 /**
- * Says which worker leaves more and more requests or messages behind. Some may be under way at the
- * end, such as of a delayed average; many, and from the first half of its steps, are forgotten.
+ * Adds a note if a worker leaves more and more requests or messages behind. A few may be pending at
+ * the end, for example those of a delayed average. Many of them, from the first half of its steps
+ * on, have been forgotten.
  */
 static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
 {
@@ -175,7 +178,7 @@ static void sum_up(dsgd_engine *engine)
 
 static const double until_nothing_moves_s = 1e9;
 
-/** Until the run's end; workers fail meanwhile. */
+/** Waits until the end of the run, and handles failures. */
 static void await_end(dsgd_engine *engine)
 {
     for (bool ended = false; !ended;) {
@@ -219,7 +222,9 @@ static void clock_main(void *argument)
     dsgd_waits_continue(engine);
 }
 
-/** A run fails where a worker waits for ever, or left without being told. */
+/**
+ * Makes the run fail if a worker waits for ever, or if work() returned before it was allowed to.
+ */
 static void fail_if_workers_hang(dsgd_engine *engine, bool ended)
 {
     const int n = dsgd_waits_watched(engine);
@@ -287,8 +292,9 @@ static void simulate(dsgd_engine *engine)
 /* --- the run ---------------------------------------------------------------------------------- */
 
 /**
- * Says which host of a worker has each piece, and over which channel it goes: the only one of its
- * host, or one for each piece that this has, up to DSGD_MAX_CHANNELS.
+ * Determines which host of a worker has each chunk, and over which channel the chunk is sent: the
+ * only channel of the host or, without blocking, one channel per chunk of the host, up to
+ * DSGD_MAX_CHANNELS.
  */
 static void divide_pieces(dsgd_engine *engine, size_t parts)
 {
@@ -334,8 +340,10 @@ static void divide_pieces(dsgd_engine *engine, size_t parts)
             (size_t)layout->piece_lane[k] * most + layout->piece_channel[k] % most;
 }
 
-/** Cuts the workload's bytes for their exchanges, and each of those evenly among servers that share
- * it. */
+/**
+ * Cuts the workload's bytes into chunks, and divides each chunk evenly among the servers that share
+ * the vector.
+ */
 static void cut_bytes(dsgd_engine *engine)
 {
     dsgd_layout *const layout = &engine->layout;
@@ -355,6 +363,7 @@ static void cut_bytes(dsgd_engine *engine)
 static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd_run_result *result,
                         dsgd_replica *replica)
 {
+    dsgd_computations *const computations = &engine->computations;
     dsgd_require_of(config->algorithm->about.name);
     *engine = (dsgd_engine){.config = config,
                             .n_workers = config->workers,
@@ -364,10 +373,8 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     engine->hybrid.replica = replica;
     cut_bytes(engine);
     const size_t n = engine->layout.n_pieces;
-    engine->computations.n_stepped =
-        dsgd_run_alloc(engine, n * sizeof *engine->computations.n_stepped);
-    engine->computations.stepped =
-        dsgd_run_alloc(engine, n * (size_t)engine->n_workers * sizeof(int));
+    computations->n_stepped = dsgd_run_alloc(engine, n * sizeof *computations->n_stepped);
+    computations->stepped = dsgd_run_alloc(engine, n * (size_t)engine->n_workers * sizeof(int));
     engine->layout.piece_work = dsgd_workload_work(config->workload, n, engine->layout.piece_bytes);
     for (size_t k = 0; k < n; k++) {
         engine->layout.bytes += engine->layout.piece_bytes[k];
@@ -377,7 +384,7 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
         divide_pieces(engine, (size_t)dsgd_server_parts(config));
     if (config->workload->memory == DSGD_MEMORY_DEVICE) {
         engine->costs.staging_s_per_byte = config->platform->staging_s_per_byte;
-        /* All hosts of a worker at once. */
+        /* All hosts of a worker operate at the same time. */
         engine->costs.operation_s_per_byte =
             config->platform->operation_s_per_byte / engine->layout.n_lanes;
     }

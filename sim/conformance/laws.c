@@ -1,13 +1,13 @@
 /**
- * @file laws.c
- * Declared laws, and consensus: the models of a run against another's, or against what must
- * not change. A law that does not hold is tried again with 1, 2, ... steps, to name the first.
+ * @file laws.c Declared laws, and consensus: compares the models of a run with those of another
+ * run, or with a quantity that must not change. If a law does not hold, the run is repeated with 1,
+ * 2, ... steps to find the first step at which it fails.
  */
 #include "sim/conformance/checks.h"
 
 /* --- identities ------------------------------------------------------------------------------- */
 
-/** Of one worker plain SGD. */
+/** Allreduce SGD; plain SGD with one worker. */
 static void allreduce_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -20,17 +20,20 @@ static void allreduce_work(dsgd_node *self)
     }
 }
 
-/** What is off by more than rounding. */
+/** A difference that is larger than rounding. */
 typedef struct difference {
-    int worker; /* the first; of a mean 0; -1: nothing is off */
+    int worker; /* first worker that differs; 0 for a mean; -1 if there is no difference */
     double distance;
-    uint64_t messages; /* of the last run */
+    uint64_t messages; /* messages of the last run */
 } difference;
 
-/** Runs the trial and compares. */
+/** Runs the trial and compares its outcome. */
 typedef dsgd_status comparison(dsgd_tester *t, const dsgd_trial *trial, difference *d);
 
-/** Compares after @p most steps; where something is off, finds the first step after which it is. */
+/**
+ * Compares after @p most steps. If there is a difference, finds the first step after which there is
+ * one.
+ */
 static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare, int64_t most,
                               difference *d)
 {
@@ -45,7 +48,7 @@ static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *com
     return DSGD_ERUNS;
 }
 
-/** The models with what allreduce makes. */
+/** Compares the models with those of allreduce. */
 static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
     dsgd_trial_outcome got;
@@ -61,7 +64,7 @@ static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, diffe
     DSGD_TRY(dsgd_trial_run(t, &baseline, &want));
     for (int w = 0; w < trial->config.workers && d->worker < 0; w++) {
         d->distance = dsgd_trial_distance(got.x[w], want.x[w], got.n_params);
-        if (!(d->distance <= dsgd_trial_rounding(t))) /* NAN is off, too */
+        if (!(d->distance <= dsgd_trial_rounding(t))) /* NAN differs, too */
             d->worker = w;
     }
     return DSGD_OK;
@@ -82,7 +85,7 @@ dsgd_status dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int w
 
 /* --- conservation ----------------------------------------------------------------------------- */
 
-/** The mean of the models with that at the beginning. */
+/** Compares the mean of the models with the mean at the start. */
 static dsgd_status compare_means(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
     dsgd_trial_outcome got;
@@ -107,10 +110,11 @@ dsgd_status dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int wor
         dsgd_fail(&t->why, DSGD_OK, "after step %jd the mean of the models is off by %g",
                   trial->config.steps_each - 1, d.distance);
     t->undefined = answer == DSGD_OK && d.messages == 0;
-    return !t->undefined ? answer : dsgd_answer_no(t, "no message is sent that could change it");
+    return !t->undefined ? answer
+                         : dsgd_answer_no(t, "the algorithm sends no message that could change it");
 }
 
-/** After steps enough for who mixes in one of ten to mix forty times. */
+/** Uses enough steps for an algorithm that mixes in one of ten steps to mix forty times. */
 dsgd_status dsgd_reaches_mean(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
@@ -122,24 +126,26 @@ dsgd_status dsgd_reaches_mean(dsgd_tester *t, const dsgd_setting *setting, int w
     DSGD_TRY(dsgd_trial_run(t, trial, &got));
     for (int w = 0; w < workers; w++) {
         const double distance = dsgd_trial_distance(got.x[w], got.before, got.n_params);
-        if (!(distance <= 1e-3)) /* above what is left to mix, below what a weight does */
+        /* larger than the difference that remains to mix, smaller than the effect of a weight */
+        if (!(distance <= 1e-3))
             return dsgd_answer_no(t,
                                   "after %.3g steps without learning worker %d is off by %g from "
-                                  "the mean of the models at the beginning",
+                                  "the mean of the models at the start",
                                   got.steps, w, distance);
     }
     return DSGD_OK;
 }
 
-/** Without learning all models stay as they began: at the end, and wherever they are evaluated. */
+/** Without learning all models keep their initial values, at the end and at every evaluation. */
 static dsgd_status stays(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     trial->learning.optimizer.lr = 0;
-    trial->learning.evaluate.every = 1.0 / workers; /* also amid the exchanges of others */
+    trial->learning.evaluate.every = 1.0 / workers; /* also during the exchanges of other workers */
     trial->config.exchange.blocking = blocking;
-    dsgd_trial_points(trial, 64); /* evaluations are many, and what the loss is does not matter */
+    /* there are many evaluations, and the value of the loss does not matter */
+    dsgd_trial_points(trial, 64);
     trial->config.prepare = dsgd_begin_alike;
     dsgd_trial_disturb(trial);
     DSGD_TRY(dsgd_trial_run(t, trial, &got));
@@ -147,9 +153,10 @@ static dsgd_status stays(dsgd_tester *t, const dsgd_setting *setting, int worker
         return DSGD_OK;
     return dsgd_answer_no(
         t,
-        "without learning, an evaluation at %.3g s finds models that are off by %g from those at "
-        "the beginning; sums and shares under way belong into another vector than dsgd_model(), "
-        "and what changes it without a gradient (a weight decay of its own) is off by default",
+        "without learning, an evaluation at %.3g s finds models that differ by %g from those at "
+        "the "
+        "start. Keep sums and shares under way in another vector than dsgd_model(), and switch off "
+        "by default what changes it without a gradient (such as the algorithm's own weight decay)",
         got.farthest_s, got.farthest);
 }
 

@@ -1,6 +1,6 @@
 /**
- * @file actors.c
- * What actors share: memory of the run, waiting for what others change, barrier and lock.
+ * @file actors.c Functions that actors share: memory of the run, waiting for changes that other
+ * actors make, the barrier and the lock.
  */
 #include "base/sanitizers.h"
 #include "sim/engine/engine.h"
@@ -10,21 +10,24 @@
 /* --- memory of the run ------------------------------------------------------------------------ */
 
 #ifdef DSGD_ADDRESS_SANITIZER
-enum { MOST_UNITS = 1 }; /* but for empty ones every block is the sanitizer's to watch */
+enum { MOST_UNITS = 1 }; /* the sanitizer watches every block except empty ones */
 #else
 enum { MOST_UNITS = 128 };
 #endif
 enum { UNIT_BYTES = 16 };
 
-/** One of the run's blocks, a doubly linked list. */
+/** A block of the run's memory, in a doubly linked list. */
 struct dsgd_block {
-    struct dsgd_block *next, **link; /* link: what points to this block */
-    struct dsgd_block *next_unused; /* in `unused` */
+    struct dsgd_block *next, **link; /* link: the pointer to this block */
+    struct dsgd_block *next_unused; /* next block in `unused` */
     size_t units;
     _Alignas(max_align_t) unsigned char memory[];
 };
 
-/** Small blocks that were freed, by units: the last one first, which the cache still has. */
+/**
+ * Small freed blocks by size in units. The block that was freed last is the first, because the
+ * cache still has it.
+ */
 static struct dsgd_block *unused[MOST_UNITS + 1];
 static size_t n_unused;
 
@@ -83,7 +86,7 @@ size_t dsgd_run_free_all(dsgd_engine *engine)
 void dsgd_work_wake(dsgd_worker *w)
 {
     const int n = w->waits.n_asleep;
-    w->waits.n_asleep = 0; /* before an actor runs that sleeps again */
+    w->waits.n_asleep = 0; /* set before a woken actor runs and sleeps again */
     w->waits.wakes += n;
     for (int i = 0; i < n; i++)
         dsgd_semaphore_post(w->waits.work);
@@ -103,7 +106,8 @@ bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
         dsgd_semaphore_wait(w->waits.work);
     else if (until_s <= dsgd_now_s() ||
              !dsgd_semaphore_wait_for(w->waits.work, until_s - dsgd_now_s())) {
-        w->waits.n_asleep -= w->waits.wakes == wakes; /* else it is woken at this very instant */
+        /* if wakes has changed, the actor is woken at this very instant */
+        w->waits.n_asleep -= w->waits.wakes == wakes;
         return false;
     }
     return true;
@@ -170,11 +174,11 @@ void dsgd_count_events(const dsgd_engine *engine, uint64_t n)
         return;
     const uint64_t before = atomic_load_explicit(&progress->events, memory_order_relaxed);
     atomic_store_explicit(&progress->events, before + n,
-                          memory_order_relaxed); /* the only writer */
+                          memory_order_relaxed); /* this actor is the only writer */
     atomic_store_explicit(&progress->virtual_s, dsgd_time_now_s(engine), memory_order_relaxed);
 }
 
-void dsgd_moved(dsgd_engine *engine)
+void dsgd_count_move(dsgd_engine *engine)
 {
     dsgd_count_events(engine, 1);
     engine->progress.moves++;
@@ -182,7 +186,7 @@ void dsgd_moved(dsgd_engine *engine)
         dsgd_work_wake(&engine->workers[i]);
 }
 
-bool dsgd_lacks_nobody(const dsgd_worker *w, const struct dsgd_job *job, int host)
+bool dsgd_lacks_no_host(const dsgd_worker *w, const struct dsgd_job *job, int host)
 {
     (void)w;
     (void)job;
@@ -226,7 +230,7 @@ void dsgd_barrier(dsgd_node *self)
 void dsgd_lock(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
-    static const dsgd_waiting lock = {"dsgd_lock", dsgd_lacks_nobody};
+    static const dsgd_waiting lock = {"dsgd_lock", dsgd_lacks_no_host};
     const int64_t ticket = w->waits.locks++;
     if (w->waits.unlocks == ticket)
         return;

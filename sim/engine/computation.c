@@ -1,7 +1,6 @@
 /**
- * @file computation.c
- * Gradients whose pieces become ready in the course of the backward pass, and the local steps and
- * linear combinations that are applied at that moment.
+ * @file computation.c Gradients whose chunks become ready during the backward pass, and the local
+ * steps and linear combinations that are applied at that moment.
  */
 #include "base/round.h"
 #include "sim/engine/engine.h"
@@ -10,11 +9,14 @@
 
 /* --- local steps ------------------------------------------------------------------------------ */
 
-/** Of the local step under way; a server has no steps but these: @p made before. */
+/**
+ * Returns the learning rate of the current local step. A server has no other steps, so its number
+ * is @p made.
+ */
 static double learning_rate(const dsgd_worker *w, int64_t made)
 {
     if (w->engine->config->learning == NULL)
-        return 1; /* without effect */
+        return 1; /* has no effect */
     return dsgd_optimizer_lr(&w->engine->config->learning->optimizer,
                              dsgd_is_server(w) ? made : w->node.step);
 }
@@ -67,13 +69,15 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
     if (dsgd_vector_ready(g))
-        dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
+        dsgd_work_wake(w); /* wakes assist() in dsgd_next_turn() */
 }
 
 /* --- values of gradients ---------------------------------------------------------------------- */
 
-/** g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch; others count as
- * zeros. */
+/**
+ * g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch. The other samples
+ * count as zeros.
+ */
 static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *x, int64_t count)
 {
     dsgd_engine *const engine = w->engine;
@@ -99,14 +103,14 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
     free(old);
 }
 
-/** A gradient that may be cancelled: what it is to be, and is at its end. */
+/** A gradient that may be cancelled: the inputs from which its value is computed at its end. */
 struct dsgd_undescribed {
     dsgd_vector *g;
     int64_t count;
-    dsgd_piece x[]; /* [n_pieces] as it is now: held */
+    dsgd_piece x[]; /* [n_pieces] model at the start of the gradient, which is held */
 };
 
-static void describe_later(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, int64_t count)
+static void keep_inputs(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, int64_t count)
 {
     const size_t n = w->engine->layout.n_pieces;
     struct dsgd_undescribed *const u = dsgd_run_alloc(w->engine, sizeof *u + n * sizeof u->x[0]);
@@ -119,7 +123,7 @@ static void describe_later(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x,
     w->gpu.computation.undescribed = u;
 }
 
-static void forget_undescribed(dsgd_worker *w)
+static void drop_inputs(dsgd_worker *w)
 {
     struct dsgd_undescribed *const u = w->gpu.computation.undescribed;
     for (size_t k = 0; u != NULL && k < w->engine->layout.n_pieces; k++)
@@ -130,8 +134,10 @@ static void forget_undescribed(dsgd_worker *w)
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
-/** Seconds of a worker's host for one of the reference GPU; a group's steps are in its own hosts'
- * seconds. */
+/**
+ * Returns the seconds of a worker's host per second of the reference GPU. The steps of a group of
+ * hosts are already in seconds of its own hosts.
+ */
 static double slowness(const dsgd_worker *w)
 {
     if (w->engine->hybrid.replica != NULL)
@@ -140,9 +146,10 @@ static double slowness(const dsgd_worker *w)
 }
 
 /**
- * At full rate, or 1 - s of it while a collective runs, s the platform's share: whoever changes
- * that posts. What is asked for meanwhile comes behind. So T seconds beside a collective of C take
- * T + s C if that is over first, else T / (1 - s).
+ * Computes at full rate or, while a collective runs, at the rate 1 - s, where s is the platform's
+ * share; a change of that posts the semaphore. Work that is requested in the meantime follows. So T
+ * seconds of work during a collective of C seconds take T + s C if the collective ends first, else
+ * T / (1 - s).
  */
 static void compute_beside_others(void *worker)
 {
@@ -176,7 +183,7 @@ void dsgd_gpu_has_collectives(dsgd_worker *w, int more)
         dsgd_semaphore_post(w->gpu.semaphore);
 }
 
-/** Whether pieces become ready one after the other. */
+/** Returns true if chunks become ready one after another. */
 static bool overlaps(const dsgd_engine *engine)
 {
     const dsgd_run_config *const config = engine->config;
@@ -184,7 +191,7 @@ static bool overlaps(const dsgd_engine *engine)
            !(config->algorithm->traits & DSGD_CANCELS);
 }
 
-/** Computes until the next piece is ready, the first behind the forward pass; or a pass. */
+/** Computes until the next chunk is ready (the first one after the forward pass), or one pass. */
 static dsgd_await compute_piece(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
@@ -193,9 +200,11 @@ static dsgd_await compute_piece(dsgd_worker *w)
     double todo_s = c->pass_s;
     w->gpu.until = c->backward;
     if (c->group_s > 0 && overlaps(engine)) {
-        todo_s = dsgd_stages_todo_s(w);
+        todo_s = dsgd_stages_next_s(w);
     } else if (c->forward == 0) {
-        /* Of the backward pass in which pieces become ready; without overlap all do at its end. */
+        /*
+         * Chunks become ready during the backward pass; without overlap all chunks do at its end.
+         */
         const double backward_s = overlaps(engine) ? dsgd_less(c->backward_s, c->compute_s) : 0;
         todo_s = k == 0 ? c->compute_s - backward_s : 0;
         if (backward_s > 0)
@@ -233,9 +242,10 @@ static void end_pieces(dsgd_worker *w)
     const bool over = w->gpu.until == w->engine->layout.n_pieces || c->forward > 0;
     w->gpu.computes = false;
     if (over) {
-        if (u != NULL && w->engine->learning.values != NULL) /* the run may be continued without */
+        /* a run may be continued without values */
+        if (u != NULL && w->engine->learning.values != NULL)
             describe_gradient(w, u->g, u->x, u->count);
-        forget_undescribed(w);
+        drop_inputs(w);
         c->runs = false;
         c->end_s = dsgd_now_s();
         w->engine->computations.n_computing--;
@@ -283,16 +293,19 @@ void dsgd_computation_wait(dsgd_worker *w)
     dsgd_updates_forget(w);
 }
 
-/** Before the GPU computes. */
+/** Must be called before the GPU computes. */
 static void announce(dsgd_worker *w)
 {
     dsgd_stay_if_endless(w);
     w->engine->computations.n_computing++;
-    dsgd_moved(w->engine);
+    dsgd_count_move(w->engine);
 }
 
-/** Lets it compute @p alone_s from now on, @p forward_s of it in a forward pass, on this host. */
-static void set_off(dsgd_worker *w, double alone_s, double forward_s, const char *verb)
+/**
+ * Starts a computation that takes @p alone_s on this host, of which @p forward_s are a forward
+ * pass.
+ */
+static void start_computation(dsgd_worker *w, double alone_s, double forward_s, const char *verb)
 {
     dsgd_computation *const c = &w->gpu.computation;
     dsgd_count_computation(w);
@@ -306,7 +319,7 @@ static void set_off(dsgd_worker *w, double alone_s, double forward_s, const char
     }
 }
 
-/** g, taken at x, awaits the gradient that is computed; of pieces that these have. */
+/** Makes g, computed at x, wait for the current computation. Both may be views. */
 static void take_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x)
 {
     DSGD_FOR_PIECES (k, g) {
@@ -329,9 +342,12 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
     c->ready = c->forward = c->backward = 0;
 }
 
-/* --- beginning one ---------------------------------------------------------------------------- */
+/*
+ * --- start of a gradient
+ * --------------------------------------------------------------------------
+ */
 
-/** Of a worker's step, on the reference GPU, by its draws. */
+/** Returns the time of a worker's step on the reference GPU, from its random draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
 {
     const int64_t drawn = step + engine->workers[rank].gpu.n_cancelled;
@@ -347,7 +363,7 @@ static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
                : dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
 
-/** Of this worker's step, on the reference GPU. */
+/** Returns the time of this worker's step on the reference GPU, with the changes of `what_if`. */
 static double reference_time_s(dsgd_node *self)
 {
     const dsgd_worker *const w = dsgd_worker_of(self);
@@ -365,7 +381,7 @@ double dsgd_compute_time_s(dsgd_node *self)
     return reference_time_s(self) * slowness(dsgd_worker_of(self));
 }
 
-/** On the reference GPU, of a step that takes its mean time. */
+/** Returns the time of the backward pass of a step with the mean time, on the reference GPU. */
 static double nominal_backward_s(const dsgd_worker *w)
 {
     const dsgd_workload *const workload = w->engine->config->workload;
@@ -378,7 +394,7 @@ void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
     dsgd_gradient_until(self, g, x, 1, INFINITY);
 }
 
-/** Micro-batch m begins at m times its length, and its backward pass a forward pass later. */
+/** Micro-batch m starts after m times its length; its backward pass starts a forward pass later. */
 dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, double limit_s)
 {
     if (step_s <= limit_s)
@@ -413,11 +429,14 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
         const int64_t count =
             llround(w->gpu.computation.share * (double)engine->config->learning->batch);
         if (engine->config->algorithm->traits & DSGD_CANCELS)
-            describe_later(w, g, x, count);
+            keep_inputs(w, g, x, count);
         else
             describe_gradient(w, g, x->piece, count);
     }
-    /* Pieces become final in the last micro-batch's backward pass; after a drop there is none. */
+    /*
+     * Chunks become final in the last micro-batch's backward pass, which a dropped step does not
+     * have.
+     */
     const double backward_s =
         cut.done == n_micro_batches ? nominal_backward_s(w) / n_micro_batches : 0;
     announce(w);
@@ -425,10 +444,10 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     if (engine->hybrid.replica != NULL && cut.done == n_micro_batches)
         w->gpu.computation.group_s = all_s / w->replica->step_s / n_micro_batches;
     take_gradient(w, g, x);
-    set_off(w, cut.compute_s * slowness(w),
-            dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
+    start_computation(w, cut.compute_s * slowness(w),
+                      dsgd_greater(cut.compute_s - backward_s, 0) * slowness(w), NULL);
     if (w->presence.state == DSGD_DOWN && !away)
-        dsgd_computation_lose(w);
+        dsgd_lose_computation(w);
     return cut.done;
 }
 
@@ -440,7 +459,7 @@ size_t dsgd_units(dsgd_node *self)
     return overlaps(engine) && engine->hybrid.replica == NULL ? engine->layout.n_pieces : 1;
 }
 
-/** Lets the GPU compute a pass of these pieces, once it is free; @p all_s of all pieces. */
+/** Starts a pass of these chunks once the GPU is free. @p all_s is the time of all chunks. */
 static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const char *verb)
 {
     dsgd_computation *const c = &w->gpu.computation;
@@ -450,10 +469,12 @@ static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const
     c->pass_s = all_s * work / w->engine->layout.work;
     w->clock.exposed_s += dsgd_now_s() - dsgd_greater(w->clock.since_s, c->end_s);
     const double alone_s = c->pass_s * slowness(w);
-    set_off(w, alone_s, c->backward == 0 ? alone_s : 0, verb);
+    start_computation(w, alone_s, c->backward == 0 ? alone_s : 0, verb);
 }
 
-/** Stops the program where these pieces @p are not the next, or no unit. */
+/**
+ * Stops the program if @p are is false (these chunks are not the next), or if they are not a unit.
+ */
 static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, const char *order)
 {
     const size_t n = dsgd_count_pieces(x);
@@ -465,7 +486,7 @@ static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, c
                  w->node.rank, x->first, x->end, w->node.step, order);
 }
 
-/** Before a pass: the one before is over. */
+/** Waits until the previous pass is over. */
 static void await_turn(dsgd_worker *w)
 {
     while (dsgd_computing(w))
@@ -523,8 +544,8 @@ void dsgd_compute_pass(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
     backward(dsgd_worker_of(self), g, x);
 }
 
-/** The gradient ends now, and counts as lost. */
-static void cut_off(dsgd_worker *w)
+/** Ends the gradient now; its time counts as lost. */
+static void cancel_now(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     dsgd_computation *const c = &w->gpu.computation;
@@ -534,7 +555,7 @@ static void cut_off(dsgd_worker *w)
         c->end_s = dsgd_now_s();
         engine->computations.n_computing--;
         w->gpu.computes = false;
-        forget_undescribed(w);
+        drop_inputs(w);
         count_bubbles(w);
         dsgd_timeline_cancel(engine, c->span);
         dsgd_semaphore_post(w->gpu.semaphore);
@@ -545,14 +566,14 @@ static void cut_off(dsgd_worker *w)
     c->share = 0;
 }
 
-void dsgd_computation_lose(dsgd_worker *w)
+void dsgd_lose_computation(dsgd_worker *w)
 {
     const size_t before = w->gpu.computation.ready;
     /* Whether the computation is one of an earlier step, which counts. */
     const bool is_before = w->gpu.computation.since_s < w->clock.since_s;
     if (w->gpu.computation.number < 0 || (!dsgd_computing(w) && is_before))
         return;
-    cut_off(w);
+    cancel_now(w);
     for (size_t k = before; k < w->engine->layout.n_pieces; k++)
         w->gpu.computation.ready_s[k] = dsgd_now_s();
     dsgd_updates_apply(w, before);
@@ -573,6 +594,6 @@ void dsgd_cancel(dsgd_node *self)
     DSGD_REQUIRE(c->number >= 0 && c->first_deferred == NULL, "worker %d cancels in step %jd %s",
                  self->rank, self->step,
                  c->number < 0 ? "before its first gradient" : "a gradient that an update follows");
-    cut_off(w);
+    cancel_now(w);
     w->gpu.cancelled = true;
 }

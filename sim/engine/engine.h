@@ -337,10 +337,10 @@ void dsgd_wait_end(dsgd_worker *w, dsgd_wait *wait);
 /**
  * Records that a step has been made or a computation begins, so that assist() takes turns again.
  */
-void dsgd_moved(dsgd_engine *engine);
+void dsgd_count_move(dsgd_engine *engine);
 
 /** The function `lacks` of waits that no single worker can end. */
-bool dsgd_lacks_nobody(const dsgd_worker *w, const struct dsgd_job *job, int host);
+bool dsgd_lacks_no_host(const dsgd_worker *w, const struct dsgd_job *job, int host);
 
 /**
  * Does not return if the worker has been stopped. Every actor of the worker calls it after a wait.
@@ -398,7 +398,7 @@ double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at);
  * Returns the seconds of the current computation until more chunks are ready, and sets w->gpu.until
  * to their number.
  */
-double dsgd_stages_todo_s(dsgd_worker *w);
+double dsgd_stages_next_s(dsgd_worker *w);
 /**
  * Sends the messages between the worker's own hosts that belong to @p seconds of the computation.
  */
@@ -418,7 +418,7 @@ void dsgd_gpu_has_collectives(dsgd_worker *w, int more);
 void dsgd_computation_wait(dsgd_worker *w);
 
 /** Ends the current computation of a worker that fails; its result is lost. */
-void dsgd_computation_lose(dsgd_worker *w);
+void dsgd_lose_computation(dsgd_worker *w);
 
 /* --- waiting.c: who waits for whom ------------------------------------------------------------ */
 
@@ -447,4 +447,4 @@ int dsgd_waits_watched(const dsgd_engine *engine);
  * Appends the watched waits to *text: "worker 3 waits in dsgd_gossip for worker 4 since 2.5 s;
  * ...".
  */
-void dsgd_waits_tell(const dsgd_engine *engine, char **text);
+void dsgd_waits_report(const dsgd_engine *engine, char **text);

@@ -7,14 +7,14 @@
 #include "sim/failures/failures.h"
 #include "sim/observe/observe.h"
 
-/** The run has ended. Returns only where it is continued (waiting.c). */
-static void stay(dsgd_worker *w)
+/** Called when the run has ended. Returns only if the run is continued (waiting.c). */
+static void stay_after_end(dsgd_worker *w)
 {
     while (!w->engine->watch.continued)
         dsgd_work_sleep(w);
 }
 
-/** Share of the run that is done, by the bound that is nearest. */
+/** Reports the share of the run that is done, by the bound that is nearest. */
 static void report_progress(const dsgd_engine *engine, double samples)
 {
     const dsgd_until *const until = &engine->config->until;
@@ -30,25 +30,26 @@ static void report_progress(const dsgd_engine *engine, double samples)
                           memory_order_relaxed);
 }
 
-static const double rounding = 1e-12; /* of a sum of many shares of steps */
+static const double rounding = 1e-12; /* rounding error of a sum of many shares of steps */
 
-/** Counts a step of all workers; evaluates, and ends the run at its bound. */
+/** Counts a step, makes an evaluation if one is due, and ends the run at its bound. */
 static void count_step(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_until *const until = &engine->config->until;
     const bool counts = !engine->finished; /* another worker may have ended the run just now */
     if (!counts)
-        stay(w);
+        stay_after_end(w);
     w->clock.steps++;
     w->waits.calls = 0;
-    dsgd_moved(engine);
+    dsgd_count_move(engine);
     if (!counts)
         return;
     engine->progress.steps++;
     engine->progress.whole_steps += w->gpu.computation.share;
     const double accuracy = dsgd_evaluate_if_due(engine);
-    if (until->accuracy > 0 && !(accuracy < until->accuracy)) /* one that is NAN stays so */
+    /* an accuracy that is NAN stays NAN */
+    if (until->accuracy > 0 && !(accuracy < until->accuracy))
         dsgd_finish(engine);
     const double samples = engine->progress.whole_steps * engine->config->workload->samples;
     report_progress(engine, samples);
@@ -58,15 +59,15 @@ static void count_step(dsgd_worker *w)
     if (engine->failures.state != NULL && !engine->finished)
         dsgd_failures_of_run_step(engine);
     if (engine->finished)
-        stay(w);
+        stay_after_end(w);
 }
 
-/** Whether this worker was to stop by now, or has done all its steps. */
+/** Returns true if this worker must stop now, or has made all its steps. */
 static bool is_to_stop(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
     if (dsgd_now_s() >= w->presence.dies_s && !engine->watch.continued) {
-        dsgd_sleep(0); /* what it has begun at this instant begins */
+        dsgd_sleep(0); /* operations that the worker started at this instant still start */
         w->clock.stopped = true;
     }
     return w->clock.stopped ||
@@ -85,11 +86,11 @@ bool dsgd_next_step(dsgd_node *self)
         w->clock.may_return = true;
         return false;
     }
-    if (w->gpu.cancelled || (fails && self->step >= 0)) { /* it begins anew */
+    if (w->gpu.cancelled || (fails && self->step >= 0)) { /* the step starts again */
         w->gpu.cancelled = false;
         w->gpu.n_cancelled++;
         if (w->engine->finished)
-            stay(w);
+            stay_after_end(w);
         w->clock.may_return = is_to_stop(w);
         return !w->clock.may_return;
     }
@@ -115,12 +116,15 @@ bool dsgd_next_step(dsgd_node *self)
     return !w->clock.may_return;
 }
 
-/** Turns of a worker without a step or computation of any: before the end, and after it. */
+/**
+ * Number of turns of a worker while no worker makes a step or computes: before the end of the run,
+ * and after it.
+ */
 enum { MOST_IDLE_TURNS = 10000, MOST_LATE_TURNS = 1000 };
 
 /**
- * Where nothing but turns has happened for long, sleeps until anything does: else a run whose
- * workers hang would not end, because assist() takes turns.
+ * If only turns have happened for a long time, sleeps until anything else happens. Otherwise a run
+ * whose workers hang would not end, because assist() takes turns.
  */
 static void rest_if_idle(dsgd_worker *w)
 {
@@ -137,8 +141,8 @@ static void rest_if_idle(dsgd_worker *w)
 
 bool dsgd_next_turn(dsgd_node *self, int64_t local_steps)
 {
-    static const double least_s = 1e-6; /* a lock and a call of MPI */
-    static const dsgd_waiting turn = {"dsgd_next_turn", dsgd_lacks_nobody};
+    static const double least_s = 1e-6; /* time of a lock and an MPI call */
+    static const dsgd_waiting turn = {"dsgd_next_turn", dsgd_lacks_no_host};
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &turn, NULL);
     while (dsgd_local_steps(w, w->engine->layout.n_pieces - 1) < local_steps)

@@ -1,6 +1,6 @@
 /**
- * @file vectors.c
- * Vectors in pieces, what waits for pieces to be computed, linear combinations and views.
+ * @file vectors.c Vectors in chunks, updates that wait for chunks to be computed, linear
+ * combinations and views.
  */
 #include "sim/engine/vectors.h"
 #include "base/round.h"
@@ -100,13 +100,15 @@ dsgd_vector *dsgd_model(dsgd_node *self)
 
 /* --- what waits for pieces -------------------------------------------------------------------- */
 
-/** An update whose pieces from some one on are not ready. */
+/** An update that waits for chunks that are not ready. */
 typedef struct dsgd_deferred {
     struct dsgd_deferred *next;
     dsgd_update update;
-    /* A vector that was ready is kept as it was: the algorithm may change it meanwhile. */
+    /*
+     * true if a copy of a vector that was ready is kept, because the algorithm may change it before
+     */
     bool keeps_x;
-    dsgd_piece x[]; /* [x->end] where kept */
+    dsgd_piece x[]; /* [x->end] copy, if kept */
 } dsgd_deferred;
 
 static void defer(dsgd_worker *w, dsgd_update update)
@@ -183,7 +185,7 @@ static void copy_piece(dsgd_worker *w, const dsgd_update *update, size_t k, cons
     update->y->history[k] = update->x->history[k];
 }
 
-/** A sum of gradients is as old as its oldest. */
+/** Returns the history of a sum of gradients, which is as old as its oldest addend. */
 static dsgd_history sum_of_histories(dsgd_history y, dsgd_history x)
 {
     const int64_t updates = y.updates;
@@ -218,7 +220,7 @@ static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, c
     const dsgd_value sum = dsgd_combined(w, k, update->a, update->y->piece[k].value, update->b,
                                          x->value, update->divisor);
     dsgd_vector_update(update->y, k, sum, dsgd_local_steps(w, k));
-    if (update->y->whole != w->learner.model) /* no gradient */
+    if (update->y->whole != w->learner.model) /* the model itself is not a gradient */
         update->y->history[k] = sum_of_histories(update->y->history[k], update->x->history[k]);
 }
 
@@ -236,13 +238,14 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor)
 
 /* --- views ------------------------------------------------------------------------------------ */
 
-/** The view of these pieces of the whole, which x is or is a view of. */
+/** Returns the view with these chunks of the whole vector of x. */
 static dsgd_vector *view_of(const dsgd_vector *x, size_t first, size_t end, size_t stride)
 {
     dsgd_vector *const whole = x->whole;
     dsgd_vector *const last = whole->view;
     dsgd_vector *view = last;
-    while (view != NULL) { /* from the next on, which comes in turn where parts are taken in turn */
+    /* starts with the next view, which is the right one if parts are used in turn */
+    while (view != NULL) {
         view = view->next;
         if (view->first == first && view->end == end && view->stride == stride)
             return whole->view = view;
@@ -278,12 +281,12 @@ void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char 
 {
     const bool theirs = x != NULL && &x->owner->node != self;
     const char *const what =
-        x == NULL ? "NULL in place of a vector"
-        : theirs  ? dsgd_xprintf("a vector of %s %d; what others have comes by exchanges alone",
+        x == NULL ? "NULL instead of a vector"
+        : theirs ? dsgd_xprintf("a vector of %s %d; only exchanges give access to values of others",
                                 dsgd_is_server(x->owner) ? "server" : "worker", x->owner->node.rank)
-                  : "the vector of a message that has been forgotten, as each is at the next "
-                    "dsgd_recv(): copy it before";
-    dsgd_require_failed("%s %d gives %s() in step %jd %s",
+                 : "the vector of a message that is no longer valid. A message is valid until "
+                   "the next dsgd_recv(): copy the vector before";
+    dsgd_require_failed("%s %d calls %s() in step %jd with %s",
                         dsgd_is_server((const dsgd_worker *)self) ? "server" : "worker", self->rank,
                         verb, self->step, what);
 }
@@ -292,16 +295,17 @@ void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y)
 {
     DSGD_REQUIRE(
         x->first == y->first && x->end == y->end && x->stride == y->stride,
-        "worker %d gives a verb two vectors of different pieces in step %jd; take the same "
+        "worker %d passes two vectors of different pieces to a verb in step %jd; take the same "
         "fragment or range of both",
         x->owner->node.rank, x->owner->node.step);
 }
 
 void dsgd_require_whole(const dsgd_vector *x, const char *verb)
 {
-    DSGD_REQUIRE(x->whole == x,
-                 "worker %d gives %s() a view of a vector in step %jd; it takes whole ones",
-                 x->owner->node.rank, verb, x->owner->node.step);
+    DSGD_REQUIRE(
+        x->whole == x,
+        "worker %d calls %s() with a view of a vector in step %jd; it takes only whole vectors",
+        x->owner->node.rank, verb, x->owner->node.step);
 }
 
 /* --- of the run ------------------------------------------------------------------------------- */

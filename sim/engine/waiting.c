@@ -1,21 +1,20 @@
 /**
- * @file waiting.c
- * Who waits for whom; and whether a run that reached its bound has workers that would wait for
- * ever.
+ * @file waiting.c Finds out which workers wait for which others, and whether a run that reached its
+ * bound has workers that would wait for ever.
  *
- * At the bound of a run that is well some workers wait too: for a straggler, for a message on its
- * way, for the rest of a round. No count of steps or seconds tells them from hanging ones: with
- * hundreds of local steps per round, or one worker a hundred times slower, a wait may take most of
- * the run. Therefore the run is continued, uncounted and without values, until every wait that was
- * under way at its end is over. A worker hangs if its wait is not over when nothing moves any more,
- * messages included, however long they take. This comes, because every actor stops: work() after
- * twice the steps that any worker had made by then, and LEAST_STEPS, or after MOST_CALLS verbs
- * without a step; assist() once it takes turns while no worker makes steps or computes (steps.c).
- * So an algorithm is wronged only if what others wait for comes later than that: by more steps than
- * the whole run was long. The waits of a run that is well end soon: this costs less than a step,
- * and nothing where nobody waits.
+ * At the bound of a correct run some workers wait, too: for a straggler, for a message under way,
+ * for the rest of a round. No number of steps or seconds distinguishes these waits from a deadlock.
+ * With hundreds of local steps per round, or with a worker that is a hundred times slower, a wait
+ * may take most of the run. Therefore the run continues, without being counted and without values,
+ * until every wait of the time of its end is over. A worker hangs if its wait is not over when
+ * nothing moves any more, including messages, however long they take. This state is reached because
+ * every actor stops: work() after twice the steps that any worker had made by then (and
+ * LEAST_STEPS), or after MOST_CALLS verbs without a step; assist() when it takes turns while no
+ * worker makes steps or computes (steps.c). So the verdict is wrong only if other workers would
+ * send what is missing later than that: by more steps than the whole run had. In a correct run the
+ * waits end soon, so this costs less than a step, and nothing if no worker waits.
  *
- * Waits of assist() for a question, or for its worker's steps, are none: they may never end.
+ * Waits of assist() for a request, or for its worker's steps, do not count: they may never end.
  */
 #include "sim/engine/engine.h"
 #include "sim/result.h"
@@ -51,7 +50,7 @@ int dsgd_waits_watch(dsgd_engine *engine)
     return engine->watch.n;
 }
 
-enum { MOST_CALLS = 100000 }; /* of work() without a step */
+enum { MOST_CALLS = 100000 }; /* verbs of work() without a step */
 
 void dsgd_stay_if_endless(dsgd_worker *w)
 {
@@ -62,8 +61,8 @@ void dsgd_stay_if_endless(dsgd_worker *w)
 }
 
 /**
- * Longer than all messages take that are still to come, a thousand of 1 GB at 1 B/s one after the
- * other. It costs nothing to wait so long where nothing moves.
+ * Longer than all messages that are under way can take: a thousand messages of 1 GB at 1 B/s, one
+ * after another. A long wait costs nothing if nothing moves.
  */
 static const double until_nothing_moves_s = 1e15;
 
@@ -97,17 +96,18 @@ void dsgd_waits_end(dsgd_engine *engine)
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-enum { MOST_TOLD = 3 }; /* workers that wait; and as many for which they wait */
+/* number of waiting workers that the report names, and of workers that each of them waits for */
+enum { MOST_NAMED = 3 };
 
-/** " for workers 0, 1 and 5 more" */
-static void tell_peers(const dsgd_worker *w, const dsgd_wait *wait, char **text)
+/** Appends " for workers 0, 1 and 5 more". */
+static void append_peers(const dsgd_worker *w, const dsgd_wait *wait, char **text)
 {
     const dsgd_engine *const engine = w->engine;
     const int n_hosts = engine->n_workers + engine->n_servers;
     int n = 0;
     for (int host = 0; host < n_hosts; host++)
         n += wait->in->lacks(w, wait->job, host);
-    const int n_named = n > MOST_TOLD ? MOST_TOLD - 1 : n;
+    const int n_named = n > MOST_NAMED ? MOST_NAMED - 1 : n;
     int named = 0;
     for (int host = 0; host < n_hosts && named < n_named; host++) {
         if (!wait->in->lacks(w, wait->job, host))
@@ -128,18 +128,18 @@ static void tell_peers(const dsgd_worker *w, const dsgd_wait *wait, char **text)
         dsgd_append(text, " and %d more", n - n_named);
 }
 
-/** How a host takes part in what hangs. */
-typedef struct part_in_hang {
-    int waited_for_by; /* workers that wait */
-    bool for_who_waits_not; /* it waits, and one for whom it waits does not */
-    bool told;
-} part_in_hang;
+/** The part of a host in a deadlock. */
+typedef struct part_in_deadlock {
+    int waited_for_by; /* number of workers that wait for it */
+    bool is_next_to_cause; /* true if it waits for a worker that does not wait */
+    bool reported;
+} part_in_deadlock;
 
-/** [workers, then servers] */
-static part_in_hang *parts_in_hang(const dsgd_engine *engine)
+/** Returns the parts [workers, then servers]. */
+static part_in_deadlock *parts_in_deadlock(const dsgd_engine *engine)
 {
     const int n_hosts = engine->n_workers + engine->n_servers;
-    part_in_hang *const parts = dsgd_keep((size_t)n_hosts, sizeof *parts);
+    part_in_deadlock *const parts = dsgd_keep((size_t)n_hosts, sizeof *parts);
     for (int i = 0; i < engine->n_workers; i++) {
         const dsgd_worker *const w = &engine->workers[i];
         const dsgd_wait *const wait = watched_wait(w);
@@ -148,14 +148,18 @@ static part_in_hang *parts_in_hang(const dsgd_engine *engine)
                 continue;
             parts[host].waited_for_by++;
             if (watched_wait(&engine->workers[host]) == NULL)
-                parts[i].for_who_waits_not = true;
+                parts[i].is_next_to_cause = true;
         }
     }
     return parts;
 }
 
-/** "worker 6 waits for nobody, but 7 wait for it; ", where one is waited for by most. */
-static void tell_who_waits_not(const dsgd_engine *engine, const part_in_hang *parts, char **text)
+/**
+ * Appends "worker 6 does not wait, but 7 workers wait for it; " if more workers wait for one host
+ * than for any other.
+ */
+static void append_host_without_wait(const dsgd_engine *engine, const part_in_deadlock *parts,
+                                     char **text)
 {
     const int n_hosts = engine->n_workers + engine->n_servers;
     int first = 0;
@@ -175,33 +179,33 @@ static void tell_who_waits_not(const dsgd_engine *engine, const part_in_hang *pa
                 parts[first].waited_for_by);
 }
 
-/** The next to tell: nearest to the cause, then by rank. There is one. */
-static int next_to_tell(const dsgd_engine *engine, part_in_hang *parts)
+/** Returns the next worker to report: the one nearest to the cause, then by rank. There is one. */
+static int next_to_report(const dsgd_engine *engine, part_in_deadlock *parts)
 {
     int next = -1;
     for (int i = 0; i < engine->n_workers; i++) {
-        if (parts[i].told || watched_wait(&engine->workers[i]) == NULL)
+        if (parts[i].reported || watched_wait(&engine->workers[i]) == NULL)
             continue;
-        const part_in_hang *const best = &parts[next < 0 ? i : next];
-        const bool nearer = parts[i].for_who_waits_not != best->for_who_waits_not
-                                ? parts[i].for_who_waits_not
+        const part_in_deadlock *const best = &parts[next < 0 ? i : next];
+        const bool nearer = parts[i].is_next_to_cause != best->is_next_to_cause
+                                ? parts[i].is_next_to_cause
                                 : parts[i].waited_for_by > best->waited_for_by;
         if (next < 0 || nearer)
             next = i;
     }
-    parts[next].told = true;
+    parts[next].reported = true;
     return next;
 }
 
-void dsgd_waits_tell(const dsgd_engine *engine, char **text)
+void dsgd_waits_report(const dsgd_engine *engine, char **text)
 {
     static const char *const suffixes[] = {"th", "st", "nd", "rd"};
     const int n = dsgd_waits_watched(engine);
-    const int n_told = n < MOST_TOLD ? n : MOST_TOLD;
-    part_in_hang *const parts = parts_in_hang(engine);
-    tell_who_waits_not(engine, parts, text);
-    for (int k = 0; k < n_told; k++) {
-        const dsgd_worker *const w = &engine->workers[next_to_tell(engine, parts)];
+    const int n_reported = n < MOST_NAMED ? n : MOST_NAMED;
+    part_in_deadlock *const parts = parts_in_deadlock(engine);
+    append_host_without_wait(engine, parts, text);
+    for (int k = 0; k < n_reported; k++) {
+        const dsgd_worker *const w = &engine->workers[next_to_report(engine, parts)];
         const dsgd_wait *const wait = watched_wait(w);
         const int64_t c = wait->collective;
         dsgd_append(text, "%sworker %d waits in %s", k > 0 ? "; " : "", w->node.rank,
@@ -209,10 +213,10 @@ void dsgd_waits_tell(const dsgd_engine *engine, char **text)
         if (c > 0)
             dsgd_append(text, " (its %jd%s collective)", c,
                         suffixes[c % 100 / 10 == 1 || c % 10 > 3 ? 0 : c % 10]);
-        tell_peers(w, wait, text);
+        append_peers(w, wait, text);
         dsgd_append(text, " since %g s", wait->since_s);
     }
-    if (n > n_told)
-        dsgd_append(text, "; %d more worker%s wait%s", n - n_told, n - n_told > 1 ? "s" : "",
-                    n - n_told > 1 ? "" : "s");
+    if (n > n_reported)
+        dsgd_append(text, "; %d more worker%s wait%s", n - n_reported,
+                    n - n_reported > 1 ? "s" : "", n - n_reported > 1 ? "" : "s");
 }

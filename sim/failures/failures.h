@@ -118,7 +118,7 @@ bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why);
 
 /* rejoin.c */
 /** Takes down the workers of the failure that is due. */
-void dsgd_failure_take_down(dsgd_engine *engine);
+void dsgd_take_workers_down(dsgd_engine *engine);
 /** Counts the time since the last change of the worker's state, and changes the state. */
 void dsgd_presence_set(dsgd_worker *w, dsgd_presence_state to);
 /** Returns the rank of the next running worker, or -1 if there is none. */

@@ -1,6 +1,6 @@
 /**
- * @file rejoin.c
- * Workers fail and rejoin while the others continue; `presence` has the state of each worker.
+ * @file rejoin.c Workers fail and rejoin while the others continue. `presence` has the state of
+ * each worker.
  */
 #include "sim/failures/failures.h"
 
@@ -9,7 +9,7 @@
 #include "sim/result.h"
 #include "sim/run.h"
 
-/** As many steps as a deadline is made of at least. */
+/** Smallest number of steps from which a deadline is computed. */
 enum { LEAST_ROUNDS = 3 };
 
 void dsgd_presence_set(dsgd_worker *w, dsgd_presence_state to)
@@ -49,8 +49,8 @@ static double median_of(double *s, int n)
 }
 
 /**
- * When others give up a worker that fails now: as hivemind's users ask for (its issue 676), by the
- * steps that have been, median + k MAD.
+ * Returns the time at which the others give up a worker that fails now: median + k MAD of the times
+ * of recent steps, as hivemind's users ask for (its issue 676).
  */
 static double deadline_s(const dsgd_engine *engine)
 {
@@ -68,7 +68,7 @@ static double deadline_s(const dsgd_engine *engine)
     return fmin(latest_s, fmax(dsgd_now_s(), limit_s));
 }
 
-/** Has the server wait for no longer than until it knows. */
+/** Makes the server wait only until it is notified of the failure. */
 static void announce(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
@@ -91,7 +91,7 @@ double dsgd_failure_notice_s(const dsgd_worker *w)
                 w->presence.up_s);
 }
 
-void dsgd_failure_take_down(dsgd_engine *engine)
+void dsgd_take_workers_down(dsgd_engine *engine)
 {
     const dsgd_failure failure = dsgd_next_failure(engine);
     for (int i = 0; i < engine->n_workers; i++) {
@@ -106,9 +106,9 @@ void dsgd_failure_take_down(dsgd_engine *engine)
         w->presence.given_up_s = deadline_s(engine);
         announce(w);
         if (computes)
-            dsgd_computation_lose(w);
+            dsgd_lose_computation(w);
         else
-            dsgd_work_wake(w); /* its restart begins anew */
+            dsgd_work_wake(w); /* its restart starts again */
     }
 }
 
@@ -125,7 +125,7 @@ bool dsgd_rejoin(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const bool rejoins = engine->config->algorithm->traits & DSGD_REJOINS;
-    if (w->presence.state == DSGD_JOINS) /* the step in which it has asked is over */
+    if (w->presence.state == DSGD_JOINS) /* the step in which it has asked for the state is over */
         dsgd_presence_set(w, DSGD_HERE);
     while (w->presence.state != DSGD_HERE) {
         while (dsgd_now_s() < w->presence.up_s && w->presence.up_s < INFINITY)
@@ -138,7 +138,7 @@ bool dsgd_rejoin(dsgd_worker *w)
         while (w->presence.state == DSGD_JOINS && dsgd_now_s() < ready_s)
             dsgd_work_sleep_until(w, ready_s);
         if (w->presence.state == DSGD_JOINS && rejoins) {
-            w->gpu.computation.share = 0; /* of what it asks with */
+            w->gpu.computation.share = 0; /* its request for the state counts as no work */
             return true;
         }
         if (w->presence.state == DSGD_JOINS)
@@ -152,22 +152,23 @@ bool dsgd_rejoin(dsgd_worker *w)
     }
     w->learner.state_since = w->learner.local_steps[0];
     w->clock.since_s = dsgd_now_s();
-    dsgd_work_wake(w); /* assist() */
+    dsgd_work_wake(w); /* wakes assist() */
     return true;
 }
 
 bool dsgd_wait_failure_detected(dsgd_worker *w, dsgd_worker *peer)
 {
-    static const double least_s = 1e-3; /* a refused connection */
+    static const double least_s = 1e-3; /* time of a refused connection */
     if (peer->presence.state == DSGD_HERE)
         return false;
     const double known_s = peer->presence.changed_s + w->engine->failures.state->config.detect_s;
     const double since_s = dsgd_now_s();
     dsgd_sleep(peer->presence.state == DSGD_DOWN ? fmax(least_s, known_s - since_s) : least_s);
-    if (w->presence.state == DSGD_HERE && !dsgd_computing(w)) { /* nor was that hidden */
+    /* and the wait did not overlap with computation */
+    if (w->presence.state == DSGD_HERE && !dsgd_computing(w)) {
         const double from_s = fmax(since_s, fmax(w->presence.changed_s, w->gpu.computation.end_s));
         w->engine->result->failures.detect_s += (dsgd_now_s() - from_s) / w->engine->n_workers;
-        w->presence.changed_s = dsgd_now_s(); /* of several pieces it counts once */
+        w->presence.changed_s = dsgd_now_s(); /* several chunks count once */
     }
     return true;
 }
@@ -181,7 +182,7 @@ double dsgd_failure_detected_s(const dsgd_worker *w)
     return fmin(w->presence.given_up_s, back_s) + config->remake_s;
 }
 
-/** Counts a wait of those who are there, but for what is counted already. */
+/** Counts a wait of the running workers, except parts that were counted before. */
 static void count_wait(dsgd_engine *engine, double *cause, const int *ranks, int n,
                        dsgd_interval wait)
 {
@@ -203,7 +204,7 @@ void dsgd_quorum_count_wait(const dsgd_worker *w, const int *ranks, int n)
     for (int i = 0; i < n; i++) {
         const dsgd_worker *const other = &engine->workers[ranks[i]];
         if (other->presence.state == DSGD_HERE && dsgd_computing(other))
-            return; /* for that one */
+            return; /* the others wait for that worker */
         if (other->presence.state == DSGD_HERE)
             wait.since_s = fmax(wait.since_s, other->gpu.computation.end_s);
     }
@@ -229,7 +230,7 @@ void dsgd_quorum_lead(dsgd_worker *w)
             dsgd_work_wake(&engine->workers[i]);
 }
 
-/** An actor at the peer: what it sends. */
+/** The actor at the peer that sends the state. */
 static void send_state(void *worker)
 {
     dsgd_worker *const w = worker;
@@ -237,7 +238,7 @@ static void send_state(void *worker)
                       w->engine->failures.state->copy_bytes);
 }
 
-/** Makes communicators and copies the state of the next that is there, if any still is. */
+/** Makes new communicators, and copies the state of the next running worker, if there is one. */
 static void copy_state(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;

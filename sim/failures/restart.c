@@ -1,10 +1,9 @@
 /**
- * @file restart.c
- * All workers restart from a checkpoint when one fails. Nothing of it is simulated but its time:
- * steps that are done again have the same draws, so they take as long and give the same values as
- * the first time. The simulation goes through each of them once, in seconds of progress;
- * engine->away_s is what has passed besides. What a failure does at its time, and what all have
- * cost at the end.
+ * @file restart.c All workers restart from a checkpoint when one of them fails. Only the time of
+ * this is simulated. Repeated steps have the same random draws, so they take the same time and give
+ * the same values as the first time. The simulation performs each step once, in seconds of
+ * progress; failures.away_s is the time that has passed in addition. This file handles failures at
+ * their times, and sums up their costs at the end.
  */
 #include "sim/failures/failures.h"
 
@@ -14,10 +13,10 @@
 #include "sim/run.h"
 
 /**
- * Tells a timeline for what all have stood still: @p worker has failed (-1: a checkpoint), and what
- * has been added to @p before.
+ * Records in the timeline why all workers have stopped: worker @p worker has failed (-1 for a
+ * checkpoint), and the time that has been added to @p before.
  */
-static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failure_times *before)
+static void record_stop(dsgd_engine *engine, int worker, const dsgd_failure_times *before)
 {
     const dsgd_failure_times *const now = &engine->result->failures;
     const struct {
@@ -35,14 +34,17 @@ static void tell_stop(dsgd_engine *engine, int worker, const dsgd_failure_times 
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
         if (parts[k].s > 0)
             dsgd_append(&text, ", %s %.4g s", parts[k].cause, parts[k].s);
-    int first = 0; /* of those who are shown */
+    int first = 0; /* first worker that is shown */
     while (!t->chosen[first])
         first++;
     dsgd_timeline_mark(&engine->workers[first],
                        (dsgd_span){DSGD_SPAN_OF_HOST(STOPPED), .verb = text});
 }
 
-/** Adds to @p cause until @p until_s of all time. False: `until: seconds` comes first. */
+/**
+ * Adds the time until @p until_s (total time) to @p cause. Returns false if `until: seconds` comes
+ * first.
+ */
 static bool spend(const dsgd_engine *engine, double *cause, double *all_s, double until_s)
 {
     const double bound_s = engine->config->until.seconds;
@@ -53,8 +55,10 @@ static bool spend(const dsgd_engine *engine, double *cause, double *all_s, doubl
     return !is_over;
 }
 
-/** From a failure at *all_s until all work again. False: the run is over. */
-static bool bring_back(dsgd_engine *engine, double *all_s)
+/**
+ * Advances *all_s from a failure until all workers work again. Returns false if the run is over.
+ */
+static bool recover(dsgd_engine *engine, double *all_s)
 {
     struct dsgd_failure_state *const f = engine->failures.state;
     dsgd_failure_times *const times = &engine->result->failures;
@@ -89,8 +93,10 @@ static bool bring_back(dsgd_engine *engine, double *all_s)
     return true;
 }
 
-/** A failure at *all_s: until what was done since the last checkpoint is done again, or the next
- * one. */
+/**
+ * Handles a failure at *all_s: advances *all_s until the work since the last checkpoint has been
+ * repeated, or until the next failure.
+ */
 static bool restart(dsgd_engine *engine, double *all_s)
 {
     struct dsgd_failure_state *const f = engine->failures.state;
@@ -99,18 +105,20 @@ static bool restart(dsgd_engine *engine, double *all_s)
     const int worker = dsgd_failed_worker(engine, &f->next);
     if (f->written_s <= now_s)
         f->saved_s = f->snapshot_s;
-    bool goes_on = bring_back(engine, all_s);
+    bool continues = recover(engine, all_s);
     const double done_s = *all_s + now_s - f->saved_s;
-    if (goes_on && f->next.down_s >= done_s)
+    if (continues && f->next.down_s >= done_s)
         f->in_a_row = 0;
-    goes_on = goes_on &&
-              spend(engine, &engine->result->failures.lost_s, all_s, fmin(f->next.down_s, done_s));
-    tell_stop(engine, worker, &before);
-    return goes_on;
+    continues = continues && spend(engine, &engine->result->failures.lost_s, all_s,
+                                   fmin(f->next.down_s, done_s));
+    record_stop(engine, worker, &before);
+    return continues;
 }
 
-/** Whether the next failure is known, and leaves time for a checkpoint that has not been begun for
- * it. */
+/**
+ * Returns true if a notice of the next failure has arrived, there is time for a checkpoint before
+ * it, and no checkpoint has been started for it.
+ */
 static bool has_notice(const dsgd_engine *engine)
 {
     const struct dsgd_failure_state *const f = engine->failures.state;
@@ -159,13 +167,14 @@ void dsgd_failures_of_run_step(dsgd_engine *engine)
     dsgd_failure_times before = engine->result->failures;
     before.checkpoint_s = before_s;
     if (f->cost_s > 0)
-        tell_stop(engine, -1, &before);
+        record_stop(engine, -1, &before);
     engine->failures.away_s = all_s - now_s;
     f->saved_s = now_s;
     if (over)
         dsgd_finish(engine);
     else if (f->cost_s > 0)
-        dsgd_semaphore_post(engine->end_semaphore); /* the clock waits for less progress now */
+        /* the clock must wake after less progress now */
+        dsgd_semaphore_post(engine->end_semaphore);
 }
 
 /* --- the clock, and the end ------------------------------------------------------------------- */
@@ -189,7 +198,7 @@ bool dsgd_handle_failure(dsgd_engine *engine)
         struct dsgd_failure_state *const f = engine->failures.state;
         f->in_a_row = f->steps == engine->progress.steps ? f->in_a_row : 0;
         f->steps = engine->progress.steps;
-        dsgd_failure_take_down(engine);
+        dsgd_take_workers_down(engine);
         if (engine->failures.by_quorum && dsgd_live_peer(&engine->workers[0]) < 0 &&
             engine->workers[0].presence.state != DSGD_HERE)
             return !dsgd_give_up_run(

@@ -210,7 +210,7 @@ static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const
     }
     for (int64_t d = 0; d < replica->n_stages; d++)
         for (int64_t i = 0; i < pipeline->n_slots * jobs; i++) {
-            const size_t first = (size_t)dsgd_pipeline_part(pipeline, d, i / jobs);
+            const size_t first = (size_t)dsgd_pipeline_part(&pipeline->shape, d, i / jobs);
             const size_t p = (size_t)(jobs - 1 - i % jobs) * replica->n_parts_each + first;
             const double merged_s = replica->gradient_s[d * pipeline->n_slots * jobs + i] +
                                     m->costs.merge_s[dsgd_replica_stage(replica, p)];

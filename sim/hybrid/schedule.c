@@ -59,7 +59,7 @@ typedef struct order {
     dsgd_pipeline_task *next;
 } order;
 
-static int64_t part_of(const dsgd_pipeline_shape *shape, int64_t host, int64_t slot)
+int64_t dsgd_pipeline_part(const dsgd_pipeline_shape *shape, int64_t host, int64_t slot)
 {
     if (is_two_way(shape->kind))
         return slot == 0 ? host : shape->n_stages - 1 - host;
@@ -70,7 +70,7 @@ static void add(order *o, dsgd_pipeline_phase phase, int64_t micro_batch, int64_
 {
     *o->next++ = (dsgd_pipeline_task){.host = o->host,
                                       .slot = (int32_t)slot,
-                                      .part = (int32_t)part_of(o->shape, o->host, slot),
+                                      .part = (int32_t)dsgd_pipeline_part(o->shape, o->host, slot),
                                       .micro_batch = (int32_t)micro_batch,
                                       .phase = phase};
 }
@@ -170,11 +170,6 @@ static void (*const order_of[DSGD_PIPELINE_ORDERED])(order *) = {
     [DSGD_PIPELINE_INTERLEAVED] = order_1f1b, [DSGD_PIPELINE_GEMS] = order_gems,
     [DSGD_PIPELINE_CHIMERA] = order_chimera,  [DSGD_PIPELINE_ZERO_BUBBLE] = order_1f1b,
 };
-
-int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot)
-{
-    return part_of(&pipeline->shape, host, slot);
-}
 
 /*
  * Position of each task in the order of all tasks while this order is made: [3][n_parts][N] by

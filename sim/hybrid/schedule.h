@@ -83,7 +83,7 @@ void dsgd_pipeline_free(dsgd_pipeline *pipeline);
  * Returns which of the D (interleaved: v D) parts of the model, in forward order, a host has in a
  * slot.
  */
-int64_t dsgd_pipeline_part(const dsgd_pipeline *pipeline, int64_t host, int64_t slot);
+int64_t dsgd_pipeline_part(const dsgd_pipeline_shape *shape, int64_t host, int64_t slot);
 
 /** A task that has ended. */
 typedef struct dsgd_pipeline_pass {

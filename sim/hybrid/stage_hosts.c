@@ -1,11 +1,10 @@
 /**
- * @file stage_hosts.c
- * Hosts of a worker's stages (sim/hybrid/swarm.h) that fail, rejoin and move singly. Failures do
- * not depend on what a run does. So a step is planned at its start with all failures that happen in
- * it; a change between two steps takes effect in the next one.
+ * @file stage_hosts.c Hosts of a worker's stages (sim/hybrid/swarm.h) that fail, rejoin and move by
+ * themselves. Failures do not depend on the events of a run. So a step is planned at its start with
+ * all failures that happen in it. A change between two steps takes effect in the next one.
  *
- * The last running host of a stage does not leave it: when it fails, the whole worker fails, and
- * rejoins as other workers do, with that host.
+ * The last running host of a stage does not leave it. When it fails, the whole worker fails, and
+ * rejoins as other workers do, together with that host.
  */
 #include "sim/hybrid/stage_hosts.h"
 
@@ -18,7 +17,7 @@ typedef struct outage {
     /* index in the worker; -1 if the outage is part of another one, or of the whole worker */
     int host;
     bool moves;
-    /* times of failure, of repair, and of the return with the state (set by meet()) */
+    /* times of failure, of repair, and of the return with the state (set by decide_outages()) */
     double down_s, up_s, back_s;
 } outage;
 
@@ -86,11 +85,10 @@ static double copy_s(const dsgd_worker *w, int host)
     return w->replica->costs.copy_s[w->replica->stage_of[host]];
 }
 
-static outage *add(struct stage_hosts_of *of, outage added)
+static void add(struct stage_hosts_of *of, outage added)
 {
     of->outages = dsgd_xrealloc(of->outages, of->n + 1, sizeof *of->outages);
-    of->outages[of->n] = added;
-    return &of->outages[of->n++];
+    of->outages[of->n++] = added;
 }
 
 /* --- in a step -------------------------------------------------------------------------------- */
@@ -121,7 +119,7 @@ static bool is_outlived(const dsgd_worker *w, const struct stage_hosts_of *of, c
 }
 
 /** Extends the current outage of a host that fails again before it is back. */
-static void prolong(struct stage_hosts_of *of, outage *o)
+static void extend_outage(struct stage_hosts_of *of, outage *o)
 {
     outage *before = o - 1;
     while (before->host != o->host)
@@ -135,14 +133,14 @@ static void prolong(struct stage_hosts_of *of, outage *o)
  * Decides for each outage that begins until @p until_s whether it extends another outage, concerns
  * only its host, or takes the whole worker down.
  */
-static void meet(dsgd_worker *w, double until_s)
+static void decide_outages(dsgd_worker *w, double until_s)
 {
     struct stage_hosts_of *const of = &w->engine->hybrid.stage_hosts->of[w->node.rank];
     for (; of->n_met < of->n && of->outages[of->n_met].down_s <= until_s; of->n_met++) {
         outage *const o = &of->outages[of->n_met];
         o->back_s = o->up_s + w->engine->failures.state->config.restart_s + copy_s(w, o->host);
         if (of->back_s[o->host] > o->down_s) {
-            prolong(of, o);
+            extend_outage(of, o);
         } else if (is_outlived(w, of, o)) {
             of->back_s[o->host] = o->back_s;
         } else {
@@ -217,7 +215,7 @@ void dsgd_stage_hosts_step(dsgd_worker *w, const double *slowness)
     migrate(w, now_s);
     read_until(engine, until_s);
     do {
-        meet(w, until_s);
+        decide_outages(w, until_s);
         set_away(w, now_s);
         dsgd_replica_step(engine->hybrid.replica, w->replica, slowness);
         until_s = now_s + w->replica->step_s;

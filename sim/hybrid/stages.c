@@ -49,7 +49,7 @@ static double ready_s(const dsgd_worker *w, size_t k)
                         c->compute_s - (m->step_s - m->ready_s[part] + later_s) * c->group_s);
 }
 
-double dsgd_stages_todo_s(dsgd_worker *w)
+double dsgd_stages_next_s(dsgd_worker *w)
 {
     dsgd_computation *const c = &w->gpu.computation;
     const double before_s = c->ready_at_s;

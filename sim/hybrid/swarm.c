@@ -86,7 +86,7 @@ static bool is_over(const swarm *s, const passing *m)
     return m->n_done == 2 * s->n_stages - (m->is_again ? m->stage : 0);
 }
 
-static void tell(const swarm *s, dsgd_pipeline_pass pass)
+static void report(const swarm *s, dsgd_pipeline_pass pass)
 {
     if (s->seconds->done != NULL)
         s->seconds->done(s->seconds->listener, &pass);
@@ -122,7 +122,7 @@ static void measure(const swarm *s, passing *m)
 }
 
 /** Marks a pass that would end after the failure of its host. */
-static void get_stuck(swarm *s, passing *m, int64_t host, double from_s, double until_s)
+static void lose_pass(swarm *s, passing *m, int64_t host, double from_s, double until_s)
 {
     struct host_state *const state = &s->states[host];
     m->is_stuck = true;
@@ -131,7 +131,7 @@ static void get_stuck(swarm *s, passing *m, int64_t host, double from_s, double 
     state->free_s = until_s;
     s->all_busy_s += until_s - from_s;
     s->times.lost_s += until_s - from_s;
-    tell(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_LOST, from_s, until_s});
+    report(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_LOST, from_s, until_s});
 }
 
 static void end_backward(swarm *s, const passing *m, int64_t stage, double end_s)
@@ -164,7 +164,7 @@ static void pass(swarm *s, passing *m, double at_s)
     const double until_s = state->absence == NULL ? INFINITY : state->absence->since_s;
     m->had_forward = !goes_forward;
     if (end_s > until_s) {
-        get_stuck(s, m, host, from_s, until_s);
+        lose_pass(s, m, host, from_s, until_s);
         return;
     }
     state->free_s = end_s;
@@ -172,9 +172,9 @@ static void pass(swarm *s, passing *m, double at_s)
     s->times.makespan_s = fmax(s->times.makespan_s, end_s);
     const double turn_s = forward ? end_s : end_s - task_s + forward_s;
     if (goes_forward)
-        tell(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_FORWARD, end_s - task_s, turn_s});
+        report(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_FORWARD, end_s - task_s, turn_s});
     if (!forward) {
-        tell(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_BACKWARD, turn_s, end_s});
+        report(s, (dsgd_pipeline_pass){host, m->micro_batch, DSGD_BACKWARD, turn_s, end_s});
         end_backward(s, m, stage, end_s);
     }
     m->n_done++;
@@ -211,7 +211,7 @@ static void send_again(swarm *s, passing *m, double at_s)
 }
 
 /** Repeats a backward pass whose gradient a failed host had already added to its sum. */
-static void do_again(swarm *s, passing *m, int64_t stage, double at_s)
+static void repeat_backward(swarm *s, passing *m, int64_t stage, double at_s)
 {
     passing *const again = dsgd_xcalloc(1, sizeof *again);
     *again = (passing){.micro_batch = m->micro_batch,
@@ -227,7 +227,7 @@ static void do_again(swarm *s, passing *m, int64_t stage, double at_s)
 }
 
 /** Repeats the work of a failed host on a micro-batch, once the failure is detected. */
-static void lose(swarm *s, passing *m, const dsgd_absence *absence, double now_s)
+static void repeat_lost(swarm *s, passing *m, const dsgd_absence *absence, double now_s)
 {
     const int64_t stage = s->stage_of[absence->host], job = job_of(s, m, stage);
     const bool is_back = m->n_done > 2 * s->n_stages - 1 - stage,
@@ -243,19 +243,19 @@ static void lose(swarm *s, passing *m, const dsgd_absence *absence, double now_s
     if (is_stuck)
         send_again(s, m, now_s);
     else if (is_back)
-        do_again(s, m, stage, now_s);
+        repeat_backward(s, m, stage, now_s);
     else
         *peer_at(m, stage) = -1;
 }
 
-static void lose_all(swarm *s, const dsgd_absence *absence, double now_s)
+static void repeat_all_lost(swarm *s, const dsgd_absence *absence, double now_s)
 {
     passing *const before = s->again;
     s->states[absence->host].is_known = true;
     for (int64_t m = 0; m < s->n_micro_batches; m++)
-        lose(s, &s->passing[m], absence, now_s);
+        repeat_lost(s, &s->passing[m], absence, now_s);
     for (passing *m = before; m != NULL; m = m->next)
-        lose(s, m, absence, now_s);
+        repeat_lost(s, m, absence, now_s);
 }
 
 /** Returns the next absence of a host from index @p i on, or NULL if there is none. */
@@ -269,7 +269,7 @@ static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
 /**
  * Lets a host rejoin with its state. Its load counts as that of the other host with the least load.
  */
-static void come_back(swarm *s, const dsgd_absence *absence)
+static void rejoin_host(swarm *s, const dsgd_absence *absence)
 {
     struct host_state *const state = &s->states[absence->host];
     const int64_t stage = s->stage_of[absence->host];
@@ -388,9 +388,9 @@ dsgd_pipeline_times dsgd_swarm_run(const dsgd_pipeline *pipeline,
         if (m->absence == NULL && !is_over(&s, m))
             pass(&s, m, next.key);
         else if (m->absence != NULL && m->n_done == 0)
-            lose_all(&s, m->absence, next.key);
+            repeat_all_lost(&s, m->absence, next.key);
         else if (m->absence != NULL)
-            come_back(&s, m->absence);
+            rejoin_host(&s, m->absence);
     }
     for (int64_t i = 0; i < s.n_stages * s.n_jobs; i++)
         DSGD_ASSERT(s.to_do[i] == 0, "%jd micro-batches are lost", (intmax_t)s.to_do[i]);

@@ -1,31 +1,32 @@
 /**
- * @file timeline.c
- * Records what happens while a run is watched: spans of time, messages and instants.
+ * @file timeline.c Records the events of a run while it is watched: spans of time, messages and
+ * instants.
  *
- * Before the window opens, and for a listener, only what is under way is kept. A span is recorded
- * when it begins, or, where that is known only afterwards (what no computation hides), as a whole.
+ * Before the window opens, and for a listener, only current spans are kept. A span is recorded when
+ * it begins or, if it is known only afterwards (communication that does not overlap with
+ * computation), as a whole.
  */
-#include "sim/timeline.h"
 #include "sim/engine/engine.h"
 #include "sim/observe/observe.h"
 #include "sim/result.h"
+#include "sim/timeline.h"
 
-/** A wait under way. */
+/** A current wait. */
 typedef struct open_wait {
     const dsgd_worker *worker;
     const dsgd_wait *wait;
-    int lacking; /* a host that has yet to do its part, ... */
-    double since_s; /* ... and is looked at from then on */
+    int lacking; /* host that has not done its part yet */
+    double since_s; /* time since which that host has been checked */
 } open_wait;
 
 const char dsgd_cancelled[] = "cancelled";
 const char dsgd_pass[] = "pass";
 
 struct dsgd_recording {
-    size_t n_free, *free; /* places of spans that ended before the window */
+    size_t n_free, *free; /* free places, of spans that ended before the window */
     size_t n_waits;
     open_wait *waits;
-    int n_left; /* chosen workers that have not ended the window's steps */
+    int n_left; /* number of chosen workers that have not ended the window's steps */
 };
 
 static bool is_chosen(const dsgd_engine *engine, int host)
@@ -48,7 +49,10 @@ void dsgd_timeline_open(dsgd_engine *engine)
         t->recording->n_left += t->chosen[i];
 }
 
-/** Whether spans are, and not handed on: of few workers and steps, as spans have to fit memory. */
+/**
+ * Returns true if spans are kept, and not passed to a listener. Kept spans must fit into memory, so
+ * they are for few workers and steps.
+ */
 static bool is_kept(const dsgd_engine *engine)
 {
     return engine->accounts.timeline->ended == NULL;
@@ -56,7 +60,7 @@ static bool is_kept(const dsgd_engine *engine)
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
-/** Its number, from 1; 0: there is no room, and the run ends. */
+/** Stores a span. Returns its number, from 1, or 0 if there is no room, which ends the run. */
 static size_t put(dsgd_engine *engine, const dsgd_span *span)
 {
     dsgd_timeline *const t = engine->accounts.timeline;
@@ -103,12 +107,11 @@ size_t dsgd_timeline_begin(const dsgd_worker *w, dsgd_span span)
     return dsgd_timeline_record(w->engine, span);
 }
 
-/** The span that is not over; NULL: none is watched. */
+/** Returns a current span, or NULL if it is not recorded. */
 static dsgd_span *open_span(const dsgd_engine *engine, size_t span)
 {
-    return engine->accounts.timeline == NULL || span == 0
-               ? NULL
-               : &engine->accounts.timeline->spans[span - 1];
+    const dsgd_run_accounts *const accounts = &engine->accounts;
+    return accounts->timeline == NULL || span == 0 ? NULL : &accounts->timeline->spans[span - 1];
 }
 
 static void end(const dsgd_engine *engine, size_t span, double end_s)
@@ -157,7 +160,7 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
     mark.peer = -1;
     dsgd_timeline_mark(w, mark);
     if (w->engine->accounts.timeline != NULL &&
-        !is_kept(w->engine)) /* else another look comes soon */
+        !is_kept(w->engine)) /* if spans are kept, the waits are checked soon anyway */
         dsgd_timeline_look(w->engine, w->host);
 }
 
@@ -178,7 +181,7 @@ void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double sinc
 
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position)
 {
-    enum { FAR = 100000 }; /* it takes microseconds: its span is one of the last */
+    enum { FAR = 100000 }; /* it takes microseconds, so its span is one of the last */
     const dsgd_timeline *const t = to->engine->accounts.timeline;
     const int64_t n = (int64_t)to->engine->layout.n_pieces;
     if (t == NULL)
@@ -193,9 +196,15 @@ void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t po
     }
 }
 
-/* --- for whom a worker waits ------------------------------------------------------------------ */
+/*
+ * --- waits
+ * ----------------------------------------------------------------------------------------
+ */
 
-/** The first host behind @p after, round about, that has yet to do its part; -1: none. */
+/**
+ * Returns the first host after @p after, cyclically, that has not done its part yet, or -1 if there
+ * is none.
+ */
 static int next_lacking(const dsgd_worker *w, const dsgd_wait *wait, int after)
 {
     const int n = w->engine->n_workers + w->engine->n_servers;
@@ -232,11 +241,14 @@ size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
     return number;
 }
 
-/** Of a wait: who is late by less is as early as others, but for the protocol. */
+/**
+ * Share of a wait below which a difference between arrivals is ignored, because it comes from the
+ * protocol.
+ */
 static const double least_share = 0.01;
 
-/** Whether a wait is for others still; follows who is the last of them. */
-static bool look(const dsgd_timeline *t, open_wait *open)
+/** Updates the last host of a wait. Returns true if the wait still needs other hosts. */
+static bool update_wait(const dsgd_timeline *t, open_wait *open)
 {
     dsgd_span *const span = &t->spans[open->wait->span - 1];
     const double now_s = dsgd_now_s();
@@ -251,15 +263,19 @@ static bool look(const dsgd_timeline *t, open_wait *open)
     return open->lacking >= 0;
 }
 
-/** Looks at the waits for a host or of it (-1: at all), and forgets waits for nobody. */
-static void look_for(const dsgd_timeline *t, int host)
+/**
+ * Checks the waits for a host and of a host (-1: all waits), and removes those that need no other
+ * host.
+ */
+static void update_waits(const dsgd_timeline *t, int host)
 {
     struct dsgd_recording *const r = t->recording;
     size_t n = 0;
     for (size_t i = 0; i < r->n_waits; i++) {
         const bool may_change = host < 0 || r->waits[i].lacking == host ||
-                                r->waits[i].worker->host == host; /* its own activation, too */
-        if (may_change && !(r->waits[i].wait->span > 0 && look(t, &r->waits[i])))
+                                /* its own activation may change it, too */
+                                r->waits[i].worker->host == host;
+        if (may_change && !(r->waits[i].wait->span > 0 && update_wait(t, &r->waits[i])))
             continue;
         if (n < i)
             r->waits[n] = r->waits[i];
@@ -268,11 +284,13 @@ static void look_for(const dsgd_timeline *t, int host)
     r->n_waits = n;
 }
 
-/* A listener may have ten thousand workers: of their waits, those for one host are few. */
+/*
+ * With a listener there may be ten thousand workers, but only few of their waits are for one host.
+ */
 void dsgd_timeline_look(const dsgd_engine *engine, int host)
 {
     if (engine->accounts.timeline != NULL)
-        look_for(engine->accounts.timeline, is_kept(engine) ? -1 : host);
+        update_waits(engine->accounts.timeline, is_kept(engine) ? -1 : host);
 }
 
 void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
@@ -286,9 +304,10 @@ void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
     size_t i = 0;
     while (span->turn_s == INFINITY && i < r->n_waits && r->waits[i].wait != wait)
         i++;
-    if (span->turn_s == INFINITY && i < r->n_waits) { /* it ends before all have done their parts */
+    /* the wait ends before all hosts have done their parts */
+    if (span->turn_s == INFINITY && i < r->n_waits) {
         if (!is_kept(w->engine))
-            look(w->engine->accounts.timeline, &r->waits[i]);
+            update_wait(w->engine->accounts.timeline, &r->waits[i]);
         r->n_waits--;
         memmove(&r->waits[i], &r->waits[i + 1], (r->n_waits - i) * sizeof *r->waits);
     }
@@ -323,7 +342,7 @@ void dsgd_timeline_close(dsgd_engine *engine)
     if (t == NULL)
         return;
     struct dsgd_recording *const r = t->recording;
-    look_for(t, -1);
+    update_waits(t, -1);
     for (size_t i = 0; i < r->n_waits; i++)
         t->spans[r->waits[i].wait->span - 1].peer = r->waits[i].lacking;
     if (t->ended != NULL)
@@ -333,7 +352,7 @@ void dsgd_timeline_close(dsgd_engine *engine)
         t->end_s = engine->result->virtual_s;
     for (size_t i = 0; i < r->n_free; i++)
         t->spans[r->free[i] - 1].since_s = INFINITY;
-    size_t n = 0; /* of the spans that are in the window */
+    size_t n = 0; /* number of spans in the window */
     for (size_t i = 0; i < t->n_spans; i++)
         if (t->spans[i].since_s < t->end_s || t->spans[i].end_s == t->end_s)
             t->spans[n++] = t->spans[i];
