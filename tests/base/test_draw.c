@@ -10,7 +10,7 @@
 
 SUITE(draw, "draw");
 
-TEST(philox_gives_its_known_answers)
+TEST(philox_gives_known_answers)
 {
     /* Random123's kat_vectors for philox4x32-10: all zeros. */
     const philox4x32_ctr_t counter = {{0, 0, 0, 0}};
@@ -39,7 +39,7 @@ TEST(every_coordinate_of_a_draw_matters)
         ck_assert_double_ne(dsgd_draw_uniform(at), dsgd_draw_uniform(others[i]));
 }
 
-TEST(many_draws_are_those_of_each_index)
+TEST(many_draws_equal_single_draws)
 {
     double u[5] = {0, 0, 0, 0, 2};
     dsgd_draw at = {1, 2, 3, 4, UINT32_MAX - 1}; /* the index begins again */
@@ -71,7 +71,7 @@ TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
 }
 
 /** In and out of order, and with more permutations at a time than it keeps. */
-TEST_RANGE(many_images_are_those_of_one_at_a_time, 0, 17)
+TEST_RANGE(many_images_equal_single_images, 0, 17)
 {
     enum { DRAWS = 20000 };
     static const uint32_t large[] = {65535, 65536, 65537, 1281167, 1u << 30, UINT32_MAX};

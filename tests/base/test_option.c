@@ -76,7 +76,7 @@ TEST_ROWS(columns_end_with_their_units, columns)
     ck_assert_uint_eq(stem, strlen(columns[_i].stem));
 }
 
-TEST(the_nearest_name_is_the_one_that_was_meant)
+TEST(the_nearest_name_is_the_intended_one)
 {
     static const char *const names[] = {"allreduce", "eager_solo", "wagma", "ad_psgd", NULL};
     ck_assert_str_eq(dsgd_nearest("wagam", names), "wagma");
@@ -96,7 +96,7 @@ TEST(the_nearest_name_is_the_one_that_was_meant)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-TEST(all_shipped_tables_are_right)
+TEST(all_shipped_tables_are_valid)
 {
     const dsgd_entry *const *const registries[] = {dsgd_algorithms,     dsgd_graph_kinds,
                                                    dsgd_encoding_kinds, dsgd_model_kinds,

@@ -9,7 +9,7 @@
 
 SUITE(round, "round");
 
-TEST(what_is_whole_up_to_rounding_stays)
+TEST(integers_up_to_rounding_stay_unchanged)
 {
     ck_assert_double_gt(0.07 * 100, 7);
     ck_assert_double_eq(dsgd_ceil(0.07 * 100), 7);

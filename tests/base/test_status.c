@@ -20,7 +20,7 @@ static void break_promise(const void *number)
 
 SUITE(status, "status");
 
-TEST(a_broken_promise_aborts)
+TEST(a_broken_assertion_aborts)
 {
     const int two = 2;
     support_function_aborts(break_promise, &two, "1 + 1 == 3 does not hold: arithmetic of 2\n");
@@ -60,7 +60,7 @@ TEST_RANGE(memory_that_runs_out_ends_the_process_with_a_sentence, 0, SANITIZED ?
     dsgd_folder_remove(kept);
 }
 
-TEST(a_file_that_cannot_be_read_is_not_forgotten)
+TEST(an_unreadable_file_is_remembered)
 {
     char *text = NULL;
     size_t n = 0;
@@ -81,7 +81,7 @@ static void note_end(void *name)
     strcat(ended, name);
 }
 
-TEST(what_is_kept_is_given_back_from_the_newest_to_the_mark)
+TEST(kept_memory_is_freed_from_the_newest_to_the_mark)
 {
     static char names[][2] = {"a", "b", "c"};
     dsgd_keep_for(note_end, names[0]);
@@ -98,7 +98,7 @@ TEST(what_is_kept_is_given_back_from_the_newest_to_the_mark)
     ck_assert_ptr_null(dsgd_mark());
 }
 
-TEST(kept_memory_grows_and_the_old_one_stays)
+TEST(kept_memory_grows_and_old_memory_stays)
 {
     int *numbers = NULL;
     const int *first = NULL;
@@ -132,7 +132,7 @@ static dsgd_status of_three(dsgd_status first, dsgd_status second, int *n)
     return DSGD_OK;
 }
 
-TEST(a_call_that_fails_is_the_last)
+TEST(no_call_follows_a_failed_call)
 {
     int n = 0;
     ck_assert_int_eq(of_three(DSGD_EIO, DSGD_OK, &n), DSGD_EIO);
@@ -143,7 +143,7 @@ TEST(a_call_that_fails_is_the_last)
     ck_assert_int_eq(n, 3);
 }
 
-TEST(words_are_quoted_where_a_shell_would_split_them)
+TEST(words_are_quoted_if_a_shell_would_split_them)
 {
     char *command = dsgd_xstrdup("dsgd");
     for (const char *const *word = (const char *const[]){"run", "a b.yaml", "x=[1, 2]", "", "it's",

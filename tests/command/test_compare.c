@@ -470,7 +470,7 @@ static const struct {
      ":1: there is no column `throughput_samples_per_s`"},
     {RUNS_HEADER, "r", 2, "r/runs.csv: no run has the status ok or diverged"},
     {RUNS_HEADER ROW("wagma", "1", "failed", "", ""), "r", 2, "no run has"},
-    {RUNS_HEADER "1,wagma,4\n", "r", 3, "r/runs.csv:2: 3 fields, where the header has 14"},
+    {RUNS_HEADER "1,wagma,4\n", "r", 3, "r/runs.csv:2: 3 fields, but the header has 14"},
     {RUNS_HEADER OK("wagma", "1", "1", "1") OK("wagma", "2", "1", "1,1"), "r", 3,
      "r/runs.csv:3: 15"},
     {RUNS_HEADER OK("wagma", "1", "1", "1") OK("\"wagma", "2", "1", "1"), "r", 3,

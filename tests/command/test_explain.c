@@ -626,7 +626,7 @@ static const struct {
     {"e.yaml --format gif", "--format must be text, svg, pdf or png, got gif"},
     {"e.yaml --size slide", "--size slide: it is for figures; give --format"},
     {"e.yaml --format svg --size 1", "is none of one-column"},
-    {"e.yaml --format svg -o nowhere/m.svg", "nowhere/m.svg: no file can be made there"},
+    {"e.yaml --format svg -o nowhere/m.svg", "nowhere/m.svg: cannot create a file there"},
     {"e.yaml -o nowhere/m.txt", "nowhere/m.txt: it cannot be written: No such file"},
     {"e.yaml --set 'until={accuracy: 0.5}'", "(--numerics off)"},
     {"", "explain: give the file of one experiment, the folder of its results, or an algorithm"},

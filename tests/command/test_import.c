@@ -310,10 +310,10 @@ TEST(tables_as_europeans_write_them)
     ck_assert_str_eq(read_file("t.yaml"), read);
     write_file("t.csv", commas);
     ck_assert_has(dsgd_ends(3, "import t.csv -p dgx-a100 -o u.yaml"),
-                  "with decimal commas, fields have to be separated by `;`");
+                  "with decimal commas, fields must be separated by `;`");
     shell_ends(0, "sed -i '2,$ s/,/;/g' %s/t.csv", folder);
     ck_assert_has(dsgd_ends(3, "import t.csv -p dgx-a100 -o u.yaml"),
-                  "t.csv:2: 1 field, where the header has 3: it separates otherwise");
+                  "t.csv:2: 1 field, but the header has 3: the row uses another separator");
 }
 
 /** Steps of a whole job vary for all workers together. */

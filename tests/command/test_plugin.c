@@ -218,12 +218,13 @@ static const struct {
      "algorithm faulty: worker 0 sends a message without a vector in step 0 behind an update that "
      "its gradient has yet to make: send it before, or behind dsgd_wait_any() of DSGD_ON_GRADIENT"},
     {"-D STEP=READS_ANOTHERS", 5,
-     "at P=2: the simulation died (Aborted): algorithm faulty: worker 1 gives dsgd_combine() in "
-     "step 0 a vector of worker 0"},
+     "at P=2: the simulation died (Aborted): algorithm faulty: worker 1 calls dsgd_combine() in "
+     "step 0 with a vector of worker 0"},
     {"-D STEP=NO_VECTOR", 5,
-     "algorithm faulty: worker 0 gives dsgd_copy() in step 0 NULL in place of a vector"},
-    {"-D STEP=FORGOTTEN", 5, "the vector of a message that has been forgotten"},
-    {"-D STEP=WILD", 5, "(Segmentation fault); a pointer is wild, or memory of the run was freed"},
+     "algorithm faulty: worker 0 calls dsgd_copy() in step 0 with NULL instead of a vector"},
+    {"-D STEP=FORGOTTEN", 5, "the vector of a message that is no longer valid"},
+    {"-D STEP=WILD", 5,
+     "(Segmentation fault); a pointer is invalid, or memory of the run was freed"},
     {"-D STEP=TO_ITSELF", 5,
      "algorithm faulty: rank 0 sends a message to 0 in step 0, but others are 0 to 0"},
     {"-D STEP=OTHER_VERBS", 5, "calls dsgd_allreduce_sum in step 0"},

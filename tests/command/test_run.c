@@ -237,7 +237,7 @@ TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
     ck_assert_has(output, "results: b/runs.csv");
     ck_assert_has(output, "\nfigures: dsgd plot b\n");
     ck_assert_has(dsgd_ends(3, "run e.yaml -o /proc/nosuch/r"),
-                  "/proc/nosuch: the folder cannot be made: ");
+                  "/proc/nosuch: cannot create the folder: ");
     ck_assert_int_eq(strncmp(read_file("a/curves.csv"),
                              "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,"
                              "consensus\n1,allreduce,4,1,0,0,",
@@ -396,11 +396,12 @@ TEST(folders_within_results_are_no_links)
 {
     write_experiment("");
     shell_ends(0, "mkdir -p victim r && echo precious >victim/lock && ln -s ../victim r/.parts");
-    ck_assert_has(dsgd_ends(3, "run e.yaml -o r --force"), "r/.parts: a folder is needed here");
+    ck_assert_has(dsgd_ends(3, "run e.yaml -o r --force"),
+                  "r/.parts: must be a folder, not a link or a file");
     shell_ends(0, "rm r/.parts");
     dsgd_ends(0, "run e.yaml -o r");
     shell_ends(0, "rm -rf r/figures && ln -s ../victim r/figures");
-    ck_assert_has(dsgd_ends(3, "plot r"), "r/figures: a folder is needed here");
+    ck_assert_has(dsgd_ends(3, "plot r"), "r/figures: must be a folder, not a link or a file");
     ck_assert_str_eq(read_file("victim/lock"), "precious\n");
 }
 

@@ -497,7 +497,7 @@ static const struct {
     {"--format gif", "--format must be json, text, svg, pdf or png, got gif"},
     {"--format svg --size 1", "--size must be one-column"},
     {"-o nowhere/t.json", "nowhere/t.json: cannot write the file: No such file"},
-    {"--format svg -o nowhere/t.svg", "nowhere/t.svg: no file can be made there"},
+    {"--format svg -o nowhere/t.svg", "nowhere/t.svg: cannot create a file there"},
 };
 
 TEST_ROWS(timeline_rejects_wrong_arguments, refused)

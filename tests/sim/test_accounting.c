@@ -12,7 +12,7 @@
 
 SUITE(accounting, "accounting", .seconds = 60);
 
-TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
+TEST(shares_of_time_count_computation_waits_and_communication)
 {
     support_case *c = support_no_learning(support_of(&support_averaging, 4));
     c->workload.bytes = 1e9; /* 2 phases of 0.1 s */
@@ -26,7 +26,7 @@ TEST(shares_of_time_are_those_of_computing_waiting_and_communicating)
 }
 
 /** Worker 0 computes 1 s, waits 0.2 s for the other, and gets its vector in 0.1 s. */
-TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
+TEST(communication_starts_when_both_sides_are_ready)
 {
     support_case *c = support_no_learning(support_new("d_psgd", 2));
     c->workload.bytes = 1e9;
@@ -41,7 +41,7 @@ TEST(shares_of_time_of_messages_begin_when_both_sides_are_there)
  * Two pieces of 0.5 s each, one after another: the first begins a quarter of a second before the
  * gradient ends, which hides as much of it; a second step's begin in the same way.
  */
-TEST(a_hidden_exchange_counts_as_computation)
+TEST(an_overlapped_exchange_counts_as_computation)
 {
     support_case *c = support_no_learning(support_of(&support_averaging, 2));
     SET(c, workload.bytes = 10e9, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
@@ -100,7 +100,7 @@ TEST_RANGE(exposed_time_excludes_the_barrier, 0, 2)
     ck_assert_double_eq_tol(run->result.virtual_s, 10 * 1.003, 1e-4);
 }
 
-TEST(a_run_ends_with_the_samples_that_are_wanted)
+TEST(a_run_ends_after_the_requested_samples)
 {
     support_case *c = support_no_learning(support_new("allreduce", 4));
     SET(c, workload.samples = 8, config.until = (dsgd_until){.samples = 4 * 8 * 5});
@@ -123,7 +123,7 @@ static void counting_work(dsgd_node *self)
 TEST_ALGORITHM(counting, .work = counting_work);
 
 /** Who waits at the end of a run is waited for, and no longer: a step, not thousands. */
-TEST(a_run_ends_when_no_worker_waits_any_more)
+TEST(a_continued_run_ends_when_all_waits_are_over)
 {
     support_case *c = support_of(&counting, 4);
     support_imbalance_number(c, "ramp", "seconds", 0.3);
@@ -138,7 +138,7 @@ TEST(a_run_ends_when_no_worker_waits_any_more)
 /* --- step times and what is sent -------------------------------------------------------------- */
 
 /** Worker i of 4 takes 1 + i seconds for a step, and all take the longest behind a barrier. */
-TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
+TEST_RANGE(step_times_last_from_start_to_start, 0, 2)
 {
     support_case *c = support_no_learning(support_new("local_sgd", 4));
     support_option(c, "period", 1000);
@@ -169,7 +169,7 @@ TEST_RANGE(step_times_are_counted_from_begin_to_begin, 0, 2)
  * squared coefficient of variation: of 5 steps by 10 % for constant ones, by 7.5 % of gamma's with
  * c = 1/4. (c = 1: exponential.)
  */
-TEST_RANGE(a_rate_has_no_bias_by_steps_that_time_cuts_short, 0, 4)
+TEST_RANGE(throughput_is_unbiased_if_time_cuts_steps, 0, 4)
 {
     static const double deviations[] = {0, 0.5, 1, 1.2};
     enum { WORKERS = 1024 };
@@ -215,7 +215,7 @@ TEST(a_histogram_of_step_times_is_bounded)
 }
 
 /** A ring of P sends 2 (P - 1) / P of the vector at each worker. */
-TEST_RANGE(a_ring_sends_what_its_closed_form_says, 0, 3)
+TEST_RANGE(ring_sends_the_bytes_of_its_closed_form, 0, 3)
 {
     static const int workers[] = {2, 5, 16};
     const double p = workers[_i];
@@ -251,7 +251,7 @@ TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
 }
 
 /** The busiest NIC is the server's, the first of the platform's or the last. */
-TEST(the_busiest_link_may_be_that_of_any_host)
+TEST(the_busiest_link_can_belong_to_any_host)
 {
     static const char *first[] = {"1", "2", "3", "4", "0"};
     double link_s[2] = {0, 0};
@@ -274,7 +274,7 @@ static void expect_load(const support_load *load, const char *name, double load_
 }
 
 /** Islands of two: a ring goes from the even ones to their neighbours, and then over the switch. */
-TEST(loads_are_those_of_each_nic_and_island_link)
+TEST(loads_are_counted_per_nic_and_island_link)
 {
     support_case *c = support_no_learning(support_new("allreduce", 4));
     c->platform.island_hosts = c->platform.island_nics = 2;
@@ -306,7 +306,7 @@ TEST(loads_are_those_of_each_nic_and_island_link)
  * whose links are in the order of their names, so that the first of equals is the same in every
  * run.
  */
-TEST_RANGE(loads_are_told_once_and_in_one_order, 0, 2)
+TEST_RANGE(loads_are_listed_once_and_in_a_fixed_order, 0, 2)
 {
     static const double extents[] = {2, 2};
     support_case *c = support_no_learning(support_new("allreduce", 4));
@@ -429,7 +429,7 @@ static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
 /** Weights are powers of two, and fractions whose sums are rounded. */
 static const double some_bytes[] = {2, 3, 10, 1.7};
 
-TEST_RANGE(ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4)
+TEST_RANGE(ages_counted_together_equal_ages_counted_singly, 0, 4)
 {
     rig *const r = new_rig(some_bytes[_i]);
     dsgd_reduction *reduction = NULL;
@@ -454,7 +454,7 @@ TEST_RANGE(ages_counted_together_have_the_bits_of_ages_counted_alone, 0, 4)
 }
 
 /** Ages beyond the histogram are in its last bin; the largest one is told as it is. */
-TEST(the_last_bin_has_all_older_ages)
+TEST(the_last_bin_counts_all_older_ages)
 {
     rig *const r = new_rig(2);
     dsgd_run_result *const result = &r->alone.result;
@@ -472,7 +472,7 @@ TEST(the_last_bin_has_all_older_ages)
 }
 
 /** So that it takes a time that does not grow with their number, but for one use in thousands. */
-TEST_RANGE(ages_are_seldom_counted_alone, 0, 4)
+TEST_RANGE(ages_are_rarely_counted_singly, 0, 4)
 {
     rig *const r = new_rig(some_bytes[_i]);
     r->engine.result = &r->together.result;

@@ -64,7 +64,7 @@ TEST(a_model_state_is_as_before)
 }
 
 /** The time of a step that begins anew is drawn anew, and without cancelling as ever. */
-TEST(its_time_is_drawn_anew)
+TEST(the_time_of_a_repeated_step_is_drawn_again)
 {
     support_case *c = support_no_learning(support_of(&giving_up, 2));
     c->config.until.steps = 2;
@@ -128,7 +128,7 @@ static const dsgd_algorithm undeclared = {.about = {.name = "undeclared"}, .work
 static const dsgd_algorithm followed = {
     .about = {.name = "followed"}, .work = undeclared_work, .traits = DSGD_CANCELS};
 
-TEST(misuse_is_told)
+TEST(misuse_of_cancel_stops_the_program)
 {
     support_case *c = support_of(&undeclared, 2);
     support_expect_abort(c, "undeclared cancels a gradient, but does not declare it");
@@ -148,7 +148,7 @@ static void hear(void *nothing, const dsgd_span *span)
     note[2] += dsgd_is_cancelled(span) ? span->end_s - span->since_s : 0;
 }
 
-TEST(a_timeline_tells_which_gradients_were_cancelled)
+TEST(a_timeline_marks_cancelled_gradients)
 {
     support_case *c = support_of(&giving_up, 2);
     const bool chosen[2] = {true, true};

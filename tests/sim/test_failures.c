@@ -42,7 +42,7 @@ SUITE(failures_in_runs, "restart", .seconds = 120);
 
 /** A failure half a step behind each tenth: T is what detection, repair, restart and half a step
  * take. */
-TEST(goodput_is_that_of_a_constant_cost)
+TEST(goodput_equals_the_closed_form_of_constant_cost)
 {
     enum { N = 9 };
     static dsgd_failure_event events[N];
@@ -63,7 +63,7 @@ TEST(goodput_is_that_of_a_constant_cost)
 
 /** Blocking ones of 2 s every 10 steps, and a failure 7 s behind one; beside the steps, 1.5 s
  * behind. */
-TEST_RANGE(a_failure_loses_the_time_since_the_last_whole_checkpoint, 0, 2)
+TEST_RANGE(a_failure_loses_the_time_since_the_last_complete_checkpoint, 0, 2)
 {
     const bool blocking = _i == 0;
     static dsgd_failure_event event = {1, 0, DSGD_REPAIR_AS_ALL};
@@ -80,7 +80,7 @@ TEST_RANGE(a_failure_loses_the_time_since_the_last_whole_checkpoint, 0, 2)
  * 10 s before a failure at 100.5 s it is known: a checkpoint of 2 s follows the step that ends at
  * 91 s, and 7 steps and a half of those behind it are lost. 1 s before, there is no time for it.
  */
-TEST_RANGE(a_notice_is_time_for_a_checkpoint, 0, 4)
+TEST_RANGE(a_notice_triggers_a_checkpoint, 0, 4)
 {
     const bool blocking = _i % 2 == 0, in_time = _i < 2;
     static dsgd_failure_event event = {1, 100.5, 3};
@@ -97,7 +97,7 @@ TEST_RANGE(a_notice_is_time_for_a_checkpoint, 0, 4)
 }
 
 /** Of a worker of several GPUs each has its part: all parts are written and read. */
-TEST(a_checkpoint_is_of_all_gpus_of_a_worker)
+TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 {
     static dsgd_failure_event event = {1, 14.5, 1}; /* behind the only checkpoint */
     double checkpoint_s[2], restart_s[2];
@@ -118,7 +118,7 @@ TEST(a_checkpoint_is_of_all_gpus_of_a_worker)
  * By Daly's model of Poisson failures, M e^(R/M) (e^((tau + C)/M) - 1) for tau; and his interval
  * and Young's are the best, of a sixteenth to eight times as long.
  */
-TEST(the_interval_of_young_and_daly_is_the_best)
+TEST(young_and_daly_intervals_minimise_the_loss)
 {
     const double c_s = 2, r_s = 10, m_s = 100;
     double goodput[10], best = 0; /* of factors, then of the rules */
@@ -138,7 +138,7 @@ TEST(the_interval_of_young_and_daly_is_the_best)
     ck_assert_double_ge(fmin(goodput[8], goodput[9]), 0.97 * best);
 }
 
-TEST(seconds_end_a_run_whatever_happens_then)
+TEST(seconds_end_a_run_also_during_a_restart)
 {
     for (double end_s = 1; end_s < 60; end_s += 0.75) {
         support_case *c = seconds_alone(3, (dsgd_until){.seconds = end_s});
@@ -174,7 +174,7 @@ TEST(a_run_that_cannot_continue_reports_why)
 }
 
 /** Who is never repaired holds all others up to the end of the time. */
-TEST(one_failure_for_ever_is_one)
+TEST(a_failure_without_repair_counts_once)
 {
     static dsgd_failure_event event = {2, 3, DSGD_REPAIR_NEVER};
     support_case *c = support_new("allreduce", 4);
@@ -189,7 +189,7 @@ CASE("going on", .seconds = 60);
 
 /** It fails amid its fifth step, is away for less than the rest, and copies 1 GB over a link of 10
  * GB/s. */
-TEST_RANGE(who_comes_back_copies_a_live_model_over_its_link, 0, 2)
+TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 2)
 {
     static dsgd_failure_event event = {1, 4.5, 0.25};
     support_case *c = pairs(2, 60.25, 0);
@@ -206,7 +206,7 @@ TEST_RANGE(who_comes_back_copies_a_live_model_over_its_link, 0, 2)
 }
 
 /** The second failure comes amid the restart behind the first. */
-TEST(a_restart_that_fails_begins_anew)
+TEST(a_restart_that_fails_starts_again)
 {
     static dsgd_failure_event events[] = {{1, 4.5, 0.25}, {1, 6, 0.25}};
     support_case *c = pairs(2, 60.25, 0);
@@ -232,7 +232,7 @@ TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
 }
 
 /** Whose copies even workers alone give, to even and odd ones. */
-TEST(shared_copies_come_from_who_answers)
+TEST(shared_copies_come_from_workers_that_answer)
 {
     static dsgd_failure_event events[] = {{0, 5, 1}, {3, 9, 1}, {0, 9.5, 1}, {1, 20, 1}};
     support_case *c = pairs(4, 60, 1);
@@ -261,7 +261,7 @@ TEST(the_first_gradients_of_a_step_are_enough)
 
 /** The last of the six who are left, of exponential times: by the harmonic number, 0.1 (1 + ... +
  * 1/6) s. */
-TEST(a_step_takes_as_long_as_the_last_of_those_it_needs)
+TEST(a_step_ends_with_the_last_gradient_that_it_needs)
 {
     static dsgd_failure_event events[] = {{2, 0, DSGD_REPAIR_NEVER}, {5, 0, DSGD_REPAIR_NEVER}};
     support_case *c = support_no_learning(support_new("backup_workers", 8));
@@ -276,7 +276,7 @@ TEST(a_step_takes_as_long_as_the_last_of_those_it_needs)
 
 /** Of 8 learners, by 1 / (1 + f T): the others lose nothing of it; T: half a step, repair, restart,
  * a question. */
-TEST(a_learner_that_fails_costs_its_own_time_alone)
+TEST(a_failed_learner_costs_only_its_own_time)
 {
     enum { N = 9, P = 8 };
     static dsgd_failure_event events[N];
@@ -333,7 +333,7 @@ TEST(a_rejoining_worker_waits_for_its_answer_only)
 
 /** Worker 1 fails in its fifth step. The other is `slack` steps ahead of it at most, until that is
  * known. */
-TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
+TEST_RANGE(ssp_excludes_failed_workers_from_its_bound, 0, 4)
 {
     static dsgd_failure_event event = {1, 4.5, 0};
     const double slack = _i % 2 == 0 ? 0 : 2;
@@ -357,7 +357,7 @@ TEST_RANGE(ssp_forgets_the_dead_in_its_bound, 0, 4)
  * repaired it is told, makes that step again, as one of the slowest, and waits until the other has
  * made one, at 9.5 s.
  */
-TEST(ssp_lets_nobody_wait_for_a_model_that_is_not_sent)
+TEST(ssp_workers_do_not_wait_for_a_model_that_is_not_sent)
 {
     static dsgd_failure_event events[] = {{1, 2.5, 2}, {0, 0.5, 8}};
     support_case *c = support_no_learning(support_new("ssp", 2));
@@ -397,7 +397,7 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
                                        .traits = DSGD_REJOINS};
 
 /** In its forward pass, or with half of its pieces on their way: all that have come are whole. */
-TEST_RANGE(who_fails_sends_nothing_more, 0, 4)
+TEST_RANGE(a_failed_worker_sends_nothing_more, 0, 4)
 {
     static dsgd_failure_event event = {1, 0, 1};
     event.at_s = _i % 2 == 0 ? 4.2 : 4.8;
@@ -458,7 +458,7 @@ static support_case *quorum(int workers, double seconds)
  * + 3 s later. It is back in the first step behind its repair and restart, in which they wait for
  * its copy.
  */
-TEST_RANGE(those_who_are_there_go_on_and_wait_for_a_copy, 0, 2)
+TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 2)
 {
     static dsgd_failure_event event = {1, 4.5, 20.25};
     support_case *c = quorum(4, 40.25);
@@ -501,7 +501,7 @@ static const dsgd_algorithm alternating = {
 
 /** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and
  * ends at 18 s. */
-TEST_RANGE(a_deadline_follows_the_steps_that_have_been, 0, 5)
+TEST_RANGE(a_deadline_follows_recent_steps, 0, 5)
 {
     static dsgd_failure_event event = {1, 16.25, DSGD_REPAIR_NEVER};
     static const double known_s[] = {22.25, 17.5, 18.5, 19.5, 18.75};
@@ -532,7 +532,7 @@ TEST(a_gpu_copies_its_part_of_the_state)
     ck_assert_double_eq(restart_s[1], restart_s[0]);
 }
 
-TEST(goodput_of_a_quorum_is_that_of_a_constant_cost)
+TEST(goodput_of_a_quorum_equals_its_closed_form)
 {
     enum { N = 9, P = 4 };
     static dsgd_failure_event events[N];
@@ -572,7 +572,7 @@ static void three_work(dsgd_node *self)
 static const dsgd_algorithm three_of_four = {.about = {.name = "three"}, .work = three_work};
 
 /** Who is away from the begin is as if it had not been: all values, to the byte. */
-TEST(the_mean_is_that_of_the_running_workers)
+TEST(the_mean_is_over_the_running_workers)
 {
     static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
     support_case *c = support_of(&three_of_four, 4);
@@ -649,7 +649,7 @@ TEST(a_worker_rejoins_where_all_models_are_equal)
 
 /** Both members of a row of Moshpit's, for any seed's rows: their others are gone, and nobody
  * hangs. */
-TEST(an_empty_row_is_left_out)
+TEST(a_row_without_running_workers_is_skipped)
 {
     static dsgd_failure_event events[7];
     support_case *c = support_no_learning(support_new("moshpit", 8));
@@ -666,7 +666,7 @@ TEST(an_empty_row_is_left_out)
 /**
  * Its last pieces wait in its channel as it fails again; they are carried out when that is known.
  */
-TEST_RANGE(who_fails_as_it_comes_back_is_in_what_it_has_begun, 0, 2)
+TEST_RANGE(a_worker_that_fails_while_rejoining_completes_begun_exchanges, 0, 2)
 {
     static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
     support_case *c = support_no_learning(support_new("streaming_diloco", 4));
@@ -820,7 +820,7 @@ TEST_RANGE(a_begun_exchange_is_completed, 1, 21)
 }
 
 /** Not that those hang who waited for the last one. */
-TEST(a_run_without_workers_reports_it)
+TEST(a_run_without_running_workers_reports_it)
 {
     static dsgd_failure_event events[] = {{0, 1, 3}, {1, 9, 3}};
     support_case *c = support_no_learning(support_new("wagma", 2));
@@ -865,7 +865,7 @@ static double goodput_of(const char *algorithm, int workers, int policy, dsgd_fa
  * s, each back in 95 s, known in 12 s, communicators made anew in 18 s, steps of 1 s, checkpoints
  * of 1 s by Daly.
  */
-TEST(three_families_have_their_published_goodput)
+TEST(three_algorithm_families_have_their_published_goodput)
 {
     const dsgd_failures_config assumed = {
         .mtbf_s = 800, .detect_s = 12, .remake_s = 18, .restart_s = 95};

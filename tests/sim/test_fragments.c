@@ -361,10 +361,10 @@ static const struct {
 } misuses[] = {
     {mixes, "two vectors of different pieces in step 0; take the same fragment"},
     {ends_otherwise, "two vectors of different pieces in step 0"},
-    {takes_a_gradient_of_a_part, "gives dsgd_gradient() a view of a vector in step 0"},
-    {sums_a_part, "gives dsgd_partial_sum() a view of a vector in step 0"},
-    {mixes_a_part, "gives dsgd_partial_mix() a view of a vector in step 0"},
-    {publishes_a_part_first, "gives dsgd_partial_new() a view of a vector in step 0"},
+    {takes_a_gradient_of_a_part, "calls dsgd_gradient() with a view of a vector in step 0"},
+    {sums_a_part, "calls dsgd_partial_sum() with a view of a vector in step 0"},
+    {mixes_a_part, "calls dsgd_partial_mix() with a view of a vector in step 0"},
+    {publishes_a_part_first, "calls dsgd_partial_new() with a view of a vector in step 0"},
     {takes_too_many, "takes pieces 3 to 8, each 1-th, of a vector of 7 in step 0"},
     {gossips_another, "both ends of an edge exchange the same pieces in one order"},
 };

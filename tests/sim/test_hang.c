@@ -329,7 +329,7 @@ static void leaving_work(dsgd_node *self)
 
 TEST_ALGORITHM(leaving, .work = leaving_work);
 
-TEST_RANGE(a_work_that_returns_by_itself_makes_the_run_fail, 0, N_BOUNDS)
+TEST_RANGE(a_work_that_returns_early_makes_the_run_fail, 0, N_BOUNDS)
 {
     support_case *c = bounded(NULL, 4, _i);
     c->config.algorithm = &leaving;
@@ -352,7 +352,7 @@ TEST(a_wait_for_a_stopped_worker_hangs)
 }
 
 /** A stop that comes after the run's end is none. */
-TEST(a_stop_after_the_end_stops_nobody)
+TEST(a_failure_after_the_end_stops_no_worker)
 {
     support_case *c = support_new("allreduce", 4);
     dsgd_failure_event stop = {.worker = 0, .at_s = 2.1};
@@ -363,7 +363,7 @@ TEST(a_stop_after_the_end_stops_nobody)
 }
 
 /** An exchange that it began at the instant of its stop is carried out, in each network. */
-TEST_RANGE(a_worker_that_stops_does_its_part_in_what_it_has_begun, 0, 2) /* _i: network */
+TEST_RANGE(a_failing_worker_completes_begun_exchanges, 0, 2) /* _i: network */
 {
     support_case *c = support_new("dasgd", 4);
     dsgd_failure_event stop = {.worker = 0,
@@ -434,7 +434,7 @@ static void rounds_work(dsgd_node *self)
 
 TEST_ALGORITHM(rounds, .work = rounds_work);
 
-TEST(rounds_may_have_other_steps_at_each_worker)
+TEST(rounds_may_have_different_steps_per_worker)
 {
     for (double seconds = 2.5; seconds < 80; seconds += 5) {
         support_case *c = support_of(&rounds, WORKERS);

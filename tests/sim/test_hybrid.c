@@ -46,7 +46,7 @@ static double step_s(const support_case *c)
 
 SUITE(hybrid, "step", .seconds = 120);
 
-TEST(the_words_are_those_of_the_schedules)
+TEST(schedule_words_match_schedule_kinds)
 {
     for (int i = 0; i < DSGD_PIPELINE_KINDS; i++)
         ck_assert_int_eq(schedule_of(dsgd_pipeline_words[i]), i);
@@ -77,7 +77,7 @@ TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 
 /** In two directions: (D - 2) / (2 N + D - 2) of the time where N is a multiple of D, backward
  * twice as long. */
-TEST(chimera_s_bubbles_are_about_half)
+TEST(chimera_has_about_half_the_bubbles)
 {
     support_case *c = pipelines("local_sgd", 1, 8, 8);
     c->workload.inner.pipeline.schedule = schedule_of("chimera");
@@ -92,7 +92,7 @@ TEST(chimera_s_bubbles_are_about_half)
  * comes and behind its last; and until the first comes back D - 1 - s, at the end again, less what
  * it does meanwhile: half a pass of each micro-batch that is there.
  */
-TEST(a_slow_stage_delays_its_pipeline_by_what_the_schedule_says)
+TEST(a_slow_stage_delays_its_pipeline_as_scheduled)
 {
     const double n = 32, d = 8, pass = 16 / n / d;
     for (int stage = 0; stage < (int)d; stage++) {
@@ -114,7 +114,7 @@ static support_case *swarm_of(const char *algorithm, int workers, int64_t stages
 }
 
 /** Sixteen hosts, of which one is slow: 64 / 4 micro-batches for each of four equal peers. */
-TEST(a_slow_peer_slows_a_swarm_by_its_part)
+TEST(a_slow_peer_slows_a_swarm_by_its_share)
 {
     const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d; /* in a stage, both ways */
     support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
@@ -177,7 +177,7 @@ TEST(messages_between_stages_take_time)
 }
 
 /** Two sums forward and two backward in each layer: 2 (T - 1) (L + n / (T B)) by a ring. */
-TEST(a_layer_over_a_tensor_group_takes_its_sums)
+TEST(a_layer_of_a_tensor_group_includes_its_sums)
 {
     const double n = 800e6, layers = 5;
     for (int t = 2; t <= 8; t *= 2) {
@@ -197,7 +197,7 @@ TEST(a_layer_over_a_tensor_group_takes_its_sums)
 }
 
 /** As far as a layer computes, its neighbour is gathered meanwhile. */
-TEST(shards_gather_layers_beside_computation)
+TEST(shards_gather_layers_during_computation)
 {
     const double layers = 4, bytes[] = {1e9, 400e9};
     for (int k = 0; k < 2; k++) {
@@ -215,7 +215,7 @@ TEST(shards_gather_layers_beside_computation)
 }
 
 /** Each host draws for itself, and its stage is as slow as the slowest of it. */
-TEST(imbalance_is_of_hosts)
+TEST(imbalance_applies_to_each_host)
 {
     support_case *c = pipelines("allreduce", 2, 2, 1);
     make_transformer(c, 2);
@@ -301,7 +301,7 @@ TEST(each_stage_exchanges_its_part_by_its_own_nic)
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);
 }
 
-TEST(other_algorithms_exchange_by_all_nics_of_a_worker_too)
+TEST(other_algorithms_also_use_all_nics_of_a_worker)
 {
     const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
                                   "ad_psgd", "dedloc"};
@@ -372,7 +372,7 @@ static support_case *two_stages(const char *algorithm, int workers, int64_t peer
 /** A peer of the last stage from one step to another: 24 / 3 + 1 s, then 24 / 2 + 1, then as
  * before; it was away for that, and no other failure was. With a state of two seconds, and two of
  * its start, it is back that much later. */
-TEST(a_stage_goes_on_without_a_peer)
+TEST(a_stage_continues_without_a_peer)
 {
     static dsgd_failure_event events[] = {
         {0, 9, 26, 5}}; /* of hosts 3 to 5, from a step's begin on */
@@ -398,7 +398,7 @@ TEST(a_stage_goes_on_without_a_peer)
 
 /** Amid a step of one stage of two peers: what it did is lost, and the other one does it; the next
  * step is whole again. */
-TEST(a_peer_that_fails_amid_a_step_loses_its_part)
+TEST(a_peer_that_fails_during_a_step_loses_its_work)
 {
     static dsgd_failure_event events[] = {{0, 3, 20, 1}};
     support_case *c = two_stages("local_sgd", 1, 2, 8);
@@ -426,7 +426,7 @@ TEST(the_last_peer_of_a_stage_fails_its_worker)
 }
 
 /** Whoever fails, comes back or moves: the same losses at the same steps. */
-TEST(peers_change_times_and_no_values)
+TEST(peers_change_times_but_not_values)
 {
     support_case *c = support_new("allreduce", 4);
     SET(c, workload.inner.pipeline.stages = c->workload.inner.pipeline.peers = 2,
@@ -522,7 +522,7 @@ static support_case *in_islands(void)
 
 /** Six messages of a step: in an island, or between islands where the workers are next to each
  * other. */
-TEST(placement_decides_what_a_stage_waits_for)
+TEST(placement_determines_the_waits_of_a_stage)
 {
     support_case *c = in_islands();
     const char *const outer = DSGD_PLACEMENT_OUTER;
@@ -538,7 +538,8 @@ TEST(placement_decides_what_a_stage_waits_for)
 
 /** An exchange that lasts a step finds what passes between the stages on its NICs, unless these
  * share an island. */
-TEST_RANGE(other_messages_meet_what_passes_inside, 0, 2) /* of two stages, or between two pairs */
+TEST_RANGE(inner_messages_compete_with_other_messages, 0,
+           2) /* of two stages, or between two pairs */
 {
     double seconds[2];
     for (int meets = 0; meets < 2; meets++) {

@@ -102,7 +102,7 @@ static const struct {
 } evens[] = {{1, 1, 0.5}, {1, 2, 1},         {1, 1.5, 0.25},
              {2, 1, 0.5}, {0.5, 2.25, 1.75}, {0.25, 1.25, 0.75}};
 
-TEST_RANGE(bubbles_are_those_of_the_closed_forms, 0, DSGD_PIPELINE_KINDS)
+TEST_RANGE(bubbles_equal_their_closed_forms, 0, DSGD_PIPELINE_KINDS)
 {
     int n_checked = 0;
     for (int64_t d = 2; d <= 32; d++)
@@ -166,7 +166,7 @@ TEST_RANGE(jobs_fill_and_drain_a_pipeline_once, 0, DSGD_PIPELINE_KINDS)
 }
 
 /* As shares of all time, where forward and backward take as long, or backward twice as long. */
-TEST(bubbles_are_those_of_the_papers)
+TEST(bubbles_equal_the_published_ones)
 {
     const double D = 8, N = 24;
     const struct {
@@ -186,7 +186,7 @@ TEST(bubbles_are_those_of_the_papers)
     }
 }
 
-TEST(activations_and_weights_are_those_of_the_closed_forms)
+TEST(activations_and_weights_equal_their_closed_forms)
 {
     for (int64_t d = 2; d <= 32; d += 2)
         for (int64_t n = d; n <= 4 * d; n += d)
@@ -259,7 +259,7 @@ static void check_tasks(const trial *t)
     ck_assert_int_eq(p->n_tasks, n_parts * p->shape.n_micro_batches * (apart ? 3 : 2));
     for (int64_t i = 0; i < p->n_tasks; i++) {
         const dsgd_pipeline_task *const task = &p->task[i];
-        const int64_t part = dsgd_pipeline_part(p, task->host, task->slot);
+        const int64_t part = dsgd_pipeline_part(&p->shape, task->host, task->slot);
         double ready_s = free_s[task->host];
         const bool forward = task->phase == DSGD_FORWARD;
         const bool turns = task->phase == DSGD_WEIGHTS || (!forward && part == n_parts - 1);
@@ -325,7 +325,7 @@ TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
  * the authors of Chimera measured them (prof/bert-large_time_memory_p100.csv of Shigangli/Chimera).
  * The paper's abstract says 1.16 to 2.34 times the throughput of others, 1F1B among them; a figure
  * for 1F1B alone was not to be had. */
-TEST(chimera_on_a_p100_is_faster_than_1f1b_by_what_is_published)
+TEST(chimera_on_a_p100_has_its_published_speedup_over_1f1b)
 {
     for (int64_t d = 8; d <= 32; d *= 2) {
         trial one = begin(DSGD_PIPELINE_1F1B, d, d, 1), two = begin(DSGD_PIPELINE_CHIMERA, d, d, 1);
@@ -349,7 +349,7 @@ static trial begin_swarm(int64_t stages, int64_t peers, int64_t micro_batches)
 }
 
 /* K pipelines of N / K micro-batches each, whoever takes which. */
-TEST_RANGE(equal_peers_take_what_parallel_pipelines_do, 1, 5)
+TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
 {
     for (int64_t d = 1; d <= 32; d++)
         for (int64_t n = d; n <= 8 * d; n += d <= 8 ? 1 : d) {
@@ -368,7 +368,7 @@ TEST_RANGE(equal_peers_take_what_parallel_pipelines_do, 1, 5)
 /* Of K peers one that takes s times as long: its stage does K - 1 + 1 / s micro-batches while one
  * of the others does one, which is what all take but for the way in and out, and one micro-batch of
  * the slow one; by fixed wiring its pipeline of N / K takes s for each, and all wait for it. */
-TEST_RANGE(a_slow_peer_costs_its_stage_its_own_speed, 0, 4)
+TEST_RANGE(a_slow_peer_reduces_its_stage_by_its_own_speed, 0, 4)
 {
     const double f = 1, b = 2, slow[] = {1.5, 3, 10};
     const int64_t d = 4, peers = 4;
@@ -397,7 +397,7 @@ TEST_RANGE(a_slow_peer_costs_its_stage_its_own_speed, 0, 4)
 
 /* Forward and backward by one peer, so that each is busy for whole micro-batches; in the order of
  * the way, each message on it. */
-TEST_RANGE(a_micro_batch_comes_back_the_way_it_went, 1, 20)
+TEST_RANGE(a_micro_batch_returns_over_the_same_peers, 1, 20)
 {
     const int64_t d = 1 + _i % 7, peers = 1 + _i % 4, n = 6 + 2 * _i;
     trial t = begin_of((dsgd_pipeline_shape){DSGD_PIPELINE_SWARM, d, n, 1, 2, peers});
@@ -439,7 +439,7 @@ static void set_away(trial *t, const dsgd_absence *away, int64_t n)
 /* From the begin on: N / (K - 1) micro-batches each in the stage s, for which the first is there
  * after s passes and behind whose last there are s to go; with more than one stage behind or before
  * it, up to one pass more. */
-TEST_RANGE(a_stage_without_one_of_its_peers_shares_its_part, 2, 6)
+TEST_RANGE(peers_share_the_work_of_an_absent_peer, 2, 6)
 {
     const double f = 1, b = 2;
     for (int64_t d = 1; d <= 4; d++)
@@ -514,7 +514,7 @@ TEST_RANGE(every_micro_batch_counts_once, 0, 60)
 
 /* As many to a peer as before, until its passes have told; then as if speeds were known. A change
  * is followed by 0.9 for each pass. */
-TEST(measured_speeds_become_the_known_ones)
+TEST(measured_speeds_converge_to_true_speeds)
 {
     trial t = begin_swarm(1, 2, 40);
     dsgd_measured measured[2] = {{0, 0}};

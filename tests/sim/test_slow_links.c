@@ -40,7 +40,7 @@ static const double factors[] = {0, 0.25, 1};
 SUITE(slow_links, "slow links", .seconds = 60);
 
 /** At the sender's end, or the receiver's, or both: 4 s, in which (1 - factor) of them are lost. */
-TEST_RANGE(a_message_waits_for_what_its_link_lacks, 0, 3 * 3)
+TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
 {
     const double f = factors[_i % 3];
     dsgd_link_event events[] = {{.which = 0, .to = -1, .at_s = 2, .for_s = 4, .factor = f},
@@ -52,7 +52,7 @@ TEST_RANGE(a_message_waits_for_what_its_link_lacks, 0, 3 * 3)
 
 /** Of workers of two hosts, which send a half each; the second one's link is half as fast, and so
  * both take as long. */
-TEST_RANGE(all_hosts_of_a_worker_are_meant, 0, 2)
+TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
 {
     const int of = _i; /* by the worker; by the island of its second host */
     dsgd_link_event event = {
@@ -67,7 +67,7 @@ TEST_RANGE(all_hosts_of_a_worker_are_meant, 0, 2)
 }
 
 /** Another worker's: nothing. One of half the rate within one of a fifth: a tenth. */
-TEST(what_is_slow_at_once_is_slow_by_the_product)
+TEST(simultaneous_factors_are_multiplied)
 {
     dsgd_link_event events[] = {{.which = 1, .to = -1, .at_s = 0, .for_s = -1, .factor = 0},
                                 {.which = 3, .to = -1, .at_s = 1, .for_s = 6, .factor = 0.2},
@@ -96,7 +96,7 @@ TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
 }
 
 /** For ever is not: the run says who waits. */
-TEST(a_partition_for_ever_is_told)
+TEST(an_endless_partition_is_reported)
 {
     dsgd_link_event event = {.which = 3, .to = -1, .at_s = 2, .for_s = -1, .factor = 0};
     support_outcome *const got = support_simulate(message(&event, 1));
@@ -105,7 +105,7 @@ TEST(a_partition_for_ever_is_told)
 }
 
 /** 5 s of nothing, 10 s apart in the mean: two thirds of the bandwidth. The same, again. */
-TEST(drawn_ones_cost_their_share)
+TEST(random_outages_cost_their_share)
 {
     dsgd_link_event event = {.which = 3, .to = -1, .mtbf_s = 10, .for_s = 5, .factor = 0};
     support_case *c = message(&event, 1);
@@ -116,7 +116,7 @@ TEST(drawn_ones_cost_their_share)
 }
 
 /** Messages are simulated, and take what they would. */
-TEST_RANGE(a_link_of_its_whole_bandwidth_changes_nothing, 0, support_n_algorithms())
+TEST_RANGE(a_factor_of_one_changes_nothing, 0, support_n_algorithms())
 {
     dsgd_link_event event = {.which = 3, .to = -1, .at_s = 2.1, .for_s = 3, .factor = 1};
     support_case *c = support_no_learning(support_new(dsgd_algorithms[_i]->name, 8));
