@@ -93,8 +93,8 @@ static const check of_defaults[] = {
      {1, 3, 4}},
     {"learns", dsgd_choice_ends_and_learns, true, 2, {4, 7, 8, 6}, {4, 6}},
     {"keeps consensus", dsgd_keeps_consensus, true, 2, {3, 8, 4, 6}, {4, 6}},
-    {"ends with a slow worker", dsgd_bears_a_slow_worker, true, 2, {3, 8, 4, 6}, {4, 6}},
-    {"ends with random delays", dsgd_bears_delays, true, 0, {3, 6, 8, 16}, {4, 6}},
+    {"ends despite a slow worker", dsgd_bears_a_slow_worker, true, 2, {3, 8, 4, 6}, {4, 6}},
+    {"ends despite random delays", dsgd_bears_delays, true, 0, {3, 6, 8, 16}, {4, 6}},
 };
 
 static const check of_laws[] = {
