@@ -1,14 +1,14 @@
 /**
- * @file test_failures.c
- * Workers that fail and come back: what that costs, against closed forms; that all algorithms meet
- * the same failures and go on or end with a sentence; that a restart changes no value.
+ * @file test_failures.c Workers that fail and rejoin. The tests compare costs with closed forms.
+ * They check that all algorithms have the same failures, and continue or end with a sentence, and
+ * that a restart changes no value.
  */
 #include "base/file.h"
 #include "sim/result.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Fills the failures with their defaults, and events[n], if any. */
+/** Sets the failures to their defaults and, if n > 0, to events[n]. */
 static dsgd_failures_config *fail_at(support_case *c, size_t n, dsgd_failure_event *events)
 {
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
@@ -16,7 +16,7 @@ static dsgd_failures_config *fail_at(support_case *c, size_t n, dsgd_failure_eve
     return &c->config.failures;
 }
 
-/** Steps of a second each, without messages, that all restart. */
+/** Steps of one second without messages; all workers restart after a failure. */
 static support_case *seconds_alone(int workers, dsgd_until until)
 {
     support_case *c = support_no_learning(support_of(&support_alone, workers));
@@ -24,7 +24,7 @@ static support_case *seconds_alone(int workers, dsgd_until until)
     return c;
 }
 
-/** Times without learning; the pairs' averages by hand. */
+/** Pairs of AD-PSGD without learning, with this number of averagings. */
 static support_case *pairs(int workers, double seconds, double averagings)
 {
     support_case *c = support_no_learning(support_new("ad_psgd", workers));
@@ -40,8 +40,10 @@ static double all_causes_s(const dsgd_failure_times *t)
 
 SUITE(failures_in_runs, "restart", .seconds = 120);
 
-/** A failure half a step behind each tenth: T is what detection, repair, restart and half a step
- * take. */
+/**
+ * A failure half a step after every tenth step. T is the time of detection, repair, restart and
+ * half a step.
+ */
 TEST(goodput_equals_the_closed_form_of_constant_cost)
 {
     enum { N = 9 };
@@ -56,29 +58,32 @@ TEST(goodput_equals_the_closed_form_of_constant_cost)
     ck_assert_int_eq(t.n, N);
     ck_assert_double_eq_tol(t.goodput, 1 / (1 + N / 100.0 * t_s), 1e-9);
     ck_assert_double_eq_tol(t.detect_s, N * 2, 1e-6);
-    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* from when it is known */
+    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* counted from the detection on */
     ck_assert_double_eq_tol(t.restart_s, N * 3, 1e-6);
     ck_assert_double_eq_tol(t.lost_s, N * 0.5, 1e-6);
 }
 
-/** Blocking ones of 2 s every 10 steps, and a failure 7 s behind one; beside the steps, 1.5 s
- * behind. */
+/**
+ * Blocking checkpoints of 2 s every 10 steps with a failure 7 s after one; and checkpoints written
+ * during the steps with a failure 1.5 s after one.
+ */
 TEST_RANGE(a_failure_loses_the_time_since_the_last_complete_checkpoint, 0, 2)
 {
     const bool blocking = _i == 0;
     static dsgd_failure_event event = {1, 0, DSGD_REPAIR_AS_ALL};
     support_case *c = seconds_alone(2, (dsgd_until){.steps = 45});
     fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 6e9, 3e9, blocking};
-    event.at_s = blocking ? 2 * 12 + 7 : 21.5; /* the second is not whole */
+    event.at_s = blocking ? 2 * 12 + 7 : 21.5; /* the second checkpoint is not complete */
     const dsgd_failure_times t = support_ok(c)->result.failures;
     ck_assert_double_eq_tol(t.lost_s, blocking ? 7 : 11.5, 1e-6);
-    ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* it is read */
+    ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* the checkpoint is read */
     ck_assert_double_eq_tol(t.checkpoint_s, blocking ? 4 * 2 : 0, 1e-6);
 }
 
 /**
- * 10 s before a failure at 100.5 s it is known: a checkpoint of 2 s follows the step that ends at
- * 91 s, and 7 steps and a half of those behind it are lost. 1 s before, there is no time for it.
+ * A failure at 100.5 s is announced 10 s before. A checkpoint of 2 s follows the step that ends at
+ * 91 s, and the 7.5 steps after it are lost. If the failure is announced only 1 s before, there is
+ * no time for a checkpoint.
  */
 TEST_RANGE(a_notice_triggers_a_checkpoint, 0, 4)
 {
@@ -96,10 +101,12 @@ TEST_RANGE(a_notice_triggers_a_checkpoint, 0, 4)
     ck_assert_double_eq_tol(t.goodput, 120 / (120 + all_causes_s(&t)), 1e-9);
 }
 
-/** Of a worker of several GPUs each has its part: all parts are written and read. */
+/**
+ * Each GPU of a worker with several GPUs has its part of the state. All parts are written and read.
+ */
 TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 {
-    static dsgd_failure_event event = {1, 14.5, 1}; /* behind the only checkpoint */
+    static dsgd_failure_event event = {1, 14.5, 1}; /* after the only checkpoint */
     double checkpoint_s[2], restart_s[2];
     for (int k = 0; k < 2; k++) {
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 15});
@@ -115,13 +122,13 @@ TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 }
 
 /**
- * By Daly's model of Poisson failures, M e^(R/M) (e^((tau + C)/M) - 1) for tau; and his interval
- * and Young's are the best, of a sixteenth to eight times as long.
+ * With Daly's model of Poisson failures, an interval tau takes M e^(R/M) (e^((tau + C)/M) - 1). His
+ * interval and Young's are the best of intervals from 1/16 to 8 times as long.
  */
 TEST(young_and_daly_intervals_minimise_the_loss)
 {
     const double c_s = 2, r_s = 10, m_s = 100;
-    double goodput[10], best = 0; /* of factors, then of the rules */
+    double goodput[10], best = 0; /* intervals by factors, then by the rules */
     for (int i = 0; i < 10; i++) {
         const long rule = i == 9 ? DSGD_EVERY_YOUNG : DSGD_EVERY_DALY;
         const double rule_s = dsgd_checkpoint_interval_s(rule, c_s, m_s);
@@ -132,7 +139,8 @@ TEST(young_and_daly_intervals_minimise_the_loss)
             checkpoint.every = rule, checkpoint.interval_s = i < 8 ? tau_s : 0);
         goodput[i] = support_ok(c)->result.failures.goodput;
         const double want = tau_s / (m_s * exp(r_s / m_s) * expm1((tau_s + c_s) / m_s));
-        ck_assert_double_eq_tol(goodput[i] / want, 1, 0.02); /* some 3,000 failures: 1 % */
+        /* about 3,000 failures, so the error is 1 % */
+        ck_assert_double_eq_tol(goodput[i] / want, 1, 0.02);
         best = fmax(best, goodput[i]);
     }
     ck_assert_double_ge(fmin(goodput[8], goodput[9]), 0.97 * best);
@@ -173,7 +181,7 @@ TEST(a_run_that_cannot_continue_reports_why)
                   "easgd continues after a failure, but at ");
 }
 
-/** Who is never repaired holds all others up to the end of the time. */
+/** A worker that is never repaired delays all others until the end of the run. */
 TEST(a_failure_without_repair_counts_once)
 {
     static dsgd_failure_event event = {2, 3, DSGD_REPAIR_NEVER};
@@ -187,8 +195,10 @@ TEST(a_failure_without_repair_counts_once)
 
 CASE("going on", .seconds = 60);
 
-/** It fails amid its fifth step, is away for less than the rest, and copies 1 GB over a link of 10
- * GB/s. */
+/**
+ * The worker fails during its fifth step, is away for less than the rest of it, and copies 1 GB
+ * over a link of 10 GB/s.
+ */
 TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 2)
 {
     static dsgd_failure_event event = {1, 4.5, 0.25};
@@ -198,14 +208,14 @@ TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 2)
     c->config.network = _i == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
     const support_outcome *got = support_ok(c);
     const dsgd_failure_times *t = &got->result.failures;
-    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
+    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* plus the latency of the empty request */
     ck_assert_double_eq_tol(t->lost_s, 0.5 / 2, 1e-9);
     ck_assert_double_eq_tol(t->repair_s, 0.25 / 2, 1e-9);
     ck_assert_double_eq_tol(t->restart_s, (3 + copy_s) / 2, 1e-6);
     ck_assert_double_eq(got->result.steps, (60 + 4 + floor(60.25 - 7.75 - copy_s)) / 2);
 }
 
-/** The second failure comes amid the restart behind the first. */
+/** The second failure happens during the restart after the first. */
 TEST(a_restart_that_fails_starts_again)
 {
     static dsgd_failure_event events[] = {{1, 4.5, 0.25}, {1, 6, 0.25}};
@@ -216,7 +226,10 @@ TEST(a_restart_that_fails_starts_again)
     ck_assert_double_eq_tol(t.restart_s, (6 - 4.75 + 3) / 2, 1e-3);
 }
 
-/** All who ask worker 0, which is gone from 5 s on, give up at 15 s, and then at once. */
+/**
+ * Workers that send a request to worker 0, which is down from 5 s on, give up at 15 s, and later at
+ * once.
+ */
 TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
 {
     static const int variants[] = {0, 2, 3}; /* paper, shared_copy, pull */
@@ -228,10 +241,10 @@ TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
     ck_assert_double_ge(got.steps, (3 * (200 - 10) + 5) / 4.0 * 0.99);
     ck_assert_double_le(got.steps, (3 * 200 + 5) / 4.0);
     ck_assert_int_eq(got.failures.detect_s > 1,
-                     variants[_i] != 2); /* they did ask, or beside steps */
+                     variants[_i] != 2); /* variant 2: no worker waits for the failed one */
 }
 
-/** Whose copies even workers alone give, to even and odd ones. */
+/** Only even workers give shared copies, to even and odd workers. */
 TEST(shared_copies_come_from_workers_that_answer)
 {
     static dsgd_failure_event events[] = {{0, 5, 1}, {3, 9, 1}, {0, 9.5, 1}, {1, 20, 1}};
@@ -241,8 +254,10 @@ TEST(shared_copies_come_from_workers_that_answer)
     ck_assert_double_gt(support_ok(c)->result.steps, 60 - 10);
 }
 
-/** K of M: three of four do, so that nobody waits for worker 1, until it asks for a model, and 0
- * goes. */
+/**
+ * K of M gradients: three of four are enough. So no worker waits for worker 1, until worker 1 asks
+ * for a model and worker 0 fails.
+ */
 TEST(the_first_gradients_of_a_step_are_enough)
 {
     static dsgd_failure_event events[] = {{1, 4.5, 20}, {0, 30.5, DSGD_REPAIR_NEVER}};
@@ -251,16 +266,17 @@ TEST(the_first_gradients_of_a_step_are_enough)
     SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 60.25});
     fail_at(c, 2, events)->restart_s = 1;
     const dsgd_run_result got = support_ok(c)->result;
-    const double away = 21 + 0.5 + 1,
-                 gone = 30; /* and late for one step of four, whose last is dropped */
+    const double away = 21 + 0.5 + 1, gone = 30; /* each step drops the last of four gradients */
     ck_assert_double_eq_tol(got.failures.lost_s, (0.5 + 0.5) / 4, 1e-3);
     ck_assert_double_eq_tol(got.failures.repair_s, (20 + 29.75) / 4, 1e-3);
     ck_assert_double_ge(got.steps, (4 * 60 - away - gone - 3) / 4);
     ck_assert_double_eq(got.failures.detect_s, 0);
 }
 
-/** The last of the six who are left, of exponential times: by the harmonic number, 0.1 (1 + ... +
- * 1/6) s. */
+/**
+ * A step ends with the last of the six running workers. Their times are exponential, so it takes
+ * 0.1 (1 + ... + 1/6) s, by the harmonic number.
+ */
 TEST(a_step_ends_with_the_last_gradient_that_it_needs)
 {
     static dsgd_failure_event events[] = {{2, 0, DSGD_REPAIR_NEVER}, {5, 0, DSGD_REPAIR_NEVER}};
@@ -274,8 +290,10 @@ TEST(a_step_ends_with_the_last_gradient_that_it_needs)
                             0.004);
 }
 
-/** Of 8 learners, by 1 / (1 + f T): the others lose nothing of it; T: half a step, repair, restart,
- * a question. */
+/**
+ * With 8 learners goodput is 1 / (1 + f T), and the other learners lose nothing. T is half a step,
+ * repair, restart and a request.
+ */
 TEST(a_failed_learner_costs_only_its_own_time)
 {
     enum { N = 9, P = 8 };
@@ -291,7 +309,9 @@ TEST(a_failed_learner_costs_only_its_own_time)
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
 }
 
-/** Its token would not come back, for which the others would wait. */
+/**
+ * Without a restart the failed worker's token would not return, and the others would wait for it.
+ */
 TEST_RANGE(an_algorithm_with_tokens_restarts, 0, 2)
 {
     static dsgd_failure_event event = {1, 4.5, 1};
@@ -304,7 +324,7 @@ TEST_RANGE(an_algorithm_with_tokens_restarts, 0, 2)
     ck_assert_double_eq_tol(got.failures.detect_s, 10, 1e-9); /* for all */
 }
 
-/** All tell each other what their first step takes, once; the other rounds are of three steps. */
+/** All workers exchange the times of their first steps, once. Later rounds have three steps. */
 TEST(a_worker_that_fails_in_its_first_step_has_reported_its_speed)
 {
     static dsgd_failure_event event = {1, 0.5, 1};
@@ -318,7 +338,8 @@ TEST(a_worker_that_fails_in_its_first_step_has_reported_its_speed)
 }
 
 /**
- * It fails in the step whose change it would send, and waits for the answer to what it asks then.
+ * The worker fails in the step whose change it would send, and waits for the answer to its next
+ * request.
  */
 TEST(a_rejoining_worker_waits_for_its_answer_only)
 {
@@ -327,12 +348,14 @@ TEST(a_rejoining_worker_waits_for_its_answer_only)
     OPTIONS(c, {"period", 5}, {"delay", 5});
     SET(c, workload.bytes = 1e9, config.until = (dsgd_until){.seconds = 9.75});
     fail_at(c, 1, &event)->restart_s = 2;
-    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* and the empty question */
+    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* plus the latency of the empty request */
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
 }
 
-/** Worker 1 fails in its fifth step. The other is `slack` steps ahead of it at most, until that is
- * known. */
+/**
+ * Worker 1 fails in its fifth step. The other worker is at most `slack` steps ahead of it until the
+ * failure is detected.
+ */
 TEST_RANGE(ssp_excludes_failed_workers_from_its_bound, 0, 4)
 {
     static dsgd_failure_event event = {1, 4.5, 0};
@@ -345,17 +368,19 @@ TEST_RANGE(ssp_excludes_failed_workers_from_its_bound, 0, 4)
     dsgd_failures_config *f = fail_at(c, 1, &event);
     f->detect_s = 6;
     const dsgd_run_result got = support_ok(c)->result;
-    /* It may begin its step 5 + slack when the other has made its fifth, or is known to have
-     * failed. */
+    /*
+     * It may start its step 5 + slack when the other worker has made its fifth step, or when the
+     * failure of that worker is detected.
+     */
     const double free_s = back ? 7.5 + 1 : 10.5, begun_s = fmax(5 + slack, free_s);
     const double others = 4 + (back ? floor(30.25 - 7.5 - 1e-3) : 0);
     ck_assert_double_eq(2 * got.steps, 5 + slack + floor(30.25 - begun_s - 1e-3) + others);
 }
 
 /**
- * It has pushed a step, waits to be let go for one that is down, and fails then: once it is
- * repaired it is told, makes that step again, as one of the slowest, and waits until the other has
- * made one, at 9.5 s.
+ * The worker has pushed a step and waits for permission because another worker is down. Then it
+ * fails itself. When it is repaired, it gets the permission, repeats that step, as one of the
+ * slowest, and waits until the other worker has made a step, at 9.5 s.
  */
 TEST(ssp_workers_do_not_wait_for_a_model_that_is_not_sent)
 {
@@ -368,7 +393,7 @@ TEST(ssp_workers_do_not_wait_for_a_model_that_is_not_sent)
     ck_assert_double_eq(2 * got.steps, 1 + 20 + 21);
 }
 
-/** Counts the vectors that it is given. */
+/** Counts the vectors that the server receives. */
 static void counting_serve(dsgd_node *self)
 {
     for (;;) {
@@ -378,7 +403,7 @@ static void counting_serve(dsgd_node *self)
     }
 }
 
-/** Sends its gradients, and asks for nothing when it is back. */
+/** Sends its gradients, and requests nothing when it rejoins. */
 static void telling_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -396,7 +421,10 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
                                        .serve = counting_serve,
                                        .traits = DSGD_REJOINS};
 
-/** In its forward pass, or with half of its pieces on their way: all that have come are whole. */
+/**
+ * The worker fails in its forward pass, or while half of its chunks are under way. All chunks that
+ * arrive are complete.
+ */
 TEST_RANGE(a_failed_worker_sends_nothing_more, 0, 4)
 {
     static dsgd_failure_event event = {1, 0, 1};
@@ -408,7 +436,8 @@ TEST_RANGE(a_failed_worker_sends_nothing_more, 0, 4)
     c->config.until = (dsgd_until){.seconds = 20.25};
     fail_at(c, 1, &event);
     const support_outcome *got = support_ok(c);
-    const double sent = 4 + floor(20.25 - event.at_s - 1); /* their own time is little */
+    /* the messages themselves take little time */
+    const double sent = 4 + floor(20.25 - event.at_s - 1);
     const double pieces = _i % 2 == 0 ? 0 : 2;
     ck_assert_double_eq(got->note[0], 20);
     ck_assert_double_eq(got->note[1], sent);
@@ -430,7 +459,10 @@ static void begins_anew(dsgd_node *self, int peer)
 
 TEST_ALGORITHM(pushing, .work = pushing_work, .serve = dsgd_serve, .comes_back = begins_anew);
 
-/** In its forward pass, or when two of its four pieces have left; each is acknowledged. */
+/**
+ * The worker fails in its forward pass, or when two of its four chunks have left. Each chunk is
+ * acknowledged.
+ */
 TEST_RANGE(a_failed_worker_pushes_nothing, 0, 2)
 {
     static dsgd_failure_event event = {1, 0, 1};
@@ -445,7 +477,7 @@ TEST_RANGE(a_failed_worker_pushes_nothing, 0, 2)
 
 CASE("by quorum", .seconds = 120);
 
-/** Times of allreduce without learning, steps of a second, next to nothing sent. */
+/** Times of allreduce without learning, with steps of one second and almost no bytes. */
 static support_case *quorum(int workers, double seconds)
 {
     support_case *c = support_no_learning(support_new("allreduce", workers));
@@ -454,9 +486,9 @@ static support_case *quorum(int workers, double seconds)
 }
 
 /**
- * Worker 1 fails amid the fifth step, which the others end when they know and are a communicator: 2
- * + 3 s later. It is back in the first step behind its repair and restart, in which they wait for
- * its copy.
+ * Worker 1 fails during the fifth step. The others end this step when they have detected the
+ * failure and have a new communicator, 2 + 3 s later. Worker 1 rejoins in the first step after its
+ * repair and restart, in which they wait for its copy.
  */
 TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 2)
 {
@@ -482,7 +514,7 @@ TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 2)
     ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / 40.25, 1e-9);
 }
 
-/** Steps of one second, and of two, in turn. */
+/** Steps alternate between one and two seconds. */
 static void alternating_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -499,8 +531,10 @@ static void alternating_work(dsgd_node *self)
 static const dsgd_algorithm alternating = {
     .about = {.name = "alternating"}, .work = alternating_work, .traits = DSGD_QUORUM};
 
-/** Their median is 1.5 s, from which each is 0.5 s. The step in which it fails begins at 16 s and
- * ends at 18 s. */
+/**
+ * Their median is 1.5 s, and each differs from it by 0.5 s. The step with the failure starts at 16
+ * s and ends at 18 s.
+ */
 TEST_RANGE(a_deadline_follows_recent_steps, 0, 5)
 {
     static dsgd_failure_event event = {1, 16.25, DSGD_REPAIR_NEVER};
@@ -510,13 +544,13 @@ TEST_RANGE(a_deadline_follows_recent_steps, 0, 5)
     dsgd_failures_config *f = fail_at(c, 1, &event);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = _i == 4 ? 2.5 : 6,
         detect_mads = _i == 0 ? -1 : 2 * (_i - 1));
-    /* From their gradients' ends on, a second before. */
+    /* Counted from the ends of their gradients, one second earlier. */
     const double waited_s = known_s[_i] > 18 ? known_s[_i] - 17 : 0;
     ck_assert_double_eq_tol(support_ok(c)->result.failures.detect_s, 3 * waited_s / 4, 1e-3);
 }
 
-/** By 1 / (1 + f T): each failure costs T seconds of all workers. */
-/** Of a worker of four GPUs each copies a quarter. */
+/** Goodput is 1 / (1 + f T): each failure costs T seconds of all workers. */
+/** Each GPU of a worker with four GPUs copies a quarter of the state. */
 TEST(a_gpu_copies_its_part_of_the_state)
 {
     static dsgd_failure_event event = {1, 4.5, 2};
@@ -540,24 +574,27 @@ TEST(goodput_of_a_quorum_equals_its_closed_form)
     c->config.until = (dsgd_until){.steps = 110};
     dsgd_failures_config *f = fail_at(c, N, events);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 4);
-    for (int k = 0; k < N; k++) /* a step that takes 4.5 s, and eight before the next */
+    /* a step that takes 4.5 s, and eight steps before the next failure */
+    for (int k = 0; k < N; k++)
         events[k] = (dsgd_failure_event){k % P, 13.5 * k + 9.5, 4};
     const dsgd_run_result got = support_ok(c)->result;
-    /* Who fails loses half a step, its repair and the step in which it copies; the others wait 3.5
-     * s. */
+    /*
+     * The failed worker loses half a step, its repair and the step in which it copies the state.
+     * The others wait 3.5 s.
+     */
     const double t_s = (0.5 + 4 + 1 + (P - 1) * 3.5) / P;
-    const double f_per_s = N / got.steps; /* of useful time: steps of a second */
+    const double f_per_s = N / got.steps; /* per second of useful time, with steps of one second */
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
 }
 
-/** Workers 0 to 2, and the others in no group. */
+/** Workers 0 to 2 form a group; the others are in no group. */
 static void three(const dsgd_colouring *at, int *colour)
 {
     for (int i = 0; i < at->n_workers; i++)
         colour[i] = i < 3 ? 0 : -1;
 }
 
-/** Means of the gradients of workers 0 to 2. */
+/** Uses the mean of the gradients of workers 0 to 2. */
 static void three_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -571,7 +608,7 @@ static void three_work(dsgd_node *self)
 
 static const dsgd_algorithm three_of_four = {.about = {.name = "three"}, .work = three_work};
 
-/** Who is away from the begin is as if it had not been: all values, to the byte. */
+/** With a worker that is away from the start, all values have the same bytes as without it. */
 TEST(the_mean_is_over_the_running_workers)
 {
     static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
@@ -586,7 +623,7 @@ TEST(the_mean_is_over_the_running_workers)
     ck_assert_mem_eq(got->x, three->x, 3 * got->n_params * sizeof *got->x);
 }
 
-/** Worker 1 is away for some steps; once it has given something again, all models are alike. */
+/** Worker 1 is away for some steps. Once it has contributed again, all models are equal. */
 TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithms())
 {
     static dsgd_failure_event event = {1, 2.5, 4};
@@ -600,7 +637,7 @@ TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithm
     }
     dsgd_failures_config *f = fail_at(c, 1, &event);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 1);
-    c->config.until = (dsgd_until){.seconds = 18.75}; /* amid the first step of a period */
+    c->config.until = (dsgd_until){.seconds = 18.75}; /* during the first step of a period */
     const support_outcome *got = support_ok(c);
     const size_t n = got->n_params * sizeof *got->x;
     ck_assert_double_gt(got->result.failures.restart_s, 0);
@@ -609,9 +646,9 @@ TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithm
 }
 
 /**
- * Of a rank at which nothing is left out PowerSGD is an allreduce, and so it is when a worker was
- * away that had not sent anything: by two products residuals are what each has more than the mean,
- * 0 in all.
+ * With a rank at which nothing is dropped, PowerSGD equals allreduce, also after a worker was away
+ * that had not sent anything. With two products, the residual of a worker is its difference from
+ * the mean; these sum to 0.
  */
 TEST_RANGE(residuals_hold_the_values_that_were_not_sent, 0, 2)
 {
@@ -632,7 +669,8 @@ TEST_RANGE(residuals_hold_the_values_that_were_not_sent, 0, 2)
 }
 
 /**
- * It fails in the second step of four, and is back in that; what all have alike is there at 4 s.
+ * The worker fails in the second step of four, and is repaired in that step. All models are equal
+ * at 4 s.
  */
 TEST(a_worker_rejoins_where_all_models_are_equal)
 {
@@ -643,12 +681,11 @@ TEST(a_worker_rejoins_where_all_models_are_equal)
     fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq_tol(got.failures.restart_s, (5 - 1.75) / 4, 1e-3);
-    ck_assert_double_eq(got.failures.detect_s, 0); /* nobody waits for it before */
+    ck_assert_double_eq(got.failures.detect_s, 0); /* no worker waits for it before */
     ck_assert_double_eq(got.steps, (4 * 20 - 1 - 3) / 4.0);
 }
 
-/** Both members of a row of Moshpit's, for any seed's rows: their others are gone, and nobody
- * hangs. */
+/** Both members of a row of Moshpit SGD fail, for the rows of any seed. No worker hangs. */
 TEST(a_row_without_running_workers_is_skipped)
 {
     static dsgd_failure_event events[7];
@@ -664,14 +701,15 @@ TEST(a_row_without_running_workers_is_skipped)
 }
 
 /**
- * Its last pieces wait in its channel as it fails again; they are carried out when that is known.
+ * Its last chunks wait in its channel when it fails again. They are completed when the failure is
+ * detected.
  */
 TEST_RANGE(a_worker_that_fails_while_rejoining_completes_begun_exchanges, 0, 2)
 {
     static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
     support_case *c = support_no_learning(support_new("streaming_diloco", 4));
     OPTIONS(c, {"period", 2}, {"fragments", 1}, {"delay", 1});
-    c->workload.bytes = 4e9; /* pieces of 0.15 s */
+    c->workload.bytes = 4e9; /* chunks of 0.15 s */
     c->config.exchange.pieces = 4;
     c->config.until = (dsgd_until){.steps = 12};
     c->config.network = _i == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
@@ -682,9 +720,7 @@ TEST_RANGE(a_worker_that_fails_while_rejoining_completes_begun_exchanges, 0, 2)
 
 CASE("by quorum, where workers differ", .seconds = 120);
 
-/**
- * Eight models that differ and are never changed by a gradient; worker @p rank fails at @p at_s.
- */
+/** Eight models that differ and that no gradient changes. Worker @p rank fails at @p at_s. */
 static support_case *differ(const char *algorithm, int rank, double at_s, double repair_s)
 {
     static dsgd_failure_event event;
@@ -700,22 +736,26 @@ static support_case *differ(const char *algorithm, int rank, double at_s, double
 
 static const char *const differing[] = {"eager_solo", "eager_majority", "wagma", "sgp", "osgp"};
 
-/** Whoever fails, whenever that is: the others go on as soon as they know, without it. */
+/**
+ * For any failed worker and time of failure, the others continue without it as soon as they have
+ * detected the failure.
+ */
 TEST_RANGE(workers_continue_when_a_failure_is_detected, 0, 5 * 8 * 2)
 {
     const double repair_s = _i / 40 == 0 ? DSGD_REPAIR_NEVER : 20;
     support_case *c = differ(differing[_i % 5], _i / 5 % 8, 4.25 + 0.25 * (_i % 3), repair_s);
-    const double each_s = 60 - (2 + 1); /* of those who are there */
-    const double its_own_s = 4 + (repair_s < 0 ? 0 : 60 - 4.75 - 20 - 1 - 10); /* of a period */
+    const double each_s = 60 - (2 + 1); /* steps of each running worker */
+    /* steps of the failed worker; it rejoins up to a period later */
+    const double its_own_s = 4 + (repair_s < 0 ? 0 : 60 - 4.75 - 20 - 1 - 10);
     const dsgd_run_result got = support_ok(support_no_learning(c))->result;
     ck_assert_double_ge(8 * got.steps, 7 * each_s + its_own_s);
     ck_assert_double_le(got.failures.detect_s, 2);
 }
 
 /**
- * Push-sum: what was under way to the dead comes back, so that sums of x and of weights are what
- * they were. The others come to the mean of what it did not have: (S - w x_dead) / (P - w), by one
- * w for all elements.
+ * With push-sum, shares that were under way to the failed worker return, so the sums of x and of
+ * weights stay the same. The others converge to the mean of the values that the failed worker did
+ * not have: (S - w x_failed) / (P - w), with the same w for all elements.
  */
 TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
 {
@@ -723,7 +763,7 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
     const char *const algorithm = _i % 2 == 0 ? "sgp" : "osgp";
     const int dead = 5;
     support_case *c = differ(algorithm, dead, 0.6 + 0.25 * (_i / 2), DSGD_REPAIR_NEVER);
-    c->workload.bytes = 4e9; /* 0.4 s a share */
+    c->workload.bytes = 4e9; /* 0.4 s per share */
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->weight, P, 1e-12 * P);
     c->config.failures.events.n = 0;
@@ -741,14 +781,14 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
     }
     ck_assert_double_eq_tol(most, least, 1e-4);
     ck_assert_double_eq_tol(exp2(round(log2(most))), most,
-                            1e-4); /* half of it, where it had sent the rest */
+                            1e-4); /* half of it, if it had sent the rest */
 }
 
-/** A mean of all: those who were there, and who is back is among them. */
+/** The mean includes the workers that were running, and the rejoined worker. */
 TEST(wagma_has_the_mean_of_the_running_workers)
 {
     enum { P = 8 };
-    support_case *c = differ("eager_solo", 0, 1e9, 1); /* which changes nothing */
+    support_case *c = differ("eager_solo", 0, 1e9, 1); /* a failure that changes nothing */
     const support_outcome *first = support_ok(c);
     c = differ("wagma", 3, 0, DSGD_REPAIR_NEVER);
     OPTIONS(c, {"group", P}, {"period", 2});
@@ -763,7 +803,10 @@ TEST(wagma_has_the_mean_of_the_running_workers)
     }
 }
 
-/** Of eager-SGD: the model of the next that is there. Nobody else has another than before. */
+/**
+ * With eager-SGD the rejoined worker gets the model of the next running worker. No other model
+ * changes.
+ */
 TEST_RANGE(a_rejoined_worker_has_a_copy_of_a_live_model, 0, 2)
 {
     support_case *c = differ(differing[_i], 3, 4.5, 5);
@@ -774,7 +817,7 @@ TEST_RANGE(a_rejoined_worker_has_a_copy_of_a_live_model, 0, 2)
                          k == 3);
 }
 
-/** Sums of gradients of workers 0 to 2 alone, by four. */
+/** Uses the sum of the gradients of only workers 0 to 2, divided by four. */
 static void three_quarters_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -804,8 +847,10 @@ TEST_RANGE(a_failed_worker_contributes_zeros, 0, 2)
         ck_assert_double_eq_tol(got->x[i], three->x[i], 1e-12);
 }
 
-/** A part that has begun is carried out to its end, though the others have theirs: the next one
- * begins anew. */
+/**
+ * A part of an exchange that has begun is completed, although the others have their parts. The next
+ * exchange starts again.
+ */
 TEST_RANGE(a_begun_exchange_is_completed, 1, 21)
 {
     support_case *c = support_no_learning(support_new("wagma", 4));
@@ -819,7 +864,7 @@ TEST_RANGE(a_begun_exchange_is_completed, 1, 21)
     ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
-/** Not that those hang who waited for the last one. */
+/** The report does not claim that the workers that waited for the last one hang. */
 TEST(a_run_without_running_workers_reports_it)
 {
     static dsgd_failure_event events[] = {{0, 1, 3}, {1, 9, 3}};
@@ -832,8 +877,10 @@ TEST(a_run_without_running_workers_reports_it)
     ck_assert_has(got->result.why.text, "no running worker has the state any more");
 }
 
-/** Who is to activate a version is away when some come to it and back when others do: somebody
- * does. */
+/**
+ * The worker that must activate a version is away when some workers reach the version, and is back
+ * when others do. The version is activated anyway.
+ */
 TEST_RANGE(every_version_is_activated, 1, 41)
 {
     support_case *c = support_no_learning(support_new("eager_majority", 4));
@@ -846,7 +893,7 @@ TEST_RANGE(every_version_is_activated, 1, 41)
 
 CASE("published", .seconds = 60);
 
-/** Exponential, of so many workers, and steps of a second. */
+/** Exponential failures, this number of workers, and steps of one second. */
 static double goodput_of(const char *algorithm, int workers, int policy, dsgd_failures_config like)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
@@ -860,10 +907,10 @@ static double goodput_of(const char *algorithm, int workers, int policy, dsgd_fa
 }
 
 /**
- * Decoupled DiLoCo (arXiv 2604.21428, as summarized): 27 % plainly, 58 % elastic, 88 % decoupled,
- * of 1.2 million chips. Assumed, so that the three come out: 8 learners, one failure of any in 100
- * s, each back in 95 s, known in 12 s, communicators made anew in 18 s, steps of 1 s, checkpoints
- * of 1 s by Daly.
+ * Decoupled DiLoCo (arXiv 2604.21428, as summarized) reports goodputs of 27 % plainly, 58 % elastic
+ * and 88 % decoupled, for 1.2 million chips. Assumed, so that the three result: 8 learners, one
+ * failure of any of them per 100 s, a repair after 95 s, detection in 12 s, new communicators in 18
+ * s, steps of 1 s, and checkpoints of 1 s at Daly's interval.
  */
 TEST(three_algorithm_families_have_their_published_goodput)
 {
@@ -876,10 +923,10 @@ TEST(three_algorithm_families_have_their_published_goodput)
 }
 
 /**
- * torchft on 30 replicas of 10 GPUs: 81.2 % where one fails each 60 s (as summarized). Its
- * settings: quorums wait 10 s and look each 0.1 s for who does not come; 12 GB are copied in 3 s.
- * Assumed: steps of 2 s, communicators in 0.5 s, processes in 30 s. With steps of 1 to 8 s and 0 to
- * 2 s it is 75 to 89 %.
+ * torchft on 30 replicas of 10 GPUs has a goodput of 81.2 % if one replica fails every 60 s (as
+ * summarized). Its settings: quorums wait 10 s, and check every 0.1 s for missing workers; 12 GB
+ * are copied in 3 s. Assumed: steps of 2 s, communicators in 0.5 s, processes in 30 s. With steps
+ * of 1 to 8 s and communicators in 0 to 2 s the goodput is 75 to 89 %.
  */
 TEST(torchft_has_its_published_goodput)
 {
@@ -891,8 +938,10 @@ TEST(torchft_has_its_published_goodput)
     ck_assert_double_eq_tol(support_ok(c)->result.failures.goodput, 0.812, 0.03);
 }
 
-/** A run that time ends counts no steps of those who are away, though one that is goes along with
- * the others. */
+/**
+ * A run that ends by time counts no steps of workers that are away, although such a worker follows
+ * the others' steps.
+ */
 TEST(throughput_counts_the_running_workers)
 {
     static dsgd_failure_event event = {1, 100, 500};
@@ -909,8 +958,10 @@ CASE("all algorithms", .seconds = 240);
 
 enum { LAWS = 5, SEEDS = 2 };
 
-/** Exponential; many soon after a repair; listed; of islands; so many that some fail as they come
- * back. */
+/**
+ * Failures are exponential; many shortly after a repair; listed; of islands; or so many that some
+ * workers fail while rejoining.
+ */
 static void apply_law(support_case *c, int law)
 {
     static dsgd_failure_event events[] = {{3, 2.5, 4}, {4, 2.75, 1}, {15, 6, DSGD_REPAIR_AS_ALL}};
@@ -925,7 +976,7 @@ static void apply_law(support_case *c, int law)
         platform.island_bytes_per_s = law == 3 ? c->platform.host_bandwidth_bytes_per_s : 0);
 }
 
-/** The same bytes for any number of threads. */
+/** Expects the same bytes for any number of threads. */
 static const support_outcome *expect_the_same_again(support_case *c)
 {
     const support_outcome *got = support_ok(c);
@@ -942,7 +993,7 @@ static const support_outcome *expect_the_same_again(support_case *c)
     return got;
 }
 
-/** And, where all restart, the values of no failure. */
+/** If all workers restart, the values equal those of a run without failures. */
 TEST_RANGE(every_algorithm_continues_after_failures, 0, support_n_algorithms() * LAWS * SEEDS)
 {
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
@@ -961,7 +1012,10 @@ TEST_RANGE(every_algorithm_continues_after_failures, 0, support_n_algorithms() *
                             whole->result.virtual_s + all_causes_s(&got->result.failures), 1e-9);
 }
 
-/** Or says why not. No failure that comes costs anything. */
+/**
+ * Each algorithm continues by quorum or reports why not. A failure that never happens costs
+ * nothing.
+ */
 TEST_RANGE(every_algorithm_continues_by_quorum, 0, support_n_algorithms() * LAWS * SEEDS)
 {
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);

@@ -1,8 +1,7 @@
 /**
- * @file test_hybrid.c
- * Workers that are groups of hosts: what their steps take by closed forms, when which part of a
- * vector goes over which NIC, and that the algorithms between them are what they are between
- * workers of one host.
+ * @file test_hybrid.c Workers that are groups of hosts. The tests compare the times of their steps
+ * with closed forms, check when each part of a vector uses which NIC, and check that algorithms
+ * between such workers behave as between workers of one host.
  */
 #include "sim/hybrid/replica.h"
 #include "tests/support/suite.h"
@@ -11,8 +10,7 @@
 static const double bandwidth = 10e9, latency_s = 1e-6; /* of support_new() */
 static const double rounding = 1e-9;
 
-/** Two workers who average gradients late, of pipelines; a step of one GPU takes 16 s, half of it
- * forward. */
+/** Workers with pipelines. A step of one GPU takes 16 s, half of it in the forward pass. */
 static support_case *pipelines(const char *algorithm, int workers, int64_t stages,
                                int64_t micro_batches)
 {
@@ -57,8 +55,10 @@ static const struct {
     int64_t stages, micro_batches;
 } shapes[] = {{2, 1}, {2, 2}, {4, 4}, {4, 16}, {8, 32}, {16, 16}};
 
-/** N + D - 1 forward and backward passes, each of a D N-th of the step; of J jobs J N + D - 1, but
- * J times as many where each is flushed. */
+/**
+ * A step has N + D - 1 forward and backward passes, each of which takes 1/(D N) of the step. With J
+ * jobs it has J N + D - 1, or J times as many passes if each job is flushed.
+ */
 TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 {
     const double d = (double)shapes[_i].stages, n = (double)shapes[_i].micro_batches;
@@ -75,8 +75,10 @@ TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
     }
 }
 
-/** In two directions: (D - 2) / (2 N + D - 2) of the time where N is a multiple of D, backward
- * twice as long. */
+/**
+ * With two directions the bubble share is (D - 2) / (2 N + D - 2) if N is a multiple of D and the
+ * backward pass takes twice as long.
+ */
 TEST(chimera_has_about_half_the_bubbles)
 {
     support_case *c = pipelines("local_sgd", 1, 8, 8);
@@ -88,9 +90,9 @@ TEST(chimera_has_about_half_the_bubbles)
 }
 
 /**
- * Passes behind a stage that takes f times as long: N f of its own, s until its first micro-batch
- * comes and behind its last; and until the first comes back D - 1 - s, at the end again, less what
- * it does meanwhile: half a pass of each micro-batch that is there.
+ * Passes after a stage that takes f times as long: N f of its own, s until its first micro-batch
+ * arrives and after its last; D - 1 - s until the first one returns, and again at the end, minus
+ * the work that it does in the meantime: half a pass of each micro-batch that has arrived.
  */
 TEST(a_slow_stage_delays_its_pipeline_as_scheduled)
 {
@@ -113,22 +115,23 @@ static support_case *swarm_of(const char *algorithm, int workers, int64_t stages
     return c;
 }
 
-/** Sixteen hosts, of which one is slow: 64 / 4 micro-batches for each of four equal peers. */
+/** Sixteen hosts, one of which is slow; four equal peers would take 64 / 4 micro-batches each. */
 TEST(a_slow_peer_slows_a_swarm_by_its_share)
 {
-    const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d; /* in a stage, both ways */
+    /* time of a micro-batch in a stage, forward and backward */
+    const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d;
     support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
-    c->platform.host_bandwidth_bytes_per_s = 1e30; /* they sum their gradients, too */
+    c->platform.host_bandwidth_bytes_per_s = 1e30; /* they also sum their gradients */
     c->platform.host_latency_s = 0;
     ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
     ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
-    IMBALANCE(c, "slow", {"worker", 4 + 2}, {"factor", slow}); /* of stage 1 */
+    IMBALANCE(c, "slow", {"worker", 4 + 2}, {"factor", slow}); /* a peer of stage 1 */
     const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
     ck_assert_double_ge(swarm_s, least_s);
     ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
 }
 
-/** What explain names: of a stage of peers what they get done together. */
+/** The slowness that `explain` reports: for a stage with peers, from the sum of their speeds. */
 TEST(a_stage_is_as_slow_as_its_peers_together)
 {
     dsgd_replica *replica = NULL;
@@ -143,7 +146,8 @@ TEST(a_stage_is_as_slow_as_its_peers_together)
 }
 
 /**
- * The only stage: two halves of the samples, then a sum over both hosts; and each job by itself.
+ * A single stage computes two halves of the samples, then sums over both hosts; and so does each
+ * job.
  */
 TEST(peers_sum_the_gradients_of_their_stage)
 {
@@ -153,15 +157,17 @@ TEST(peers_sum_the_gradients_of_their_stage)
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * 40e9, 100);
     c->workload.inner.pipeline.jobs = 2;
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 10e9 / bandwidth), 1e-6);
-    c = swarm_of("local_sgd", 1, 2, 2, 2); /* whole micro-batches, of a half each */
+    c = swarm_of("local_sgd", 1, 2, 2, 2); /* each peer takes whole micro-batches, half of them */
     const double bytes = 5e9;
     SET(c, workload.bytes = 8, workload.inner.activation_bytes = bytes);
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (bytes / 2 / bandwidth + latency_s), 1e-4);
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * bytes, 1e3);
 }
 
-/** The message of a micro-batch goes D - 1 times forward and back, if a stage waits for nothing
- * else. */
+/**
+ * The message of a micro-batch is sent D - 1 times forward and back, if a stage waits for nothing
+ * else.
+ */
 TEST(messages_between_stages_take_time)
 {
     support_case *c = pipelines("local_sgd", 1, 4, 1);
@@ -170,13 +176,13 @@ TEST(messages_between_stages_take_time)
     ck_assert_double_eq_tol(step_s(c), 16 + 6 * each_s, 1e-6);
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 6 * bytes, 1);
     c->workload.inner.shards =
-        2; /* each sends its half, at once, by a NIC of its own; it gathers one byte */
+        2; /* each sends its half at the same time, over its own NIC; it gathers one byte */
     make_transformer(c, 4);
     c->workload.bytes = 8;
     ck_assert_double_eq_tol(step_s(c), 8 + 6 * (each_s - bytes / 2 / bandwidth), 1e-4);
 }
 
-/** Two sums forward and two backward in each layer: 2 (T - 1) (L + n / (T B)) by a ring. */
+/** Each layer has two sums forward and two backward; a ring takes 2 (T - 1) (L + n / (T B)). */
 TEST(a_layer_of_a_tensor_group_includes_its_sums)
 {
     const double n = 800e6, layers = 5;
@@ -189,14 +195,14 @@ TEST(a_layer_of_a_tensor_group_includes_its_sums)
         ck_assert_double_eq_tol(step_s(c), 16.0 / t + 4 * layers * sum_s, 1e-7);
         ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 4 * layers * 2 * (t - 1) * n,
                                 1e3);
-        c->workload.inner.shards = 2; /* each with half of it; to gather a byte takes a latency */
+        c->workload.inner.shards = 2; /* each has half of it; gathering a byte takes a latency */
         c->workload.bytes = 8;
         const double half_s = sum_s - 2 * (t - 1) * n / 2 / t / bandwidth;
         ck_assert_double_eq_tol(step_s(c), 8.0 / t + 4 * layers * half_s, 1e-4);
     }
 }
 
-/** As far as a layer computes, its neighbour is gathered meanwhile. */
+/** While a layer computes, its neighbour is gathered. */
 TEST(shards_gather_layers_during_computation)
 {
     const double layers = 4, bytes[] = {1e9, 400e9};
@@ -206,7 +212,7 @@ TEST(shards_gather_layers_during_computation)
         SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.bytes = bytes[k],
             workload.inner.shards = 2);
         const double pass_s =
-            16 / 2 / layers / 2; /* of a layer, of a half of the samples, forward or back */
+            16 / 2 / layers / 2; /* time of a layer for half of the samples, forward or backward */
         const double g = latency_s + bytes[k] / layers / 2 / bandwidth; /* or scattered */
         const double forward_s = g + pass_s + (layers - 1) * fmax(g, pass_s);
         const double backward_s = g + pass_s + (layers - 1) * fmax(2 * g, pass_s) + g;
@@ -214,16 +220,18 @@ TEST(shards_gather_layers_during_computation)
     }
 }
 
-/** Each host draws for itself, and its stage is as slow as the slowest of it. */
+/** Each host has its own random draws, and its stage is as slow as its slowest host. */
 TEST(imbalance_applies_to_each_host)
 {
     support_case *c = pipelines("allreduce", 2, 2, 1);
     make_transformer(c, 2);
     SET(c, workload.inner.tensor = 2, platform.host_bandwidth_bytes_per_s = 1e30,
         platform.host_latency_s = 0);
-    support_imbalance_number(c, "slow", "worker", 4 + 2); /* stage 1 of worker 1, a host of two */
+    /* stage 1 of worker 1, one of its two hosts */
+    support_imbalance_number(c, "slow", "worker", 4 + 2);
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
-    support_imbalance_number(c, "slow", "worker", 4 + 2 + 1); /* beside it: nothing more */
+    /* its other host, which changes nothing */
+    support_imbalance_number(c, "slow", "worker", 4 + 2 + 1);
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
     dsgd_platform_entry slow = {.first = 0, .count = 1, .speed = 0.25, .bandwidth = 1};
     c->config.imbalance.n = 0;
@@ -231,8 +239,10 @@ TEST(imbalance_applies_to_each_host)
     ck_assert_double_eq_tol(step_s(c), 4 * 8.0 / 2 + 8 / 2, 1e-6);
 }
 
-/** Pass by pass, cut short, or lost: bubbles are as much of it, and what is sent inside is of what
- * was computed. */
+/**
+ * For steps that are computed pass by pass, cut short, or lost: bubbles and inner bytes are
+ * proportional to the part that was computed.
+ */
 TEST(inner_bytes_are_those_of_computed_micro_batches)
 {
     const char *const algorithms[] = {"allreduce", "zero", "drop_compute", "rennala"};
@@ -259,8 +269,10 @@ TEST(inner_bytes_are_those_of_computed_micro_batches)
 
 CASE("exchange", .seconds = 300);
 
-/** Where messages take next to no time, workers of one host, whose steps take as long, make the
- * same steps. */
+/**
+ * If messages take almost no time, workers of one host with the same step times make the same
+ * steps.
+ */
 TEST_RANGE(every_algorithm_runs_over_groups_of_hosts, 0, support_n_algorithms())
 {
     double seconds[2];
@@ -282,13 +294,13 @@ static support_case *late_pair(int64_t stages, double bytes)
     return c;
 }
 
-/** Four NICs carry a fourth each, at once, by arithmetic and by messages. */
+/** Four NICs carry a quarter each at the same time, with formulas and with simulated messages. */
 TEST(each_stage_exchanges_its_part_by_its_own_nic)
 {
     support_case *c = late_pair(4, 40e9);
     const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
-    c->platform.staging_s_per_byte = 1 / bandwidth; /* and each copies it out, and back */
+    c->platform.staging_s_per_byte = 1 / bandwidth; /* and each host copies its part out and back */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
     c->platform.staging_s_per_byte = 0;
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
@@ -306,7 +318,7 @@ TEST(other_algorithms_also_use_all_nics_of_a_worker)
     const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
                                   "ad_psgd", "dedloc"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
-        double bytes[2]; /* in a minute; to a server and back by its only NIC as many */
+        double bytes[2]; /* in a minute; the server's only NIC carries as many */
         for (int inner = 0; inner < 2; inner++) {
             support_case *c = pipelines(others[k], 2, inner ? 4 : 1, 1);
             SET(c, workload.step_s = 0.001, workload.bytes = 40e9,
@@ -318,30 +330,32 @@ TEST(other_algorithms_also_use_all_nics_of_a_worker)
     }
 }
 
-/** The last stage's gradient is there a backward pass of the first earlier. */
+/** The last stage's gradient is ready one backward pass before the first stage's. */
 TEST(pieces_are_ready_when_their_stage_is)
 {
-    support_case *c = late_pair(2, 40e9); /* each half: two rounds of a second */
+    support_case *c = late_pair(2, 40e9); /* each half takes two rounds of one second */
     c->config.exchange.overlap = true;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
-    c->platform.hosts =
-        (dsgd_structs){1, &slow}; /* eight seconds, from the twelfth of sixteen on */
+    c->platform.hosts = (dsgd_structs){1, &slow}; /* eight seconds, from second 12 of 16 on */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-4);
     c->platform.hosts.n = 0;
-    c->workload.inner.pipeline.stages = 1; /* and one host as ever: all four after its only piece */
+    /* and with one host as always: all four after its only chunk */
+    c->workload.inner.pipeline.stages = 1;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
-    c->config.exchange.pieces = 8; /* within a stage piece by piece, as in one host */
+    c->config.exchange.pieces = 8; /* within a stage chunk by chunk, as on one host */
     const double one = support_ok(c)->result.exposed_mean_s;
     c->workload.inner.tensor = 2;
     make_transformer(c, 4);
     c->platform.host_latency_s = 1e-12;
-    c->workload.step_s = 32; /* of two hosts, who take half of it, and of the exchange */
+    c->workload.step_s = 32; /* two hosts, which take half of the step and of the exchange */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
 }
 
-/** Of two jobs, passes of two seconds: the first one's halves are ready at 6 and 8 of 12 and take
- * two seconds each, as the second's. */
+/**
+ * With two jobs and passes of two seconds, the halves of the first job are ready at 6 and 8 s of 12
+ * s and take two seconds each, like those of the second job.
+ */
 TEST(a_job_exchanges_its_part_while_the_next_computes)
 {
     support_case *c = late_pair(2, 80e9);
@@ -350,15 +364,17 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
     SET(c, workload.inner.pipeline.micro_batches = 1, workload.inner.pipeline.jobs = 2);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     ck_assert_double_eq_tol(support_ok(c)->result.step_mean_s, 12 + 2, 1e-4);
-    make_transformer(c, 3); /* an uneven one, of which each job has all layers */
+    make_transformer(c, 3); /* an uneven transformer, all of whose layers each job has */
     c->platform.host_bandwidth_bytes_per_s = 1e30;
     ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
 }
 
 /* --- peers that come and go ------------------------------------------------------------------- */
 
-/** Two stages of so many peers, on links without limit: a micro-batch takes a second of each, both
- * ways. */
+/**
+ * Two stages with this number of peers, on unlimited links. A micro-batch takes one second per
+ * stage, forward and backward together.
+ */
 static support_case *two_stages(const char *algorithm, int workers, int64_t peers,
                                 int64_t micro_batches)
 {
@@ -369,13 +385,15 @@ static support_case *two_stages(const char *algorithm, int workers, int64_t peer
     return c;
 }
 
-/** A peer of the last stage from one step to another: 24 / 3 + 1 s, then 24 / 2 + 1, then as
- * before; it was away for that, and no other failure was. With a state of two seconds, and two of
- * its start, it is back that much later. */
+/**
+ * A peer of the last stage is away from one step to another. The steps take 24 / 3 + 1 s, then 24 /
+ * 2 + 1 s, then as before. The result reports this absence, and no other failure. With two seconds
+ * to copy its state, and two to start, it is back that much later.
+ */
 TEST(a_stage_continues_without_a_peer)
 {
     static dsgd_failure_event events[] = {
-        {0, 9, 26, 5}}; /* of hosts 3 to 5, from a step's begin on */
+        {0, 9, 26, 5}}; /* a host of 3 to 5, from the start of a step on */
     support_case *c = two_stages("local_sgd", 1, 3, 24);
     c->config.failures.events = (dsgd_structs){1, events};
     c->config.failures.detect_s = 0;
@@ -386,9 +404,9 @@ TEST(a_stage_continues_without_a_peer)
     ck_assert_double_eq(r->failures.outlived + r->failures.moves, 1);
     ck_assert_int_eq(r->failures.n, 1);
     c->config.failures.restart_s = 2;
-    c->config.failures.checkpoint.bytes = 8e30; /* of both stages */
+    c->config.failures.checkpoint.bytes = 8e30; /* state of both stages */
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, 6 / 6.0, 1e-6);
-    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* the whole worker: a restart */
+    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* the whole worker fails: a restart */
     c->config.failures.checkpoint = (dsgd_checkpoint){.every = 1};
     r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 4 * 9 + 0.5 + 26 + 2, 70 * rounding);
@@ -396,8 +414,10 @@ TEST(a_stage_continues_without_a_peer)
     ck_assert(isnan(r->failures.outlived));
 }
 
-/** Amid a step of one stage of two peers: what it did is lost, and the other one does it; the next
- * step is whole again. */
+/**
+ * A peer fails during a step of one stage with two peers. Its work is lost, and the other peer
+ * repeats it. The next step is normal.
+ */
 TEST(a_peer_that_fails_during_a_step_loses_its_work)
 {
     static dsgd_failure_event events[] = {{0, 3, 20, 1}};
@@ -405,27 +425,30 @@ TEST(a_peer_that_fails_during_a_step_loses_its_work)
     c->workload.inner.pipeline.stages = 1;
     c->config.failures.events = (dsgd_structs){1, events};
     c->config.failures.detect_s = 1;
-    const dsgd_run_result *const r = &support_ok(c)->result; /* 16 s of work in all */
+    const dsgd_run_result *const r = &support_ok(c)->result; /* 16 s of work in total */
     ck_assert_double_eq_tol(r->virtual_s, 16 + 16 + 8 + 8, 48 * rounding);
     ck_assert_double_eq_tol(r->failures.lost_s, 3 / 2.0, 1e-9);
 }
 
-/** Who is last does not leave its stage alone: its worker fails, all restart, and nothing is away
- * then. */
+/**
+ * If the last running peer of a stage fails, its worker fails and all workers restart. Then no peer
+ * is away.
+ */
 TEST(the_last_peer_of_a_stage_fails_its_worker)
 {
     static dsgd_failure_event events[] = {{0, 5, 1000, 3}, {0, 14 + 2, 4, 2}};
-    support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s; then 8 + 1 */
+    support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s, then 8 + 1 s */
     c->config.failures.events = (dsgd_structs){2, events};
     SET(c, config.failures.detect_s = 0, config.failures.checkpoint.every = 1);
     const dsgd_run_result *const r =
-        &support_ok(c)->result; /* at 16 s two seconds are lost, which take four */
+        /* at 16 s two seconds of work are lost, which take four seconds to repeat */
+        &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 5 + 3 * 9 + 4 + 2, 40 * rounding);
     ck_assert_double_eq(r->failures.outlived, 1);
     ck_assert_int_eq(r->failures.n, 2);
 }
 
-/** Whoever fails, comes back or moves: the same losses at the same steps. */
+/** The losses at each step are the same whichever peer fails, rejoins or moves. */
 TEST(peers_change_times_but_not_values)
 {
     support_case *c = support_new("allreduce", 4);
@@ -449,15 +472,17 @@ TEST(peers_change_times_but_not_values)
         ck_assert_double_eq(moved->x[i], still->x[i]);
 }
 
-/** Of three layers the second stage has two: three peers each take 2 N / 3 + 1 passes of one; with
- * two and four N / 2, and up to two of the slow stage. The peer that moves copies two thirds of the
- * state first. */
+/**
+ * The second stage has two of three layers. With three peers per stage it takes 2 N / 3 + 1 passes
+ * of one layer; with two and four peers both stages take N / 2, and up to two passes of the slow
+ * stage more. The peer that moves copies two thirds of the state first.
+ */
 TEST(peers_move_to_the_stage_that_needs_them)
 {
     const double n = 240;
     support_case *c = two_stages("local_sgd", 1, 3, (int64_t)n);
     make_transformer(c, 3);
-    c->workload.step_s = 3 * n; /* a second of each layer */
+    c->workload.step_s = 3 * n; /* one second per layer */
     const double all_s = support_ok(c)->result.virtual_s;
     ck_assert_double_eq_tol(all_s, 4 * (2 * n / 3 + 1), all_s * rounding);
     SET(c, workload.inner.pipeline.migrate_s = 10, config.until.steps = 20);
@@ -472,7 +497,7 @@ TEST(peers_move_to_the_stage_that_needs_them)
     ck_assert_double_eq_tol(moved_bytes - support_ok(c)->result.inner_bytes, 2e9, 10);
 }
 
-/** What peers sum at the end of a step is ready there, all of it. */
+/** The sum of the peers is ready at the end of the step, all of it. */
 TEST(pieces_of_peers_are_ready_at_once)
 {
     support_case *c = late_pair(1, 40e9);
@@ -484,7 +509,7 @@ TEST(pieces_of_peers_are_ready_at_once)
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one_s, 1e-4);
 }
 
-/** One of very many hosts has pieces for all its channels: communicators are told apart still. */
+/** Each of very many hosts has chunks for all its channels; communicators still differ. */
 TEST(many_hosts_have_fewer_channels)
 {
     support_case *c = pipelines("hierarchical", 4, 512, 1);
@@ -495,7 +520,7 @@ TEST(many_hosts_have_fewer_channels)
     ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
-/** Values know nothing of hosts: as many pieces, the same loss. */
+/** Values do not depend on hosts: with the same number of chunks the loss is the same. */
 TEST(pipelines_learn_the_same_model)
 {
     support_case *c = support_new("allreduce", 4);
@@ -520,8 +545,10 @@ static support_case *in_islands(void)
     return c;
 }
 
-/** Six messages of a step: in an island, or between islands where the workers are next to each
- * other. */
+/**
+ * A step has six messages: within an island or, if the workers are placed side by side, between
+ * islands.
+ */
 TEST(placement_determines_the_waits_of_a_stage)
 {
     support_case *c = in_islands();
@@ -536,10 +563,11 @@ TEST(placement_determines_the_waits_of_a_stage)
     ck_assert_double_eq_tol(step_s(c), 16 + 6 * 1.0, 1e-4);
 }
 
-/** An exchange that lasts a step finds what passes between the stages on its NICs, unless these
- * share an island. */
-TEST_RANGE(inner_messages_compete_with_other_messages, 0,
-           2) /* of two stages, or between two pairs */
+/**
+ * An exchange that lasts a step competes with the messages between the stages on its NICs, unless
+ * the stages share an island.
+ */
+TEST_RANGE(inner_messages_compete_with_other_messages, 0, 2) /* two stages, or two pairs */
 {
     double seconds[2];
     for (int meets = 0; meets < 2; meets++) {
@@ -549,8 +577,9 @@ TEST_RANGE(inner_messages_compete_with_other_messages, 0,
                 platform.island_bytes_per_s = 100e9);
         }
         SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.step_s = 1);
-        c->workload.bytes = _i == 0 ? 80e9 : 160e9; /* four seconds of each NIC */
-        c->workload.inner.activation_bytes = 10e9; /* a second of it, in a step of three */
+        c->workload.bytes = _i == 0 ? 80e9 : 160e9; /* four seconds on each NIC */
+        /* one second of it, in a step of three seconds */
+        c->workload.inner.activation_bytes = 10e9;
         SET(c, workload.inner.contention = meets, config.until.steps = 40);
         OPTIONS(c, {"tau", 1}, {"d", 1});
         seconds[meets] = step_s(c);
@@ -568,7 +597,10 @@ TEST_RANGE(inner_messages_compete_with_other_messages, 0,
     ck_assert_double_eq(within[0], within[1]);
 }
 
-/** Each island of its hosts stops a worker: of four islands four times as often as of one. */
+/**
+ * A failure of any island with its hosts stops a worker. With four islands this happens four times
+ * as often as with one.
+ */
 TEST(a_worker_fails_with_each_of_its_islands)
 {
     double failures[2];
@@ -585,7 +617,7 @@ TEST(a_worker_fails_with_each_of_its_islands)
     ck_assert_double_eq_tol(failures[1], 800, 90);
 }
 
-/** One worker of eight hosts on two nodes of four, by NCCL; a layer. */
+/** One worker with eight hosts on two nodes of four hosts, with NCCL; one layer. */
 static support_case *on_nodes(int64_t tensor, int64_t shards)
 {
     support_case *c = pipelines("local_sgd", 1, 1, 1);
@@ -608,8 +640,10 @@ static support_case *on_nodes(int64_t tensor, int64_t shards)
     return c;
 }
 
-/** Bytes of a step over each NIC, and of all: of groups of n hosts, n times what each sends, over
- * as many NICs as a node has of it. */
+/**
+ * Bytes of a step over each NIC, and in total. Groups of n hosts send n times the bytes of one
+ * host, over as many NICs as a node has for the group.
+ */
 static const struct {
     int64_t tensor, shards;
     double nic, all;
@@ -634,8 +668,10 @@ TEST_ROWS(rings_of_nccl_leave_a_node_by_all_its_nics, rings)
     ck_assert_int_eq(n_nics, 2 * 8);
 }
 
-/** Gathered forward and backward, and scattered: two groups at once over the only NIC of each node,
- * each by half of it. */
+/**
+ * Layers are gathered forward and backward, and scattered. Two groups share the only NIC of each
+ * node, so each gets half of it.
+ */
 TEST(groups_share_the_nics_of_their_nodes)
 {
     support_case *c = on_nodes(2, 4);

@@ -1,7 +1,6 @@
 /**
- * @file test_schedule.c
- * Schedules of pipelines: every micro-batch goes where it has to, when it can, and bubbles and
- * memory are those of the closed forms that sim/hybrid/README.md derives.
+ * @file test_schedule.c Schedules of pipelines: every micro-batch goes through all stages as early
+ * as possible, and bubbles and memory equal the closed forms that sim/hybrid/README.md derives.
  */
 #include "base/draw.h"
 #include "sim/hybrid/swarm.h"
@@ -53,7 +52,10 @@ static void run(trial *t)
     t->times = dsgd_pipeline_run(t->pipeline, &t->seconds, t->end_s, t->gradient_s);
 }
 
-/* All stages alike; w: of the backward b what zero-bubble takes apart. */
+/*
+ * Runs a pipeline whose stages are alike. w is the part of the backward pass b that zero-bubble
+ * separates.
+ */
 static void run_even(trial *t, double f, double b, double w)
 {
     for (int i = 0; i < MOST; i++) {
@@ -71,7 +73,10 @@ static void end(trial *t)
     free(t->gradient_s);
 }
 
-/* Makespan of a pipeline whose stages are alike: README.md. NAN: no closed form. */
+/*
+ * Returns the makespan of a pipeline whose stages are alike (README.md), or NAN if there is no
+ * closed form.
+ */
 static double closed_s(const dsgd_pipeline_shape *p, double f, double b, double w)
 {
     const double d = (double)p->n_stages, n = (double)p->n_micro_batches, v = (double)p->n_chunks,
@@ -127,9 +132,12 @@ TEST_RANGE(bubbles_equal_their_closed_forms, 0, DSGD_PIPELINE_KINDS)
     ck_assert_int_gt(n_checked, 100);
 }
 
-/* Of jobs of N micro-batches each: those of one of J N, as the pipeline fills and drains once; but
- * gpipe's do so each. By 1f1b job j's gradient is complete in the last stage when that has done all
- * up to it, and in each stage before one backward later. */
+/*
+ * J jobs of N micro-batches take the time of one job of J N, because the pipeline fills and drains
+ * once. With gpipe each job fills and drains it. With 1f1b the gradient of job j is complete in the
+ * last stage when that stage has finished all jobs up to j, and in each earlier stage one backward
+ * pass later.
+ */
 TEST_RANGE(jobs_fill_and_drain_a_pipeline_once, 0, DSGD_PIPELINE_KINDS)
 {
     static const int64_t many[] = {2, 3, 5};
@@ -165,7 +173,10 @@ TEST_RANGE(jobs_fill_and_drain_a_pipeline_once, 0, DSGD_PIPELINE_KINDS)
     ck_assert_int_gt(n_checked, 100);
 }
 
-/* As shares of all time, where forward and backward take as long, or backward twice as long. */
+/*
+ * As shares of the total time, if forward and backward passes take the same time, or backward
+ * passes twice as long.
+ */
 TEST(bubbles_equal_the_published_ones)
 {
     const double D = 8, N = 24;
@@ -245,8 +256,10 @@ static double message_between(const trial *t, int a, int b)
 
 enum { MOST_PARTS = 64, MOST_MICRO_BATCHES = 32 };
 
-/* Every pass once, at the first instant at which its host is free and what it needs is there;
- * gradients end with the last pass. */
+/*
+ * Checks that every pass happens once, at the first instant at which its host is free and its input
+ * has arrived, and that gradients end with the last pass.
+ */
 static void check_tasks(const trial *t)
 {
     const dsgd_pipeline *const p = t->pipeline;
@@ -301,8 +314,10 @@ TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_ORDERED)
     }
 }
 
-/* A flow shop of N equal jobs: all stages once, and the slowest one N - 1 times more; forward, then
- * backward. */
+/*
+ * A flow shop of N equal jobs: all stages once, and the slowest stage N - 1 times more; forward,
+ * then backward.
+ */
 TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
 {
     trial t = begin(DSGD_PIPELINE_GPIPE, 9, 20, 1);
@@ -321,10 +336,12 @@ TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
     end(&t);
 }
 
-/* Milliseconds of a block of BERT-Large in micro-batches of 8 on a P100, forward and backward, as
+/*
+ * Milliseconds of a block of BERT-Large in micro-batches of 8 on a P100, forward and backward, as
  * the authors of Chimera measured them (prof/bert-large_time_memory_p100.csv of Shigangli/Chimera).
- * The paper's abstract says 1.16 to 2.34 times the throughput of others, 1F1B among them; a figure
- * for 1F1B alone was not to be had. */
+ * The paper's abstract reports 1.16 to 2.34 times the throughput of other schedules, among them
+ * 1F1B. We found no figure for only 1F1B.
+ */
 TEST(chimera_on_a_p100_has_its_published_speedup_over_1f1b)
 {
     for (int64_t d = 8; d <= 32; d *= 2) {
@@ -348,7 +365,7 @@ static trial begin_swarm(int64_t stages, int64_t peers, int64_t micro_batches)
                                           .n_stage_hosts = peers});
 }
 
-/* K pipelines of N / K micro-batches each, whoever takes which. */
+/* Equals K pipelines of N / K micro-batches each, whichever peer takes which micro-batch. */
 TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
 {
     for (int64_t d = 1; d <= 32; d++)
@@ -365,9 +382,12 @@ TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
         }
 }
 
-/* Of K peers one that takes s times as long: its stage does K - 1 + 1 / s micro-batches while one
- * of the others does one, which is what all take but for the way in and out, and one micro-batch of
- * the slow one; by fixed wiring its pipeline of N / K takes s for each, and all wait for it. */
+/*
+ * One of K peers takes s times as long. Its stage finishes K - 1 + 1 / s micro-batches in the time
+ * in which another peer finishes one. All stages take this time, plus the way in and out and one
+ * micro-batch of the slow peer. With a fixed assignment its pipeline of N / K micro-batches takes s
+ * for each, and all wait for it.
+ */
 TEST_RANGE(a_slow_peer_reduces_its_stage_by_its_own_speed, 0, 4)
 {
     const double f = 1, b = 2, slow[] = {1.5, 3, 10};
@@ -395,14 +415,16 @@ TEST_RANGE(a_slow_peer_reduces_its_stage_by_its_own_speed, 0, 4)
         }
 }
 
-/* Forward and backward by one peer, so that each is busy for whole micro-batches; in the order of
- * the way, each message on it. */
+/*
+ * One peer performs the forward and the backward pass, so each peer is busy for whole
+ * micro-batches. Passes follow the path in order, with each message between them.
+ */
 TEST_RANGE(a_micro_batch_returns_over_the_same_peers, 1, 20)
 {
     const int64_t d = 1 + _i % 7, peers = 1 + _i % 4, n = 6 + 2 * _i;
     trial t = begin_of((dsgd_pipeline_shape){DSGD_PIPELINE_SWARM, d, n, 1, 2, peers});
     run_uneven(&t, (uint64_t)_i);
-    double last_s[MOST][2] = {{0}}; /* of each of two jobs */
+    double last_s[MOST][2] = {{0}}; /* end of each of two jobs */
     for (int64_t stage = 0; stage < d; stage++) {
         double all = 0;
         for (int64_t host = stage * peers; host < (stage + 1) * peers; host++) {
@@ -436,9 +458,11 @@ static void set_away(trial *t, const dsgd_absence *away, int64_t n)
     t->seconds.n_away = n;
 }
 
-/* From the begin on: N / (K - 1) micro-batches each in the stage s, for which the first is there
- * after s passes and behind whose last there are s to go; with more than one stage behind or before
- * it, up to one pass more. */
+/*
+ * A peer is missing from the start: each other peer of stage s gets N / (K - 1) micro-batches. The
+ * first arrives after s passes, and s passes remain after the last one. If more than one stage
+ * comes before or after, there is up to one pass more.
+ */
 TEST_RANGE(peers_share_the_work_of_an_absent_peer, 2, 6)
 {
     const double f = 1, b = 2;
@@ -460,9 +484,11 @@ TEST_RANGE(peers_share_the_work_of_an_absent_peer, 2, 6)
         }
 }
 
-/* One of two peers of the only stage: all that it did is done again, so that the other one does
- * all. It is busy until the failure is known, unless that is after its own half: then the other
- * half follows. Once all gradients are there nothing is lost. */
+/*
+ * One of two peers of a single stage fails. All its work is repeated, so the other peer does all.
+ * The other peer is busy until the failure is detected, unless that is after its own half; then the
+ * other half follows. Once all gradients are complete, nothing is lost.
+ */
 TEST_RANGE(work_of_a_failed_peer_is_repeated, 1, 40)
 {
     const double f = 1, b = 2, half_s = 8 * (f + b), since_s = 0.7 * _i;
@@ -480,8 +506,10 @@ TEST_RANGE(work_of_a_failed_peer_is_repeated, 1, 40)
     }
 }
 
-/* Whoever fails and comes back when: what is done and not lost is every pass of every micro-batch
- * once, and none is done while away. */
+/*
+ * Whichever peer fails and rejoins at any time: work that is done and not lost is every pass of
+ * every micro-batch once, and an absent peer does no work.
+ */
 TEST_RANGE(every_micro_batch_counts_once, 0, 60)
 {
     enum { AWAY = 5 };
@@ -490,7 +518,7 @@ TEST_RANGE(every_micro_batch_counts_once, 0, 60)
     run_uneven(&t, (uint64_t)_i);
     const double before_s = t.times.makespan_s;
     dsgd_absence away[AWAY];
-    for (int64_t i = 0; i < AWAY; i++) { /* one at a time of each stage, and some fail twice */
+    for (int64_t i = 0; i < AWAY; i++) { /* one peer of each stage at a time; some fail twice */
         const double since_s =
             before_s *
             (0.3 * (double)i +
@@ -512,8 +540,10 @@ TEST_RANGE(every_micro_batch_counts_once, 0, 60)
     end(&t);
 }
 
-/* As many to a peer as before, until its passes have told; then as if speeds were known. A change
- * is followed by 0.9 for each pass. */
+/*
+ * A peer gets as many micro-batches as before until its passes are measured; then as if speeds were
+ * known. After a change the error falls by 0.9 per pass.
+ */
 TEST(measured_speeds_converge_to_true_speeds)
 {
     trial t = begin_swarm(1, 2, 40);
@@ -535,7 +565,8 @@ TEST(measured_speeds_converge_to_true_speeds)
     ck_assert_double_eq_tol(
         measured[1].mean, (kept * 2.7 + (1 - pow(0.9, passes)) * 6) / (kept + 1 - pow(0.9, passes)),
         1e-9);
-    ck_assert_double_eq_tol(t.busy_s[1] / 6, before / 2.7, 1e-9); /* it is not known before */
+    /* the change is not known before */
+    ck_assert_double_eq_tol(t.busy_s[1] / 6, before / 2.7, 1e-9);
     for (int i = 0; i < 9; i++)
         run_even(&t, 1, 2, 0);
     t.seconds.measured = NULL;
@@ -546,7 +577,8 @@ TEST(measured_speeds_converge_to_true_speeds)
 }
 
 /*
- * The least longest time of a stage: one peer each, and then one more wherever it is the longest.
+ * Returns the smallest possible longest time of a stage: one peer for each stage, and then one more
+ * wherever the time is longest.
  */
 static double best_split_s(int64_t stages, int64_t hosts, const double *work)
 {
@@ -563,8 +595,11 @@ static double best_split_s(int64_t stages, int64_t hosts, const double *work)
     return work[longest] / peers[longest];
 }
 
-/* Whatever stages and peers take: the longest of all times never rises, no stage is left, and it
- * comes to an end; of equal peers at the best split into whole numbers. One who is away stays. */
+/*
+ * For any times of stages and peers, the longest time never rises, no stage loses its last peer,
+ * and the moves end. With equal peers they end at the best split into whole numbers. An absent peer
+ * stays.
+ */
 TEST_RANGE(peers_migrate_until_no_move_helps, 0, 200)
 {
     const int64_t stages = 2 + _i % 7, peers = 1 + _i % 6, hosts = stages * peers;
