@@ -174,9 +174,8 @@ void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first
     dsgd_draw at = p->at;
     at.step = step;
     const uint64_t before = kept->n_images;
-    const uint64_t enough =
-        /* number of images whose direct computation takes as long as drawing all rounds */
-        1ull << p->half;
+    /* Number of images whose direct computation takes as long as drawing all rounds. */
+    const uint64_t enough = 1ull << p->half;
     const uint32_t mask = (uint32_t)(enough - 1);
     kept->n_images += n;
     for (size_t i = 0; before < enough && kept->n_images >= enough && i < n_numbers; i++)

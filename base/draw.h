@@ -29,9 +29,8 @@ typedef enum dsgd_purpose {
     /* gradient compression; compression i of a step has this purpose + 256 i */
     DSGD_DRAW_ENCODING = 12,
     DSGD_DRAW_TEST_PARTS = 13, /* parts of the test set, for the workers' own models */
-    DSGD_DRAW_FAILURES =
-        /* up-times and repairs; `worker` is the failure domain, `step` the number of its failure */
-    14
+    /* up-times and repairs; `worker` is the failure domain, `step` the number of its failure */
+    DSGD_DRAW_FAILURES = 14
 } dsgd_purpose;
 
 /** The coordinates of a draw. */

@@ -6,10 +6,10 @@
  * it begins or, if it is known only afterwards (communication that does not overlap with
  * computation), as a whole.
  */
+#include "sim/timeline.h"
 #include "sim/engine/engine.h"
 #include "sim/observe/observe.h"
 #include "sim/result.h"
-#include "sim/timeline.h"
 
 /** A current wait. */
 typedef struct open_wait {
@@ -272,9 +272,9 @@ static void update_waits(const dsgd_timeline *t, int host)
     struct dsgd_recording *const r = t->recording;
     size_t n = 0;
     for (size_t i = 0; i < r->n_waits; i++) {
-        const bool may_change = host < 0 || r->waits[i].lacking == host ||
-                                /* its own activation may change it, too */
-                                r->waits[i].worker->host == host;
+        /* The activation of the waiting host itself may also change the wait. */
+        const bool may_change =
+            host < 0 || r->waits[i].lacking == host || r->waits[i].worker->host == host;
         if (may_change && !(r->waits[i].wait->span > 0 && update_wait(t, &r->waits[i])))
             continue;
         if (n < i)

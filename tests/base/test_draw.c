@@ -12,7 +12,7 @@ SUITE(draw, "draw");
 
 TEST(philox_gives_known_answers)
 {
-    /* Random123's kat_vectors for philox4x32-10: all zeros. */
+    /* Random123's kat_vectors for philox4x32-10 with all zeros. */
     const philox4x32_ctr_t counter = {{0, 0, 0, 0}};
     const philox4x32_key_t key = {{0, 0}};
     const philox4x32_ctr_t zero = philox4x32(counter, key);
@@ -42,7 +42,7 @@ TEST(every_coordinate_of_a_draw_matters)
 TEST(many_draws_equal_single_draws)
 {
     double u[5] = {0, 0, 0, 0, 2};
-    dsgd_draw at = {1, 2, 3, 4, UINT32_MAX - 1}; /* the index begins again */
+    dsgd_draw at = {1, 2, 3, 4, UINT32_MAX - 1}; /* the index wraps around */
     dsgd_draw_uniforms(at, 4, u);
     for (int i = 0; i < 4; i++, at.index++)
         ck_assert_double_eq(u[i], dsgd_draw_uniform(at));
@@ -70,7 +70,7 @@ TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
         ck_assert_uint_lt(at_home, 12); /* about one fixed point on average */
 }
 
-/** In and out of order, and with more permutations at a time than it keeps. */
+/** In order and out of order, and with more permutations at a time than the permuter keeps. */
 TEST_RANGE(many_images_equal_single_images, 0, 17)
 {
     enum { DRAWS = 20000 };

@@ -53,7 +53,7 @@ TEST_ROWS(numbers_are_read_with_their_units, numbers)
         ck_assert_double_eq_tol(got, numbers[_i].number, 1e-15 * fabs(got));
 }
 
-/* Columns, the options' name of their unit, and what is before it. */
+/* Columns, the name of their unit in options, and the part of the column's name before the unit. */
 static const struct {
     const char *column, *unit, *stem;
 } columns[] = {

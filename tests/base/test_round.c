@@ -1,6 +1,5 @@
 /**
- * @file test_round.c
- * Rounding up and down leaves what is whole up to rounding errors.
+ * @file test_round.c Rounding up and down does not change integers, up to rounding errors.
  */
 #include <math.h>
 

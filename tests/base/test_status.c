@@ -1,7 +1,7 @@
 /**
- * @file test_status.c
- * Broken contracts abort, memory that runs out ends a process in order, what cannot be read is not
- * forgotten; words of a command line can be given to a shell again.
+ * @file test_status.c Broken contracts abort. A process that runs out of memory ends in order.
+ * Files that cannot be read are remembered. The words of a command line can be given to a shell
+ * again.
  */
 #include "base/status.h"
 
@@ -26,13 +26,14 @@ TEST(a_broken_assertion_aborts)
     support_function_aborts(break_promise, &two, "1 + 1 == 3 does not hold: arithmetic of 2\n");
 }
 
-#if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER) /* they end it themselves */
+/* sanitizers end the process themselves */
+#if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
 
-/** A child that wants more than there is; what it says, and what it leaves. */
+/** A child that allocates more memory than there is: its message, and the files that it leaves. */
 TEST_RANGE(memory_that_runs_out_ends_the_process_with_a_sentence, 0, SANITIZED ? 0 : 1)
 {
     int ends[2];
@@ -74,7 +75,7 @@ TEST(an_unreadable_file_is_remembered)
 
 /* --- what is kept ----------------------------------------------------------------------------- */
 
-static char ended[8]; /* names of what has ended, in order */
+static char ended[8]; /* names of the ended objects, in order */
 
 static void note_end(void *name)
 {

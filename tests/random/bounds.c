@@ -1,6 +1,5 @@
 /**
- * @file bounds.c
- * What arithmetic says of a run's results.
+ * @file bounds.c Arithmetic bounds on the results of a run.
  */
 #include "base/option.h"
 #include "base/status.h"
@@ -16,7 +15,7 @@ static bool differ(double a, double b)
     return fabs(a - b) > 1e-9 * fmax(fabs(a), fabs(b)) + 1e-12;
 }
 
-/** The mean of a column over the workers of the first run. */
+/** Returns the mean of a column over the workers of the first run. */
 static double mean_of_workers(const trial *t, const char *column)
 {
     double sum = 0, n = 0;
@@ -28,7 +27,7 @@ static double mean_of_workers(const trial *t, const char *column)
     return sum / n;
 }
 
-/** Of the first run, by the bins of its step times. */
+/** Returns the mean step time of the first run, from the bins of its histogram. */
 static double mean_step_s(const trial *t)
 {
     dsgd_csv steps = {.n_rows = 0};
@@ -41,7 +40,7 @@ static double mean_step_s(const trial *t)
     return sum;
 }
 
-/** Columns that follow from others. An empty one, NAN, differs from nothing. */
+/** Checks columns that follow from others. An empty one, NAN, differs from nothing. */
 char *columns_agree(const trial *t)
 {
     const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
@@ -100,7 +99,7 @@ char *columns_agree(const trial *t)
     return t->diverged ? not_asked : NULL;
 }
 
-/** Whether nothing but the workload decides how long a step computes. */
+/** Returns true if only the workload determines how long a step computes. */
 static bool is_even(const trial *t)
 {
     const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
@@ -118,7 +117,8 @@ static bool is_even(const trial *t)
 }
 
 /**
- * Whether GPUs compute for what is exchanged, too: encodings, and sums among the hosts of a stage.
+ * Returns true if GPUs compute for exchanges, too: gradient compression, and sums among the hosts
+ * of a stage.
  */
 static bool computes_beside(const trial *t)
 {
@@ -129,8 +129,10 @@ static bool computes_beside(const trial *t)
            number_in(inner, "tensor") > 1 || number_in(inner, "shards") > 1;
 }
 
-/** Where nobody is slow, hosts compute what the workload says in a step, and at the end a part of
- * one that is not over. */
+/**
+ * If no host is slow, hosts compute what the workload prescribes for a step and, at the end, a part
+ * of a step that is not over.
+ */
 char *work_is_conserved(const trial *t)
 {
     const json_t *const run = trial_first(t);
@@ -144,14 +146,14 @@ char *work_is_conserved(const trial *t)
         result(t, "compute_share") * result(t, "virtual_s") * (1 - bubbles) * hosts_of(run);
     const double step_s = number_in(json_object_get(run, "workload"), "step"),
                  should_s = result(t, "steps") * step_s;
-    const double rounding_s = 1e-14 * result(t, "virtual_s"); /* of the share */
+    const double rounding_s = 1e-14 * result(t, "virtual_s"); /* rounding of the share */
     const double most_s = should_s + (exact ? 0 : step_s) + rounding_s;
     return differ(is_s, fmin(fmax(is_s, should_s - rounding_s), most_s))
                ? dsgd_xprintf("computes %.17g s instead of %.17g s", is_s, should_s)
                : NULL;
 }
 
-/** The published shares of pipelines whose messages take no time. */
+/** Checks the published bubble shares of pipelines whose messages take no time. */
 char *pipelines_have_their_bubbles(const trial *t)
 {
     const json_t *const inner =
@@ -178,9 +180,9 @@ char *pipelines_have_their_bubbles(const trial *t)
 }
 
 /**
- * Nobody sends faster than a NIC carries, or what is left of one that fails: of gossip, whose
- * messages to two neighbours leave at once. Those of the last step may be under way at the end, and
- * others be as many steps ahead of one that fails as they are away.
+ * No worker sends faster than its NIC, or than the rest of it while it is slow. With gossip,
+ * messages to two neighbours leave at the same time. Messages of the last step may be under way at
+ * the end. Other workers may be ahead of a failed worker by the steps of its absence.
  */
 char *no_nic_carries_more(const trial *t)
 {
@@ -204,7 +206,7 @@ char *no_nic_carries_more(const trial *t)
     if (why != NULL)
         return why;
     const double ahead =
-        failing ? 1 + number_in(run, "workers") / 2 : 1; /* of worker 0, by neighbours */
+        failing ? 1 + number_in(run, "workers") / 2 : 1; /* messages of worker 0, by neighbours */
     const double share = fmax(0, 1 - ahead / trial_value(&runs, 0, "steps"));
     const double sent = trial_value(&runs, 0, "sent_mean_bytes") / hosts_of(run) * share;
     const double most = bandwidth * trial_value(&runs, 0, "virtual_s");
@@ -212,7 +214,7 @@ char *no_nic_carries_more(const trial *t)
                                     : NULL;
 }
 
-/** Bytes of a gradient. */
+/** Returns the bytes of a gradient. */
 static double gradient_bytes(const json_t *workload)
 {
     const json_t *const tensors = json_object_get(workload, "tensors");
@@ -224,8 +226,10 @@ static double gradient_bytes(const json_t *workload)
                        : number_in(workload, "bytes");
 }
 
-/** An allreduce sends what its name says: 2 (P - 1) vectors, or each of P one to each of log2(P).
- * Who is ahead has begun the next. */
+/**
+ * An allreduce sends the bytes of its algorithm: 2 (P - 1) vectors, or one vector from each of P
+ * workers to each of log2(P). Workers that are ahead have started the next one.
+ */
 char *allreduces_send_their_bytes(const trial *t)
 {
     static const char *const hows[] = {"ring", "bruck", "rabenseifner", "recursive_doubling"};
@@ -252,8 +256,10 @@ char *allreduces_send_their_bytes(const trial *t)
                : NULL;
 }
 
-/** What a message costs is paid at least once: where one of its costs is ten seconds, a run of
- * allreduces or gossip takes ten or more. */
+/**
+ * The costs of a message occur at least once: if one of them is ten seconds, a run of allreduces or
+ * gossip takes at least ten seconds.
+ */
 char *each_second_counts(const trial *t)
 {
     static const char *const costs[][2] = {{"host_latency", "island_latency"},

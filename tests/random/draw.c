@@ -1,6 +1,5 @@
 /**
- * @file draw.c
- * Values for options, by the rows of their tables.
+ * @file draw.c Random values of options, from the rows of their tables.
  */
 #include "tests/random/draw.h"
 
@@ -13,12 +12,12 @@
 #include "command/experiment/shipped.h"
 #include "sim/registry.h"
 
-/** How often an option that can be left out is given. */
+/** Probability that an optional option is given. */
 static const double given = 0.2;
 
 typedef struct source {
     uint64_t seed;
-    uint32_t index; /* of the next draw */
+    uint32_t index; /* index of the next draw */
 } source;
 
 static double uniform(source *s)
@@ -50,7 +49,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/** One of the files FOLDER/NAME.yaml, as the name, or as a path. */
+/** Returns one of the files FOLDER/NAME.yaml, by name or path. */
 static part one_of(source *s, const char *key, const char *path, bool as_path)
 {
     DIR *const folder = opendir(path);
@@ -72,7 +71,8 @@ static part one_of(source *s, const char *key, const char *path, bool as_path)
 }
 
 /**
- * Of those in traces/KIND; of platforms also what `dsgd import` has written into $DSGD_IMPORTED.
+ * Returns one of the files in traces/KIND or, for platforms, one that `dsgd import` has written to
+ * $DSGD_IMPORTED.
  */
 static part shipped(source *s, const char *key, const char *kind)
 {
@@ -86,7 +86,7 @@ static part shipped(source *s, const char *key, const char *kind)
 
 static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth);
 
-/** A number that is allowed: near the default, a limit, or small. */
+/** Returns an allowed number: near the default, a limit, or small. */
 static double number_of(source *s, const dsgd_option *o)
 {
     static const double factors[] = {0.1, 0.5, 1, 2, 10};
@@ -99,7 +99,7 @@ static double number_of(source *s, const dsgd_option *o)
     case 1:
         x = chance(s, 0.5) || o->max > 1 ? o->min : o->max;
         break;
-    case 2: /* of the size that seconds, shares and rates have */
+    case 2: /* of the magnitude of seconds, shares and rates */
         x = low + (fmin(o->max, 1) - fmin(low, 1)) * uniform(s);
         break;
     default:
@@ -125,7 +125,7 @@ static const char *word_of(source *s, const char *const *words)
     return words[below(s, n)];
 }
 
-/** An entry of a registry: its name, or with options. */
+/** Returns an entry of a registry: its name, or its name with options. */
 static part pick(source *s, const char *key, const dsgd_option *o, int depth)
 {
     size_t n = 0;
@@ -208,7 +208,10 @@ static part value_of(source *s, const dsgd_option *o, int depth)
     return list_of(s, o->name, o, depth);
 }
 
-/** Options that are required, and some of the others: fewer where there are many, or deep down. */
+/**
+ * Returns the required options and some of the others: fewer if there are many, or deep in the
+ * tree.
+ */
 static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth)
 {
     part mapping = part_empty(key, MAPPING);
@@ -242,7 +245,7 @@ static part platform(source *s)
     return p;
 }
 
-/** Of tensors of up to 16 MB each. */
+/** Returns tensors of up to 16 MB each. */
 static part tensors_of(source *s)
 {
     const dsgd_option *const fields =
@@ -256,7 +259,7 @@ static part tensors_of(source *s)
     return tensors;
 }
 
-/** Groups of up to 16 hosts, whose schedules can be had. */
+/** Returns groups of up to 16 hosts with possible schedules. */
 static part inner(source *s)
 {
     const dsgd_option *const fields = dsgd_option_find(option("workload")->fields, "inner")->fields;
@@ -312,7 +315,7 @@ static part workload(source *s)
     return p;
 }
 
-/** Models with data that they can learn from. */
+/** Returns a model with data that it can learn from. */
 static part learn(source *s)
 {
     static const char *const pairs[][2] = {
@@ -323,7 +326,7 @@ static part learn(source *s)
     };
     part p = mapping_of(s, "learn", option("learn")->fields, 2);
     if (chance(s, 0.1))
-        return p; /* any with any: mostly refused */
+        return p; /* any model with any data: mostly rejected */
     const size_t k = chance(s, 0.6) ? 0 : below(s, sizeof pairs / sizeof pairs[0]);
     part_set(&p, "model", pairs[k][0]);
     part_set(&p, "data", pairs[k][1]);
@@ -337,7 +340,7 @@ static const dsgd_algorithm *drawn_algorithm(const part *p)
     return (const dsgd_algorithm *)dsgd_entry_find(dsgd_algorithms, part_find(p, "name")->text);
 }
 
-/** Half of them synchronous, of which there are most laws. */
+/** Returns an algorithm; half of them are synchronous, which most laws concern. */
 static part algorithm(source *s)
 {
     const bool synchronous = chance(s, 0.4);
@@ -358,7 +361,7 @@ static part until(source *s, bool large)
     return p;
 }
 
-/** At times that steps have, with what is paid for them. */
+/** Returns failures at the times of steps, with their costs. */
 static part failures(source *s, size_t workers)
 {
     static const char *const whens[] = {
@@ -366,7 +369,7 @@ static part failures(source *s, size_t workers)
         "[{worker: %zu, at: 0.01, repair: 0.02}, {worker: 0, at: 0.02, repair: 1}]"};
     const dsgd_option *const fields = option("failures")->fields;
     if (chance(s, given))
-        return mapping_of(s, "failures", fields, 1); /* mostly refused, or long after the end */
+        return mapping_of(s, "failures", fields, 1); /* mostly rejected, or long after the end */
     part p = part_empty("failures", MAPPING);
     part_set(&p, "policy", word_of(s, dsgd_option_find(fields, "policy")->words));
     part_set(&p, "detect", chance(s, 0.5) ? "0.01" : "0");

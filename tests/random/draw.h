@@ -1,7 +1,6 @@
 /**
- * @file draw.h
- * Experiments at random, out of the program's own tables of options, registries and shipped files:
- * what is added there is drawn here.
+ * @file draw.h Random experiments, from the program's own option tables, registries and shipped
+ * files. New entries of these are drawn without a change here.
  */
 #pragma once
 
@@ -9,5 +8,8 @@
 
 #include "tests/random/part.h"
 
-/** The experiment of a seed: the same one each time. Many are to be refused with a sentence. */
+/**
+ * Returns the experiment of a seed, which is always the same. Many are rejected by the program with
+ * a sentence.
+ */
 part random_experiment(uint64_t seed);

@@ -1,6 +1,5 @@
 /**
- * @file laws.c
- * Runs of one experiment, compared with each other and with arithmetic.
+ * @file laws.c Compares runs of one experiment with each other and with arithmetic.
  */
 #include "tests/random/laws.h"
 
@@ -10,8 +9,10 @@
 #include "command/runs/manifest.h"
 #include "tests/random/trial.h"
 
-/** SimGrid takes times as the same that are closer: messages and steps one after another add up to
- * so much each. */
+/**
+ * SimGrid treats times that are closer than this as equal. Successive messages and steps add up
+ * this error.
+ */
 static const double simgrid_precision_s = 1e-12;
 
 /* --- laws: NULL, or what is wrong ------------------------------------------------------------- */
@@ -32,7 +33,10 @@ static char *shares_sum_to_one(const trial *t)
     return NULL;
 }
 
-/** Of fewer, where parts of gradients or late ones are dropped. */
+/**
+ * Samples equal steps times batch; there are fewer if parts of gradients or late gradients are
+ * dropped.
+ */
 static char *samples_are_steps_times_batch(const trial *t)
 {
     for (size_t i = 0; i < t->runs.n_rows; i++) {
@@ -50,7 +54,7 @@ static char *samples_are_steps_times_batch(const trial *t)
     return NULL;
 }
 
-/** Runs the experiment once more, with options; the bytes are the same. */
+/** Runs the experiment again with options; the results must have the same bytes. */
 static char *same_bytes(const trial *t, const char *name, const char *options)
 {
     char *output = NULL;
@@ -64,7 +68,7 @@ static char *same_bytes(const trial *t, const char *name, const char *options)
     return why;
 }
 
-/** However many processes and threads there are. */
+/** For any number of processes and threads. */
 static char *threads_change_nothing(const trial *t)
 {
     return same_bytes(t, "b", "-j 2 --threads 3");
@@ -90,10 +94,10 @@ static char *numerics_change_no_time(const trial *t)
 }
 
 /**
- * By how much the run's time differs where all NICs, or worker 1's steps, have the next number of
- * twelve digits: where workers send on as messages arrive, by links that they share, differences
- * grow from step to step, in some runs to a hundredth of the time; and of two events at one
- * instant, such as a gradient and the message that cancels it, either may be the first.
+ * Returns the change of the run's time if all NICs, or the steps of worker 1, have the next number
+ * of twelve digits. If workers forward messages as they arrive, over shared links, differences grow
+ * from step to step, in some runs to 1 % of the time. Of two events at the same instant, such as a
+ * gradient and the message that cancels it, either may be the first.
  */
 static double amplified_s(const trial *t)
 {
@@ -112,15 +116,14 @@ static double amplified_s(const trial *t)
                 fabs(trial_changed_s(t, "n", &late, &why) - s));
 }
 
-/** What is computed, or solved, without SimGrid is what its messages would have given, ties
- * included. */
+/** Results that are computed without SimGrid equal those of its messages, including ties. */
 static char *networks_agree(const trial *t)
 {
     const bool at_once =
         trial_value(&t->runs, 0, "compute_share") == 0 && !is_synchronous(t->experiment);
     if (t->diverged || fails(t) || at_once)
-        return not_asked; /* at_once: steps that take no time all end at one instant, in any order
-                           */
+        /* at_once: steps that take no time end at the same instant, in any order */
+        return not_asked;
     part changed = part_copy(t->experiment);
     char *why = NULL;
     const double s = trial_value(&t->runs, 0, "virtual_s");
@@ -159,7 +162,7 @@ static char *bandwidth_is_never_slower(const trial *t)
 }
 
 /**
- * Whether all workers, and their places, are told apart by nothing, and as many as all trees need.
+ * Returns true if nothing distinguishes workers and their places, and their number suits all trees.
  */
 static bool is_symmetric(const json_t *run)
 {
@@ -177,7 +180,7 @@ static bool is_symmetric(const json_t *run)
            json_integer_value(json_object_get(platform, "island_hosts")) == 0;
 }
 
-/** Of synchronous algorithms among equals it does not matter who is slow. */
+/** With synchronous algorithms and equal workers it does not matter which worker is slow. */
 static char *any_may_be_slow(const trial *t)
 {
     const json_t *const run = trial_first(t);
@@ -200,7 +203,10 @@ static char *any_may_be_slow(const trial *t)
     return why;
 }
 
-/** Whoever else is in the list, and in whatever order: under another label, behind another seed. */
+/**
+ * The other algorithms in the list and their order have no effect: under another label, after
+ * another seed.
+ */
 static char *company_changes_nothing(const trial *t)
 {
     static const char *const columns[] = {"virtual_s", "steps",      "samples",   "messages",
@@ -231,7 +237,7 @@ static char *company_changes_nothing(const trial *t)
     return why;
 }
 
-/** On one switch it does not matter who is where. */
+/** On one switch the placement of workers does not matter. */
 static char *places_are_alike(const trial *t)
 {
     part changed = part_copy(t->experiment);
@@ -246,10 +252,10 @@ static char *places_are_alike(const trial *t)
     return why;
 }
 
-/** Failures that come after the end, and nothing that they need, cost nothing. */
+/** Failures after the end of the run, and their settings, cost nothing. */
 static char *what_never_comes_costs_nothing(const trial *t)
 {
-    static const double never_s = 1e11; /* the failure below */
+    static const double never_s = 1e11; /* time of the failure below */
     part changed = part_copy(t->experiment);
     char *why = NULL;
     const double s = trial_value(&t->runs, 0, "virtual_s");
@@ -263,8 +269,8 @@ static char *what_never_comes_costs_nothing(const trial *t)
 }
 
 /**
- * A run is its first half, a checkpoint, and its second half: after a failure in the middle of
- * that, it is the second half that is done again. Of allreduces, which end together.
+ * A run consists of its first half, a checkpoint, and its second half. After a failure in the
+ * middle of the second half, the second half is repeated. For allreduces, which end together.
  */
 static char *runs_split_at_checkpoints(const trial *t)
 {
@@ -315,7 +321,7 @@ static char *runs_split_at_checkpoints(const trial *t)
     return NULL;
 }
 
-/** Runs an experiment that is evaluated at @p half and ends after @p steps; its curves. */
+/** Runs an experiment that is evaluated at @p half and ends after @p steps. Returns its curves. */
 static char *curves_of(const trial *t, const char *name, double half, double steps,
                        dsgd_csv *curves)
 {
@@ -330,7 +336,7 @@ static char *curves_of(const trial *t, const char *name, double half, double ste
     return why;
 }
 
-/** Half of a run is a run of half its steps: nothing that comes later is known before. */
+/** Half of a run equals a run with half its steps: no later event has an effect before. */
 static char *half_is_half(const trial *t)
 {
     const part *const steps = part_find(part_find(t->experiment, "until"), "steps");
@@ -367,7 +373,7 @@ static char *read_results(trial *t)
     return NULL;
 }
 
-/** Whether it is a single sentence of the program's. */
+/** Returns true if the output is a single sentence of the program. */
 static bool is_refusal(int exit_status, const char *output)
 {
     const char *const first = strstr(output, "dsgd: ");
@@ -375,7 +381,7 @@ static bool is_refusal(int exit_status, const char *output)
            strstr(first + 1, "\ndsgd: ") == NULL;
 }
 
-/** Arithmetic first, which runs nothing. */
+/** Arithmetic first, because it runs nothing. */
 static struct {
     const char *name;
     char *(*is_broken)(const trial *);
@@ -409,7 +415,7 @@ void laws_tell(FILE *stream)
                 laws[i].broken);
 }
 
-/** Whether the program takes it; if not, *why is its sentence. */
+/** Returns whether the program accepts the experiment; if not, *why is its sentence. */
 static verdict is_taken(const trial *t, const part *experiment, char **why)
 {
     trial_write(t->folder, "a", experiment);

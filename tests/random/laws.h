@@ -1,6 +1,5 @@
 /**
- * @file laws.h
- * What holds of every experiment.
+ * @file laws.h The laws of every experiment.
  */
 #pragma once
 
@@ -9,17 +8,25 @@
 typedef enum verdict { HOLDS, REFUSED, BROKEN } verdict;
 
 /**
- * Runs an experiment in @p folder, which may have results of others, in all ways that are to agree.
- * BROKEN: *why, which the caller frees, begins with the law's name and a colon. REFUSED: *why is
- * the program's sentence.
+ * Runs an experiment in all ways that must agree, in @p folder, which may have results of other
+ * experiments. Returns BROKEN, with *why, which the caller frees, beginning with the law's name and
+ * a colon; or REFUSED, with the program's sentence in *why.
  */
 verdict laws_check(const char *folder, const part *experiment, char **why);
 
-/** Takes away one part, or workers, where the experiment is refused and is not without it. */
+/**
+ * Removes one part, or workers, if the experiment is rejected with them and accepted without them.
+ */
 void laws_mend(const char *folder, part *experiment);
 
-/** Of how many experiments each law was asked so far, and how many broke it. */
+/**
+ * Prints the number of experiments that each law was checked for so far, and the number that broke
+ * it.
+ */
 void laws_tell(FILE *stream);
 
-/** Takes away parts as long as the same law is still broken; *why as it is in the end. */
+/**
+ * Removes parts as long as the same law is still broken. *why is the sentence of the final
+ * experiment.
+ */
 void laws_shrink(const char *folder, part *experiment, char **why);

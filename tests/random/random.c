@@ -1,9 +1,8 @@
 /**
- * @file random.c
- * dsgd_random SEED: tries a random experiment, and makes it small if a law does not hold.
- * dsgd_random FIRST COUNT: tries that many, from that seed on, shows those of which a law does not
- * hold, and counts. dsgd_random FIRST COUNT FOLDER only writes them there. Two in three of those
- * that would be refused are mended first.
+ * @file random.c dsgd_random SEED tries a random experiment, and makes it smaller if a law does not
+ * hold. dsgd_random FIRST COUNT tries that many from that seed on, shows those that break a law,
+ * and counts them. dsgd_random FIRST COUNT FOLDER only writes them to the folder. Two in three of
+ * the experiments that would be rejected are repaired first.
  */
 #include "base/status.h"
 #include "tests/random/draw.h"

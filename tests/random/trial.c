@@ -1,6 +1,5 @@
 /**
- * @file trial.c
- * Commands, and the numbers that they have written.
+ * @file trial.c Commands, and the numbers that they have written.
  */
 #include "tests/random/trial.h"
 
@@ -13,7 +12,7 @@
 
 char not_asked[] = "";
 
-/** Seconds of CPU time, by which each command has ended. */
+/** Limit of a command's CPU time in seconds. */
 enum { PATIENCE_S = 120 };
 
 /* --- commands --------------------------------------------------------------------------------- */
@@ -51,14 +50,14 @@ void trial_write(const char *folder, const char *name, const part *experiment)
     fclose(stream);
 }
 
-/** The one algorithm of an experiment, NULL without one. */
+/** Returns the only algorithm of an experiment, or NULL. */
 static const part *algorithm_in(const part *experiment)
 {
     const part *const list = part_find(experiment, "algorithms");
     return list == NULL || list->n == 0 ? NULL : &list->parts[0];
 }
 
-/** Whether workers or links fail, of all algorithms or of the one. */
+/** Returns true if workers or links fail, with all algorithms or with the only one. */
 static bool may_fail(const part *experiment)
 {
     return part_find(experiment, "failures") != NULL ||
@@ -71,7 +70,7 @@ char *trial_run_into(const trial *t, const char *name, const char *file, const c
     char *const arguments =
         dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
     const int exit_status = trial_run(t, &output, arguments);
-    /* A worker that fails may leave others waiting for ever, which is a result. */
+    /* A failed worker may leave others waiting for ever, which is a valid result. */
     if (exit_status == 0 || (exit_status == 5 && may_fail(t->experiment)))
         return NULL;
     char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);
@@ -121,7 +120,7 @@ dsgd_csv trial_changed(const trial *t, const char *name, const part *experiment,
     trial_write(t->folder, name, experiment);
     *why = trial_run_into(t, name, name, "--numerics off");
     if (*why != NULL && strcspn(*why, "234") == strlen("exit status "))
-        *why = not_asked; /* the change is refused */
+        *why = not_asked; /* the change is rejected */
     if (*why == NULL && (dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) != DSGD_OK ||
                          runs.n_rows == 0))
         *why = dsgd_xprintf("no runs.csv of %s", name);

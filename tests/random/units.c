@@ -8,7 +8,8 @@
 #include "traces/platform.h"
 
 /**
- * By how much a number grows where each second, and each byte, of an experiment becomes so many.
+ * Returns the factor by which a number grows if each second, and each byte, of an experiment is
+ * multiplied.
  */
 static double growth(const char *unit, double time, double size)
 {
@@ -21,14 +22,16 @@ static double growth(const char *unit, double time, double size)
 
 static void regrow(json_t *value, const dsgd_option *option, double time, double size);
 
-/** Whether what is drawn multiplies the time so far: no seconds. */
+/** Returns true if a random number is a factor of the time, not a number of seconds. */
 static bool is_factor(const json_t *mapping)
 {
     return json_is_true(json_object_get(mapping, "scale"));
 }
 
-/** The values of a mapping, of an option each. A manifest has tables as pairs, and names under
- * `name`. */
+/**
+ * Converts the values of a mapping of options. A manifest has tables as pairs, and names under
+ * `name`.
+ */
 static void regrow_fields(json_t *mapping, const dsgd_option *fields, double time, double size)
 {
     const double time_of = is_factor(mapping) ? 1 : time;
@@ -69,7 +72,7 @@ static void regrow(json_t *value, const dsgd_option *o, double time, double size
     }
 }
 
-/** Takes away what is null, or a list of nothing: what would not be given. */
+/** Removes nulls and empty lists, which would not be given. */
 static void drop_nothings(json_t *value)
 {
     for (size_t i = 0; i < json_array_size(value); i++)
@@ -85,9 +88,9 @@ static void drop_nothings(json_t *value)
 }
 
 /**
- * Whether files or tables of machines, which have their own seconds, are in it; hosts have 1 Gf.
- * Where messages of some latency share a NIC with others of none, these have the share that SimGrid
- * gives to a latency of 1 s.
+ * Returns true if files or tables of machines, which have their own seconds, are used; hosts have 1
+ * Gf. If messages with a latency share a NIC with messages without one, these have the share that
+ * SimGrid gives to a latency of 1 s.
  */
 static bool has_own_seconds(const json_t *run)
 {
@@ -113,7 +116,10 @@ bool has_own_bits(const json_t *run)
     return has;
 }
 
-/** The first run as its manifest has it, with all values, in other units: its virtual time. */
+/**
+ * Runs the first run as its manifest describes it, with all values in other units. Returns its
+ * virtual time.
+ */
 static double regrown_s(const trial *t, const char *name, double time, double size, char **why)
 {
     static const dsgd_platform by_memory = {.encoding_s_per_byte = -1};
@@ -141,9 +147,9 @@ static double regrown_s(const trial *t, const char *name, double time, double si
 }
 
 /**
- * Where all takes twice as long, or everything has twice the bytes: no time and no size is hidden
- * in the program, but for the instant that messages at a server are apart, a few bytes of a
- * message's head, and DDP's buckets.
+ * If all times or all bytes are doubled, so is the result: the program has no hidden time or size,
+ * except the instant between messages at a server, a few bytes of a message's head, and DDP's
+ * buckets.
  */
 char *no_unit_is_hidden(const trial *t)
 {
@@ -163,7 +169,7 @@ char *no_unit_is_hidden(const trial *t)
         const double s = trial_value(&t->runs, 0, "virtual_s") * worlds[k].time;
         const double there_s = regrown_s(t, worlds[k].law, worlds[k].time, worlds[k].size, &why);
         if (why != NULL && strstr(why, "has to be between") != NULL)
-            return not_asked; /* twice the most that is allowed */
+            return not_asked; /* twice the allowed maximum */
         if (why == NULL && !(fabs(s - there_s) <= worlds[k].precision * s + instants_s))
             why = dsgd_xprintf("%s: %.17g s became %.17g s", worlds[k].law, s, there_s);
     }

@@ -1,7 +1,6 @@
 /**
- * @file test_accounting.c
- * Where the time of a step goes: shares of computing, waiting and communicating, and what is
- * exposed. Sums of ages, to the bit.
+ * @file test_accounting.c Where the time of a step goes: shares of computation, waiting and
+ * communication, and exposed time. Sums of ages are compared bit by bit.
  */
 #include "base/draw.h"
 #include "sim/exchange/reductions.h"
@@ -18,14 +17,14 @@ TEST(shares_of_time_count_computation_waits_and_communication)
     c->workload.bytes = 1e9; /* 2 phases of 0.1 s */
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     support_imbalance_number(c, "ramp", "seconds",
-                             0.1); /* worker i computes 1 + 0.1 i seconds of a step of 1.5 */
+                             0.1); /* worker i computes for 1 + 0.1 i seconds of a step of 1.5 s */
     const dsgd_time_shares shares = support_ok(c)->result.shares;
     ck_assert_double_eq_tol(shares.compute, 1.15 / 1.5, 1e-3);
     ck_assert_double_eq_tol(shares.wait, 0.15 / 1.5, 1e-3);
     ck_assert_double_eq_tol(shares.communicate, 0.2 / 1.5, 1e-3);
 }
 
-/** Worker 0 computes 1 s, waits 0.2 s for the other, and gets its vector in 0.1 s. */
+/** Worker 0 computes for 1 s, waits 0.2 s for the other worker, and gets its vector in 0.1 s. */
 TEST(communication_starts_when_both_sides_are_ready)
 {
     support_case *c = support_no_learning(support_new("d_psgd", 2));
@@ -38,8 +37,9 @@ TEST(communication_starts_when_both_sides_are_ready)
 }
 
 /**
- * Two pieces of 0.5 s each, one after another: the first begins a quarter of a second before the
- * gradient ends, which hides as much of it; a second step's begin in the same way.
+ * Two chunks of 0.5 s each are exchanged one after another. The first exchange starts a quarter of
+ * a second before the gradient ends, so a quarter of a second overlaps. The same happens in the
+ * second step.
  */
 TEST(an_overlapped_exchange_counts_as_computation)
 {
@@ -53,7 +53,10 @@ TEST(an_overlapped_exchange_counts_as_computation)
     ck_assert_double_eq_tol(run->result.shares.wait, 0, 1e-3);
 }
 
-/** Three seconds are put off; the first is counted before half a second that ends in the second. */
+/**
+ * Three seconds are postponed. The first is counted before a half second that ends in the second
+ * one.
+ */
 static void putting_off_work(dsgd_node *self)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
@@ -85,8 +88,8 @@ TEST(deferred_time_is_counted_once_and_in_order)
 }
 
 /**
- * Worker i of 4 is i ms late: who waits for all waits 1.5 ms on average; at a barrier also those
- * wait who have nobody to wait for.
+ * Worker i of 4 is i ms late. A worker that waits for all waits 1.5 ms on average. At a barrier
+ * workers wait that need no other worker, too.
  */
 TEST_RANGE(exposed_time_excludes_the_barrier, 0, 2)
 {
@@ -122,12 +125,13 @@ static void counting_work(dsgd_node *self)
 
 TEST_ALGORITHM(counting, .work = counting_work);
 
-/** Who waits at the end of a run is waited for, and no longer: a step, not thousands. */
+/** A run continues after its end only until its waits are over: one step, not thousands. */
 TEST(a_continued_run_ends_when_all_waits_are_over)
 {
     support_case *c = support_of(&counting, 4);
     support_imbalance_number(c, "ramp", "seconds", 0.3);
-    c->config.until = (dsgd_until){.seconds = 10 * 1.9 + 1.5}; /* three of four wait, or compute */
+    /* three of four workers wait or compute */
+    c->config.until = (dsgd_until){.seconds = 10 * 1.9 + 1.5};
     const support_outcome *const got = support_ok(c);
     for (int i = 0; i < 4; i++) {
         ck_assert_double_ge(got->note[i], 10);
@@ -137,7 +141,7 @@ TEST(a_continued_run_ends_when_all_waits_are_over)
 
 /* --- step times and what is sent -------------------------------------------------------------- */
 
-/** Worker i of 4 takes 1 + i seconds for a step, and all take the longest behind a barrier. */
+/** Worker i of 4 takes 1 + i seconds for a step; with a barrier all take the longest time. */
 TEST_RANGE(step_times_last_from_start_to_start, 0, 2)
 {
     support_case *c = support_no_learning(support_new("local_sgd", 4));
@@ -165,9 +169,9 @@ TEST_RANGE(step_times_last_from_start_to_start, 0, 2)
 }
 
 /**
- * Steps under way at the end bias a rate by (1 - c) / 2 steps per worker if none counts, c the
- * squared coefficient of variation: of 5 steps by 10 % for constant ones, by 7.5 % of gamma's with
- * c = 1/4. (c = 1: exponential.)
+ * If steps under way at the end do not count, a rate is too low by (1 - c) / 2 steps per worker,
+ * where c is the squared coefficient of variation: for 5 steps, by 10 % for constant steps and by
+ * 7.5 % for gamma distributed steps with c = 1/4. (c = 1 is the exponential distribution.)
  */
 TEST_RANGE(throughput_is_unbiased_if_time_cuts_steps, 0, 4)
 {
@@ -178,7 +182,7 @@ TEST_RANGE(throughput_is_unbiased_if_time_cuts_steps, 0, 4)
     support_no_learning(c);
     support_option(c, "period", 1000);
     c->workload.bytes = 1;
-    c->workload.step_s = 1e-9; /* nearly all of a step is drawn */
+    c->workload.step_s = 1e-9; /* almost the whole step time is random */
     c->config.until = (dsgd_until){.seconds = until_s};
     const char *const kind = deviation > 0 ? "gamma" : "constant";
     const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, kind);
@@ -192,7 +196,10 @@ TEST_RANGE(throughput_is_unbiased_if_time_cuts_steps, 0, 4)
     ck_assert_double_eq_tol(rate, 1, 1e-6 + 3 * error + 0.01 * deviation);
 }
 
-/** However many steps: of 20,000 that differ there are some hundred bins, in which none is lost. */
+/**
+ * The number of bins is bounded: 20,000 different steps give some hundred bins, and no step is
+ * lost.
+ */
 TEST(a_histogram_of_step_times_is_bounded)
 {
     support_case *c = support_no_learning(support_new("local_sgd", 4));
@@ -211,10 +218,11 @@ TEST(a_histogram_of_step_times_is_bounded)
     }
     ck_assert_int_lt((int)r->step_times.n, 500);
     ck_assert_double_eq_tol(sum, 1, 1e-9);
-    ck_assert_double_eq_tol(mean_s, r->step_mean_s, 1e-3 * r->step_mean_s); /* but for the last */
+    /* except the last step */
+    ck_assert_double_eq_tol(mean_s, r->step_mean_s, 1e-3 * r->step_mean_s);
 }
 
-/** A ring of P sends 2 (P - 1) / P of the vector at each worker. */
+/** Each worker of a ring of P sends 2 (P - 1) / P of the vector. */
 TEST_RANGE(ring_sends_the_bytes_of_its_closed_form, 0, 3)
 {
     static const int workers[] = {2, 5, 16};
@@ -228,8 +236,10 @@ TEST_RANGE(ring_sends_the_bytes_of_its_closed_form, 0, 3)
     ck_assert_double_eq_tol(r->bytes, p * r->sent_mean_bytes, 1);
 }
 
-/** Short vectors, and long ones of a power of two and of another number of workers; and by another
- * limit. */
+/**
+ * Short vectors; long vectors with a power of two of workers and with another number; and another
+ * limit.
+ */
 TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
 {
     static const struct {
@@ -250,7 +260,7 @@ TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
     ck_assert_int_eq(support_ok(c)->result.collective, cases[_i].how);
 }
 
-/** The busiest NIC is the server's, the first of the platform's or the last. */
+/** The busiest NIC is the server's, the platform's first or last. */
 TEST(the_busiest_link_can_belong_to_any_host)
 {
     static const char *first[] = {"1", "2", "3", "4", "0"};
@@ -273,7 +283,9 @@ static void expect_load(const support_load *load, const char *name, double load_
     ck_assert_double_eq(load->bytes_per_s, speed);
 }
 
-/** Islands of two: a ring goes from the even ones to their neighbours, and then over the switch. */
+/**
+ * Islands of two hosts: a ring goes from even hosts to their neighbours, and then over the switch.
+ */
 TEST(loads_are_counted_per_nic_and_island_link)
 {
     support_case *c = support_no_learning(support_new("allreduce", 4));
@@ -285,9 +297,10 @@ TEST(loads_are_counted_per_nic_and_island_link)
     c->config.until.steps = 3;
     c->config.loads = true;
     const support_outcome *const run = support_ok(c);
-    const double all = 3 * 1.5 * 80e6; /* what each sends, and receives */
+    const double all = 3 * 1.5 * 80e6; /* bytes that each host sends and receives */
     ck_assert_uint_eq(run->result.n_loads, 16);
-    ck_assert_double_eq_tol(run->result.link_s, all / 5e9, 1e-9); /* an island's is the busiest */
+    /* an island link is the busiest */
+    ck_assert_double_eq_tol(run->result.link_s, all / 5e9, 1e-9);
     for (int i = 0; i < 8; i++) {
         const int worker = i / 2;
         const bool up = i % 2 == 0, to_island = up == (worker % 2 == 0);
@@ -302,9 +315,8 @@ TEST(loads_are_counted_per_nic_and_island_link)
 }
 
 /**
- * Each link is told once, whatever the network calls it: on a switch, and in a torus of SimGrid's,
- * whose links are in the order of their names, so that the first of equals is the same in every
- * run.
+ * Each link is listed once, whatever its name: on a switch, and in a torus, whose links are sorted
+ * by name, so the first of equal links is the same in every run.
  */
 TEST_RANGE(loads_are_listed_once_and_in_a_fixed_order, 0, 2)
 {
@@ -328,10 +340,10 @@ TEST_RANGE(loads_are_listed_once_and_in_a_fixed_order, 0, 2)
         sum += load->bytes;
     }
     if (_i == 0)
-        ck_assert_double_eq_tol(sum, 2 * run->result.bytes, 1); /* out of a NIC and into one */
+        ck_assert_double_eq_tol(sum, 2 * run->result.bytes, 1); /* out of a NIC and into a NIC */
 }
 
-/** A worker pushes its vector and fetches another: half of all bytes are the server's. */
+/** A worker pushes its vector and fetches another one, so half of all bytes are the server's. */
 TEST(bytes_of_servers_are_not_counted_for_workers)
 {
     support_case *c = support_no_learning(support_new("a_psgd", 4));
@@ -345,13 +357,13 @@ TEST(bytes_of_servers_are_not_counted_for_workers)
 
 enum { OWNERS = 16, USES = 20000, PIECE = 1, PIECES = 2 };
 
-/** What is counted, by one way or by the other. */
+/** The counts, by one method or the other. */
 typedef struct counts {
     struct dsgd_sum staleness;
     dsgd_run_result result;
 } counts;
 
-/** A run without a simulation, whose workers make steps when the test says so. */
+/** A run without a simulation, in which the test makes the workers' steps. */
 typedef struct rig {
     dsgd_engine engine;
     dsgd_worker workers[OWNERS];
@@ -393,7 +405,10 @@ static uint32_t below(uint32_t n)
     return (uint32_t)dsgd_draw_below((dsgd_draw){.seed = 7, .index = index++}, n);
 }
 
-/** A sum of the workers that differ in the bits of a group, some null, some older than others. */
+/**
+ * A sum over the workers that differ only in the bits of a group. Some contributions are null, some
+ * are older than others.
+ */
 static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int leader)
 {
     dsgd_reduction *reduction = NULL;
@@ -411,7 +426,7 @@ static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int lea
     return reduction;
 }
 
-/** One contribution after another, in the order of ranks. */
+/** Counts one contribution after another, in the order of ranks. */
 static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
 {
     const double weight = dsgd_piece_share(&r->engine, PIECE) / of->n_members;
@@ -435,7 +450,7 @@ TEST_RANGE(ages_counted_together_equal_ages_counted_singly, 0, 4)
     dsgd_reduction *reduction = NULL;
     for (uint64_t use = 0; use < USES; use++) {
         const dsgd_group group = below(2) == 0 ? 0xf : 0xa;
-        if (use % 20 == 0) /* used 20 times, while owners make steps */
+        if (use % 20 == 0) /* used 20 times while the owners make steps */
             reduction = sum_of(r, use, group, (int)below(OWNERS) & (int)~group);
         dsgd_worker *const user = &r->workers[below(OWNERS)];
         count_alone(r, user, reduction);
@@ -453,7 +468,7 @@ TEST_RANGE(ages_counted_together_equal_ages_counted_singly, 0, 4)
                      alone->ages.n * sizeof *alone->ages.share);
 }
 
-/** Ages beyond the histogram are in its last bin; the largest one is told as it is. */
+/** Ages beyond the histogram are in its last bin; the maximum is reported exactly. */
 TEST(the_last_bin_counts_all_older_ages)
 {
     rig *const r = new_rig(2);
@@ -471,7 +486,10 @@ TEST(the_last_bin_counts_all_older_ages)
     ck_assert_double_eq(result->gradient_staleness_max, 10.0 * DSGD_MOST_AGES);
 }
 
-/** So that it takes a time that does not grow with their number, but for one use in thousands. */
+/**
+ * The time of counting does not grow with the number of contributions, except for one use in
+ * thousands.
+ */
 TEST_RANGE(ages_are_rarely_counted_singly, 0, 4)
 {
     rig *const r = new_rig(some_bytes[_i]);

@@ -1,13 +1,12 @@
 /**
- * @file test_cancel.c
- * Gradients that are cancelled: the worker is free at once, its time is lost, no gradient is
- * computed, the same mini-batch is used later, and nothing else changes.
+ * @file test_cancel.c Cancelled gradients: the worker is free at once, its time counts as lost, no
+ * gradient is computed, the same mini-batch is used later, and nothing else changes.
  */
 #include "sim/timeline.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Plain SGD; in steps 1 and 3 gives its gradient up after 0.25 s, once and twice. */
+/** Plain SGD. Steps 1 and 3 cancel their gradients after 0.25 s, once and twice. */
 static void giving_up_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -49,7 +48,7 @@ TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4) /* _i: pieces 
     ck_assert_double_eq_tol(want->result.virtual_s, 6, 1e-12);
 }
 
-/** An environment that was walked in a gradient that was cancelled is where it was. */
+/** The environment of a cancelled gradient is in its previous state. */
 TEST(a_model_state_is_as_before)
 {
     support_case *c = support_of(&giving_up, 2);
@@ -63,7 +62,7 @@ TEST(a_model_state_is_as_before)
     ck_assert_mem_eq(got->x, want->x, 2 * got->n_params * sizeof(double));
 }
 
-/** The time of a step that begins anew is drawn anew, and without cancelling as ever. */
+/** The time of a repeated step is drawn again. Without cancelling, times stay the same. */
 TEST(the_time_of_a_repeated_step_is_drawn_again)
 {
     support_case *c = support_no_learning(support_of(&giving_up, 2));
@@ -71,14 +70,18 @@ TEST(the_time_of_a_repeated_step_is_drawn_again)
     support_imbalance_number(c, "ramp", "seconds", 0.5);
     support_set(dsgd_entry_find(dsgd_imbalance_kinds, "ramp"), c->imbalance[0].params, "rotate", 1);
     /*
-     * Worker 0: 1 s; 1.5 s given up after 0.25 s; the third draw is 1 s. Worker 1: the other way.
+     * Worker 0: 1 s; 1.5 s, cancelled after 0.25 s; the third draw is 1 s. Worker 1: the other way
+     * round.
      */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.5 + 0.25 + 1.5, 1e-12);
 }
 
 /* --- in time ---------------------------------------------------------------------------------- */
 
-/** Worker 1 writes to worker 0 after its step; who gives up at the message, or is done before. */
+/**
+ * Worker 1 sends a message to worker 0 after its step. Worker 0 cancels when the message arrives,
+ * or has finished before.
+ */
 static void interrupted_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -109,7 +112,10 @@ TEST(a_message_interrupts_a_computation_when_it_arrives)
     ck_assert_double_eq(got->note[1], DSGD_ON_MESSAGE);
     ck_assert_double_eq_tol(got->note[0], 1 + 1e-6, 1e-12);
     ck_assert_double_eq_tol(got->result.shares.lost, 1.000001 / 3 / 2, 1e-9);
-    /* Until the end worker 0 computes from there on: 1.4 s and the rest; worker 1 all the time. */
+    /*
+     * Worker 0 computes until the end from then on: 1.4 s and the rest. Worker 1 computes all the
+     * time.
+     */
     ck_assert_double_eq_tol(got->result.shares.compute, (3 + 3 - 1.000001) / 6, 1e-9);
 }
 

@@ -1,7 +1,7 @@
 /**
- * @file test_hang.c
- * Workers that wait for ever make a run fail, which says who waits in which verb for whom since
- * when; workers that are late do not. Misused requests stop the program with a sentence.
+ * @file test_hang.c Workers that wait for ever make a run fail, with a sentence that names the
+ * waiting workers, their verbs, the workers that they wait for, and the times. Late workers do not.
+ * Misused requests stop the program with a sentence.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -10,7 +10,7 @@ enum { WORKERS = 8, STEPS = 20 };
 
 /* --- algorithms that hang --------------------------------------------------------------------- */
 
-/** What a worker of a broken algorithm does behind the gradient of a step. */
+/** The action of a worker of a broken algorithm after the gradient of a step. */
 typedef void fault(dsgd_node *self, dsgd_vector *x);
 
 static fault *broken; /* set before the simulation forks */
@@ -44,7 +44,7 @@ static void calls_alone_at_last(dsgd_node *self, dsgd_vector *x)
         dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
-/** Only some make the 17th, which has two pieces like all others. */
+/** Only some workers call the 17th collective, which has two chunks like all others. */
 static void calls_once_more(dsgd_node *self, dsgd_vector *x)
 {
     if (self->step < 16 || self->rank == 3 || self->rank == 5)
@@ -66,7 +66,7 @@ static void gathers_without_one(dsgd_node *self, dsgd_vector *x)
         dsgd_allgather(self, &mine, 1, DSGD_WORLD);
 }
 
-/** Awaits a message that its neighbour does not send. */
+/** Waits for a message that its neighbour does not send. */
 static dsgd_request *expect_of(dsgd_node *self, dsgd_vector *x, int peer)
 {
     int from[] = {peer};
@@ -74,7 +74,7 @@ static dsgd_request *expect_of(dsgd_node *self, dsgd_vector *x, int peer)
     return dsgd_gossip_begin(self, x, &neighbours);
 }
 
-/** All but one call a collective; that one waits for one of them elsewhere. */
+/** All workers except one call a collective; that worker waits for one of them elsewhere. */
 static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
 {
     const double mine = self->rank;
@@ -83,7 +83,7 @@ static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
     dsgd_allgather(self, &mine, 1, DSGD_WORLD);
 }
 
-/** A chain of waits, whose end does not wait. */
+/** A chain of waits; the last worker does not wait. */
 static void awaits_the_next(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank < 6)
@@ -144,7 +144,7 @@ static void polls_messages(dsgd_node *self, dsgd_vector *x)
 
 static dsgd_partial *partial_of(dsgd_node *self, dsgd_initiator initiator)
 {
-    static dsgd_partial *partial; /* of the one worker that has one */
+    static dsgd_partial *partial; /* of the only worker that has one */
     const dsgd_partial_spec spec = {.initiator = initiator};
     if (self->step == 0)
         partial = dsgd_partial_new(self, spec, NULL);
@@ -163,7 +163,7 @@ static void arrives_without_initiator(dsgd_node *self, dsgd_vector *x)
         dsgd_partial_mix(self, partial_of(self, DSGD_EACH_IN_TURN), x, WORKERS, WORKERS + 1);
 }
 
-/** Two wait for each other in different verbs, while the others go on. */
+/** Two workers wait for each other in different verbs, while the others continue. */
 static void two_wait_for_each_other(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 0 && self->step == 3)
@@ -209,7 +209,7 @@ static void computes_for_ever(dsgd_node *self, dsgd_vector *x)
         dsgd_gradient(self, g, x);
 }
 
-/** Workers of even rank ask the next one without a rest. */
+/** Workers of even rank send requests to the next worker without a pause. */
 static void restless_assist(dsgd_node *self)
 {
     dsgd_vector *y = dsgd_shared(self);
@@ -288,7 +288,7 @@ static const struct {
 
 enum { N_FAULTS = sizeof faults / sizeof faults[0], N_BOUNDS = 3 };
 
-/** A case that ends after some STEPS by each of the bounds. */
+/** Makes a case that ends after about STEPS steps, by each of the bounds. */
 static support_case *bounded(const char *algorithm, int workers, int bound)
 {
     support_case *c = support_new(algorithm, workers);
@@ -316,7 +316,7 @@ TEST_RANGE(an_endless_wait_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fau
     ck_assert_ptr_null(strstr(got->result.why.text, "; 0 more"));
 }
 
-/** Worker 2 leaves in step 3. */
+/** Worker 2 returns in step 3. */
 static void leaving_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -339,7 +339,9 @@ TEST_RANGE(a_work_that_returns_early_makes_the_run_fail, 0, N_BOUNDS)
                                         "dsgd_next_step() was false");
 }
 
-/** Those that ask the worker that stopped hang, however fast the others reach the bound. */
+/**
+ * Workers that send requests to the failed worker hang, however fast the others reach the bound.
+ */
 TEST(a_wait_for_a_stopped_worker_hangs)
 {
     support_case *c = support_new("ad_psgd", 4);
@@ -351,27 +353,29 @@ TEST(a_wait_for_a_stopped_worker_hangs)
     ck_assert_has(got->result.why.text, ", after worker 0 had failed: ");
 }
 
-/** A stop that comes after the run's end is none. */
+/** A failure after the end of the run has no effect. */
 TEST(a_failure_after_the_end_stops_no_worker)
 {
     support_case *c = support_new("allreduce", 4);
     dsgd_failure_event stop = {.worker = 0, .at_s = 2.1};
     support_dies(c, 1, &stop);
-    c->workload.bytes = 4e9; /* all wait in the allreduce at the bound */
+    c->workload.bytes = 4e9; /* all workers wait in the allreduce at the bound */
     c->config.until = (dsgd_until){.seconds = 2.05};
     support_ok(c);
 }
 
-/** An exchange that it began at the instant of its stop is carried out, in each network. */
+/**
+ * An exchange that the worker started at the instant of its failure is completed, in each network.
+ */
 TEST_RANGE(a_failing_worker_completes_begun_exchanges, 0, 2) /* _i: network */
 {
     support_case *c = support_new("dasgd", 4);
     dsgd_failure_event stop = {.worker = 0,
-                               .at_s = 1.5}; /* begins an average at 2 s, as its step ends */
+                               .at_s = 1.5}; /* starts an average at 2 s, when its step ends */
     support_dies(c, 1, &stop);
     OPTIONS(c, {"tau", 2}, {"d", 1});
     c->workload.step_s = 1;
-    c->config.until = (dsgd_until){.seconds = 3.5}; /* the next would wait for it */
+    c->config.until = (dsgd_until){.seconds = 3.5}; /* the next average would wait for it */
     c->config.network = _i;
     support_ok(c);
 }
@@ -391,7 +395,7 @@ TEST(a_run_does_not_hang_while_a_message_is_on_its_way)
     support_ok(c);
 }
 
-/** Nor many of them, one after the other, through the NIC of a server: 1.6e9 s here. */
+/** Nor do many messages, one after another, through the NIC of a server: 1.6e9 s here. */
 TEST(a_run_does_not_hang_on_a_slow_network)
 {
     support_case *c = support_no_learning(support_new("easgd", 49));
@@ -417,8 +421,8 @@ TEST_RANGE(a_run_with_late_workers_does_not_hang, 0, support_n_algorithms()) /* 
 }
 
 /**
- * Worker r makes r + 1 times as many steps per round as worker 0, so that fast workers are far
- * ahead in steps of those that wait for them.
+ * Worker r makes r + 1 times as many steps per round as worker 0, so fast workers are far ahead, in
+ * steps, of the workers that wait for them.
  */
 static void rounds_work(dsgd_node *self)
 {
@@ -443,7 +447,7 @@ TEST(rounds_may_have_different_steps_per_worker)
     }
 }
 
-/** What a run counts does not depend on whether it is continued at its end. */
+/** The counts of a run do not depend on whether it is continued at its end. */
 TEST(nothing_counts_after_the_end)
 {
     for (int i = 0; i < support_n_algorithms(); i++) {
@@ -468,7 +472,7 @@ static void ends_twice(dsgd_node *self, dsgd_vector *x)
         dsgd_request_wait(self, sum, x);
 }
 
-/** The next request has begun by then, maybe at the same address. */
+/** The next request has started by then, perhaps at the same address. */
 static void ends_the_one_before(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_request *const first = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);

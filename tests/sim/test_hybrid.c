@@ -440,9 +440,8 @@ TEST(the_last_peer_of_a_stage_fails_its_worker)
     support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s, then 8 + 1 s */
     c->config.failures.events = (dsgd_structs){2, events};
     SET(c, config.failures.detect_s = 0, config.failures.checkpoint.every = 1);
-    const dsgd_run_result *const r =
-        /* at 16 s two seconds of work are lost, which take four seconds to repeat */
-        &support_ok(c)->result;
+    /* At 16 s two seconds of work are lost, which take four seconds to repeat. */
+    const dsgd_run_result *const r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 5 + 3 * 9 + 4 + 2, 40 * rounding);
     ck_assert_double_eq(r->failures.outlived, 1);
     ck_assert_int_eq(r->failures.n, 2);

@@ -1,13 +1,12 @@
 /**
- * @file test_slow_links.c
- * Links that carry less for a while: a message across one takes what the integral of its bandwidth
- * says.
+ * @file test_slow_links.c Links that carry less for a while: the time of a message over such a link
+ * follows from the integral of its bandwidth.
  */
 #include "sim/result.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Rank 0 sends a model to the last, which notes when it has come. */
+/** Rank 0 sends a model to the last worker, which records the time of its arrival. */
 static void once_work(dsgd_node *self)
 {
     const int last = self->n_workers - 1;
@@ -23,7 +22,7 @@ static void once_work(dsgd_node *self)
 
 TEST_ALGORITHM(once, .work = once_work);
 
-/** 10 s at 10 GB/s. */
+/** A message that takes 10 s at 10 GB/s. */
 static support_case *message(const dsgd_link_event *events, size_t n)
 {
     support_case *c = support_no_learning(support_of(&once, 4));
@@ -39,7 +38,9 @@ static const double factors[] = {0, 0.25, 1};
 
 SUITE(slow_links, "slow links", .seconds = 60);
 
-/** At the sender's end, or the receiver's, or both: 4 s, in which (1 - factor) of them are lost. */
+/**
+ * Slow for 4 s at the sender's end, the receiver's end or both: (1 - factor) of the 4 s are lost.
+ */
 TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
 {
     const double f = factors[_i % 3];
@@ -50,11 +51,13 @@ TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
     ck_assert_double_eq_tol(support_ok(c)->note[0], 10 + 4 * (1 - f) + latency_s, 1e-9);
 }
 
-/** Of workers of two hosts, which send a half each; the second one's link is half as fast, and so
- * both take as long. */
+/**
+ * Each of a worker's two hosts sends one half. The link of the second host is half as fast, and so
+ * both take as long.
+ */
 TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
 {
-    const int of = _i; /* by the worker; by the island of its second host */
+    const int of = _i; /* by the worker, or by the island of its second host */
     dsgd_link_event event = {
         of == 0 ? DSGD_PER_WORKER : DSGD_PER_ISLAND, of == 0 ? 3 : 7, -1, 6, 0, 3, 0};
     support_case *c = message(&event, 1);
@@ -66,7 +69,7 @@ TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
     ck_assert_double_eq_tol(support_ok(c)->note[0], 10 + 3 + latency_s, 1e-3);
 }
 
-/** Another worker's: nothing. One of half the rate within one of a fifth: a tenth. */
+/** An event of another worker has no effect. A factor of 1/2 within one of 1/5 gives 1/10. */
 TEST(simultaneous_factors_are_multiplied)
 {
     dsgd_link_event events[] = {{.which = 1, .to = -1, .at_s = 0, .for_s = -1, .factor = 0},
@@ -76,8 +79,10 @@ TEST(simultaneous_factors_are_multiplied)
     ck_assert_double_eq_tol(support_ok(message(events, 3))->note[0], 10 + lost_s + latency_s, 1e-9);
 }
 
-/** Of groups of three this pair, all of the other one, another pair; by a flow's limit, or the
- * groups'. */
+/**
+ * With groups of three: this pair of groups, all links of the other group, or another pair; by the
+ * limit of a flow, or of the groups.
+ */
 TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
 {
     const double f = factors[_i % 3];
@@ -85,17 +90,18 @@ TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
     const bool by_flow = _i < 9;
     dsgd_link_event event = {DSGD_PER_GROUP, of != 0, of == 0 ? 1 : of == 1 ? -1 : 2, 2, 0, 4, f};
     support_case *c = message(&event, 1);
-    c->config.workers = of == 2 ? 7 : 6; /* the last is in the third, or second */
+    /* the last worker is in the third group, or in the second */
+    c->config.workers = of == 2 ? 7 : 6;
     SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 3,
         platform.group_flow_bytes_per_s = by_flow ? 5e9 : 20e9,
         platform.group_bytes_per_s = by_flow ? 100e9 : 5e9);
     const bool counts =
-        of == 1 || (of == 0 && (by_flow || f == 0)); /* a pair has a flow's limit alone */
+        of == 1 || (of == 0 && (by_flow || f == 0)); /* a pair has only the limit of a flow */
     ck_assert_double_eq_tol(support_ok(c)->note[0], 20 + (counts ? 4 * (1 - f) : 0) + latency_s,
                             1e-9);
 }
 
-/** For ever is not: the run says who waits. */
+/** If the partition never ends, the run reports the workers that wait. */
 TEST(an_endless_partition_is_reported)
 {
     dsgd_link_event event = {.which = 3, .to = -1, .at_s = 2, .for_s = -1, .factor = 0};
@@ -104,18 +110,21 @@ TEST(an_endless_partition_is_reported)
     ck_assert_has(got->result.why.text, "worker 3 waits in dsgd_recv");
 }
 
-/** 5 s of nothing, 10 s apart in the mean: two thirds of the bandwidth. The same, again. */
+/**
+ * Outages of 5 s, 10 s apart on average, leave two thirds of the bandwidth. A second run is the
+ * same.
+ */
 TEST(random_outages_cost_their_share)
 {
     dsgd_link_event event = {.which = 3, .to = -1, .mtbf_s = 10, .for_s = 5, .factor = 0};
     support_case *c = message(&event, 1);
     c->workload.bytes = 1e14;
     const double got_s = support_ok(c)->note[0];
-    ck_assert_double_eq_tol(got_s, 15000, 500); /* n = 1000, of standard deviation 5 */
+    ck_assert_double_eq_tol(got_s, 15000, 500); /* n = 1000, with a standard deviation of 5 */
     ck_assert_double_eq(support_ok(c)->note[0], got_s);
 }
 
-/** Messages are simulated, and take what they would. */
+/** The messages are simulated, and take the time that they would take without the event. */
 TEST_RANGE(a_factor_of_one_changes_nothing, 0, support_n_algorithms())
 {
     dsgd_link_event event = {.which = 3, .to = -1, .at_s = 2.1, .for_s = 3, .factor = 1};
