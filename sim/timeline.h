@@ -51,8 +51,8 @@ typedef struct dsgd_span {
     int track;
     int64_t step; /* step of the host when the span began */
     /*
-     * The chunk (of a pass, the micro-batch), or -1. The version; of a stale value, the local steps
-     * or, at a server, the pushes.
+     * Number of the chunk (of a pass: the micro-batch), and version; -1 if there is none. The
+     * version of a stale value is its number of local steps or, at a server, of pushes.
      */
     int64_t piece, version;
     int64_t made; /* step in which the contribution was published; -1 if it never was */

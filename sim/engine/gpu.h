@@ -40,8 +40,10 @@ typedef struct dsgd_computation {
     struct dsgd_undescribed *undescribed;
     /* number of its span in the timeline; 0 if it is not recorded (as all members of this name) */
     size_t span;
-    /* Updates to apply when a chunk becomes ready, in the order of the calls. */
-    /* pointer to which the next update is appended */
+    /*
+     * First of the updates to apply when chunks become ready, in the order of the calls, and
+     * pointer to which the next update is appended.
+     */
     struct dsgd_deferred *first_deferred, **end_of_deferred;
 } dsgd_computation;
 

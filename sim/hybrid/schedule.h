@@ -58,7 +58,7 @@ typedef struct dsgd_pipeline_task {
 
 /** A schedule. It is made once and never changed, so pipelines and threads can share it. */
 typedef struct dsgd_pipeline {
-    dsgd_pipeline_shape shape; /* shape, with n_jobs and n_stage_hosts of 1 or more */
+    dsgd_pipeline_shape shape; /* n_jobs and n_stage_hosts are 1 or more */
     int64_t n_slots; /* slots of a host: 1, 2 or v */
     int64_t n_tasks; /* number of tasks: 2 N D; 2 N D v for interleaved, 3 N D for zero-bubble */
     /* [n_tasks]; every task follows the tasks that it waits for, and the tasks of a host are in its
@@ -69,7 +69,8 @@ typedef struct dsgd_pipeline {
      * stored from the start of its forward pass to the end of its backward pass (zero-bubble: of
      * the gradient of the weights). */
     double *held;
-    int64_t weights; /* copies of a stage's weights in the pipeline: 1; 2 for gems and chimera */
+    /* copies of each stage's weights, and stages per host: 1; 2 for gems and chimera */
+    int64_t weights;
 } dsgd_pipeline;
 
 /**
@@ -87,7 +88,7 @@ int64_t dsgd_pipeline_part(const dsgd_pipeline_shape *shape, int64_t host, int64
 
 /** A task that has ended. */
 typedef struct dsgd_pipeline_pass {
-    int64_t host; /* host; d K + p for swarm */
+    int64_t host; /* index of the host; d K + p for swarm */
     int64_t micro_batch;
     dsgd_pipeline_phase phase;
     double since_s, end_s;
