@@ -202,7 +202,7 @@ static const struct {
     {"", 0, " 0 failed, "},
     {"-D REFUSED_LAW", 5,
      "FAILED law ALLREDUCE: faulty with period=1 at P=2: faulty: period: 1, but 5 or more are "
-     "needed; every P that was tried is refused"},
+     "needed; every P that was tried is rejected"},
     {"-D FALSE_LAW", 5,
      "FAILED law ALLREDUCE: faulty with period=7 at P=2: after step 0 worker 0 is off by "},
     {"-D CRASH", 5,

@@ -359,8 +359,8 @@ static const struct {
     part_verb *verb;
     const char *says;
 } misuses[] = {
-    {mixes, "two vectors of different pieces in step 0; take the same fragment"},
-    {ends_otherwise, "two vectors of different pieces in step 0"},
+    {mixes, "two vectors of different pieces to a verb in step 0; take the same fragment"},
+    {ends_otherwise, "two vectors of different pieces to a verb in step 0"},
     {takes_a_gradient_of_a_part, "calls dsgd_gradient() with a view of a vector in step 0"},
     {sums_a_part, "calls dsgd_partial_sum() with a view of a vector in step 0"},
     {mixes_a_part, "calls dsgd_partial_mix() with a view of a vector in step 0"},
@@ -392,8 +392,8 @@ TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
     dsgd_error error = {""};
     c->config.exchange.pieces = 4;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_EUSAGE);
-    ck_assert_str_eq(error.text, "exchange: pieces: 4, but demanding needs 5 or more with these "
-                                 "options; give exchange: {pieces: 5}");
+    ck_assert_str_eq(error.text, "exchange: pieces must be at least 5 for demanding with these "
+                                 "options, got 4. Use exchange: {pieces: 5}");
     c->config.exchange.pieces = 5;
     ck_assert_int_eq(dsgd_run_check(&c->config, &error), DSGD_OK);
     SET(c, config.exchange.pieces = 1, config.workers = 1);
