@@ -1,8 +1,9 @@
 /**
  * @file failing_fork.c
- * For LD_PRELOAD: fork() as on a machine that has no room for another process. FAILING_FORKS says
- * of each call in turn whether it is made (1) or fails (0); its last character holds for all that
- * follow. With KILLED_EXITS, _exit() ends a process like a kill.
+ * Replaces fork() by LD_PRELOAD to simulate a machine without room for another process.
+ * FAILING_FORKS decides for each call in turn whether it succeeds (1) or fails (0). Its last
+ * character holds for all later calls. With KILLED_EXITS, _exit() ends a process as if it were
+ * killed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +25,7 @@ pid_t fork(void)
         return -1;
     }
     pid_t (*real)(void) = NULL;
-    *(void **)&real = dlsym(RTLD_NEXT, "fork"); /* the cast that POSIX shows */
+    *(void **)&real = dlsym(RTLD_NEXT, "fork"); /* the cast that POSIX documents */
     return real();
 }
 

@@ -1,9 +1,9 @@
 /**
  * @file faulty_plugin.c
- * A plug-in for the tests of `dsgd test`: local SGD, right unless compiled with one of
- * -D REFUSED_LAW, -D FALSE_LAW, -D CRASH, or with a mistake in
- * each step by -D STEP=MISTAKE, or in its table by -D ROWS=MISTAKE, -D ABOUT=MISTAKE. As of an
- * algorithm with parts, no period below 5 is accepted.
+ * A plug-in for the tests of `dsgd test`. It is local SGD, and it is correct unless it is compiled
+ * with -D REFUSED_LAW, -D FALSE_LAW or -D CRASH, with an error in each step (-D STEP=MISTAKE), or
+ * with an error in its table (-D ROWS=MISTAKE, -D ABOUT=MISTAKE). Like an algorithm with fragments,
+ * it accepts no period below 5.
  */
 #include "sim/algorithm.h"
 
@@ -13,7 +13,7 @@ typedef struct faulty_params {
 
 #define NEXT ((self->rank + 1) % self->n_workers)
 
-static dsgd_vector *model_of_first; /* the workers are in one process */
+static dsgd_vector *model_of_first; /* all workers are in one process */
 static dsgd_vector *kept;
 
 /* --- mistakes of a step ----------------------------------------------------------------------- */

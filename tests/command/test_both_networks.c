@@ -1,7 +1,7 @@
 /**
  * @file test_both_networks.c
- * The law of `network`: by flows and by SimGrid every run takes the same time, on every shipped
- * platform and every topology.
+ * Checks the law of `network`: every run takes the same time with flows and with SimGrid, on every
+ * shipped platform and on every topology.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
@@ -9,7 +9,7 @@
 SUITE(both_networks, "network: flows beside network: simgrid", .seconds = 240,
       .set_up = make_folder, .tear_down = remove_folder);
 
-/* SimGrid is told of every route of a HammingMesh, so that the shipped one is too large for it. */
+/* SimGrid stores every route of a HammingMesh, so the shipped HammingMesh is too large for it. */
 static const char topologies[] =
     "{name: hx2mesh, size: [2, 2, 2, 2]}, "
     "{topology: fat_tree, size: [2, 2, 2], up: [1, 2, 1], host_bandwidth: 1GB/s}, "
@@ -19,9 +19,11 @@ static const char topologies[] =
 #define FIVE "allreduce, eager_majority, dasgd, local_sgd, d_psgd"
 #define VARIES "imbalance: [{kind: normal, mean: 10ms, deviation: 4ms}]\n"
 
-/* The other two of the seven algorithms are not everywhere: where messages arrive at the same
- * instant, the last bit of a time decides which is first: with whom AD-PSGD's workers average if
- * they differ, and on a symmetric topology who activates a version of WAGMA. */
+/*
+ * Two of the seven algorithms do not run everywhere. If messages arrive at the same instant, the
+ * last bit of a time decides which is first. This changes the peers of AD-PSGD's workers if they
+ * differ, and on a symmetric topology the worker that activates a version of WAGMA.
+ */
 static const struct {
     bool is_shipped;
     const char *algorithms, *imbalance;
@@ -30,12 +32,13 @@ static const struct {
             {false, FIVE, VARIES},
             {false, "ad_psgd", ""}};
 
-/* "alps-slingshot, aws-p5, ": all that are shipped but hx2mesh. */
+/* Returns "alps-slingshot, aws-p5, ...": all shipped platforms except hx2mesh. */
 static char *platforms(void)
 {
     char *names = dsgd_xstrdup("");
+    /* Skip the second line of an entry. */
     for (char *line = dsgd_ends(0, "list platforms"); *line != '\0'; line = strchr(line, '\n') + 1)
-        if (*line != ' ' && strncmp(line, "hx2mesh ", 8) != 0) /* not a name's second line */
+        if (*line != ' ' && strncmp(line, "hx2mesh ", 8) != 0)
             dsgd_append(&names, "%.*s, ", (int)strcspn(line, " "), line);
     return names;
 }

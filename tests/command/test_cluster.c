@@ -1,9 +1,9 @@
 /**
  * @file test_cluster.c
- * What `dsgd import` reads of a cluster and a job beside tables of nccl-tests and profiles: nodes
- * as NCCL sees them, Slurm's topologies and lists of hosts, JSON of nccl-tests, logs of
- * training. All files are made here, as broken as public ones were found; public
- * ones are tried where they are beside the project.
+ * Tests what `dsgd import` reads of a cluster and a job besides tables of nccl-tests and profiles:
+ * nodes as NCCL sees them, Slurm's topologies and lists of hosts, JSON of nccl-tests, and logs of
+ * training. All files are made here, with the same defects as public files. Public files are also
+ * tested if they are next to the project.
  */
 #include "base/file.h"
 #include "tests/command/shell.h"
@@ -15,7 +15,10 @@
 
 SUITE(cluster, "nodes", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
-/** A pair of GPUs on a switch of PCIe, with NICs; links[2]: to NVSwitch, 0: none. */
+/**
+ * Returns a pair of GPUs on a PCIe switch, with NICs. links[2] are the numbers of links to
+ * NVSwitch, or 0 if there are none.
+ */
 static char *pair(int first, const int links[2], int nics, const char *speed)
 {
     char *text = dsgd_xprintf("<cpu host_hash=\"0x1\" numaid=\"%d\" vendor=\"AuthenticAMD\">\n"
@@ -44,7 +47,10 @@ static char *pair(int first, const int links[2], int nics, const char *speed)
 
 static const int twelve[2] = {12, 12}, none[2] = {0, 0}, one_down[2] = {12, 11};
 
-/** The first two GPUs are next to NIC0, the third to mlx5_2, and NIC1 is the processor's. */
+/**
+ * The first two GPUs are next to NIC0, and the third is next to mlx5_2. NIC1 belongs to the
+ * processor.
+ */
 TEST(a_matrix_of_nvidia_smi_gives_an_island)
 {
     char *text =
@@ -71,7 +77,10 @@ TEST(a_matrix_of_nvidia_smi_gives_an_island)
 
 TEST(a_node_becomes_an_island_with_its_NICs_and_links)
 {
-    /* The storage's NIC, behind the processor alone, is no one's nearest. */
+    /*
+     * The storage's NIC is connected only to the processor, so it is not the nearest NIC of any
+     * GPU.
+     */
     write_file("topo.xml",
                dsgd_xprintf("\xef\xbb\xbf<!-- of a node -->\r\n<system version=\"1\">\r\n%s%s"
                             "<cpu numaid=\"9\"><nic><net name=\"eth0\" speed=\"1000\"/></nic></cpu>"
@@ -83,7 +92,7 @@ TEST(a_node_becomes_an_island_with_its_NICs_and_links)
     const dsgd_platform p = read_platform("mine.yaml");
     ck_assert(p.island_hosts == 4 && p.island_nics == 2);
     ck_assert_double_eq(p.host_bandwidth_bytes_per_s, 25e9);
-    ck_assert_double_eq(p.nccl.links_bytes_per_s, 12 * 20e9); /* NCCL's rate of sm 80 */
+    ck_assert_double_eq(p.nccl.links_bytes_per_s, 12 * 20e9); /* NCCL's rate for sm 80 */
     ck_assert_double_eq(p.island_bytes_per_s, 12 * 20e9);
     ck_assert(p.nccl.has_switch && p.nccl.amd_host && p.nccl.generation == DSGD_GPU_AMPERE);
     ck_assert_double_eq_tol(p.nccl.network_latency_s, 75e-6, 1e-12);
@@ -99,10 +108,11 @@ TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_w
     ck_assert_has(said, "3 NICs for 4 GPUs stand as 2 that together are as wide");
     ck_assert_has(said, "the slowest NIC has 10 Gb/s");
     const dsgd_platform p = read_platform("mine.yaml");
-    ck_assert_double_eq(p.nccl.links_bytes_per_s, 24e9); /* 16 GT/s of its switch, as NCCL counts */
+    /* 16 GT/s of its switch, in NCCL's units. */
+    ck_assert_double_eq(p.nccl.links_bytes_per_s, 24e9);
     ck_assert_double_eq_tol(p.host_bandwidth_bytes_per_s, 1.5 * 1.25e9, 1);
     ck_assert(!p.nccl.has_switch);
-    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml"); /* of a container */
+    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml"); /* the name of a NIC in a container */
     ck_assert_has(dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml --force"),
                   "2 NICs of 1.25 GB/s");
 }
@@ -124,17 +134,18 @@ TEST(what_is_odd_in_a_node_is_told)
                "<pci busid=\"0:2\" class=\"0x020700\"/></cpu></system>");
     ck_assert_has(unwrapped(dsgd_ends(0, "import static.xml -p dgx-a100 -o mine.yaml --force")),
                   "for NCCL_TOPO_FILE, without NVLinks and speeds of NICs");
-    ck_assert_double_eq(read_platform("mine.yaml").nccl.links_bytes_per_s, 240e9); /* dgx-a100's */
+    /* The value of dgx-a100. */
+    ck_assert_double_eq(read_platform("mine.yaml").nccl.links_bytes_per_s, 240e9);
     write_file("far.xml", dsgd_xprintf("<system version=\"1\">%s%s</system>",
                                        pair(0, twelve, 0, ""), pair(2, twelve, 1, "200000")));
     ck_assert_has(unwrapped(dsgd_ends(0, "import far.xml -p dgx-a100 -o mine.yaml --force")),
                   "GPU 0 1: none; GPU 2 3: mlx5_2");
     write_file("absurd.xml", dsgd_xprintf("<system version=\"1\">%s</system>",
-                                          pair(0, twelve, 2, "200000000"))); /* in kb/s? */
+                                          pair(0, twelve, 2, "200000000"))); /* perhaps in kb/s */
     ck_assert_has(dsgd_ends(0, "import absurd.xml -p dgx-a100 -o mine.yaml --force"),
                   "ignored the speed of a NIC, 2e+08 Mb/s");
     ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s,
-                        25e9); /* dgx-a100's */
+                        25e9); /* the value of dgx-a100 */
     write_file("dump.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "100000")));
     ck_assert_has(dsgd_ends(2, "import dump.xml down.xml -p dgx-a100 -o mine.yaml --force"),
@@ -182,7 +193,7 @@ TEST(no_node_is_as_deep_as_a_trap)
 CASE("Slurm", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
 static const struct {
-    const char *list, *names; /* names NULL: it is refused */
+    const char *list, *names; /* if names is NULL, the list is rejected */
 } lists[] = {
     {"tux[0-2,07],login", "tux0 tux1 tux2 tux07 login"},
     {"r[1-2]n[08-10]-ib", "r1n08-ib r1n09-ib r1n10-ib r2n08-ib r2n09-ib r2n10-ib"},
@@ -218,11 +229,11 @@ TEST_ROWS(lists_of_hosts_expand_as_by_Slurm_or_are_refused, lists)
     ck_assert_str_eq(names, lists[_i].names);
 }
 
-/* The same cluster: two leaves, of three nodes and of two. */
+/* The same cluster in several forms: two leaves, with three nodes and with two. */
 static const char *const topologies[] = {
     "\xef\xbb\xbf# by hand\r\nswitchname=leaf0 NODES=n[0-2] LinkSpeed=100G # three\r\n"
     "SwitchName=leaf1 \\\r\n  Nodes=n[3-4]\r\nSwitchName=root Switches=leaf[0-1]\r\n",
-    /* as scontrol prints, with the nodes below once more */
+    /* as scontrol prints it, with all nodes of the level below */
     "SwitchName=root Level=1 LinkSpeed=1 Nodes=n[0-4] Switches=leaf[0-1]\n"
     "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-2]\nSwitchName=leaf1 Level=0 Nodes=n[3-4]\n",
     "BlockName=leaf0 BlockIndex=0 Nodes=n[0-2] BlockSize=3\nBlockName=leaf1 Nodes=n[3-4]\n"
@@ -295,7 +306,8 @@ TEST(nccl_tests_say_the_same_in_JSON)
     ck_assert_uint_eq(logs.n, 1);
     const dsgd_nccl_log *const log = logs.v;
     ck_assert(log->table.call == DSGD_NCCL_ALLREDUCE && log->table.bytes.n == 2);
-    ck_assert(log->ranks == 16 && log->table.nodes == 2); /* a process of eight GPUs names one */
+    /* A process with eight GPUs names one GPU. */
+    ck_assert(log->ranks == 16 && log->table.nodes == 2);
     ck_assert_double_eq(log->table.us.v[0], 201);
     ck_assert_double_eq(log->table.us.v[1], 400.5);
     ck_assert_str_eq(log->gpu, "NVIDIA A100");

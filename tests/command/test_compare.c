@@ -13,7 +13,7 @@
     "staleness_mean,staleness_max,final_loss,final_accuracy"
 #define RUNS_HEADER RUNS_HEAD ",wall_s\n"
 
-/** The rest of a row in which only throughput and accuracy matter. */
+/** The rest of a row in which only the throughput and the accuracy matter. */
 #define NUMBERS(throughput, accuracy) throughput ",0.5,0,0,1.5," accuracy ",9.9"
 #define ROW(algorithm, seed, status, throughput, accuracy)                                         \
     "1," algorithm ",4," seed ",daint,resnet," status "," NUMBERS(throughput, accuracy) "\n"
@@ -51,8 +51,10 @@ static void expect_nothing(const char *row, const char *column)
     ck_assert_msg(*cell(row, column) == '\0', "%s of %s is %s", column, row, cell(row, column));
 }
 
-/* Student's t for 95 % on both sides, from printed tables; 1 and 2 degrees of freedom also by their
- * closed forms. */
+/*
+ * Student's t for 95 % on both sides, from printed tables. The values for 1 and 2 degrees of
+ * freedom also have closed forms.
+ */
 static const double t1 = 12.7062047, t2 = 4.30265273, t9 = 2.26215716;
 
 /* Throughputs 1, 2 and 6 have the mean 3 and the standard deviation sqrt(7). */
@@ -84,7 +86,10 @@ TEST(compare_computes_means_and_intervals)
 
 TEST(differences_are_paired_over_common_seeds)
 {
-    /* The seeds differ by far more than the algorithms: 1, 2 and 6 on the seeds 2, 3 and 5. */
+    /*
+     * The seeds differ by far more than the algorithms. Throughputs are 1, 2 and 6 for the seeds 2,
+     * 3 and 5.
+     */
     const char *const output =
         compare(RUNS_HEADER OK("wagma", "5", "9006", "0.706") OK("wagma", "2", "101", "0.501")
                     OK("wagma", "7", "3", "0.1") OK("allreduce", "1", "7", "0.2")
@@ -101,7 +106,7 @@ TEST(differences_are_paired_over_common_seeds)
     ck_assert_has(output, "+0.30 ± 0.66 (3 pairs)");
     const char *const csv = read_file("r/compare.csv");
     ck_assert_has(csv, "\nwagma");
-    ck_assert(strstr(csv, "\nwagma") < strstr(csv, "\nallreduce")); /* as they came */
+    ck_assert(strstr(csv, "\nwagma") < strstr(csv, "\nallreduce")); /* in the order of the runs */
 }
 
 TEST(star_marks_intervals_without_0)
@@ -235,7 +240,7 @@ TEST(swept_values_make_rows_and_columns_are_found_by_name)
     ck_assert_has(csv, "2,ring,\"{a: 1, b: 2}\",wagma; group 2; collective ring,0,2,12,");
 }
 
-/** Places have names by what tells them apart, and by nothing else. */
+/** The names of places contain only what distinguishes them. */
 TEST(place_name_contains_only_columns_that_differ)
 {
     char *const output = compare(
@@ -257,7 +262,8 @@ TEST(the_baseline_can_be_chosen)
     static const char runs[] = RUNS_HEADER OK("wagma", "1", "10", "0.5")
         OK("dasgd", "1", "11", "0.5") OK("ad_psgd", "1", "13", "0.5");
     compare(runs, "");
-    expect("ad_psgd,4,", "throughput_samples_per_s_diff", 3); /* no allreduce: the first */
+    /* Without allreduce, the first algorithm is the baseline. */
+    expect("ad_psgd,4,", "throughput_samples_per_s_diff", 3);
     compare(runs, "--baseline dasgd");
     expect("ad_psgd,4,", "throughput_samples_per_s_diff", 2);
     expect("wagma,4,", "throughput_samples_per_s_diff", -1);
@@ -303,7 +309,10 @@ static const char targeted[] = RUNS_HEADER RUN("1", "allreduce", "1", "ok")
     RUN("2", "allreduce", "2", "ok") RUN("3", "wagma", "1", "ok") RUN("4", "wagma", "2", "ok")
         RUN("5", "dasgd", "1", "diverged");
 
-/* Up through the target, there from the beginning, there and away again, nearly, and diverged. */
+/*
+ * Curves that reach the target from below, reach it at the beginning, reach it and leave it again,
+ * nearly reach it, and diverge.
+ */
 static const char targeted_curves[] = CURVES_HEADER POINT("1", "0", "2", "0.1")
     POINT("1", "10", "1", "0.5") POINT("1", "20", "0.5", "0.9") POINT("2", "0", "1.5", "0.8")
         POINT("3", "0", "3", "0.1") POINT("3", "10", "1.5", "0.8") POINT("3", "20", "4", "0.2")
@@ -317,7 +326,8 @@ TEST(time_to_target_is_the_first_crossing)
     expect("allreduce,4,", "time_to_target_s_n", 2);
     expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
     expect("wagma,4,", "time_to_target_s_n", 1);
-    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* one lucky seed is not a mean */
+    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* the result of a single seed is not a
+                                                          * mean */
     expect_nothing("wagma,4,", "time_to_target_s_diff");
     expect_nothing("wagma,4,", "time_to_target_s_median");
     expect("wagma,4,", "time_to_target_s_seeds", 2);
@@ -332,7 +342,7 @@ TEST(time_to_target_is_the_first_crossing)
     expect("wagma,4,", "time_to_target_s_n", 1);
     write_file("r/curves.csv", CURVES_HEADER POINT("1", "0", "1", "") POINT("1", "10", "-2", "")
                                    POINT("2", "0", "1", "") POINT("2", "20", "-3", ""));
-    compare(targeted, "--target loss=-1"); /* minus the return of a policy */
+    compare(targeted, "--target loss=-1"); /* the loss of a policy is minus its return */
     expect("allreduce,4,", "time_to_target_s_mean", (10 * 2 / 3. + 20 * 2 / 4.) / 2);
     compare(targeted, "");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));
@@ -368,7 +378,10 @@ TEST_ROWS(wrong_target_is_rejected_and_keeps_compare_csv, bad_targets)
     ck_assert_str_eq(read_file("r/compare.csv"), "as it was\n");
 }
 
-/* Times 4, 9 and never of one, 8, 6 and 3 of the baseline; 9, 4, never and 5 of an even number. */
+/*
+ * The times are 4, 9 and never for one algorithm, and 8, 6 and 3 for the baseline. An even number
+ * of seeds has 9, 4, never and 5.
+ */
 TEST(seeds_that_never_reach_a_target_suppress_the_mean)
 {
     write_runs("");
@@ -391,7 +404,7 @@ TEST(seeds_that_never_reach_a_target_suppress_the_mean)
     expect("dasgd,4,", "time_to_target_s_median", 7);
     expect_nothing("wagma,4,", "time_to_target_s_mean");
     expect_nothing("wagma,4,", "time_to_target_s_ratio");
-    expect("sgp,4,", "time_to_target_s_ratio", 2); /* sooner */
+    expect("sgp,4,", "time_to_target_s_ratio", 2); /* reached earlier */
     expect("sgp,4,", "time_to_target_s_ratio_low", 2);
     ck_assert_has(output, "2 of 3 seeds, median 9");
     ck_assert_has(output, "  2 (2 to 2) *\n");
@@ -453,7 +466,7 @@ TEST(curves_without_accuracy_are_drawn_without_a_warning)
 }
 
 static const struct {
-    const char *content; /* NULL: no file */
+    const char *content; /* NULL if there is no file */
     const char *arguments;
     int status;
     const char *sentence;

@@ -14,7 +14,7 @@ TEST(an_algorithm_is_described_on_one_screen)
     char *list = dsgd_ends(0, "list algorithms");
     for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
          line = strsep(&list, "\n")) {
-        if (*line == ' ') /* the rest of a summary */
+        if (*line == ' ') /* skip the rest of a summary */
             continue;
         const char *const words =
             dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line);
@@ -102,7 +102,7 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
     int n = 0;
     char *rest = output;
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-        if (*line == '\0' || *line == ' ' || line[strlen(line) - 1] == ':') /* a heading */
+        if (*line == '\0' || *line == ' ' || line[strlen(line) - 1] == ':') /* skip a heading */
             continue;
         n++;
         char *described = NULL;
@@ -111,7 +111,7 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
         ck_assert_uint_gt(strlen(described), 20);
         for (char *row = strsep(&described, "\n"); row != NULL; row = strsep(&described, "\n"))
             ck_assert_msg(strlen(row) <= 80 + 3 || strcmp(kinds[_i], "imbalance") == 0, "%s: %s",
-                          words, row); /* bytes; an imbalance set is printed as its file is */
+                          words, row); /* in bytes; an imbalance set is printed as its file */
     }
     ck_assert_int_ge(n, 2);
 }
@@ -126,7 +126,7 @@ TEST(every_kind_is_named_by_every_help)
     int lines = 0;
     for (const char *c = all; *c != '\0'; c++)
         lines += *c == '\n';
-    ck_assert_int_le(lines, 40); /* a screen */
+    ck_assert_int_le(lines, 40); /* fits on one screen */
     int n = 0;
     for (char *kind = strsep(&kinds, ", \n"); kind != NULL; kind = strsep(&kinds, ", \n")) {
         if (*kind == '\0')

@@ -15,7 +15,7 @@ enum { MOST = 2000 };
 
 typedef struct label {
     double x, y, degrees, size;
-    char anchor; /* start, middle, end */
+    char anchor; /* start, middle or end */
     char text[128];
 } label;
 
@@ -33,7 +33,7 @@ typedef struct drawing {
 
 static drawing d;
 
-/** The text of <text>, without markup. */
+/** Copies the text of <text> without markup. */
 static void read_text(const char *from, char *to)
 {
     size_t n = 0;
@@ -108,7 +108,7 @@ static const char one_count[] = "platform: idle-switch\n"
                                 "seed: [1, 2]\n"
                                 "imbalance: [{kind: delay, seconds: 50ms}]\n";
 
-/** The same, which learns. */
+/** Does the same for an experiment that learns. */
 static const char *one_count_learned(void)
 {
     return dsgd_xprintf("%s%s", one_count, learn);
@@ -121,7 +121,7 @@ static void run(const char *experiment, const char *options)
     dsgd_ends(0, "run e.yaml -o r %s", options);
 }
 
-/** The output of `dsgd plot` with arguments, which may not warn. */
+/** Returns the output of `dsgd plot` with arguments. It must not contain a warning. */
 static char *plot(const char *arguments)
 {
     char *const output = dsgd_ends(0, "plot %s", arguments);
@@ -136,7 +136,10 @@ static bool has_file(const char *name)
 
 /* --- texts that can be read ------------------------------------------------------------------- */
 
-/** Corners of what a text covers: letters are at least half as wide as high, lines 0.7 high. */
+/**
+ * Computes the corners of the area that a text covers. Letters are at least half as wide as high,
+ * and lines are 0.7 high.
+ */
 static void corners_of(const label *l, double corner[4][2])
 {
     const double width = 0.48 * l->size * (double)strlen(l->text);
@@ -149,7 +152,7 @@ static void corners_of(const label *l, double corner[4][2])
     }
 }
 
-/** Whether a line along a side of the first separates both. */
+/** Returns true if a line along a side of the first area separates both areas. */
 static bool separated(double a[4][2], double b[4][2])
 {
     for (int k = 0; k < 2; k++) {
@@ -201,8 +204,10 @@ static void expect_different_ticks(const char *name)
         }
 }
 
-/** What is cut begins with a number, which a text or the note at the foot has too, where it is not
- * cut. */
+/**
+ * A name that is cut begins with a number. A text or the note at the foot must have the same number
+ * and the whole name.
+ */
 static void expect_names_told(const char *name)
 {
     for (size_t i = 0; i < d.n_labels; i++) {
@@ -221,7 +226,9 @@ static const char seventeen[] =
     "osgp, ad_psgd, a_psgd, easgd, eamsgd, drop_compute, slowmo, diloco, {name: wagma, label: "
     "wagma_it's_mine, rotate: false}]\n";
 
-/** Experiments that were drawn badly: many algorithms, odd numbers of workers, swept values. */
+/**
+ * Experiments that were once drawn badly: many algorithms, odd numbers of workers, swept values.
+ */
 static const struct {
     const char *head, *options;
 } shapes[] = {
@@ -229,12 +236,12 @@ static const struct {
     {"workers: 8\nalgorithms: [allreduce, {name: local_sgd, label: my_own_name}]\n"
      "platform: {name: idle-switch, host_bandwidth: {sweep: [1.25GB/s, 5GB/s, 10GB/s]}}\n",
      "--size two-column"},
-    {"workers: 4\n", ""}, /* and seventeen */
+    {"workers: 4\n", ""}, /* one of seventeen values */
 };
 
 enum { SEVENTEEN = 2 };
 
-/** Runs an experiment of so many algorithms and places, which learns by @p learned. */
+/** Runs an experiment with several algorithms and places, which learns with @p learned. */
 static void run_kind(const char *head, const char *learned)
 {
     run(dsgd_xprintf("%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: experience steps}\n"
@@ -259,7 +266,7 @@ static const char timeline[] =
     "late,1,1,1,1,v100:99\nlate,1.05,1.05,1,1,v101:99\nlate,2.49,2.49,1,1,v102:99\n"
     "message,2,2.4,1,0,\nheld,2,2,1,0,\n";
 
-/** Gives a shipped figure what other commands would have left, and returns its folder. */
+/** Adds files of other commands to a shipped figure, and returns its folder. */
 static const char *complete(const char *figure)
 {
     char *output = NULL;
@@ -282,7 +289,7 @@ static const char *complete(const char *figure)
     return "r";
 }
 
-/** The command that draws a figure of the folder @p in. */
+/** Returns the command that draws a figure of the folder @p in. */
 static const char *drawn_by(const char *figure, const char *in)
 {
     if (strcmp(figure, "timeline") == 0)
@@ -326,7 +333,7 @@ TEST_ROWS(figures_have_separate_texts_and_different_ticks, shapes)
 
 /* --- what is drawn ---------------------------------------------------------------------------- */
 
-/** The value at a pixel of a single frame's axis, out of two ticks. */
+/** Computes the value at a pixel of an axis (of a figure with a single frame) from two ticks. */
 static double value_at(bool of_y, double pixel)
 {
     double at[2], value[2];
@@ -337,7 +344,10 @@ static double value_at(bool of_y, double pixel)
         const double x = strtod(l->text, &end);
         if (*end != '\0' || l->anchor != (of_y ? 'e' : 'm'))
             continue;
-        /* A label of y is centred on its tick; its base line is a third of its size lower. */
+        /*
+         * A label of y is centred on its tick, and its base line is a third of its size below the
+         * tick.
+         */
         at[n] = of_y ? l->y - l->size * 0.3256 : l->x;
         value[n++] = x;
     }
@@ -345,7 +355,10 @@ static double value_at(bool of_y, double pixel)
     return value[0] + (value[1] - value[0]) * (pixel - at[0]) / (at[1] - at[0]);
 }
 
-/** Mean over the two seeds of a column of runs.csv; runs 2 i + 1 and 2 i + 2 are algorithm i. */
+/**
+ * Returns the mean of a column of runs.csv over the two seeds. Runs 2 i + 1 and 2 i + 2 belong to
+ * algorithm i.
+ */
 static double mean_of(size_t i, const char *column)
 {
     return (cell_number("r/runs.csv", dsgd_xprintf("%zu,", 2 * i + 1), column) +
@@ -371,7 +384,9 @@ static void expect_last_point_at_height(double y, double tolerance)
     ck_assert_double_eq_tol(value_at(true, d.points[d.n_points - 1].y), y, tolerance);
 }
 
-/** Points that are so near to one or both of two numbers; NAN: anywhere. */
+/**
+ * Counts the points within @p x_off and @p y_off of x and y. If a number is NAN, any value counts.
+ */
 static size_t points_at(double x, double x_off, double y, double y_off)
 {
     size_t n = 0;
@@ -386,7 +401,7 @@ static void expect_point(double x, double y)
     ck_assert_msg(points_at(x, 0.01 * x, y, 0.02 * y) > 0, "no point at %g, %g", x, y);
 }
 
-/** The label of this text. */
+/** Returns the label with this text. */
 static const label *label_named(const char *text)
 {
     size_t i = 0;
@@ -403,15 +418,20 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
     ck_assert_int_eq((int)d.n_bars, 3);
     for (size_t i = 0; i < 3; i++) {
         ck_assert_double_eq_tol(value_at(true, d.bars[i].foot), 0, 2);
-        expect_bar(i, mean_of(i, "throughput_samples_per_s"), 2); /* of 300: a pixel */
+        /* A pixel is about 2 of 300 samples/s. */
+        expect_bar(i, mean_of(i, "throughput_samples_per_s"), 2);
     }
-    draw("time --legend off"); /* shares of time, stacked to 100 %: three bars for each */
+    /* Shares of time are stacked to 100 %: three bars for each algorithm. */
+    draw("time --legend off");
     ck_assert_int_eq((int)d.n_bars, 9);
     for (size_t i = 0; i < 3; i++)
         expect_bar(6 + i, 100 * mean_of(i, "compute_share"), 0.7);
 }
 
-/** Any number of runs.csv, by its name; over intervals of checkpoints Daly's lies where it is. */
+/**
+ * Any number of runs.csv can be drawn by its name. Over intervals of checkpoints, Daly's interval
+ * is marked at its place.
+ */
 TEST(plot_draws_a_column_by_name_and_marks_daly)
 {
     run("platform: {name: idle-switch, price: 2 USD/h}\n"
@@ -433,8 +453,10 @@ TEST(plot_draws_a_column_by_name_and_marks_daly)
     ck_assert_has(dsgd_ends(2, "plot r status"), "column of numbers of runs.csv");
 }
 
-/** Crosses over a curve are as many as failures of its runs, and where they came; without failures
- * there is none. */
+/**
+ * A curve has as many crosses as its runs have failures, at the times of the failures. Without
+ * failures there are no crosses.
+ */
 TEST(figure_marks_failures_at_their_times)
 {
     run(dsgd_xprintf("%sfailures: {events: [{worker: 1, at: 300ms}, {worker: 2, at: 500ms}],"
@@ -453,7 +475,7 @@ TEST(figure_marks_failures_at_their_times)
     ck_assert_ptr_null(strstr(draw("learning"), "a worker fails"));
 }
 
-/** The upper end of the largest interval of a column, by data.gp. */
+/** Returns the upper end of the largest interval of a column, from data.gp. */
 static double top_of(const char *column)
 {
     const char *const data = read_file("r/figures/data.gp");
@@ -486,10 +508,10 @@ TEST(curves_go_through_the_means_of_the_table)
     draw("traffic --only wagma --legend off");
     expect_point(1e-6 * mean_of(1, "sent_mean_bytes"), mean_of(1, "final_loss"));
     draw("speedup --legend off");
-    ck_assert_uint_eq(d.n_bars, 2); /* the baseline has none */
+    ck_assert_uint_eq(d.n_bars, 2); /* the baseline has no bar */
 }
 
-/** The share of a run's steps that take no longer than @p step_s. */
+/** Returns the share of a run's steps that take at most @p step_s. */
 static double share_of_steps(int run, double step_s)
 {
     char *rows = read_file("r/steps.csv");
@@ -515,7 +537,8 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
         const double step_s = 1e-3 * value_at(false, d.points[k].x);
         const double share = value_at(true, d.points[k].y) / 100;
         /*
-         * Both seeds of AD-PSGD, runs 5 and 6; a pixel is 0.4 % of the axes, a join 1 % of a time.
+         * Both seeds of AD-PSGD are runs 5 and 6. A pixel is 0.4 % of the axes, and a join is 1 %
+         * of a time.
          */
         const double below =
             (share_of_steps(5, 0.985 * step_s) + share_of_steps(6, 0.985 * step_s)) / 2;
@@ -543,7 +566,7 @@ TEST(bars_of_a_target_equal_those_of_compare)
         ck_assert_has(svg, units[k]);
     static const char *const measures[] = {"time_to_target_s", "energy_to_target_j",
                                            "cost_to_target"};
-    for (size_t k = 0; k < 3; k++) { /* mean and interval of the only group that is drawn */
+    for (size_t k = 0; k < 3; k++) { /* mean and interval of the only group in the figure */
         const char *const name = measures[k];
         const double mean = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_mean", name));
         const double ci = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", name));
@@ -592,7 +615,7 @@ TEST(plot_runs_a_script_only_if_its_path_is_given)
                                  "plot sin(x)\nunset multiplot\nunset output\n"
                                  "system('touch '.dir.'/was_here')\n";
     run(one_count, "");
-    write_file("own.gp", script); /* beside the experiment */
+    write_file("own.gp", script); /* own.gp is next to the experiment */
     write_file("r/own.gp", script);
     write_file("r/throughput.gp", script);
     ck_assert_ptr_null(strstr(dsgd_ends(0, "plot r --format svg"), "own"));
@@ -647,7 +670,10 @@ TEST(names_can_be_long_and_contain_gnuplot_formats)
     }
 }
 
-/** Beside two algorithms of one colour and one of another six labels have the other six colours. */
+/**
+ * Two algorithms have one colour and a third has another. Six unknown labels must get the other six
+ * colours.
+ */
 TEST(unknown_labels_get_unused_colours)
 {
     static const char *const colours[] = {"  0,   0,   0", " 47,   5,  82", "  6,   0, 190",
@@ -677,8 +703,10 @@ static const char accuracy[] = "learn:\n"
                                "  batch: 8\n  optimizer: {lr: 0.02, momentum: 0.5}\n"
                                "  evaluate: {every: 5, local: true}\n";
 
-/** Folders of all kinds: what is run, and how many groups have a throughput, and a place among what
- * is learned. */
+/**
+ * Kinds of folders: settings of the runs, number of groups with a throughput, and number of groups
+ * with learning results.
+ */
 static const struct {
     const char *head, *learn;
     int n_groups, n_learned;
@@ -687,7 +715,7 @@ static const struct {
     {SEEDS "workers: [4, 8]\n" THREE, "", 6, 0},
     {SEEDS "workers: [4, 8]\nalgorithms: wagma\n", accuracy, 2, 2},
     {"platform: idle-switch\nworkers: 4\nalgorithms: wagma\n", learn, 1, 1},
-    {SEEDS "workers: 4\n" THREE, learn, 2, 2}, /* and the first algorithm fails */
+    {SEEDS "workers: 4\n" THREE, learn, 2, 2}, /* in this folder the first algorithm also fails */
     {SEEDS "workers: 4\nalgorithms: [allreduce, {name: wagma, optimizer: {lr: 1e30}}, {name: "
            "local_sgd, optimizer: {lr: 3}}]\n",
      learn, 3, 2},
@@ -729,7 +757,10 @@ static const struct {
 
 enum { N_KINDS = sizeof kinds / sizeof kinds[0], FAILED = 4 };
 
-/** How many marks a figure has to have; -1: it is not checked, or not there. */
+/**
+ * Returns the number of marks that a figure must have, or -1 if it is not checked or does not
+ * exist.
+ */
 static int expected_marks(const char *figure, int kind)
 {
     return strcmp(figure, "throughput") == 0 ? kinds[kind].n_groups
@@ -739,7 +770,10 @@ static int expected_marks(const char *figure, int kind)
                : -1;
 }
 
-/** Every figure of a kind of folder at a size: texts apart and on the page, and no mark is lost. */
+/**
+ * Draws every figure of a kind of folder at a size. Texts must not overlap or leave the page, and
+ * no mark may be lost.
+ */
 static void draw_and_read(int kind, int size)
 {
     run_kind(kinds[kind].head, kinds[kind].learn);
@@ -768,7 +802,7 @@ static void draw_and_read(int kind, int size)
     ck_assert_int_ge(n, kinds[kind].learn[0] == '\0' ? 5 : 9);
 }
 
-/** A size each; drawings_long has them all. */
+/** Each kind is tested at one size; drawings_long tests all sizes. */
 TEST_RANGE(figures_of_every_kind_of_folder_are_legible, 0, N_KINDS)
 {
     draw_and_read(_i, (3 * _i + 1) % N_SIZES);
@@ -788,7 +822,8 @@ TEST(one_column_figure_has_room_for_bars_and_ticks)
         expect_texts_apart(svg);
     }
     ck_assert_has(read_file("phase.svg"), "75ms");
-    ck_assert_has(read_file("phase.svg"), ">50GB/s<"); /* the last of an axis is never left out */
+    /* The last tick of an axis is never left out. */
+    ck_assert_has(read_file("phase.svg"), ">50GB/s<");
     dsgd_ends(0, "plot s throughput --log x --size one-column --format svg -o .");
     ck_assert_has(read_file("throughput.svg"), ">50GB/s<");
 }
@@ -805,11 +840,11 @@ TEST(diverged_runs_have_times_but_no_learning)
     run(one_count_learned(), "--numerics cpu --set learn.optimizer.lr=1e30");
     dsgd_ends(0, "plot r --format svg");
     read_drawing("r/figures/throughput.svg");
-    ck_assert_int_eq((int)d.n_bars, 3); /* throughput, which needs no other numbers */
+    ck_assert_int_eq((int)d.n_bars, 3); /* the throughput needs no other numbers */
     ck_assert_has(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss");
 }
 
-/** A range of 2.1 in which steps of 2 have one tick. */
+/** The axis has a range of 2.1, in which steps of 2 would have only one tick. */
 TEST(a_narrow_axis_has_two_ticks)
 {
     shell_ends(0, "mkdir %s/r", folder);
@@ -824,8 +859,10 @@ TEST(a_narrow_axis_has_two_ticks)
     ck_assert_uint_ge(n, 2);
 }
 
-/** The best of all algorithms is everyone's ideal: the first's may wait for a slow worker and say
- * less. */
+/**
+ * The ideal of all algorithms is the best ideal of any algorithm, because the first algorithm may
+ * wait for a slow worker and then have a lower ideal.
+ */
 TEST(no_bar_is_above_the_ideal)
 {
     run(one_count_learned(), "--numerics cpu");
@@ -861,7 +898,7 @@ TEST(swept_values_are_sorted_and_have_units)
         ck_assert_msg(strstr(data, parts[i]) != NULL, "%s", parts[i]);
 }
 
-/** No figure of r is drawn with the options, but a sentence printed. */
+/** Fails unless drawing with the options draws no figure of r and prints a message. */
 static void expect_refusal(const char *options, const char *sentence)
 {
     char *output = NULL;
@@ -901,7 +938,7 @@ TEST(measured_points_are_drawn_at_their_values)
     run(one_count_learned(), "--numerics cpu");
     write_file("bars.csv", "algorithm,throughput_samples_per_s,low,high\nwagma,200,150,330\n");
     ck_assert_has(draw("throughput --points bars.csv"), "measured");
-    ck_assert_uint_eq(d.n_points, 3); /* in the legend, and dark with a light heart */
+    ck_assert_uint_eq(d.n_points, 3); /* in the legend, and dark with a light centre */
     expect_last_point_at_height(200, 2);
     write_file("curve.csv", "algorithm,virtual_s,loss\nwagma,0.75,3\n");
     draw("learning --points curve.csv --only wagma --legend off");
@@ -941,7 +978,7 @@ TEST(a_bad_file_of_points_is_rejected_with_its_line_and_value)
     }
 }
 
-/** A bar of `speedup` over another bandwidth is the ratio that compare prints. */
+/** A bar of `speedup` over another bandwidth must equal the ratio that compare prints. */
 TEST(ratios_to_a_swept_baseline_equal_those_of_compare)
 {
     write_file("e.yaml", one_count);
@@ -963,7 +1000,7 @@ typedef struct look {
     int marker, dash, fill;
 } look;
 
-/** CIELAB of a colour as seen through a matrix on linear RGB. */
+/** Computes the CIELAB values of a colour that is seen through a matrix on linear RGB. */
 static void lab_of(const char *colour, const double see[3][3], double lab[3])
 {
     static const double to_xyz[3][3] = {{0.4124 / 0.9505, 0.3576 / 0.9505, 0.1805 / 0.9505},
@@ -987,7 +1024,7 @@ static void lab_of(const char *colour, const double see[3][3], double lab[3])
     lab[2] = 200 * (f[1] - f[2]);
 }
 
-/** Dichromats' matrices are those of Machado, Oliveira and Fernandes (2009), of severity 1. */
+/** The matrices for dichromats are from Machado, Oliveira and Fernandes (2009), severity 1. */
 static const struct {
     double see[3][3], least;
 } views[] = {
@@ -1007,7 +1044,7 @@ static const struct {
     {{{0.2126, 0.7152, 0.0722}, {0.2126, 0.7152, 0.0722}, {0.2126, 0.7152, 0.0722}}, 11},
 };
 
-/** Those of the style that are no kinds of time, and then the spare ones. */
+/** Reads the styles that are not kinds of time, and then the spare styles. */
 static size_t read_looks(look *looks, size_t most)
 {
     char *const style = shell_ends(0, "cat %s/plots/style.gp", DSGD_SOURCE_DIR);

@@ -1,7 +1,8 @@
 /**
  * @file test_random.c
- * Random experiments: those that the program accepts keep all laws of tests/random/laws.h. Others
- * in each version; `dsgd_random FIRST COUNT` tries more, and makes small what breaks one.
+ * Tests random experiments. If the program accepts an experiment, it must keep all laws of
+ * tests/random/laws.h. Each version tests other experiments. `dsgd_random FIRST COUNT` tries more,
+ * and shrinks an experiment that breaks a law.
  */
 #include <check.h>
 
@@ -13,7 +14,7 @@
 
 enum { EXPERIMENTS = SUPPORT_SLOW ? 4 : 20 };
 
-/** The first one: 10203000 in version 1.2.3. */
+/** Returns the number of the first experiment: 10203000 in version 1.2.3. */
 static uint64_t first(void)
 {
     uint64_t seed = 0;
@@ -30,7 +31,7 @@ TEST_RANGE(a_random_experiment_is_refused_or_keeps_all_laws, 0, EXPERIMENTS)
     uint64_t seed = first() + 50 * (uint64_t)_i;
     verdict v = REFUSED;
     part experiment = part_empty(NULL, MAPPING);
-    for (; v == REFUSED; seed++) { /* until one is accepted */
+    for (; v == REFUSED; seed++) { /* until an experiment is accepted */
         experiment = random_experiment(seed);
         v = laws_check(folder, &experiment, &why);
     }
@@ -65,7 +66,7 @@ TEST(what_is_refused_is_told_by_its_sentence)
     ck_assert_has(why, "platform is missing");
 }
 
-/** A program that writes other curves when it has three threads and imbalance. */
+/** A program that writes other curves if it has three threads and imbalance. */
 static const char faulty[] = "#!/bin/sh\n"
                              "" DSGD_BINARY " \"$@\" || exit\n"
                              "case \"$*\" in *'--threads 3'*) grep -q ^imbalance a.yaml && "
@@ -90,5 +91,5 @@ TEST(what_breaks_a_law_is_made_small)
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
         ck_assert_msg(part_find(&experiment, keys[k]) != NULL, "no %s", keys[k]);
     ck_assert_ptr_nonnull(part_find(&experiment, "imbalance"));
-    ck_assert_uint_le(experiment.n, 7); /* these, and `learn` if the law needs it */
+    ck_assert_uint_le(experiment.n, 7); /* only necessary keys, and `learn` if the law needs it */
 }

@@ -7,7 +7,7 @@
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/** Every element is closed, in order, and every & begins an entity. */
+/** Checks that every element is closed, in order, and that every & begins an entity. */
 static void expect_well_formed(const char *html)
 {
     enum { MOST_DEPTH = 64 };
@@ -40,7 +40,7 @@ static void expect_well_formed(const char *html)
     ck_assert_int_eq(depth, 0);
 }
 
-/** Nothing is loaded, and nothing runs: the only addresses are names of namespaces. */
+/** Checks that the page loads and runs nothing. Its only addresses are names of namespaces. */
 static void expect_self_contained(const char *html)
 {
     static const char *const none[] = {"<script",  "<link",         "<img",   "<iframe",
@@ -55,7 +55,7 @@ static void expect_self_contained(const char *html)
                       "%.60s", at);
 }
 
-/** No name of a part stands twice. */
+/** Checks that no part of the page has the same name as another part. */
 static void expect_unique_names(const char *html)
 {
     for (const char *at = html; (at = strstr(at, " id=")) != NULL; at++) {
@@ -65,7 +65,7 @@ static void expect_unique_names(const char *html)
     }
 }
 
-/** Every mention of a part names one of the page. */
+/** Checks that every reference names a part of the page. */
 static void expect_known_references(const char *html)
 {
     static const char *const forms[] = {"href='#", "href=\"#", "url(#", "url('#"};
@@ -120,7 +120,7 @@ TEST(report_of_real_results_is_self_contained)
     dsgd_ends(3, "report r -o no/such.html");
 }
 
-/** Also in its legend; figures with another target are drawn again. */
+/** The legend also contains the target. Figures with another target are drawn again. */
 TEST(the_headline_has_the_target)
 {
     static const char *const targets[] = {"", "5", "4.5"};
@@ -171,7 +171,10 @@ static double value_before_last(const char *row)
     return strtod(comma + 1, NULL);
 }
 
-/** Geometric means of ratios to allreduce: 2, where the arithmetic one is 2.5; 1.5 of one seed. */
+/**
+ * The geometric mean of the ratios to allreduce is 2, while the arithmetic mean is 2.5. The mean of
+ * one seed is 1.5.
+ */
 TEST(speed_up_is_equal_in_table_figure_and_report)
 {
     shell_ends(0, "mkdir %s/r", folder);
@@ -279,8 +282,10 @@ TEST(report_escapes_hostile_results)
                   "r/manifest.json, which describes the runs, is missing or not JSON");
 }
 
-/** Hand-made after the first version with a manifest: what is read is read right, what cannot be
- * taken up says why. */
+/**
+ * These folders imitate the first versions with a manifest. Readable files must be read correctly.
+ * Results that cannot be continued must give the reason.
+ */
 TEST(results_of_the_first_versions_are_read_or_rejected)
 {
     write_experiment("");

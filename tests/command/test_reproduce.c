@@ -1,6 +1,7 @@
 /**
  * @file test_reproduce.c
- * `dsgd reproduce`: published figures are scored point by point, and met.
+ * Tests `dsgd reproduce`: published figures are scored point by point, and the simulation matches
+ * them.
  */
 #include "base/csv.h"
 #include "tests/command/shell.h"
@@ -69,8 +70,8 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
 }
 
 /**
- * A step takes 2 s. Published are 2.5 +- 0.25 s, of which 1.5 s are not scored, so 0.5 s is
- * compared with 1 s. The rest of 1.9 +- 0.19 s beyond 1.6 s is too small to score.
+ * A step takes 2 s. The published time is 2.5 +- 0.25 s, of which 1.5 s are not scored, so 0.5 s is
+ * compared with 1 s. For 1.9 +- 0.19 s, the part beyond 1.6 s is too small to score.
  */
 TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
 {
@@ -96,8 +97,10 @@ TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
         ck_assert_has(output, expected[i]);
 }
 
-/** Writes a figure of two workers with steps of 1 s, 20 samples/s, of which another number is
- * number. */
+/**
+ * Writes a figure of two workers with steps of 1 s and 20 samples/s. The published number is @p
+ * published.
+ */
 static void write_workload(const char *figure, const char *workload, double published)
 {
     shell_ends(0, "mkdir -p %s/plots/%s %s/traces/workloads", folder, figure, folder);
@@ -114,7 +117,7 @@ static void write_workload(const char *figure, const char *workload, double publ
                      published));
 }
 
-/** The tables of plots/left_out.py in the test's folder. */
+/** Writes the tables of plots/left_out.py to the test's folder. */
 static int leave_out(char **output)
 {
     return shell(dsgd_xprintf("cd %s && DSGD_DATA=%s python3 " DSGD_SOURCE_DIR
@@ -132,8 +135,10 @@ static const struct {
      "| MPI | 3 | 2 | 13.6 | 2 (100 %) | 13.6 |\n"},
 };
 
-/** Two figures say that the step is 1.25 s, each without the other; no other figure has the third's
- * workload. */
+/**
+ * Each of two figures finds a step of 1.25 s when the other is left out. No other figure has the
+ * workload of the third figure.
+ */
 TEST_ROWS(left_out_fit_finds_a_constant_without_the_scored_figure, ranges)
 {
     write_workload("a", "shared", 16);
@@ -180,7 +185,7 @@ TEST_ROWS(reproduce_rejects_a_figure_that_it_cannot_score, bad_figures)
 
 /* --- compute utilisation ---------------------------------------------------------------------- */
 
-/** The last bandwidth of the sweep, in Gb/s, at which utilisation is below a share. */
+/** Returns the last bandwidth of the sweep, in Gb/s, at which the utilisation is below a share. */
 static double last_below(const dsgd_csv *runs, const char *workload, const char *algorithm,
                          double share)
 {
@@ -215,15 +220,15 @@ TEST(compute_utilisation_matches_the_published_one)
             const double published = dsgd_csv_value(&table, row, c);
             const double simulated = last_below(&runs, dsgd_csv_field(&table, row, 0),
                                                 dsgd_csv_field(&table, row, 1), share);
-            ck_assert_double_eq_tol(simulated, published, 0.05 * published); /* its digits */
+            /* The precision of its digits. */
+            ck_assert_double_eq_tol(simulated, published, 0.05 * published);
         }
 }
 
 SUITE(figures_long, "published", .seconds = 900, .set_up = make_folder, .tear_down = remove_folder);
 
 /**
- * The published figures that take little time, all with the same parameters, must keep their
- * errors.
+ * The published figures that take little time must keep their errors, all with the same parameters.
  */
 TEST(simulation_matches_published_figures)
 {
@@ -240,7 +245,8 @@ TEST(simulation_matches_published_figures)
                &median, &worst),
         2);
     ck_assert_double_le(median, 6);
-    ck_assert_double_le(worst, 95); /* allreduce of 4 KiB beyond its wait: below the eager limit */
+    /* An allreduce of 4 KiB after its wait, below the eager limit. */
+    ck_assert_double_le(worst, 95);
     ck_assert_ptr_null(strstr(output, "not as simulated"));
     ck_assert_ptr_null(strstr(output, "DOES NOT HOLD"));
 }

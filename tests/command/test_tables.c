@@ -25,11 +25,11 @@ static size_t count_rows_of(const char *output, const char *head, size_t columns
         size_t cells = 0;
         const size_t length = strcspn(line, "\n");
         if (strncmp(line, "run ", 4) == 0 && n > 0)
-            break; /* the reasons */
+            break; /* the reasons follow */
         for (size_t i = 0; i < length; i++)
             cells += line[i] != ' ' && strncmp(line + i, "(s)", 3) != 0 &&
                      (i == 0 || line[i - 1] == ' ');
-        for (size_t i = 1; i + 1 < length; i++) /* no single blank but in "step (s)" */
+        for (size_t i = 1; i + 1 < length; i++) /* a single blank is allowed only in "step (s)" */
             ck_assert(line[i] != ' ' || line[i - 1] == ' ' || line[i + 1] == ' ' ||
                       line[i + 1] == '(' || *line == '.');
         if (*line != '.')

@@ -15,7 +15,7 @@ enum { MOST_RUNS = 8, N_EVALUATIONS = 6 };
 typedef struct planted {
     const char *name;
     int seed;
-    double speed; /* samples/s; a run is of 100 samples */
+    double speed; /* samples/s; a run has 100 samples */
     double values[N_EVALUATIONS]; /* accuracies or losses; the first is NAN if nothing is learned */
     double sent_bytes;
     const char *status, *why; /* NULL for ok */
@@ -189,7 +189,7 @@ static const struct {
       {"wagma", 1, 90, {NOTHING}, .value = "4"},
       {"allreduce", 1, 200, {NOTHING}, .workers = 8, .value = "8"},
       {"wagma", 1, 300, {NOTHING}, .workers = 8, .value = "8"}},
-     .column = "workers", /* which is one column then */
+     .column = "workers", /* then workers is one column */
      .said = {"allreduce is first in 1 and wagma is first in 1 of 2 settings (workers, platform, "
               "workload and swept values).",
               "4 workers: allreduce is fastest: 100 samples/s, 1.11 times as fast as wagma.",

@@ -223,8 +223,7 @@ static const struct {
     dsgd_platform_topology topology;
     unsigned timed_by;
 } files[] = {{DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_FLOWS},
-             {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* links for the limit of one flow are
-                                                              * not shared */
+             {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* links for one flow are not shared */
 
 TEST_ROWS(links_of_a_file_that_flows_share_are_not_simgrids_to_time, files)
 {
