@@ -10,7 +10,7 @@
     X(gradient_tracking) X(sgp) X(osgp) X(ad_psgd) X(a_psgd) X(easgd) X(eamsgd) X(drop_compute)    \
     X(slowmo) X(diloco) X(streaming_diloco) X(hierarchical) X(top_k) X(ok_topk)          \
     X(power_sgd) X(ef21) X(zero) X(choco) X(ssp) X(backup_workers) X(rennala) X(ringmaster)        \
-    X(async_local_sgd) X(dsgd_aau) X(scaffold) X(dadm) X(moshpit)              \
+    X(async_local_sgd) X(dsgd_aau) X(scaffold) X(dadm)                        \
     X(decoupled_diloco) X(dedloc) X(cluster_based)
 // clang-format on
 

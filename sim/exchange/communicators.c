@@ -4,23 +4,21 @@
  */
 #include "sim/exchange/reductions.h"
 
-#include "base/draw.h"
-
 enum { KEPT = 8 }; /* rounds of one colouring, by each worker; algorithm.h promises them */
 
 typedef struct dsgd_partition {
     struct dsgd_partition *next;
-    dsgd_colours colours; /* NULL: of given members, one communicator alone */
+    dsgd_colours colours; /* NULL if the split was made for one group of given members */
     int64_t round;
     int64_t users; /* workers that keep it, and what is under way */
     dsgd_comm *of; /* [n_colours]; all arrays lie behind the struct, with room for [n_workers] */
     uint64_t *begun; /* [n_workers], by colour, then ascending, like: */
     int *rank;
-    int *index; /* [n_workers] of a rank among its members; NULL, like the next, of given ones */
+    int *index; /* [n_workers] of a rank among the members of its communicator; -1 without one */
     int *colour; /* [n_workers]: of[colour[rank]] */
 } dsgd_partition;
 
-/** The last splits of a worker by one colouring, or its last groups of given members. */
+/** The last splits of a worker by one colouring. */
 typedef struct kept {
     struct kept *next;
     dsgd_colours colours;
@@ -48,11 +46,16 @@ static int by_colour(const void *a, const void *b)
                                   : x->rank - y->rank;
 }
 
-/** Makes the communicators of workers sorted by colour. Those without one share one of nobody. */
-static void make_comms(dsgd_engine *engine, dsgd_partition *split, const coloured *sorted)
+/** Makes the communicators of a split whose colours are set. Workers without a colour share an
+ * empty communicator. */
+static void make_comms(dsgd_engine *engine, dsgd_partition *split)
 {
     const int p = engine->n_workers;
+    coloured *const sorted = dsgd_xcalloc((size_t)p, sizeof *sorted);
     int n_comms = -1;
+    for (int i = 0; i < p; i++)
+        sorted[i] = (coloured){split->colour[i], i};
+    qsort(sorted, (size_t)p, sizeof *sorted, by_colour);
     for (int i = 0; i < p; i++) {
         const bool first = i == 0 || sorted[i].colour != sorted[i - 1].colour;
         n_comms += first && (i == 0 || sorted[i].colour >= 0 || sorted[i - 1].colour >= 0);
@@ -65,30 +68,23 @@ static void make_comms(dsgd_engine *engine, dsgd_partition *split, const coloure
         split->colour[sorted[i].rank] = n_comms;
         split->index[sorted[i].rank] = sorted[i].colour < 0 ? -1 : comm->n++;
     }
+    free(sorted);
 }
 
-static dsgd_partition *new_split(dsgd_engine *engine, const dsgd_colouring *at,
-                                 dsgd_colours colours)
+/** Returns a new live split without colours. */
+static dsgd_partition *new_split(dsgd_engine *engine)
 {
     const size_t p = (size_t)engine->n_workers;
     dsgd_partition *const split =
         dsgd_run_alloc(engine, sizeof *split + p * (sizeof *split->of + sizeof *split->begun +
                                                     3 * sizeof *split->rank));
-    split->colours = colours;
-    split->round = at->round;
     split->of = (dsgd_comm *)(split + 1);
     split->begun = (uint64_t *)(split->of + p);
     split->rank = (int *)(split->begun + p);
     split->index = split->rank + p;
     split->colour = split->index + p;
-    colours(at, split->colour);
-    coloured *const sorted = dsgd_xcalloc(p, sizeof *sorted);
-    for (size_t i = 0; i < p; i++)
-        sorted[i] = (coloured){split->colour[i], (int)i};
-    qsort(sorted, p, sizeof *sorted, by_colour);
-    make_comms(engine, split, sorted);
-    free(sorted);
-    return split;
+    split->next = engine->exchanges.comms->splits;
+    return engine->exchanges.comms->splits = split;
 }
 
 /* --- keeping ---------------------------------------------------------------------------------- */
@@ -142,12 +138,6 @@ static const dsgd_comm *keep(dsgd_engine *engine, kept *mine, dsgd_comm *comm)
     return *oldest = comm;
 }
 
-static void enter(dsgd_engine *engine, dsgd_partition *split)
-{
-    split->next = engine->exchanges.comms->splits;
-    engine->exchanges.comms->splits = split;
-}
-
 const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours, int64_t round)
 {
     dsgd_worker *const w = dsgd_worker_of(self);
@@ -160,59 +150,40 @@ const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours, int64_t 
     while (split != NULL && (split->colours != colours || split->round != round))
         split = split->next;
     if (split == NULL) {
-        const dsgd_colouring at = {self->params, engine->n_workers, engine->config->seed, round};
-        split = new_split(engine, &at, colours);
-        enter(engine, split);
+        const dsgd_colouring at = {self->params, engine->n_workers, round};
+        split = new_split(engine);
+        split->colours = colours;
+        split->round = round;
+        colours(&at, split->colour);
+        make_comms(engine, split);
     }
     return keep(engine, mine, &split->of[split->colour[self->rank]]);
 }
 
-static int by_rank(const void *a, const void *b)
+/** Returns whether a split is a group of exactly these members. */
+static bool has_members(const dsgd_partition *split, const int *ranks, int n)
 {
-    const int x = *(const int *)a;
-    const int y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
-/** A group of given members. */
-static dsgd_partition *new_group(dsgd_engine *engine, const int *ranks, size_t n)
-{
-    dsgd_partition *const group =
-        dsgd_run_alloc(engine, sizeof *group + sizeof *group->of +
-                                   n * (sizeof *group->begun + sizeof *group->rank));
-    group->of = (dsgd_comm *)(group + 1);
-    group->begun = (uint64_t *)(group->of + 1);
-    group->rank = (int *)(group->begun + n);
-    for (size_t i = 0; i < n; i++)
-        group->rank[i] = ranks[i];
-    qsort(group->rank, n, sizeof *ranks, by_rank);
-    group->of[0] =
-        (dsgd_comm){.split = group, .n = (int)n, .rank = group->rank, .begun = group->begun};
-    return group;
-}
-
-/** The live group with these members, in place of @p wanted; or that, which lives now. */
-static dsgd_partition *find_or_enter(dsgd_engine *engine, dsgd_partition *wanted)
-{
-    const int n = wanted->of->n;
-    dsgd_partition *group = comms_of(engine)->splits;
-    while (group != NULL && (group->colours != NULL || group->of->n != n ||
-                             memcmp(group->rank, wanted->rank, (size_t)n * sizeof(int)) != 0))
-        group = group->next;
-    if (group != NULL) {
-        dsgd_run_free(wanted);
-        return group;
-    }
-    wanted->of->id = ++engine->exchanges.comms->n_comms;
-    enter(engine, wanted);
-    return wanted;
+    const dsgd_comm *const comm = &split->of[split->colour[ranks[0]]];
+    return split->colours == NULL && comm->n == n &&
+           memcmp(comm->rank, ranks, (size_t)n * sizeof *ranks) == 0;
 }
 
 dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n)
 {
-    dsgd_partition *const group = find_or_enter(engine, new_group(engine, ranks, (size_t)n));
-    dsgd_comm_retain(group->of);
-    return group->of;
+    dsgd_partition *group = comms_of(engine)->splits;
+    while (group != NULL && !has_members(group, ranks, n))
+        group = group->next;
+    if (group == NULL) {
+        group = new_split(engine);
+        for (int i = 0; i < engine->n_workers; i++)
+            group->colour[i] = -1;
+        for (int i = 0; i < n; i++)
+            group->colour[ranks[i]] = 0;
+        make_comms(engine, group);
+    }
+    dsgd_comm *const comm = &group->of[group->colour[ranks[0]]];
+    dsgd_comm_retain(comm);
+    return comm;
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -220,10 +191,6 @@ dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n)
 int dsgd_comm_index(const dsgd_comm *comm, int rank)
 {
     const dsgd_partition *const split = comm->split;
-    if (split->colour == NULL) {
-        const int *const at = bsearch(&rank, comm->rank, (size_t)comm->n, sizeof rank, by_rank);
-        return at == NULL ? -1 : (int)(at - comm->rank);
-    }
     return &split->of[split->colour[rank]] == comm ? split->index[rank] : -1;
 }
 
@@ -235,11 +202,4 @@ int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm)
 int dsgd_comm_size(const dsgd_node *self, const dsgd_comm *comm)
 {
     return comm == DSGD_WORLD ? self->n_workers : comm->n;
-}
-
-int dsgd_shuffled(const dsgd_colouring *at, int rank)
-{
-    const dsgd_draw draw = {
-        .seed = at->seed, .purpose = DSGD_DRAW_SHARED, .worker = 1, .step = (uint32_t)at->round};
-    return (int)dsgd_draw_permuted(draw, (uint32_t)at->n_workers, (uint32_t)rank);
 }

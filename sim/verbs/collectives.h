@@ -19,7 +19,6 @@ typedef struct dsgd_comm dsgd_comm;
 typedef struct dsgd_colouring {
     const void *params;
     int n_workers;
-    uint64_t seed; /* of random groups: dsgd_shuffled() */
     int64_t round;
 } dsgd_colouring;
 
@@ -33,9 +32,6 @@ typedef void (*dsgd_colours)(const dsgd_colouring *at, int *colour);
  * nothing.
  */
 const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours, int64_t round);
-
-/** Place in [0, n_workers) of a rank in a random order of all, a function of seed and round. */
-int dsgd_shuffled(const dsgd_colouring *at, int rank);
 
 /* --- collectives ------------------------------------------------------------------------------ */
 

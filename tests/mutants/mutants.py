@@ -123,7 +123,7 @@ ROOMS = [
      "memory encoded collectives accounting exchange partial communicators microbenchmark "
      "conformance=allreduce,power_sgd"),
     ("sim", "sim/exchange/communicators*.c",
-     "memory splits collectives fragments communicators conformance=hierarchical,moshpit"),
+     "memory splits collectives fragments communicators conformance=hierarchical"),
     ("sim", "sim/exchange/alarms*.c", "messages cancel servers"),
     ("sim", "sim/exchange/*.c",
      "memory staging exchange collectives accounting staleness encoded fragments partial communicators "

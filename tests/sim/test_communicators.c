@@ -2,6 +2,7 @@
  * @file test_communicators.c
  * Collectives of some workers: values, times, messages, order; splits of all workers.
  */
+#include "base/draw.h"
 #include "sim/exchange/reductions.h"
 #include "tests/sim/costs.h"
 #include "tests/support/alike.h"
@@ -18,8 +19,10 @@ static enum { ROWS, STRIDES, RANDOM, N_WAYS } way;
 static void groups(const dsgd_colouring *at, int *colour)
 {
     const int n_groups = at->n_workers / size;
+    const uint32_t p = (uint32_t)at->n_workers;
+    const dsgd_draw draw = {.purpose = DSGD_DRAW_SHARED, .step = (uint32_t)at->round};
     for (int i = 0; i < at->n_workers; i++) {
-        const int place = way == RANDOM ? dsgd_shuffled(at, i) : i;
+        const int place = way == RANDOM ? (int)dsgd_draw_permuted(draw, p, (uint32_t)i) : i;
         const int group = way == STRIDES ? place % n_groups : place / size;
         colour[i] = place < n_groups * size ? group : -2 - i % 3;
     }
@@ -44,8 +47,7 @@ static void split_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         const dsgd_comm *const comm = group_of(self, self->step);
         const dsgd_comm *const again = group_of(self, self->step);
-        const dsgd_worker *const w = dsgd_worker_of(self);
-        const dsgd_colouring at = {NULL, self->n_workers, w->engine->config->seed, self->step};
+        const dsgd_colouring at = {NULL, self->n_workers, self->step};
         groups(&at, colour);
         double members = 0, before = 0;
         for (int i = 0; i < self->n_workers && colour[self->rank] >= 0; i++) {

@@ -685,12 +685,33 @@ TEST(a_worker_rejoins_where_all_models_are_equal)
     ck_assert_double_eq(got.steps, (4 * 20 - 1 - 3) / 4.0);
 }
 
-/** Both members of a row of Moshpit SGD fail, for the rows of any seed. No worker hangs. */
-TEST(a_row_without_running_workers_is_skipped)
+/** Workers 2i and 2i + 1 are a pair. */
+static void in_pairs(const dsgd_colouring *at, int *colour)
 {
+    for (int i = 0; i < at->n_workers; i++)
+        colour[i] = i / 2;
+}
+
+/** Averages models in pairs. */
+static void pairs_work(dsgd_node *self)
+{
+    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
+    while (dsgd_next_step(self)) {
+        dsgd_gradient(self, g, x);
+        dsgd_local_step(self, x, g);
+        dsgd_allreduce_mean(self, x, dsgd_comm_split(self, in_pairs, 0));
+    }
+}
+
+/** Both members of every pair but one fail one after another. */
+TEST(a_group_without_running_workers_does_not_hang)
+{
+    static const dsgd_algorithm pairs = {.about = {.name = "pairs"},
+                                         .work = pairs_work,
+                                         .traits = DSGD_SENDS_COLLECTIVES | DSGD_AVERAGES_MODELS |
+                                                   DSGD_QUORUM};
     static dsgd_failure_event events[7];
-    support_case *c = support_no_learning(support_new("moshpit", 8));
-    support_option(c, "side", 2);
+    support_case *c = support_no_learning(support_of(&pairs, 8));
     for (int i = 0; i < 7; i++)
         events[i] = (dsgd_failure_event){i, 2.5 + i, 20 + i};
     c->config.until = (dsgd_until){.seconds = 60.25};
