@@ -79,23 +79,18 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     const size_t k = job->job.piece;
     const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, k);
     for (int i = 0; i < job->n_to; i++) {
-        if (w->engine->failures.by_quorum &&
-            job->peer[i].share == 0) { /* it says only that nobody is to wait for it */
-            dsgd_packet *const nothing = dsgd_packet_new(w, channel->number, k, DSGD_NO_PIECE);
-            nothing->share = nothing->content.weight = 0;
-            dsgd_mailbox_send_detached(
-                dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),
-                nothing, 0);
-            continue;
-        }
-        dsgd_packet *const message = dsgd_packet_new(w, channel->number, k, job->mine);
+        /* An empty message without a share lets the receiver stop waiting for this worker. */
+        const bool empty = w->engine->failures.by_quorum && job->peer[i].share == 0;
+        dsgd_packet *const message =
+            dsgd_packet_new(w, channel->number, k, empty ? DSGD_NO_PIECE : job->mine);
         message->share = job->peer[i].share;
         message->content.weight = job->peer[i].share * job->mine.weight;
-        message->span = dsgd_observe_sent(w->engine, w->host, job->peer[i].to, bytes);
+        if (!empty)
+            message->span = dsgd_observe_sent(w->engine, w->host, job->peer[i].to, bytes);
         /* Detached: the sender waits for no handshake. */
         dsgd_mailbox_send_detached(
             dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),
-            message, bytes);
+            message, empty ? 0 : bytes);
     }
 }
 

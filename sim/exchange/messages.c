@@ -57,8 +57,6 @@ struct dsgd_inbox {
     stream complete; /* not received yet */
     incoming *seen; /* by the algorithm, until its next call; NULL: none */
     incoming *unused;
-    receiver **receivers; /* [room], of lane 0, from a sender's place on: all may send to one */
-    size_t n_receivers, room; /* a power of two */
 };
 
 static struct dsgd_inbox *inbox_of(const dsgd_worker *w)
@@ -195,29 +193,6 @@ static dsgd_await next_of_receiver(void *argument)
                         .transfer = dsgd_irecv(r->mailbox, (void **)&r->message)};
 }
 
-/** Where the receiver of what a host sends stands, or would. */
-static receiver **place_of(const struct dsgd_inbox *state, int from)
-{
-    size_t i = (size_t)from & (state->room - 1);
-    while (state->receivers[i] != NULL && state->receivers[i]->from != from)
-        i = (i + 1) & (state->room - 1);
-    return &state->receivers[i];
-}
-
-static void add_receiver(struct dsgd_inbox *state, receiver *new)
-{
-    if (2 * state->n_receivers++ >= state->room) {
-        const struct dsgd_inbox old = *state;
-        state->room = old.room == 0 ? 4 : 2 * old.room;
-        state->receivers = dsgd_run_alloc(new->to->engine, state->room * sizeof(receiver *));
-        for (size_t i = 0; i < old.room; i++)
-            if (old.receivers[i] != NULL)
-                *place_of(state, old.receivers[i]->from) = old.receivers[i];
-        dsgd_run_free(old.receivers);
-    }
-    *place_of(state, new->from) = new;
-}
-
 /** Has an actor receive what a host sends on a lane, of so many streams. */
 static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int lane, size_t n)
 {
@@ -227,8 +202,6 @@ static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int 
     *new = (receiver){
         .steps = {next_of_receiver, new}, .to = to, .from = sharing(to, sender), .lane = lane};
     new->owns = new->from == ALL_WORKERS || overlaps;
-    if (lane == 0)
-        add_receiver(inbox_of(to), new);
     dsgd_steps_start(to->host, &new->steps);
     return new;
 }
@@ -242,16 +215,16 @@ static int n_lanes(const dsgd_worker *to, const dsgd_worker *sender)
 /** Has actors receive what a host sends; returns their stream. */
 static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
 {
-    const struct dsgd_inbox *const state = inbox_of(to);
     const int from = sharing(to, sender);
     const bool of_all = from == ALL_WORKERS;
-    receiver *r = state->room > 0 ? *place_of(state, from) : NULL;
-    if (r == NULL) {
+    receiver **const r =
+        (receiver **)dsgd_mailbox_data(dsgd_mailbox_of(from, to->host, DSGD_PORT_MESSAGE, 0));
+    if (*r == NULL) {
         for (int lane = 1; lane < n_lanes(to, sender); lane++)
             start_receiver(to, sender, lane, 0);
-        r = start_receiver(to, sender, 0, of_all ? (size_t)to->engine->n_workers : 1);
+        *r = start_receiver(to, sender, 0, of_all ? (size_t)to->engine->n_workers : 1);
     }
-    return &r->streams[of_all ? sender->host : 0];
+    return &(*r)->streams[of_all ? sender->host : 0];
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */

@@ -151,6 +151,9 @@ typedef enum dsgd_port {
 /** For messages from host @p from (-1: any) to host @p to, by port and channel, below 65,536. */
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 
+/** Returns a place where the user of a mailbox can keep a pointer; it is NULL at first. */
+void **dsgd_mailbox_data(dsgd_mailbox *mailbox);
+
 /** The calling actor becomes the only receiver; transfers begin when they are sent (eager). */
 void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 

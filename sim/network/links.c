@@ -28,32 +28,40 @@ typedef struct dsgd_room {
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-typedef struct path {
-    const size_t *link; /* [n] numbers, until the next path is found */
-    size_t n;
-    double latency_s, flow_bytes_per_s; /* limit of one flow besides the links; INFINITY: none */
-} path;
+bool dsgd_links_are_simgrids(const dsgd_platform *p)
+{
+    return !dsgd_platform_has_numbers(p) || dsgd_network_used == &dsgd_network_simgrid;
+}
 
-static path find_path(int from, int to)
+dsgd_links dsgd_links_between(const dsgd_platform *p, int from, int to, int from_place,
+                              int to_place)
 {
     static dsgd_shape_route route;
-    path found = {.flow_bytes_per_s = INFINITY};
-    if (latencies_s == NULL) {
+    dsgd_links found = {.flow_bytes_per_s = INFINITY};
+    if (dsgd_links_are_simgrids(p)) {
         found.link = dsgd_simgrid_route(from, to, &found.n, &found.latency_s);
         return found;
     }
-    dsgd_shape_find_route(platform, places[from], places[to], &route);
-    for (size_t i = 0; i < route.n; i++)
-        found.latency_s += latencies_s[route.link[i]];
-    return (path){route.link, route.n, found.latency_s + route.added_latency_s,
-                  route.flow_bytes_per_s};
+    dsgd_shape_find_route(p, from_place, to_place, &route);
+    return (dsgd_links){route.link, route.n, route.added_latency_s, route.flow_bytes_per_s};
+}
+
+/** Returns the links between two hosts, with the latencies of all of them. */
+static dsgd_links find_path(int from, int to)
+{
+    dsgd_links found = dsgd_links_between(platform, from, to, places[from], places[to]);
+    double latency_s = 0;
+    for (size_t i = 0; latencies_s != NULL && i < found.n; i++)
+        latency_s += latencies_s[found.link[i]];
+    found.latency_s += latency_s;
+    return found;
 }
 
 static dsgd_route find_limits(int from, int to)
 {
     if (latencies_s == NULL)
         return dsgd_network_simgrid.route(from, to); /* which tells of hosts without a path */
-    const path found = find_path(from, to);
+    const dsgd_links found = find_path(from, to);
     dsgd_route limits = {found.latency_s, found.flow_bytes_per_s};
     for (size_t i = 0; i < found.n; i++)
         limits.bytes_per_s = dsgd_less(limits.bytes_per_s, pipes[found.link[i]].bytes_per_s);
@@ -81,7 +89,7 @@ static const double *factor_between(int from, int to)
 static void send(dsgd_flight *flight, int from, int to)
 {
     dsgd_flow *const flow = &flight->flow;
-    const path found = find_path(from, to);
+    const dsgd_links found = find_path(from, to);
     if (flight->bytes <= 0) {
         dsgd_event_plan(&flight->arrival, dsgd_events_now_s() + found.latency_s);
         return;
@@ -120,11 +128,14 @@ static void slow(int from, int to, double factor)
 
 static void open_links_of_simgrid(void)
 {
-    double *const bandwidths = dsgd_simgrid_bandwidths(&n_pipes);
+    dsgd_load *links = NULL;
+    n_pipes = dsgd_simgrid_links(&links);
     pipes = dsgd_xcalloc(n_pipes, sizeof *pipes);
-    for (size_t i = 0; i < n_pipes; i++)
-        pipes[i].bytes_per_s = bandwidths[i];
-    free(bandwidths);
+    for (size_t i = 0; i < n_pipes; i++) {
+        pipes[i].bytes_per_s = links[i].bytes_per_s;
+        free(links[i].link);
+    }
+    free(links);
 }
 
 static void open_links_of_shape(const dsgd_machine *machine)

@@ -48,6 +48,22 @@ typedef struct dsgd_network_ops {
     bool (*advance)(double until_s);
 } dsgd_network_ops;
 
+/** The links that a message passes. */
+typedef struct dsgd_links {
+    const size_t *link; /* [n] numbers, valid until links are asked for again */
+    size_t n;
+    double latency_s; /* in addition to that of the shape's links; of SimGrid's links: all of it */
+    double flow_bytes_per_s; /* limit of one flow in addition to the links; INFINITY if there is
+                                none */
+} dsgd_links;
+
+/** Returns whether SimGrid has the links of this run, and not the platform's shape. */
+bool dsgd_links_are_simgrids(const dsgd_platform *platform);
+
+/** Returns the links between two hosts of the run, at two places of the platform. (links.c) */
+dsgd_links dsgd_links_between(const dsgd_platform *platform, int from, int to, int from_place,
+                              int to_place);
+
 extern const dsgd_network_ops dsgd_network_flows, dsgd_network_simgrid;
 extern const dsgd_network_ops *const dsgd_networks[]; /* by dsgd_network_kind */
 

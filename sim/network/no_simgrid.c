@@ -41,12 +41,6 @@ size_t dsgd_simgrid_links(dsgd_load **loads)
     return 0;
 }
 
-double *dsgd_simgrid_bandwidths(size_t *n)
-{
-    *n = 0;
-    return NULL;
-}
-
 const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s)
 {
     (void)from;

@@ -292,7 +292,8 @@ struct dsgd_transfer {
 
 struct dsgd_mailbox {
     dsgd_transfer *first, *last; /* either sent and not received, or the other way round */
-    int owner; /* host; -1: none */
+    int owner; /* host; -1 if there is none */
+    void *data; /* of whoever uses the mailbox */
 };
 
 static dsgd_transfer *unused; /* taken before */
@@ -341,6 +342,11 @@ dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
         mailboxes.n++;
     }
     return place->mailbox;
+}
+
+void **dsgd_mailbox_data(dsgd_mailbox *mailbox)
+{
+    return &mailbox->data;
 }
 
 void dsgd_mailbox_own(dsgd_mailbox *mailbox)

@@ -214,15 +214,6 @@ const char *dsgd_cluster_reason(const char *line)
 
 /* --- links and routes ------------------------------------------------------------------------- */
 
-double *dsgd_simgrid_bandwidths(size_t *n)
-{
-    double *const all = dsgd_xcalloc(n_links + 1, sizeof *all);
-    *n = n_links;
-    for (size_t i = 0; i < n_links; i++)
-        all[i] = sg_link_get_bandwidth(links[i]);
-    return all;
-}
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* SimGrid 4's other is not in 3 */
 

@@ -10,9 +10,6 @@
 /** Rejects, in a build without SimGrid, what needs it (no_simgrid.c). */
 dsgd_status dsgd_simgrid_check(dsgd_error *error);
 
-/** Bytes per second of each link, [*n]; the caller frees it. */
-double *dsgd_simgrid_bandwidths(size_t *n);
-
 /** Their names and bandwidths, which have carried nothing yet; the caller frees *loads and its
  * texts. Returns how many there are. */
 size_t dsgd_simgrid_links(dsgd_load **loads);

@@ -277,12 +277,12 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
     const dsgd_platform *const platform = engine->config->platform;
     const bool inside = platform->island_hosts > 0 &&
                         dsgd_platform_same_island(platform, sender->place, receiver->place);
-    (inside ? &sender->by_island : &sender->by_nic)->sent += bytes;
-    (inside ? &receiver->by_island : &receiver->by_nic)->received += bytes;
+    sender->by[inside ? DSGD_BY_ISLAND : DSGD_BY_NIC].sent += bytes;
+    receiver->by[inside ? DSGD_BY_ISLAND : DSGD_BY_NIC].received += bytes;
     if (dsgd_platform_group(platform, sender->place) !=
         dsgd_platform_group(platform, receiver->place)) {
-        sender->by_group.sent += bytes;
-        receiver->by_group.received += bytes;
+        sender->by[DSGD_BY_GROUP].sent += bytes;
+        receiver->by[DSGD_BY_GROUP].received += bytes;
     }
 }
 
@@ -426,65 +426,53 @@ static void add_loads(dsgd_run_result *result, const char *name, int i, struct d
         (dsgd_load){dsgd_xprintf("%s%d_DOWN", name, i), carried.received, bytes_per_s};
 }
 
-/** A kind of links, each of which serves a block of hosts: NICs, or links out of groups. */
-typedef struct carrier {
-    const char *name;
-    int64_t hosts;
-    bool group;
-} carrier;
+static double bytes_per_s_of(const dsgd_platform *platform, dsgd_way_out way, int i)
+{
+    return way == DSGD_BY_NIC     ? dsgd_platform_nic_bytes_per_s(platform, i)
+           : way == DSGD_BY_GROUP ? platform->group_bytes_per_s
+                                  : platform->island_bytes_per_s;
+}
 
 /**
- * Returns the seconds that the busiest link of a kind needs for its bytes, in the direction with
- * more bytes. If @p lists is true, adds the load of each link to the result.
+ * Returns how many seconds the busiest connection of a kind needs for its bytes in one direction.
+ * Lists the loads of all that have carried bytes, if @p lists.
  */
-static double busiest_of(dsgd_engine *engine, carrier kind, bool lists)
+static double busiest_of(dsgd_engine *engine, dsgd_way_out way, bool lists)
 {
+    static const char *const names[] = {"nic", "out", "island"};
     const dsgd_platform *const platform = engine->config->platform;
+    const int64_t hosts_each[] = {dsgd_platform_nic_hosts(platform),
+                                  dsgd_platform_group_hosts(platform), platform->island_hosts > 0};
+    const int64_t hosts = hosts_each[way]; /* that share one; 0 if the platform has none */
     double longest_s = 0;
-    const int n_hosts = dsgd_n_hosts(engine);
-    int last = 0;
-    for (int i = 0; i < n_hosts; i++)
+    int last = -1;
+    for (int i = 0; hosts > 0 && i < dsgd_n_hosts(engine); i++)
         last =
             engine->accounts.carriers[i].place > last ? engine->accounts.carriers[i].place : last;
-    const int n = last / (int)kind.hosts + 1;
+    const int n = hosts > 0 ? last / (int)hosts + 1 : 0;
     struct dsgd_carried *const all = dsgd_run_alloc(engine, (size_t)n * sizeof *all);
-    for (int i = 0; i < n_hosts; i++) {
+    for (int i = 0; n > 0 && i < dsgd_n_hosts(engine); i++) {
         const dsgd_carrier *const host = &engine->accounts.carriers[i];
-        const struct dsgd_carried *const mine = kind.group ? &host->by_group : &host->by_nic;
-        all[host->place / kind.hosts].sent += mine->sent;
-        all[host->place / kind.hosts].received += mine->received;
+        all[host->place / hosts].sent += host->by[way].sent;
+        all[host->place / hosts].received += host->by[way].received;
     }
     for (int i = 0; i < n; i++)
         if (more_of(all[i]) > 0) {
-            const double bytes_per_s = kind.group ? platform->group_bytes_per_s
-                                                  : dsgd_platform_nic_bytes_per_s(platform, i);
+            const double bytes_per_s = bytes_per_s_of(platform, way, i);
             longest_s = fmax(longest_s, more_of(all[i]) / bytes_per_s);
             if (lists)
-                add_loads(engine->result, kind.name, i, all[i], bytes_per_s);
+                add_loads(engine->result, names[way], i, all[i], bytes_per_s);
         }
     dsgd_run_free(all);
     return longest_s;
 }
 
-/**
- * Returns the seconds of the busiest of all links that the platform's numbers describe. If @p lists
- * is true, adds the load of each link to the result.
- */
+/** Returns the seconds of the busiest link that the platform's numbers give; lists all loads. */
 static double busiest_s(dsgd_engine *engine, bool lists)
 {
-    const dsgd_platform *const platform = engine->config->platform;
-    double longest_s =
-        busiest_of(engine, (carrier){"nic", dsgd_platform_nic_hosts(platform), false}, lists);
-    const int64_t group_hosts = dsgd_platform_group_hosts(platform);
-    if (group_hosts > 0)
-        longest_s = fmax(longest_s, busiest_of(engine, (carrier){"out", group_hosts, true}, lists));
-    for (int i = 0; platform->island_hosts > 0 && i < dsgd_n_hosts(engine); i++) {
-        const dsgd_carrier *const host = &engine->accounts.carriers[i];
-        longest_s = fmax(longest_s, more_of(host->by_island) / platform->island_bytes_per_s);
-        if (lists)
-            add_loads(engine->result, "island", host->place, host->by_island,
-                      platform->island_bytes_per_s);
-    }
+    double longest_s = 0;
+    for (int way = 0; way < DSGD_WAYS_OUT; way++)
+        longest_s = fmax(longest_s, busiest_of(engine, (dsgd_way_out)way, lists));
     return longest_s;
 }
 
@@ -497,7 +485,7 @@ static double transfer_cost(const dsgd_engine *engine)
         const dsgd_carrier *const host = &engine->accounts.carriers[i];
         const dsgd_region *const region =
             &dsgd_regions(platform)[host->place / platform->group_hosts];
-        cost += host->by_group.sent / 1e9 * region->price;
+        cost += host->by[DSGD_BY_GROUP].sent / 1e9 * region->price;
     }
     return cost;
 }

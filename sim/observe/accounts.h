@@ -28,11 +28,19 @@ typedef struct dsgd_accounts {
     dsgd_interval *put_off; /* communication while n_uncounted is not 0, sorted by end */
 } dsgd_accounts;
 
+/** Connections of a host to the network: its NIC, the links of its group, its NVLink domain. */
+typedef enum dsgd_way_out {
+    DSGD_BY_NIC,
+    DSGD_BY_GROUP,
+    DSGD_BY_ISLAND,
+    DSGD_WAYS_OUT
+} dsgd_way_out;
+
 /** The bytes that a host of the cluster has sent and received by the end of the run. */
 typedef struct dsgd_carrier {
     struct dsgd_carried {
         double sent, received;
-    } by_nic, by_island, by_group;
+    } by[DSGD_WAYS_OUT];
     /* [dsgd_n_hosts()] bytes to each host; NULL unless the loads of links are counted */
     double *to;
     int place; /* index among the platform's hosts */

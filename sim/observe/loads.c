@@ -19,24 +19,13 @@ static void list_links(const dsgd_platform *platform, dsgd_load *loads, size_t n
 }
 
 /** Adds the bytes from one host to another to the loads of the links between them. */
-static void add_to_route(const dsgd_engine *engine, bool by_simgrid, int from, int to,
-                         dsgd_load *loads)
+static void add_to_route(const dsgd_engine *engine, int from, int to, dsgd_load *loads)
 {
-    static dsgd_shape_route route;
     const dsgd_carrier *const carriers = engine->accounts.carriers;
-    double latency_s = 0;
-    size_t n = 0;
-    const size_t *link = NULL;
-    if (by_simgrid) {
-        link = dsgd_simgrid_route(from, to, &n, &latency_s);
-    } else {
-        dsgd_shape_find_route(engine->config->platform, carriers[from].place, carriers[to].place,
-                              &route);
-        link = route.link;
-        n = route.n;
-    }
-    for (size_t k = 0; k < n; k++)
-        loads[link[k]].bytes += carriers[from].to[to];
+    const dsgd_links path = dsgd_links_between(engine->config->platform, from, to,
+                                               carriers[from].place, carriers[to].place);
+    for (size_t k = 0; k < path.n; k++)
+        loads[path.link[k]].bytes += carriers[from].to[to];
 }
 
 size_t dsgd_list_loads(const dsgd_engine *engine, dsgd_load **loads)
@@ -44,9 +33,8 @@ size_t dsgd_list_loads(const dsgd_engine *engine, dsgd_load **loads)
     const dsgd_platform *const platform = engine->config->platform;
     const dsgd_shape *const shape = dsgd_shape_of(platform);
     const int n_hosts = dsgd_n_hosts(engine);
-    const bool by_simgrid = !shape->has_numbers || dsgd_network_used == &dsgd_network_simgrid;
     size_t n = 0;
-    if (by_simgrid) {
+    if (dsgd_links_are_simgrids(platform)) {
         n = dsgd_simgrid_links(loads);
     } else if (shape->link_name != NULL) {
         n = shape->n_links(platform, 0);
@@ -56,7 +44,7 @@ size_t dsgd_list_loads(const dsgd_engine *engine, dsgd_load **loads)
     for (int from = 0; n > 0 && from < n_hosts; from++)
         for (int to = 0; engine->accounts.carriers[from].to != NULL && to < n_hosts; to++)
             if (engine->accounts.carriers[from].to[to] > 0)
-                add_to_route(engine, by_simgrid, from, to, *loads);
+                add_to_route(engine, from, to, *loads);
     if (n > 0)
         qsort(*loads, n, sizeof **loads, by_name);
     return n;
