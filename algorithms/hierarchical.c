@@ -17,18 +17,18 @@ typedef struct hierarchical_params {
 enum { GRADIENTS, MODELS };
 enum { ALLREDUCE, LEADERS, DELAYED };
 
-static void clusters(const dsgd_colouring *at, int *colour)
+static void clusters(const void *params, int n_workers, int *colour)
 {
-    const hierarchical_params *p = at->params;
-    for (int i = 0; i < at->n_workers; i++)
+    const hierarchical_params *p = params;
+    for (int i = 0; i < n_workers; i++)
         colour[i] = i / (int)p->cluster;
 }
 
 /** Puts the first worker of each cluster, its leader, into one group. */
-static void leaders(const dsgd_colouring *at, int *colour)
+static void leaders(const void *params, int n_workers, int *colour)
 {
-    const hierarchical_params *p = at->params;
-    for (int i = 0; i < at->n_workers; i++)
+    const hierarchical_params *p = params;
+    for (int i = 0; i < n_workers; i++)
         colour[i] = i % p->cluster == 0 ? 0 : -1;
 }
 
@@ -82,8 +82,8 @@ static void hierarchical_work(dsgd_node *self)
     const hierarchical_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    bridge b = {.cluster = dsgd_comm_split(self, clusters, 0),
-                .leaders = dsgd_comm_split(self, leaders, 0),
+    bridge b = {.cluster = dsgd_comm_split(self, clusters),
+                .leaders = dsgd_comm_split(self, leaders),
                 .leads = self->rank % p->cluster == 0,
                 .sent = dsgd_vector_new(self),
                 .mean = dsgd_vector_new(self),

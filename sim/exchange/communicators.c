@@ -4,13 +4,10 @@
  */
 #include "sim/exchange/reductions.h"
 
-enum { KEPT = 8 }; /* rounds of one colouring, by each worker; algorithm.h promises them */
-
 typedef struct dsgd_partition {
     struct dsgd_partition *next;
     dsgd_colours colours; /* NULL if the split was made for one group of given members */
-    int64_t round;
-    int64_t users; /* workers that keep it, and what is under way */
+    int64_t users; /* reductions under way; the run counts as a user of a split by colours */
     dsgd_comm *of; /* [n_colours]; all arrays lie behind the struct, with room for [n_workers] */
     uint64_t *begun; /* [n_workers], by colour, then ascending, like: */
     int *rank;
@@ -18,18 +15,9 @@ typedef struct dsgd_partition {
     int *colour; /* [n_workers]: of[colour[rank]] */
 } dsgd_partition;
 
-/** The last splits of a worker by one colouring. */
-typedef struct kept {
-    struct kept *next;
-    dsgd_colours colours;
-    unsigned n; /* so far */
-    dsgd_comm *last[KEPT]; /* the worker's group in each */
-} kept;
-
 struct dsgd_comms {
     dsgd_partition *splits; /* that live */
     uint64_t n_comms; /* made so far */
-    kept *of[]; /* [n_workers] */
 };
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -109,61 +97,36 @@ void dsgd_comm_release(dsgd_engine *engine, dsgd_comm *comm)
 static struct dsgd_comms *comms_of(dsgd_engine *engine)
 {
     if (engine->exchanges.comms == NULL)
-        engine->exchanges.comms = dsgd_run_alloc(
-            engine, sizeof *engine->exchanges.comms +
-                        (size_t)engine->n_workers * sizeof engine->exchanges.comms->of[0]);
+        engine->exchanges.comms = dsgd_run_alloc(engine, sizeof *engine->exchanges.comms);
     return engine->exchanges.comms;
 }
 
-/** What this worker keeps of a colouring. */
-static kept *kept_of(dsgd_worker *w, dsgd_colours colours)
+/** Returns the communicator of a worker in a split. */
+static dsgd_comm *comm_in(const dsgd_partition *split, int rank)
 {
-    dsgd_engine *const engine = w->engine;
-    kept **link = &comms_of(engine)->of[w->node.rank];
-    while (*link != NULL && (*link)->colours != colours)
-        link = &(*link)->next;
-    if (*link == NULL) {
-        *link = dsgd_run_alloc(engine, sizeof **link);
-        (*link)->colours = colours;
-    }
-    return *link;
+    return &split->of[split->colour[rank]];
 }
 
-/** A worker keeps its communicator in place of the oldest. */
-static const dsgd_comm *keep(dsgd_engine *engine, kept *mine, dsgd_comm *comm)
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours)
 {
-    dsgd_comm_retain(comm);
-    dsgd_comm **const oldest = &mine->last[mine->n++ % KEPT];
-    dsgd_comm_release(engine, *oldest);
-    return *oldest = comm;
-}
-
-const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours, int64_t round)
-{
-    dsgd_worker *const w = dsgd_worker_of(self);
-    dsgd_engine *const engine = w->engine;
-    kept *const mine = kept_of(w, colours);
-    for (unsigned i = 0; i < KEPT; i++)
-        if (mine->last[i] != NULL && mine->last[i]->split->round == round)
-            return mine->last[i];
-    dsgd_partition *split = engine->exchanges.comms->splits;
-    while (split != NULL && (split->colours != colours || split->round != round))
+    dsgd_engine *const engine = dsgd_worker_of(self)->engine;
+    dsgd_partition *split = comms_of(engine)->splits;
+    while (split != NULL && split->colours != colours)
         split = split->next;
     if (split == NULL) {
-        const dsgd_colouring at = {self->params, engine->n_workers, round};
         split = new_split(engine);
         split->colours = colours;
-        split->round = round;
-        colours(&at, split->colour);
+        split->users = 1;
+        colours(self->params, engine->n_workers, split->colour);
         make_comms(engine, split);
     }
-    return keep(engine, mine, &split->of[split->colour[self->rank]]);
+    return comm_in(split, self->rank);
 }
 
 /** Returns whether a split is a group of exactly these members. */
 static bool has_members(const dsgd_partition *split, const int *ranks, int n)
 {
-    const dsgd_comm *const comm = &split->of[split->colour[ranks[0]]];
+    const dsgd_comm *const comm = comm_in(split, ranks[0]);
     return split->colours == NULL && comm->n == n &&
            memcmp(comm->rank, ranks, (size_t)n * sizeof *ranks) == 0;
 }
@@ -181,7 +144,7 @@ dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n)
             group->colour[ranks[i]] = 0;
         make_comms(engine, group);
     }
-    dsgd_comm *const comm = &group->of[group->colour[ranks[0]]];
+    dsgd_comm *const comm = comm_in(group, ranks[0]);
     dsgd_comm_retain(comm);
     return comm;
 }
@@ -191,7 +154,7 @@ dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n)
 int dsgd_comm_index(const dsgd_comm *comm, int rank)
 {
     const dsgd_partition *const split = comm->split;
-    return &split->of[split->colour[rank]] == comm ? split->index[rank] : -1;
+    return comm_in(split, rank) == comm ? split->index[rank] : -1;
 }
 
 int dsgd_comm_rank(const dsgd_node *self, const dsgd_comm *comm)

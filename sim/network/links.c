@@ -131,10 +131,8 @@ static void open_links_of_simgrid(void)
     dsgd_load *links = NULL;
     n_pipes = dsgd_simgrid_links(&links);
     pipes = dsgd_xcalloc(n_pipes, sizeof *pipes);
-    for (size_t i = 0; i < n_pipes; i++) {
+    for (size_t i = 0; i < n_pipes; i++)
         pipes[i].bytes_per_s = links[i].bytes_per_s;
-        free(links[i].link);
-    }
     free(links);
 }
 

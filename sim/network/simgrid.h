@@ -10,8 +10,10 @@
 /** Rejects, in a build without SimGrid, what needs it (no_simgrid.c). */
 dsgd_status dsgd_simgrid_check(dsgd_error *error);
 
-/** Their names and bandwidths, which have carried nothing yet; the caller frees *loads and its
- * texts. Returns how many there are. */
+/**
+ * Stores the names and bandwidths of all links, without bytes carried, in *loads, which the caller
+ * frees. Returns the number of links.
+ */
 size_t dsgd_simgrid_links(dsgd_load **loads);
 
 /** The links [*n] from a host to another, until the next call, and the sum of their latencies. */

@@ -15,23 +15,20 @@ typedef struct dsgd_comm dsgd_comm;
 
 #define DSGD_WORLD ((const dsgd_comm *)NULL) /* all workers */
 
-/** All that a colouring may depend on, so that it is the same at all workers. */
-typedef struct dsgd_colouring {
-    const void *params;
-    int n_workers;
-    int64_t round;
-} dsgd_colouring;
-
-/** Fills colour[n_workers]: workers of one colour are a group, of a negative one in none. */
-typedef void (*dsgd_colours)(const dsgd_colouring *at, int *colour);
+/**
+ * Fills colour[n_workers] with the colour of each worker. Workers of the same colour are a group; a
+ * worker with a negative colour is in no group. Pure: all workers must get the same colours. @p
+ * params are those of the algorithm.
+ */
+typedef void (*dsgd_colours)(const void *params, int n_workers, int *colour);
 
 /**
- * This worker's group in a round of a colouring, like MPI_Comm_split(), but without a message:
- * takes no time, and need not be called by all. Valid until this worker has split by the same
- * colours for 8 other rounds. In a group of no one size and rank are 0 and -1, and it takes part in
- * nothing.
+ * Returns this worker's group, like MPI_Comm_split(), but without a message: the call takes no
+ * virtual time, and not all workers need to call it. The group is valid until the run ends, and
+ * later calls with the same @p colours return the same group. For a worker in no group, the size is
+ * 0 and the rank is -1; such a worker must not call collectives of the group.
  */
-const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours, int64_t round);
+const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours);
 
 /* --- collectives ------------------------------------------------------------------------------ */
 

@@ -16,21 +16,21 @@ static int size; /* of the groups that are tested */
 static enum { ROWS, STRIDES, RANDOM, N_WAYS } way;
 
 /** Groups of `size`: consecutive ranks, every so-manieth, or at random; the rest is in none. */
-static void groups(const dsgd_colouring *at, int *colour)
+static void groups(const void *params, int n_workers, int *colour)
 {
-    const int n_groups = at->n_workers / size;
-    const uint32_t p = (uint32_t)at->n_workers;
-    const dsgd_draw draw = {.purpose = DSGD_DRAW_SHARED, .step = (uint32_t)at->round};
-    for (int i = 0; i < at->n_workers; i++) {
+    const int n_groups = n_workers / size;
+    const uint32_t p = (uint32_t)n_workers;
+    const dsgd_draw draw = {.purpose = DSGD_DRAW_SHARED};
+    for (int i = 0; i < n_workers; i++) {
         const int place = way == RANDOM ? (int)dsgd_draw_permuted(draw, p, (uint32_t)i) : i;
         const int group = way == STRIDES ? place % n_groups : place / size;
         colour[i] = place < n_groups * size ? group : -2 - i % 3;
     }
 }
 
-static const dsgd_comm *group_of(dsgd_node *self, long round)
+static const dsgd_comm *group_of(dsgd_node *self)
 {
-    return dsgd_comm_split(self, groups, round);
+    return dsgd_comm_split(self, groups);
 }
 
 /** Rank of a member among all workers. */
@@ -45,10 +45,9 @@ static void split_work(dsgd_node *self)
     int colour[1024];
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        const dsgd_comm *const comm = group_of(self, self->step);
-        const dsgd_comm *const again = group_of(self, self->step);
-        const dsgd_colouring at = {NULL, self->n_workers, self->step};
-        groups(&at, colour);
+        const dsgd_comm *const comm = group_of(self);
+        const dsgd_comm *const again = group_of(self);
+        groups(self->params, self->n_workers, colour);
         double members = 0, before = 0;
         for (int i = 0; i < self->n_workers && colour[self->rank] >= 0; i++) {
             const bool is_member = colour[i] == colour[self->rank];
@@ -72,7 +71,6 @@ static const dsgd_algorithm splitting = {
 
 SUITE(communicators, "communicators", .seconds = 120);
 
-/** Many rounds, so that old splits are released. */
 TEST(a_split_has_the_members_of_each_colour_in_order)
 {
     support_case *c = support_of(&splitting, 13);
@@ -144,7 +142,7 @@ static bool everyone; /* calls the verb, also who is in no group */
 static void one_collective_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
-    const dsgd_comm *const comm = of_all ? DSGD_WORLD : group_of(self, 7);
+    const dsgd_comm *const comm = of_all ? DSGD_WORLD : group_of(self);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (dsgd_comm_size(self, comm) > 0 || everyone)
@@ -319,11 +317,11 @@ static void mixing_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self);
     while (dsgd_next_step(self)) {
-        const dsgd_comm *const comm = group_of(self, self->step);
+        const dsgd_comm *const comm = group_of(self);
         if (dsgd_comm_size(self, comm) == 0)
             continue;
         tested(self, x, comm);
-        const dsgd_comm *const same = group_of(self, self->step);
+        const dsgd_comm *const same = group_of(self);
         const double mine = dsgd_comm_rank(self, same); /* so that all have ended */
         dsgd_allgather(self, &mine, 1, comm);
         const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
@@ -436,16 +434,16 @@ TEST(a_reduce_changes_the_root_alone)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static void pairs(const dsgd_colouring *at, int *colour)
+static void pairs(const void *params, int n_workers, int *colour)
 {
-    for (int i = 0; i < at->n_workers; i++)
+    for (int i = 0; i < n_workers; i++)
         colour[i] = i / 2;
 }
 
 /** Two communicators of the same two workers, in another order at each. */
 static void crosses(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    const dsgd_comm *const other = dsgd_comm_split(self, pairs, 0);
+    const dsgd_comm *const other = dsgd_comm_split(self, pairs);
     const bool first = self->rank % 2 == 0;
     dsgd_allreduce_mean(self, x, first ? comm : other);
     dsgd_allreduce_mean(self, x, first ? other : comm);
@@ -453,7 +451,7 @@ static void crosses(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 
 static void crosses_meanwhile(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    const dsgd_comm *const other = dsgd_comm_split(self, pairs, 0);
+    const dsgd_comm *const other = dsgd_comm_split(self, pairs);
     const bool first = self->rank % 2 == 0;
     dsgd_request *const a = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, first ? comm : other);
     dsgd_request *const b = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, first ? other : comm);

@@ -587,10 +587,10 @@ TEST(goodput_of_a_quorum_equals_its_closed_form)
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
 }
 
-/** Workers 0 to 2 form a group; the others are in no group. */
-static void three(const dsgd_colouring *at, int *colour)
+/** Workers 0 to 2, and the others in no group. */
+static void three(const void *params, int n_workers, int *colour)
 {
-    for (int i = 0; i < at->n_workers; i++)
+    for (int i = 0; i < n_workers; i++)
         colour[i] = i < 3 ? 0 : -1;
 }
 
@@ -601,7 +601,7 @@ static void three_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (self->rank < 3)
-            dsgd_allreduce_mean(self, g, dsgd_comm_split(self, three, 0));
+            dsgd_allreduce_mean(self, g, dsgd_comm_split(self, three));
         dsgd_local_step(self, x, g);
     }
 }
@@ -686,9 +686,9 @@ TEST(a_worker_rejoins_where_all_models_are_equal)
 }
 
 /** Workers 2i and 2i + 1 are a pair. */
-static void in_pairs(const dsgd_colouring *at, int *colour)
+static void in_pairs(const void *params, int n_workers, int *colour)
 {
-    for (int i = 0; i < at->n_workers; i++)
+    for (int i = 0; i < n_workers; i++)
         colour[i] = i / 2;
 }
 
@@ -699,7 +699,7 @@ static void pairs_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
-        dsgd_allreduce_mean(self, x, dsgd_comm_split(self, in_pairs, 0));
+        dsgd_allreduce_mean(self, x, dsgd_comm_split(self, in_pairs));
     }
 }
 
@@ -845,7 +845,7 @@ static void three_quarters_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (self->rank < 3)
-            dsgd_allreduce_sum(self, g, dsgd_comm_split(self, three, 0));
+            dsgd_allreduce_sum(self, g, dsgd_comm_split(self, three));
         dsgd_divide(self, g, 4);
         dsgd_local_step(self, x, g);
     }

@@ -1,31 +1,29 @@
 /**
  * @file test_splits.c
- * Which communicators a worker has: of two colourings, and of the last rounds of one.
+ * The communicators that workers get by colours.
  */
 #include "sim/exchange/reductions.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-static void halves(const dsgd_colouring *at, int *colour)
+static void halves(const void *params, int n_workers, int *colour)
 {
-    for (int i = 0; i < at->n_workers; i++)
-        colour[i] = 2 * i / at->n_workers;
+    for (int i = 0; i < n_workers; i++)
+        colour[i] = 2 * i / n_workers;
 }
 
-static void pairs(const dsgd_colouring *at, int *colour)
+static void pairs(const void *params, int n_workers, int *colour)
 {
-    for (int i = 0; i < at->n_workers; i++)
+    for (int i = 0; i < n_workers; i++)
         colour[i] = i / 2;
 }
 
 /** Three with ranks 0 and 4, nobody's else. */
-static void ends(const dsgd_colouring *at, int *colour)
+static void ends(const void *params, int n_workers, int *colour)
 {
-    for (int i = 0; i < at->n_workers; i++)
+    for (int i = 0; i < n_workers; i++)
         colour[i] = i % 4 == 0 ? 7 : -1;
 }
-
-enum { PROMISED = 8 }; /* rounds of a colouring that a worker has (sim/verbs/collectives.h) */
 
 static void step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
 {
@@ -37,16 +35,16 @@ static void two_colourings_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
-        const dsgd_comm *const half = dsgd_comm_split(self, halves, 3);
-        const dsgd_comm *const pair = dsgd_comm_split(self, pairs, 3);
-        const dsgd_comm *const end = dsgd_comm_split(self, ends, 3);
+        const dsgd_comm *const half = dsgd_comm_split(self, halves);
+        const dsgd_comm *const pair = dsgd_comm_split(self, pairs);
+        const dsgd_comm *const end = dsgd_comm_split(self, ends);
         support_current->note[self->rank] +=
             dsgd_comm_size(self, half) == 4 && dsgd_comm_size(self, pair) == 2 &&
             dsgd_comm_rank(self, half) == self->rank % 4 &&
             dsgd_comm_rank(self, pair) == self->rank % 2 &&
             dsgd_comm_rank(self, end) == (self->rank % 4 == 0 ? self->rank / 4 : -1) &&
-            dsgd_comm_split(self, halves, 3) == half && dsgd_comm_split(self, pairs, 3) == pair &&
-            dsgd_comm_split(self, ends, 3) == end;
+            dsgd_comm_split(self, halves) == half && dsgd_comm_split(self, pairs) == pair &&
+            dsgd_comm_split(self, ends) == end;
         step(self, x, g);
     }
 }
@@ -55,7 +53,7 @@ TEST_ALGORITHM(two_colourings, .work = two_colourings_work);
 
 SUITE(splits, "splits", .seconds = 60);
 
-TEST(two_colourings_of_one_round_are_two_splits)
+TEST(two_colourings_are_two_splits)
 {
     support_case *c = support_no_learning(support_of(&two_colourings, 8));
     support_steps_each(c, 5);
@@ -64,39 +62,10 @@ TEST(two_colourings_of_one_round_are_two_splits)
         ck_assert_double_eq(got->note[i], 5);
 }
 
-/** The ids of the last rounds, asked for again from the newest to the oldest, and the other way. */
-static void last_rounds_work(dsgd_node *self)
-{
-    dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
-    while (dsgd_next_step(self)) {
-        uint64_t id[PROMISED];
-        const long first = self->step * PROMISED;
-        for (int r = 0; r < PROMISED; r++)
-            id[r] = dsgd_comm_split(self, halves, first + r)->id;
-        for (int r = PROMISED - 1; r >= 0; r--)
-            support_current->note[0] += dsgd_comm_split(self, halves, first + r)->id == id[r];
-        for (int r = 0; r < PROMISED; r++)
-            support_current->note[1] += dsgd_comm_split(self, halves, first + r)->id == id[r];
-        step(self, x, g);
-    }
-}
-
-TEST_ALGORITHM(last_rounds, .work = last_rounds_work);
-
-TEST(a_worker_keeps_the_last_eight_rounds_of_a_colouring)
-{
-    support_case *c = support_of(&last_rounds, 1); /* nobody else keeps them */
-    support_no_learning(c);
-    support_steps_each(c, 5);
-    const support_outcome *const got = support_ok(c);
-    ck_assert_double_eq(got->note[0], 5 * PROMISED);
-    ck_assert_double_eq(got->note[1], 5 * PROMISED);
-}
-
 /** All but the first two have no colour, each in its own way. */
-static void strangers(const dsgd_colouring *at, int *colour)
+static void strangers(const void *params, int n_workers, int *colour)
 {
-    for (int i = 0; i < at->n_workers; i++)
+    for (int i = 0; i < n_workers; i++)
         colour[i] = i < 2 ? 0 : -i;
 }
 
@@ -106,7 +75,7 @@ static void strangers_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
     while (dsgd_next_step(self)) {
-        const dsgd_comm *const comm = dsgd_comm_split(self, strangers, 0);
+        const dsgd_comm *const comm = dsgd_comm_split(self, strangers);
         if (self->rank >= 2 && nobody == NULL)
             nobody = comm;
         support_current->note[self->rank] +=
