@@ -1,6 +1,6 @@
 /**
  * @file graph.c
- * The graphs of gossip. The distances of the exponential ones follow A. Nedic, A. Olshevsky, M.
+ * The graphs of gossip. The distances of the exponential graphs follow A. Nedic, A. Olshevsky, M.
  * Rabbat, "Network topology and communication-computation tradeoffs in decentralized optimization"
  * (2018), M. Assran et al., "Stochastic gradient push" (ICML 2019), and the code released with it.
  */
@@ -17,7 +17,10 @@ static int modulo(int64_t a, int n)
     return r < 0 ? r + n : r;
 }
 
-/** Inserts a rank into an ascending list, unless the list has it or it is the rank itself. */
+/**
+ * Inserts a rank into an ascending list of @p n ranks, unless the list contains it or it is @p
+ * self. Returns the new length of the list.
+ */
 static int insert(int *list, int n, int rank, int self)
 {
     int at = n;
@@ -32,7 +35,10 @@ static int insert(int *list, int n, int rank, int self)
 
 /* --- ring ------------------------------------------------------------------------------------- */
 
-/** The four beside it, or fewer, in a rectangle of so many rows whose opposite sides meet. */
+/**
+ * Stores the four neighbours of a rank in a torus with @p rows rows; there are fewer if the torus
+ * has fewer than three rows or columns. Returns their number.
+ */
 static int beside(int n_workers, int rows, int rank, int *to)
 {
     const int columns = n_workers / rows;
@@ -58,10 +64,10 @@ static const dsgd_graph_kind ring = {
 /* --- torus ------------------------------------------------------------------------------------ */
 
 typedef struct torus_params {
-    int64_t rows; /* -1: auto */
+    int64_t rows; /* -1 means auto */
 } torus_params;
 
-/** The largest divisor up to the square root. */
+/** Returns the number of rows. `auto` is the largest divisor of P up to the square root of P. */
 static int torus_rows(const dsgd_graph *graph)
 {
     const torus_params *const params = graph->params;
@@ -125,7 +131,10 @@ enum { FORWARD, ALTERNATING, ADJACENT, BIPARTITE };
 static const char *const schedule_words[] = {"forward", "alternating", "adjacent", "bipartite",
                                              NULL};
 
-/** ceil(log P / log(peers + 1)), at least 1: distances have exponents m in [0, this). */
+/**
+ * Returns ceil(log P / log(peers + 1)), at least 1. The exponents m of distances are less than this
+ * number.
+ */
 static int forward_exponents(const dsgd_graph *graph)
 {
     const exponential_params *const params = graph->params;
@@ -135,13 +144,16 @@ static int forward_exponents(const dsgd_graph *graph)
     return n > 0 ? n : 1;
 }
 
-/** Length of the list of distances: +1 -1 +2 -2 +4 ..., or bipartite +1 -1 +3 -3 +5 -5 +9 ... */
+/**
+ * Returns the length of the list of distances, which is +1 -1 +2 -2 +4 ..., or +1 -1 +3 -3 +5 -5 +9
+ * ... if the schedule is bipartite.
+ */
 static int list_length(const dsgd_graph *graph)
 {
     return graph->n_workers > 2 ? 2 * (dsgd_log2(graph->n_workers - 1) + 1) : 1;
 }
 
-/** The i-th peer of a rank in a round. */
+/** Returns the i-th peer of a rank in a round. */
 static int exponential_peer(const dsgd_graph *graph, int rank, int64_t round, int i)
 {
     const exponential_params *const params = graph->params;
@@ -160,7 +172,7 @@ static int exponential_peer(const dsgd_graph *graph, int rank, int64_t round, in
         const int64_t power = 1L << (at / 2);
         distance = params->schedule == BIPARTITE && power > 1 ? power + 1 : power;
         distance = at % 2 == 0 ? distance : -distance;
-        /* Odd ranks go the other way: then the two ends choose each other. */
+        /* Odd ranks use the opposite direction, so that the two ends choose each other. */
         if (params->schedule == BIPARTITE && rank % 2 == 1)
             distance = -distance;
     }
@@ -233,7 +245,8 @@ const dsgd_spec dsgd_graph_exponential_pairs = {&exponential.about, &pairs_param
 
 /* --- matching --------------------------------------------------------------------------------- */
 
-/** Positions 2i and 2i + 1 of a random order are a pair; with P odd the last has none. */
+/** Positions 2i and 2i + 1 of a random order are a pair. If P is odd, the last one has no partner.
+ */
 static int matching_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
     const uint32_t p = (uint32_t)graph->n_workers;
@@ -288,7 +301,7 @@ static int edges_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
     return n;
 }
 
-/** The worker that stands for all that edges connect with @p i: who has no other than itself. */
+/** Returns the representative of all workers that edges connect with @p i (union-find). */
 static int64_t head_of(int64_t *head, int64_t i)
 {
     for (; head[i] != i; i = head[i])
@@ -296,7 +309,7 @@ static int64_t head_of(int64_t *head, int64_t i)
     return i;
 }
 
-/** The first worker that no edges connect with worker 0, or -1. */
+/** Returns the first worker that no edges connect with worker 0, or -1. */
 static int unreached(const dsgd_graph *graph)
 {
     const dsgd_pairs *const edges = &((const edges_params *)graph->params)->edges;
@@ -363,19 +376,20 @@ static const dsgd_graph_kind *kind_of(const dsgd_spec *pick)
     return (const dsgd_graph_kind *)pick->about;
 }
 
-/** Refuses a round that joins two even ranks, or two odd ones. */
+/** Rejects a graph that connects two even ranks or two odd ranks in any round. */
 static dsgd_status check_bipartite(const dsgd_spec *pick, int n_workers, const char *who,
                                    dsgd_error *error)
 {
     const dsgd_graph graph = {pick->params, n_workers, 0};
     const int64_t period = dsgd_graph_period(pick, n_workers);
-    int other = period == 0 && n_workers > 2 ? 2 : -1; /* random: at some time 0 and 2 */
+    /* A random graph connects ranks 0 and 2 in some round. */
+    int other = period == 0 && n_workers > 2 ? 2 : -1;
     int rank = 0;
     int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
     for (int64_t i = 0; other < 0 && i < period * n_workers; i++) {
         rank = (int)(i % n_workers);
         for (int n = kind_of(pick)->to(&graph, rank, i / n_workers, to); n > 0; n--)
-            other = to[n - 1] % 2 == rank % 2 ? to[n - 1] : other; /* the first */
+            other = to[n - 1] % 2 == rank % 2 ? to[n - 1] : other; /* ends with the first one */
     }
     free(to);
     if (other < 0)
@@ -416,7 +430,7 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint
         n.n_from = kind->to(&back, rank, round, room->from);
         n.from = room->from;
     }
-    bool alike = n.n_to > 0; /* all shares */
+    bool alike = n.n_to > 0; /* true if all shares are equal */
     for (int i = 0; i < n.n_to; i++) {
         int most = n.n_to;
         if (doubly_stochastic && kind->irregular) {
@@ -427,7 +441,7 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint
         room->share[i] = 1.0 / (most + 1);
         n.keep -= room->share[i];
     }
-    if (alike) /* then keep equals the shares to the bit */
+    if (alike) /* so that keep equals the shares exactly */
         n.keep = room->share[0];
     return n;
 }

@@ -1,13 +1,17 @@
 /**
  * @file registry.h
- * The algorithms by name: the built-in ones (algorithms/registry.c), then plug-ins'.
+ * All algorithms: the built-in ones (algorithms/registry.c), then those of plug-ins.
  */
 #pragma once
 
 #include "sim/algorithm.h"
 
-/** NULL-terminated heads of dsgd_algorithm. Only dsgd_algorithm_add() writes to it. */
+/** All algorithms, NULL-terminated. Each entry is the first member of a dsgd_algorithm. Only
+ * dsgd_algorithm_add() changes the list. */
 extern const dsgd_entry *dsgd_algorithms[];
 
-/** Adds an algorithm, which must not be freed; refuses an incomplete one or a name in use. */
+/**
+ * Adds an algorithm, which must exist until the program ends. Rejects an algorithm without a
+ * required member, and a name that is in use.
+ */
 dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *error);
