@@ -1,8 +1,8 @@
 /**
  * @file analytic.h
- * Allreduces and their halves, of all workers or of groups, whose messages share no link with
- * others: then what each takes is known once its members have arrived, and nothing of it has to be
- * simulated.
+ * Closed forms: the times of allreduces, reduce-scatters and allgathers whose messages share no
+ * link with other messages. Their times are known when the last member arrives, so that no message
+ * needs to be simulated.
  */
 #pragma once
 
@@ -10,7 +10,8 @@
 #include "sim/exchange/plan.h"
 
 /**
- * Seconds between the end of a phase's messages and its own. Who takes turns shakes hands in them.
+ * Returns the seconds between the end of the messages of a phase and the end of the phase. The
+ * overhead of a message is part of the turn (`partial_turn`) if the phase has one.
  */
 static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *phase)
 {
@@ -20,37 +21,38 @@ static inline double dsgd_phase_cost_s(const dsgd_worker *w, const dsgd_phase *p
 }
 
 /**
- * Whether the run's messages share no link, or meet at NICs that are shared in the way of paths.h.
- * Once true, always.
+ * Returns whether the messages of the run share no links, or share NICs only in the way that
+ * paths.h describes. The answer does not change during a run.
  */
 bool dsgd_is_contention_free(dsgd_engine *engine);
 
-/** Seconds of a message that shares no link. */
+/** Returns the seconds of a message between two hosts that shares no link. */
 double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, double bytes);
 
 /**
- * Whether a collective is computed: where messages share no link and every member's part depends on
- * all others', with network: flows. NCCL's always are, but for streams that
- * others may meet.
+ * Returns whether the times of a collective are computed. They are with `network: flows`, if the
+ * messages share no links and the part of every member depends on all other members. The times of
+ * NCCL collectives are always computed, except for streams that may share links with others.
  */
 bool dsgd_collective_is_analytic(dsgd_engine *engine, const dsgd_plan *plan);
 
 /**
- * Begins this member's part: the channel has a schedule then, until the part is over.
+ * Starts the part of this member. The channel has a schedule until the part ends.
  *
- * @param meeting where the members meet, NULL at first; free for others when all have come
+ * @param meeting the schedule that the first member creates and the others join; NULL before the
+ * first and after the last
  */
 dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
                                struct dsgd_schedule **meeting);
-/** Its next step; it is over when it would be had all messages been sent. */
+/** Executes the next step of the part. It ends at the time at which its messages would end. */
 dsgd_await dsgd_analytic_next(dsgd_channel *channel);
 
-/** Sets what messages inside of workers that are groups of hosts take, once their places are known.
- * (inner_messages.c) */
+/** Computes the times of messages inside workers that are groups of hosts, when their places are
+ * known. (inner_messages.c) */
 void dsgd_inside_cost(dsgd_engine *engine);
 
 /**
- * At the end of the run: counts what has been sent of schedules under way. Returns when the last
- * message comes that can come although members are missing.
+ * Counts the messages that schedules under way have sent. Called at the end of the run. Returns the
+ * time of the last message that can arrive although members are missing.
  */
 double dsgd_end_of_analytic_collectives_s(dsgd_engine *engine, double until_s);
