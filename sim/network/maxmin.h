@@ -1,55 +1,55 @@
 /**
  * @file maxmin.h
- * Flows that share pipes max-min fairly, as in SimGrid's fluid model (Velho et al., "On the
- * validity of flow-level TCP network models for grid and cloud simulations", ACM TOMACS 2013; its
- * CM02): no pipe carries more than its bandwidth, and each flow is as fast as its limit, or as a
- * full pipe in which no other flow has more for its weight.
+ * Flows that share pipes max-min fairly, as in SimGrid's fluid model CM02 (Velho et al., "On the
+ * validity of flow-level TCP network models for grid and cloud simulations", ACM TOMACS 2013). No
+ * pipe carries more than its bandwidth. Each flow has the rate of its limit, or it passes a full
+ * pipe in which no other flow has a higher rate relative to its weight.
  *
- * Rates change at the instants of events.h, after all else of an instant; only what an event
- * touches is solved again.
+ * Rates change at the instants of events.h, after all other events of an instant. Only pipes and
+ * flows that an event affects are solved again.
  */
 #pragma once
 
 #include "sim/network/events.h"
 
-/** A link, of one direction or both; or a way out of a NIC, an island, a group, or a way in. */
+/** A link in one direction or both, or one direction of a NIC, an NVLink domain or a group. */
 typedef struct dsgd_pipe {
     double bytes_per_s;
-    struct dsgd_flow **flow; /* [n] that share it */
+    struct dsgd_flow **flow; /* [n] flows that share the pipe */
     size_t n, room;
-    size_t n_held; /* flows that it keeps from being faster */
+    size_t n_held; /* number of flows whose rate this pipe limits */
     struct dsgd_pipe *next_touched;
-    bool touched; /* since rates were solved: a flow came or went */
-    bool open; /* all of its flows are being solved */
-    size_t n_open; /* of these, flows without a new rate, */
-    double open_weight; /* their weights, */
-    double open_bytes_per_s; /* and what others leave to them */
-    uint64_t examined; /* in which round */
+    bool touched; /* true if flows were added or removed since rates were solved */
+    bool open; /* true while all of its flows are being solved */
+    size_t n_open; /* number of open flows without a new rate */
+    double open_weight; /* sum of the weights of these flows */
+    double open_bytes_per_s; /* bandwidth that the other flows leave for these flows */
+    uint64_t examined; /* round in which it was examined */
 } dsgd_pipe;
 
-/** A transfer. The caller sets the first members; all else is zero at first. */
+/** A transfer. The caller sets the first members; all others are zero at first. */
 typedef struct dsgd_flow {
-    dsgd_event turn; /* first: enters its pipes, or has left them */
-    dsgd_event *arrival; /* what happens then, at once */
-    dsgd_pipe **pipe; /* [n_pipes], 1 or more; one may be there twice */
-    size_t *place; /* [n_pipes], room for its places in them */
+    dsgd_event turn; /* first member: the flow enters its pipes, or has left them */
+    dsgd_event *arrival; /* event that happens when the flow has left its pipes */
+    dsgd_pipe **pipe; /* [n_pipes], at least 1; a pipe may occur twice */
+    size_t *place; /* [n_pipes] index of the flow in each pipe */
     size_t n_pipes;
-    double weight; /* a full pipe is shared in proportion to it */
-    double limit_bytes_per_s; /* INFINITY: none */
-    const double *factor; /* of that, which may change; NULL: 1 */
-    double bytes; /* that are left, at since_s; above 0 */
+    double weight; /* the flows of a full pipe share it in proportion to their weights */
+    double limit_bytes_per_s; /* INFINITY if there is no limit */
+    const double *factor; /* factor of the limit, which may change; NULL means 1 */
+    double bytes; /* bytes that are left at since_s; greater than 0 */
 
-    const dsgd_pipe *held_by, *new_held_by; /* NULL: it has its limit */
+    const dsgd_pipe *held_by, *new_held_by; /* pipe that limits the rate; NULL: its own limit */
     double since_s, bytes_per_s, new_bytes_per_s;
     bool entered;
     enum { DSGD_FLOW_SETTLED, DSGD_FLOW_OPEN, DSGD_FLOW_SOLVED } state;
 } dsgd_flow;
 
-/** Lets a flow enter its pipes in so many seconds. */
+/** Lets a flow enter its pipes in @p in_s seconds. */
 void dsgd_flow_begin(dsgd_flow *flow, double in_s);
 
-/** The pipe has another bandwidth, or its flows another limit, from now on. */
+/** Changes the bandwidth of a pipe. Call it also if the limits of its flows changed. */
 void dsgd_pipe_change(dsgd_pipe *pipe, double bytes_per_s);
 
-/** Forgets all flows. */
+/** Removes all flows, and frees memory. */
 void dsgd_maxmin_close(void);

@@ -1,49 +1,53 @@
 /**
  * @file network.h
- * A network: the times of messages and computations, for actors that runtime.c runs.
+ * A network: it computes the times of messages and computations for the actors of runtime.c.
  */
 #pragma once
 
 #include "sim/network/cluster.h"
 #include "sim/network/maxmin.h"
 
-/** A message on its way: a member of what is sent. */
+/** A message on its way; a member of the struct that is sent. */
 typedef struct dsgd_flight {
-    dsgd_event arrival; /* first; its `happen` is the owner's */
-    struct dsgd_room
-        *room; /* of links.c, also for the next message of the same memory; NULL at first */
-    double bytes; /* whole ones */
-    dsgd_flow flow; /* links.c's */
+    dsgd_event arrival; /* first member; its owner sets `happen` */
+    struct dsgd_room *room; /* links.c: memory that later messages of this struct reuse */
+    double bytes; /* an integer */
+    dsgd_flow flow; /* links.c */
 } dsgd_flight;
 
 /** The functions of a network. */
 typedef struct dsgd_network_ops {
-    /** "SimGrid 3.32.0, CM02, ...": library and model, for the manifest. */
+    /** Returns the library and the model, such as "SimGrid 3.32.0, CM02, ...", for the manifest. */
     const char *(*version)(void);
     /**
-     * Opens the links of @p n_hosts hosts, or of the XML at @p path, and fills
-     * places[machine->n_hosts]. take() returns zeroed memory until the end of the run.
+     * Opens the links of @p n_hosts hosts, or of the XML file at @p path, and fills
+     * places[machine->n_hosts]. take() returns zeroed memory that exists until the end of the run.
      */
     dsgd_status (*open)(const dsgd_machine *machine, int n_hosts, const char *path, int *places,
                         void *(*take)(size_t bytes), dsgd_error *error);
-    void (*close)(void); /* NULL: nothing to do */
-    double (*speed)(int host); /* nominal, in flop/s */
+    void (*close)(void); /* NULL if there is nothing to do */
+    double (*speed)(int host); /* returns the nominal speed in flop/s */
     dsgd_route (*route)(int from, int to);
     /**
-     * Gives links a factor of their bandwidths from now on: those from a group or region to
-     * another, for each flow and for all together; if both are the same, its way out and in; if @p
-     * to is below 0, the NIC of the host at place @p from. NULL: links cannot change.
+     * Multiplies bandwidths by @p factor from now on. @p from and @p to are groups or regions: the
+     * limit of each flow between them and the link that all these flows share change. If they are
+     * equal, the links out of the group and into it change. If @p to is negative, the NIC of the
+     * host at place @p from changes. NULL if links cannot change.
      */
     void (*slow)(int from, int to, double factor);
-    /** Sends a message now, and plans its arrival when that is known. */
+    /** Sends a message now, and plans its arrival when the time is known. */
     void (*send)(dsgd_flight *flight, int from, int to);
-    /** Computes on a host, which computes nothing else, and plans the end. NULL: by its speed(). */
+    /**
+     * Computes on a host, which computes nothing else at that time, and plans the end. If it is
+     * NULL, the end follows from speed().
+     */
     void (*compute)(dsgd_event *end, int host, double flops);
-    /** Calls loop(), which runs all actors. NULL: loop() needs nothing around it. */
+    /** Calls loop(), which runs all actors. If it is NULL, the runtime calls loop() directly. */
     void (*run)(void (*loop)(void));
     /**
-     * Lets time pass until @p until_s, or less if a message arrives or a computation ends before.
-     * False: nothing is under way, and @p until_s is INFINITY. NULL: all ends are planned at once.
+     * Lets time pass until @p until_s, or until a message arrives or a computation ends before.
+     * Returns false if nothing is under way and @p until_s is INFINITY. NULL if the network plans
+     * all ends at once.
      */
     bool (*advance)(double until_s);
 } dsgd_network_ops;
@@ -65,7 +69,7 @@ dsgd_links dsgd_links_between(const dsgd_platform *platform, int from, int to, i
                               int to_place);
 
 extern const dsgd_network_ops dsgd_network_flows, dsgd_network_simgrid;
-extern const dsgd_network_ops *const dsgd_networks[]; /* by dsgd_network_kind */
+extern const dsgd_network_ops *const dsgd_networks[]; /* index: dsgd_network_kind */
 
-/** The network of this run, as dsgd_machine_open() has chosen it. (runtime.c) */
+/** The network of this run, which dsgd_machine_open() has chosen. (runtime.c) */
 extern const dsgd_network_ops *dsgd_network_used;

@@ -1,32 +1,34 @@
 /**
  * @file paths.h
- * Where a switch or groups connect hosts, and how long messages take there that share no link with
- * another: the same as links.c finds by links, by arithmetic, for millions of messages.
+ * Closed forms for messages that share no link with other messages, on a switch or groups. The
+ * times are those that links.c computes from links, but by arithmetic, for millions of messages.
  */
 #pragma once
 
 #include "sim/network/cluster.h"
 
-/** Where a host is connected. */
+/** The connection of a host to the network. */
 typedef struct dsgd_path_end {
-    int island, group; /* by number; 0 where there are no islands or groups */
-    double bytes_per_s, latency_s; /* of its NIC, and this host's even share of the bandwidth */
+    int island, group; /* numbers of its node and group; 0 if the platform has none */
+    double bytes_per_s, latency_s; /* this host's equal share of its NIC, and the NIC's latency */
 } dsgd_path_end;
 
+/** The connections of all hosts of a cluster. */
 typedef struct dsgd_paths {
     const dsgd_platform *platform;
-    int per_nic; /* hosts of the run */
+    int per_nic; /* hosts of the run per NIC */
     dsgd_path_end end[]; /* [n_hosts] */
 } dsgd_paths;
 
 /**
- * Paths between the cluster's hosts, kept; NULL: messages can share links. If each NIC is
- * shared by 2^k consecutive hosts of a switch, per_nic is 2^k; a message's time then assumes that
- * all 2^k hosts start one at the same instant.
+ * Returns the paths between the cluster's hosts, or NULL if messages can share links (then no
+ * closed form exists). The memory is kept until the program ends. If 2^k consecutive hosts of a
+ * switch share a NIC, per_nic is 2^k, and the time of a message assumes that all 2^k hosts start a
+ * message at the same instant.
  */
 dsgd_paths *dsgd_paths_new(const dsgd_platform *platform, int n_hosts);
 
-/** Seconds of a message between two different hosts. */
+/** Returns the seconds of a message between two different hosts. */
 static inline double dsgd_path_s(const dsgd_paths *paths, int from, int to, double bytes)
 {
     const dsgd_platform *const platform = paths->platform;

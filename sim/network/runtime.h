@@ -1,19 +1,19 @@
 /**
  * @file runtime.h
- * What runs the actors of cluster.h on a network.
+ * Runs the actors of cluster.h on a network.
  */
 #pragma once
 
 #include "sim/network/network.h"
 
-/** Begins a run on a network, at time 0. */
+/** Starts a run on a network, at time 0. */
 void dsgd_runtime_open(const dsgd_network_ops *network);
 
 /**
- * Returns zeroed memory until the end of the run, for a struct whose members are at most as wide as
- * a pointer.
+ * Returns zeroed memory that exists until the end of the run, for a struct whose members are at
+ * most as wide as a pointer.
  */
 void *dsgd_runtime_take(size_t size);
 
-/** Runs all actors until clock(argument) returns, which is an actor too. False: deadlock. */
+/** Runs all actors until the actor clock(argument) returns. Returns false after a deadlock. */
 bool dsgd_runtime_run(void (*clock)(void *argument), void *argument);

@@ -1,13 +1,13 @@
 /**
  * @file simgrid.h
- * What SimGrid knows about its links, for a network that times messages itself. Links have numbers
- * from 0 on.
+ * The links and routes of SimGrid, for the network `flows`, which computes the times of messages
+ * itself. Links have numbers from 0.
  */
 #pragma once
 
 #include "sim/network/network.h"
 
-/** Rejects, in a build without SimGrid, what needs it (no_simgrid.c). */
+/** Returns an error in a build without SimGrid (no_simgrid.c), else DSGD_OK. */
 dsgd_status dsgd_simgrid_check(dsgd_error *error);
 
 /**
@@ -16,5 +16,8 @@ dsgd_status dsgd_simgrid_check(dsgd_error *error);
  */
 size_t dsgd_simgrid_links(dsgd_load **loads);
 
-/** The links [*n] from a host to another, until the next call, and the sum of their latencies. */
+/**
+ * Returns the numbers of the links from one host to another, [*n], valid until the next call.
+ * Stores the sum of their latencies in *latency_s.
+ */
 const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s);
