@@ -1,6 +1,7 @@
 /**
  * @file collectives.h
- * What workers do together: communicators, collectives, and partial ones.
+ * Verbs for all workers or a group of workers: groups, collectives, and partial collectives. In the
+ * comments, x_i is the vector x of member i, as long as the model or a view of such a vector.
  */
 #pragma once
 
@@ -10,7 +11,8 @@ DSGD_BEGIN_C
 
 /* --- communicators ---------------------------------------------------------------------------- */
 
-/** A group of workers, as in MPI. Its members are numbered from 0, in the order of ranks. */
+/** A group of workers, like a communicator of MPI. Members have numbers from 0, in order of ranks.
+ */
 typedef struct dsgd_comm dsgd_comm;
 
 #define DSGD_WORLD ((const dsgd_comm *)NULL) /* all workers */
@@ -33,106 +35,128 @@ const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours);
 /* --- collectives ------------------------------------------------------------------------------ */
 
 /*
- * Of the members of @p comm; n is their number. As in MPI, all of them call the same collectives of
- * a communicator in the same order, at any steps of theirs. Stricter than in MPI: members that two
- * communicators have in common call the collectives of both in one order, non-blocking ones too.
- * Members of another order wait for ever, which the run reports. Non-blocking ones on a split-off
- * communicator go beside all others, unless it has DSGD_SENDS_COLLECTIVES. Members that get
- * the same sum hold one value, whose gradient is computed once.
+ * A collective is executed by the n members of @p comm. As in MPI, all members must call the same
+ * collectives of a group in the same order; they may call them in different steps. One rule is
+ * stricter than in MPI. If several workers are members of two groups, they must call the
+ * collectives of both groups in the same order, also non-blocking ones. If they do not, they wait
+ * for ever, and the run reports a deadlock.
+ *
+ * A non-blocking collective of a group is executed concurrently with all other collectives, unless
+ * the algorithm has DSGD_SENDS_COLLECTIVES. Members that get the same sum share one value in
+ * memory, and the gradient at that value is computed once.
  */
 
-/** x_i <- (1/n) sum_j x_j. Like MPI_Allreduce: waits for all members, piece by piece. */
+/** Computes x_i <- (1/n) sum_j x_j. Like MPI_Allreduce(); waits for all members, piece by piece. */
 void dsgd_allreduce_mean(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
-/** x_i <- sum_j x_j. Like MPI_Allreduce(MPI_SUM). */
+/** Computes x_i <- sum_j x_j. Like MPI_Allreduce() with MPI_SUM. */
 void dsgd_allreduce_sum(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm);
 
-/** A collective, by its name in MPI; @p root is the number of a member. */
+/** A collective, by its name in MPI. */
 typedef enum dsgd_collective_kind {
     DSGD_ALLREDUCE, /* x_i <- (1/n) sum_j x_j. Waits for all members */
     /*
-     * x_i <- sum_j x_j, but each member has got only its n-th share of every piece: until it is
-     * gathered the member may change x by verbs that act element by element (combinations, local
-     * steps). Like MPI_Reduce_scatter_block(MPI_SUM)
+     * x_i <- sum_j x_j, but each member receives only its own n-th part of every piece. Until the
+     * parts are gathered, a member may change x only by verbs that act element by element: linear
+     * combinations and local steps. Like MPI_Reduce_scatter_block() with MPI_SUM
      */
     DSGD_REDUCE_SCATTER,
-    DSGD_ALLGATHER, /* the n-th share of every piece from member n, together, at all members */
-    DSGD_REDUCE, /* x_root <- sum_j x_j; the others' x stay. Of models, take a copy */
-    DSGD_BROADCAST /* x_i <- x_root. Waits for the members before it in a tree, not for all */
+    DSGD_ALLGATHER, /* x_i <- the parts of all members, one part of every piece from each */
+    DSGD_REDUCE, /* x_root <- sum_j x_j; other x_i do not change. Pass a copy of a model */
+    DSGD_BROADCAST /* x_i <- x_root. Waits only for the members before it in a tree */
 } dsgd_collective_kind;
 
-/** A blocking collective of @p x, piece by piece. @p root is read by REDUCE and BROADCAST. */
+/**
+ * Executes a collective of @p x, piece by piece, and waits for its end. @p root is the number of a
+ * member; only REDUCE and BROADCAST use it.
+ */
 void dsgd_collective_run(dsgd_node *self, dsgd_collective_kind part, dsgd_vector *x, int root,
                          const dsgd_comm *comm);
 
-/** A non-blocking verb under way, like an MPI_Request. One dsgd_request_wait() consumes it. */
+/** A non-blocking verb under way, like an MPI_Request. dsgd_request_wait() frees it. */
 typedef struct dsgd_request dsgd_request;
 
 /**
- * Begins an ALLREDUCE, REDUCE_SCATTER or ALLGATHER with x as it is now, and returns. Like
- * MPI_Iallreduce.
+ * Starts an ALLREDUCE, REDUCE_SCATTER or ALLGATHER with the present values of x, and returns. Like
+ * MPI_Iallreduce().
  */
 dsgd_request *dsgd_collective_begin(dsgd_node *self, dsgd_collective_kind part, dsgd_vector *x,
                                     const dsgd_comm *comm);
 
 /**
- * Waits for a request; x <- what the collective gives, or, of dsgd_gossip_begin(), x_i <- x_i +
- * sum_j a_ij x_j, weight included. Like MPI_Wait.
+ * Waits for a request and frees it, like MPI_Wait(). For a collective, x becomes its result. For
+ * dsgd_gossip_begin(), computes x_i <- x_i + sum_j a_ij x_j, and the same for the push-sum weight.
  */
 void dsgd_request_wait(dsgd_node *self, dsgd_request *request, dsgd_vector *x);
 
 /**
- * Returns all[n][m]: all[j] is mine[m] of member j. Like MPI_Allgather, but that all members read
- * the same memory; valid until this worker's next dsgd_allgather(). For control data.
+ * Gathers @p m numbers from each of the n members, for control data. Returns all[n][m]: all[j] is
+ * mine[m] of member j. Like MPI_Allgather(), but all members read the same memory, which the engine
+ * owns. The result is valid until this worker's next dsgd_allgather().
  */
 const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, const dsgd_comm *comm);
 
 /* --- partial collectives: they start without waiting for all workers -------------------------- */
 
-/** Who activates a version. */
+/*
+ * A partial collective is an allreduce that is executed again and again. Each execution is a
+ * version; version t belongs to step t. A version starts when a worker activates it. Each worker
+ * then contributes the present contents of its send buffer, even if the worker has not arrived at
+ * step t yet. (S. Li et al., "Taming unbalanced training workloads in deep learning with partial
+ * collective operations", PPoPP 2020; S. Li et al., WAGMA-SGD, TPDS 2021.)
+ */
+
+/** Which worker activates a version. */
 typedef enum dsgd_initiator {
-    DSGD_FIRST_ARRIVER, /* the first worker to arrive */
-    DSGD_RANDOM_WORKER, /* one worker per version, drawn alike at all workers */
+    DSGD_FIRST_ARRIVER, /* the first worker that arrives */
+    DSGD_RANDOM_WORKER, /* one worker per version, the same draw at all workers */
     DSGD_EACH_IN_TURN /* worker (version mod P) */
 } dsgd_initiator;
 
-/** Address bits: two workers are in one group iff their ranks differ in these bits only. */
+/** Bits of ranks: two workers are in one group if their ranks differ in no other bits. */
 typedef uint32_t dsgd_group;
 
-/** A standing allreduce with send buffers (eager-SGD; WAGMA-SGD). P is a power of two. */
+/** The kind of a partial collective. P must be a power of two. */
 typedef struct dsgd_partial_spec {
     dsgd_initiator initiator;
-    /** The group of a version, a pure function; NULL: all workers. */
+    /** Pure. Returns the group of a version. If it is NULL, a version covers all workers. */
     dsgd_group (*group)(const void *params, int n_workers, int64_t version);
-    /* The send buffer is set to 0 when sampled; else its contribution may be sent again. */
+    /* true: the send buffer is set to 0 when it is contributed. false: it keeps its contents, and
+     * may be contributed again. */
     bool draining;
-    /* Each piece of the send buffer is set to 0 when dsgd_partial_sum() has its sum. */
+    /* true: each piece of the send buffer is set to 0 when dsgd_partial_sum() has its sum. */
     bool discarding;
-    /* Every period-th step has no version (the algorithm synchronises there); 0: all have. */
+    /* Steps t with (t + 1) mod period = 0 have no version, because the algorithm synchronises all
+     * workers there. 0: every step has a version. */
     int64_t period;
 } dsgd_partial_spec;
 
+/** A worker's side of a partial collective. A worker can have only one. */
 typedef struct dsgd_partial dsgd_partial;
 
-/** Version t is the collective of step t. The send buffer begins as @p initial; NULL: as zeros. */
+/**
+ * Returns this worker's partial collective, which the engine frees at the end of the run. The send
+ * buffer begins with the values of @p initial, or with zeros if it is NULL.
+ */
 dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vector *initial);
 
-/** send buffer <- x. */
+/** Computes send buffer <- x. */
 void dsgd_partial_publish(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x);
 
-/** x <- send buffer; send buffer <- 0. */
+/** Computes x <- send buffer, then send buffer <- 0. */
 void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x);
 
 /**
- * Piece by piece: send buffer <- send buffer + g; arrive at version t = step; wait until version t
- * or a later one is complete; sum <- sum over the group of the buffers sampled for the latest
- * complete version. g and sum may be the same vector.
+ * For each piece: computes send buffer <- send buffer + g, arrives at version t, where t is the
+ * step, and waits until version t or a later version is complete. Then sum becomes the sum of the
+ * contributions of the group to the latest complete version. g and sum may be the same vector.
  */
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum);
 
 /**
- * Piece by piece: send buffer <- x; arrive and wait as in dsgd_partial_sum(); then
- *     x <- sum / on_time       if on_time > 0, version t is the latest, and sampled this x,
+ * For each piece: computes send buffer <- x, then arrives and waits as in dsgd_partial_sum(). Then
+ * it computes
+ *     x <- sum / on_time       if on_time > 0, version t is the latest, and it contains this x,
  *     x <- (sum + x) / late    otherwise.
  */
 void dsgd_partial_mix(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x, double on_time,
