@@ -1,31 +1,31 @@
 /**
  * @file gossip.c
- * Weighted averaging with neighbours: each sends shares of its vector, and adds those received
- * (D-PSGD, Lian et al. 2017; push-sum, Assran et al. 2019).
+ * Weighted averaging with neighbours: each worker sends shares of its vector, and adds the shares
+ * that it receives (D-PSGD, Lian et al. 2017; push-sum, Assran et al. 2019).
  *
- * A message carries the whole value and the receiver's share, so that a worker's new value is one
- * linear combination, in the order of ranks. Push-sum weights leave and arrive with messages: at
- * any instant those at workers and on their way sum to P.
+ * A message carries the whole value and the share of the receiver. So the new value of a worker is
+ * one linear combination, in the order of ranks. Push-sum weights leave and arrive with messages:
+ * at any instant, the weights of the workers and of the messages sum to P.
  */
 #include "base/round.h"
 #include "sim/exchange/channels.h"
 #include "sim/failures/failures.h"
 
-/** Of one worker. */
+/** The state of one worker. */
 typedef struct gossip_node {
     dsgd_vector *last; /* the vector that it exchanged last, or NULL */
-    dsgd_neighbours neighbours; /* in the round of `graph` that was last evaluated */
+    dsgd_neighbours neighbours; /* neighbours in the last evaluated round of `graph` */
     const dsgd_spec *graph;
     dsgd_shares shares;
-    double *share; /* of `neighbours`; behind them its `to` and `from` */
-    /* [n_pieces] by quorum: shares that have come to who had failed, and are its own again; or
-     * NULL. */
+    double *share; /* array of `neighbours`, followed by the arrays `to` and `from` */
+    /* [n_pieces] quorum: shares that came back, because their receiver had failed; or NULL. */
     dsgd_piece *returned;
 } gossip_node;
 
 struct dsgd_gossip_state {
-    double weight_in_flight; /* push-sum weights of messages on their way, over all pieces */
-    /* While a graph is evaluated: few workers have as many neighbours as there are workers. */
+    double weight_in_flight; /* push-sum weight of messages on their way, sum over all pieces */
+    /* Memory for the evaluation of a graph. It is shared, because few workers have as many
+     * neighbours as there are workers. */
     dsgd_neighbour_room room;
     gossip_node node[]; /* [n_workers] */
 };
@@ -53,23 +53,24 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
 
 /* --- one piece -------------------------------------------------------------------------------- */
 
-/** One piece's round of messages. */
+/** The messages of one piece. */
 typedef struct gossip_job {
-    dsgd_job job; /* first */
-    dsgd_piece mine; /* as it was when the exchange began */
-    double keep; /* what out[k] is multiplied by at the end; ... */
-    double gives; /* ... or, where `exchange: encoding` changes `mine`, what it gives of that */
-    dsgd_value unsent; /* of dsgd_gossip_begin(): what the encoding leaves out, added at the end */
-    double kept; /* of a row that is promised to sum to 1; NAN: it is not */
+    dsgd_job job; /* first member */
+    dsgd_piece mine; /* the piece at the start of the exchange */
+    double keep; /* factor of out[k] at the end */
+    double gives; /* factor of `mine` that is subtracted at the end, if `mine` is compressed */
+    dsgd_value unsent; /* dsgd_gossip_begin(): values that compression did not send */
+    double kept; /* share that the worker keeps, if the row must sum to 1; else NAN */
     bool begun;
-    double since_s; /* when it was */
+    double since_s; /* start time */
     int n_to, n_from;
-    int n_arrived, n_added; /* of n_from: the second when overhead and reduction are over too */
+    /* Numbers of messages: that have arrived; whose overhead and reduction are over, too. */
+    int n_arrived, n_added;
     struct {
         int to, from; /* [n_to], [n_from] */
         double share; /* [n_to] */
-        dsgd_transfer *coming; /* [n_from], like all below */
-        dsgd_packet *received;
+        dsgd_transfer *coming; /* [n_from] */
+        dsgd_packet *received; /* [n_from] */
     } peer[]; /* [max(n_to, n_from)] */
 } gossip_job;
 
@@ -94,7 +95,7 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     }
 }
 
-/** The next message; without one the exchange is over. */
+/** Waits for the next message. After the last message, finishes the job. */
 static dsgd_await await_next(gossip_job *job)
 {
     if (job->n_added < job->n_from)
@@ -104,7 +105,7 @@ static dsgd_await await_next(gossip_job *job)
     return (dsgd_await){DSGD_AWAIT_NOTHING};
 }
 
-/** One message after another: it arrives, then its cost passes. */
+/** Handles one message after another: it arrives, then its cost passes. */
 static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
@@ -135,7 +136,7 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
     return await_next(job);
 }
 
-/** Stops the program where shares that are promised to sum to 1 do not; NAN are not. */
+/** Stops the program if shares do not sum to 1 although this is promised. NAN: no promise. */
 static void require_sum(const dsgd_worker *w, double sum, const char *what, const char *promise)
 {
     static const double rounding = 1e-9;
@@ -149,12 +150,13 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
 /* --- by quorum -------------------------------------------------------------------------------- */
 
 /*
- * A share is sent from one that is there to one that is not known to have failed; else it is kept.
- * Of one that has failed the others wait for nothing once that is known. What it gets goes back to
- * who has sent it, so that no weight is lost; it keeps its own, with which it comes back.
+ * A running worker sends a share unless the receiver is known to have failed; then it keeps the
+ * share. The others do not wait for a failed worker when the failure is known. A share that arrives
+ * at a failed worker goes back to its sender, so that no weight is lost. A failed worker keeps its
+ * own model, with which it rejoins.
  */
 
-/** Of one that is away, until the others know. */
+/** Waits in a failed worker until the others know of the failure. */
 static void await_known(const dsgd_worker *w, const dsgd_neighbours *n)
 {
     if (!w->engine->failures.by_quorum || w->presence.state == DSGD_HERE)
@@ -172,7 +174,7 @@ static bool gets_share(const dsgd_worker *from, const dsgd_worker *to)
              (to->presence.state == DSGD_DOWN && dsgd_now_s() < dsgd_failure_detected_s(to))));
 }
 
-/** To who has sent it. */
+/** Returns a share to its sender. */
 static void give_back(const dsgd_worker *w, dsgd_packet *message, int from)
 {
     dsgd_engine *const engine = w->engine;
@@ -191,7 +193,7 @@ static void give_back(const dsgd_worker *w, dsgd_packet *message, int from)
     message->share = message->content.weight = 0;
 }
 
-/** Adds what has come back to x[k]. */
+/** Adds the returned shares to x[k]. */
 static void take_back(dsgd_worker *w, dsgd_vector *x, size_t k)
 {
     gossip_node *const node = &w->engine->exchanges.gossip->node[w->node.rank];
@@ -206,7 +208,8 @@ static void take_back(dsgd_worker *w, dsgd_vector *x, size_t k)
     back->weight = 0;
 }
 
-/** Sends shares of in[k]; their push-sum weight leaves at once. Argument: the neighbours. */
+/** Sends shares of in[k]. Their push-sum weight leaves at once. The request's arguments are the
+ * neighbours. */
 static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_engine *const engine = w->engine;
@@ -240,8 +243,8 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /**
- * Like begin_gossip(); then in[k] <- keep in[k], as its push-sum weight, to which the end only
- * adds: what an encoding leaves out, too.
+ * Like begin_gossip(), then computes in[k] <- keep in[k], and the same for its push-sum weight. The
+ * end of the exchange only adds to it, also the values that compression did not send.
  */
 static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
@@ -260,7 +263,7 @@ static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
                     piece->stamp);
 }
 
-/** keep mine + sum of the shares received, in the order of ranks. */
+/** Returns keep * mine + the sum of the received shares, in the order of ranks. */
 static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value mine)
 {
     const size_t most = (size_t)job->n_from + 3;
@@ -294,7 +297,7 @@ static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value
     return result;
 }
 
-/** out[k] <- keep out[k] + shares received, push-sum weights included. */
+/** Computes out[k] <- keep out[k] + received shares, and the same for push-sum weights. */
 static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_engine *const engine = w->engine;
@@ -328,7 +331,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 
 /* --- verbs ------------------------------------------------------------------------------------ */
 
-/** node->neighbours <- n, in memory of its own. */
+/** Copies @p n to node->neighbours, with its arrays. */
 static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
 {
     const size_t n_to = (size_t)n.n_to, n_from = (size_t)n.n_from;
@@ -382,7 +385,7 @@ static void require_neighbours(const dsgd_node *self, const dsgd_neighbours *nei
         require_sum(dsgd_worker_of((dsgd_node *)self), column, "gives", "DSGD_PROMISE_COLUMNS");
 }
 
-/** Whether a worker's message has yet to arrive. */
+/** Returns whether a worker's message has not arrived yet. */
 static bool lacks_message(const dsgd_worker *w, const dsgd_job *any_job, int host)
 {
     (void)w;
@@ -411,7 +414,8 @@ dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neig
     return dsgd_exchange_begin(dsgd_worker_of(self), &igossip, x, neighbours);
 }
 
-/** y[k] <- times x[k] / divisor, where the weight of @p weighted is one of both. */
+/** Computes y <- x / weight if @p weighted is x, and y <- weight * x if @p weighted is y, where
+ * weight is the push-sum weight of @p weighted. */
 static void scale(dsgd_node *self, dsgd_vector *y, dsgd_vector *x, const dsgd_vector *weighted)
 {
     dsgd_worker *const w = dsgd_worker_of(self);

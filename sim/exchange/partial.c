@@ -1,15 +1,16 @@
 /**
  * @file partial.c
- * Partial collectives: standing schedules that run at a worker whether or not its algorithm has
- * arrived (eager-SGD, PPoPP'20, section 4; WAGMA-SGD, TPDS'21, section 3).
+ * Partial collectives: schedules that run at a worker even if its algorithm has not arrived yet
+ * (eager-SGD, PPoPP'20, section 4; WAGMA-SGD, TPDS'21, section 3).
  *
- * Activation travels over the union of binomial trees: rank r, notified over link i, notifies r ^
- * (1 << j) for every j > i, so that any rank can be the root. An activation of (version, piece)
- * implies all earlier ones; channels carry them out in order. The send buffer is sampled when the
- * schedule starts at that rank.
+ * Activations travel over the union of binomial trees. When rank r is notified over link i, it
+ * notifies r ^ (1 << j) for every j > i. So any rank can be the root. An activation of (version,
+ * piece) implies all earlier activations; channels execute them in order. The contents of the send
+ * buffer are taken when the schedule starts at that rank.
  *
- * By quorum (quorum.c) a version is that of those who are there. Who is away activates none, and
- * has nothing in its buffer; activations pass it as if it were there.
+ * Under `failures: policy: quorum` (quorum.c), a version contains the running workers. A failed
+ * worker activates no version, and its buffer is empty. Activations pass through it as if it were
+ * running.
  */
 #include "base/draw.h"
 #include "sim/exchange/analytic.h"
@@ -21,21 +22,21 @@
 
 /** A worker's side of the collective, for one piece. */
 typedef struct partial_piece {
-    dsgd_piece buffer; /* sent when a version starts */
-    int64_t published; /* step in which the buffer was last filled; -1: never */
-    dsgd_reduction *received; /* of the latest version done; NULL: none */
+    dsgd_piece buffer; /* send buffer, which is contributed when a version starts */
+    int64_t published; /* step in which the buffer was last filled; -1 before that */
+    dsgd_reduction *received; /* sum of the latest complete version; NULL if there is none */
     int64_t received_version;
-    int64_t used; /* version of the last sum that this worker used; -1: none */
-    bool received_fresh; /* this worker's part in it was published in the version's own step */
+    int64_t used; /* version of the last sum that this worker used; -1 if there is none */
+    bool received_fresh; /* this worker's contribution was published in the version's own step */
 } partial_piece;
 
 struct dsgd_partial {
     dsgd_partial_spec spec;
-    int64_t started; /* last position, version * n_pieces + piece, that has a job; -1: none */
-    double ended_s; /* when the latest schedule did; -1: none has */
-    bool leaves; /* by quorum: it is away, and the others do not know yet who activates instead */
-    bool is_notified; /* by an alarm; the overhead lasts ... */
-    double notified_s; /* ... until then */
+    int64_t started; /* last position (version * n_pieces + piece) that has a job; -1: none */
+    double ended_s; /* end of the latest schedule; -1 if none has ended */
+    bool leaves; /* quorum: the worker failed, and the others do not know the new initiator yet */
+    bool is_notified; /* true during the overhead of an activation by an alarm */
+    double notified_s; /* end of that overhead */
     partial_piece piece[]; /* [n_pieces] */
 };
 
@@ -50,13 +51,13 @@ static bool version_exists(const dsgd_partial *partial, int64_t version)
 typedef struct partial_job {
     dsgd_job job; /* first */
     int64_t version;
-    bool has_let; /* others publish before it: lets_publish() */
-    dsgd_reduction *reduction; /* NULL: it has not begun */
-    bool fresh; /* this worker's part was published in the version's own step */
-    bool held; /* by quorum: its worker was away when it began */
+    bool has_let; /* true if it has waited once for others to publish: lets_publish() */
+    dsgd_reduction *reduction; /* NULL before the schedule starts */
+    bool fresh; /* this worker's contribution was published in the version's own step */
+    bool held; /* quorum: the worker was not running when the schedule started */
 } partial_job;
 
-/** Joins the reduction of this version's group, and samples the send buffer. */
+/** Joins the reduction of this version's group, and contributes the send buffer. */
 static void begin_schedule(dsgd_worker *w, partial_job *job)
 {
     dsgd_engine *const engine = w->engine;
@@ -84,7 +85,7 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
                             .verb = "a version"};
     job->reduction = dsgd_reduction_join_group(engine, number, group, leader, call);
     dsgd_reduction_sample(w, job->reduction, sample);
-    if (spec->draining) /* zeros, unless an encoding has left something */
+    if (spec->draining) /* sets it to zeros, plus the values that compression did not send */
         dsgd_piece_set(engine, &piece->buffer,
                        dsgd_combined(w, k, 1, piece->buffer.value, -1, sample.value, 1),
                        sample.encoded == NULL ? -1 : sample.stamp);
@@ -95,8 +96,9 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
 }
 
 /**
- * Who waited for the schedule that has just ended publishes the next piece at this instant; the
- * send buffer is sampled behind it. (SimGrid lets that actor run first anyway.)
+ * Returns true once if the previous schedule has ended at this instant. A worker that waited for it
+ * then publishes its next piece at this instant, before this schedule takes the send buffer.
+ * (SimGrid lets that actor run first anyway.)
  */
 static bool lets_publish(const dsgd_partial *partial, partial_job *job)
 {
@@ -105,7 +107,7 @@ static bool lets_publish(const dsgd_partial *partial, partial_job *job)
     return lets;
 }
 
-/** The sum is there, for who waits for it. */
+/** Stores the sum, for the worker that waits for it. */
 static void end_schedule(dsgd_worker *w, partial_job *job)
 {
     partial_piece *const piece = &w->wire.partial->piece[job->job.piece];
@@ -114,7 +116,7 @@ static void end_schedule(dsgd_worker *w, partial_job *job)
         piece->received = job->reduction;
         piece->received_version = job->version;
         piece->received_fresh = job->fresh;
-    } else { /* by quorum, of one that is away */
+    } else { /* quorum: the worker has failed */
         dsgd_reduction_leave(w->engine, job->reduction);
     }
     w->wire.partial->ended_s = dsgd_now_s();
@@ -135,7 +137,7 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
     }
     dsgd_reduction *const r = job->reduction;
     dsgd_contribution *const mine = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
-    const bool made = job->held && r->over && !mine->started; /* by the others */
+    const bool made = job->held && r->over && !mine->started; /* the others have made the sum */
     if (w->engine->failures.by_quorum && !made) {
         dsgd_quorum_decide(w->engine, r);
         const double left_s = dsgd_quorum_left_s(w, r);
@@ -159,17 +161,17 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 /* --- activation ------------------------------------------------------------------------------- */
 
 /*
- * Where the other messages share no link, activations do not either: their few bytes would slow one
- * message by nanoseconds. Then they are alarms, when one arrives and again when its receiver's
- * overhead is over. Elsewhere they are messages to listeners.
+ * If messages share no links, activations are simulated as alarms: one when an activation arrives,
+ * and one when the receiver's overhead is over. Their few bytes would delay another message by
+ * nanoseconds only. Otherwise, activations are messages to listeners.
  */
 
 typedef struct dsgd_activation {
-    struct dsgd_activation *next; /* of alarms that came before the receiver's collective */
+    struct dsgd_activation *next; /* next activation that came before the receiver's collective */
     dsgd_worker *to;
     int64_t position;
     int link;
-    bool arrived; /* the next alarm is the end of the receiver's overhead */
+    bool arrived; /* true if the next alarm is the end of the receiver's overhead */
 } activation;
 
 static double activation_cost_s(const dsgd_worker *w)
@@ -178,12 +180,12 @@ static double activation_cost_s(const dsgd_worker *w)
                                 w->engine->config->platform->partial_turn_s);
 }
 
-/** The alarms of the run, which one actor has happen. */
+/** The alarms of the run; one actor handles all of them. */
 struct dsgd_alarms {
-    dsgd_agenda set; /* of activations */
-    uint64_t n_set; /* ever */
-    dsgd_semaphore *semaphore; /* posted for what is earlier than ... */
-    double waits_until_s; /* -INFINITY: the actor does not wait */
+    dsgd_agenda set; /* activations by time */
+    uint64_t n_set; /* number of alarms set so far */
+    dsgd_semaphore *semaphore; /* posted if an alarm is set for a time before waits_until_s */
+    double waits_until_s; /* time until which the actor waits; -INFINITY if it does not wait */
 };
 
 static void alarms_main(void *argument);
@@ -193,7 +195,7 @@ static void forget(void *alarms)
     dsgd_agenda_close(&((struct dsgd_alarms *)alarms)->set);
 }
 
-/** Alarms of one time happen in the order in which they were set. */
+/** Sets an alarm. Alarms of one time happen in the order in which they were set. */
 static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
 {
     if (engine->exchanges.alarms == NULL) {
@@ -227,7 +229,7 @@ static void notify(dsgd_worker *w, int link, int64_t position)
                  : INFINITY;
     dsgd_observe_activation(engine, rank, to, position, end_s);
     if (is_alarm && has_reached(&engine->workers[to], position))
-        return; /* it would drop it */
+        return; /* the receiver would ignore it */
     activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
     *sent = (activation){NULL, &engine->workers[to], position, link};
     if (is_alarm)
@@ -237,7 +239,7 @@ static void notify(dsgd_worker *w, int link, int64_t position)
                                    DSGD_ACTIVATION_BYTES);
 }
 
-/** Starts schedules up to @p position; notifies the partners above @p link. */
+/** Starts all schedules up to @p position, and notifies the partners over links above @p link. */
 static void activate(dsgd_worker *w, int64_t position, int link)
 {
     dsgd_partial *const partial = w->wire.partial;
@@ -245,7 +247,7 @@ static void activate(dsgd_worker *w, int64_t position, int link)
     if (position <= partial->started)
         return;
     const int64_t first = partial->started + 1;
-    partial->started = position; /* before anything that lets other actors run */
+    partial->started = position; /* set it before a call that lets other actors run */
     dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
                                       .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
                                       .piece = position % n_pieces,
@@ -265,7 +267,7 @@ static void activate(dsgd_worker *w, int64_t position, int link)
         notify(w, bit, position);
 }
 
-/** Like listener_main(). */
+/** Handles an alarm: does the same as listener_main() for a message. */
 static void receive(activation *received)
 {
     dsgd_worker *const w = received->to;
@@ -289,11 +291,11 @@ static void receive(activation *received)
         partial->is_notified = true;
         partial->notified_s = dsgd_now_s() + activation_cost_s(w);
         received->arrived = true;
-    } /* else it waits for the one before, which was set before */
+    } /* else the new alarm follows the alarm of the earlier activation */
     set_alarm(w->engine, received, partial->notified_s);
 }
 
-/** Waits for a time, or without end. False: something earlier was set. */
+/** Waits until a time (INFINITY: for ever). Returns false if an earlier alarm was set. */
 static bool wait_until(struct dsgd_alarms *alarms, double time_s)
 {
     const double left_s = time_s - dsgd_now_s();
@@ -323,7 +325,7 @@ static void alarms_main(void *argument)
     }
 }
 
-/** Receives activations; drops them for started schedules and forwards the others. */
+/** Receives activations. Ignores those of schedules that have started, and forwards the others. */
 static void listener_main(void *worker)
 {
     dsgd_worker *const w = worker;
@@ -377,7 +379,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
 
 /* --- verbs ------------------------------------------------------------------------------------ */
 
-/** send buffer <- value, which it then owns. */
+/** Computes send buffer <- value, and takes the reference to the value. */
 static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value value,
                     int64_t stamp)
 {
@@ -407,7 +409,7 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
     }
 }
 
-/** Whether the others know that a worker is away. */
+/** Returns whether the others know that a worker has failed. */
 static bool is_known_away(const dsgd_worker *w)
 {
     return w->engine->failures.by_quorum &&
@@ -416,7 +418,8 @@ static bool is_known_away(const dsgd_worker *w)
 }
 
 /**
- * Who activates the version of this worker's step: of those who are away, the next by rank does.
+ * Returns the worker that activates the version of this worker's step. Instead of a failed worker,
+ * the next running one by rank does.
  */
 static int initiator_of(const dsgd_worker *w)
 {
@@ -434,14 +437,15 @@ static int initiator_of(const dsgd_worker *w)
     return first;
 }
 
-/** Whether a worker may activate the version of this worker's step. */
+/** Returns whether a worker may activate the version of this worker's step. */
 static bool may_activate(const dsgd_worker *w, int rank)
 {
     return w->wire.partial->spec.initiator == DSGD_FIRST_ARRIVER || initiator_of(w) == rank;
 }
 
 /**
- * Of one that is away, once that is known: whoever was to wait for it has come already, or will.
+ * Called in a failed worker. Waits until the others know of the failure. Then the next initiator
+ * activates the version if it has already arrived; otherwise it does so when it arrives.
  */
 static void leave_to_others(dsgd_worker *w, size_t k)
 {
@@ -457,7 +461,8 @@ static void leave_to_others(dsgd_worker *w, size_t k)
 }
 
 /**
- * Who activates this step's version has come already, and has not: it was away, or is it only now.
+ * Returns true if the initiator of this step's version has already arrived without activating it,
+ * because another worker was the initiator at that time.
  */
 static bool is_left(const dsgd_worker *w, size_t k)
 {
@@ -480,7 +485,8 @@ static void arrive(dsgd_worker *w, size_t k)
         activate(w, w->node.step * (int64_t)w->engine->layout.n_pieces + (int64_t)k, -1);
 }
 
-/** Whether a worker has yet to activate the version of this worker's step, or to start it. */
+/** Returns whether a worker has not activated the version of this worker's step, or, after the
+ * activation, has not started it. */
 static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
 {
     (void)none;
@@ -491,7 +497,8 @@ static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
                                     : may_activate(w, host);
 }
 
-/** Waits for this step's version or a later one; counts versions missed and used again, the use. */
+/** Waits for this step's version or a later one. Counts versions that were skipped or used again.
+ */
 static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *request, dsgd_lag *lag)
 {
     partial_piece *const piece = &w->wire.partial->piece[k];
@@ -501,9 +508,8 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
             dsgd_work_sleep(w);
         dsgd_wait_end(w, wait);
     }
-    /*
-     * A call is noticed when a turn ends, in the mean half of one later, whether it waits or not.
-     */
+    /* The library notices the call when a turn of its progress loop ends: half a turn later on
+     * average, whether the call waits or not. */
     dsgd_spend(w, w->engine->config->platform->partial_turn_s / 2);
     dsgd_run_result *const result = w->engine->result;
     for (int64_t missed = piece->used + 1; missed < piece->received_version; missed++)
@@ -519,14 +525,14 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     return piece;
 }
 
-/* Neither exchange has jobs: activations start the schedules. */
+/* These two exchanges have no jobs: activations start the schedules. */
 
 static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const g = &request->in->piece[k];
     const dsgd_piece *const buffer = &w->wire.partial->piece[k].buffer;
-    const bool away = w->presence.state != DSGD_HERE; /* what it had not sent is lost */
+    const bool away = w->presence.state != DSGD_HERE; /* values that it had not sent are lost */
     const dsgd_value sum =
         away ? DSGD_ZERO_VALUE : dsgd_combined(w, k, 1, buffer->value, 1, g->value, 1);
     /* A sum is as old as its oldest gradient. */
@@ -537,7 +543,7 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_lag lag;
-    dsgd_piece_wait(request->out, k); /* first: later versions may be received meanwhile */
+    dsgd_piece_wait(request->out, k); /* before await(), because later versions may arrive */
     const partial_piece *const piece = await(w, k, request, &lag);
     dsgd_vector_update(request->out, k, dsgd_value_retain(piece->received->sum), w->node.step);
     dsgd_exchange_gradients(request, k, lag);
@@ -552,7 +558,7 @@ void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, ds
 {
     DSGD_OWN(self, g, sum);
     (void)partial; /* a worker has one */
-    dsgd_require_whole(g, "dsgd_partial_sum"); /* a version is of all pieces, in their order */
+    dsgd_require_whole(g, "dsgd_partial_sum"); /* a version has all pieces, in order */
     dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
 }
 
