@@ -1,61 +1,65 @@
 /**
  * @file messages.c
- * Messages: numbers and vectors that their receiver sees whole, in the order in which they get
- * complete; from one sender in the order in which it sent them.
+ * Messages: numbers and vectors that their receiver gets as a whole, in the order in which they
+ * become complete, and from one sender in the order of sending.
  *
- * Each piece of a vector is a packet, sent by the sender's channel of that piece, as soon as it is
- * ready where pieces have channels of their own. A worker receives by one actor per sender, and
- * lane, so that no message waits behind a slower one; a server by one for all workers, and by one
- * per other server. A message between workers, or between servers, waits for no handshake, like
- * gossip; one from a worker to a server or back waits for its turn there (turns.c), like a push and
- * its answer, and occupies its channel while its bytes leave.
+ * Each piece of a vector is a packet, which the sender's channel of that piece sends. If pieces
+ * have their own channels, a packet is sent as soon as its piece is ready. A worker has one
+ * receiving actor per sender and lane, so that no message waits for a slower one. A server has one
+ * receiving actor for all workers, and one per other server. A message between workers, or between
+ * servers, needs no handshake, like gossip. A message from a worker to a server or back waits for
+ * its turn there (turns.c), like a push and its answer, and occupies its channel while its bytes
+ * leave.
  */
 #include "sim/exchange/channels.h"
 #include "sim/failures/failures.h"
 
 enum { ALL_WORKERS = -1 };
 
-/** Of one pair, in the order of sending: they may not overtake each other, as in MPI. */
+/** Messages of one sender to one receiver, in the order of sending: as in MPI, they do not overtake
+ * each other. */
 typedef struct stream {
     struct incoming *first, *last;
 } stream;
 
-/** Of one receiver, who has room for its vector for ever. */
+/** A message on its way, or received. Its receiver keeps the memory, with the vector, for later
+ * messages. */
 typedef struct incoming {
-    dsgd_message seen; /* first: what the algorithm sees */
-    struct incoming *next; /* in the inbox */
-    stream *stream; /* that it came by */
-    dsgd_vector *x; /* its room for a vector; NULL: none yet */
-    double *numbers; /* of the message */
-    size_t n_left; /* packets that have not arrived */
-    bool broken_off; /* its sender has failed amid its pieces: nobody sees it */
-    double back_s; /* when its vector is in the device's memory */
-    int64_t came; /* in which step of the receiver's it got complete */
+    dsgd_message seen; /* first member: the message that the algorithm gets */
+    struct incoming *next; /* next message in the inbox */
+    stream *stream; /* messages of the same sender to the same receiver */
+    dsgd_vector *x; /* memory for a vector; NULL before the first vector */
+    double *numbers; /* numbers of the message */
+    size_t n_left; /* number of packets that have not arrived */
+    bool broken_off; /* true if the sender failed before it sent all pieces: the message is lost */
+    double back_s; /* time at which the vector is in device memory */
+    int64_t came; /* the receiver's step when the message became complete */
     dsgd_worker *to;
-    double since_s; /* when it was sent, ... */
-    int64_t step; /* ... and in which step of the sender, ... */
-    double share; /* ... whose computation it may carry */
+    double since_s; /* time of sending */
+    int64_t step; /* the sender's step at that time */
+    double share; /* share of that step's computation that was done, for dsgd_message_drop() */
 } incoming;
 
-/** An actor that receives. */
+/** An actor that receives messages. */
 typedef struct receiver {
     dsgd_steps steps;
     dsgd_worker *to;
-    int from; /* host; ALL_WORKERS */
-    int lane; /* of both; 0: of a server all */
-    dsgd_mailbox *mailbox; /* NULL: it has yet to ask */
-    bool owns; /* its mailbox: messages come to it while it treats another */
-    dsgd_packet *message; /* that has come; NULL: it waits for one */
-    bool paid; /* its cost has been */
-    double since_s; /* waits, then: both sides were ready */
-    stream streams[]; /* not complete, or behind one that is not; of its sender, or of each worker;
-                         on lane 0 */
+    int from; /* host of the sender, or ALL_WORKERS */
+    int lane; /* lane of sender and receiver; 0 at a server */
+    dsgd_mailbox *mailbox; /* NULL before the first receive */
+    bool owns; /* true if messages arrive in the mailbox while the actor handles another one */
+    dsgd_packet *message; /* packet that has arrived; NULL while it waits for one */
+    bool paid; /* true if the cost of the packet has passed */
+    double since_s; /* start of waiting; then the time at which both sides were ready */
+    /* Lane 0 only: messages that are not complete, or follow one that is not. One stream for the
+     * sender, or one for each worker. */
+    stream streams[];
 } receiver;
 
-/** Of each host. */
+/** The messages of a host. */
 struct dsgd_inbox {
-    stream complete; /* not received yet */
-    incoming *seen; /* by the algorithm, until its next call; NULL: none */
+    stream complete; /* messages that the algorithm has not received yet */
+    incoming *seen; /* message that the algorithm received last, until its next call; or NULL */
     incoming *unused;
 };
 
@@ -69,7 +73,7 @@ static struct dsgd_inbox *inbox_of(const dsgd_worker *w)
     return &engine->exchanges.inboxes[w->host];
 }
 
-/** Whose messages share an actor of the receiver with the sender's. */
+/** Returns the senders that share a receiving actor with @p sender: ALL_WORKERS or its host. */
 static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
 {
     return dsgd_is_server(to) && !dsgd_is_server(sender) ? ALL_WORKERS : sender->host;
@@ -103,7 +107,7 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
     return l;
 }
 
-/** Has its memory be another's; NULL: does nothing. */
+/** Makes the memory of a message available for later messages; does nothing if it is NULL. */
 static void forget(const dsgd_worker *w, incoming *l)
 {
     struct dsgd_inbox *const state = inbox_of(w);
@@ -129,7 +133,7 @@ static void append(stream *to, incoming *l)
     to->last = l;
 }
 
-/** Those of which all has come, up to the first of which it has not. */
+/** Moves complete messages of a stream to the inbox, up to the first incomplete one. */
 static void release(dsgd_worker *w, stream *s)
 {
     for (incoming *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
@@ -143,7 +147,7 @@ static void release(dsgd_worker *w, stream *s)
     }
 }
 
-/** A packet's part of its message; the last one completes it, and releases those behind it. */
+/** Stores the piece of a packet in its message. The last packet completes the message. */
 static void put_in(dsgd_worker *w, dsgd_packet *message)
 {
     incoming *const l = message->whole;
@@ -173,7 +177,7 @@ static dsgd_await next_of_receiver(void *argument)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
     }
     if (r->message != NULL && w->clock.stopped) {
-        dsgd_packet_free(w, r->message); /* its host takes what comes, and nobody reads it */
+        dsgd_packet_free(w, r->message); /* the host receives it, but no algorithm reads it */
     } else if (r->message != NULL) {
         if (!dsgd_is_server(w))
             dsgd_count_communication(w, r->since_s);
@@ -193,7 +197,7 @@ static dsgd_await next_of_receiver(void *argument)
                         .transfer = dsgd_irecv(r->mailbox, (void **)&r->message)};
 }
 
-/** Has an actor receive what a host sends on a lane, of so many streams. */
+/** Starts an actor that receives messages of a sender on a lane, with @p n streams. */
 static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int lane, size_t n)
 {
     receiver *const new = dsgd_run_alloc(to->engine, sizeof *new + n * sizeof new->streams[0]);
@@ -206,13 +210,13 @@ static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int 
     return new;
 }
 
-/** Hosts of a worker that send to those of another, each to one. */
+/** Returns the number of hosts of a worker that send to hosts of another, one to one. */
 static int n_lanes(const dsgd_worker *to, const dsgd_worker *sender)
 {
     return dsgd_is_server(to) || dsgd_is_server(sender) ? 1 : to->engine->layout.n_lanes;
 }
 
-/** Has actors receive what a host sends; returns their stream. */
+/** Starts the receiving actors for a sender, unless they exist. Returns their stream. */
 static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
 {
     const int from = sharing(to, sender);
@@ -256,7 +260,7 @@ static void run_message(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-/** Hands a message to its channel. */
+/** Puts a packet of a message on its channel. */
 static void add_message(dsgd_worker *w, incoming *l, message_job part)
 {
     message_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
@@ -269,7 +273,8 @@ static void add_message(dsgd_worker *w, incoming *l, message_job part)
     dsgd_channel_add(w, &job->job);
 }
 
-/** As exchanges encode it; a server sends its own as it is. */
+/** Sends a piece of a message. A worker's piece is compressed like those of exchanges; a server's
+ * piece is not. */
 static void send_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *piece)
 {
     dsgd_vector *const x = update->x;
@@ -338,8 +343,8 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
 /* --- waiting ---------------------------------------------------------------------------------- */
 
 /**
- * Of what the server is to be told, the failure that is known first, and all of whose messages have
- * come; NULL: none.
+ * Returns the worker whose failure the server must be notified of first, among those whose messages
+ * have all arrived. Stores the time of the notification. Returns NULL if there is none.
  */
 static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
 {
@@ -359,7 +364,8 @@ static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
     return first;
 }
 
-/** Servers send when they like; of workers it is not known who will. */
+/** Returns whether a host may be awaited: only servers, because it is not known which worker will
+ * send a message. */
 static bool lacks_message(const dsgd_worker *w, const dsgd_job *none, int host)
 {
     (void)none;
@@ -390,7 +396,7 @@ static unsigned wait_for(dsgd_worker *w, const dsgd_waiting *in, unsigned events
         dsgd_count_poll(w, in->lacks, NULL);
         return 0;
     }
-    /* The end of its own computation it does not owe to others; nor are servers watched. */
+    /* A wait for its own computation is not a wait for others, and servers are not watched. */
     const bool alone = dsgd_is_server(w) || ((events & DSGD_ON_GRADIENT) != 0 && dsgd_computing(w));
     dsgd_wait *const wait = alone ? NULL : dsgd_wait_begin(w, in, NULL);
     bool more = true;
@@ -452,9 +458,9 @@ size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step)
     return n;
 }
 
-/* --- what becomes of them --------------------------------------------------------------------- */
+/* --- messages after their arrival ------------------------------------------------------------- */
 
-/** Stops the program where it is not the message that was received last. */
+/** Stops the program if @p l is not the message that was received last. */
 static void require_seen(const dsgd_worker *w, const dsgd_message *l, const char *verb)
 {
     DSGD_REQUIRE(l != NULL && inbox_of(w)->seen == (const incoming *)l,

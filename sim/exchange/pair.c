@@ -1,18 +1,18 @@
 /**
  * @file pair.c
- * Averaging of two workers' vectors, exact under message delay (AD-PSGD, Lian et al. 2018,
- * Algorithm 1, step 5), and plain fetching.
+ * The average of the vectors of two workers, exact although messages take time (AD-PSGD, Lian et
+ * al. 2018, Algorithm 1, step 5), and fetches without an average. Code calls a request a question.
  */
 #include "sim/exchange/channels.h"
 #include "sim/failures/failures.h"
 
 enum { AVERAGE, FETCH }; /* kinds of packets; a fetch has no piece */
 
-/** One piece of a question and its answer. */
+/** One piece of a request and its answer. */
 typedef struct pair_job {
-    dsgd_job job; /* first */
+    dsgd_job job; /* first member */
     int peer, kind;
-    dsgd_piece mine; /* as it was when the question began */
+    dsgd_piece mine; /* the piece at the start of the request */
     dsgd_packet *reply;
 } pair_job;
 
@@ -29,9 +29,9 @@ static dsgd_packet *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox)
 }
 
 /**
- * x[k] <- x[k] + (theirs - mine) / 2, in whatever state x[k] is. The vector of the worker that sent
- * the question is the first operand at both ends, so that the average is one value, computed once,
- * where neither vector changed in between.
+ * Computes x[k] <- x[k] + (theirs - mine) / 2 with the present x[k]. The vector of the worker that
+ * sent the request is the first operand at both ends. If neither vector has changed in the
+ * meantime, the average is therefore one value, which is computed once.
  */
 static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *theirs,
                           dsgd_value mine, bool i_sent)
@@ -48,7 +48,8 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
 
 /* --- questions; the argument of an exchange is the peer --------------------------------------- */
 
-/** Where a question waits: of its own asker, where the peer answers workers by name. */
+/** Returns the mailbox for requests to a peer: one for all workers, or one per sender if the peer
+ * answers given workers. */
 static dsgd_mailbox *questions_to(dsgd_worker *peer, int asker)
 {
     while (peer->wire.answers == 0)
@@ -74,7 +75,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     question->kind = job->kind;
     question->span = dsgd_observe_sent(w->engine, w->host, job->peer, bytes);
     dsgd_mailbox *const to = questions_to(peer, w->node.rank);
-    dsgd_inbound_enter(peer, channel); /* it answers in the order of sending */
+    dsgd_inbound_enter(peer, channel); /* the peer answers in the order of sending */
     dsgd_transfer *const sent = dsgd_isend(to, question, bytes);
     dsgd_inbound_leave(peer);
     dsgd_transfer_wait(sent);
@@ -96,7 +97,8 @@ static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_exchange_start(w, request, &job->job);
 }
 
-/** Without an answer x stays as it is; what is fetched is the worker's own model. */
+/** Handles a request without an answer: x does not change, and a fetch gets the worker's own model.
+ */
 static void keep_own(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     if (request->in == NULL && request->out->whole != w->learner.model)
@@ -109,7 +111,7 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_vector *const x = request->out;
     const pair_job *const job = (pair_job *)dsgd_begun_of(request, k)->job;
     request->unchanged =
-        job == NULL || job->reply == NULL; /* this worker, or the peer, has failed */
+        job == NULL || job->reply == NULL; /* this worker or the peer has failed */
     if (request->unchanged) {
         keep_own(w, k, request);
         return;
@@ -178,9 +180,9 @@ static const dsgd_waiting answering = {"dsgd_pair_answer", lacks_reply};
 static dsgd_packet *next_question(dsgd_worker *w, int from)
 {
     dsgd_mailbox *const mailbox = questions_to(w, from);
-    if (w->engine->layout.n_channels > 1) /* pieces travel side by side */
+    if (w->engine->layout.n_channels > 1) /* pieces travel concurrently */
         dsgd_mailbox_own(mailbox);
-    pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited); /* read after the run */
+    pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited); /* reports read it */
     awaited->peer = from;
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &answering, &awaited->job);
     dsgd_packet *const question = receive_message(w, mailbox);
@@ -189,7 +191,7 @@ static dsgd_packet *next_question(dsgd_worker *w, int from)
     return question;
 }
 
-/** Copies the piece that is asked for, which a view may lack, to host memory. */
+/** Copies the requested piece to host memory. Stops the program if the view lacks this piece. */
 static void stage_answer(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
     const size_t k = question->piece;
@@ -204,7 +206,7 @@ static void stage_answer(dsgd_worker *w, const dsgd_packet *question, dsgd_vecto
 static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *reply)
 {
     const double bytes = dsgd_encoded_bytes(w->engine, reply->content.encoded, reply->piece);
-    /* A channel waits for one reply at a time, so that all answering workers share its mailbox. */
+    /* A channel waits for one answer at a time, so all answering workers can share its mailbox. */
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
     reply->span = dsgd_observe_sent(w->engine, w->host, question->host, bytes);
@@ -216,7 +218,7 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
     dsgd_use_lane(0);
 }
 
-/** Moves x towards the question's piece; returns the answer, x as it was. */
+/** Moves x half way to the piece of the request. Returns the answer, which has x before that. */
 static dsgd_packet *answer_average(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
     const size_t k = question->piece;
@@ -224,7 +226,7 @@ static dsgd_packet *answer_average(dsgd_worker *w, const dsgd_packet *question, 
     const dsgd_piece sent = dsgd_piece_sent(w, x, k, encodes ? w->clock.encodings++ : 0);
     dsgd_packet *const reply = dsgd_packet_new(w, question->channel, k, sent);
     dsgd_value_release(w->engine->learning.values, sent.value);
-    /* No other actor runs between reading x and moving it, so that no update is lost. */
+    /* No other actor runs between the read of x and its change, so no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_observe_used(w, question->from, k, question->content.stamp,
                       dsgd_piece_share(w->engine, k));

@@ -1,24 +1,24 @@
 /**
  * @file server.c
- * Parameter servers: one vector, an even part of each exchange at each server (Dean et al. 2012;
- * EASGD's released code).
+ * Parameter servers: they share one vector, and each has an equal part of every exchange (Dean et
+ * al. 2012; the released code of EASGD).
  *
- * A push is a message of the piece's bytes, answered by an empty acknowledgement; a fetch an empty
- * message, answered by the piece. Where both are posted together the request travels with the push,
- * and the answer acknowledges it. A server receives messages in the order in which they were sent,
- * while a channel sends its answers, both in turns (turns.c): its link is busy in both directions,
- * but not shared. A worker sends to several servers one after another, so that they serve different
- * workers at one time: parts that travelled together would share the worker's link, and all servers
- * would wait for it.
+ * A push is a message with the bytes of the piece, and its answer is an empty acknowledgement. A
+ * fetch is an empty message, and its answer is the piece. If a call has both, the request travels
+ * with the push, and the answer acknowledges the push. A server receives messages in the order of
+ * sending, while a channel sends its answers. Both use queues (turns.c): the link of a server is
+ * busy in both directions, but messages do not share it. A worker sends to several servers one
+ * after another, so that the servers serve different workers at one time. Parts that travelled
+ * together would share the worker's link, and all servers would wait for it.
  */
 #include "sim/exchange/channels.h"
 
 typedef enum server_request { PUSH, FETCH, PUSH_AND_FETCH } server_request;
 
-/** Counts of pushes; engine->servers is [n_workers + n_servers][n_pieces]. */
+/** Counts of pushes for one piece, at [n_workers + n_servers][n_pieces]. */
 struct dsgd_server_state {
-    int64_t version; /* added by the server; of a worker: when it last fetched */
-    int64_t own_pushes; /* of a worker, since that fetch */
+    int64_t version; /* number of pushes that the server added; at a worker: at its last fetch */
+    int64_t own_pushes; /* at a worker: number of its pushes since that fetch */
 };
 
 static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
@@ -44,16 +44,17 @@ static int server_of(const dsgd_engine *engine, size_t k)
 typedef struct server_job {
     dsgd_job job; /* first */
     server_request kind;
-    dsgd_piece mine; /* of a push */
-    dsgd_packet *reply; /* of a fetch */
-    dsgd_transfer *answer; /* under way, of PUSH_AND_FETCH; it sets `reply` */
+    dsgd_piece mine; /* the piece that is pushed */
+    dsgd_packet *reply; /* the answer */
+    dsgd_transfer *answer; /* PUSH_AND_FETCH: receives the answer and sets `reply` */
 } server_job;
 
 static const dsgd_port port_of_answer[] = {[PUSH] = DSGD_PORT_SERVER_ACK,
                                            [FETCH] = DSGD_PORT_SERVER_REPLY,
                                            [PUSH_AND_FETCH] = DSGD_PORT_SERVER_ANSWER};
 
-/** Asks a server for a piece, with the age of what the worker has, and awaits the answer. */
+/** Sends a push or fetch to a server, with the version that the worker has, and waits for the
+ * answer. */
 static void run_question(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
@@ -144,7 +145,7 @@ static void begin_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request
     if (w->presence.state == DSGD_DOWN)
         return;
     server_job *const job = new_server_job(w, k, PUSH_AND_FETCH, dsgd_begun_of(request, k)->sent);
-    const int channel = dsgd_channel_of(w, &job->job)->number; /* behind others */
+    const int channel = dsgd_channel_of(w, &job->job)->number;
     job->answer = dsgd_irecv(
         dsgd_mailbox_of(server_of(w->engine, k), w->node.rank, DSGD_PORT_SERVER_ANSWER, channel),
         (void **)&job->reply);
@@ -163,7 +164,7 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_transfer_wait(job->answer);
     dsgd_wait_end(w, wait);
     dsgd_packet_received(w, job->reply, since_s, dsgd_piece_cost_s(w, &job->reply->content, k, 1));
-    dsgd_job_finish(&job->job); /* only now the piece is there */
+    dsgd_job_finish(&job->job); /* the piece has arrived only now */
     end_fetch(w, k, request);
 }
 
@@ -188,7 +189,8 @@ void dsgd_server_exchange(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 
 /* --- the server's side ------------------------------------------------------------------------ */
 
-/** x[k] <- x[k] + the pushed piece, whose age is the others' pushes since the worker fetched. */
+/** Computes x[k] <- x[k] + the pushed piece. The age of the piece is the number of pushes of other
+ * workers since the worker fetched. */
 static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
 {
     dsgd_engine *const engine = server->engine;
@@ -216,7 +218,7 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-/** Waits for a push or fetch of a piece, and answers it with x. */
+/** Waits for a push or fetch of a piece, and answers it from x. */
 static void answer_next(dsgd_node *self, dsgd_mailbox *questions, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
@@ -235,7 +237,7 @@ static void answer_next(dsgd_node *self, dsgd_mailbox *questions, dsgd_vector *x
     const double bytes =
         message->kind == PUSH ? 0 : dsgd_encoded_bytes(server->engine, reply->content.encoded, k);
     reply->span = dsgd_observe_sent(server->engine, server->host, message->host, bytes);
-    if (message->kind == PUSH) { /* it overtakes the pieces that wait for their turn */
+    if (message->kind == PUSH) { /* the acknowledgement overtakes pieces that wait for their turn */
         dsgd_mailbox_send_detached(to, reply, 0);
     } else {
         answer_job *const job = dsgd_run_alloc(server->engine, sizeof *job);

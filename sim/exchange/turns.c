@@ -1,28 +1,29 @@
 /**
  * @file turns.c
- * What goes to servers and from them, one message after another, while their latencies overlap.
+ * Messages to and from servers: they follow each other, while their latencies overlap.
  *
- * A message leaves for a server when the bytes of the one before have had their time at the path's
- * bandwidth, and its treatment, too; from a server, when the bytes have. So NICs and the server's
- * processor serve first come, first served, no two messages have bytes on a NIC at once, and a path
- * has as many messages on it as its latency takes. (A thousand flows that share a link would end at
- * one time, and cost SimGrid a thousand times as much.)
+ * A message to a server leaves when the bytes of the previous message have passed at the bandwidth
+ * of the path and the server has processed that message. A message from a server leaves when the
+ * bytes of the previous one have passed. So NICs and the server's processor serve messages first
+ * come, first served; no two messages have bytes on a NIC at the same time; and the number of
+ * messages on a path is limited by its latency only. (A thousand flows that share a link would all
+ * end at the same time, and would take SimGrid a thousand times as long.)
  *
- * Where other flows make messages slower than that, they would pile up: none leaves while one is
- * on its way that should have passed by then, nor, out of a server, while any is, after one that
- * was late by more than a latency.
+ * If other flows slow the messages down, messages would accumulate. Therefore no message leaves
+ * while an earlier one that should have passed is still on its way. Out of a server, after a
+ * message that was late by more than a latency, no message leaves while any other is on its way.
  */
 #include "base/round.h"
 #include "sim/exchange/channels.h"
 
 typedef struct dsgd_passage {
     struct dsgd_passage *next;
-    double due_s; /* when it has passed, if it is alone */
+    double due_s; /* time at which it has passed, if it meets no other traffic */
     bool over;
-    dsgd_transfer *transfer; /* out of a server; into it: NULL */
+    dsgd_transfer *transfer; /* out of a server; NULL into a server */
 } dsgd_passage;
 
-/** Those that are over, at the head, are forgotten. */
+/** Removes messages that are over from the head of the queue. */
 static void forget(struct dsgd_turns *turns)
 {
     for (dsgd_passage *over; (over = turns->first) != NULL && over->over;) {
@@ -31,6 +32,7 @@ static void forget(struct dsgd_turns *turns)
     }
 }
 
+/** Waits until the first message of the queue is over. */
 static void await_first(struct dsgd_turns *turns)
 {
     dsgd_passage *const first = turns->first;
@@ -48,11 +50,12 @@ static void await_first(struct dsgd_turns *turns)
 
 static void sleep_until(double at_s)
 {
-    while (dsgd_now_s() < at_s) /* again where it was rounded */
+    while (dsgd_now_s() < at_s) /* again, if the time was rounded */
         dsgd_sleep(at_s - dsgd_now_s());
 }
 
-/** Until all have passed that should have by then, and until then if any is left. */
+/** Waits until all messages that should have passed by @p at_s have passed. If messages are left,
+ * waits until @p at_s. */
 static void await_turn(struct dsgd_turns *turns, double at_s)
 {
     while (turns->first != NULL &&
@@ -63,12 +66,13 @@ static void await_turn(struct dsgd_turns *turns, double at_s)
 }
 
 /**
- * What is closer is one instant: more than rounding, and than what SimGrid tells apart. Who comes
- * waits twice as long, so that no two are apart by just that because only one of them has waited.
+ * Times that differ by less than this are one instant. It is more than rounding, and more than the
+ * resolution of SimGrid. A channel waits twice as long, so that two channels do not differ by just
+ * this time because only one of them has waited.
  */
 static const double instant_s = 5e-12;
 
-/** Whether one that has come goes in before one that comes now. */
+/** Returns whether the channel @p a, which is in the queue, goes before the new channel @p b. */
 static bool goes_before(const dsgd_channel *a, const dsgd_channel *b)
 {
     return a->came_s < b->came_s || a->worker->host < b->worker->host ||
@@ -93,7 +97,8 @@ void dsgd_inbound_enter(dsgd_worker *to, dsgd_channel *channel)
     for (;; waits = true) {
         if (waits)
             dsgd_semaphore_wait(channel->semaphore);
-        sleep_until(channel->came_s + 2 * instant_s); /* all of its instant have come then */
+        /* Then all channels of this instant have arrived. */
+        sleep_until(channel->came_s + 2 * instant_s);
         if (inbound->first == channel)
             return;
         dsgd_semaphore_post(inbound->first->semaphore);
@@ -110,7 +115,7 @@ void dsgd_inbound_leave(dsgd_worker *to)
 static dsgd_passage *enter(dsgd_engine *engine, struct dsgd_turns *turns, double latency_s,
                            double held_s)
 {
-    static const double least_s = 2e-9; /* SimGrid does not tell apart what is closer */
+    static const double least_s = 2e-9; /* the resolution of SimGrid */
     dsgd_passage *const new = dsgd_run_alloc(engine, sizeof *new);
     turns->free_s = dsgd_now_s() + dsgd_greater(held_s, least_s);
     turns->there_s = new->due_s = turns->free_s + latency_s;
@@ -119,16 +124,16 @@ static dsgd_passage *enter(dsgd_engine *engine, struct dsgd_turns *turns, double
     return turns->last = new;
 }
 
-/** Out of a server by a channel. */
+/** Sends a packet out of a server, by a channel. */
 static void send_out(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailbox,
                      dsgd_packet *message, dsgd_route route)
 {
     struct dsgd_turns *const turns = &channel->outlet;
     await_turn(turns, turns->there_s - route.latency_s);
-    if (turns->whose == to && route.latency_s > 0) /* without one the receiver has to meet it */
+    if (turns->whose == to && route.latency_s > 0) /* without latency the receiver meets it */
         sleep_until(turns->there_s - route.latency_s + turns->treated_s);
     const bool beside =
-        message->whole != NULL && to->engine->layout.n_channels > 1; /* to one mailbox */
+        message->whole != NULL && to->engine->layout.n_channels > 1; /* channels share a mailbox */
     if (beside)
         dsgd_inbound_enter(to, channel);
     turns->whose = to;
@@ -156,8 +161,8 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
     struct dsgd_turns *const turns = to->wire.inlet;
     dsgd_inbound_enter(to, channel);
     turns->over = channel->semaphore;
-    const bool is_message = message->whole != NULL; /* else a push or fetch, whose end is awaited */
-    await_turn(turns, !is_message && turns->whose == channel /* which sends one after another */
+    const bool is_message = message->whole != NULL; /* else a push or fetch, which blocks */
+    await_turn(turns, !is_message && turns->whose == channel /* which sends one at a time */
                           ? INFINITY
                           : dsgd_greater(turns->free_s, turns->there_s - route.latency_s));
     turns->whose = channel;
@@ -178,7 +183,7 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
 
 double dsgd_packet_treated_s(const dsgd_worker *to, const dsgd_packet *message)
 {
-    /* SimGrid takes an empty message on its way for arrived as soon as it is asked for. */
+    /* In SimGrid, an empty message on its way has arrived as soon as a receiver asks for it. */
     const double early_s = message->bytes < 1 ? message->there_s - dsgd_now_s() : 0;
     return (early_s > 1e-9 ? early_s : 0) +
            (message->content.stamp < 0
