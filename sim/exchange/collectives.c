@@ -11,7 +11,7 @@ typedef struct collective {
     dsgd_collective_kind part;
     int root;
     double divisor;
-    bool aside; /* keeps no other collective of the worker waiting */
+    bool aside; /* true if it uses a side channel */
     const char *verb;
 } collective;
 
@@ -20,14 +20,14 @@ typedef struct collective_job {
     dsgd_reduction *reduction;
 } collective_job;
 
-/** Whether this worker gets something: in a reduce the root alone does. */
+/** Returns whether this worker gets a result: in a reduce, only the root does. */
 static bool gets(const dsgd_worker *w, const dsgd_reduction *reduction)
 {
     const int index = dsgd_members_index(&reduction->members, w->node.rank);
     return reduction->call.part != DSGD_REDUCE || index == reduction->call.root;
 }
 
-/** The messages are over: all have contributed to what this worker gets. */
+/** Called when the messages are over: all members have contributed to this worker's result. */
 static void finish_collective(dsgd_worker *w, dsgd_job *job)
 {
     dsgd_reduction *const reduction = ((collective_job *)job)->reduction;
@@ -53,7 +53,7 @@ static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
     return await;
 }
 
-/** This worker's part in its next collective of a communicator. */
+/** Returns a job for this worker's part in its next collective of a communicator. */
 static collective_job *new_collective_job(dsgd_worker *w, const dsgd_comm *comm, dsgd_call call)
 {
     collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
@@ -61,22 +61,20 @@ static collective_job *new_collective_job(dsgd_worker *w, const dsgd_comm *comm,
         (collective_job){.job = {.step = step_collective,
                                  .piece = call.piece,
                                  .collective = w->wire.collectives,
-                                 .verb = "dsgd_allgather"}, /* dsgd_exchange_start() sets others */
-                         /* opaque to algorithms, which hold it as a constant */
+                                 .verb = "dsgd_allgather"}, /* dsgd_exchange_start() changes it */
+                         /* the cast drops const, which only algorithms need */
                          .reduction = dsgd_reduction_join_next(w, (dsgd_comm *)comm, call)};
     return job;
 }
 
-/** Whether a worker has yet to call the collective, or its channel to come to it. */
+/** Returns whether a worker has not called the collective, or its channel has not reached it. */
 static bool lacks_call(const dsgd_worker *w, const dsgd_job *job, int host)
 {
     return host < w->engine->n_workers &&
            dsgd_reduction_lacks(w->engine, ((const collective_job *)job)->reduction, host);
 }
 
-/**
- * Stops the program where a worker is no member, or the run is said to have no such collectives.
- */
+/** Stops the program if the worker is not a member, or the traits do not allow groups. */
 static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const char *verb)
 {
     if (comm == DSGD_WORLD)
@@ -84,12 +82,12 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
     DSGD_REQUIRE(dsgd_comm_index(comm, w->node.rank) >= 0,
                  "worker %d calls %s in step %jd on a communicator of which it is no member",
                  w->node.rank, verb, w->node.step);
-    dsgd_exchanges_otherwise(w, true); /* fusion is of all workers */
+    dsgd_exchanges_otherwise(w, true); /* fusion covers all workers */
 }
 
 /* --- of vectors ------------------------------------------------------------------------------- */
 
-/** Contributes in[k] as it is now, if there is one. */
+/** Contributes the present value of in[k], if there is a vector `in`. */
 static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const collective *const c = request->arguments;
@@ -106,13 +104,13 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
                             .encoded = encoded,
                             .verb = c->verb};
     collective_job *const job = new_collective_job(w, c->comm, call);
-    if (w->presence.state != DSGD_HERE) { /* it has nothing to give */
+    if (w->presence.state != DSGD_HERE) { /* a failed worker contributes nothing */
         dsgd_value_release(w->engine->learning.values, mine->value);
         *mine = (dsgd_piece){DSGD_ZERO_VALUE, -1, 1, mine->encoded, mine->encoded_s, mine->of};
     }
     if (request->in != NULL)
         dsgd_reduction_sample(w, job->reduction, *mine);
-    mine->value = DSGD_ZERO_VALUE; /* the reduction's now */
+    mine->value = DSGD_ZERO_VALUE; /* the reduction has the reference now */
     job->job.aside = c->aside;
     if (request->in != NULL)
         request->staged_s = dsgd_stage_collective(
@@ -130,7 +128,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_fusion_announce(w, &job->reduction->fused, &job->job, finish_collective);
 }
 
-/** out[k] <- sum / divisor. */
+/** Computes out[k] <- sum / divisor. */
 static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
@@ -145,14 +143,14 @@ static void end(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_reduction_leave(w->engine, reduction);
 }
 
-/** Like end(), after the local step of this step, which may still be under way. */
+/** Like end(), but first waits for the local step of this step, which may still be under way. */
 static void end_later(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_piece_wait(w->learner.model, k);
     end(w, k, request);
 }
 
-/** The last reader of what the root has sampled releases it. */
+/** Copies the value of the root. The last member that does so releases the value. */
 static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
@@ -188,7 +186,7 @@ static const char *const begun_verbs[] = {
     [DSGD_REDUCE_SCATTER] = "dsgd_collective_begin(DSGD_REDUCE_SCATTER)",
     [DSGD_ALLGATHER] = "dsgd_collective_begin(DSGD_ALLGATHER)"};
 
-/** A blocking collective; @p sent NULL: this worker sends nothing of its own. */
+/** Executes a blocking collective. @p sent is NULL if this worker contributes nothing. */
 static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent, dsgd_vector *x,
                 collective c)
 {
@@ -201,7 +199,7 @@ static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sen
                  c.root, self->step, n - 1);
     if (c.part != DSGD_ALLREDUCE)
         dsgd_exchanges_otherwise(w, true);
-    if (c.comm == DSGD_WORLD || n > 1) /* alone a worker does not even wait for its gradient */
+    if (c.comm == DSGD_WORLD || n > 1) /* a group of one does not even wait for its gradient */
         dsgd_exchange_run(w, exchange, sent, x, &c);
 }
 
@@ -259,7 +257,7 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_REQUIRE(
-        !dsgd_fuses(w->engine) || w->wire.requests == NULL, /* its place among cycles differs */
+        !dsgd_fuses(w->engine) || w->wire.requests == NULL, /* else its order in cycles differs */
         "worker %d calls dsgd_allgather() in step %jd while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",
         self->rank, self->step);

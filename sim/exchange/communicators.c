@@ -1,6 +1,6 @@
 /**
  * @file communicators.c
- * Splits of all workers by colours, and groups of given members.
+ * Groups of workers: splits of all workers by colours, and groups with given members.
  */
 #include "sim/exchange/reductions.h"
 
@@ -8,16 +8,16 @@ typedef struct dsgd_partition {
     struct dsgd_partition *next;
     dsgd_colours colours; /* NULL if the split was made for one group of given members */
     int64_t users; /* reductions under way; the run counts as a user of a split by colours */
-    dsgd_comm *of; /* [n_colours]; all arrays lie behind the struct, with room for [n_workers] */
-    uint64_t *begun; /* [n_workers], by colour, then ascending, like: */
-    int *rank;
+    dsgd_comm *of; /* [n_colours]; all arrays follow the struct, with room for [n_workers] */
+    uint64_t *begun; /* [n_workers] sorted by colour, then by rank */
+    int *rank; /* [n_workers] in the same order */
     int *index; /* [n_workers] of a rank among the members of its communicator; -1 without one */
     int *colour; /* [n_workers]: of[colour[rank]] */
 } dsgd_partition;
 
 struct dsgd_comms {
-    dsgd_partition *splits; /* that live */
-    uint64_t n_comms; /* made so far */
+    dsgd_partition *splits; /* splits that exist */
+    uint64_t n_comms; /* number of communicators made so far */
 };
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static void make_comms(dsgd_engine *engine, dsgd_partition *split)
     free(sorted);
 }
 
-/** Returns a new live split without colours. */
+/** Returns a new split, without colours, which is in the list of splits. */
 static dsgd_partition *new_split(dsgd_engine *engine)
 {
     const size_t p = (size_t)engine->n_workers;

@@ -1,16 +1,18 @@
 /**
  * @file fusion.c
- * Allreduces as Horovod carries them out: `exchange: fusion`.
+ * Allreduces as in Horovod: `exchange: fusion`.
  *
- * Each worker's background loop begins a cycle when `cycle` seconds have passed since it began the
- * last, or later, when that has ended. In a cycle rank 0 learns which tensors are ready at all
- * workers (MPI_Gatherv of the requests; the response by MPI_Bcast), fuses these, in the order in
- * which they became ready everywhere, up to `fusion` bytes, and all workers carry out one fused
- * allreduce after another. (A. Sergeev, M. Del Balso: "Horovod: fast and easy distributed deep
- * learning in TensorFlow", 2018; horovod/common/operations.cc, mpi/mpi_controller.cc. Later
- * versions replace the gather by an allreduce of bits for tensors that they have seen before.)
+ * Each worker has a background loop. It starts a cycle `cycle` seconds after the start of the last
+ * cycle, or later, when the last cycle has ended. In a cycle, rank 0 learns which tensors are ready
+ * at all workers (MPI_Gatherv of the requests; the response by MPI_Bcast). It fuses these tensors
+ * up to `fusion` bytes, in the order in which they became ready everywhere. Then all workers
+ * execute one fused allreduce after another. (A. Sergeev, M. Del Balso: "Horovod: fast and easy
+ * distributed deep learning in TensorFlow", 2018; horovod/common/operations.cc,
+ * mpi/mpi_controller.cc. Later versions replace the gather by an allreduce of bits for tensors that
+ * they have seen before.)
  *
- * Cycles in which no tensor is ready everywhere are not simulated: their messages are short.
+ * Cycles in which no tensor is ready everywhere are not simulated, because their messages are
+ * short.
  */
 #include "base/round.h"
 #include "sim/exchange/channels.h"
@@ -20,10 +22,9 @@
 struct dsgd_fused {
     struct dsgd_fused *next;
     double bytes;
-    double sparse_bytes; /* of the rows that a worker's gradient has; 0: it is dense */
+    double sparse_bytes; /* bytes of the rows of a worker's sparse gradient; 0 if it is dense */
     int n_announced;
-    struct dsgd_schedule
-        *schedule; /* analytic.c's, of workers that gather for it and those fused with it */
+    struct dsgd_schedule *schedule; /* analytic.c: the schedule of the fused allreduce */
     void (*finish)(dsgd_worker *w, dsgd_job *job);
     dsgd_job *jobs[]; /* [n_workers], for finish() */
 };
@@ -32,15 +33,15 @@ struct dsgd_fused {
 typedef struct cycle {
     double not_before_s;
     bool begun;
-    struct dsgd_fused *first; /* tensors; once it has begun */
+    struct dsgd_fused *first; /* its tensors, after the start of the cycle */
     size_t n_tensors;
-    int n_ended; /* workers that have carried it out */
+    int n_ended; /* number of workers that have executed it */
 } cycle;
 
 struct dsgd_fusion_state {
-    struct dsgd_fused *first, **end; /* ready everywhere, in no cycle yet */
-    cycle *next; /* not begun; NULL: none is due */
-    double since_s; /* when the last cycle began */
+    struct dsgd_fused *first, **end; /* tensors that are ready everywhere and in no cycle yet */
+    cycle *next; /* a cycle that has not started; NULL if none is planned */
+    double since_s; /* start of the last cycle */
 };
 
 /* --- cycles ----------------------------------------------------------------------------------- */
@@ -52,8 +53,9 @@ typedef struct cycle_job {
 } cycle_job;
 
 /**
- * One fused allreduce, of as many tensors as fit from @p first on, or the allgather of all workers'
- * rows of a sparse one: TensorFlow's IndexedSlices. Returns the next one.
+ * Executes one fused allreduce of @p first and the following tensors, as many as fit. If @p first
+ * is sparse (IndexedSlices of TensorFlow), executes an allgather of the rows of all workers.
+ * Returns the next tensor.
  */
 static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused *first)
 {
@@ -85,7 +87,7 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
     if (c->not_before_s > dsgd_now_s())
         dsgd_sleep(c->not_before_s - dsgd_now_s());
     dsgd_stay_if_stopped(w);
-    if (!c->begun) { /* its tensors are ready everywhere when the first worker begins it */
+    if (!c->begun) { /* the tensors of the cycle are those that are ready when it starts */
         c->begun = true;
         c->first = state->first;
         for (const struct dsgd_fused *t = c->first; t != NULL; t = t->next)
@@ -98,7 +100,7 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
     if (++c->n_ended < w->engine->n_workers)
         return;
     if (dsgd_now_s() > state->since_s + w->engine->config->exchange.cycle_s)
-        state->since_s = dsgd_now_s(); /* an empty one follows at once */
+        state->since_s = dsgd_now_s(); /* an empty cycle follows at once */
     for (struct dsgd_fused *t = c->first, *next = NULL; t != NULL; t = next) {
         next = t->next;
         dsgd_run_free(t);
@@ -133,7 +135,7 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
     state->end = &(*tensor)->next;
     if (state->next != NULL)
         return;
-    /* Its first begin behind this instant; what becomes ready now is in it. */
+    /* The first start after this instant. Tensors that become ready now are in this cycle. */
     const double cycle_s = engine->config->exchange.cycle_s;
     cycle *const c = state->next = dsgd_run_alloc(engine, sizeof *c);
     c->not_before_s =

@@ -1,6 +1,6 @@
 /**
  * @file reductions.c
- * Reductions of contributions.
+ * The sums of collectives: members join, contribute, compute the sum and use it.
  */
 #include "sim/exchange/reductions.h"
 #include "sim/engine/vectors.h"
@@ -8,8 +8,8 @@
 enum { LISTS = 1024 };
 
 struct dsgd_reductions {
-    dsgd_reduction *waiting[LISTS]; /* which some member has yet to join, by a hash */
-    uint64_t begun[]; /* [n_workers] collectives of everyone that the worker has joined */
+    dsgd_reduction *waiting[LISTS]; /* hash table of reductions that some member has not joined */
+    uint64_t begun[]; /* [n_workers] number of collectives of all workers that each has joined */
 };
 
 static struct dsgd_reductions *reductions_of(dsgd_engine *engine)
@@ -34,7 +34,8 @@ static dsgd_reduction *new_reduction(dsgd_engine *engine, dsgd_reduction wanted)
     return reduction;
 }
 
-/** The reduction that another member made, or a new one; the last one takes it out of its list. */
+/** Returns the reduction that another member made, or a new one. The last member to join removes it
+ * from its list. */
 static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
 {
     dsgd_reduction **link =
@@ -159,7 +160,7 @@ void dsgd_reduction_sample(const dsgd_worker *w, dsgd_reduction *reduction, dsgd
                          contribution.stamp);
 }
 
-/** What dsgd_reduction_count_use() needs of the stamps. */
+/** Computes the sums over stamps that dsgd_reduction_count_use() needs. */
 static void sum_up_stamps(dsgd_reduction *reduction)
 {
     for (int i = 0; i < reduction->n_members; i++) {
@@ -173,7 +174,10 @@ static void sum_up_stamps(dsgd_reduction *reduction)
     }
 }
 
-/** The i-th of n parts of a piece of what member i has sampled; exact, as all else is 0. */
+/**
+ * Returns the piece that consists of the i-th of n parts of the contribution of each member i. The
+ * sum is exact, because all other numbers are 0.
+ */
 static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reduction,
                               dsgd_origin where, size_t piece)
 {
@@ -184,7 +188,7 @@ static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reducti
     dsgd_value *const share = dsgd_xcalloc(n, sizeof *share);
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
     for (size_t i = 0; i < n; i++) {
-        double *const own = dsgd_xcalloc(begin + length + 1, sizeof *own); /* 1: in the part */
+        double *const own = dsgd_xcalloc(begin + length + 1, sizeof *own); /* 1 in its part */
         for (size_t e = length * i / n; e < length * (i + 1) / n; e++)
             own[begin + e] = 1;
         const dsgd_value mask = dsgd_values_constant(engine->learning.values, piece, own);
@@ -203,7 +207,8 @@ static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reducti
     return sum;
 }
 
-/** The members' shares: of one value, which all have computed, or of several. */
+/** Returns the result of an allgather: the common value if all members have the same, else their
+ * parts. */
 static dsgd_value gathered_value(dsgd_engine *engine, const dsgd_reduction *reduction,
                                  dsgd_origin where, size_t piece)
 {
@@ -214,7 +219,7 @@ static dsgd_value gathered_value(dsgd_engine *engine, const dsgd_reduction *redu
     return dsgd_value_retain(first);
 }
 
-/** What becomes of the sum of x[n], which members have encoded, where it is encoded again. */
+/** Compresses the sum of the compressed contributions x[n] again. */
 static dsgd_value encode_again(dsgd_engine *engine, const dsgd_reduction *reduction,
                                dsgd_origin where, size_t piece, const dsgd_value *x)
 {
@@ -249,7 +254,7 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
             x[i] = reduction->contribution[i].value;
             weights[i] = 1;
         }
-        const double divisor = reduction->call.divisor; /* of a mean: of those who are there */
+        const double divisor = reduction->call.divisor; /* quorum: number of running members */
         reduction->sum = dsgd_values_combine(
             engine->learning.values, where, piece, (size_t)n, x, weights,
             divisor == n && engine->failures.by_quorum ? fmax(1, reduction->n_counting) : divisor);
@@ -271,9 +276,10 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
            n * sizeof *mine);
 }
 
-/* --- ages: of contributions alike together, because P users of P contributions are many ------- */
+/* --- ages: counted per group of equal contributions, because there are P^2 uses --------------- */
 
-/** The group of these contributions; makes it. */
+/** Returns the group of contributions with this stamp and these owner's steps; makes it if there is
+ * none. */
 static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, int64_t stamp,
                        int64_t owner_steps)
 {
@@ -299,7 +305,7 @@ static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, int64_t s
     return place;
 }
 
-/** Groups a contribution, unless it is null, by the local steps that its owner has made by now. */
+/** Puts a contribution, unless it is null, in a group by its stamp and its owner's local steps. */
 static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, size_t piece)
 {
     dsgd_contribution *const theirs = &reduction->contribution[index];
@@ -310,7 +316,7 @@ static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, siz
     reduction->alike[theirs->alike].n++;
 }
 
-/** Brings the groups up to date: all members, or who has made steps since the last use. */
+/** Updates the groups: for all members, or for those that have made steps since the last use. */
 static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t piece)
 {
     uint64_t step = reduction->steps_seen;
@@ -346,7 +352,7 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
                            reduction->contribution[i].stamp, weight);
     const int64_t iteration = dsgd_local_steps(user, piece) + ahead;
     dsgd_lag lag = {0, 0};
-    if (reduction->n_stamped > 0) { /* O(1): every user of the sum shares what is known of stamps */
+    if (reduction->n_stamped > 0) { /* O(1), because the sums over stamps are computed once */
         const double at = (double)(iteration > reduction->newest ? iteration : reduction->newest);
         lag.mean = at - reduction->stamps / reduction->n_stamped;
         lag.max = at - (double)reduction->oldest;

@@ -1,7 +1,7 @@
 /**
  * @file schedules.c
- * A channel's part in a collective: computed where no message of it meets others (analytic.c), else
- * as messages on the simulated network.
+ * A channel's part in a collective. If its messages share no links, its times are computed
+ * (analytic.c). Otherwise it sends messages on the simulated network.
  */
 #include "sim/exchange/analytic.h"
 
@@ -15,7 +15,7 @@ static void count_sent(const dsgd_channel *channel, dsgd_phase phase, double sin
                             since_s);
 }
 
-/** Sends to rank @p to, receives from rank @p from (-1: does not), and reduces. */
+/** Sends and receives the messages of a phase, then reduces. */
 static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
     dsgd_worker *const w = channel->worker;
@@ -29,13 +29,14 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 
 /** A worker's part in a round. */
 struct dsgd_sending {
-    int round; /* the next one */
-    dsgd_phase phase; /* of ranks */
+    int round; /* the next round */
+    dsgd_phase phase; /* with ranks instead of indices */
     double started_s;
-    bool exchanged; /* of the round that has begun: overhead and reduction are left */
+    bool exchanged; /* true if the messages of the round have arrived */
 };
 
-/** Begins the next round in which the worker takes part; behind the last awaits nothing. */
+/** Starts the next round in which the worker takes part. Returns DSGD_AWAIT_NOTHING after the last
+ * round. */
 static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
 {
     struct dsgd_sending *const s = channel->sending;
@@ -62,7 +63,7 @@ static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
                      .started_s = &s->started_s}};
 }
 
-/** Every round in turn: messages, then overhead and reduction. */
+/** Executes the next step: the messages of a round, then its overhead and reduction. */
 static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
 {
     dsgd_worker *const w = channel->worker;
@@ -82,7 +83,8 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
     return begin_round(channel, plan);
 }
 
-/** Begins a computed part, or takes the next step of a sent one; @p meeting is as in analytic.h. */
+/** Starts a part whose times are computed, or executes the next step of messages. @p meeting is as
+ * in analytic.h. */
 static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
                             struct dsgd_schedule **meeting)
 {
