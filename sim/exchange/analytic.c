@@ -1,27 +1,30 @@
 /**
  * @file analytic.c
- * Allreduces and their halves, of all workers and of groups, computed when their last member
- * arrives. (Of a reduce or broadcast some parts end before others begin: these send messages.)
+ * Closed forms of allreduces, reduce-scatters and allgathers, of all workers and of groups. Their
+ * times are computed when the last member arrives. (In a reduce or broadcast, some members end
+ * before others start, so these collectives send messages.)
  *
- * No member's part ends before that, because every result depends on every contribution. A worker's
- * only channel carries out one schedule at a time, whoever its members are; in each round it sends
- * one message at most and receives one, which begin when both of their sides are in that round, and
- * it stays until both have come. So no link carries more than one message in each direction, if all
- * of the run's messages are of such allreduces and can meet at the hosts' own links only. Then a
- * message takes a known time from the instant at which both sides are there, and a pass over the
- * members, round by round, yields the same times as the simulation of the messages.
+ * No member ends before the last member arrives, because every result depends on every
+ * contribution. A worker has one channel, which executes one schedule at a time. In each round it
+ * sends at most one message and receives at most one. A message starts when both sides are in the
+ * round, and the round ends when both messages have arrived. Suppose that all messages of the run
+ * belong to such collectives and can meet only at the hosts' own links. Then no link carries more
+ * than one message per direction, and the time of a message follows from the instant at which both
+ * sides are ready. A pass over the members, round by round, gives the same times as a simulation of
+ * the messages.
  *
- * Where 2^k workers in a row share a NIC, this holds for recursive doubling and for halving and
- * doubling among all of them: these begin and end with k rounds within the row, over links of equal
- * speed, behind which all of it are at the same instant. From the first to the last message that
- * leaves it, the row sends and receives as many equal ones at once, and each has an even share of
- * the NIC. No message of the row in another schedule comes between: before the first all of it have
- * begun this one, and at the last all of it are in it still. The same holds for reduce-scatter by
- * halving, and among some rows, if these are whole. What stays in an island passes no NIC.
+ * If 2^k consecutive workers share a NIC, the same holds for recursive doubling and for halving and
+ * doubling among all workers. These algorithms start and end with k rounds among the workers of one
+ * NIC, over links of equal speed. After the first k rounds, these workers are at the same instant.
+ * In each later round they send and receive equal messages at the same time, and each message has
+ * an equal share of the NIC. No message of another schedule comes in between: all workers of the
+ * NIC have started this schedule before the first message leaves, and are still in it at the last
+ * one. The same holds for reduce-scatter by halving, and for groups that contain all workers of
+ * their NICs. Messages inside a node pass no NIC.
  *
- * A second pass, once all have ended, counts the messages and what of their time no computation
- * hid, which is not known before. It is made in the order in which the schedules became complete,
- * which for each of their members is the order in which it was in them.
+ * A second pass, after all members have ended, counts the messages and the part of their time that
+ * no computation hid, which is not known earlier. Schedules are counted in the order in which they
+ * became complete. For each member, this is the order in which it executed them.
  */
 #include "sim/exchange/analytic.h"
 
@@ -35,36 +38,36 @@
 
 /** An allreduce under way. */
 typedef struct dsgd_schedule {
-    TAILQ_ENTRY(dsgd_schedule) in; /* the gathering or the complete ones */
+    TAILQ_ENTRY(dsgd_schedule) in; /* list of gathering or of complete schedules */
     dsgd_plan plan;
     int n_arrived, n_ended;
     bool counted;
-    int lane; /* of its members' hosts */
+    int lane; /* lane of its members' hosts */
     struct {
-        double since_s, end_s; /* from the last arrival on; INFINITY: not yet known */
-        double latency_s; /* behind the streams */
-        double passed_s; /* when the last stream had passed, but for its hop's own latency */
-        double bytes; /* of a stream between two NICs: as many as these send in its time */
-        double nic_bytes, gpu_bytes; /* that each sends */
-        int n_left; /* streams under way */
+        double since_s, end_s; /* time of the last arrival; end, INFINITY if it is not known */
+        double latency_s; /* latency of the collective, after the streams */
+        double passed_s; /* time at which the last stream has passed, without its own latency */
+        double bytes; /* bytes of a stream, chosen so that NICs send them in the given time */
+        double nic_bytes, gpu_bytes; /* bytes that each NIC and each GPU sends */
+        int n_left; /* number of streams under way */
     } nccl;
     struct member {
         dsgd_channel *channel;
         int rank;
-        double arrived_s; /* INFINITY: has not */
-        double end_s; /* once all have arrived, until it waits for that */
-        int to, from; /* ranks that its stream goes to and comes from; -1: it has none */
+        double arrived_s; /* INFINITY if it has not arrived */
+        double end_s; /* set when all have arrived; -INFINITY while the member waits for it */
+        int to, from; /* ranks of the receiver and sender of its stream; -1 if it has no stream */
         enum { NOT_SENT, WAITS, UNDER_WAY } stream;
         double started_s;
     } member[]; /* [plan.n] */
 } dsgd_schedule;
 
 struct dsgd_analytic {
-    dsgd_paths *paths; /* NULL: messages can meet */
-    dsgd_nodes *nodes; /* of NCCL's collectives */
-    int *rank, *host; /* [n_workers], of a pass: of members, and of their hosts on its lane */
-    double *at_s, *next_s; /* [n_workers], of a pass */
-    TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete; /* the first come, first counted */
+    dsgd_paths *paths; /* NULL if messages can share links */
+    dsgd_nodes *nodes; /* nodes for NCCL collectives */
+    int *rank, *host; /* [n_workers] during a pass: ranks of members, and their hosts on its lane */
+    double *at_s, *next_s; /* [n_workers] during a pass: times before and after a round */
+    TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete; /* in order of completion */
 };
 
 static struct dsgd_analytic *state_of(dsgd_engine *engine)
@@ -74,7 +77,8 @@ static struct dsgd_analytic *state_of(dsgd_engine *engine)
     const size_t n = (size_t)engine->n_workers;
     struct dsgd_analytic *const state = engine->exchanges.analytic =
         dsgd_run_alloc(engine, sizeof *state);
-    /* A channel of each host, and no servers. Of groups no two hosts share a NIC. */
+    /* Requires one channel per host, and no servers. If workers are groups of hosts, no two hosts
+     * may share a NIC. */
     if (dsgd_has_traits(engine->config, DSGD_SENDS_COLLECTIVES) &&
         engine->layout.n_channels == (size_t)engine->layout.n_lanes && !engine->hybrid.on_wires &&
         engine->config->failures.links.n == 0)
@@ -97,7 +101,7 @@ bool dsgd_is_contention_free(dsgd_engine *engine)
     return state_of(engine)->paths != NULL;
 }
 
-/** Whether the members are all hosts of their NICs, and exchange with these first. */
+/** Returns whether the members include all hosts of their NICs, and exchange with these first. */
 static bool is_even_at_nics(const struct dsgd_analytic *state, const dsgd_plan *plan)
 {
     const int per_nic = state->paths->per_nic;
@@ -115,14 +119,15 @@ static bool is_even_at_nics(const struct dsgd_analytic *state, const dsgd_plan *
 }
 
 /**
- * Whether no message of the plan meets another on a link, or only so that each has an even share.
+ * Returns whether no message of the plan shares a link with another, or messages share links only
+ * so that each has an equal share.
  */
 static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
 {
     dsgd_comm *const comm = plan->members.comm;
     if (state->paths->per_nic == 1)
         return true;
-    if (comm != NULL && !comm->known_in_island) { /* once: members ask in turn */
+    if (comm != NULL && !comm->known_in_island) { /* computed once for all members */
         const dsgd_path_end *const end = state->paths->end;
         comm->known_in_island = true;
         comm->in_island = state->paths->platform->island_hosts > 0;
@@ -132,7 +137,7 @@ static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
     return (comm != NULL && comm->in_island) || is_even_at_nics(state, plan);
 }
 
-/** Whether what the plan takes is known without its messages. */
+/** Returns whether the time of a plan can be computed without its messages. */
 static bool is_known(dsgd_engine *engine, const dsgd_plan *plan)
 {
     return dsgd_is_contention_free(engine) && engine->config->network == DSGD_NETWORK_FLOWS &&
@@ -154,12 +159,12 @@ double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, doubl
 
 /** One member's part in a round. */
 typedef struct part {
-    double started_s; /* both sides were there; of who only sends: he was */
-    double sent_s; /* both messages have come */
-    double done_s; /* overhead and reduction too */
+    double started_s; /* both sides were ready; if the member only sends: it was ready */
+    double sent_s; /* both messages have arrived */
+    double done_s; /* overhead and reduction are over */
 } part;
 
-/** Members, before a pass. */
+/** Stores the members of a schedule, before a pass. */
 static void find_members(const dsgd_engine *engine, const dsgd_schedule *s)
 {
     for (int i = 0; i < s->plan.n; i++) {
@@ -180,7 +185,7 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
         p.sent_s =
             p.started_s + dsgd_path_s(state->paths, state->host[phase->from], host, phase->bytes);
     }
-    if (phase->to >= 0 && phase->to != phase->from) { /* back it takes the same time */
+    if (phase->to >= 0 && phase->to != phase->from) { /* both directions take the same time */
         const double ready_s = dsgd_greater(here_s, state->at_s[phase->to]);
         p.sent_s =
             dsgd_greater(p.sent_s, ready_s + dsgd_path_s(state->paths, host, state->host[phase->to],
@@ -190,16 +195,16 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
     return p;
 }
 
-/** SimGrid does not tell apart what is nearer in time. */
+/** Times that differ by less than this are one instant in SimGrid. */
 static const double same_instant_s = 1e-9;
 
-/** A round that is followed and, if so, counted as far as it has passed by an instant. */
+/** A pass over the rounds of a schedule. */
 typedef struct turn {
     dsgd_engine *engine;
-    bool counts;
+    bool counts; /* true if the pass counts messages until `until_s` */
     double until_s;
-    double last_s; /* end of the last part so far that counts */
-    uint64_t n_sent; /* messages that count */
+    double last_s; /* end of the last part that counts */
+    uint64_t n_sent; /* number of messages that count */
 } turn;
 
 static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
@@ -220,7 +225,7 @@ static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
         dsgd_count_communication_by(&t->engine->workers[rank[member]], p.started_s, p.done_s);
 }
 
-/** Ends a member's part. */
+/** Ends a member's part in a round. */
 static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
     t->engine->exchanges.analytic->next_s[member] = p.done_s;
@@ -228,7 +233,8 @@ static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p
         count_part(t, phase, member, p);
 }
 
-/** All exchange in pairs. Reductions cost all workers alike. */
+/** Follows a round in which all members exchange in pairs. Reductions take all workers the same
+ * time. */
 static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bit)
 {
     const struct dsgd_analytic *const state = t->engine->exchanges.analytic;
@@ -250,7 +256,7 @@ static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bi
     return phase;
 }
 
-/** The same of any round. */
+/** Follows any other round. */
 static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
 {
     const struct dsgd_analytic *const state = t->engine->exchanges.analytic;
@@ -268,7 +274,7 @@ static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
 
 /* --- NCCL's ----------------------------------------------------------------------------------- */
 
-/** Decoding of what came, which NCCL does not do: after the collective. */
+/** Returns the seconds of decompression after the collective, which NCCL does not include. */
 static double decoding_s(const dsgd_worker *w, const dsgd_plan *plan)
 {
     const double came = plan->bytes * (plan->n - 1) / plan->n;
@@ -277,7 +283,7 @@ static double decoding_s(const dsgd_worker *w, const dsgd_plan *plan)
     return plan->encoding.added > 0 ? dsgd_phase_cost_s(w, &all) : 0;
 }
 
-/** Tells all members when they end. */
+/** Sets the end of all members. */
 static void end_streams(dsgd_schedule *s, double at_s)
 {
     s->nccl.end_s = at_s;
@@ -285,7 +291,8 @@ static void end_streams(dsgd_schedule *s, double at_s)
         s->member[i].end_s = at_s + decoding_s(s->member[i].channel->worker, &s->plan);
 }
 
-/** All have arrived: what no other traffic meets is known, else one stream per NIC is sent. */
+/** Called when all members have arrived. If the collective meets no other traffic, its end is
+ * known. Otherwise, one stream per NIC is sent. */
 static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
 {
     struct dsgd_analytic *const state = engine->exchanges.analytic;
@@ -313,7 +320,7 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
     for (int i = 0; i < s->plan.n; i++) {
         struct member *const m = &s->member[i];
         dsgd_nodes_stream(state->nodes, state->host[i], &m->to, &m->from);
-        if (s->lane > 0 && m->to >= 0) { /* the workers of these hosts */
+        if (s->lane > 0 && m->to >= 0) { /* from hosts to their workers */
             const int first = dsgd_cluster_host(0, s->lane);
             m->to -= first;
             m->from -= first;
@@ -328,7 +335,7 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
         end_streams(s, s->nccl.since_s + dsgd_nccl_s(&cost, s->plan.bytes));
 }
 
-/** Sends and receives a stream. */
+/** Starts to send and receive a stream. */
 static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
 {
     dsgd_comm *const comm = s->plan.members.comm;
@@ -341,7 +348,7 @@ static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
                      .started_s = &me->started_s}};
 }
 
-/** The stream has come; whose is the last tells the others when all end. */
+/** Called when a stream has arrived. The last stream sets the end of all members. */
 static void end_stream(dsgd_schedule *s, struct member *me)
 {
     const double now_s = dsgd_now_s();
@@ -361,8 +368,8 @@ static void end_stream(dsgd_schedule *s, struct member *me)
 }
 
 /**
- * Counts the streams if they have passed by an instant: of each member one to the next, and what
- * NICs have carried.
+ * Counts the streams if they have passed at the given instant: one message from each member to the
+ * next, and the bytes that NICs have carried.
  */
 static void count_streams(turn *t, const dsgd_schedule *s)
 {
@@ -390,8 +397,8 @@ static void count_streams(turn *t, const dsgd_schedule *s)
 }
 
 /**
- * Follows the members from their arrivals to their ends, which are in state->at_s then. Where
- * @p counts, counts what has passed by @p until_s.
+ * Follows the members from their arrivals to their ends, and stores the ends in state->at_s. If @p
+ * counts, also counts the messages until @p until_s. Returns the end of the last counted part.
  */
 static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, double until_s)
 {
@@ -419,7 +426,7 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
 
 /* --- schedules under way ---------------------------------------------------------------------- */
 
-/** Counts and frees those at whose turn all members have ended. */
+/** Counts and frees schedules in order, up to the first one whose members have not all ended. */
 static void count_ended(dsgd_engine *engine)
 {
     struct dsgd_analytic *const state = engine->exchanges.analytic;
@@ -474,7 +481,7 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan, i
     return s;
 }
 
-/** All have arrived: tells each when it ends. */
+/** Called when all members have arrived. Computes the end of each member. */
 static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
 {
     struct dsgd_analytic *const state = engine->exchanges.analytic;
@@ -487,7 +494,7 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
         for (int i = 0; i < s->plan.n; i++)
             s->member[i].end_s = state->at_s[i];
     }
-    for (int i = 0; i < s->plan.n; i++) /* others may change the state meanwhile */
+    for (int i = 0; i < s->plan.n; i++) /* after the computation, as other actors may run */
         if (s->member[i].rank != last_rank)
             dsgd_semaphore_post(s->member[i].channel->semaphore);
 }
@@ -504,7 +511,7 @@ dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
     s->member[channel->member].arrived_s = dsgd_now_s();
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
-    w->accounts.n_uncounted++; /* until count_ended(), or the end of the run */
+    w->accounts.n_uncounted++; /* decremented in count_ended(), or at the end of the run */
     if (plan->how == DSGD_COLLECTIVE_NCCL)
         dsgd_gpu_has_collectives(w, 1);
     if (!last)
@@ -523,7 +530,7 @@ dsgd_await dsgd_analytic_next(dsgd_channel *channel)
     if (me->end_s == INFINITY)
         return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
     const double left_s = me->end_s - dsgd_now_s();
-    me->end_s = -INFINITY; /* not again: rounding may leave some of it */
+    me->end_s = -INFINITY; /* so that it waits only once, even if rounding leaves some time */
     if (left_s > 0)
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
     if (channel->schedule->plan.how == DSGD_COLLECTIVE_NCCL)

@@ -1,6 +1,6 @@
 /**
  * @file channels.c
- * Channels, the jobs on them, the loops over the pieces of an exchange, and messages.
+ * Channels and their jobs, staging, the loops over the pieces of an exchange, and packets.
  */
 #include "sim/exchange/channels.h"
 
@@ -23,7 +23,8 @@ static void run_job(void *argument)
     end_job(channel);
 }
 
-/** The next step of the job, whose piece is in host memory; after the last one awaits nothing. */
+/** Executes the next step of the job, whose piece is in host memory. Returns DSGD_AWAIT_NOTHING
+ * after the last step. */
 static dsgd_await step_job(dsgd_channel *channel)
 {
     if (channel->current->step == NULL)
@@ -34,7 +35,7 @@ static dsgd_await step_job(dsgd_channel *channel)
     return await;
 }
 
-/** Begins the next job; awaits its piece if that is not in host memory. */
+/** Starts the next job. Waits until its piece is in host memory. */
 static dsgd_await take_job(dsgd_channel *channel)
 {
     const dsgd_job *const job = channel->current = channel->first;
@@ -92,7 +93,7 @@ dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
     return new;
 }
 
-/* Most runs have no job for side channels, and no such channel. */
+/* Side channels are opened at first use, because most runs do not need them. */
 dsgd_channel *dsgd_channel_of(dsgd_worker *w, const dsgd_job *job)
 {
     const dsgd_engine *const engine = w->engine;
@@ -142,7 +143,8 @@ enum { TAGS = 500, TAG_BITS = 16 };
 _Static_assert(DSGD_MAX_ALL_CHANNELS <= 1 << (TAG_BITS - 2), "one communicator at least");
 
 /**
- * The first tag of a communicator: of fewer where a worker has more channels than one host would.
+ * Returns the first tag of a communicator. There are fewer different tags if a worker has more
+ * channels than DSGD_MAX_CHANNELS.
  */
 static int tag_of(const dsgd_engine *engine, const dsgd_comm *comm)
 {
@@ -163,19 +165,21 @@ dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to
 
 /* --- staging ---------------------------------------------------------------------------------- */
 
-/** The end of a copy that begins at @p since_s, or when the engine is free, which it changes. */
+/** Plans a copy that starts at @p since_s, or when the copy engine is free. Returns its end, and
+ * stores it in *free_s. */
 static double copy(double *free_s, double since_s, double copy_s)
 {
     return *free_s = dsgd_greater(*free_s, since_s) + copy_s;
 }
 
-/** Seconds of one copy; 0 without one. */
+/** Returns the seconds of one copy, or 0 if none is needed. */
 static double staging_s(const dsgd_vector *x, double bytes)
 {
     return x->whole->on_host ? 0 : bytes * x->owner->engine->costs.staging_s_per_byte;
 }
 
-/** When piece @p k became ready, if that was in the last computation and after @p since_s. */
+/** Returns the time at which piece @p k became ready in the last computation, or @p since_s if that
+ * is later. */
 static double ready_since_s(const dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
 {
     const dsgd_computation *const computation = &w->gpu.computation;
@@ -261,7 +265,7 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
     dsgd_channel_add(w, job);
 }
 
-/** Of the pieces that @p of has. */
+/** Returns a new request for the pieces of the vector @p of. */
 static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                  const dsgd_vector *of, const void *arguments)
 {
@@ -314,7 +318,7 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
                        dsgd_vector *out, const void *arguments)
 {
     const size_t n = dsgd_count_pieces(out);
-    /* What is fused is announced as soon as it is ready. */
+    /* With fusion, all pieces are announced as soon as they are ready. */
     const size_t window = dsgd_fuses(w->engine) || w->engine->hybrid.replica != NULL
                               ? n
                               : w->engine->layout.n_channels;
@@ -354,13 +358,14 @@ size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step)
     return n;
 }
 
-/** What points to the request, which the worker has begun and not ended. */
+/** Returns the pointer to a request in the list of requests that have not ended. Stops the program
+ * if it is not in the list. */
 static dsgd_request **find_request(dsgd_worker *w, const dsgd_request *request)
 {
     dsgd_request **link = &w->wire.requests;
     while (*link != NULL && *link != request)
         link = &(*link)->next;
-    DSGD_REQUIRE(*link != NULL, /* the memory of one that has ended may not be read */
+    DSGD_REQUIRE(*link != NULL, /* a request that has ended must not be read */
                  "worker %d waits in step %jd for a request that is not under way: it has ended "
                  "already, or another worker began it",
                  w->node.rank, w->node.step);

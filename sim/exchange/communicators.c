@@ -34,7 +34,7 @@ static int by_colour(const void *a, const void *b)
                                   : x->rank - y->rank;
 }
 
-/** Makes the communicators of a split whose colours are set. Workers without a colour share an
+/** Makes the communicators of a split whose colours are set. All workers without a colour share an
  * empty communicator. */
 static void make_comms(dsgd_engine *engine, dsgd_partition *split)
 {

@@ -1,39 +1,45 @@
 /**
  * @file plan.c
  * Collectives as rounds of messages: recursive doubling with full vectors, Rabenseifner's halving
- * and doubling, Bruck's algorithm, and the ring. Each message costs the overhead, each reduction
- * its time per byte, both serial with the wire.
+ * and doubling, Bruck's algorithm, and the ring. Each message takes its transfer, then its
+ * overhead, then the reduction of its bytes.
  *
- * With n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k members that
- * arrive together on an idle network: recursive doubling k (o + L + n/B + c n); Rabenseifner 2 k (o
- * + L) + (P-1)/P (2 n/B + c n); ring 2 (P-1) (o + L + n/(P B)) + (P-1)/P c n. (Thakur,
- * Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH", 2005.)
+ * Consider n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k members
+ * that arrive together on an idle network. The times are:
+ *     recursive doubling: k (o + L + n/B + c n)
+ *     Rabenseifner:       2 k (o + L) + (P-1)/P (2 n/B + c n)
+ *     ring:               2 (P-1) (o + L + n/(P B)) + (P-1)/P c n
+ * (Thakur, Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH",
+ * 2005.)
  *
- * Where P is no power of two, the first two fold the rest into a power of two of members, as MPICH
- * does, which sends whole vectors twice more. The ring and Bruck's algorithm need no fold: with k =
- * ceil(log2 P), Bruck's takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
+ * If P is not a power of two, the first two fold the other members into a power of two, as MPICH
+ * does. The fold sends whole vectors two more times. The ring and Bruck's algorithm need no fold.
+ * With k = ceil(log2 P), Bruck's algorithm takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
  *
- * Rings go along the platform's dimensions, one after another, for P = X Y ... of hosts that are
- * neighbours first: a reduce-scatter along rows, the share of it along columns, and so on, and
- * allgathers back: 2 (X - 1 + Y - 1 + ...) (o + L) + (P-1)/P (2 n/B + c n), between neighbours
- * alone. Where a dimension does not divide the members, one ring has the rest.
+ * Rings use the platform's dimensions one after another, for P = X Y ... hosts. There is a
+ * reduce-scatter along rows, then of each part along columns, and so on, and allgathers in the
+ * opposite order. They take 2 (X - 1 + Y - 1 + ...) (o + L) + (P-1)/P (2 n/B + c n), and only
+ * neighbours exchange messages. If a dimension does not divide the number of members, one ring
+ * contains the rest.
  *
- * NCCL's collectives are no rounds (analytic.c, traces/nccl.h): each member is said to send one
- * stream, of what a ring would have it send.
+ * The collectives of NCCL are not rounds (analytic.c, traces/nccl.h). Each member counts as sending
+ * one stream, with the bytes that it would send in a ring.
  *
- * Reduce-scatter and allgather of shares are the halves of an allreduce. A reduce is a
- * reduce-scatter and a gather up a binomial tree; a broadcast a scatter down the tree and an
- * allgather (van de Geijn); both, of short vectors, whole vectors along the tree: k (o + L + n/B),
- * and k c n of a reduce.
+ * Reduce-scatter and allgather are the halves of an allreduce. A reduce is a reduce-scatter and a
+ * gather up a binomial tree. A broadcast is a scatter down the tree and an allgather (van de
+ * Geijn). For short vectors, both send whole vectors along the tree: k (o + L + n/B), plus k c n
+ * for a reduce.
  */
 #include "sim/exchange/plan.h"
 
 /* --- allreduces as rounds --------------------------------------------------------------------- */
 
-/* Members beyond the largest power of two are folded into their right neighbours at first. */
+/* If the number of members is not a power of two, `extra` members are first folded into their right
+ * neighbours. */
 
 /**
- * A phase in both directions, between members whose indices in the power of two differ in a bit.
+ * Returns an exchange in both directions, between members whose indices in the power of two differ
+ * in one bit.
  */
 static dsgd_phase exchange(const dsgd_plan *plan, int index, int bit, double bytes, double reduced)
 {
@@ -45,7 +51,7 @@ static dsgd_phase exchange(const dsgd_plan *plan, int index, int bit, double byt
     return (dsgd_phase){partner, partner, bytes, reduced};
 }
 
-/** The first round, from even to odd members, or the last, back. */
+/** Returns the phase of the fold: the first round, from even to odd members, or the last, back. */
 static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
 {
     const double reduced = in ? plan->bytes : 0;
@@ -57,11 +63,11 @@ static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
 }
 
 /**
- * Rabenseifner's halving and doubling without a fold: where P = 2^k m, among the m classes of
- * members of one index mod 2^k Bruck's allgather, and before it the same backwards as a
- * reduce-scatter. Of the orders of Bruck's phases that in which most travels between neighbours, as
- * in NCCL's PAT. (J. Bruck, C.-T. Ho: "Efficient global combine operations in multi-port
- * message-passing systems", 1993; S. Jeaugey: "PAT: a new algorithm for all-gather and
+ * Returns a phase of halving and doubling without a fold. For P = 2^k m it uses Bruck's allgather
+ * among members with the same index mod 2^k, and before it the reverse as a reduce-scatter. Among
+ * the possible orders of Bruck's phases, it uses the one in which most bytes travel between
+ * neighbours, as in PAT of NCCL. (J. Bruck, C.-T. Ho: "Efficient global combine operations in
+ * multi-port message-passing systems", 1993; S. Jeaugey: "PAT: a new algorithm for all-gather and
  * reduce-scatter operations at scale", 2025.)
  */
 static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
@@ -69,7 +75,7 @@ static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
     const int n = plan->n;
     const bool reduces = round < plan->half;
     const int distance = 1 << (reduces ? round : 2 * plan->half - 1 - round);
-    /* Of n shares every second multiple of the distance. */
+    /* The odd multiples of the distance that are less than n. */
     const int n_parts = (n + distance - 1) / (2 * distance);
     const double part = plan->bytes / n * n_parts;
     const bool pairs = n % (2 * distance) == 0;
@@ -85,8 +91,8 @@ static bool goes_in_rings(dsgd_collective how)
     return how == DSGD_COLLECTIVE_RING || how == DSGD_COLLECTIVE_RINGS;
 }
 
-/** Rounds of the first dimension's rings first, then of the next; the allgather goes the same way
- * backwards. */
+/** Returns a phase of the rings: first the rounds of the first dimension, then of the next. The
+ * allgather uses the opposite order. */
 static dsgd_phase rings(const dsgd_plan *plan, int round, int index)
 {
     const bool reduces = round < plan->half;
@@ -101,7 +107,7 @@ static dsgd_phase rings(const dsgd_plan *plan, int round, int index)
                         first + (at > 0 ? at - 1 : n - 1) * stride, part, reduces ? part : 0};
 }
 
-/** A round of an allreduce; its halves are reduce-scatter and allgather. */
+/** Returns a phase of an allreduce; its halves are reduce-scatter and allgather. */
 static dsgd_phase allreduce_phase(const dsgd_plan *plan, int round, int index)
 {
     if (goes_in_rings(plan->how))
@@ -121,23 +127,21 @@ static dsgd_phase allreduce_phase(const dsgd_plan *plan, int round, int index)
     return exchange(plan, index, bit, plan->bytes / (2 * bit), 0);
 }
 
-/** Rounds of a binomial tree among n. */
+/** Returns the number of rounds of a binomial tree among n members. */
 static int tree_rounds(int n)
 {
     return dsgd_log2(n) + !dsgd_is_power_of_two(n);
 }
 
-/**
- * Shares that the subtree of a member has, at @p distance from its parent; it is at most so large.
- */
+/** Returns the number of parts in the subtree of a member at @p distance from its parent. */
 static int shares_below(const dsgd_plan *plan, int distance, int from_root)
 {
     return distance < plan->n - from_root ? distance : plan->n - from_root;
 }
 
 /**
- * Up a binomial tree to the root, or down from it, between members at a distance: whole vectors,
- * or, where the plan has halves, the shares of all members below.
+ * Returns a phase up a binomial tree to the root, or down from it, between members at a distance.
+ * It carries whole vectors, or, if the plan has halves, the parts of the subtree.
  */
 static dsgd_phase tree_phase(const dsgd_plan *plan, int distance, int index, bool up)
 {
@@ -178,14 +182,14 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
         phase.reduced =
             (plan->encoding.gathers ? phase.bytes : phase.reduced) * plan->encoding.added;
         phase.decoded = phase.bytes * plan->encoding.decoded;
-        if (round == plan->half - 1) /* all of its share is added */
+        if (round == plan->half - 1) /* its part of the sum is complete */
             phase.decoded += plan->encoding.again;
     }
     return phase;
 }
 
 /**
- * The message algorithm that a setting means for a piece among @p n. Of few bytes latency decides:
+ * Returns the algorithm for a piece among @p n members. With few bytes, latency dominates, and
  * recursive doubling has the fewest phases.
  */
 static dsgd_collective how_for(dsgd_way way, int n, double bytes)
@@ -198,8 +202,9 @@ static dsgd_collective how_for(dsgd_way way, int n, double bytes)
 }
 
 /**
- * The same of a half, or of a reduce or broadcast by a tree and a half: by shares, without a fold.
- * Recursive doubling means whole vectors up and down the tree, and no half but by halving.
+ * Returns the algorithm for one half of an allreduce, or for a reduce or broadcast. It exchanges
+ * parts of vectors, and has no fold. Recursive doubling means whole vectors along a tree in a
+ * reduce or broadcast; for a half it is replaced by halving.
  */
 static dsgd_collective how_in_shares(dsgd_collective how, dsgd_collective_kind part, int n)
 {
@@ -254,22 +259,23 @@ dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_collective_kind part, int n, double by
 }
 
 /**
- * The same of a piece of encoded vectors, of @p one bytes that stand for @p whole. An allreduce of
- * what differs among workers is an allgather of all, unless the sum itself takes no more: 2 (n - 1)
- * / n of its bytes against n - 1 encoded ones.
+ * Returns the plan for a piece of compressed vectors, with @p one bytes instead of @p whole bytes.
+ * If compressed vectors cannot be added, an allreduce is an allgather of all compressed vectors. If
+ * the allreduce of the sum takes no more bytes, it is used instead: 2 (n - 1) / n of its bytes
+ * against n - 1 compressed vectors.
  */
 static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_collective_kind part, int n,
                                  const dsgd_encoded *e, double one, double whole)
 {
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
     if (part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_REENCODED &&
-        e->decodes) /* each share by itself */
+        e->decodes) /* each part is compressed separately */
         one = n * dsgd_encoding_bytes(&e->encoding, whole / n, e->value_bytes);
     if (gathers && n * one >= 2 * whole)
         return dsgd_plan_of(way, part, n, whole);
     const double bytes = gathers ? n * one : one;
     way.how = how_for(way, n, bytes);
-    if (e->sum == DSGD_SUM_REENCODED) /* each number is added and encoded in one place */
+    if (e->sum == DSGD_SUM_REENCODED) /* each number is added and compressed at one member */
         way.how = how_in_shares(way.how, DSGD_REDUCE_SCATTER, n);
     dsgd_plan plan = dsgd_plan_of(way, gathers ? DSGD_ALLGATHER : part, n, bytes);
     const double ratio = whole / one;
