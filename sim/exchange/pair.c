@@ -110,8 +110,7 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_vector *const x = request->out;
     const pair_job *const job = (pair_job *)dsgd_begun_of(request, k)->job;
-    request->unchanged =
-        job == NULL || job->reply == NULL; /* this worker or the peer has failed */
+    request->unchanged = job == NULL || job->reply == NULL; /* this worker or the peer has failed */
     if (request->unchanged) {
         keep_own(w, k, request);
         return;

@@ -2,10 +2,10 @@
  * @file coroutine.c
  * Switches and stacks.
  *
- * Stacks are parts of large mappings; the kernel backs the pages that were written: mostly
- * one page of a stack, of 128 KiB. A guard page below a stack cuts its mapping, and a process has
- * 65,530 mappings (vm.max_map_count): the first stacks have one, so that an overflow shows where
- * runs are small.
+ * Stacks are parts of large mappings. The kernel provides memory only for pages that were written,
+ * mostly one page of a stack of 128 KiB. A guard page below a stack splits its mapping, and a
+ * process can have 65,530 mappings (vm.max_map_count). Therefore only the first stacks have a guard
+ * page, so that an overflow is found in small runs.
  */
 #include "sim/network/coroutine.h"
 
@@ -24,7 +24,7 @@
 
 /* Boost.Context's C interface; only C++ headers declare it (boost/context/detail/fcontext.hpp). */
 typedef struct transfer_t {
-    void *fctx; /* where the caller has stopped */
+    void *fctx; /* place where the caller has stopped */
     void *data;
 } transfer_t;
 extern void *make_fcontext(void *highest, size_t size, void (*function)(transfer_t));
@@ -42,8 +42,8 @@ static const size_t mapping_bytes = (size_t)STACK_BYTES * MAPPING_STACKS;
 
 static struct {
     char **mapping; /* [n_mappings], each of MAPPING_STACKS stacks */
-    size_t n_mappings, n_used; /* stacks that were ever used */
-    dsgd_coroutine *ended; /* whose stacks others may get */
+    size_t n_mappings, n_used; /* n_used: number of stacks used so far */
+    dsgd_coroutine *ended; /* coroutines that have ended, whose stacks can be reused */
 } stacks;
 
 static char *take_stack(void)
@@ -87,14 +87,14 @@ void dsgd_coroutines_close(void)
 
 /* --- switches --------------------------------------------------------------------------------- */
 
-static dsgd_coroutine *running; /* the one that was switched to last */
+static dsgd_coroutine *running; /* the coroutine that runs */
 
 #ifdef DSGD_ADDRESS_SANITIZER
 
 static const void *process_stack;
 static size_t process_stack_bytes;
 
-/** @p last: @p from, which runs, will not again. */
+/** Announces a switch to the sanitizer. @p last means that @p from never runs again. */
 static void announce(dsgd_coroutine *from, const dsgd_coroutine *to, bool last)
 {
     void **const fake_stack = last ? NULL : &from->sanitizer;
@@ -117,10 +117,10 @@ static void confirm(const dsgd_coroutine *from)
 
 #elif defined(DSGD_THREAD_SANITIZER)
 
-static void *ended; /* fiber that nobody can destroy before it is left */
+static void *ended; /* fiber that can be destroyed only after it was left */
 
-/* Inline, as the sanitizer notes who calls whom by fiber: nothing may return between its switch and
-   the jump. */
+/* Inline, because the sanitizer records calls per fiber: no function may return between the switch
+   of the fiber and the jump. */
 static inline __attribute__((always_inline)) void announce(dsgd_coroutine *from,
                                                            const dsgd_coroutine *to, bool last)
 {
@@ -153,7 +153,8 @@ static void confirm(const dsgd_coroutine *from)
 
 #endif
 
-/** Notes, in the coroutine that goes on, where the one before it has stopped. */
+/** Stores the place where the previous coroutine has stopped. Runs in the coroutine that continues.
+ */
 static void arrive(transfer_t by)
 {
     dsgd_coroutine *const from = by.data;
@@ -189,7 +190,7 @@ void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
-    from->next = stacks.ended; /* nobody opens a coroutine before the jump */
+    from->next = stacks.ended; /* no coroutine is opened before the jump */
     stacks.ended = from;
     running = to;
     announce(from, to, true);

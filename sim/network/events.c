@@ -1,7 +1,7 @@
 /**
  * @file events.c
- * The heap and the agenda. An event that is planned anew leaves its old entry behind, which nobody
- * looks for: it has another number than the event, and is dropped when its time comes.
+ * The heap and the agenda. If an event is planned again, its old entry stays in the agenda. The
+ * entry has another number than the event, and is ignored when its time comes.
  */
 #include "sim/network/events.h"
 
@@ -9,7 +9,7 @@
 
 enum { CHILDREN = 4 };
 
-/** By key, then by number; without branches, which no processor could predict. */
+/** Compares by key, then by number, without branches, which a processor cannot predict. */
 static inline bool precedes(const struct dsgd_heap_entry *a, const struct dsgd_heap_entry *b)
 {
     return (a->key < b->key) | ((a->key == b->key) & (a->number < b->number));
@@ -28,17 +28,17 @@ void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what)
     heap->entry[i] = new;
 }
 
-/** The lesser of two entries, likewise. */
+/** Returns the lesser of two entries, without branches. */
 static inline size_t lesser(const dsgd_heap *heap, size_t i, size_t j)
 {
     return i + ((j - i) & -(size_t)precedes(&heap->entry[j], &heap->entry[i]));
 }
 
-/** The least child of node @p i, which has one or more. */
+/** Returns the least child of node @p i, which has at least one. */
 static size_t least_child(const dsgd_heap *heap, size_t i)
 {
     const size_t first = i * CHILDREN + 1;
-    if (first + CHILDREN <= heap->n) /* two by two, at once */
+    if (first + CHILDREN <= heap->n) /* two comparisons in parallel */
         return lesser(heap, lesser(heap, first, first + 1), lesser(heap, first + 2, first + 3));
     size_t least = first;
     for (size_t child = first + 1; child < heap->n; child++)

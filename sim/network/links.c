@@ -1,9 +1,10 @@
 /**
  * @file links.c
- * The network `flows`: a message takes the latency of its route, then its bytes share all links of
+ * The network `flows`: a message takes the latency of its route. Then its bytes share all links of
  * the route with other messages, max-min fairly (maxmin.h).
  *
- * A topology has its links and routes in traces/shapes/, and SimGrid has those of XML.
+ * The links and routes of a topology are those of traces/shapes/. For platforms from XML files,
+ * they are those of SimGrid.
  */
 #include "base/round.h"
 #include "sim/network/network.h"
@@ -11,18 +12,17 @@
 #include "traces/shapes/shape.h"
 
 static const dsgd_platform *platform;
-static void *(*take)(size_t bytes); /* zeroed memory until the end of the run */
-static const int *places; /* [n_hosts] of the run's hosts: indices among all of the platform */
+static void *(*take)(size_t bytes); /* returns zeroed memory until the end of the run */
+static const int *places; /* [n_hosts] the run's hosts: indices among all hosts of the platform */
 static dsgd_pipe *pipes; /* [n_pipes] by the numbers of links */
 static size_t n_pipes;
-static double *latencies_s; /* [n_pipes]; NULL: the links are those of a file, in SimGrid */
-static int n_groups; /* or regions */
-static double
-    *factors; /* [n_groups][n_groups] of flows' limits between them; NULL: nothing changes */
+static double *latencies_s; /* [n_pipes]; NULL if the links are those of SimGrid */
+static int n_groups; /* number of groups or regions */
+static double *factors; /* [n_groups][n_groups] factors of flows' limits; NULL if none changes */
 
 /** Memory of a flight for its pipes, and for its places in them. */
 typedef struct dsgd_room {
-    size_t n; /* at most */
+    size_t n; /* capacity */
     dsgd_pipe *pipe[];
 } dsgd_room;
 
@@ -60,7 +60,7 @@ static dsgd_links find_path(int from, int to)
 static dsgd_route find_limits(int from, int to)
 {
     if (latencies_s == NULL)
-        return dsgd_network_simgrid.route(from, to); /* which tells of hosts without a path */
+        return dsgd_network_simgrid.route(from, to); /* reports hosts without a path */
     const dsgd_links found = find_path(from, to);
     dsgd_route limits = {found.latency_s, found.flow_bytes_per_s};
     for (size_t i = 0; i < found.n; i++)
@@ -68,7 +68,7 @@ static dsgd_route find_limits(int from, int to)
     return limits;
 }
 
-/** Gives a flight's flow room for that many pipes. */
+/** Makes sure that a flight's flow has memory for @p n pipes. */
 static void make_room(dsgd_flight *flight, size_t n)
 {
     if (flight->room == NULL || flight->room->n < n) {
@@ -120,7 +120,7 @@ static void slow(int from, int to, double factor)
         const double bytes_per_s = shape->link(platform, link[i]).bytes_per_s;
         dsgd_pipe_change(&pipes[link[i]], factor == 0 ? 0 : factor * bytes_per_s);
     }
-    /* Without a link of their own the flows that have another limit are found by all links. */
+    /* If the flows between the groups have no link of their own, all links are solved again. */
     for (size_t i = 0; n == 0 && i < n_pipes; i++)
         if (pipes[i].n > 0)
             dsgd_pipe_change(&pipes[i], pipes[i].bytes_per_s);
@@ -207,7 +207,7 @@ static dsgd_status open(const dsgd_machine *machine, int n_hosts, const char *fi
     return DSGD_OK;
 }
 
-/** Hosts of an XML file may have speeds of their own. */
+/** Returns the speed of a host; in an XML file, hosts may have different speeds. */
 static double speed(int of)
 {
     return latencies_s == NULL ? dsgd_network_simgrid.speed(of) : dsgd_platform_nominal_flops;

@@ -1,6 +1,6 @@
 /**
  * @file machine.c
- * From a platform to a cluster.
+ * Opens the cluster of a platform, checks it, and measures messages on it.
  */
 #include "sim/network/machine.h"
 
@@ -12,8 +12,8 @@
 #include "sim/network/simgrid.h"
 
 /**
- * Places of the machine's hosts, and how many hosts to write: at least the machine's; of a shape of
- * any size all that the placement lists.
+ * Finds the places of the machine's hosts, and the number of hosts of the platform. A platform with
+ * any number of hosts gets enough hosts for all places.
  */
 static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n_hosts,
                                dsgd_error *error)
@@ -37,12 +37,12 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
 
 /* --- a user's file ---------------------------------------------------------------------------- */
 
-/** Messages that are under way until the last of their actors has ended. */
+/** A measurement of messages. */
 typedef struct trial_run {
     const dsgd_machine *machine;
-    const int *to; /* of a measurement: whom each host sends to */
+    const int *to; /* receiver of each host */
     double bytes, arrived_s;
-    int n_actors; /* that have not ended */
+    int n_actors; /* number of actors that have not ended */
     dsgd_semaphore *ended;
 } trial_run;
 
@@ -68,12 +68,12 @@ static void wait_for_actors(void *argument)
     dsgd_semaphore_wait(((trial_run *)argument)->ended);
 }
 
-/**
- * Up to so many hosts, paths from each to each, else to hosts at distances that are powers of two.
- */
+/** With at most this many hosts, all paths are checked; otherwise only paths to hosts at distances
+ * that are powers of two. */
 enum { MOST_PAIRED_HOSTS = 32 };
 
-/** SimGrid ends the process where it misses gateways and the like. */
+/** Checks the routes between hosts. SimGrid ends the process if, for example, a gateway is missing.
+ */
 static dsgd_status try_routes(const dsgd_machine *machine, dsgd_error *error)
 {
     const int n = machine->n_hosts;
@@ -85,7 +85,7 @@ static dsgd_status try_routes(const dsgd_machine *machine, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** What a child process tries, and where it says why SimGrid ended it. */
+/** The arguments of a child process, and the file for the messages of SimGrid. */
 typedef struct trial {
     const dsgd_machine *machine;
     FILE *words;
@@ -102,7 +102,7 @@ static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *
     return try_routes(&machine, error);
 }
 
-/** Why SimGrid ended a process that wrote such words; NULL: it did not say. */
+/** Returns the reason for which SimGrid ended a process, from its messages, or NULL. */
 static char *reason_in(FILE *words)
 {
     char *line = NULL, *reason = NULL;
@@ -118,8 +118,8 @@ static char *reason_in(FILE *words)
 }
 
 /**
- * Whether a user's file has nothing but links that all their flows share, of bandwidths and
- * latencies that stay, as maxmin.c has; SimGrid itself times messages over others.
+ * Returns whether a user's file has only links that their flows share, with constant bandwidths and
+ * latencies, as maxmin.c supports. For other links, SimGrid itself computes the times of messages.
  */
 static bool is_plain(const char *path)
 {
@@ -135,7 +135,7 @@ static bool is_plain(const char *path)
     return plain;
 }
 
-/** Opens the user's file in a child process: SimGrid ends the process on what it does not like. */
+/** Opens the user's file in a child process, because SimGrid ends the process after an error. */
 static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
 {
     const char *const path = machine->platform->file;
@@ -183,7 +183,7 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
     return found;
 }
 
-/** Opens the cluster by an XML file in memory: of a run that is killed none stays. */
+/** Opens the cluster from an XML file in memory, so that no file remains if the run is killed. */
 static dsgd_status open_written(const dsgd_machine *machine, int n_hosts, dsgd_error *error)
 {
     const int file = memfd_create("platform", MFD_CLOEXEC);
@@ -239,7 +239,7 @@ static double time_here(trial_run *all)
         if (all->to[i] < 0)
             continue;
         senders[i] = (sender){all, i, all->to[i]};
-        all->n_actors++; /* the receiver: a message that has arrived was sent */
+        all->n_actors++; /* counts the receiver, which ends after the sender */
         dsgd_actor_start(i, send_one, &senders[i]);
         dsgd_actor_start(all->to[i], receive_one, &senders[i]);
     }

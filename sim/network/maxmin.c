@@ -1,18 +1,19 @@
 /**
  * @file maxmin.c
- * Water-filling of a few pipes: those that an event touches, then those whose flows that changed.
+ * Water-filling of few pipes: those that an event touches, then those whose flows have changed.
  *
- * The pipes that are being solved are open, and so are all their flows. A flow that another pipe
- * holds may get as much as it has there. What comes out is a solution of all pipes, unless a flow
- * changed in a pipe that is not open, and this pipe holds flows or is now more than full: then that
- * one is opened, too, and all is filled again.
+ * The pipes that are being solved are open, and so are all their flows. A flow whose rate another
+ * pipe limits gets at most its present rate. The result is a solution for all pipes, with one
+ * exception: a flow has changed in a pipe that is not open, and this pipe limits flows or is now
+ * overfull. Then this pipe is opened, too, and all open pipes are solved again.
  */
 #include "sim/network/maxmin.h"
 
 #include "base/round.h"
 #include "base/status.h"
 
-/** So much of a rate is rounding: a change that is not below it would spread through all flows. */
+/** A relative change of a rate below this is rounding. Without this limit, such changes would
+ * spread to all flows. */
 static const double rounding = 1e-13;
 
 static dsgd_pipe *first_touched;
@@ -27,11 +28,11 @@ static struct {
     size_t n, room;
 } moved; /* flows of open pipes */
 
-static dsgd_heap levels; /* open pipes, by the bytes per second and weight at which they are full */
-static dsgd_heap limits; /* open flows with a limit, likewise */
+static dsgd_heap levels; /* open pipes, by the rate per weight at which they are full */
+static dsgd_heap limits; /* open flows with a limit, by their limit per weight */
 static uint64_t n_rounds;
 
-/** A list of pointers, with room for one more. */
+/** Returns a list of pointers that has memory for one more. */
 static void *with_room(void *list, size_t n, size_t *room)
 {
     if (n < *room)
@@ -52,7 +53,7 @@ static void touch(dsgd_pipe *pipe)
     pipe->touched = true;
     pipe->next_touched = first_touched;
     first_touched = pipe;
-    if (solving.number == 0) /* behind what else was planned for this instant */
+    if (solving.number == 0) /* after all other events that are planned for this instant */
         dsgd_event_plan(&solving, dsgd_events_now_s());
 }
 
@@ -69,7 +70,7 @@ static void enter(dsgd_flow *flow)
     flow->entered = true;
 }
 
-/** Its place becomes the last one's. */
+/** Removes a flow from its pipes. The last flow of a pipe takes its place. */
 static void leave(const dsgd_flow *flow)
 {
     for (size_t i = 0; i < flow->n_pipes; i++) {
@@ -118,13 +119,13 @@ static void open_pipe(dsgd_pipe *pipe)
     opened.pipe[opened.n++] = pipe;
 }
 
-/** The pipe that holds a flow and is not open; NULL: none. */
+/** Returns the pipe that limits a flow if this pipe is not open, else NULL. */
 static const dsgd_pipe *outer_pipe(const dsgd_flow *flow)
 {
     return flow->held_by != NULL && !flow->held_by->open ? flow->held_by : NULL;
 }
 
-/** What an open flow may get by that, or by its limit. */
+/** Returns the highest rate of an open flow: by such a pipe, or by its own limit. */
 static double most_of(const dsgd_flow *flow)
 {
     if (outer_pipe(flow) != NULL)
@@ -180,7 +181,8 @@ static void set_rate(dsgd_flow *flow, double bytes_per_s, const dsgd_pipe *held_
     }
 }
 
-/** The open pipe that is full first. Its level has risen where flows have got less than that. */
+/** Returns the open pipe that is full first. Its level in the heap is updated, because it rises if
+ * flows got less than their share. */
 static dsgd_pipe *fullest(double *level)
 {
     while (levels.n > 0) {
@@ -197,7 +199,7 @@ static dsgd_pipe *fullest(double *level)
     return NULL;
 }
 
-/** The open flow that has its limit first. */
+/** Returns the open flow that reaches its limit first. */
 static dsgd_flow *most_limited(double *level)
 {
     while (limits.n > 0) {
@@ -247,7 +249,7 @@ static bool is_overfull(const dsgd_pipe *pipe)
     return all > pipe->bytes_per_s * (1 + rounding);
 }
 
-/** Opens the pipes that do not bear the new rates. False: there are none. */
+/** Opens the pipes for which the new rates are not a solution. Returns false if there are none. */
 static bool open_more(void)
 {
     const size_t before = opened.n;

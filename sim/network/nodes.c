@@ -1,29 +1,29 @@
 /**
  * @file nodes.c
- * Hosts of a collective by node and NIC.
+ * The hosts of an NCCL collective, by node and NIC.
  */
 #include "sim/network/nodes.h"
 
-/** Where a host is. */
+/** The place of a host. */
 typedef struct host {
     int node, nic, group;
-    double nic_bytes_per_s, added_latency_s; /* of that */
-    int behind; /* of the first one of a collective behind its NIC: which of its node's NICs; else
-                   -1 */
+    double nic_bytes_per_s, added_latency_s; /* of its NIC */
+    int behind; /* index of its NIC in its node, if it is the NIC's first host in the collective;
+                   else -1 */
 } host;
 
 typedef struct node {
-    int n_nics; /* that have hosts of a collective; 0: it has none */
-    int index; /* among the nodes of that */
+    int n_nics; /* number of NICs that have hosts of the collective; 0 if there is none */
+    int index; /* index among the nodes of the collective */
 } node;
 
 struct dsgd_nodes {
     host *host; /* [n] */
     node *node; /* [highest + 1] */
-    int *first; /* [highest NIC + 1]: the first host of a collective behind it; -1: none */
-    int *sender; /* [n_nodes][n_nics] of a collective */
+    int *first; /* [highest NIC + 1]: the first host of the collective at each NIC, or -1 */
+    int *sender; /* [n_nodes][n_nics] hosts of the collective that send streams */
     int n_nodes, n_nics;
-    double flow_bytes_per_s; /* at most between groups */
+    double flow_bytes_per_s; /* limit of a flow between groups */
 };
 
 dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int n)
@@ -52,13 +52,13 @@ dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int
     return nodes;
 }
 
-/** Whether a host sends a stream. */
+/** Returns whether a host sends a stream. */
 static bool sends(const dsgd_nodes *nodes, const host *at)
 {
     return at->behind >= 0 && at->behind < nodes->n_nics;
 }
 
-/** Of the host behind NIC @p nic of a collective's node. */
+/** Returns the entry for the host at NIC @p nic of a node of the collective. */
 static int *sender_of(const dsgd_nodes *nodes, int index, int nic)
 {
     return &nodes->sender[index * nodes->n_nics + nic];
@@ -89,7 +89,7 @@ dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n)
     shape.gpus = (double)n / shape.n_nodes;
     nodes->n_nodes = shape.n_nodes;
     nodes->n_nics = shape.nics;
-    for (int i = 0; i < n; i++) { /* and for the next collective: their indices stay */
+    for (int i = 0; i < n; i++) { /* also resets counts for the next collective, but not indices */
         const host *const at = &nodes->host[chosen[i]];
         node *const of = &nodes->node[at->node];
         if (sends(nodes, at))

@@ -1,10 +1,10 @@
 /**
  * @file paths.c
- * Where hosts are connected, and where messages share no links.
+ * Where hosts are connected, and on which platforms messages share no links.
  */
 #include "sim/network/paths.h"
 
-/** Hosts per NIC, where messages take known times; 0: elsewhere. */
+/** Returns the number of hosts per NIC if messages have closed forms, else 0. */
 static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n_hosts)
 {
     const dsgd_platform_use one_at_a_time = {n_hosts, places, 1};
@@ -12,7 +12,7 @@ static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n
         return 0;
     if (dsgd_platform_meets_at_nics(platform, &one_at_a_time))
         return 1;
-    /* Or rows of 2^k share one. */
+    /* Also if 2^k consecutive hosts share a NIC. */
     const int per_nic = dsgd_platform_nic_hosts(platform);
     bool in_rows = dsgd_platform_group_hosts(platform) == 0 && per_nic > 1 &&
                    (per_nic & (per_nic - 1)) == 0 && n_hosts % per_nic == 0 &&
@@ -22,7 +22,7 @@ static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n
     return in_rows ? per_nic : 0;
 }
 
-/** @p sharing hosts of the run use the NIC of the host at this place. */
+/** Returns the connection of the host at a place; @p sharing hosts of the run share its NIC. */
 static dsgd_path_end end_at(const dsgd_platform *platform, int place, int sharing)
 {
     const dsgd_host_quality q =

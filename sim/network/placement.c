@@ -1,6 +1,6 @@
 /**
  * @file placement.c
- * Orders of hosts: natural, random, or as listed; and which of them are a worker's.
+ * The order of hosts: natural, random, or as listed; and the hosts of each worker.
  */
 #include "sim/network/cluster.h"
 
@@ -17,7 +17,7 @@ bool dsgd_placement_is_given(const dsgd_lines *placement)
            !is_word(placement, DSGD_PLACEMENT_RANDOM) && !is_word(placement, DSGD_PLACEMENT_OUTER);
 }
 
-/** The host of a name or index; -1: none. */
+/** Returns the host with a name or index, or -1 if there is none. */
 static int find(const char *text, int n_hosts, const char *const *names)
 {
     for (int i = 0; names != NULL && i < n_hosts; i++)
@@ -72,8 +72,8 @@ int dsgd_cluster_host(int host, int lane)
     return lane == 0 || host >= n_workers ? host : n_servers + lane * n_workers + host;
 }
 
-/** From an order of hosts to the places of workers, of servers, and of the workers' other hosts,
- * lane by lane. */
+/** Rearranges an order of hosts: the first hosts of the workers, the servers, then the workers'
+ * other hosts, lane by lane. */
 static void group_hosts(const dsgd_machine *machine, int *places)
 {
     const int n = machine->n_hosts, p = machine->n_workers, each = machine->hosts_each;

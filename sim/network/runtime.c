@@ -1,12 +1,12 @@
 /**
  * @file runtime.c
- * What runs actors, on any network: coroutines, semaphores, mailboxes, and an agenda of events. The
- * network times messages and computations (network.h).
+ * Runs actors on any network: coroutines, semaphores, mailboxes, and an agenda of events. The
+ * network computes the times of messages and computations (network.h).
  *
- * An actor that blocks looks for the next one itself: it lets events happen until an actor is
- * ready, and switches to it; if that is itself, it just continues. It takes the next steps of an
- * actor in steps meanwhile, on its own stack. All events of one time happen before an actor runs:
- * of workers that act at one time none uses what another made at that time.
+ * An actor that blocks finds the next actor itself. It lets events happen until an actor is ready,
+ * and switches to that actor; if it is ready itself, it continues. It executes the steps of step
+ * actors on its own stack. All events of one time happen before an actor runs. If workers act at
+ * the same time, none therefore uses values that another one made at that time.
  */
 #include "sim/network/runtime.h"
 
@@ -19,15 +19,14 @@ const dsgd_network_ops *dsgd_network_used;
 
 enum { BLOCK_BYTES = 1 << 18, LINE_BYTES = 64 /* of a cache */ };
 
-/** Memory that is taken in parts, and freed as a whole. */
+/** Memory that is given out in parts, and freed as a whole. */
 static struct block {
     struct block *next;
     char memory[];
 } * blocks;
 
-/**
- * What is left of the newest blocks, of parts smaller than a line and of parts that begin at one.
- */
+/** The unused rest of the newest blocks: for parts smaller than a cache line, and for larger parts,
+ * which start at a cache line. */
 static struct {
     char *memory;
     size_t n; /* bytes */
@@ -50,21 +49,21 @@ void *dsgd_runtime_take(size_t size)
 
 /* --- actors ----------------------------------------------------------------------------------- */
 
-/** A step of an actor in steps reads the first line. */
+/** An actor. A step of a step actor reads only the first cache line. */
 typedef struct actor {
-    dsgd_event alarm; /* first: ends a sleep, or a wait for a limited time */
-    struct actor *next; /* in a queue */
-    dsgd_steps *steps; /* it has no stack yet; else NULL */
-    dsgd_semaphore *awaited; /* NULL: none, or it came */
-    dsgd_transfer *sent, *received; /* awaited between two steps, or NULL */
-    int n_awaited; /* transfers */
+    dsgd_event alarm; /* first member: ends a sleep, or a wait with a time limit */
+    struct actor *next; /* next actor in a queue */
+    dsgd_steps *steps; /* NULL if the actor has a stack */
+    dsgd_semaphore *awaited; /* NULL if it waits for none, or the post came */
+    dsgd_transfer *sent, *received; /* transfers that it waits for between two steps, or NULL */
+    int n_awaited; /* number of transfers that it waits for */
     int host, lane;
 
-    double *started_s; /* of both */
+    double *started_s; /* place for the time at which both sides were ready */
     dsgd_coroutine coroutine;
     void (*body)(void *argument);
     void *argument;
-    dsgd_await call; /* with which it gets a stack */
+    dsgd_await call; /* the call for which it gets a stack */
 } actor;
 
 /** First come, first served. */
@@ -72,11 +71,11 @@ typedef struct queue {
     actor *first, *last;
 } queue;
 
-static actor main_actor; /* what runs the simulation */
+static actor main_actor; /* the caller of the simulation */
 static actor *self = &main_actor;
 static queue ready;
 static bool ended;
-static double unused_s; /* when messages began, where nobody asks */
+static double unused_s; /* start of messages, if no caller needs it */
 
 static void append(queue *q, actor *a)
 {
@@ -149,7 +148,7 @@ static void leave(queue *q, const actor *a)
 static void wake(dsgd_event *alarm)
 {
     actor *const a = (actor *)alarm;
-    if (a->awaited != NULL) /* now: an actor is in one queue at a time */
+    if (a->awaited != NULL) /* at once, because an actor can be in one queue only */
         leave(&a->awaited->waiting, a);
     append(&ready, a);
 }
@@ -277,32 +276,32 @@ bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
 
 /* --- mailboxes and transfers ------------------------------------------------------------------ */
 
-/** Of a message, from its sending or receiving on, whichever is first. */
+/** A message, from the first of its send and its receive. */
 struct dsgd_transfer {
-    struct dsgd_transfer *next; /* in its mailbox */
-    actor *sender, *receiver; /* who waits for the arrival, or may */
+    struct dsgd_transfer *next; /* next transfer in its mailbox */
+    actor *sender, *receiver; /* actors that may wait for the arrival */
     bool sender_waits, receiver_waits, arrived;
-    int n_holders; /* ends that have yet to see its end */
-    int from, to; /* hosts; -1: not known yet */
-    int lane; /* the sender's */
+    int n_holders; /* number of ends (sender, receiver) that have not released it */
+    int from, to; /* hosts; -1 if not known yet */
+    int lane; /* lane of the sender */
     double sent_s;
     void *payload, **place; /* place: where the receiver wants the payload, or NULL */
     dsgd_flight flight;
 };
 
 struct dsgd_mailbox {
-    dsgd_transfer *first, *last; /* either sent and not received, or the other way round */
+    dsgd_transfer *first, *last; /* either all sent and not received, or all the opposite */
     int owner; /* host; -1 if there is none */
     void *data; /* of whoever uses the mailbox */
 };
 
-static dsgd_transfer *unused; /* taken before */
+static dsgd_transfer *unused; /* transfers that are free for reuse */
 
-/** All mailboxes by their ends. */
+/** A hash table of all mailboxes. */
 static struct {
-    size_t n, room; /* a power of two */
+    size_t n, room; /* room is a power of two */
     struct known_mailbox {
-        uint64_t key; /* of from, to, port, channel; 0: free */
+        uint64_t key; /* from, to, port and channel; 0 if the entry is free */
         dsgd_mailbox *mailbox;
     } * known;
 } mailboxes;
@@ -329,7 +328,7 @@ static void grow_mailboxes(void)
 
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
 {
-    /* 21 bits for a rank, 16 for a channel, the rest for the port, whose letters differ in 5. */
+    /* 21 bits per rank, 16 bits for the channel, and 5 bits for the letter of the port. */
     const uint64_t key = (uint64_t)((unsigned char)port & 31) << 58 | (uint64_t)channel << 42 |
                          (uint64_t)to << 21 | (uint64_t)(from + 1);
     if (2 * mailboxes.n >= mailboxes.room)
@@ -394,7 +393,8 @@ static inline dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
     return t;
 }
 
-/** The first transfer to which the other end has come, or a new one, to which it comes later. */
+/** Returns the first transfer that waits for this end, or a new one that waits for the other end.
+ */
 static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
 {
     dsgd_transfer *const first = mailbox->first;
@@ -423,7 +423,7 @@ static inline void fly(dsgd_transfer *t)
                                 dsgd_cluster_host(t->to, t->lane));
 }
 
-/** Begins to send; nothing by the mailbox NULL. */
+/** Starts a send. Returns NULL if the mailbox is NULL. */
 static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     if (mailbox == NULL)
@@ -441,7 +441,7 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
     return t;
 }
 
-/** Begins to receive; nothing by the mailbox NULL. */
+/** Starts a receive. Returns NULL if the mailbox is NULL. */
 static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
 {
     if (mailbox == NULL)
@@ -457,7 +457,8 @@ static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
     return t;
 }
 
-/** Whether the caller has to wait until both have arrived, when it is woken; either may be NULL. */
+/** Returns whether the caller must wait until both transfers have arrived; it is woken then. Either
+ * may be NULL. */
 static bool has_to_await(dsgd_transfer *sent, dsgd_transfer *received)
 {
     if (sent != NULL && !sent->arrived) {
@@ -473,7 +474,8 @@ static bool has_to_await(dsgd_transfer *sent, dsgd_transfer *received)
     return self->n_awaited > 0;
 }
 
-/** Frees what has arrived; *started_s, when the caller was ready, becomes when both ends were. */
+/** Releases transfers that have arrived. *started_s, the time at which the caller was ready,
+ * becomes the time at which both ends were ready. */
 static void end_both(dsgd_transfer *sent, dsgd_transfer *received, double *started_s)
 {
     if (sent != NULL)
@@ -551,9 +553,9 @@ void *dsgd_mailbox_recv(dsgd_mailbox *mailbox)
     return payload;
 }
 
-/* --- actors in steps -------------------------------------------------------------------------- */
+/* --- step actors ------------------------------------------------------------------------------ */
 
-/** Begins what the current actor awaits. Returns whether it must wait; it is woken then. */
+/** Starts what the current actor waits for. Returns whether it must wait; it is woken later. */
 static bool has_to_wait(dsgd_await for_what)
 {
     switch (for_what.kind) {
@@ -586,7 +588,7 @@ static void call_and_take_steps(void *argument)
     me->body(me->argument);
 }
 
-/** Frees what it awaited between two steps. */
+/** Releases the transfers that an actor waited for between two steps. */
 static void end_wait(actor *a)
 {
     if (a->sent == NULL && a->received == NULL)
@@ -607,7 +609,7 @@ void dsgd_await_here(dsgd_await await)
     end_wait(self);
 }
 
-/** Takes the steps on a stack; does not return. */
+/** Executes the steps of an actor that has a stack; does not return. */
 static void steps_main(void *steps)
 {
     dsgd_steps *const mine = steps;
@@ -615,7 +617,7 @@ static void steps_main(void *steps)
         dsgd_await_here(mine->next(mine->argument));
 }
 
-/** Takes the steps of an actor until it waits. Returns false if it needs a stack from now on. */
+/** Executes steps of an actor until it waits. Returns false if it needs a stack from now on. */
 static bool take_steps(actor *a)
 {
     self = a;

@@ -1,13 +1,14 @@
 /**
  * @file simgrid.c
- * The network `simgrid`: SimGrid times messages and computations. Its C interface is the same
- * in 3.32 (Debian 12) and 4.0 (Debian 13) for the functions used here.
+ * The network `simgrid`: SimGrid computes the times of messages and computations. The functions
+ * used here are the same in the C interfaces of 3.32 (Debian 12) and 4.0 (Debian 13).
  *
- * The network model is CM02 without TCP's window limit and without cross-traffic: SimGrid's default
- * (LV08) multiplies latencies by 13, for the Internet, and would lengthen two-way exchanges by 5 %.
+ * The network model is CM02, without the window limit of TCP and without cross-traffic. SimGrid's
+ * default (LV08) multiplies latencies by 13, for the Internet, and would make exchanges in both
+ * directions 5 % longer.
  *
- * There is one cluster of SimGrid per process: it is kept until the program ends. For the network
- * `flows` it only says which links there are and which a route has.
+ * A process has one cluster of SimGrid, which is kept until the program ends. The network `flows`
+ * uses SimGrid only for the links and routes of XML files.
  */
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
@@ -25,8 +26,8 @@
 
 static sg_host_t *hosts; /* [n_taken] */
 static int n_taken;
-static sg_link_t *links; /* [n_links] all, each with its number, from 1 on, as data */
-static size_t n_links; /* 0: there is no cluster */
+static sg_link_t *links; /* [n_links] all links; the data of each is its number, from 1 */
+static size_t n_links; /* 0 if there is no cluster */
 
 static const char *version(void)
 {
@@ -55,7 +56,7 @@ static void initialise(void)
         "--cfg=contexts/stack-size:128", /* KiB */
 #endif
         "--log=root.thres:critical",
-        "--log=ker_engine.app:file:/dev/null", /* deadlocks: run.c says who waits for whom */
+        "--log=ker_engine.app:file:/dev/null", /* run.c reports deadlocks */
         "--cfg=contexts/guard-size:0", /* a guard page cuts a mapping, and there are few mappings */
     };
     enum { COUNT = sizeof options / sizeof options[0] };
@@ -76,7 +77,7 @@ static void number_links(void)
         sg_link_set_data(links[i], (void *)(i + 1));
 }
 
-/** All hosts, and how many they are: for each count SimGrid sorts them. */
+/** Returns all hosts and their number. Call it once, because SimGrid sorts the hosts each time. */
 static sg_host_t *hosts_of_all(size_t *n)
 {
     sg_host_t *const all = sg_host_list();
@@ -91,8 +92,8 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-/** Applies the hosts' qualities to the links that SimGrid has made; to a user's another speed, for
- * what-if. */
+/** Applies the qualities of hosts to the links that SimGrid has made. For a user's file, multiplies
+ * bandwidths and latencies by the factors of a what-if study. */
 static void change_links(const dsgd_platform *platform, bool is_users)
 {
     bool any = false;
@@ -122,7 +123,8 @@ static bool is_positive(double value)
     return value > 0 && isfinite(value);
 }
 
-/** Refuses values that SimGrid loads, and with which it then dies, or takes no or endless time. */
+/** Rejects values that SimGrid accepts, but with which it aborts, or takes no time or endless time.
+ */
 static dsgd_status check_values(const char *file, dsgd_error *error)
 {
     size_t n_hosts = 0;
@@ -253,8 +255,8 @@ size_t dsgd_simgrid_links(dsgd_load **loads)
 
 /*
  * One actor of SimGrid, the driver, runs runtime.c and all of its actors. It sends every message
- * itself, from the sender's host, to which it moves for that. A carrier, an actor on the receiver's
- * host, waits for the message; a processor is an actor that computes on its host.
+ * itself, and moves to the sender's host to do so. A carrier is an actor on the receiver's host
+ * that waits for the message. A processor is an actor that computes on its host.
  */
 
 static struct {
@@ -262,14 +264,14 @@ static struct {
     int host;
     size_t n_under_way; /* messages and computations */
     sg_sem_t ends; /* released when one of these ends while the driver waits */
-    bool waits, has_ended; /* one has ended since it began to wait */
+    bool waits, has_ended; /* has_ended: one has ended since the driver started to wait */
     void (*loop)(void);
 } driver;
 
 typedef struct carrier {
-    struct carrier *next; /* idle, on the same host */
+    struct carrier *next; /* next idle carrier on the same host */
     int host;
-    bool listens; /* others may send to it */
+    bool listens; /* true if messages can be sent to it */
     sg_mailbox_t mailbox;
 } carrier;
 
@@ -278,10 +280,10 @@ static carrier **idle; /* [n_taken] */
 typedef struct processor {
     sg_sem_t begins;
     double flops;
-    dsgd_event *end; /* NULL: idle */
+    dsgd_event *end; /* NULL if it is idle */
 } processor;
 
-static processor **processors; /* [n_taken]; NULL: has not computed yet */
+static processor **processors; /* [n_taken]; NULL before the first computation */
 
 static sg_actor_t start_actor(int host, void (*body)(int count, char *arguments[]), void *data)
 {
@@ -302,7 +304,7 @@ static void plan_now(dsgd_event *end)
     sg_sem_release(driver.ends);
 }
 
-/** Waits for a message; a link of the user's file may be off, by its `state_file`. */
+/** Waits for a message. It may be lost, if a link of the user's file is off by its `state_file`. */
 static void await(sg_comm_t message)
 {
     if (sg_comm_wait(message) != SG_OK)
@@ -409,7 +411,7 @@ static bool advance(double until_s)
             sg_sem_acquire_timeout(driver.ends, left_s);
         driver.waits = false;
     }
-    sg_actor_yield(); /* to those whose messages arrive at the same instant */
+    sg_actor_yield(); /* to actors whose messages arrive at the same instant */
     return true;
 }
 
