@@ -87,12 +87,14 @@ static dsgd_status torus_check(const dsgd_graph *graph, const char *who, dsgd_er
         return DSGD_OK;
     if (p % rows != 0 || (rows > 1 && p / rows == 1))
         return dsgd_refuse(error,
-                           "%s: a torus of %d rows needs workers in a multiple of %d from %d on, "
-                           "got %d; a ring would do",
+                           "%s: graph: a torus with %d rows needs a multiple of %d workers, at "
+                           "least %d, but there are %d. Change rows or workers, or use graph: ring",
                            who, rows, rows, 2 * rows, p);
     if (rows == 1 && p > 3)
         return dsgd_refuse(
-            error, "%s: %d workers are no rectangle of two rows or more; a ring would do", who, p);
+            error,
+            "%s: graph: %d workers do not form a rectangle with two or more rows. Use graph: ring",
+            who, p);
     return DSGD_OK;
 }
 
@@ -207,13 +209,13 @@ static dsgd_status exponential_check(const dsgd_graph *graph, const char *who, d
     const exponential_params *const params = graph->params;
     const int p = graph->n_workers;
     if (p > 1 && params->peers >= p)
-        return dsgd_refuse(error, "%s: graph: peers: %jd, but with %d workers %d are possible", who,
-                           params->peers, p, p - 1);
+        return dsgd_refuse(error, "%s: graph: peers must be at most %d with %d workers, got %jd",
+                           who, p - 1, p, params->peers);
     if (params->schedule == BIPARTITE && p % 2 == 1 && p > 1)
-        return dsgd_refuse(error,
-                           "%s: a bipartite exponential graph needs an even number of workers, got "
-                           "%d; %d would do",
-                           who, p, p + 1);
+        return dsgd_refuse(
+            error,
+            "%s: graph: schedule: bipartite needs an even number of workers: %d would do, got %d",
+            who, p + 1, p);
     return DSGD_OK;
 }
 
@@ -335,15 +337,17 @@ static dsgd_status edges_check(const dsgd_graph *graph, const char *who, dsgd_er
         const int64_t a = edges->v[i][0];
         const int64_t b = edges->v[i][1];
         if (a < 0 || b < 0 || a >= p || b >= p)
-            return dsgd_refuse(error, "%s: edge %jd %jd, but with %d workers ranks are 0 to %d",
+            return dsgd_refuse(error,
+                               "%s: edge %jd %jd is not valid: with %d workers, ranks are 0 to %d",
                                who, a, b, p, p - 1);
         if (a == b)
-            return dsgd_refuse(error, "%s: edge %jd %jd joins a worker to itself", who, a, b);
+            return dsgd_refuse(error, "%s: edge %jd %jd connects a worker to itself", who, a, b);
     }
     const int lost = unreached(graph);
     if (lost >= 0)
         return dsgd_refuse(
-            error, "%s: the edges do not connect the workers: none leads from 0 to %d", who, lost);
+            error, "%s: the edges must connect all workers, but no path leads from worker 0 to %d",
+            who, lost);
     return DSGD_OK;
 }
 
@@ -396,8 +400,9 @@ static dsgd_status check_bipartite(const dsgd_spec *pick, int n_workers, const c
         return DSGD_OK;
     return dsgd_refuse(
         error,
-        "%s: graph: %s joins workers %d and %d, but every edge has to join an even and an odd "
-        "rank; {kind: exponential, schedule: bipartite}, or a ring of an even number, would do",
+        "%s: graph: every edge must connect an even and an odd rank, but %s connects workers %d "
+        "and %d. Use {kind: exponential, schedule: bipartite}, or a ring of an even number of "
+        "workers",
         who, pick->about->name, rank, other);
 }
 

@@ -80,7 +80,7 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
     if (comm == DSGD_WORLD)
         return;
     DSGD_REQUIRE(dsgd_comm_index(comm, w->node.rank) >= 0,
-                 "worker %d calls %s in step %jd on a communicator of which it is no member",
+                 "worker %d calls %s in step %jd on a communicator of which it is not a member",
                  w->node.rank, verb, w->node.step);
     dsgd_exchanges_otherwise(w, true); /* fusion covers all workers */
 }

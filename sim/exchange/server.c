@@ -35,7 +35,7 @@ static int server_of(const dsgd_engine *engine, size_t k)
 {
     DSGD_REQUIRE(engine->n_servers > 0, "the algorithm has %d servers", engine->n_servers);
     DSGD_REQUIRE(!(engine->config->algorithm->traits & DSGD_WHOLE_SERVERS),
-                 "`whole_servers` are reached by messages alone, not by pushes and fetches");
+                 "servers with DSGD_WHOLE_SERVERS accept only messages, not pushes and fetches");
     return dsgd_server_of(engine, k)->node.rank;
 }
 

@@ -176,10 +176,11 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
     dsgd_drop(mark);
     if (found == DSGD_OK && machine->network == DSGD_NETWORK_SIMGRID &&
         n_hosts > dsgd_platform_most_told(platform))
-        return dsgd_refuse(error,
-                           "platform: SimGrid is told of every route of this topology, of at most "
-                           "%d hosts, not %d; use network: flows",
-                           dsgd_platform_most_told(platform), n_hosts);
+        return dsgd_refuse(
+            error,
+            "platform: network: simgrid supports at most %d hosts with this topology, "
+            "but there are %d. Use network: flows",
+            dsgd_platform_most_told(platform), n_hosts);
     return found;
 }
 

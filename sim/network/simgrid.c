@@ -134,19 +134,19 @@ static dsgd_status check_values(const char *file, dsgd_error *error)
         const double latency = sg_link_get_latency(links[i]);
         if (!is_positive(bandwidth))
             return dsgd_refuse(
-                error, "%s: bandwidth of link %s is %g B/s, but has to be above 0 and finite", file,
-                name, bandwidth);
+                error, "%s: the bandwidth of link %s must be greater than 0 and finite, got %g B/s",
+                file, name, bandwidth);
         if (!(latency >= 0 && isfinite(latency)))
-            return dsgd_refuse(
-                error, "%s: latency of link %s is %g s, but has to be 0 or more, and finite", file,
-                name, latency);
+            return dsgd_refuse(error,
+                               "%s: the latency of link %s must be at least 0 and finite, got %g s",
+                               file, name, latency);
     }
     sg_host_t *const all = hosts_of_all(&n_hosts);
     for (size_t i = 0; i < n_hosts; i++)
         if (!is_positive(sg_host_get_speed(all[i])))
             return dsgd_refuse(
-                error, "%s: speed of host %s is %g flop/s, but has to be above 0 and finite", file,
-                sg_host_get_name(all[i]), sg_host_get_speed(all[i]));
+                error, "%s: the speed of host %s must be greater than 0 and finite, got %g flop/s",
+                file, sg_host_get_name(all[i]), sg_host_get_speed(all[i]));
     return DSGD_OK;
 }
 

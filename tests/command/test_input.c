@@ -152,13 +152,13 @@ static const struct {
      "`neighbours` is now `graph`: leave it out for random, {kind: exponential, schedule: "
      "bipartite} for exponential"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, graph: exponential}'", 2,
-     "exponential joins workers 0 and 2, but every edge has to join an even and an odd rank"},
+     "every edge must connect an even and an odd rank, but exponential connects workers 0 and 2"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, graph: matching}'", 2,
      "{kind: exponential, schedule: bipartite}"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, variant: shared_copy, graph: torus}'", 2,
-     "torus joins workers 0 and 2"},
+     "torus connects workers 0 and 2"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, graph: ring}' --set workers=5", 2,
-     "ring joins workers 0 and 4"},
+     "ring connects workers 0 and 4"},
     {NULL,
      "check e.yaml --set algorithms='{name: ad_psgd, variant: gossip_process}' --set workers=5", 2,
      "needs an even number of workers, got 5"},
@@ -387,15 +387,18 @@ static const struct {
 } bad_xml[] = {
     {"1GBps", "1us", "1Gf", NULL},
     {"1GBps", "0s", "1Gf", NULL},
-    {"0Bps", "1us", "1Gf", "p.xml: bandwidth of link wire is 0 B/s, but has to be above 0"},
-    {"-1GBps", "1us", "1Gf", "bandwidth of link wire is -1e+09 B/s"},
-    {"nanBps", "1us", "1Gf", "bandwidth of link wire is nan B/s"},
-    {"infBps", "1us", "1Gf", "bandwidth of link wire is inf B/s"},
-    {"1GBps", "nans", "1Gf", "p.xml: latency of link wire is nan s, but has to be 0 or more"},
-    {"1GBps", "-1us", "1Gf", "latency of link wire is -1e-06 s"},
-    {"1GBps", "infs", "1Gf", "latency of link wire is inf s"},
-    {"1GBps", "1us", "0f", "p.xml: speed of host b is 0 flop/s, but has to be above 0"},
-    {"1GBps", "1us", "nanf", "speed of host b is nan flop/s"},
+    {"0Bps", "1us", "1Gf",
+     "p.xml: the bandwidth of link wire must be greater than 0 and finite, got 0 B/s"},
+    {"-1GBps", "1us", "1Gf", "finite, got -1e+09 B/s"},
+    {"nanBps", "1us", "1Gf", "finite, got nan B/s"},
+    {"infBps", "1us", "1Gf", "finite, got inf B/s"},
+    {"1GBps", "nans", "1Gf",
+     "p.xml: the latency of link wire must be at least 0 and finite, got nan s"},
+    {"1GBps", "-1us", "1Gf", "finite, got -1e-06 s"},
+    {"1GBps", "infs", "1Gf", "finite, got inf s"},
+    {"1GBps", "1us", "0f",
+     "p.xml: the speed of host b must be greater than 0 and finite, got 0 flop/s"},
+    {"1GBps", "1us", "nanf", "finite, got nan flop/s"},
 };
 
 /** SimGrid loads these, and would end the run, or let messages take no time. */
@@ -503,7 +506,7 @@ static const struct {
     {"0 1\n1 2e0\n2 3\n", 0, "1 run"},
     {"0 1\n1 1e300\n", 2, "graph:2:"},
     {"# nothing\n", 2, "none leads from 0 to 1"},
-    {"0 0\n", 2, "joins a worker to itself"},
+    {"0 0\n", 2, "connects a worker to itself"},
 };
 
 TEST_ROWS(edges_can_come_from_a_file, edge_files)

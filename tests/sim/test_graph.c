@@ -190,13 +190,14 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    {{"torus", .workers = 7}, "no rectangle of two rows or more; a ring would do"},
-    {{"torus", "rows", 3, .workers = 16}, "a multiple of 3 from 6 on, got 16"},
-    {{"torus", "rows", 8, .workers = 8}, "from 16 on, got 8"},
-    {{"exponential", "peers", 8, .workers = 8}, "peers: 8, but with 8 workers 7 are possible"},
-    {{"exponential", "schedule", 3, .workers = 7}, "even number of workers, got 7; 8 would do"},
-    {{"edges", .workers = 5}, "edge 4 5, but with 5 workers ranks are 0 to 4"},
-    {{"edges", .workers = 8}, "none leads from 0 to 6"},
+    {{"torus", .workers = 7},
+     "7 workers do not form a rectangle with two or more rows. Use graph: ring"},
+    {{"torus", "rows", 3, .workers = 16}, "a multiple of 3 workers, at least 6, but there are 16"},
+    {{"torus", "rows", 8, .workers = 8}, "at least 16, but there are 8"},
+    {{"exponential", "peers", 8, .workers = 8}, "peers must be at most 7 with 8 workers, got 8"},
+    {{"exponential", "schedule", 3, .workers = 7}, "even number of workers: 8 would do, got 7"},
+    {{"edges", .workers = 5}, "edge 4 5 is not valid: with 5 workers, ranks are 0 to 4"},
+    {{"edges", .workers = 8}, "no path leads from worker 0 to 6"},
 };
 
 TEST_ROWS(graphs_that_do_not_fit_are_refused, refusals)
