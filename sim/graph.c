@@ -57,7 +57,7 @@ static int ring_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 }
 
 static const dsgd_graph_kind ring = {
-    .about = {.name = "ring", .summary = "each worker and the two beside it"},
+    .about = {.name = "ring", .summary = "each worker and its two neighbours"},
     .to = ring_to,
 };
 
@@ -115,7 +115,7 @@ static const dsgd_option torus_options[] = {
 
 static const dsgd_graph_kind torus = {
     .about = {.name = "torus",
-              .summary = "a rectangle whose opposite sides meet; four neighbours",
+              .summary = "a rectangle with wrap-around; four neighbours",
               DSGD_PARAMS(torus_params, torus_options)},
     .check = torus_check,
     .to = torus_to,
@@ -221,7 +221,7 @@ static dsgd_status exponential_check(const dsgd_graph *graph, const char *who, d
 
 static const dsgd_option exponential_options[] = {
     DSGD_OPTION_LONG(exponential_params, peers, 1, 1, 1 << 20, NULL,
-                     "neighbours that a worker sends to in a round"),
+                     "number of workers that a worker sends to in a round"),
     DSGD_OPTION_CHOICE(
         exponential_params, schedule, schedule_words,
         "distances: forward 1 2 4 ..., with n peers j (n+1)^m; alternating +1 -1 +2 -2 ... (SGP's "
@@ -279,7 +279,7 @@ static int complete_to(const dsgd_graph *graph, int rank, int64_t round, int *to
 }
 
 static const dsgd_graph_kind complete = {
-    .about = {.name = "complete", .summary = "everyone and everyone else"},
+    .about = {.name = "complete", .summary = "all other workers"},
     .to = complete_to,
 };
 
@@ -361,7 +361,7 @@ static const dsgd_option edges_options[] = {
 
 static const dsgd_graph_kind edges_kind = {
     .about = {.name = "edges",
-              .summary = "a graph of the user's own",
+              .summary = "edges that you list",
               DSGD_PARAMS(edges_params, edges_options)},
     .check = edges_check,
     .to = edges_to,

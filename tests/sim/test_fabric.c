@@ -310,5 +310,5 @@ TEST(numbers_that_make_no_fabric_are_refused)
     p.island_nics = 8;
     const dsgd_machine machine = {.platform = &p, .network = DSGD_NETWORK_SIMGRID, .n_hosts = 257};
     ck_assert_int_eq(dsgd_machine_check(&machine, &error), DSGD_EUSAGE);
-    ck_assert_has(error.text, "of at most 256 hosts, not 257");
+    ck_assert_has(error.text, "at most 256 hosts with this topology, but there are 257");
 }
