@@ -536,7 +536,7 @@ static const struct {
     const char *says;
 } misuses[] = {
     {calls_on_anothers, "worker 3 calls dsgd_allreduce_mean in step 0 on a communicator of which "
-                        "it is no member"},
+                        "it is not a member"},
     {names_no_member, "names member 2 as root in step 0, but they are 0 to 1"},
     {calls_others, "(piece 0 of 500000 bytes, root 1) where worker 0 called "
                    "dsgd_collective_run(DSGD_REDUCE) (piece "
