@@ -129,7 +129,7 @@ static const struct {
      "a multiple of 3"},
     {NULL, "check e.yaml --set algorithms='{name: d_psgd, graph: edges}'", 2, "edges is missing"},
     {NULL, EDGES("[[0, 1], [1, 2], [2, 9]]"), 2, "ranks are 0 to 3"},
-    {NULL, EDGES("[[0, 1], [2, 3]]"), 2, "none leads from 0 to 2"},
+    {NULL, EDGES("[[0, 1], [2, 3]]"), 2, "no path leads from worker 0 to 2"},
     {NULL, EDGES("[[0, 1.5]]"), 2, "whole number"},
     {NULL, EDGES("[[0, 1, 2]]"), 2, "a pair of numbers is expected"},
     {NULL, EDGES("[0, 1]"), 2, "a pair of numbers is expected"},
@@ -161,7 +161,7 @@ static const struct {
      "ring connects workers 0 and 4"},
     {NULL,
      "check e.yaml --set algorithms='{name: ad_psgd, variant: gossip_process}' --set workers=5", 2,
-     "needs an even number of workers, got 5"},
+     "needs an even number of workers: 6 would do, got 5"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, averagings: endless}'", 2,
      "averagings must be a number with variant: paper, got endless"},
     {NULL, "check e.yaml --set algorithms='{name: ad_psgd, variant: pull, averagings: 2}'", 2,
@@ -505,7 +505,7 @@ static const struct {
     {"0 1\n1 0X2\n2 3\n", 2, "graph:2: `1 0X2`"},
     {"0 1\n1 2e0\n2 3\n", 0, "1 run"},
     {"0 1\n1 1e300\n", 2, "graph:2:"},
-    {"# nothing\n", 2, "none leads from 0 to 1"},
+    {"# nothing\n", 2, "no path leads from worker 0 to 1"},
     {"0 0\n", 2, "connects a worker to itself"},
 };
 
