@@ -167,7 +167,7 @@ SUITE(analytic, "closed", .seconds = 300);
  * Each algorithm tests another part of the combinations. Only few of the tested combinations are
  * slow.
  */
-TEST_RANGE(computed_times_equal_those_of_messages, 0, support_n_algorithms()) /* _i: algorithm */
+TEST_RANGE(computed_times_equal_message_times, 0, support_n_algorithms()) /* _i: algorithm */
 {
     const dsgd_algorithm *const algorithm =
         support_new(dsgd_algorithms[_i]->name, 8)->config.algorithm;
@@ -227,7 +227,7 @@ static support_case *partial_combination(int i, char *where, size_t room)
 
 CASE("groups", .seconds = 300);
 
-TEST_RANGE(partial_collectives_are_computed_alike, 0, 7) /* _i: first combination */
+TEST_RANGE(computed_partial_collectives_equal_simulated_ones, 0, 7) /* _i: first combination */
 {
     double missed = 0, stale = 0;
     for (int i = _i; i < N_PARTIAL * N_PLATFORMS * 3 * N_COLLECTIVES; i += PARTIAL_STRIDE * 7) {
@@ -245,7 +245,7 @@ TEST_RANGE(partial_collectives_are_computed_alike, 0, 7) /* _i: first combinatio
  * An algorithm that declares no traits sends each activation as a message, which slows other
  * messages by nanoseconds.
  */
-TEST_RANGE(activations_are_alarms_that_come_when_messages_do, 0, 4)
+TEST_RANGE(activations_are_alarms_at_the_times_of_messages, 0, 4)
 {
     support_case *const c = support_new(_i < 2 ? "eager_solo" : "wagma", 16);
     static dsgd_algorithm any;
@@ -335,7 +335,7 @@ CASE("closed", .seconds = 300);
  * Allreduces of 0.4 s run during four steps of 0.1 s. One worker is slow, and some allreduces are
  * left at the end.
  */
-TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) /* _i: steps_each */
+TEST_RANGE(computations_hide_computed_allreduces_like_messages, 0, 2) /* _i: steps_each */
 {
     support_case *c = support_no_learning(support_new("dasgd", 9));
     OPTIONS(c, {"tau", 5}, {"d", 4});
@@ -350,7 +350,7 @@ TEST_RANGE(many_computations_hide_what_is_computed_as_they_hide_messages, 0, 2) 
 }
 
 /** The run ends while messages are in flight; some of them are half sent. */
-TEST_RANGE(messages_under_way_at_the_end_are_counted_alike, 0, 12) /* _i: the instant */
+TEST_RANGE(messages_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12) /* _i: the instant */
 {
     static const char *const algorithms[] = {"allreduce", "dasgd"};
     for (size_t i = 0; i < 2; i++) {
@@ -366,7 +366,7 @@ TEST_RANGE(messages_under_way_at_the_end_are_counted_alike, 0, 12) /* _i: the in
 
 CASE("groups", .seconds = 300);
 
-TEST_RANGE(groups_under_way_at_the_end_count_alike, 0, 12) /* _i: the instant */
+TEST_RANGE(groups_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12) /* _i: the instant */
 {
     support_case *c = support_no_learning(support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16));
     uneven_switch(c);
@@ -407,7 +407,7 @@ static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_round
                                                   .traits = DSGD_SENDS_ALLREDUCES};
 
 /** If one member is missing, the run stops when all messages that can arrive have arrived. */
-TEST_RANGE(a_run_whose_member_is_missing_ends_alike, 0, 2) /* _i: nothing ends it; time does */
+TEST_RANGE(a_run_with_a_missing_member_ends_the_same, 0, 2) /* _i: no bound, or a time */
 {
     support_case *c = support_of(&first_rounds_alone, 8);
     SET(c, workload.bytes = 1e9, platform.message_overhead_s = 0.01);

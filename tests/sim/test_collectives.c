@@ -93,7 +93,7 @@ TEST_RANGE(a_message_that_is_not_eager_takes_a_rendezvous, 0, 2)
 
 static const int odd_workers[] = {3, 5, 6, 7, 12};
 
-TEST_RANGE(a_fold_costs_one_reduction_and_one_copy_more, 0, 5)
+TEST_RANGE(a_fold_adds_one_reduction_and_one_copy, 0, 5)
 {
     const int p = odd_workers[_i];
     const double copy_s = overhead_s + latency_s + bytes / bandwidth;
@@ -126,7 +126,7 @@ TEST_RANGE(bruck_takes_its_closed_form_at_any_number_of_workers, 0, 10)
 /**
  * By the closed forms, 17 workers take 10 phases instead of 8, and 1/16 - 1/17 more of the bytes.
  */
-TEST(by_default_one_worker_more_than_a_power_of_two_costs_little_more)
+TEST(one_worker_above_a_power_of_two_costs_little_by_default)
 {
     const double at_16_s = communication_s(&support_averaging, DSGD_COLLECTIVE_AUTO, 16);
     const double at_17_s = communication_s(&support_averaging, DSGD_COLLECTIVE_AUTO, 17);

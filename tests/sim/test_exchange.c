@@ -14,7 +14,7 @@ SUITE(exchange, "exchange", .seconds = 60);
  * There are two overheads, but only one pass over memory. The pass reads three vectors and writes
  * one, while the addition of one vector to another reads two.
  */
-TEST(neighbours_share_a_link_and_are_averaged_in_one_pass)
+TEST(neighbours_share_a_link_and_one_pass_averages_them)
 {
     const double step_s = support_ok(costly("d_psgd", 8))->result.virtual_s / 10;
     const double pass_s = 4.0 / 3 * reduction_s_per_byte * bytes;
@@ -77,7 +77,7 @@ TEST_ALGORITHM(collecting, .work = collecting_work);
  * The runs also end at instants when half of the second messages have arrived. The sum covers all
  * pieces.
  */
-TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
+TEST(weights_at_workers_and_in_flight_sum_to_the_workers)
 {
     for (int half_steps = 1; half_steps <= 20; half_steps++) {
         support_case *c = support_of(&collecting, 5);
@@ -88,7 +88,7 @@ TEST(weights_at_workers_and_on_their_way_are_as_many_as_workers)
     }
 }
 
-TEST_RANGE(exchanges_are_as_many_as_pieces_tensors_or_buckets, 0, 3)
+TEST_RANGE(number_of_exchanges_equals_pieces_tensors_or_buckets, 0, 3)
 {
     static dsgd_tensors tensors[] = {{1000, 3}, {5000, 2}};
     static const dsgd_exchange_config ways[] = {
@@ -129,7 +129,7 @@ TEST_ALGORITHM(exchanging_beside, .work = exchanging_beside_work);
  * Three pieces take 0.7 s each, one after another. A worker stops after 1 s, in the middle of the
  * second piece. It still sends the piece that it has begun, but no other piece.
  */
-TEST(a_worker_that_stops_ends_the_piece_that_it_has_begun)
+TEST(a_stopping_worker_completes_its_current_piece)
 {
     support_case *c = support_no_learning(support_of(&exchanging_beside, 2));
     dsgd_failure_event stop = {1, 0.5};
@@ -295,7 +295,7 @@ TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
 }
 
 /** Pieces are ready at 0.625, 0.75, 0.875 and 1 s. Three are sent at 0.9 s, and one at 1.2 s. */
-TEST(a_cycle_takes_what_is_ready_during_the_backward_pass)
+TEST(a_cycle_sends_pieces_that_are_ready_during_the_backward_pass)
 {
     support_case *c = fused("allreduce", 4, 1e9, 0.3);
     SET(c, config.exchange.overlap = true, config.until.steps = 1);
@@ -325,7 +325,7 @@ TEST_ROWS(fused_or_not_the_same_is_learned, fusing)
 }
 
 /** Fusion must be rejected exactly for the algorithms that are not in the list above. */
-TEST_RANGE(fusion_is_refused_where_it_cannot_be, 0, support_n_algorithms())
+TEST_RANGE(fusion_is_rejected_for_other_algorithms, 0, support_n_algorithms())
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
     SET(c, config.exchange.fusion_bytes = 1e6, config.exchange.cycle_s = 5e-3);
@@ -404,7 +404,7 @@ static void chain_work(dsgd_node *self)
 
 TEST_ALGORITHM(chain, .work = chain_work);
 
-TEST(combinations_that_wait_compute_what_they_say)
+TEST(waiting_combinations_compute_correct_values)
 {
     support_case *c = support_of(&chain, 3);
     SET(c, workload.bytes = 400e6, config.exchange.pieces = 5);
@@ -443,7 +443,7 @@ static void ask_or_answer(dsgd_node *self)
 static const dsgd_algorithm set_then_add = {
     .about = {.name = "set-then-add"}, .work = set_then_add_work, .assist = ask_or_answer};
 
-TEST(a_pairs_difference_is_added_to_what_a_copy_sets)
+TEST(a_difference_of_a_pair_is_added_after_the_copy)
 {
     support_case *c = support_of(&set_then_add, 2);
     support_spread(c);

@@ -132,7 +132,7 @@ static struct {
 
 enum { N_MESHES = SUPPORT_SLOW ? 2 : 4 };
 
-TEST_RANGE(half_of_a_hamming_mesh_sends_to_the_other_what_its_cables_carry, 0, N_MESHES)
+TEST_RANGE(halves_of_a_hamming_mesh_send_as_much_as_its_cables_carry, 0, N_MESHES)
 {
     double *const size = meshes[_i].size;
     const double n = size[0] * size[1] * size[2] * size[3], bytes = 1e8;
@@ -216,7 +216,7 @@ enum { GPUS = 32, RAILS = 8 };
  * No message crosses rails between nodes for three kinds of collectives: rings that first run
  * within nodes, recursive halving, and a tree over powers of two.
  */
-TEST(rails_alone_are_as_good_as_a_full_tree_for_collectives_that_stay_on_them)
+TEST(rails_equal_a_full_tree_for_collectives_that_stay_on_them)
 {
     static const struct {
         const dsgd_algorithm *algorithm;
@@ -242,7 +242,7 @@ TEST(rails_alone_are_as_good_as_a_full_tree_for_collectives_that_stay_on_them)
  * In every round, the last GPU of a node sends to the first GPU of the next node, which is on
  * another rail.
  */
-TEST(a_flat_ring_pays_for_rails_the_way_through_its_node)
+TEST(a_flat_ring_on_rails_also_takes_the_links_of_its_nodes)
 {
     const dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS);
     const double on_tree_s = collective_s(&tree, GPUS, &support_averaging, DSGD_COLLECTIVE_RING);
@@ -293,7 +293,7 @@ TEST(an_all_to_all_without_a_spine_goes_through_the_nodes)
     }
 }
 
-TEST(numbers_that_make_no_fabric_are_refused)
+TEST(numbers_that_make_no_fabric_are_rejected)
 {
     static double three[] = {2, 2, 4}, large[] = {65, 1, 2, 2};
     dsgd_error error = {""};

@@ -207,7 +207,7 @@ static support_case *case_of(int verb)
 SUITE(fragments, "fragments", .seconds = 60);
 
 /** _i: number of the verb, and whether the model has just begun to change. */
-TEST_RANGE(every_verb_does_to_all_parts_what_it_does_to_the_whole, 0, 2 * N_VERBS)
+TEST_RANGE(verb_on_all_parts_equals_verb_on_the_whole, 0, 2 * N_VERBS)
 {
     support_case *c = case_of(_i / 2);
     steps_before = _i % 2 == 1 && !verbs[_i / 2].asks; /* the model of a worker that answers must
@@ -249,7 +249,7 @@ static const dsgd_algorithm reducing_one_fragment = {.about = {.name = "reducing
  * Uses pieces 1 and 5 of 7, with 1/7 MB each. The exchange of the first piece overlaps with the
  * backward pass.
  */
-TEST(a_fragment_costs_its_pieces_alone)
+TEST(a_fragment_costs_only_its_pieces)
 {
     support_case *c = costly(NULL, WORKERS);
     c->config.algorithm = &reducing_one_fragment;
@@ -385,7 +385,7 @@ static long five_pieces(const void *params, int n_workers)
 
 TEST_ALGORITHM(demanding, .work = parts_work, .least_pieces = five_pieces);
 
-TEST(fewer_pieces_than_an_algorithm_needs_are_refused)
+TEST(fewer_pieces_than_an_algorithm_needs_are_rejected)
 {
     support_case *c = case_of(0);
     c->config.algorithm = &demanding;

@@ -163,7 +163,7 @@ static long steps_to_reach_all(support_case *c)
     return steps;
 }
 
-TEST_RANGE(changes_propagate_as_fast_as_theory_says, 0, SUPPORT_SLOW ? 4 : 14)
+TEST_RANGE(changes_propagate_as_fast_as_predicted, 0, SUPPORT_SLOW ? 4 : 14)
 {
     static const struct {
         const char *algorithm;
@@ -321,7 +321,7 @@ static void by_hand_work(dsgd_node *self)
 
 TEST_ALGORITHM(by_hand, .work = by_hand_work);
 
-TEST(a_list_made_by_hand_keeps_what_it_promises)
+TEST(a_handmade_list_must_keep_its_promises)
 {
     support_case *c = support_of(&by_hand, 2);
     promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;

@@ -161,7 +161,7 @@ enum { PARTS = 6, N_EXPERIMENTS = (SUPPORT_SLOW ? 1 : 6) * N_KINDS };
 
 SUITE(maxmin, "maxmin", .seconds = 300);
 
-TEST_RANGE(runs_take_what_simgrid_says, 0, PARTS) /* _i: which of the experiments */
+TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i: which of the experiments */
 {
     double messages = 0;
     for (int i = _i; i < N_EXPERIMENTS; i += PARTS) {
@@ -225,7 +225,7 @@ static const struct {
 } files[] = {{DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_FLOWS},
              {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* links for one flow are not shared */
 
-TEST_ROWS(links_of_a_file_that_flows_share_are_not_simgrids_to_time, files)
+TEST_ROWS(shared_links_of_a_file_are_timed_by_flows, files)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX.xml";
     ck_assert_int_ge(close(mkstemps(path, 4)), 0);
@@ -258,7 +258,7 @@ static const struct {
              {"d_psgd", 4, DSGD_NETWORK_FLOWS, "flows"},
              {"hierarchical", 8, DSGD_NETWORK_FLOWS, "flows+arithmetic"}};
 
-TEST_ROWS(a_run_says_which_code_timed_its_messages, timed)
+TEST_ROWS(a_run_reports_the_code_that_timed_its_messages, timed)
 {
     support_case *const c = support_new(timed[_i].algorithm, timed[_i].workers);
     c->config.network = timed[_i].network;

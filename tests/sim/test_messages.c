@@ -94,7 +94,7 @@ TEST(a_message_without_a_vector_reduces_nothing)
  * A receiver treats one piece after another, and the answer leaves when all pieces have arrived. In
  * each direction, the latency of only one of the four pieces is visible.
  */
-TEST(a_message_is_seen_whole)
+TEST(an_answer_follows_the_whole_message)
 {
     support_case *c = costly(NULL, 1);
     c->config.algorithm = &adding;
@@ -139,7 +139,7 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
  * A remote server, 100 s away in each direction, must not make a worker wait. Messages are not cut
  * into parts.
  */
-TEST(messages_between_servers_hold_up_no_worker)
+TEST(messages_between_servers_delay_no_worker)
 {
     static dsgd_platform_entry far = {.first = 2, .count = 1, .speed = 1, .bandwidth = 1e-6};
     support_case *c = costly(NULL, 1);
@@ -185,7 +185,7 @@ TEST(the_output_of_whole_servers_is_their_mean)
  * With whole vectors, a server of messages must equal the parameter server that answers piece by
  * piece.
  */
-TEST_RANGE(a_server_of_messages_does_what_dsgd_serve_does, 1, 6) /* _i: workers */
+TEST_RANGE(a_server_of_messages_equals_dsgd_serve, 1, 6) /* _i: workers */
 {
     support_case *c = support_of(&adding, _i), *served = support_new("a_psgd", _i);
     support_imbalance_number(c, "ramp", "seconds", 0.13);
@@ -436,7 +436,7 @@ static void dropped_work(dsgd_node *self)
 
 TEST_ALGORITHM(dropping, .work = dropped_work, .serve = dropping_serve);
 
-TEST_RANGE(the_samples_of_what_is_dropped_do_not_count, 0, 2) /* _i: whether they wait */
+TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2) /* _i: whether they wait */
 {
     support_case *c = support_of(&dropping, 1);
     SET(c, config.params = _i == 0 ? NULL : c, config.until.steps = 10);
@@ -542,7 +542,7 @@ static void astray_work(dsgd_node *self)
 
 TEST_ALGORITHM(astray, .work = astray_work);
 
-TEST(a_message_to_nobody_is_refused)
+TEST(a_message_to_a_missing_receiver_is_rejected)
 {
     support_case *c = support_of(&astray, 2);
     support_expect_abort(c,

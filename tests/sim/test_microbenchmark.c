@@ -110,7 +110,7 @@ TEST_RANGE(majority_waits_for_its_initiator, 0, SIZES)
     ck_assert_double_eq_tol(active, 16.5, 0.02 * 16.5);
 }
 
-TEST_RANGE(solo_waits_for_nobody, 0, SIZES)
+TEST_RANGE(solo_does_not_wait, 0, SIZES)
 {
     const support_outcome *got = benchmark(&solo, published[_i].bytes, 1e-3);
     const double first_ms = 1e3 * got->note[0];

@@ -207,7 +207,7 @@ TEST(factors_are_of_rates_and_latencies_between_nodes_or_within)
     }
 }
 
-TEST(a_log_decides_for_its_own_shape_alone)
+TEST(a_log_sets_times_only_for_its_own_shape)
 {
     static double sizes[] = {8, 1e6, 1e9}, us[] = {100, 200, 20000};
     dsgd_nccl_table table = {DSGD_NCCL_ALLREDUCE, 2, 8, {3, sizes}, {3, us}};
@@ -267,7 +267,7 @@ static void expect_shape(support_case *c, dsgd_nccl_shape shape)
 static const int sizes_of_groups[] = {8, 16, 24, 80};
 
 /** Tests the computed network and the streams in SimGrid. */
-TEST_RANGE(an_allreduce_takes_what_the_formula_says, 0, 4 * 2)
+TEST_RANGE(allreduce_time_equals_the_formula, 0, 4 * 2)
 {
     const int workers = sizes_of_groups[_i % 4];
     support_case *const c = nodes_of_eight(workers);
@@ -284,7 +284,7 @@ TEST_RANGE(an_allreduce_takes_what_the_formula_says, 0, 4 * 2)
 }
 
 /** One GPU on each of four nodes uses one NIC per node, and two GPUs use two NICs. */
-TEST_RANGE(some_gpus_of_each_node_use_their_own_nics_alone, 1, 3)
+TEST_RANGE(some_gpus_of_each_node_use_only_their_own_nics, 1, 3)
 {
     static const char *one[] = {"0", "8", "16", "24"};
     static const char *two[] = {"0", "1", "8", "9", "16", "17", "24", "25"};
@@ -331,7 +331,7 @@ TEST(all_begin_when_the_last_has_come)
 }
 
 /** The times must agree to a fraction of a byte. */
-TEST(a_short_vector_takes_what_its_streams_take)
+TEST(time_of_a_short_vector_equals_its_streams)
 {
     double seconds[2];
     for (int network = 0; network < 2; network++) {
@@ -347,7 +347,7 @@ TEST(a_short_vector_takes_what_its_streams_take)
  * Concurrent collectives of two communicators get half of each NIC. Here they are two pieces that
  * do not wait for each other.
  */
-TEST_RANGE(two_at_once_share_the_nics, 0, 2) /* _i: network */
+TEST_RANGE(two_concurrent_collectives_share_the_nics, 0, 2) /* _i: network */
 {
     const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
     const dsgd_nccl_cost cost =
@@ -398,7 +398,7 @@ static void expect_step(support_case *c, double step_s, double computed_s)
  * collective stretches the whole computation to T / (1 - s). Tests the computed network and the
  * streams in SimGrid.
  */
-TEST_RANGE(a_collective_takes_its_share_of_what_is_computed_beside_it, 0, 2 * 3 * 3)
+TEST_RANGE(collective_takes_its_share_of_concurrent_computation, 0, 2 * 3 * 3)
 {
     static const double shares[] = {0, 0.25, 0.9}, sizes[] = {1e9, 20e9, 100e9};
     const double share = shares[_i % 3], bytes = sizes[_i / 3 % 3], each_s = half_s(bytes);

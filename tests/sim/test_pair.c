@@ -42,7 +42,7 @@ TEST_ALGORITHM(asking_early, .work = ask_work, .assist = late_assist);
 
 SUITE(pair, "pair", .seconds = 240);
 
-TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
+TEST(an_averaging_sends_two_vectors_and_a_fetch_one)
 {
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &asking;
@@ -52,7 +52,7 @@ TEST(an_averaging_is_a_vector_each_way_and_a_fetch_one_way)
     expect_close(support_ok(c)->result.virtual_s / 10, latency_s + overhead_s + wire_s + treated_s);
 }
 
-TEST(a_question_waits_for_the_first_answer)
+TEST(a_request_waits_for_the_first_answer)
 {
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &asking_early;
@@ -143,7 +143,7 @@ static const double own_share = 0.3e-9 * 1e6 / (2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 
  * Two workers average again and again, as often as fits into ten steps. The averagings do not
  * prolong the steps.
  */
-TEST_RANGE(a_released_loop_averages_without_a_rest, GOSSIP_PROCESS, 3)
+TEST_RANGE(a_released_loop_averages_without_a_pause, GOSSIP_PROCESS, 3)
 {
     support_case *c = costly("ad_psgd", 2);
     support_option(c, "variant", _i);
@@ -162,7 +162,7 @@ TEST_RANGE(a_released_loop_averages_without_a_rest, GOSSIP_PROCESS, 3)
  * An averaging takes 3.3 s, and a step 1 s. SGP's process applies one gradient between two
  * averagings, but the passive worker applies its gradients at once. WAGMA's worker does not wait.
  */
-TEST_RANGE(a_loop_holds_up_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
+TEST_RANGE(a_loop_delays_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
 {
     const double times = 3.3 / averaging_s;
     support_case *c = costly("ad_psgd", 2);
@@ -213,7 +213,7 @@ static void scheduled_assist(dsgd_node *self)
 
 TEST_ALGORITHM(scheduled, .work = scheduled_work, .assist = scheduled_assist);
 
-TEST(a_worker_that_is_not_awaited_waits_for_its_turn)
+TEST(an_early_worker_waits_for_its_turn)
 {
     support_case *c = support_no_learning(support_of(&scheduled, 4));
     c->config.exchange.pieces = 3;

@@ -212,7 +212,7 @@ TEST(in_turn_everyone_begins_a_version)
  * In one step, worker 1 is late only for its first piece, because a piece takes longer on the wire
  * than in the backward pass.
  */
-TEST(wagma_decides_per_piece_who_was_late)
+TEST(wagma_decides_per_piece_which_worker_is_late)
 {
     support_case *c = support_new("wagma", 2);
     OPTIONS(c, {"group", 2}, {"period", 1000});
@@ -241,7 +241,7 @@ TEST(wagma_decides_per_piece_who_was_late)
 }
 
 /** The message names the powers of two below and above the number of workers. */
-TEST(eager_sums_want_a_power_of_two_of_workers)
+TEST(eager_sums_need_a_power_of_two_of_workers)
 {
     const support_outcome *const got = support_simulate(support_new("eager_solo", 13));
     ck_assert_int_eq(got->status, DSGD_EUSAGE);

@@ -31,7 +31,7 @@ static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = wai
  * An actor that gives up a semaphore at the instant when other actors wake must not take a wake-up
  * from them.
  */
-TEST(actors_whose_time_comes_at_one_instant_all_go_on)
+TEST(all_actors_that_wake_at_one_instant_continue)
 {
     support_case *c = support_of(&waiting, 6);
     support_steps_each(c, 2);
@@ -64,7 +64,7 @@ TEST(a_heap_gives_the_least_first_and_equals_by_number)
 }
 
 /** Tests as many times as the agenda remembers, and ten times as many, which replace each other. */
-TEST_RANGE(an_agenda_gives_the_next_time_first_and_equals_as_they_were_added, 0, 2)
+TEST_RANGE(agenda_returns_the_earliest_time_and_keeps_the_order_of_equal_times, 0, 2)
 {
     enum { N = 20000 };
     dsgd_agenda agenda = {0};
@@ -159,7 +159,7 @@ TEST(tens_of_thousands_of_workers_make_steps)
 }
 
 /** State that a run leaves (of time, of its end or of a deadlock) would change the next run. */
-TEST(one_run_after_another_in_a_process_is_as_in_processes_of_their_own)
+TEST(successive_runs_of_a_process_equal_separate_processes)
 {
     support_case *c = support_new("d_psgd", 16);
     support_no_learning(c);

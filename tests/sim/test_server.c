@@ -133,7 +133,7 @@ TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
  * While a push of worker 1 travels, a notice arrives. Worker 1 then requests the newer model during
  * its push.
  */
-TEST_RANGE(a_question_leaves_while_a_push_is_on_its_way, 0, 2)
+TEST_RANGE(a_request_leaves_while_a_push_is_in_flight, 0, 2)
 {
     support_case *const c = far_away("ringmaster", 2, _i == 0);
     support_option(c, "delay", 1);

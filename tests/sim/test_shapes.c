@@ -159,7 +159,7 @@ TEST_RANGE(links_of_random_tori_are_simgrids, 0, N_RANDOM)
     expect_simgrids(&p, dsgd_platform_most_hosts(&p), 1);
 }
 
-TEST_RANGE(links_that_simgrid_is_told_of_are_as_fast_as_they_say, 0, 12)
+TEST_RANGE(links_in_simgrid_have_the_speed_of_the_platform, 0, 12)
 {
     static double boards[] = {3, 2, 2, 3};
     const int all[] = {DSGD_TOPOLOGY_SWITCH, DSGD_TOPOLOGY_GROUPS, DSGD_TOPOLOGY_HAMMING_MESH,

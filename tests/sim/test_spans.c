@@ -110,7 +110,7 @@ TEST_ALGORITHM(broadcasting, .work = broadcasting_work);
  * A value that is older than its user's steps is marked when it is used: by three receivers, ten
  * times.
  */
-TEST_RANGE(stale_values_are_marked_and_those_of_nobody_are_not, ZEROS, OLD + 1)
+TEST_RANGE(stale_values_are_marked_and_zeros_are_not, ZEROS, OLD + 1)
 {
     sent = (int)_i;
     support_case *c = support_of(&broadcasting, 4);

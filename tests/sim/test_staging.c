@@ -26,7 +26,7 @@ static const char *const exchanging[] = {"allreduce", "eager_solo", "wagma",
 
 SUITE(staging, "staging", .seconds = 60);
 
-TEST_ROWS(an_exchange_of_one_piece_takes_a_copy_each_way_more, exchanging)
+TEST_ROWS(an_exchange_of_one_piece_takes_two_more_copies, exchanging)
 {
     const char *const name = exchanging[_i];
     const double without_s = step_s(name, 0, DSGD_MEMORY_DEVICE);
@@ -35,7 +35,7 @@ TEST_ROWS(an_exchange_of_one_piece_takes_a_copy_each_way_more, exchanging)
 }
 
 /** A push and a fetch take one operation each. */
-TEST_ROWS(an_operation_takes_its_time_once_more_per_exchange, exchanging)
+TEST_ROWS(an_exchange_takes_the_time_of_one_operation_more, exchanging)
 {
     static const double operation_s_per_byte = 3e-9;
     support_case *c = costly(exchanging[_i], strcmp(exchanging[_i], "a_psgd") == 0 ? 1 : 2);
@@ -66,7 +66,7 @@ static void ask_assist(dsgd_node *self)
 
 TEST_ALGORITHM(asking, .work = ask_work, .assist = ask_assist);
 
-TEST(pairs_copy_at_both_ends_but_not_what_is_in_host_memory)
+TEST(pairs_copy_at_both_ends_except_from_host_memory)
 {
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &asking;
