@@ -3,8 +3,10 @@
  * `dsgd check`: the runs of an experiment, as a table.
  */
 #include "base/program.h"
+#include "command/console/arguments.h"
 #include "command/console/command.h"
 #include "command/console/table.h"
+#include "command/experiment/plugin.h"
 #include "command/runs/exchanges.h"
 #include "command/runs/prepare.h"
 #include "command/runs/rows.h"
@@ -14,7 +16,7 @@ typedef struct arguments {
     dsgd_operands file;
     const char *sensitivity;
     dsgd_texts sets, plugins;
-    double sensitivity_percent; /* 0: none */
+    double sensitivity_percent; /* NAN: choices only */
     int numerics;
 } arguments;
 
@@ -57,9 +59,11 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
     arguments a = {.sensitivity = NULL};
     dsgd_experiment experiment;
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
-    DSGD_TRY(dsgd_sensitivity_open(
-        &(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics, a.sensitivity, NULL},
-        &experiment, &a.sensitivity_percent, error));
+    DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
+    DSGD_TRY(dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, (dsgd_numerics)a.numerics,
+                                  &experiment, error));
+    if (a.sensitivity != NULL)
+        DSGD_TRY(dsgd_sensitivity_open(a.sensitivity, &experiment, &a.sensitivity_percent, error));
     if (a.numerics != DSGD_NUMERICS_OFF)
         DSGD_TRY(dsgd_prepare_data(&experiment, error));
     print_plan(&experiment);
@@ -67,7 +71,6 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
         dsgd_splits_print(&experiment);
     dsgd_prepare_left_out(&experiment);
     dsgd_program_flush();
-    dsgd_exchanges_warn_of_unused(stderr, &experiment, NULL);
     dsgd_exchanges_warn_of_default(stderr, &experiment);
     dsgd_exchanges_warn_of_time(stderr, &experiment);
     return DSGD_OK;

@@ -9,6 +9,7 @@
 #include "command/console/command.h"
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"
+#include "command/experiment/plugin.h"
 #include "command/runs/exchanges.h"
 #include "command/runs/pool.h"
 #include "command/runs/prepare.h"
@@ -22,14 +23,14 @@
 
 typedef struct arguments {
     dsgd_operands file;
-    const char *folder, *baseline, *sensitivity;
+    const char *folder, *sensitivity;
     dsgd_texts sets, plugins;
     const char *only, *shard;
     int64_t jobs, threads; /* 0: not given */
     int numerics, progress;
     double sensitivity_percent; /* 0: none */
     dsgd_run_limits limits;
-    bool force, verbose, refine;
+    bool force, refine;
 } arguments;
 
 static const dsgd_argument run_options[] = {
@@ -53,9 +54,6 @@ static const dsgd_argument run_options[] = {
                   "On stderr: auto (a bar, and a row of each run that ended), json (an object per "
                   "line) or off",
                   .words = dsgd_progress_forms),
-    DSGD_ARGUMENT(FLAG, verbose, "verbose", 'v', NULL,
-                  "Shows all runs, with the times of their parts and their memory, and why there "
-                  "is no GPU"),
     DSGD_ARGUMENT(
         FLAG, force, "force", 0, NULL,
         "Does all runs anew and replaces what is in the folder; without it results of this "
@@ -71,8 +69,6 @@ static const dsgd_argument run_options[] = {
                   "Of an experiment with two swept numbers: runs a coarse grid, and then what is "
                   "near the borders at which another algorithm becomes the fastest; in "
                   "DIR/phase.csv, for `dsgd plot DIR phase`"),
-    DSGD_ARGUMENT(TEXT, baseline, "baseline", 0, "NAME",
-                  "Of the speed-ups of --sensitivity (the first algorithm)"),
     DSGD_ARGUMENT_PLUGIN,
     DSGD_ARGUMENT_RESUME,
     {.name = NULL},
@@ -91,35 +87,35 @@ static bool is_shown(const dsgd_pool_config *p, size_t i)
     return p->selected != NULL ? p->selected[i] : i < p->experiment->n_unchanged;
 }
 
-static const char of_figures[] =
-    "what the computation of a worker on average, or the busiest link, takes by itself: no run is "
-    "shorter";
-
-/** Why runs failed or diverged, and with --verbose the figures that runs.csv lacks. */
-static void print_notes(const dsgd_pool_config *p, bool verbose)
+/** Prints why runs failed or diverged. */
+static void print_notes(const dsgd_pool_config *p)
 {
     size_t n_reasons = 0;
-    bool explains = verbose;
     for (size_t i = 0; i < p->experiment->n_runs; i++) {
         if (!is_shown(p, i))
             continue;
         const char *const why = dsgd_results_why(p->results, i);
-        const char *const figures = dsgd_results_figures(p->results, i);
-        if (*why != '\0' && (n_reasons++ < MOST_REASONS || verbose)) {
+        if (*why != '\0' && n_reasons++ < MOST_REASONS) {
             char *const heading =
                 dsgd_xprintf("run %zu %s:", i + 1, dsgd_results_field(p->results, i, "status"));
             dsgd_print_text(heading, (int)strlen(heading) + 1, "%s", why);
         }
-        if (verbose && *figures != '\0') {
-            if (explains)
-                dsgd_print_text("  alone:", 9, "%s", of_figures);
-            explains = false;
-            char *const heading = dsgd_xprintf("  run %zu:", i + 1);
-            dsgd_print_text(heading, (int)strlen(heading) + 1, "%s", figures);
-        }
     }
-    if (n_reasons > MOST_REASONS && !verbose)
-        printf("... %zu more; -v shows them all\n", n_reasons - MOST_REASONS);
+    if (n_reasons > MOST_REASONS)
+        printf("... %zu more in column `why` of runs.csv\n", n_reasons - MOST_REASONS);
+}
+
+/** Prints which devices computed the gradients. */
+static void print_devices(const dsgd_pool_config *p)
+{
+    dsgd_names devices = {.n = 0};
+    for (size_t i = 0; i < p->experiment->n_runs; i++) {
+        const char *const device = is_shown(p, i) ? dsgd_results_device(p->results, i) : "";
+        if (*device != '\0')
+            dsgd_names_add(&devices, dsgd_xstrdup(device));
+    }
+    if (devices.n > 0)
+        fprintf(stderr, "gradients computed on: %s\n", dsgd_listed(devices.v, " and "));
 }
 
 /** Columns of runs.csv in the table. */
@@ -134,14 +130,14 @@ static const struct {
 
 enum { N_RESULTS = sizeof results / sizeof results[0] };
 
-static void print_table(const dsgd_pool_config *p, bool verbose)
+static void print_table(const dsgd_pool_config *p)
 {
     const dsgd_experiment *const experiment = p->experiment;
     const char *const folder = p->results->folder;
     size_t n = 0;
     dsgd_columns t = {.wraps = false};
     for (size_t i = 0; i < experiment->n_runs; i++) {
-        if (!is_shown(p, i) || (n++ >= MOST_ROWS && !verbose))
+        if (!is_shown(p, i) || n++ >= MOST_ROWS)
             continue;
         dsgd_row_plan(&t, experiment, i);
         for (size_t k = 0; k < experiment->n_columns; k++)
@@ -161,7 +157,7 @@ static void print_table(const dsgd_pool_config *p, bool verbose)
     dsgd_columns_print(&t);
     if (n > t.n_rows)
         printf("... %zu more in %s/runs.csv\n", n - t.n_rows, folder);
-    print_notes(p, verbose);
+    print_notes(p);
     if (p->numerics != DSGD_NUMERICS_OFF)
         dsgd_splits_print(experiment);
     printf("\n%s%sresults: %s/runs.csv, curves.csv, workers.csv, manifest.json\n"
@@ -218,17 +214,19 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
         printf("%zu of %zu runs were needed\n", n_chosen, config->experiment->n_unchanged);
     if (q->has_phase && config->selected == NULL)
         DSGD_TRY(dsgd_phase_write(&q->phase, error));
-    print_table(config, a->verbose);
+    print_table(config);
     dsgd_csv runs;
     dsgd_program_flush();
+    print_devices(config);
     const bool has_runs = dsgd_csv_read(&runs, NULL, "%s/runs.csv", config->folder) == DSGD_OK;
-    if (has_runs)
+    if (has_runs) {
         dsgd_warn_of_mixed_collectives(stderr, &runs);
-    dsgd_exchanges_warn_of_unused(stderr, config->experiment, has_runs ? &runs : NULL);
+        dsgd_exchanges_warn_of_unused(stderr, config->experiment, &runs);
+    }
     dsgd_exchanges_warn_of_default(stderr, config->experiment);
     if (a->sensitivity != NULL && config->selected == NULL)
         DSGD_TRY(dsgd_sensitivity_report(config->experiment, config->results,
-                                         a->sensitivity_percent, a->baseline, error));
+                                         a->sensitivity_percent, error));
     return done->n_failed == 0
                ? DSGD_OK
                : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
@@ -255,7 +253,7 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_e
         return dsgd_refuse(
             error,
             "--refine: it chooses the runs itself; leave out --only, --shard and --sensitivity");
-    DSGD_TRY(dsgd_study_prepare(config, a->verbose, error));
+    DSGD_TRY(dsgd_study_prepare(config, error));
     inquiry q = {.arguments = a, .config = config};
     const dsgd_study study = {
         {&q, a->refine ? choose : NULL, a->refine ? refine : NULL}, plan, conclude};
@@ -275,9 +273,11 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
     char *const command = dsgd_shell_command((size_t)count, words);
     dsgd_experiment experiment;
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
-    DSGD_TRY(dsgd_sensitivity_open(
-        &(dsgd_request){a.file.v[0], &a.sets, &a.plugins, a.numerics, a.sensitivity, a.baseline},
-        &experiment, &a.sensitivity_percent, error));
+    DSGD_TRY(dsgd_plugins_load(&a.plugins, error));
+    DSGD_TRY(dsgd_experiment_open(a.file.v[0], a.sets.v, a.sets.n, (dsgd_numerics)a.numerics,
+                                  &experiment, error));
+    if (a.sensitivity != NULL)
+        DSGD_TRY(dsgd_sensitivity_open(a.sensitivity, &experiment, &a.sensitivity_percent, error));
     dsgd_pool_config config = {
         .experiment = &experiment,
         .folder = dsgd_results_folder(a.folder, &experiment, a.sensitivity != NULL),

@@ -293,9 +293,9 @@ jobs() {
     row "PTX compiled by the driver" "seconds, once; refused by a device older than it" "$((SECONDS - start)) s; $(jitted)" \
         "$([ $status -eq 0 ] && grep -q "$as_expected" "$out/jit.txt" && echo ok || echo FAILED)"
     [ -e "$folder/emulated" ] && hide="EMULATED_DEVICES=0" || hide="CUDA_VISIBLE_DEVICES="
-    try hidden 200 env "$hide" "$folder/dsgd" run "$out/jobs.yaml" --only 1 -v -o "$out/hidden" --force
-    grep -q 'numerics on the CPU' "$out/hidden.txt" || status=1
-    row "no GPU to be seen" "the CPU, and a sentence why" "$(grep -a 'numerics on the CPU' "$out/hidden.txt" | cut -c1-140)" "$(verdict)"
+    try hidden 200 env "$hide" "$folder/dsgd" run "$out/jobs.yaml" --only 1 -o "$out/hidden" --force
+    grep -q 'computed on: cpu' "$out/hidden.txt" || status=1
+    row "no GPU to be seen" "the CPU, and a line that names it" "$(grep -a 'computed on: cpu' "$out/hidden.txt" | cut -c1-140)" "$(verdict)"
     try refused 100 env "$hide" "$folder/dsgd" run "$out/jobs.yaml" --only 1 --numerics cuda -o "$out/refused" --force
     row "no GPU, but --numerics cuda" "exit status 4 and a sentence" "$(last refused)" "$([ $status -eq 4 ] && echo ok || echo FAILED)"
 }

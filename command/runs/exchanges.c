@@ -171,20 +171,13 @@ static bool is_empty(const dsgd_csv *runs, const char *column)
 void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experiment,
                                    const dsgd_csv *runs)
 {
-    const double default_cycle_s = dsgd_option_find(dsgd_exchange_options, "cycle")->init;
     bool is_given[N_WAYS] = {false};
-    bool has_cycle = false;
-    bool has_fusion = false;
     for (size_t i = 0; i < experiment->n_runs; i++) {
         const dsgd_exchange_config *const exchange = &experiment->runs[i].config.exchange;
-        has_cycle = has_cycle || exchange->cycle_s != default_cycle_s;
-        has_fusion = has_fusion || exchange->fusion_bytes > 0;
         is_given[COLLECTIVE] |= exchange->collective != DSGD_COLLECTIVE_AUTO;
         is_given[PARTIAL] |= exchange->partial_collective != DSGD_PARTIAL_AS_COLLECTIVE;
     }
-    if (has_cycle && !has_fusion)
-        warn(stream, "exchange: cycle is of Horovod's fusion, and has no effect without fusion");
-    for (size_t k = 0; runs != NULL && k < N_WAYS; k++) {
+    for (size_t k = 0; k < N_WAYS; k++) {
         const bool is_used = !is_empty(runs, ways[k].column) ||
                              (k == COLLECTIVE && !is_empty(runs, ways[PARTIAL].column));
         if (is_given[k] && !is_used)

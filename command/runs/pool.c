@@ -4,8 +4,6 @@
  */
 #include "command/runs/pool.h"
 
-#include <inttypes.h>
-#include <jansson.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,7 +52,6 @@ typedef struct pool {
     const dsgd_pool_config *config;
     bool anew;
     const dsgd_work *tasks; /* [n_tasks] of this round, the longest first */
-    bool *seed_again; /* [n_tasks]: a later task has the same seed, and so perhaps the same data */
     size_t n_tasks, n_begun;
     job *next; /* the job of task n_begun; NULL: it has none yet */
     job **running; /* [n_running], in any order */
@@ -230,8 +227,12 @@ static job *next_job(pool *p)
 static void keep_data(const pool *p, const job *j)
 {
     dsgd_data *data = NULL;
+    size_t k = p->n_begun + 1; /* the next task with the same seed */
+    while (k < p->n_tasks &&
+           p->config->experiment->runs[p->tasks[k].i].config.seed != j->config.seed)
+        k++;
     if (j->config.learning != NULL && j->config.numerics != DSGD_NUMERICS_OFF &&
-        dsgd_data_has_room() && p->seed_again[p->n_begun] &&
+        dsgd_data_has_room() && k < p->n_tasks &&
         dsgd_data_open(&j->config.learning->data, j->config.seed, true, &data, NULL) == DSGD_OK)
         dsgd_data_close(data);
 }
@@ -480,21 +481,6 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
     return status == DSGD_OK ? joined : status;
 }
 
-/** Marks the tasks whose data a later task may learn from, too. */
-static void find_seeds(pool *p)
-{
-    p->seed_again = dsgd_keep(p->n_tasks + 1, sizeof *p->seed_again);
-    void *const mark = dsgd_mark();
-    json_t *const later = json_object(); /* seeds of tasks after this one */
-    for (size_t k = p->n_tasks; k-- > 0;) {
-        const uint64_t seed = p->config->experiment->runs[p->tasks[k].i].config.seed;
-        const char *const name = dsgd_xprintf("%" PRIu64, seed);
-        p->seed_again[k] = json_object_get(later, name) != NULL;
-        json_object_set_new(later, name, json_null());
-    }
-    dsgd_drop(mark);
-}
-
 /** Lists the runs to do in a round. */
 static void list_tasks(pool *p)
 {
@@ -517,7 +503,6 @@ static void list_tasks(pool *p)
     p->so_far.n_runs += p->n_tasks;
     for (size_t k = 0; k < p->n_tasks; k++)
         p->cost += p->tasks[k].cost;
-    find_seeds(p);
 }
 
 dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,

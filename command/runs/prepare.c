@@ -64,7 +64,7 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
     return DSGD_OK;
 }
 
-dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains, int *numerics,
+dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, int *numerics,
                                 dsgd_device_survey *survey, dsgd_error *error)
 {
     *survey = (dsgd_device_survey){0};
@@ -75,11 +75,8 @@ dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains
     }
     if (*numerics == DSGD_NUMERICS_CUDA)
         return dsgd_device_cuda_try(survey, error);
-    dsgd_error why = {""};
     if (*numerics == DSGD_NUMERICS_AUTO && learns &&
-        dsgd_device_cuda_try(survey, &why) != DSGD_OK) {
-        if (explains)
-            fprintf(stderr, "dsgd: numerics on the CPU (%s)\n", why.text);
+        dsgd_device_cuda_try(survey, NULL) != DSGD_OK) {
         *survey = (dsgd_device_survey){0};
         *numerics = DSGD_NUMERICS_CPU;
     }

@@ -13,11 +13,10 @@
 dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error);
 
 /**
- * Tries the GPUs once for all runs: *numerics (dsgd_numerics) `auto` becomes `cpu` where there is
- * none, and says why if it @p explains. *survey: of the GPUs that runs will use; none where none
- * will.
+ * Tries the GPUs once for all runs. *numerics (dsgd_numerics) changes from `auto` to `cpu` if there
+ * is no GPU. *survey describes the GPUs that runs will use; it has no GPUs if no run uses one.
  */
-dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, bool explains, int *numerics,
+dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, int *numerics,
                                 dsgd_device_survey *survey, dsgd_error *error);
 
 /** Sentences on what is left out of the list of runs, on stderr. */

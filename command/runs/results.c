@@ -5,7 +5,6 @@
 #include "command/runs/results.h"
 
 #include <fcntl.h>
-#include <gsl/gsl_statistics_double.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -15,25 +14,11 @@
 
 /* --- in the process of a run ------------------------------------------------------------------ */
 
-/** Line 1: why it did not end well, or a note, or empty. Line 2, unless it failed: what runs.csv
- * lacks. */
-static void print_note(FILE *stream, const dsgd_run_result *r, int workers)
+/** Prints a line on why the run did not end well (empty if it did), and a line with the device that
+ * computed its gradients (empty if none did). */
+static void print_note(FILE *stream, const dsgd_run_result *r)
 {
-    const bool failed = r->outcome == DSGD_RUN_FAILED || r->outcome == DSGD_RUN_TIMEOUT;
-    fprintf(stream, "%s\n", r->why.text);
-    if (failed)
-        return;
-    fprintf(stream, "simulated %.4g s; compute alone %.4g s", r->virtual_s, r->ideal_s);
-    if (!isnan(r->link_s))
-        fprintf(stream, ", links alone %.4g s", r->link_s);
-    fputc(';', stream);
-    double least = 0, most = 0;
-    gsl_stats_minmax(&least, &most, r->worker_steps, 1, (size_t)workers);
-    if (most > least + 1) /* workers go on by themselves; else only where in a step the run ended */
-        fprintf(stream, " %g to %g steps per worker;", least, most);
-    fprintf(stream, " wall: timing %.1f s, numerics %.1f s (%s), peak values %.0f MB\n",
-            r->timing_wall_s, r->numerics.busy_wall_s, r->device,
-            (double)r->numerics.peak_bytes / 1e6);
+    fprintf(stream, "%s\n%s\n", r->why.text, strcmp(r->device, "off") == 0 ? "" : r->device);
 }
 
 dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experiment, size_t i,
@@ -50,7 +35,7 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
         if (k < DSGD_PART_TABLES)
             dsgd_run_rows(stream, (size_t)k, &key, run, result);
         else
-            print_note(stream, result, run->config.workers);
+            print_note(stream, result);
         dsgd_text_flush(stream);
         n_bytes[k] = n - begin;
     }
@@ -129,7 +114,7 @@ struct dsgd_result_row {
     size_t i; /* the run; SIZE_MAX: none */
     size_t n_fields;
     /*
-     * texts, one behind the other: why it did not end well, figures that runs.csv lacks, the fields
+     * texts, one behind the other: why the run did not end well, the device, the fields
      */
     char *texts;
 };
@@ -229,9 +214,9 @@ static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *e
         note = section(&part, DSGD_PART_NOTE);
     }
     const char *const why = note == NULL ? "" : strsep(&note, "\n");
-    const char *const figures = note == NULL ? "" : strsep(&note, "\n");
+    const char *const device = note == NULL ? "" : strsep(&note, "\n");
     FILE *const stream = dsgd_text_open(&text, &n);
-    fprintf(stream, "%s%c%s%c", why, '\0', figures, '\0');
+    fprintf(stream, "%s%c%s%c", why, '\0', device, '\0');
     for (size_t k = 0; k < cells.n_columns; k++)
         fprintf(stream, "%s%c", cells.fields[k], '\0');
     dsgd_text_close(stream, &text);
@@ -299,10 +284,10 @@ const char *dsgd_results_why(const dsgd_results *results, size_t i)
     return why == NULL ? "" : why;
 }
 
-const char *dsgd_results_figures(const dsgd_results *results, size_t i)
+const char *dsgd_results_device(const dsgd_results *results, size_t i)
 {
-    const char *const figures = text_of(results, i, 1);
-    return figures == NULL ? "" : figures;
+    const char *const device = text_of(results, i, 1);
+    return device == NULL ? "" : device;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

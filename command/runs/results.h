@@ -93,5 +93,6 @@ double dsgd_results_throughput(const dsgd_results *results, size_t i);
 /** Why run @p i failed or diverged; "" where it did not, or there is no row. As long as a field. */
 const char *dsgd_results_why(const dsgd_results *results, size_t i);
 
-/** Figures on run @p i that runs.csv lacks; "" where it failed, or there is no row. */
-const char *dsgd_results_figures(const dsgd_results *results, size_t i);
+/** Returns the device that computed the gradients of run @p i; "" if none did or there is no row.
+ */
+const char *dsgd_results_device(const dsgd_results *results, size_t i);

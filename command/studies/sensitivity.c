@@ -10,36 +10,17 @@
 #include "command/analysis/run_table.h"
 #include "command/console/table.h"
 #include "command/experiment/config.h"
-#include "command/experiment/plugin.h"
 
-dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,
+dsgd_status dsgd_sensitivity_open(const char *sensitivity, dsgd_experiment *experiment,
                                   double *percent, dsgd_error *error)
 {
-    const char *const sensitivity = request->sensitivity;
-    if (sensitivity != NULL && strcmp(sensitivity, "choices") == 0)
-        *percent = NAN;
-    else if (sensitivity != NULL &&
-             (!dsgd_parse_number(sensitivity, NULL, percent) || !(*percent > 0 && *percent < 100)))
+    *percent = NAN;
+    if (strcmp(sensitivity, "choices") != 0 &&
+        (!dsgd_parse_number(sensitivity, NULL, percent) || !(*percent > 0 && *percent < 100)))
         return dsgd_refuse(error,
-                           "--sensitivity=%s: a number of per cent above 0 and below 100 is "
-                           "expected, or choices",
+                           "--sensitivity must be above 0 and below 100 (per cent) or `choices`, "
+                           "got `%s`",
                            sensitivity);
-    if (request->baseline != NULL && sensitivity == NULL)
-        return dsgd_refuse(error,
-                           "--baseline %s: it goes with --sensitivity; `dsgd compare` has its own",
-                           request->baseline);
-    DSGD_TRY(dsgd_plugins_load(request->plugins, error));
-    DSGD_TRY(dsgd_experiment_open(request->path, request->sets->v, request->sets->n,
-                                  (dsgd_numerics)request->numerics, experiment, error));
-    if (sensitivity == NULL)
-        return DSGD_OK;
-    const char **const names = dsgd_keep(experiment->n_runs + 1, sizeof *names);
-    for (size_t i = 0; i < experiment->n_runs; i++)
-        names[i] = experiment->runs[i].label;
-    if (request->baseline != NULL && dsgd_find_word(names, request->baseline) < 0)
-        return dsgd_refuse(
-            error, "--baseline %s: %s has no such algorithm%s; `dsgd check` shows them",
-            request->baseline, experiment->path, dsgd_hint(request->baseline, names));
     return dsgd_vary(experiment, *percent, error);
 }
 
@@ -365,11 +346,10 @@ static void print_rankings(const analysis *a)
 }
 
 dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const dsgd_results *results,
-                                    double percent, const char *baseline, dsgd_error *error)
+                                    double percent, dsgd_error *error)
 {
     analysis a = {.percent = percent};
-    DSGD_TRY(analysis_open(&a, results->folder,
-                           baseline == NULL ? experiment->runs[0].label : baseline, error));
+    DSGD_TRY(analysis_open(&a, results->folder, experiment->runs[0].label, error));
     DSGD_TRY(write_csv(&a, results->folder, error));
     print_parameters(&a, results->folder);
     print_rankings(&a);

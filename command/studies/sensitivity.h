@@ -3,11 +3,10 @@
  * Which conclusions of an experiment depend on which number or choice: every number of its
  * platform, workload and encoding is varied alone, down and up, an encoder's speed that nobody
  * stated by a factor of ten, and how exchanges sum and are cut; the changes of throughputs, of
- * speed-ups over a baseline and of the ranking of the algorithms are reported.
+ * speed-ups over the first algorithm and of the ranking of the algorithms are reported.
  */
 #pragma once
 
-#include "command/console/arguments.h"
 #include "command/experiment/experiment.h"
 #include "command/runs/results.h"
 
@@ -17,21 +16,13 @@
  * same seed; runs without results are left out.
  */
 dsgd_status dsgd_sensitivity_report(const dsgd_experiment *experiment, const dsgd_results *results,
-                                    double percent, const char *baseline, dsgd_error *error);
-
-/** What a command line says of an experiment. */
-typedef struct dsgd_request {
-    const char *path;
-    const dsgd_texts *sets, *plugins;
-    int numerics; /* dsgd_numerics */
-    const char *sensitivity, *baseline; /* per cent or "choices"; NULL: not given */
-} dsgd_request;
+                                    double percent, dsgd_error *error);
 
 /**
- * Opens it, with its variations; *percent: by how much, NAN: choices alone. Plug-ins come first, so
- * that the file can name their algorithms.
+ * Reads the value of --sensitivity, per cent or "choices", and adds the variations to an open
+ * experiment. *percent is NAN if only choices are varied.
  */
-dsgd_status dsgd_sensitivity_open(const dsgd_request *request, dsgd_experiment *experiment,
+dsgd_status dsgd_sensitivity_open(const char *sensitivity, dsgd_experiment *experiment,
                                   double *percent, dsgd_error *error);
 
 /**

@@ -8,12 +8,11 @@
 #include "command/analysis/verdict.h"
 #include "command/runs/prepare.h"
 
-dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool explains, dsgd_error *error)
+dsgd_status dsgd_study_prepare(dsgd_pool_config *config, dsgd_error *error)
 {
     if (config->numerics != DSGD_NUMERICS_OFF)
         DSGD_TRY(dsgd_prepare_data(config->experiment, error));
-    return dsgd_prepare_device(config->experiment, explains, &config->numerics, &config->gpus,
-                               error);
+    return dsgd_prepare_device(config->experiment, &config->numerics, &config->gpus, error);
 }
 
 dsgd_status dsgd_study_check_length(const dsgd_experiment *experiment, size_t n_runs,

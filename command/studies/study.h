@@ -17,10 +17,10 @@ typedef struct dsgd_study {
 } dsgd_study;
 
 /**
- * Checks the data that the runs learn from, unless numerics are off, and tries GPUs: sets numerics
- * and gpus of the configuration; @p explains: says why `auto` is the CPU.
+ * Checks the data that the runs learn from, unless numerics are off, and tries the GPUs. Sets
+ * config->numerics and config->gpus.
  */
-dsgd_status dsgd_study_prepare(dsgd_pool_config *config, bool explains, dsgd_error *error);
+dsgd_status dsgd_study_prepare(dsgd_pool_config *config, dsgd_error *error);
 
 /**
  * Does it, after dsgd_study_prepare(). Without a folder in @p config it has one meanwhile, which is

@@ -351,7 +351,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                 .progress =
                                     isatty(STDERR_FILENO) ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
     const dsgd_study study = {{.state = &t}, ask, judge_runs};
-    DSGD_TRY(dsgd_study_prepare(&t.runs, false, error));
+    DSGD_TRY(dsgd_study_prepare(&t.runs, error));
     return dsgd_study_run(&study, &t.runs, &a.plugins, error); /* in a folder that goes then */
 }
 

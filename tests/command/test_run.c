@@ -586,8 +586,9 @@ TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
 TEST(notes_stand_behind_the_table)
 {
     write_experiment("");
-    dsgd_ends(0, "run e.yaml -o r -v --progress off --set until.steps=1 --set seed='[1, 2, "
-                 "3, 4, 5, 6, 7, 8, 9]' --set exchange='{cycle: 1ms}' >all");
+    dsgd_ends(0, "run e.yaml -o r --progress off --set until.steps=1 --set seed='[1, 2, 3, 4, 5, "
+                 "6, 7, 8, 9]' --set exchange.partial_collective=ring --set workload.step='{sweep: "
+                 "[1, 2, 3]}' --set algorithms=allreduce >all");
     const char *const all = read_file("all");
     ck_assert_uint_gt(strlen(all), 4096);
     const char *const note = strstr(all, "note:");

@@ -90,10 +90,6 @@ TEST(what_swaps_places_is_named_with_what_it_depends_on)
     const char *const second = strstr(output, "\nplatform.message_overhead ");
     const char *const third = strstr(output, "\nworkload.step ");
     ck_assert_msg(first != NULL && first < second && second < third, "%.1500s", output);
-    output = sensitivity(swapping, "--sensitivity --baseline push --set workers=16");
-    ck_assert_has(output, "nothing to do");
-    ck_assert_double_eq_tol(
-        sensitivity_of("platform.message_overhead,1.2,allreduce,16,", "speedup"), 1 / dearer, 1e-9);
     output = sensitivity(swapping, "--sensitivity=1 --force --set workers=16");
     ck_assert_has(output, "\nat 16 workers allreduce is before push, but behind for "
                           "exchange.pieces=buckets\n");

@@ -75,7 +75,7 @@ static char *least_of(const char *compared, const char *column)
 
 SUITE(tune, "tune", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST(the_best_rate_of_a_quadratic_is_found)
+TEST(tune_finds_best_rate_of_quadratic)
 {
     const char *const output = quadratic_tuned("--target loss=1e-8 --on steps");
     expect(output, "allreduce   1  3 of 3");
@@ -93,7 +93,7 @@ TEST(the_best_rate_of_a_quadratic_is_found)
         ck_assert_str_eq(rates_of("allreduce", k == 0 ? "10 steps" : "30 steps"), rates[k]);
 }
 
-TEST(candidates_meet_the_same_draws_of_seeds_of_their_own)
+TEST(candidates_share_draws_and_new_seeds)
 {
     quadratic_tuned("--target loss=1e-30");
     /* Seeds 1 and 4 are the experiment's. */
@@ -110,7 +110,7 @@ TEST(candidates_meet_the_same_draws_of_seeds_of_their_own)
     ck_assert_str_eq(read_file("again/tune.csv"), best);
 }
 
-TEST(a_short_run_that_reaches_the_target_is_not_repeated)
+TEST(short_run_that_reaches_target_is_not_repeated)
 {
     quadratic_tuned("--target loss=1e-8 --seeds 1");
     ck_assert_str_eq(awk("$2 == \"allreduce\" && $(NF-1) == 1 {print $NF}", "r/runs.csv"),
@@ -124,29 +124,29 @@ TEST(a_short_run_that_reaches_the_target_is_not_repeated)
     ck_assert_double_eq_tol(atof(time) / atof(mean), 1, 1e-3);
 }
 
-TEST(what_diverges_is_last_and_said)
+TEST(diverged_candidate_is_ranked_last)
 {
-    const char *output = quadratic_tuned("--over learn.optimizer.lr='[0.5, 1, 1e90]'");
-    expect(output, "allreduce, local_sgd: diverged: 1e+90");
-    output = tune("all", "--over learn.optimizer.lr='[1e80, 1e90]'", 0);
+    quadratic_tuned("--over learn.optimizer.lr='[0.5, 1, 1e90]'");
+    ck_assert_str_eq(awk("NR > 1 {print $2}", "r/tune.csv"), "1\n1\n");
+    const char *const output = tune("all", "--over learn.optimizer.lr='[1e80, 1e90]'", 0);
     expect(output, "no value that was tried can be best");
     const char *const tuned = read_file("all/tuned.yaml");
-    expect(tuned, "- name: allreduce\n- period: 2\n");
+    expect(tuned, "- name: allreduce\n- name: local_sgd\n  period: 2\n");
     expect(tuned, "  optimizer:\n    lr: 0.125\n");
 }
 
 /** Where the rate rises with the steps, a large one is sooner at the target, and then grows without
  * end. */
 static const struct {
-    const char *rates, *said, *best; /* in tune.csv */
+    const char *rates, *note, *best; /* in tune.csv */
 } traps[] = {
-    {"[1, 10]", "allreduce, local_sgd: diverged: 10", "1\n1\n"},
-    {"[1, 10, 1e-9]", "allreduce, local_sgd: diverged: 10; made no progress: 1e-09", "1\n1\n"},
-    {"[10, 15]", "can be best, so the file's own stays: 10 diverged", "-\n-\n"},
-    {"[1e-9, 1e-8]", "can be best, so the file's own stays: 1e-08 made no progress", "-\n-\n"},
+    {"[1, 10]", "allreduce: the best lr, 1, is the smallest", "1\n1\n"},
+    {"[1, 10, 1e-9]", "a full grid would take 12 runs", "1\n1\n"},
+    {"[10, 15]", "can be best, so the file keeps its own: 10 diverged", "-\n-\n"},
+    {"[1e-9, 1e-8]", "can be best, so the file keeps its own: 1e-08 made no progress", "-\n-\n"},
 };
 
-TEST_ROWS(what_cannot_win_is_not_best, traps)
+TEST_ROWS(candidate_that_cannot_win_is_not_best, traps)
 {
     write_file("e.yaml", quadratic);
     const char *const output =
@@ -155,17 +155,17 @@ TEST_ROWS(what_cannot_win_is_not_best, traps)
                           "loss=1e-2 --seeds 2 --over learn.optimizer.lr='%s'",
                           traps[_i].rates),
              0);
-    ck_assert_has(unwrapped(output), traps[_i].said);
+    ck_assert_has(unwrapped(output), traps[_i].note);
     ck_assert_str_eq(awk("NR > 1 {print $2}", "r/tune.csv"), traps[_i].best);
 }
 
-TEST(a_best_value_at_the_end_leads_beyond_it)
+TEST(best_value_at_end_extends_search)
 {
     write_file("e.yaml", quadratic);
     /* Around 1/64 the nine rates end at 1/4. */
     const char *output = tune("r", "--target loss=1e-8 --set learn.optimizer.lr=0.015625", 0);
     expect(output, "allreduce   1  3 of 3");
-    ck_assert_ptr_null(strstr(output, "at the end"));
+    ck_assert_ptr_null(strstr(output, "smallest or largest"));
     /* Around 32 they begin at 2, which is no better than nothing; and around 1e60 all diverge. */
     output = tune("high", "--target loss=1e-8 --set learn.optimizer.lr=32", 0);
     expect(output, "allreduce   1  3 of 3");
@@ -178,14 +178,15 @@ TEST(a_best_value_at_the_end_leads_beyond_it)
         "13\n");
     /* What the user gives is not widened. */
     output = tune("given", "--target loss=1e-8 --over learn.optimizer.lr=0.0625:0.25:3", 0);
-    expect(output, "allreduce, local_sgd: the best lr, 0.25, is at the end of what was tried");
+    expect(output, "  allreduce: the best lr, 0.25, is the smallest or largest");
+    expect(output, "  local_sgd: the best lr, 0.25, is the smallest or largest");
     ck_assert_str_eq(awk("NR > 1 && $(NF-1) > 0.25", "given/runs.csv"), "");
     output =
         tune("low", "--over learn.optimizer.lr='[1, 1.5, 1.9]' --over allreduce.optimizer.lr=1", 0);
-    expect(output, "  local_sgd: the best lr, 1, is at the end of what was tried");
+    expect(output, "  local_sgd: the best lr, 1, is the smallest or largest");
 }
 
-TEST(what_no_candidate_reaches_is_ranked_by_nearness)
+TEST(missed_target_ranks_candidates_by_distance)
 {
     const char *const output = quadratic_tuned("--target loss=1e-300 --on time");
     expect(output, "no value reaches loss=1e-300; they are ranked by how");
@@ -196,7 +197,7 @@ TEST(what_no_candidate_reaches_is_ranked_by_nearness)
                      awk("NR == 2 {print $2}", "r/tune.csv"));
 }
 
-TEST(what_is_slow_early_and_best_late_is_found)
+TEST(tune_finds_candidate_that_is_best_only_late)
 {
     /* Noise in the gradients: large rates are sooner near the minimum, small ones come nearer. */
     write_file("e.yaml", "platform: idle-switch\n"
@@ -221,7 +222,7 @@ TEST(what_is_slow_early_and_best_late_is_found)
     ck_assert_str_eq(least_of("full/compare.csv", "learn.optimizer.lr"), "0.01\n");
 }
 
-TEST(a_killed_one_goes_on_to_the_same_end)
+TEST(killed_tuning_resumes_to_same_result)
 {
     quadratic_tuned("--target loss=1e-8");
     const char *const tried = read_file("r/tune.csv");
@@ -241,16 +242,17 @@ TEST(a_killed_one_goes_on_to_the_same_end)
     expect(tune("r", "--target loss=1e-8 --seeds 2", 2), "--force");
 }
 
-TEST(own_options_of_an_algorithm_are_tuned_with_the_rate)
+TEST(options_of_one_algorithm_are_tuned_with_rate)
 {
     write_file("e.yaml", quadratic);
-    const char *const output =
-        tune("r",
-             "--target loss=1e-6 --over local_sgd.period='[1, 2, 4]' --over "
-             "learn.optimizer.lr='[0.25, 1]' --seeds 1 --over exchange.pieces='[2]'",
-             0);
-    expect(output, "local_sgd: 6 candidates for 10 steps");
-    expect(output, "allreduce: 2 candidates for 30 steps");
+    tune("r",
+         "--target loss=1e-6 --over local_sgd.period='[1, 2, 4]' --over "
+         "learn.optimizer.lr='[0.25, 1]' --seeds 1 --over exchange.pieces='[2]'",
+         0);
+    ck_assert_str_eq(awk("{n[$2 \": \" $NF]++} END {print n[\"local_sgd: 10 steps\"], "
+                         "n[\"allreduce: 30 steps\"]}",
+                         "r/runs.csv"),
+                     "6 2\n");
     ck_assert_str_eq(awk("NR == 1", "r/tune.csv"),
                      "algorithm,lr,pieces,period,reached,time (s),runner-up,better by\n");
     const char *const tuned = read_file("r/tuned.yaml");
@@ -277,7 +279,7 @@ static const struct {
      "    momentum: 0\n    lr: 1\n"},
 };
 
-TEST_ROWS(a_tuned_file_says_what_is_best, written)
+TEST_ROWS(tuned_file_contains_best_values, written)
 {
     const char *const old = strstr(quadratic, "algorithms:");
     write_file("e.yaml", dsgd_xprintf("%.*s%s\n%s", (int)(old - quadratic), quadratic,
@@ -291,7 +293,7 @@ TEST_ROWS(a_tuned_file_says_what_is_best, written)
     ck_assert_ptr_null(strstr(read_file("t/manifest.json"), "\"lr\": 0."));
 }
 
-TEST(the_best_accuracy_at_the_end_is_the_highest)
+TEST(best_final_accuracy_is_highest)
 {
     write_file("e.yaml", "platform: idle-switch\n"
                          "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
@@ -305,7 +307,7 @@ TEST(the_best_accuracy_at_the_end_is_the_highest)
 
 /** From another folder, of an experiment that names a file beside it: the command that is printed
  * runs. */
-TEST(the_last_line_is_a_command_that_runs)
+TEST(last_line_is_command_that_runs)
 {
     const char *const rest = strstr(quadratic, "workload:");
     shell_ends(0, "mkdir -p %s/of", folder);
@@ -325,9 +327,8 @@ static const struct {
     {"--target acc=1", "--target must be accuracy=NUMBER or loss=NUMBER"},
     {"--target accuracy=5", "accuracy has to be from 0 to 1"},
     {"--target accuracy=0.5", "as it is of a regression; give --target loss=NUMBER"},
-    {"--on steps", "--on steps: to what?"},
-    {"--on final --target loss=1", "leave out one of --target and --on final"},
-    {"--on nearly", "--on must be auto, time, steps or final, got nearly"},
+    {"--on steps", "--on steps needs a target: give --target"},
+    {"--on nearly", "--on must be time or steps, got nearly"},
     {"--over foo=1:2:3", "`foo` is nothing that an algorithm has for itself"},
     {"--over learn.batch='[1, 2]'", "`learn.batch` is nothing"},
     {"--over algorithms.7.period=1", "`algorithms.7.period` is nothing"},
@@ -349,13 +350,13 @@ static const struct {
     {"--seeds 1000", "100 are the most"},
 };
 
-TEST_ROWS(bad_input_costs_a_sentence, refused)
+TEST_ROWS(bad_input_is_rejected_with_reason, refused)
 {
     write_file("e.yaml", quadratic);
     expect(tune("r", refused[_i].options, 2), refused[_i].sentence);
 }
 
-TEST(of_what_learns_nothing_a_rate_or_a_target_is_refused)
+TEST(rate_or_target_is_rejected_if_nothing_is_learned)
 {
     write_experiment("");
     expect(tune("r", "--set workers=4", 2), "nothing is learned, so there is no rate to tune");
@@ -384,7 +385,7 @@ static double goodput_of(const char *file, const char *options, int run)
  * The best of seven intervals by equal factors of two has the goodput of Daly's, to within 3 %, and
  * four times as long ones, or a quarter, do not.
  */
-TEST(the_interval_of_young_and_daly_is_found)
+TEST(tune_finds_checkpoint_interval_of_daly)
 {
     static const char *const over = "--over failures.checkpoint.interval=1min:1h:7";
     write_file("e.yaml", failing);
@@ -404,7 +405,7 @@ TEST(the_interval_of_young_and_daly_is_found)
 }
 
 /** What an algorithm has for itself is its own, and the other keys of the file's stay. */
-TEST(an_algorithm_may_have_its_own_policy)
+TEST(algorithm_can_have_its_own_failure_policy)
 {
     write_file("e.yaml", failing);
     const double restart = goodput_of("e.yaml", "", 1);

@@ -431,7 +431,7 @@ void fuzz_part(const uint8_t *bytes, size_t n)
     DSGD_ASSERT(seed == NULL || dsgd_results_state(results, 0) != DSGD_RUN_ABSENT,
                 "a seed of nothing");
     DSGD_ASSERT(strchr(dsgd_results_why(results, 0), '\n') == NULL &&
-                    strchr(dsgd_results_figures(results, 0), '\n') == NULL,
+                    strchr(dsgd_results_device(results, 0), '\n') == NULL,
                 "two lines in one");
     DSGD_ASSERT(!isinf(dsgd_results_throughput(results, 0)), "an infinite throughput");
 }

@@ -17,6 +17,12 @@
 #include "command/studies/study.h"
 #include "sim/registry.h"
 
+const char *const dsgd_counterfactual_names[] = {
+#define X(key, name) name,
+    DSGD_COUNTERFACTUAL_LIST(X)
+#undef X
+};
+
 /* --- platforms -------------------------------------------------------------------------------- */
 
 /** The entries of hosts that differ, with room for @p more: others share the old ones. */
@@ -180,14 +186,13 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
 /** Makes another run of a run. False: it is the same one. */
 static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 {
-    static const char *const names[] = {"local_sgd", "wagma", "ad_psgd", "drop_compute"};
     static const int times[] = {2, 4, 16};
     dsgd_exchange_config *const exchange = &run->config.exchange;
     const double bytes = 1 << 20;
     if (which < DSGD_SMALL_BUCKETS) {
         const dsgd_entry *const before = run->algorithm.about;
         run->algorithm =
-            dsgd_spec_default(dsgd_entry_find(dsgd_algorithms, names[which - DSGD_BY_LOCAL_SGD]));
+            dsgd_spec_default(dsgd_entry_find(dsgd_algorithms, dsgd_counterfactual_names[which]));
         run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
         run->config.params = run->algorithm.params;
         return run->algorithm.about != before;
@@ -445,7 +450,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
                                 .simulator = &a},
                      .is_over = figure};
     const dsgd_study study = {{&a, choose, read_results}, NULL, conclude};
-    DSGD_TRY(dsgd_study_prepare(&a.config, false, error));
+    DSGD_TRY(dsgd_study_prepare(&a.config, error));
     DSGD_TRY(add_counterfactuals(&experiment, options, a.config.numerics, error));
     a.next = dsgd_keep(experiment.n_runs, sizeof *a.next);
     for (size_t i = 0; i < experiment.n_unchanged; i++)

@@ -174,16 +174,6 @@ static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
     }
 }
 
-/** Where no stage computes longer, but messages inside a worker do: a host whose links are slow. */
-static void find_slow_links(dsgd_facts *f, const dsgd_platform *platform)
-{
-    for (int i = f->n_workers * f->n_lanes - 1; i >= 0; i--) {
-        dsgd_worker_facts *const w = &f->workers[i / f->n_lanes];
-        if (w->stage < 0 && dsgd_has_slow_links(platform, f->places[i]))
-            w->slow_place = f->places[i];
-    }
-}
-
 /* --- the file, which never leaves the machine ------------------------------------------------- */
 
 /** Writes an array of so many elements, or reads it into new memory; not *good: it cannot. */
@@ -206,7 +196,6 @@ static bool pass_facts(const char *folder, size_t i, bool writes, dsgd_facts *f)
     const size_t n = (size_t)f->n_workers, n_all = n * (size_t)f->n_steps;
     f->workers = pass(stream, writes, f->workers, n, sizeof *f->workers, &good);
     f->compute_s = pass(stream, writes, f->compute_s, n_all, sizeof *f->compute_s, &good);
-    f->places = pass(stream, writes, f->places, n * (size_t)f->n_lanes, sizeof *f->places, &good);
     f->links = pass(stream, writes, f->links, f->n_links, sizeof *f->links, &good);
     return fclose(stream) == 0 && good;
 }
@@ -239,8 +228,6 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
         f->workers[k].place = f->workers[k].slow_place =
             result->worker_places[k * (size_t)result->n_lanes];
     }
-    f->n_lanes = result->n_lanes;
-    f->places = result->worker_places;
     f->n_links = result->n_loads;
     f->links = dsgd_keep(f->n_links + 1, sizeof *f->links);
     for (size_t k = 0; k < f->n_links; k++) {
@@ -251,7 +238,6 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
     sum_up_steps(&l);
     sum_up_order(&l);
     sum_up_stages(f, result);
-    find_slow_links(f, config->platform);
     return pass_facts(folder, i, true, f)
                ? DSGD_OK
                : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: it cannot be written: %m", folder,

@@ -281,11 +281,8 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
     if (look_beside(t, a))
         return;
     const size_t kept = n_kept(t, a);
-    for (size_t i = 0; i < a->n_ranked; i++) {
-        dsgd_candidate *const c = &t->candidates[a->ranked[i].candidate];
-        c->is_in = i < kept;
-        c->out = a->ranked[i].out != NULL ? a->ranked[i].out : c->out;
-    }
+    for (size_t i = 0; i < a->n_ranked; i++)
+        t->candidates[a->ranked[i].candidate].is_in = i < kept;
     while (a->n_ranked > 1 && a->ranked[a->n_ranked - 1].out != NULL)
         a->n_ranked--;
     a->is_over = kept == 0;

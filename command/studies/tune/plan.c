@@ -246,6 +246,19 @@ static void join_columns(dsgd_tune *t)
     e->n_columns = t->n_options;
 }
 
+/** Returns a length as a text, such as "400 steps". */
+static const char *length_text(const dsgd_tune *t, size_t length)
+{
+    const dsgd_until *const until = &t->lengths[length];
+    const double bounds[] = {until->steps, until->seconds, until->samples};
+    static const char *const units[] = {"steps", "s", "samples"};
+    char *text = dsgd_xstrdup("");
+    for (size_t k = 0; k < 3; k++)
+        if (bounds[k] > 0)
+            dsgd_append(&text, "%s%.6g %s", *text == '\0' ? "" : ", ", bounds[k], units[k]);
+    return text;
+}
+
 /** Makes runs of each candidate: of all lengths with one seed, of the full length with the others.
  * The last column is the length. */
 static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
@@ -269,7 +282,7 @@ static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
             dsgd_planned_run *const run = &e->runs[i];
             const size_t length = k < t->n_lengths ? k : t->n_lengths - 1;
             run->config.until = t->lengths[length];
-            run->swept[t->n_options] = dsgd_tune_length_text(t, length);
+            run->swept[t->n_options] = length_text(t, length);
             run->seed = t->seeds[k - length];
             run->config.seed = (uint64_t)run->seed;
         }

@@ -22,8 +22,7 @@ typedef struct arguments {
     bool force;
 } arguments;
 
-/* `auto` first: what was not given. */
-static const char *const on_words[] = {"auto", "time", "steps", "final", NULL};
+static const char *const on_words[] = {"time", "steps", NULL};
 
 enum { DEFAULT_SEEDS = 3, MOST_SEEDS = 100 };
 
@@ -31,9 +30,9 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, target, "target", 't', "WHAT=NUMBER",
                   "What is to be reached: accuracy=NUMBER or loss=NUMBER, as of `dsgd compare`"),
     DSGD_ARGUMENT(WORD, on, "on", 0, "WHAT",
-                  "What is best: the least virtual time to the target (time), the fewest steps "
-                  "(steps), or the best accuracy or loss at the end, where nothing is learned "
-                  "throughput (final). Without it, time with a target and final without",
+                  "Criterion to minimise: virtual time (time) or steps (steps) until the target is "
+                  "reached [default: time]. Without --target, the best is the best accuracy or "
+                  "loss at the end, or the highest throughput if nothing is learned",
                   .words = on_words),
     DSGD_ARGUMENT(
         TEXTS, over, "over", 0, "PATH=VALUES",
@@ -63,18 +62,12 @@ static const dsgd_argument options[] = {
 static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *error)
 {
     DSGD_TRY(dsgd_target_parse(a->target, &t->target, error));
-    t->on = a->on > 0           ? (dsgd_tune_on)(a->on - 1)
-            : a->target != NULL ? DSGD_TUNE_TIME
-                                : DSGD_TUNE_FINAL;
+    t->on = a->target == NULL ? DSGD_TUNE_FINAL : (dsgd_tune_on)(a->on < 0 ? 0 : a->on);
     t->n_seeds = a->seeds > 0 ? (size_t)a->seeds : DEFAULT_SEEDS;
-    if (t->on != DSGD_TUNE_FINAL && a->target == NULL)
-        return dsgd_refuse(error, "--on %s: to what? Give --target accuracy=NUMBER or loss=NUMBER",
-                           on_words[a->on]);
-    if (t->on == DSGD_TUNE_FINAL && a->target != NULL)
+    if (a->on >= 0 && a->target == NULL)
         return dsgd_refuse(error,
-                           "--target %s: what counts at the end needs no target; leave out one of "
-                           "--target and --on final",
-                           a->target);
+                           "--on %s needs a target: give --target accuracy=NUMBER or loss=NUMBER",
+                           on_words[a->on]);
     if (t->n_seeds > MOST_SEEDS)
         return dsgd_refuse(error, "--seeds %jd: %d are the most", a->seeds, MOST_SEEDS);
     return DSGD_OK;
@@ -98,9 +91,6 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
             if (run->swept[k] != NULL)
                 dsgd_tune_add(
                     &sets, dsgd_xprintf("algorithms.%zu.%s=%s", i, t->options[k], run->swept[k]));
-        if (!dsgd_tune_has_best(a)) /* the file's values */
-            dsgd_tune_add(&sets,
-                          dsgd_xprintf("algorithms.%zu.name=%s", i, run->algorithm.about->name));
     }
     dsgd_tune_add(&sets, dsgd_xprintf("name=%s-tuned", t->plain->name));
     char *text = NULL;
@@ -112,31 +102,24 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
     return dsgd_whole_close(&file, error);
 }
 
-/** How to go on; a file that names others by relative paths has to stand beside them. */
+/** Prints how to continue. A file that names other files by relative paths must stand beside them.
+ */
 static void print_end(const dsgd_tune *t)
 {
-    const char *tuned = dsgd_xprintf("%s/tuned.yaml", t->pool.folder), *const path = t->plain->path;
-    const char *const slash = strrchr(path, '/');
-    dsgd_experiment again;
-    char *command = dsgd_xstrdup("");
-    printf("all that was tried: %s/runs.csv\n", t->pool.folder);
-    if (dsgd_experiment_open(tuned, t->own->v, t->own->n, t->plain->runs[0].config.numerics, &again,
-                             NULL) != DSGD_OK) {
-        dsgd_append(&command, "cp");
-        dsgd_append_word(&command, tuned);
-        tuned = dsgd_xprintf("%.*s%s-tuned.yaml", slash == NULL ? 0 : (int)(slash + 1 - path), path,
-                             t->plain->name);
-        dsgd_append_word(&command, tuned);
-        dsgd_append(&command, " && ");
-    }
-    dsgd_append(&command, "dsgd run");
+    const char *const path = t->plain->path, *const slash = strrchr(path, '/');
+    char *command = dsgd_xstrdup("cp");
+    const char *const tuned = dsgd_xprintf(
+        "%.*s%s-tuned.yaml", slash == NULL ? 0 : (int)(slash + 1 - path), path, t->plain->name);
+    dsgd_append_word(&command, dsgd_xprintf("%s/tuned.yaml", t->pool.folder));
+    dsgd_append_word(&command, tuned);
+    dsgd_append(&command, " && dsgd run");
     dsgd_append_word(&command, tuned);
     for (size_t i = 0; i < t->own->n; i++)
         if (!dsgd_is_of_algorithms(t->own->v[i])) {
             dsgd_append(&command, " --set");
             dsgd_append_word(&command, t->own->v[i]);
         }
-    printf("tuned: %s\n", command);
+    printf("all that was tried: %s/runs.csv\ntuned: %s\n", t->pool.folder, command);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -182,9 +165,8 @@ static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error
     dsgd_prepare_left_out(&t->grid);
     DSGD_TRY(dsgd_tune_find(t, error));
     DSGD_TRY(dsgd_experiment_settle(&t->grid, a->numerics, error));
-    DSGD_TRY(dsgd_study_prepare(&t->pool, false, error));
-    const dsgd_study study = {
-        {t, dsgd_tune_choose, dsgd_tune_advance}, dsgd_tune_print_plan, conclude};
+    DSGD_TRY(dsgd_study_prepare(&t->pool, error));
+    const dsgd_study study = {{t, dsgd_tune_choose, dsgd_tune_advance}, NULL, conclude};
     return dsgd_study_run(&study, &t->pool, &a->plugins, error);
 }
 
@@ -199,7 +181,7 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
         1,
         "tune: give the file of one experiment",
         options};
-    arguments a = {.folder = NULL};
+    arguments a = {.on = -1};
     char *const command = dsgd_shell_command((size_t)count, words);
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     dsgd_experiment plain;

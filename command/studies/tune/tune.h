@@ -27,7 +27,6 @@ enum {
 typedef struct dsgd_candidate {
     bool is_in; /* the rung */
     bool is_tried; /* in any rung */
-    const char *out; /* why it cannot be best; NULL: it can, as far as its rungs show */
 } dsgd_candidate;
 
 /** The results of a candidate in a rung. */
@@ -153,12 +152,6 @@ dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
 bool dsgd_tune_has_best(const dsgd_tuned *a);
 
 /* --- summary.c -------------------------------------------------------------------------------- */
-
-/** "400 steps": the bounds of a length that are there. */
-const char *dsgd_tune_length_text(const dsgd_tune *t, size_t length);
-
-/** Of a study: says what the rungs need. */
-dsgd_status dsgd_tune_print_plan(void *tune, dsgd_error *error);
 
 /** Prints the table of the best values, which is DIR/tune.csv too, and what is uncertain in it. */
 dsgd_status dsgd_tune_print(const dsgd_tune *t, dsgd_error *error);
