@@ -71,12 +71,12 @@ typedef struct dsgd_import_reader {
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;
 
-enum { DSGD_IMPORT_READERS = 7 };
+enum { DSGD_IMPORT_READERS = 6 };
 extern const dsgd_import_reader
     *const dsgd_import_readers[DSGD_IMPORT_READERS]; /* (command/import.c) */
 
 extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
-    dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
+    dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
 
 /** At most @p most bytes of a file, inflated if it is gzip, with a zero behind them. */
 dsgd_status dsgd_import_inflate(const char *path, size_t most, char **text, size_t *n,

@@ -17,7 +17,6 @@ typedef struct dsgd_steps {
     size_t n;
     double *seconds; /* [n]; from step to step alone, once the workers' own part is taken out */
     double *worker, *step; /* [n], NULL where the file does not say */
-    bool is_whole; /* steps of a whole job, not of workers */
     double common; /* standard deviation of what all workers of a step have in common, as a share of
                       the mean */
     double all_mean_s, deviation_s, min_s, max_s; /* as measured */
