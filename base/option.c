@@ -54,16 +54,19 @@ static dsgd_status check_default(const dsgd_option *o, dsgd_error *error)
     const bool is_number = o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE;
     const bool is_word = o->init < 0 && -o->init <= n_words;
     if (is_number && !o->required && !is_word && !(o->init >= o->min && o->init <= o->max))
-        return dsgd_refuse(error, "option `%s` is %.10g by default, but has to be %.10g to %.10g",
-                           o->name, o->init, o->min, o->max);
+        return dsgd_refuse(error,
+                           "the default of option `%s` must be between %.10g and %.10g, got %.10g",
+                           o->name, o->min, o->max, o->init);
     if (o->kind == DSGD_CHOICE && !(o->init >= 0 && o->init < n_words))
-        return dsgd_refuse(error, "option `%s` is word %g by default, but there are %g", o->name,
-                           o->init, n_words);
+        return dsgd_refuse(
+            error, "the default of option `%s` must be the index of one of its %g words, got %g",
+            o->name, n_words, o->init);
     const bool picks = o->kind == DSGD_SPEC || o->kind == DSGD_SPECS;
     if (picks && (o->registry == NULL ||
                   (o->init_text != NULL && dsgd_entry_find(o->registry, o->init_text) == NULL)))
-        return dsgd_refuse(error, "option `%s` is %s by default, which is unknown", o->name,
-                           o->init_text);
+        return dsgd_refuse(error,
+                           "the default of option `%s` must be a name in its registry, got `%s`",
+                           o->name, o->init_text);
     return DSGD_OK;
 }
 
@@ -76,11 +79,10 @@ static dsgd_status check_rows(const dsgd_option *rows, size_t n, size_t bytes, d
         if (is_within && o->name == NULL && o->kind == DSGD_END)
             break;
         if (!is_within || o->name == NULL || (unsigned)o->kind >= DSGD_END)
-            return dsgd_refuse(error, "DSGD_OPTION_END is missing behind row %zu of its options",
-                               i);
+            return dsgd_refuse(error, "DSGD_OPTION_END is missing after row %zu of its options", i);
         if (o->offset > bytes || bytes - o->offset < field_bytes[o->kind])
             return dsgd_refuse(error,
-                               "row %zu of its options is of byte %zu of a struct of %zu; "
+                               "row %zu of its options is at byte %zu of a struct of %zu bytes; "
                                "DSGD_PARAMS(struct, table) sets params_size, and DSGD_OPTION_END "
                                "ends a table",
                                i + 1, o->offset, bytes);

@@ -51,10 +51,10 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "EXPERIMENT.yaml",
-        "Checks an experiment and prints its runs, without running them.",
+        "Checks an experiment and prints its runs, without executing them.",
         1,
         1,
-        "check: give the file of one experiment",
+        "check: give one experiment file, such as `dsgd check experiment.yaml`",
         check_options};
     arguments a = {.sensitivity = NULL};
     dsgd_experiment experiment;
@@ -79,6 +79,6 @@ static dsgd_status check(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_check = {
     .name = "check",
     .usage = "EXPERIMENT.yaml",
-    .summary = "checks an experiment and shows its runs",
+    .summary = "checks an experiment and lists its runs",
     .run = check,
 };

@@ -16,27 +16,31 @@
 typedef dsgd_explain_options arguments;
 
 static const dsgd_argument options[] = {
-    DSGD_ARGUMENT(WORD, format, "format", 0, "FORMAT",
-                  "text (tables and sentences), or a figure as svg, pdf or png: of an experiment "
-                  "the map of slow steps, of an algorithm the paths of its models",
-                  .words = dsgd_explain_formats),
-    DSGD_ARGUMENT(TEXT, output, "output", 'o', "FILE",
-                  "Where it goes (text: the standard output; a figure: NAME.svg and so on)"),
-    DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE", "Of a figure, as in `dsgd plot`"),
-    DSGD_ARGUMENT(COUNT, run, "run", 0, "RUN",
-                  "Of an experiment: this run alone, as `dsgd check` numbers them"),
+    DSGD_ARGUMENT(
+        WORD, format, "format", 0, "FORMAT",
+        "Form of the output: text, or a figure as svg, pdf or png. The figure is a map of slow "
+        "steps (for an experiment) or the paths of the models (for an algorithm) [default: text]",
+        .words = dsgd_explain_formats),
+    DSGD_ARGUMENT(
+        TEXT, output, "output", 'o', "FILE",
+        "Output file [default: standard output for text, NAME.svg and so on for a figure]"),
+    DSGD_ARGUMENT(TEXT, size, "size", 0, "SIZE", "Size of the figure, as in `dsgd plot`"),
+    DSGD_ARGUMENT(
+        COUNT, run, "run", 0, "RUN",
+        "Explains only this run, with the number that `dsgd check` prints (experiments only)"),
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N",
-                  "Of an experiment: runs at the same time (the number of cores)"),
+                  "Number of runs at the same time [default: number of cores] (experiments only)"),
     DSGD_ARGUMENT(FLAG, instead, "instead", 0, NULL,
-                  "Of an experiment: also what other algorithms, small buckets, and 2, 4 and 16 "
-                  "times the workers would make of it"),
-    DSGD_ARGUMENT(COUNT, workers, "workers", 0, "N", "Of an algorithm: how many workers"),
-    DSGD_ARGUMENT(COUNT, steps, "steps", 0, "N", "Of an algorithm: how many steps of each"),
+                  "Also simulates other algorithms, small buckets, and 2, 4 and 16 times the "
+                  "workers (experiments only)"),
+    DSGD_ARGUMENT(COUNT, workers, "workers", 0, "N", "Number of workers (algorithms only)"),
+    DSGD_ARGUMENT(COUNT, steps, "steps", 0, "N",
+                  "Number of steps of each worker (algorithms only)"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE",
-                  "Of an experiment: as in `dsgd run` (off, because what takes how long depends on "
-                  "no value, but for `until: accuracy`)",
+                  "Where to compute gradients, as in `dsgd run` [default: off; timing does not "
+                  "depend on them unless the run ends by `until: accuracy`] (experiments only)",
                   .words = dsgd_numerics_words),
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT_PLUGIN,
@@ -50,8 +54,7 @@ static dsgd_status check_source(const char *source, dsgd_error *error)
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
         return DSGD_OK; /* its reader has the better sentence */
     return dsgd_refuse(error,
-                       "explain %s: this is no file, no folder and no algorithm%s; `dsgd list "
-                       "algorithms` lists them",
+                       "unknown file, folder or algorithm `%s`%s; see `dsgd list algorithms`",
                        source, dsgd_hint(source, dsgd_entry_names(dsgd_algorithms)));
 }
 
@@ -72,15 +75,15 @@ static dsgd_status check_options(const arguments *a, bool is_lesson, dsgd_error 
     };
     for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
         if (some[i].given && some[i].of_lesson != is_lesson)
-            return dsgd_refuse(
-                error,
-                some[i].of_lesson
-                    ? "--%s: it is for an algorithm, as in `dsgd explain wagma`; of an experiment "
-                      "the file decides"
-                    : "--%s: it is for an experiment or a folder of results, not for an algorithm",
-                some[i].name);
+            return dsgd_refuse(error,
+                               some[i].of_lesson ? "--%s works only with an algorithm, as in `dsgd "
+                                                   "explain wagma`; an experiment "
+                                                   "file contains its own value"
+                                                 : "--%s works only with an experiment or a "
+                                                   "results folder, not with an algorithm",
+                               some[i].name);
     if (a->size != NULL && a->format == DSGD_EXPLAIN_TEXT)
-        return dsgd_refuse(error, "--size %s: it is for figures; give --format", a->size);
+        return dsgd_refuse(error, "--size %s works only with figures; give --format", a->size);
     return a->size == NULL ? DSGD_OK : dsgd_figure_check_size(a->size, error);
 }
 
@@ -88,13 +91,13 @@ static dsgd_status explain(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "FILE|DIR|ALGORITHM",
-        "Of an experiment or the folder of its results: says where the time of a step went, and "
-        "what would be gained without stragglers, with a faster network and so on, by running it "
-        "again. Of an algorithm: shows step by step what each worker holds, sends, waits for and "
-        "gets.",
+        "Given an experiment or its results folder, simulates it again to show where the time of a "
+        "step goes and how much faster it would be with no stragglers, with a faster network, and "
+        "so on. Given an algorithm, shows step by step what each worker holds, sends, waits for "
+        "and receives.",
         1,
         1,
-        "explain: give the file of one experiment, the folder of its results, or an algorithm",
+        "explain: give an experiment file, a results folder or an algorithm",
         options};
     arguments a = {.numerics = -1};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
@@ -109,7 +112,7 @@ static dsgd_status explain(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_explain = {
     .name = "explain",
     .usage = "FILE|DIR|ALGORITHM",
-    .summary = "says where the time of runs went and what would be gained; or shows an "
+    .summary = "shows where the time of a step goes and which changes would help; or shows an "
                "algorithm step by step",
     .run = explain,
 };

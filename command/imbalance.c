@@ -17,16 +17,17 @@ typedef struct arguments {
 
 static void print_entries(const dsgd_steps *m)
 {
-    printf("\n# Relative to the mean: with `step: %.6gs` in the workload the seconds are those of\n"
-           "# %s.\nimbalance: # %s, the best of the fits\n%s\nimbalance: # as measured\n%s"
-           "\n# or the very steps, in their order and of their workers:\n",
-           m->mean_s, m->file, dsgd_steps_title(&m->fits[0]), dsgd_steps_entries(m, false),
-           dsgd_steps_entries(m, true)); /* no fit is better */
+    printf(
+        "\n# Relative to the mean: with `step: %.6gs` in the workload, the seconds are those of\n"
+        "# %s.\nimbalance: # %s, the best fit\n%s\nimbalance: # as measured\n%s"
+        "\n# or the same steps, in the same order, of the same workers:\n",
+        m->mean_s, m->file, dsgd_steps_title(&m->fits[0]), dsgd_steps_entries(m, false),
+        dsgd_steps_entries(m, true)); /* no fit is better */
     if (m->can_replay)
         printf("# - {kind: replay, file: %s}\n", dsgd_yaml_word(m->file));
     else
-        puts("# kind `replay` takes a CSV file with the columns worker (or rank) and seconds, and "
-             "perhaps step");
+        puts("# kind `replay` reads a CSV file with the columns worker (or rank) and seconds, and "
+             "optionally step");
 }
 
 /** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */
@@ -58,11 +59,14 @@ static const char *const unit_words[] = {"by-name", "s", "ms", "us", "ns", "min"
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, column, "column", 'c', "NAME",
-                  "The column of step times (seconds, the only one, or the only one that is called "
-                  "after a unit, such as step_time_ms)"),
-    DSGD_ARGUMENT(WORD, unit, "unit", 0, "UNIT",
-                  "Of the column: s, ms, us, ns or min (by its name, else s)", .words = unit_words),
-    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Writes DIR/quantiles.csv and draws it"),
+                  "Column of step times [default: `seconds`, else the only column, else the only "
+                  "column named after a unit, such as step_time_ms]"),
+    DSGD_ARGUMENT(
+        WORD, unit, "unit", 0, "UNIT",
+        "Unit of the column: s, ms, us, ns or min [default: taken from the column name, else s]",
+        .words = unit_words),
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR",
+                  "Writes DIR/quantiles.csv and draws a figure of it"),
     {.name = NULL},
 };
 
@@ -83,7 +87,7 @@ static dsgd_status imbalance(int count, char **words, dsgd_error *error)
     if (strcmp(a.words.v[0], "fit") != 0)
         return dsgd_refuse(error, "%s", syntax.expected);
     if (a.folder != NULL && *a.folder == '\0')
-        return dsgd_refuse(error, "-o: the name of a folder is expected");
+        return dsgd_refuse(error, "-o must be the name of a folder, got an empty text");
     dsgd_steps m = {
         .file = a.words.v[1], .column = a.column, .unit = a.unit == 0 ? NULL : unit_words[a.unit]};
     dsgd_csv csv;

@@ -22,7 +22,7 @@ typedef struct arguments {
 
 static const dsgd_argument merge_options[] = {
     DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the merged results"),
-    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces the results that are there"),
+    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces existing results in the folder"),
     {.name = NULL},
 };
 
@@ -34,16 +34,19 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
         json_t *const json = dsgd_manifest_read(folder);
         if (!json_is_array(json_object_get(json, "runs"))) {
             DSGD_TRY(dsgd_file_unread(error)); /* it may be there, and memory not */
-            return dsgd_refuse(error, "%s: this is no folder of results: it has no manifest.json",
-                               folder);
+            return dsgd_refuse(error,
+                               "%s: not a results folder (it has no manifest.json); run `dsgd run "
+                               "EXPERIMENT.yaml -o %s` first",
+                               folder, folder);
         }
         *manifest = k == 0 ? json : *manifest;
         const char *const are = k == 0 ? NULL : dsgd_manifest_other(folder, json, *manifest);
         if (are != NULL)
-            return dsgd_refuse(error,
-                               "%s: the folder has %s, compared with %s; what is merged is of "
-                               "one experiment by one program",
-                               folder, are, a->folders.v[0]);
+            return dsgd_refuse(
+                error,
+                "%s: the folder has %s, compared with %s; dsgd merges only results of "
+                "one experiment by one program",
+                folder, are, a->folders.v[0]);
     }
     return DSGD_OK;
 }
@@ -73,16 +76,18 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
         dsgd_part part;
         DSGD_TRY(dsgd_part_read(folder, i, &part, error));
         if (part.text != NULL && !dsgd_part_fits(&part, a->n_swept))
-            return dsgd_refuse(error,
-                               "%s: results of an older version of dsgd, whose files have other "
-                               "columns; merge them by that version, or run them again",
-                               folder);
+            return dsgd_refuse(
+                error,
+                "%s: the results were written by an older version of dsgd, with other "
+                "columns; merge them with that version, or run them again",
+                folder);
         const bool is_done = dsgd_part_state(&part) == DSGD_RUN_DONE;
         if (is_done && found->is_done && !is_alike(&part, &best))
-            return dsgd_refuse(error,
-                               "run %zu has other results in %s than in %s; one of the folders "
-                               "was changed, or a machine computes otherwise",
-                               i + 1, folder, found->folder);
+            return dsgd_refuse(
+                error,
+                "run %zu has different results in %s and %s: a folder was changed, or "
+                "the machines compute differently",
+                i + 1, folder, found->folder);
         if (part.text != NULL && !found->is_done && (is_done || found->folder == NULL)) {
             best = part;
             *found = (source){folder, is_done};
@@ -106,8 +111,8 @@ static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs
     if (n == 0)
         return DSGD_OK;
     return dsgd_refuse(error,
-                       "%zu of %zu runs are missing or damaged in %s: %s; `dsgd run` with --only "
-                       "and these does them",
+                       "%zu of %zu runs are missing or damaged in %s: %s; execute them with `dsgd "
+                       "run --only`",
                        n, n_runs, a->folders.n == 1 ? "the folder" : "all of the folders",
                        dsgd_selection_text(is_missing, n_runs));
 }
@@ -138,8 +143,9 @@ static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_run
     dsgd_results *const results = dsgd_results_new(a->folder, n_runs, columns, n);
     DSGD_TRY(dsgd_results_join(results, error));
     if (results->n_rows != n_runs)
-        return dsgd_fail(error, DSGD_EIO, "%s: %zu of %zu rows are there; is the disk full?",
-                         a->folder, results->n_rows, n_runs);
+        return dsgd_fail(error, DSGD_EIO,
+                         "%s: only %zu of %zu rows were written; is the disk full?", a->folder,
+                         results->n_rows, n_runs);
     return DSGD_OK;
 }
 
@@ -157,28 +163,29 @@ static dsgd_status merge(const arguments *a, const json_t *manifest, dsgd_error 
     printf("%s of %s\nresults: %s/runs.csv, curves.csv, workers.csv, "
            "manifest.json\n",
            dsgd_counted(n_runs, "run"), dsgd_counted(a->folders.n, "folder"), a->folder);
-    return n_failed == 0
-               ? DSGD_OK
-               : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are in %s",
-                           n_failed, n_runs, a->folder);
+    return n_failed == 0 ? DSGD_OK
+                         : dsgd_fail(error, DSGD_ERUNS,
+                                     "%zu of %zu runs failed; the results of the others are in %s",
+                                     n_failed, n_runs, a->folder);
 }
 
 static dsgd_status run(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "DIR...",
-        "Merges the results of an experiment whose runs were done in several folders, by --only or "
-        "--shard: byte for byte what one `dsgd run` writes, but for wall times.",
+        "Merges the results of an experiment whose runs were executed in several folders, by "
+        "--only or "
+        "--shard. The merged files are byte for byte those of one `dsgd run`, except wall times.",
         1,
         SIZE_MAX,
-        "merge: give the folders of results",
+        "merge: give the results folders, such as `dsgd merge part1 part2 -o all`",
         merge_options};
     arguments a = {.folder = NULL};
     char *const command = dsgd_shell_command((size_t)count, words);
     json_t *manifest = NULL;
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     if (a.folder == NULL)
-        return dsgd_refuse(error, "merge: give the folder of the merged results, -o");
+        return dsgd_refuse(error, "merge: give the folder of the merged results with -o DIR");
     DSGD_TRY(read_manifests(&a, &manifest, error));
     a.n_swept = json_array_size(json_object_get(manifest, "swept"));
     json_object_set_new(manifest, "command", dsgd_json_text(command));
@@ -188,6 +195,6 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_merge = {
     .name = "merge",
     .usage = "DIR... -o DIR",
-    .summary = "makes one folder of the results of several",
+    .summary = "merges several results folders into one",
     .run = run,
 };

@@ -34,41 +34,45 @@ typedef struct arguments {
 } arguments;
 
 static const dsgd_argument run_options[] = {
-    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the results (results/NAME)"),
-    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR",
+                  "Folder of the results [default: results/NAME]"),
+    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N",
+                  "Number of runs at the same time [default: number of cores]"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
-    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu, cuda, or off",
-                  .words = dsgd_numerics_words),
-    DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
-                  "Computing threads per run, beside the one that simulates (cores / jobs - 1); "
-                  "changes no result"),
-    DSGD_ARGUMENT(TEXT, only, "only", 0, "RUNS",
-                  "Does these runs alone: a number, or a list with ranges, such as 1,3,7:9"),
     DSGD_ARGUMENT(
-        TEXT, shard, "shard", 0, "I/N",
-        "Does the I-th of N parts of the list of runs, of about the same work each; every part "
-        "goes into a folder of its own, for `dsgd merge`"),
+        WORD, numerics, "numerics", 0, "WHERE",
+        "Where to compute gradients: auto, cpu or cuda; off: compute none [default: auto]",
+        .words = dsgd_numerics_words),
+    DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N",
+                  "Computing threads per run, in addition to the thread that simulates [default: "
+                  "cores / jobs - 1]; changes no result"),
+    DSGD_ARGUMENT(TEXT, only, "only", 0, "RUNS",
+                  "Executes only these runs: a number, or a list with ranges, such as 1,3,7:9"),
+    DSGD_ARGUMENT(TEXT, shard, "shard", 0, "I/N",
+                  "Executes part I of N parts of the list of runs, each with about the same work. "
+                  "Each part needs a folder of its own; `dsgd merge` merges the folders"),
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(WORD, progress, "progress", 0, "FORM",
-                  "On stderr: auto (a bar, and a row of each run that ended), json (an object per "
-                  "line) or off",
+                  "Form of the progress on stderr: auto (a bar, and a row for each run that ends), "
+                  "json (an object per line) or off [default: auto]",
                   .words = dsgd_progress_forms),
+    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL,
+                  "Executes all runs again and replaces the results in the folder. Without it, "
+                  "results of the same experiment are kept, and a folder with results of another "
+                  "experiment is rejected"),
     DSGD_ARGUMENT(
-        FLAG, force, "force", 0, NULL,
-        "Does all runs anew and replaces what is in the folder; without it results of this "
-        "experiment are kept, and those of another refused"),
-    DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT",
-                  "Runs the experiment also with each number of its platform, workload and "
-                  "encoding PERCENT (20) smaller and larger, and with other collectives and "
-                  "pieces of exchanges (choices: with these and an encoder's guessed speed alone), "
-                  "and says which speed-ups and rankings depend on it; results in "
-                  "results/NAME-sensitivity. With --numerics off nothing is learned meanwhile",
-                  .implied = "20"),
-    DSGD_ARGUMENT(FLAG, refine, "refine", 0, NULL,
-                  "Of an experiment with two swept numbers: runs a coarse grid, and then what is "
-                  "near the borders at which another algorithm becomes the fastest; in "
-                  "DIR/phase.csv, for `dsgd plot DIR phase`"),
+        TEXT, sensitivity, "sensitivity", 0, "PERCENT",
+        "Also runs the experiment with each number of the platform, the workload and the "
+        "compression PERCENT smaller and larger [default: 20], and with other collectives and "
+        "numbers of chunks. Reports which speed-ups and rankings depend on them. choices: varies "
+        "only collectives, chunks and the guessed speed of an encoder. The results are in "
+        "results/NAME-sensitivity. --numerics off skips training",
+        .implied = "20"),
+    DSGD_ARGUMENT(
+        FLAG, refine, "refine", 0, NULL,
+        "With two swept numbers: runs a coarse grid, then refines it only where the fastest "
+        "algorithm changes. Writes DIR/phase.csv; draw it with `dsgd plot DIR phase`"),
     DSGD_ARGUMENT_PLUGIN,
     DSGD_ARGUMENT_RESUME,
     {.name = NULL},
@@ -229,7 +233,8 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
                                          a->sensitivity_percent, error));
     return done->n_failed == 0
                ? DSGD_OK
-               : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed; the others are kept in %s",
+               : dsgd_fail(error, DSGD_ERUNS,
+                           "%zu of %zu runs failed; the results of the others are in %s",
                            done->n_failed, done->n_runs, config->folder);
 }
 
@@ -240,7 +245,7 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_e
 {
     bool *const selected = dsgd_keep(config->experiment->n_runs + 1, sizeof *selected);
     if (a->shard != NULL && a->only != NULL)
-        return dsgd_refuse(error, "--shard %s: it goes without --only", a->shard);
+        return dsgd_refuse(error, "--shard %s and --only exclude each other", a->shard);
     if (a->shard != NULL)
         DSGD_TRY(dsgd_selection_shard(config->experiment, a->shard, selected, error));
     else if (a->only != NULL)
@@ -251,8 +256,7 @@ static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_e
         dsgd_exchanges_warn_of_time(stderr, config->experiment);
     if (a->refine && (a->only != NULL || a->shard != NULL || a->sensitivity != NULL))
         return dsgd_refuse(
-            error,
-            "--refine: it chooses the runs itself; leave out --only, --shard and --sensitivity");
+            error, "--refine selects the runs itself; leave out --only, --shard and --sensitivity");
     DSGD_TRY(dsgd_study_prepare(config, error));
     inquiry q = {.arguments = a, .config = config};
     const dsgd_study study = {
@@ -264,10 +268,11 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "EXPERIMENT.yaml",
-        "Runs an experiment: every run of its list, in processes of their own.",
+        "Executes all runs of an experiment, each in a process of its own, and writes the results "
+        "into a folder.",
         1,
         1,
-        "run: give the file of one experiment",
+        "run: give one experiment file, such as `dsgd run experiment.yaml`",
         run_options};
     arguments a = {.folder = NULL};
     char *const command = dsgd_shell_command((size_t)count, words);
@@ -294,6 +299,6 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_run = {
     .name = "run",
     .usage = "EXPERIMENT.yaml",
-    .summary = "runs an experiment and writes its results",
+    .summary = "executes an experiment and writes its results",
     .run = run,
 };

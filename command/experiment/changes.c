@@ -32,8 +32,8 @@ static dsgd_status refuse(const walk *w, dsgd_yaml *place, const char *path, con
     enum { MOST_BYTES = 120 }; /* of a value */
     const char *const may = dsgd_listed(w->free_paths, " and ");
     return dsgd_yaml_fail(w->config, place, w->error,
-                          "`%s` %s%.*s, and this is not to be changed; what may be: %s", path, what,
-                          MOST_BYTES, given == NULL ? "" : dsgd_yaml_yaml(given),
+                          "`%s` %s%.*s, but the task does not allow this change; allowed: %s", path,
+                          what, MOST_BYTES, given == NULL ? "" : dsgd_yaml_yaml(given),
                           *may == '\0' ? "nothing" : may);
 }
 
@@ -103,7 +103,7 @@ static dsgd_status compare(const walk *w, dsgd_yaml *parent, const char *path, d
     if (text != NULL && other != NULL &&
         (strcmp(text, other) == 0 || name_one_file(w, text, other)))
         return DSGD_OK;
-    return refuse(w, mine, path, "is another than in the given experiment, which has ", given);
+    return refuse(w, mine, path, "differs from the given experiment, which has ", given);
 }
 
 dsgd_status dsgd_config_check_changes(dsgd_config *config, dsgd_config *given,

@@ -33,7 +33,7 @@ static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd
         length = dsgd_utf8_length(text + i, n - i);
         if (length == 0)
             return dsgd_fail(error, DSGD_EIO,
-                             "%s:%zu:%zu: byte 0x%02x is no text in UTF-8; save the file as UTF-8",
+                             "%s:%zu:%zu: byte 0x%02x is not valid UTF-8; save the file as UTF-8",
                              path, line, i - begin + 1, (unsigned char)text[i]);
         begin = text[i] == '\n' ? i + 1 : begin;
         line += text[i] == '\n';
@@ -66,14 +66,13 @@ static dsgd_status no_document(const char *path, const char *text, struct fy_dia
     void *iterator = NULL;
     const struct fy_diag_error *const first = fy_diag_errors_iterate(diag, &iterator);
     if (first != NULL)
-        return dsgd_fail(error, DSGD_EIO, "%s:%d:%d: this is no YAML: %s", path, first->line,
+        return dsgd_fail(error, DSGD_EIO, "%s:%d:%d: invalid YAML: %s", path, first->line,
                          first->column, first->msg);
     while (text[strspn(text, " \t\r\n")] == '#')
         text += strcspn(text, "\n") + (strchr(text, '\n') != NULL);
-    return dsgd_fail(error, DSGD_EIO,
-                     text[strspn(text, " \t\r\n")] == '\0' ? "%s: the file is empty"
-                                                           : "%s: this is no YAML",
-                     path);
+    return dsgd_fail(
+        error, DSGD_EIO,
+        text[strspn(text, " \t\r\n")] == '\0' ? "%s: the file is empty" : "%s: invalid YAML", path);
 }
 
 /** What libfyaml would print beside what it collects: nothing. */
@@ -125,14 +124,15 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
     if (second != NULL) {
         const struct fy_mark *const mark =
             fy_document_state_start_mark(fy_document_get_document_state(second));
-        status = dsgd_fail(error, DSGD_EIO,
-                           "%s:%d: a second document begins here, behind ---; a file has one", path,
-                           mark == NULL ? 1 : mark->line + 1);
+        status =
+            dsgd_fail(error, DSGD_EIO,
+                      "%s:%d: a second document begins here, after ---; a file must contain one",
+                      path, mark == NULL ? 1 : mark->line + 1);
         fy_parse_document_destroy(parser, second);
     } else if (n_values > MOST_VALUES) {
-        status =
-            dsgd_fail(error, DSGD_EIO, "%s: with its aliases (*) the file has more than %d values",
-                      path, MOST_VALUES);
+        status = dsgd_fail(error, DSGD_EIO,
+                           "%s: the file must have at most %d values, aliases (*) included", path,
+                           MOST_VALUES);
     } else if (document == NULL || fy_document_root(document) == NULL ||
                fy_parser_get_stream_error(parser) ||
                (path != NULL && fy_document_resolve(document) != 0)) {
@@ -171,7 +171,7 @@ dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error 
     if (fy_node_is_mapping(fy_document_root(document)))
         return DSGD_OK;
     return dsgd_yaml_fail(*config, fy_document_root(document), error,
-                          "a mapping of keys to values is expected here");
+                          "expected a mapping of keys to values");
 }
 
 dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,

@@ -73,13 +73,14 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
 {
     const char *const equals = strchr(assignment, '=');
     if (equals == NULL || equals == assignment)
-        return dsgd_refuse(
-            error, "--set %s: expected KEY.KEY=VALUE, such as learn.optimizer.lr=0.1", assignment);
+        return dsgd_refuse(error,
+                           "--set must be KEY.KEY=VALUE, such as learn.optimizer.lr=0.1, got `%s`",
+                           assignment);
     if (json_string(assignment) == NULL)
-        return dsgd_refuse(error, "--set %s: this is no text in UTF-8", assignment);
+        return dsgd_refuse(error, "--set %s: not valid UTF-8", assignment);
     char *const keys = dsgd_xprintf("%.*s", (int)(equals - assignment), assignment);
     if (keys[0] == '.' || equals[-1] == '.' || strstr(keys, "..") != NULL)
-        return dsgd_refuse(error, "--set %s: a key beside a dot is missing", assignment);
+        return dsgd_refuse(error, "--set %s: a key before or after a dot is missing", assignment);
     struct fy_node *const root = dsgd_config_root(config), *place = root, *outer = NULL;
     char *rest = keys, *dot = NULL;
     for (struct fy_node *next = NULL;
@@ -102,13 +103,13 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     }
     if (!fy_node_is_mapping(place))
         return dsgd_refuse(error,
-                           "--set %s: there is no such key; of an element of a list each key is "
-                           "set by itself, as in algorithms.0.period=4, or the list as a whole",
+                           "--set %s: unknown key; set each key of a list element by its index, as "
+                           "in algorithms.0.period=4, or set the whole list",
                            assignment);
     struct fy_document *const document = dsgd_config_document(value);
     if (document == NULL || has_alias(fy_document_root(document)) ||
         !set(config, place, rest, value, assignment))
-        return dsgd_refuse(error, "--set %s: the value is no YAML without aliases", assignment);
+        return dsgd_refuse(error, "--set %s: the value must be YAML without aliases", assignment);
     return DSGD_OK;
 }
 
@@ -128,5 +129,5 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
     if (dsgd_config_document(*text) != NULL)
         return DSGD_OK;
     *text = NULL;
-    return dsgd_refuse(error, "%s: with these values the file could not be read again", path);
+    return dsgd_refuse(error, "%s: the file cannot be written so that it can be read again", path);
 }

@@ -17,64 +17,74 @@ static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_
 
 /** Keys of an algorithm's entry beside its own options: they go before the file's. */
 static const dsgd_option entry_options[] = {
-    DSGD_OPTION_STRING(dsgd_planned_run, label, "name in the results; the algorithm's if absent"),
+    DSGD_OPTION_STRING(dsgd_planned_run, label,
+                       "name in the results [default: name of the algorithm]"),
     DSGD_OPTION_AS("optimizer", STRUCT, dsgd_planned_run, learning.optimizer,
-                   "in place of keys of learn.optimizer", .fields = dsgd_optimizer_options,
-                   .refines = true),
+                   "values that replace those of learn.optimizer for this algorithm",
+                   .fields = dsgd_optimizer_options, .refines = true),
     DSGD_OPTION_AS("exchange", STRUCT, dsgd_planned_run, config.exchange,
-                   "in place of keys of the file's exchange", .fields = dsgd_exchange_options,
-                   .refines = true),
+                   "values that replace those of the file's exchange for this algorithm",
+                   .fields = dsgd_exchange_options, .refines = true),
     DSGD_OPTION_AS("failures", STRUCT, dsgd_planned_run, config.failures,
-                   "in place of keys of the file's failures", .fields = dsgd_failures_options,
-                   .refines = true),
+                   "values that replace those of the file's failures for this algorithm",
+                   .fields = dsgd_failures_options, .refines = true),
     DSGD_OPTION_END,
 };
 
 const dsgd_option dsgd_experiment_options[] = {
     [DSGD_AXIS_PLATFORM] = DSGD_OPTION_STRUCT(
         dsgd_planned_run, platform, dsgd_platform_options,
-        "the cluster: a shipped one by its name, a file, a SimGrid XML file, or values",
+        "cluster: the name of a shipped platform, a file, a SimGrid XML file, or values",
         .shipped = "platforms", .key = "name", .required = true, .multiplies = true),
     [DSGD_AXIS_WORKLOAD] = DSGD_OPTION_STRUCT(
         dsgd_planned_run, workload, dsgd_workload_options,
-        "what is timed: a shipped one by its name, a file, or values", .shipped = "workloads",
+        "training job: the name of a shipped workload, a file, or values", .shipped = "workloads",
         .key = "like", .required = true, .multiplies = true),
-    [DSGD_AXIS_WORKERS] =
-        DSGD_OPTION_LONG(dsgd_planned_run, workers, 0, 1, 1 << 20, NULL, "P, the number of GPUs",
-                         .required = true, .multiplies = true),
+    [DSGD_AXIS_WORKERS] = DSGD_OPTION_LONG(
+        dsgd_planned_run, workers, 0, 1, 1 << 20, NULL,
+        "number of workers P: one per GPU, or one per group of GPUs (`inner`, `gpus`)",
+        .required = true, .multiplies = true),
     [DSGD_AXIS_ALGORITHM] =
-        DSGD_OPTION_AS("algorithms", SPEC, dsgd_planned_run, algorithm, "what is compared",
+        DSGD_OPTION_AS("algorithms", SPEC, dsgd_planned_run, algorithm, "algorithms to compare",
                        .registry = dsgd_algorithms, .key = "name", .fields = entry_options,
                        .required = true, .multiplies = true),
     [DSGD_AXIS_SEED] = DSGD_OPTION_LONG(dsgd_planned_run, seed, 1, 0, 9e15, NULL,
-                                        "of every random draw", .multiplies = true),
-    DSGD_OPTION_STRING(dsgd_planned_run, name, "of the experiment, and of its folder of results"),
+                                        "seed of all random numbers", .multiplies = true),
+    DSGD_OPTION_STRING(
+        dsgd_planned_run, name,
+        "name of the experiment and of its results folder [default: name of the file]"),
     DSGD_OPTION_STRING(dsgd_planned_run, task,
-                       "file of the question that this experiment answers, for `dsgd task`"),
-    DSGD_OPTION_AS("inherent", BOOL, dsgd_planned_run, config.inherent,
-                   "the workload's own imbalance applies, such as sentences of different length",
-                   .init = true),
-    DSGD_OPTION_AS("imbalance", SPECS, dsgd_planned_run, config.imbalance,
-                   "on top of that, in order", .registry = dsgd_imbalance_kinds, .key = "kind",
-                   .shipped = "imbalance"),
-    DSGD_OPTION_AS("until", STRUCT, dsgd_planned_run, config.until, "when a run ends",
+                       "file of the task that this experiment solves, for `dsgd task`"),
+    DSGD_OPTION_AS(
+        "inherent", BOOL, dsgd_planned_run, config.inherent,
+        "whether the workload's own imbalance applies, such as sentences of different length",
+        .init = true),
+    DSGD_OPTION_AS(
+        "imbalance", SPECS, dsgd_planned_run, config.imbalance,
+        "stragglers: delays and slow workers in addition to `inherent`, applied in order",
+        .registry = dsgd_imbalance_kinds, .key = "kind", .shipped = "imbalance"),
+    DSGD_OPTION_AS("until", STRUCT, dsgd_planned_run, config.until, "end of a run",
                    .fields = dsgd_until_options, .required = true),
     DSGD_OPTION_AS("learn", STRUCT, dsgd_planned_run, learning,
-                   "what to learn; without it, timing only", .fields = dsgd_learning_options),
+                   "training: model, data and optimizer; without it, only times are simulated",
+                   .fields = dsgd_learning_options),
     DSGD_OPTION_AS("placement", LINES, dsgd_planned_run, config.placement,
-                   "of workers, then servers, on hosts; or a list of hosts by index or name, or "
-                   "a file with one per line",
+                   "placement of the workers, then of the servers, on hosts: natural, random, "
+                   "outer, a list of "
+                   "hosts by index or name, or a file with one host per line",
                    .words = placements),
     DSGD_OPTION_AS("network", CHOICE, dsgd_planned_run, config.network,
-                   "flows: messages share every link max-min fairly. simgrid: SimGrid times each "
-                   "message; it computes the same times, more slowly",
+                   "network model. flows: messages share every link max-min fairly. simgrid: "
+                   "SimGrid times each message; it gives the same times, more slowly",
                    .words = dsgd_network_names),
     DSGD_OPTION_AS("exchange", STRUCT, dsgd_planned_run, config.exchange,
-                   "how vectors are cut, and when and how their pieces travel",
+                   "communication: how vectors are split into chunks, when chunks are sent, and by "
+                   "which collective",
                    .fields = dsgd_exchange_options),
-    DSGD_OPTION_AS("failures", STRUCT, dsgd_planned_run, config.failures,
-                   "workers that fail and come back, and what is done about it",
-                   .fields = dsgd_failures_options),
+    DSGD_OPTION_AS(
+        "failures", STRUCT, dsgd_planned_run, config.failures,
+        "fault tolerance: failures of workers, checkpoints, and the policy after a failure",
+        .fields = dsgd_failures_options),
     DSGD_OPTION_END,
 };
 
@@ -95,9 +105,10 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, dsgd_pla
     dsgd_yaml *key = NULL, *first = NULL;
     void *iterator = NULL;
     if (text == NULL ? !dsgd_yaml_next(entry, &iterator, &key, &first) : *text == '\0')
-        return dsgd_yaml_fail(config, entry, error,
-                              "platform is empty: give a name, or values such as topology and "
-                              "host_bandwidth; `dsgd list platforms` has names");
+        return dsgd_yaml_fail(
+            config, entry, error,
+            "platform is empty; give a name (see `dsgd list platforms`), or values "
+            "such as topology and host_bandwidth");
     return dsgd_platform_read(config, entry, &run->platform, error);
 }
 
@@ -116,7 +127,7 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_pl
     }
     if (run->label[0] == '\0' || strpbrk(run->label, ",\"\n") != NULL)
         return dsgd_yaml_fail(config, dsgd_yaml_find(entry, "label"), error,
-                              "label has to be a text without commas and quotes");
+                              "label must be a text without commas and quotes");
     run->has_own_exchange = dsgd_yaml_find(entry, "exchange") != NULL;
     return DSGD_OK;
 }
@@ -216,8 +227,8 @@ static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o
     DSGD_TRY(read_algorithm(config, entries[DSGD_AXIS_ALGORITHM], run, error));
     if (run->name != NULL && !dsgd_is_file_name(run->name))
         return dsgd_yaml_fail(config, dsgd_yaml_find(dsgd_config_root(config), "name"), error,
-                              "name is `%s`, but a folder is called so: it needs a character, has "
-                              "no `/` and no control character, and does not begin with `.`",
+                              "name must be usable as the name of a folder (not empty, no `/`, no "
+                              "control character, no `.` at the start), got `%s`",
                               run->name);
     run->config.workers = (int)run->workers;
     run->config.algorithm = (const dsgd_algorithm *)run->algorithm.about;
@@ -276,8 +287,9 @@ static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_erro
         if (!option->required && list == NULL)
             o->n[a] = 1;
         if (o->n[a] == 0)
-            return dsgd_yaml_fail(config, list, error, "%s is %s; `dsgd list` shows what there is",
-                                  option->name, list == NULL ? "missing" : "an empty list");
+            return dsgd_yaml_fail(config, list, error,
+                                  "%s is %s; `dsgd list` shows the valid names", option->name,
+                                  list == NULL ? "missing" : "an empty list");
     }
     return DSGD_OK;
 }
@@ -288,17 +300,18 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
     find_sweeps(experiment, o, sweeps);
     const double n_runs = count_runs(experiment, o);
     if (n_runs > DSGD_MOST_RUNS)
-        return dsgd_refuse(error,
-                           "%s: there are %.10g runs, but %d is the most; shorten a list or a "
-                           "sweep, or cut the experiment in several",
-                           experiment->path, n_runs, DSGD_MOST_RUNS);
+        return dsgd_refuse(
+            error,
+            "%s: the experiment has %.10g runs, but at most %d are possible; shorten a "
+            "list or a sweep, or split the experiment",
+            experiment->path, n_runs, DSGD_MOST_RUNS);
     experiment->runs = dsgd_keep((size_t)n_runs + 1, sizeof *experiment->runs);
     DSGD_TRY(add_all(experiment, o, 0, error));
     if (!dsgd_is_file_name(experiment->name))
-        return dsgd_refuse(
-            error,
-            "%s: no folder of results can be called after this file; give the experiment a `name`",
-            experiment->path);
+        return dsgd_refuse(error,
+                           "%s: the name of this file cannot be the name of a results folder; give "
+                           "the experiment a `name`",
+                           experiment->path);
     return DSGD_OK;
 }
 
@@ -334,7 +347,7 @@ dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size
     DSGD_TRY(find_axes(experiment, &o, error));
     DSGD_TRY(add_runs(experiment, &o, sweeps, error));
     if (experiment->n_runs == 0)
-        return dsgd_refuse(error, "%s: there is no run: a sweep is empty", path);
+        return dsgd_refuse(error, "%s: the experiment has no runs, because a sweep is empty", path);
     experiment->columns = dsgd_keep(experiment->n_columns, sizeof *experiment->columns);
     for (size_t i = 0; i < experiment->n_columns; i++)
         experiment->columns[i] = column_of(sweeps[i]);

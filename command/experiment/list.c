@@ -138,9 +138,9 @@ static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *e
     for (size_t i = 1; i < n; i++)
         if (strcmp(names[i - 1].text, names[i].text) == 0)
             return dsgd_refuse(error,
-                               "%s: results could not tell run %zu from run %zu: %s; give a "
-                               "value once, two entries of an algorithm a `label` each, and what "
-                               "differs in platforms or workloads as {sweep: [...]}",
+                               "%s: the results could not tell run %zu from run %zu: %s; give each "
+                               "value once, a `label` to each of two entries of one algorithm, and "
+                               "values that differ in platforms or workloads as {sweep: [...]}",
                                experiment->path, names[i].run + 1, names[i - 1].run + 1,
                                names[i].text);
     dsgd_drop(mark);
@@ -157,10 +157,11 @@ dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd
         if (first.currency[0] == '\0')
             first = price;
         if (strcmp(price.currency, first.currency) != 0)
-            return dsgd_refuse(error,
-                               "%s: prices are in %s and %s; give all platforms of an experiment a "
-                               "price in one currency",
-                               experiment->path, first.currency, price.currency);
+            return dsgd_refuse(
+                error,
+                "%s: prices are in %s and %s; give the prices of all platforms in one "
+                "currency",
+                experiment->path, first.currency, price.currency);
     }
     return DSGD_OK;
 }

@@ -30,8 +30,8 @@ static dsgd_status load(const char *path, dsgd_error *error)
         return dsgd_fail(error, DSGD_EIO, "%s: the plug-in cannot be read: %m", path);
     char nothing = '\0';
     DSGD_TRY(dsgd_in_child(try_to_open, path, &nothing, 0,
-                           dsgd_xprintf("%s: loading the plug-in ends the process that does it; is "
-                                        "the file damaged or cut off?",
+                           dsgd_xprintf("%s: the process that loads the plug-in ends; is the file "
+                                        "damaged or incomplete?",
                                         path),
                            error));
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);

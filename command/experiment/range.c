@@ -14,10 +14,11 @@ typedef struct range {
 } range;
 
 static const dsgd_option range_options[] = {
-    DSGD_OPTION_STRING(range, from, "the first number", .required = true),
-    DSGD_OPTION_STRING(range, to, "the last number", .required = true),
-    DSGD_OPTION_LONG(range, n, 0, 2, 100000, NULL, "how many", .required = true),
-    DSGD_OPTION_BOOL(range, log, false, "by equal factors instead of equal differences"),
+    DSGD_OPTION_STRING(range, from, "first value", .required = true),
+    DSGD_OPTION_STRING(range, to, "last value", .required = true),
+    DSGD_OPTION_LONG(range, n, 0, 2, 100000, NULL, "number of values", .required = true),
+    DSGD_OPTION_BOOL(range, log, false,
+                     "whether values have equal factors between them; else equal differences"),
     DSGD_OPTION_END,
 };
 
@@ -42,16 +43,18 @@ static dsgd_status spread(dsgd_config *config, dsgd_sweep *sweep, dsgd_error *er
     const char *suffix = "";
     DSGD_TRY(dsgd_config_read(config, value, range_options, NULL, &r, error));
     if (!read_ends(&r, &from, &to, &factor, &suffix))
-        return dsgd_yaml_fail(config, value, error,
-                              "from is %s and to %s, but have to be numbers of one unit, such as "
-                              "1.25GB/s and 50GB/s",
-                              r.from, r.to);
+        return dsgd_yaml_fail(
+            config, value, error,
+            "from and to must be numbers with the same unit, such as 1.25GB/s and "
+            "50GB/s, got %s and %s",
+            r.from, r.to);
     if (r.log && !(from > 0 && to > 0))
         return dsgd_yaml_fail(config, value, error,
-                              "from is %s and to %s, but with `log` both have to be above 0",
-                              r.from, r.to);
+                              "with `log`, from and to must be above 0, got %s and %s", r.from,
+                              r.to);
     if (from == to)
-        return dsgd_yaml_fail(config, value, error, "from and to are the same, %s", r.from);
+        return dsgd_yaml_fail(config, value, error, "from and to must differ, got %s twice",
+                              r.from);
     char *list = dsgd_xprintf("[%s", r.from);
     for (int64_t k = 1; k < r.n - 1; k++) {
         const double share = (double)k / (double)(r.n - 1);

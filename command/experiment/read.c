@@ -17,12 +17,12 @@ const dsgd_option dsgd_imbalance_set_options[] = {
     DSGD_OPTION_END,
 };
 
-/** What stands there, for a sentence. */
+/** Returns what an entry contains, for an error. */
 static const char *shown(dsgd_yaml *entry)
 {
     const char *const text = dsgd_yaml_text(entry);
     if (text != NULL)
-        return text;
+        return dsgd_xprintf("`%s`", text);
     return fy_node_is_sequence(entry)  ? "a list"
            : fy_node_is_mapping(entry) ? "a mapping"
                                        : "nothing";
@@ -51,25 +51,28 @@ static const struct {
     {"loggp", "flows", "has gone: use flows"},
 };
 
-/** What there is instead, and which of it could have been meant; @p more: how there is more. */
-static dsgd_status unknown(const reader *r, dsgd_yaml *entry, const char *what, const char *name,
+/**
+ * Reports an unknown key, value or name, with the nearest valid one and all valid ones. @p what is
+ * the kind of name, @p more says how the user can add names.
+ */
+static dsgd_status unknown(const reader *r, dsgd_yaml *entry, const char *what, const char *valid,
                            const char *const *names, const char *more)
 {
+    const char *const text = dsgd_yaml_text(entry), *const name = text == NULL ? "" : text;
     for (size_t i = 0; i < sizeof renamings / sizeof renamings[0]; i++)
         if (strcmp(renamings[i].name, name) == 0 && dsgd_find_word(names, renamings[i].now) >= 0)
             return dsgd_yaml_fail(r->config, entry, r->error, "%s `%s` %s", what, name,
                                   renamings[i].sentence);
-    const char *const hint = dsgd_hint(name, names);
-    return dsgd_yaml_fail(r->config, entry, r->error, "%s `%s` is unknown%s%s%s%s", what, name,
-                          hint, *hint == '\0' ? "; there is " : " There is ",
-                          dsgd_listed(names, " or "), more);
+    return dsgd_yaml_fail(r->config, entry, r->error, "unknown %s %s%s; valid %s: %s%s", what,
+                          shown(entry), dsgd_hint(name, names), valid, dsgd_listed(names, ", "),
+                          more);
 }
 
-/** Refuses a value for what it has to be. */
+/** Reports what a value must be. */
 static dsgd_status refuse(const reader *r, dsgd_yaml *entry, const char *needed)
 {
-    return dsgd_yaml_fail(r->config, entry, r->error, "%s is %s, but has to be %s", r->o->name,
-                          shown(entry), needed);
+    return dsgd_yaml_fail(r->config, entry, r->error, "%s must be %s, got %s", r->o->name, needed,
+                          shown(entry));
 }
 
 static dsgd_status read_number(const reader *r, dsgd_yaml *entry, double *number)
@@ -81,15 +84,15 @@ static dsgd_status read_number(const reader *r, dsgd_yaml *entry, double *number
         char *needed = dsgd_xprintf("a number%s%s", o->unit == NULL ? "" : " in ",
                                     o->unit == NULL ? "" : o->unit);
         for (size_t i = 0; dsgd_unit_suffix(o->unit, i) != NULL; i++)
-            dsgd_append(&needed, "%s%s", i == 0 ? ", without unit or with " : ", ",
+            dsgd_append(&needed, "%s%s", i == 0 ? ", without a unit or with one of " : ", ",
                         dsgd_unit_suffix(o->unit, i));
         return refuse(r, entry,
-                      dsgd_xprintf("%s%s%s", needed, *words == '\0' ? "" : "; or ", words));
+                      dsgd_xprintf("%s%s%s", needed, *words == '\0' ? "" : ", or ", words));
     }
     if (*number < o->min || *number > o->max)
         return dsgd_yaml_fail(r->config, entry, r->error,
-                              "%s is %s, but has to be between %.10g and %.10g", o->name, text,
-                              o->min, o->max);
+                              "%s must be between %.10g and %.10g, got `%s`", o->name, o->min,
+                              o->max, text);
     return DSGD_OK;
 }
 
@@ -116,7 +119,7 @@ static dsgd_status read_long(const reader *r, dsgd_yaml *entry, void *field)
 static dsgd_status read_word(const reader *r, dsgd_yaml *entry, void *field)
 {
     const int word = *(int *)field = dsgd_find_word(r->o->words, dsgd_yaml_text(entry));
-    return word >= 0 ? DSGD_OK : unknown(r, entry, r->o->name, shown(entry), r->o->words, "");
+    return word >= 0 ? DSGD_OK : unknown(r, entry, r->o->name, "values", r->o->words, "");
 }
 
 static dsgd_status read_bool(const reader *r, dsgd_yaml *entry, void *field)
@@ -145,8 +148,7 @@ static dsgd_status read_table(const reader *r, dsgd_yaml *entry, void *field)
         DSGD_TRY(read_number(r, dsgd_yaml_chosen_for(r->config, value, r->o), &table->y[table->n]));
         if (table->n > 0 && x[0] <= x[-1])
             return dsgd_yaml_fail(r->config, name, r->error,
-                                  "%s: %g follows %g, but keys have to rise", r->o->name, x[0],
-                                  x[-1]);
+                                  "keys of %s must rise, got %g after %g", r->o->name, x[0], x[-1]);
         table->n++;
     }
     return DSGD_OK;
@@ -158,9 +160,8 @@ static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pa
 {
     for (int i = 0; i < 2; i++)
         if (pair[i] < r->o->min || pair[i] > r->o->max || pair[i] != floor(pair[i]))
-            return dsgd_refuse(r->error,
-                               "%s: %s: %g, but a whole number from %.10g to %.10g is needed",
-                               where, r->o->name, pair[i], r->o->min, r->o->max);
+            return dsgd_refuse(r->error, "%s: %s must be whole numbers from %.10g to %.10g, got %g",
+                               where, r->o->name, r->o->min, r->o->max, pair[i]);
     field->v = dsgd_keep_more(field->v, field->n + 1, sizeof *field->v);
     field->v[field->n][0] = (int64_t)pair[0];
     field->v[field->n][1] = (int64_t)pair[1];
@@ -174,8 +175,7 @@ static dsgd_status add_pair_of(const reader *r, const char *where, char *line, v
     char extra = 0;
     const bool decimal = line[strspn(line, "0123456789+-.eE, \t\r")] == '\0'; /* no 0x10, no nan */
     if (!decimal || sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
-        return dsgd_refuse(r->error, "%s: `%.60s`, but two whole numbers are expected", where,
-                           line);
+        return dsgd_refuse(r->error, "%s: expected two whole numbers, got `%.60s`", where, line);
     return add_pair(r, field, pair, where);
 }
 
@@ -191,7 +191,7 @@ static dsgd_status add_word_of(const reader *r, const char *where, char *line, v
     char *rest = dsgd_xstrdup(line);
     add_line(field, strtok_r(rest, blank, &rest));
     if (strtok_r(NULL, blank, &rest) != NULL)
-        return dsgd_refuse(r->error, "%s: `%.60s`, but one word is expected", where, line);
+        return dsgd_refuse(r->error, "%s: expected one word, got `%.60s`", where, line);
     return DSGD_OK;
 }
 
@@ -204,10 +204,12 @@ static dsgd_status read_file(const reader *r, const char *name, void *field)
     size_t n = 0;
     if (dsgd_file_read(path, &text, &n, NULL) != DSGD_OK)
         return dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s cannot be read: %m%s%s", path,
-                         r->o->name, *words == '\0' ? "" : "; without a file, there is ", words);
+                         r->o->name,
+                         *words == '\0' ? "" : "; valid values without a file: ", words);
     if (strlen(text) != n)
-        return dsgd_fail(r->error, DSGD_EIO, "%s: the file of %s is no text: it has a null byte",
-                         path, r->o->name);
+        return dsgd_fail(r->error, DSGD_EIO,
+                         "%s: the file of %s is not a text: it contains a null byte", path,
+                         r->o->name);
     for (size_t i = 1; (line = strsep(&text, "\n")) != NULL; i++) {
         line[strcspn(line, "#")] = '\0';
         if (line[strspn(line, " \t\r")] != '\0')
@@ -248,8 +250,8 @@ static dsgd_status read_pick(const reader *r, dsgd_yaml *entry, void *field)
     pick->about = dsgd_entry_find(o->registry, name);
     if (pick->about == NULL) {
         const bool is_algorithm = o->registry == dsgd_algorithms;
-        return unknown(r, named, is_algorithm ? "algorithm" : o->key, name,
-                       dsgd_entry_names(o->registry),
+        return unknown(r, named, is_algorithm ? "algorithm" : o->key,
+                       is_algorithm ? "algorithms" : "values", dsgd_entry_names(o->registry),
                        is_algorithm ? "; --plugin FILE adds others" : "");
     }
     pick->params = dsgd_keep(1, pick->about->params_size);
@@ -287,9 +289,7 @@ static dsgd_status take_pair(const reader *r, dsgd_yaml *element, void *field)
 {
     double pair[2] = {0, 0};
     if (!fy_node_is_sequence(element) || fy_node_sequence_item_count(element) != 2)
-        return dsgd_yaml_fail(r->config, element, r->error,
-                              "%s: %s, but a pair of numbers is expected, such as [0, 1]",
-                              r->o->name, shown(element));
+        return refuse(r, element, "a pair of numbers such as [0, 1]");
     for (int j = 0; j < 2; j++)
         DSGD_TRY(read_number(
             r, dsgd_yaml_chosen(r->config, fy_node_sequence_get_by_index(element, j)), &pair[j]));
@@ -300,8 +300,7 @@ static dsgd_status take_line(const reader *r, dsgd_yaml *element, void *field)
 {
     const char *const text = dsgd_yaml_text(element);
     if (text == NULL)
-        return dsgd_yaml_fail(r->config, element, r->error, "%s: %s, but a text is expected",
-                              r->o->name, shown(element));
+        return refuse(r, element, "a text");
     add_line(field, text);
     return DSGD_OK;
 }
@@ -381,7 +380,7 @@ static dsgd_status unknown_key(const reader *r, dsgd_yaml *key, const dsgd_optio
         names[n++] = o->name;
     for (; elsewhere != NULL && *elsewhere != NULL && n < 63; elsewhere++)
         names[n++] = *elsewhere;
-    return unknown(r, key, "key", shown(key), names, "");
+    return unknown(r, key, "key", "keys", names, "");
 }
 
 dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_yaml *mapping, const dsgd_option *options,
@@ -389,12 +388,11 @@ dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_yaml *mapping, const ds
 {
     if (mapping != NULL && !fy_node_is_mapping(mapping))
         return dsgd_yaml_fail(config, mapping, error,
-                              "%s stands where a mapping of keys to values is expected",
-                              shown(mapping));
+                              "expected a mapping of keys to values, got %s", shown(mapping));
     void *iterator = NULL;
     dsgd_yaml *name = NULL, *value = NULL;
     while (dsgd_yaml_next(mapping, &iterator, &name, &value)) {
-        const char *const key = shown(name);
+        const char *const text = dsgd_yaml_text(name), *const key = text == NULL ? "" : text;
         const dsgd_option *const o = dsgd_option_find(options, key);
         if (o == NULL ? dsgd_find_word(elsewhere, key) >= 0 : o->multiplies)
             continue;

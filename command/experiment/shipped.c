@@ -33,6 +33,12 @@ static const char *path_of(const char *kind, const char *name, const char *own)
     return dsgd_can_read("%s", path) ? path : NULL;
 }
 
+/** Returns "platform" for "platforms". */
+static const char *singular(const char *kind)
+{
+    return dsgd_xprintf("%.*s", (int)strlen(kind) - dsgd_ends_with(kind, "s"), kind);
+}
+
 dsgd_status dsgd_shipped_open(const char *kind, const char *name, dsgd_config **config,
                               dsgd_error *error)
 {
@@ -49,13 +55,10 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_yaml *entry, const char *kin
                             const char *const *also, dsgd_config **config, dsgd_error *error)
 {
     const char *const path = path_of(kind, name, dsgd_config_path(from, name));
-    const size_t length = strlen(kind);
     if (path == NULL)
-        return dsgd_yaml_fail(
-            from, entry, error,
-            "%.*s `%s` is unknown%s; `dsgd list %s` has them, or give the path of a file",
-            (int)(kind[length - 1] == 's' ? length - 1 : length), kind, name,
-            dsgd_shipped_hint(kind, name, also), kind);
+        return dsgd_yaml_fail(from, entry, error,
+                              "unknown %s `%s`%s; see `dsgd list %s`, or give the path of a file",
+                              singular(kind), name, dsgd_shipped_hint(kind, name, also), kind);
     DSGD_TRY(dsgd_config_open_named(from, path, config, error));
     size_t n = 0;
     dsgd_sweep **const sweeps = dsgd_config_sweeps(*config, &n);
@@ -63,6 +66,6 @@ dsgd_status dsgd_named_open(dsgd_config *from, dsgd_yaml *entry, const char *kin
         return DSGD_OK;
     return dsgd_yaml_fail(
         *config, sweeps[0]->entry, error,
-        "%s is a sweep, but only what the experiment's own file says can be swept",
+        "%s is a sweep, but only values in the experiment file itself can be swept",
         sweeps[0]->path);
 }

@@ -25,11 +25,11 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int dept
     if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
         return dsgd_config_read(config, entry, dsgd_workload_options, like_key, workload, error);
     if (name == NULL)
-        return dsgd_yaml_fail(config, like, error, "like has to be a text, the name of a workload");
+        return dsgd_yaml_fail(config, like, error, "like must be a text: the name of a workload");
     if (depth == MOST_DEPTH)
         return dsgd_yaml_fail(
             config, like, error,
-            "like: `%s` is the %dth workload that is like another; is it a circle?", name,
+            "like: `%s` is the %dth workload in a chain of `like`; is the chain a circle?", name,
             depth + 1);
     dsgd_config *file = NULL;
     DSGD_TRY(dsgd_named_open(config, like, "workloads", name, NULL, &file, error));
@@ -75,11 +75,11 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, int dept
     const char *const name = dsgd_yaml_text(named);
     if (named != NULL && name == NULL)
         return dsgd_yaml_fail(config, named, error,
-                              "name has to be a text; several platforms are a list of them");
+                              "name must be a text; write several platforms as a list");
     if (depth == MOST_DEPTH)
         return dsgd_yaml_fail(
             config, entry, error,
-            "name: this is the %dth platform that departs from another; is it a circle?", depth);
+            "name: this is the %dth platform in a chain of `name`; is the chain a circle?", depth);
     if (name != NULL && dsgd_ends_with(name, ".xml")) {
         dsgd_platform_take_file(platform, dsgd_config_path(config, name));
         dsgd_config_note_data(config, platform->file);

@@ -17,10 +17,10 @@
 /* --- all files ------------------------------------------------------------------------------- */
 
 const dsgd_column dsgd_key_columns[] = {
-    {.name = "run", .meaning = "its number in the list, from 1"},
-    {.name = "algorithm", .cell = DSGD_CELL_TEXT, .meaning = "its label"},
-    {.name = "workers", .meaning = "P"},
-    {.name = "seed", .meaning = "of all random draws"},
+    {.name = "run", .meaning = "number of the run in the list, from 1"},
+    {.name = "algorithm", .cell = DSGD_CELL_TEXT, .meaning = "label of the algorithm"},
+    {.name = "workers", .meaning = "number of workers P"},
+    {.name = "seed", .meaning = "seed of all random numbers"},
     {.name = NULL},
 };
 
@@ -90,115 +90,129 @@ typedef struct run_row {
 #define TEXT(row, member, name, meaning) COLUMN(row, member, name, NULL, TIMED, TEXT, meaning)
 
 static const dsgd_column run_columns[] = {
-    TEXT(run_row, platform, "platform", "names; `inline` where values stand in place"),
+    TEXT(run_row, platform, "platform",
+         "names of platform and workload; `inline` if the experiment contains the values"),
     TEXT(run_row, workload, "workload", NULL),
     TEXT(run_row, status, "status",
-         "`ok`; `diverged` (the timing still runs to its end); `failed` (a worker hangs or returns "
-         "early, nothing moves for `--stall`, the process dies: printed); `timeout`"),
-    TIMED(run_row, r.steps, "steps", NULL, "gradient steps of all workers / P"),
-    TIMED(run_row, r.virtual_s, "virtual_s", "s", "simulated seconds"),
+         "outcome: `ok`; `diverged` (the timing is still complete); `failed` (a worker hangs or "
+         "returns early, nothing moves for `--stall`, or the process dies; the reason is printed); "
+         "`timeout`"),
+    TIMED(run_row, r.steps, "steps", NULL, "number of gradient steps of all workers, divided by P"),
+    TIMED(run_row, r.virtual_s, "virtual_s", "s", "virtual time: simulated seconds"),
     TIMED(run_row, r.samples, "samples", NULL,
-          "of the workload, and of the reduced model; without what DropCompute drops"),
+          "number of samples of the workload, and of the reduced model; without samples that "
+          "DropCompute drops"),
     TIMED(run_row, learn_samples, "learn_samples", NULL, NULL),
-    TIMED(
-        run_row, throughput_samples_per_s, "throughput_samples_per_s", "samples/s",
-        "samples of the workload per simulated second, without those that failures undo; of steps "
-        "that `until: {seconds: T}` cuts short counts what has passed"),
+    TIMED(run_row, throughput_samples_per_s, "throughput_samples_per_s", "samples/s",
+          "throughput: samples of the workload per simulated second, without samples that failures "
+          "undo. A step that `until: {seconds: T}` cuts short counts in part"),
     TIMED(run_row, r.step_mean_s, "step_mean_s", "s",
-          "simulated seconds per step, mean over workers"),
+          "step time: simulated seconds per step, mean over workers"),
     TIMED(run_row, r.shares.compute, "compute_share", "1",
-          "of a worker's time, mean over workers; communication hidden by computation counts as "
-          "computation"),
+          "shares of a worker's time that it computes, waits and communicates, mean over workers; "
+          "communication that overlaps with computation counts as computation"),
     TIMED(run_row, r.shares.wait, "wait_share", "1", NULL),
     TIMED(run_row, r.shares.communicate, "comm_share", "1", NULL),
-    TIMED(run_row, r.staleness_mean, "staleness_mean", NULL,
-          "age of the values of others that were used, in local steps that both the owner and the "
-          "user have made since (sim/rules.md)"),
+    TIMED(
+        run_row, r.staleness_mean, "staleness_mean", NULL,
+        "staleness, mean and maximum: age of the values of other workers that were used, in local "
+        "steps that both the owner and the user have made since (sim/rules.md)"),
     TIMED(run_row, r.staleness_max, "staleness_max", NULL, NULL),
-    TIMED(run_row, messages, "messages", NULL, "sent over the simulated network"),
+    TIMED(run_row, messages, "messages", NULL,
+          "number of messages and of bytes sent over the simulated network"),
     TIMED(run_row, r.bytes, "bytes", "B", NULL),
-    LEARNED(run_row, last.loss, "final_loss", NULL, "of the algorithm's output, on the test set"),
+    LEARNED(run_row, last.loss, "final_loss", NULL,
+            "loss and accuracy of the algorithm's output at the end, on the test set"),
     LEARNED(run_row, last.accuracy, "final_accuracy", NULL, NULL),
     LEARNED(run_row, last.consensus, "final_consensus", NULL,
-            "root mean square distance of the workers' models to their mean: 0 where all agree"),
+            "consensus distance: root mean square distance of the workers' models to their mean; 0 "
+            "if all are equal"),
     LEARNED(run_row, r.local_loss, "local_loss", NULL,
-            "of the workers' own models at the end, mean and worst, with `evaluate: {local: "
-            "true}`"),
+            "loss and accuracy of the workers' own models at the end, mean and worst, with "
+            "`evaluate: {local: true}`"),
     LEARNED(run_row, r.local_accuracy, "local_accuracy", NULL, NULL),
     LEARNED(run_row, r.local_accuracy_min, "local_accuracy_min", NULL, NULL),
     TIMED(run_row, r.exposed_mean_s, "exposed_mean_s", "s",
-          "seconds of a step after its computation or between its passes: what exchanges cost "
-          "beyond it, waiting included"),
+          "exposed communication: seconds of a step after its computation or between its passes, "
+          "waiting included"),
     TIMED(run_row, r.partial_active_mean, "active_mean", NULL,
-          "workers that contributed to a partial collective in time"),
-    TIMED(run_row, r.lag_mean, "lag_mean", NULL,
-          "age of the same values in iterations: t, of the user or the version of a partial "
-          "collective, less that in which the value was made; WAGMA's `period` bounds it"),
+          "number of workers that contributed to a partial collective in time, mean"),
+    TIMED(
+        run_row, r.lag_mean, "lag_mean", NULL,
+        "lag, mean and maximum: age of the same values in iterations, that is the iteration of the "
+        "user, or the version of a partial collective, minus the iteration in which the value was "
+        "made; "
+        "WAGMA's `period` bounds it"),
     TIMED(run_row, r.lag_max, "lag_max", NULL, NULL),
     TIMED(run_row, r.gradient_staleness_mean, "gradient_staleness_mean", NULL,
-          "updates of the model since the gradient was taken until it is applied; with a server, "
-          "others' pushes since the fetch"),
+          "gradient staleness, mean and maximum: updates of the model between computing a gradient "
+          "and applying it; with a server, pushes of other workers since the fetch"),
     TIMED(run_row, r.gradient_staleness_max, "gradient_staleness_max", NULL, NULL),
     TIMED(run_row, r.partial_skipped, "partial_skipped", NULL,
-          "sums of partial collectives that workers missed because a later one had come, and that "
-          "they used again because none had; all workers together"),
+          "sums of partial collectives that workers missed because a later one had arrived, and "
+          "sums that they used again because no later one had; all workers together"),
     TIMED(run_row, r.partial_duplicates, "partial_duplicates", NULL, NULL),
-    TIMED(run_row, pieces, "pieces", NULL, "exchanges per vector, and the size of the largest"),
+    TIMED(run_row, pieces, "pieces", NULL,
+          "number of chunks per vector, and size of the largest chunk"),
     TIMED(run_row, piece_bytes, "piece_bytes", "B", NULL),
     TEXT(run_row, collective, "collective",
-         "by which the largest vector was summed, over all workers and in groups or partial "
-         "collectives, or whose second half gathered encoded vectors; empty: none"),
+         "collectives that summed the largest vector, over all workers and in groups or partial "
+         "collectives, or whose second half gathered compressed vectors; empty if there was none"),
     TEXT(run_row, partial_collective, "partial_collective", NULL),
     TEXT(run_row, mode, "exchange_mode",
-         "`overlap` with the backward pass, or `late`; `blocking` or `at-once`; `barrier`, "
-         "`fusion`"),
-    TEXT(run_row, network, "network", "`flows` or `simgrid`"),
+         "mode of exchanges: `overlap` with the backward pass, or `late`; `blocking` or `at-once`; "
+         "`barrier`, `fusion`"),
+    TEXT(run_row, network, "network", "network model: `flows` or `simgrid`"),
     TEXT(run_row, timed_by, "timed_by",
-         "what gave its messages their times: `flows`, `simgrid`, `arithmetic`, or two of them "
-         "with a `+`; `none`: it sent none; empty: not known"),
+         "source of the times of messages: `flows`, `simgrid`, `arithmetic` (closed forms), or two "
+         "of "
+         "them with a `+`; `none` if no message was sent; empty if unknown"),
     TIMED(run_row, sent_mean_bytes, "sent_mean_bytes", "B",
-          "sent by a worker (of its `gpus`, by one), mean and most; without what servers send"),
+          "bytes that a worker sends (one of its `gpus`), mean and maximum; without bytes that "
+          "servers send"),
     TIMED(run_row, sent_max_bytes, "sent_max_bytes", "B", NULL),
-    TIMED(
-        run_row, energy_j, "energy_j", "J",
-        "joules of the workers' GPUs, `busy_power` while they compute, else `idle_power`; without "
-        "processors, servers, network, cooling"),
+    TIMED(run_row, energy_j, "energy_j", "J",
+          "energy of the workers' GPUs, with `busy_power` while they compute, else `idle_power`; "
+          "without processors, servers, network and cooling"),
     TIMED(run_row, cost, "cost", NULL,
-          "GPUs times hours times `price`, also of those that have failed, and what has left "
-          "regions times theirs"),
+          "cost: GPUs times hours times `price`, failed GPUs included, plus the price of the data "
+          "that left a region; and its currency"),
     TEXT(run_row, currency, "currency", NULL),
-    TIMED(run_row, samples_per_cost, "samples_per_cost", NULL,
-          "samples of the workload that count, for one of the currency, such as tokens per dollar; "
-          "what "
-          "failures cost has been paid, too"),
-    TIMED(run_row, failures, "failures", NULL, "that have come; empty, like these: none can"),
+    TIMED(
+        run_row, samples_per_cost, "samples_per_cost", NULL,
+        "samples of the workload that count, per unit of the currency, such as tokens per dollar; "
+        "the cost of failures is included"),
+    TIMED(run_row, failures, "failures", NULL,
+          "number of failures; this and the next columns are empty if no worker can fail"),
     TIMED(run_row, r.failures.goodput, "goodput", "1",
-          "share of the workers' time in which they did what counts once: none of the following"),
+          "goodput: share of the workers' time that was useful, that is none of the following"),
     TIMED(run_row, r.failures.lost_s, "lost_s", "s",
-          "work that a failure has undone; where all restart, steps done again"),
+          "lost work: work that failures undid, which is repeated if all workers restart"),
     TIMED(run_row, r.failures.detect_s, "detect_s", "s",
-          "until failures were known, as far as work waited for that"),
-    TIMED(run_row, r.failures.repair_s, "repair_s", "s", "until those who had failed were back"),
+          "detection: time in which work waited until failures were detected"),
+    TIMED(run_row, r.failures.repair_s, "repair_s", "s",
+          "repair: time until failed workers were available again"),
     TIMED(run_row, r.failures.restart_s, "restart_s", "s",
-          "starting, and reading a checkpoint or copying a model"),
+          "restart: time to start, and to read a checkpoint or copy a model"),
     TIMED(run_row, r.failures.checkpoint_s, "checkpoint_s", "s",
-          "writing checkpoints, while all wait"),
-    TIMED(
-        run_row, r.failures.daly_s, "daly_s", "s",
-        "work from one checkpoint to the next at which least is lost, by Daly: what `every: daly` "
-        "means"),
+          "checkpoints: time to write them while all workers wait"),
+    TIMED(run_row, r.failures.daly_s, "daly_s", "s",
+          "optimal checkpoint interval: work between two checkpoints at which least time is lost, "
+          "by Daly "
+          "(`every: daly`)"),
     TIMED(run_row, r.failures.outlived, "outlived", NULL,
-          "failures of peers (`swarm`) whose stage went on without them; and peers that moved to "
-          "another stage; empty: all are there, and stay"),
+          "number of failed peers (`swarm`) whose stage continued without them, and of peers that "
+          "moved to another stage; empty if no peer can fail or move"),
     TIMED(run_row, r.failures.moves, "moves", NULL, NULL),
-    TIMED(
-        run_row, r.bubble_share, "bubble_share", "1",
-        "of the computation of workers of several hosts (`inner`), that their pipelines wait; and "
-        "what the hosts of one worker send each other, all workers together; empty: they are one"),
+    TIMED(run_row, r.bubble_share, "bubble_share", "1",
+          "pipeline bubbles: share of the computation of workers with several hosts (`inner`) in "
+          "which "
+          "their pipelines wait; and bytes that the hosts of a worker send each other, all workers "
+          "together; empty if a worker is one host"),
     TIMED(run_row, inner_bytes, "inner_bytes", "B", NULL),
-    TEXT(run_row, why, "why", "it is not `ok`; empty: it is"),
+    TEXT(run_row, why, "why", "reason why `status` is not `ok`; empty if it is"),
     {"wall_s", "s", DSGD_COUNTS_TIMED, DSGD_CELL_HUNDREDTHS, offsetof(run_row, r.total_wall_s),
-     "real seconds of the run"},
+     "wall time: real seconds that the simulation of the run took"},
     {.name = NULL},
 };
 
@@ -268,12 +282,15 @@ static void print_run(FILE *stream, const dsgd_run_key *key, const dsgd_planned_
 /* --- the other files -------------------------------------------------------------------------- */
 
 static const dsgd_column curve_columns[] = {
-    TIMED(dsgd_point, virtual_s, "virtual_s", "s", "simulated seconds since the begin"),
-    TIMED(dsgd_point, steps, "steps", NULL, "gradient steps of all workers / P since then"),
-    LEARNED(dsgd_point, at.loss, "loss", NULL, "of the algorithm's output, on the test set"),
+    TIMED(dsgd_point, virtual_s, "virtual_s", "s",
+          "virtual time: simulated seconds since the start of the run"),
+    TIMED(dsgd_point, steps, "steps", NULL,
+          "number of gradient steps of all workers since then, divided by P"),
+    LEARNED(dsgd_point, at.loss, "loss", NULL,
+            "loss and accuracy of the algorithm's output, on the test set"),
     LEARNED(dsgd_point, at.accuracy, "accuracy", NULL, NULL),
     LEARNED(dsgd_point, at.consensus, "consensus", NULL,
-            "root mean square distance of the workers' models to their mean"),
+            "consensus distance: root mean square distance of the workers' models to their mean"),
     {.name = NULL},
 };
 
@@ -285,12 +302,13 @@ typedef struct worker_row {
 } worker_row;
 
 static const dsgd_column worker_columns[] = {
-    TIMED(worker_row, worker, "worker", NULL, "from 0"),
+    TIMED(worker_row, worker, "worker", NULL, "rank of the worker, from 0"),
     TIMED(worker_row, shares.compute, "compute_share", "1",
-          "of its time; gradients that were cancelled are in `wait_share`"),
+          "shares of its time that the worker computes, waits and communicates; cancelled "
+          "gradients count as waiting"),
     TIMED(worker_row, shares.wait, "wait_share", "1", NULL),
     TIMED(worker_row, shares.communicate, "comm_share", "1", NULL),
-    TIMED(worker_row, steps, "steps", NULL, "gradient steps"),
+    TIMED(worker_row, steps, "steps", NULL, "number of gradient steps"),
     {.name = NULL},
 };
 
@@ -303,29 +321,32 @@ typedef struct age_row {
 
 static const dsgd_column age_columns[] = {
     TEXT(age_row, measure, "measure", "`staleness` or `gradient_staleness`, as in `runs.csv`"),
-    TIMED(age_row, age, "age", NULL, "in the units of the measure"),
+    TIMED(age_row, age, "age", NULL, "age, in the unit of the measure"),
     TIMED(age_row, share, "share", "1",
-          "of the uses with that age (a sum of gradients counts with its mean age, rounded down)"),
+          "share of the uses with this age (a sum of gradients counts with its mean age, rounded "
+          "down)"),
     {.name = NULL},
 };
 
 static const dsgd_results_file staleness_file = {
-    "staleness", "per age that values had when they were used, and gradients when applied",
+    "staleness", "per age of values when they were used, and of gradients when they were applied",
     age_columns};
 
 static const dsgd_column step_columns[] = {
     TIMED(dsgd_step_bin, step_s, "step_s", "s",
-          "from a worker's begin of a step to its begin of the next: mean of a bin of 1/64 of a "
+          "step time, from the start of a worker's step to the start of its next step: mean of a "
+          "bin of 1/64 of a "
           "power of two"),
-    TIMED(dsgd_step_bin, share, "share", "1", "of all steps"),
+    TIMED(dsgd_step_bin, share, "share", "1", "share of all steps in this bin"),
     {.name = NULL},
 };
 
 static const dsgd_results_file steps_file = {"steps", "per bin of step times", step_columns};
 
 static const dsgd_column failure_columns[] = {
-    TIMED(struct dsgd_failed, worker, "worker", NULL, "that has failed; of several the first"),
-    TIMED(struct dsgd_failed, at_s, "time_s", "s", "simulated seconds"),
+    TIMED(struct dsgd_failed, worker, "worker", NULL,
+          "rank of the worker that failed; the first if several fail at once"),
+    TIMED(struct dsgd_failed, at_s, "time_s", "s", "virtual time of the failure"),
     {.name = NULL},
 };
 
@@ -424,12 +445,13 @@ static void print_columns(const dsgd_column *columns)
 static void print_text(void)
 {
     dsgd_print_wrapped(stdout, "", 0, DSGD_TEXT_WIDTH,
-                       "A folder of results has these files. An empty cell: not known or not "
-                       "measured. Columns of swept values follow in every file.");
-    puts("\nevery file begins with");
+                       "A results folder contains these files. An empty cell means that the value "
+                       "is unknown or was "
+                       "not measured. Columns of swept values follow in every file.");
+    puts("\nfirst columns of every file");
     print_columns(dsgd_key_columns);
     for (const dsgd_results_file *const *f = dsgd_results_files; *f != NULL; f++) {
-        printf("\n%s.csv, a row %s\n", (*f)->name, (*f)->rows);
+        printf("\n%s.csv, one row %s\n", (*f)->name, (*f)->rows);
         print_columns((*f)->columns);
     }
 }
@@ -437,7 +459,7 @@ static void print_text(void)
 static void print_markdown(void)
 {
     for (size_t k = 0; dsgd_results_files[k] != NULL; k++) {
-        printf("%s| `%s.csv`, a row %s | meaning |\n|---|---|\n", k == 0 ? "" : "\n",
+        printf("%s| `%s.csv`, one row %s | meaning |\n|---|---|\n", k == 0 ? "" : "\n",
                dsgd_results_files[k]->name, dsgd_results_files[k]->rows);
         for (const dsgd_column *c = dsgd_results_files[k]->columns; c->name != NULL; c = end_of(c))
             printf("| %s | %s |\n", names_of(c, "`"), c->meaning);

@@ -94,18 +94,22 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
         counts_twice = counts_twice || dsgd_workload_counts_twice(&run->workload);
     }
     if (counts_twice)
-        warn(stream,
-             "transformer.utilisation is left at 41 %, which is of whole jobs: their bubbles and "
-             "sums are in it, and inner adds them once more. Give that of kernels alone");
+        warn(
+            stream,
+            "transformer.utilisation is left at 41 %. This is the value of whole jobs: it contains "
+            "their bubbles and collectives, and `inner` adds these once more. Give the value of "
+            "kernels only");
     if (!is_left_out || !varies_network(experiment) ||
         dsgd_yaml_find(dsgd_config_root(experiment->config), "exchange") != NULL)
         return;
-    warn(stream,
-         dsgd_xprintf(
-             "exchange is left out: vectors travel in buckets of %d MiB beside the backward "
-             "pass. What a network costs depends on that: with exchange: {pieces: 1} all of it "
-             "is waited for, with {pieces: tensors} the least",
-             DSGD_DEFAULT_BUCKET_BYTES >> 20));
+    warn(
+        stream,
+        dsgd_xprintf(
+            "exchange is left out: vectors are sent in buckets of %d MiB during the backward pass. "
+            "The cost of a network depends on this: with exchange: {pieces: 1} workers wait for "
+            "the "
+            "whole exchange, with {pieces: tensors} they wait least",
+            DSGD_DEFAULT_BUCKET_BYTES >> 20));
 }
 
 /*
@@ -135,20 +139,22 @@ void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment
                        : piece_s * (double)n * config->workers * config->until.steps;
     }
     if (error > 0)
-        warn(stream,
-             dsgd_xprintf(
-                 "vectors travel in at most %d buckets, of more than %d MiB each, which moves "
-                 "no step by more than %.2g %% (a bound); exchange: {bucket: "
-                 "%dMi} has all, in several times the CPU time",
-                 DSGD_MANY_BUCKETS, DSGD_DEFAULT_BUCKET_BYTES >> 20, 100 * error,
-                 DSGD_DEFAULT_BUCKET_BYTES >> 20));
+        warn(stream, dsgd_xprintf("vectors are sent in at most %d buckets, of more than %d MiB "
+                                  "each. This changes no step "
+                                  "by more than %.2g %% (a bound). exchange: {bucket: %dMi} "
+                                  "simulates all buckets, in "
+                                  "several times the CPU time",
+                                  DSGD_MANY_BUCKETS, DSGD_DEFAULT_BUCKET_BYTES >> 20, 100 * error,
+                                  DSGD_DEFAULT_BUCKET_BYTES >> 20));
     if (seconds > 60)
         warn(stream,
              dsgd_xprintf(
-                 "this may take %.0f minutes of CPU time or more, as vectors travel in %zu "
-                 "pieces. exchange: {pieces: %d} takes about a tenth of that. It moves steps by "
-                 "what one piece takes; in lock-step gossip by more, as a delay travels by one "
-                 "neighbour with each piece (d_psgd's by 15 %%, 256 workers of llm-dp-bytedance)",
+                 "this may take %.0f minutes of CPU time or more, because vectors are sent in %zu "
+                 "chunks. exchange: {pieces: %d} takes about a tenth of the time. It changes steps "
+                 "by "
+                 "the time of one chunk; in lock-step gossip by more, because a delay moves on by "
+                 "one "
+                 "neighbour with each chunk (15 %% with d_psgd, 256 workers of llm-dp-bytedance)",
                  seconds / 60, most, FEW_PIECES));
 }
 
@@ -182,6 +188,6 @@ void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experime
                              (k == COLLECTIVE && !is_empty(runs, ways[PARTIAL].column));
         if (is_given[k] && !is_used)
             warn(stream,
-                 dsgd_xprintf("exchange: %s had no effect: no run summed so", ways[k].column));
+                 dsgd_xprintf("exchange: %s had no effect: no run used it", ways[k].column));
     }
 }

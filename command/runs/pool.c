@@ -257,9 +257,10 @@ static bool start(pool *p)
     if (j->config.place.bytes < j->gpu_bytes)
         dsgd_progress_say(
             &p->view, j->i,
-            dsgd_xprintf("it may need %.3g GB of the GPU's memory, of which %.3g GB are "
-                         "free: it computes in smaller batches, and ends if not even those fit",
-                         1e-9 * (double)j->gpu_bytes, 1e-9 * (double)j->config.place.bytes));
+            dsgd_xprintf(
+                "it may need %.3g GB of GPU memory, but only %.3g GB are free: it computes in "
+                "smaller batches, and fails if these do not fit either",
+                1e-9 * (double)j->gpu_bytes, 1e-9 * (double)j->config.place.bytes));
     j->why = (dsgd_error){""};
     p->running[p->n_running++] = j;
     p->n_begun++;
@@ -357,11 +358,11 @@ static dsgd_status end(pool *p, size_t at, int state, dsgd_error *error)
     dsgd_part_remove_unfinished(p->config->results->folder, j->i);
     if (j->why.text[0] == '\0')
         dsgd_fail(&j->why, DSGD_OK, "the process of the run %s %d%s%s",
-                  has_exited ? "left without results, with exit status" : "died of signal",
+                  has_exited ? "ended without results, with exit status" : "was killed by signal",
                   has_exited ? WEXITSTATUS(state) : WTERMSIG(state),
                   j->reason[0] != '\0'     ? "; SimGrid: "
                   : j->sentence[0] == '\0' ? ""
-                                           : "; the last that it said: ",
+                                           : "; its last line was: ",
                   j->reason[0] != '\0' ? j->reason : j->sentence);
     return count(p, j, !interrupted && !p->stops && !cannot_write, error);
 }
@@ -400,19 +401,19 @@ static void kill_overdue(const pool *p)
         job *const j = p->running[k];
         const char *what = NULL;
         if (stalled_s(j) >= most_stalled_s) {
-            what = dsgd_xprintf("nothing moved in %g s of CPU time (--stall), neither a step nor a "
-                                "message nor a computation: an endless loop",
+            what = dsgd_xprintf("no step, message or computation ended in %g s of CPU time "
+                                "(--stall): an endless loop",
                                 most_stalled_s);
         } else if (limits.timeout_s > 0 && dsgd_wall_s() - j->start_wall_s >= limits.timeout_s) {
             j->outcome = DSGD_RUN_TIMEOUT;
-            what = dsgd_xprintf("it was not done after %g s (--timeout)", limits.timeout_s);
+            what = dsgd_xprintf("the run did not end within %g s (--timeout)", limits.timeout_s);
         }
         if (what == NULL || j->why.text[0] != '\0')
             continue;
         const dsgd_progress *const progress = j->config.progress;
         kill(j->process, SIGKILL);
         dsgd_fail(&j->why, DSGD_OK,
-                  "%s; it had come to %.6g virtual seconds and %.6g steps, %.2g %%", what,
+                  "%s; it had reached %.6g virtual seconds and %.6g steps, %.2g %%", what,
                   progress->virtual_s, progress->steps, 100 * progress->share);
     }
 }
@@ -493,7 +494,7 @@ static void list_tasks(pool *p)
             (config->chosen != NULL && !config->chosen[i]) || (state == DSGD_RUN_DONE && !p->anew))
             continue;
         if (state == DSGD_RUN_ABSENT && !p->anew && dsgd_part_exists(config->results->folder, i))
-            dsgd_progress_say(&p->view, i, "its results are damaged, so it is run again");
+            dsgd_progress_say(&p->view, i, "its results are damaged, so it is executed again");
         dsgd_results_forget(config->results, i);
         has[i] = true;
     }
@@ -536,7 +537,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
     if (status == DSGD_OK && interrupted)
         return dsgd_fail(
             error, DSGD_ERUNS,
-            "interrupted; %s keeps what was done, and the same command%s does the rest",
+            "interrupted; %s keeps the results so far, and the same command%s executes the rest",
             config->results->folder, config->anew ? " without --force" : "");
     return status;
 }

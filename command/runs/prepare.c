@@ -86,7 +86,7 @@ dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, int *numerics
 void dsgd_prepare_left_out(const dsgd_experiment *experiment)
 {
     if (experiment->n_left_out > 0)
-        fprintf(stderr, "dsgd: %zu of %zu runs are left out:\n%s", experiment->n_left_out,
+        fprintf(stderr, "dsgd: %zu of %zu runs are skipped:\n%s", experiment->n_left_out,
                 experiment->n_left_out + experiment->n_unchanged, experiment->left_out);
 }
 
@@ -133,8 +133,8 @@ static void print_one(const dsgd_planned_run *run)
         s.least == s.most ? dsgd_xprintf("%u", s.least) : dsgd_xprintf("%u to %u", s.least, s.most);
     dsgd_print_text(
         dsgd_xprintf("split %s:", words_of(&run->learning.split)), 2,
-        "%d workers, seed %" PRIu64 ": each has %s samples, of %.3g of %u classes on average; "
-        "total-variation distance from all %.3g",
+        "%d workers, seed %" PRIu64 ": each worker has %s samples, of %.3g of %u classes on "
+        "average; total-variation distance from all samples %.3g",
         run->config.workers, run->config.seed, samples, s.classes, split->n_classes, s.distance);
     free(split);
 }

@@ -260,23 +260,27 @@ dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experim
     const char *const file = json_string_value(json_object_get(manifest, "file"));
     if (is_folder && file == NULL)
         return dsgd_fail(error, DSGD_EIO,
-                         "%s: there is no manifest of an experiment in this folder", source->path);
+                         "%s: not a results folder (it has no manifest.json); run `dsgd run "
+                         "EXPERIMENT.yaml -o %s` first",
+                         source->path, source->path);
     const char *const path = is_folder ? find_file(source->path, file) : source->path;
     if (is_folder && !dsgd_can_read("%s", path))
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s: %s, the experiment of this folder, is neither here nor above the "
-                         "folder; give the experiment instead of the folder",
-                         source->path, file);
+        return dsgd_fail(
+            error, DSGD_EIO,
+            "%s: the experiment of this folder, %s, is not in the working directory, the "
+            "folder or a folder above it; give the experiment instead of the folder",
+            source->path, file);
     DSGD_TRY(dsgd_experiment_open(path, source->sets->v, source->sets->n,
                                   (dsgd_numerics)source->numerics, experiment, error));
     for (size_t i = 0; is_folder && i < experiment->n_runs; i++) {
         const bool wanted = source->run == 0 || (size_t)source->run == i + 1;
         if (wanted && !has_run(manifest, experiment, i))
-            return dsgd_refuse(error,
-                               "%s: run %zu of %s is another than the folder has, or another build "
-                               "of dsgd has written that; give the same --set as then, or an "
-                               "experiment instead of the folder",
-                               source->path, i + 1, experiment->path);
+            return dsgd_refuse(
+                error,
+                "%s: run %zu of %s differs from the run in the folder, or another build "
+                "of dsgd wrote the folder; give the same --set as for that run, or "
+                "the experiment instead of the folder",
+                source->path, i + 1, experiment->path);
     }
     return DSGD_OK;
 }

@@ -74,12 +74,12 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
     const dsgd_status status =
         errno == EWOULDBLOCK
             ? dsgd_refuse(error,
-                          "%s: another dsgd%s is writing its results here; wait for its end, or "
-                          "take another folder with -o",
+                          "%s: another dsgd%s is writing results here; wait until it ends, or give "
+                          "another folder with -o",
                           folder, holder_of(descriptor))
             : dsgd_fail(error, DSGD_EIO,
-                        "%s: the folder cannot be locked: %m; take a folder with -o on a file "
-                        "system with locks, such as a local one",
+                        "%s: the folder cannot be locked: %m; give a folder on a file system with "
+                        "locks, such as a local one, with -o",
                         folder);
     close(descriptor);
     return status;
@@ -93,7 +93,8 @@ dsgd_status dsgd_results_take(const char *folder, const json_t *manifest, size_t
     const char *const are = dsgd_manifest_other(folder, old, manifest);
     if (are != NULL && !force)
         return dsgd_refuse(
-            error, "%s: the folder has %s; take another folder with -o, or --force to replace them",
+            error,
+            "%s: the folder has %s; give another folder with -o, or --force to replace the results",
             folder, are);
     for (size_t i = 0; are != NULL && i < n_runs; i++)
         dsgd_part_remove(folder, i);
@@ -324,9 +325,10 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
             status = dsgd_whole_close(&files[k], error);
     results->is_joined = status == DSGD_OK;
     if (status == DSGD_OK && results->n_rows < n_before) /* more: of a run that is about to end */
-        return dsgd_fail(error, DSGD_EIO,
-                         "%s: %zu runs have results, but %zu are in runs.csv; has another program "
-                         "changed the folder?",
-                         results->folder, n_before, results->n_rows);
+        return dsgd_fail(
+            error, DSGD_EIO,
+            "%s: %zu runs have results, but runs.csv contains %zu; has another program "
+            "changed the folder?",
+            results->folder, n_before, results->n_rows);
     return status;
 }

@@ -58,10 +58,12 @@ dsgd_status dsgd_selection_only(const dsgd_experiment *experiment, const char *t
         }
         if (!is || first < 1 || last < first || (*at != ',' && *at != '\0'))
             return dsgd_refuse(
-                error, "--only %s: numbers of runs from 1 and ranges are expected, such as 1,3,7:9",
+                error,
+                "--only must be numbers of runs from 1 and ranges, such as 1,3,7:9, got `%s`",
                 text);
         if (last > experiment->n_runs)
-            return dsgd_refuse(error, "--only %s: there are %zu runs; `dsgd check %s` lists them",
+            return dsgd_refuse(error,
+                               "--only %s: the experiment has %zu runs; `dsgd check %s` lists them",
                                text, experiment->n_runs, experiment->path);
         for (size_t i = first; i <= last; i++)
             has[i - 1] = true;
@@ -78,9 +80,9 @@ dsgd_status dsgd_selection_shard(const dsgd_experiment *experiment, const char *
     const bool is = read_number(&at, &shard) && *at++ == '/' && read_number(&at, &n_shards);
     if (!is || *at != '\0' || shard < 1 || shard > n_shards || n_shards > DSGD_MOST_SHARDS)
         return dsgd_refuse(error,
-                           "--shard %s: I/N is expected, such as 2/8: the second of eight; at most "
-                           "%d are possible",
-                           text, DSGD_MOST_SHARDS);
+                           "--shard must be I/N with N at most %d, such as 2/8 (the second of "
+                           "eight), got `%s`",
+                           DSGD_MOST_SHARDS, text);
     size_t n = 0;
     const dsgd_work *const runs = dsgd_runs_by_cost(experiment, NULL, &n);
     double *const given = dsgd_keep(n_shards, sizeof *given);

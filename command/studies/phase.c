@@ -110,8 +110,8 @@ dsgd_status dsgd_phase_open(const dsgd_experiment *experiment, const dsgd_result
     if (phase->n_algorithms < 2)
         return dsgd_refuse(
             error,
-            "%s: two or more algorithms, two swept numbers, such as platform.host_bandwidth and "
-            "imbalance.0.deviation, and nothing else but seeds are needed for a phase diagram",
+            "%s: a phase diagram needs two or more algorithms, two swept numbers, such as "
+            "platform.host_bandwidth and imbalance.0.deviation, and no other sweep except seeds",
             experiment->path);
     return DSGD_OK;
 }

@@ -268,7 +268,7 @@ static void print_parameters(const analysis *a, const char *folder)
                                 order_of(a, a->points[k - d], a->points[k]));
     }
     qsort(lines, n_lines, sizeof *lines, by_effect);
-    printf("\nSensitivity, %s; speed-ups over %s;\nall in %s/sensitivity.csv\n\n",
+    printf("\nSensitivity: %s. Speed-ups over %s.\nAll results: %s/sensitivity.csv\n\n",
            isnan(a->percent) ? "each other choice"
                              : dsgd_xprintf("each parameter times %g and %g", 1 - a->percent / 100,
                                             1 + a->percent / 100),
@@ -282,7 +282,8 @@ static void print_parameters(const analysis *a, const char *folder)
                          lines[i].parameter[end] == '\0' ? "" : " ",
                          lines[i].parameter + end + (lines[i].parameter[end] == '='));
         dsgd_columns_take(&t, "largest change of a speed-up", largest_text(a, &lines[i].speedup));
-        dsgd_columns_take(&t, "of a throughput", largest_text(a, &lines[i].throughput));
+        dsgd_columns_take(&t, "largest change of a throughput",
+                          largest_text(a, &lines[i].throughput));
         dsgd_columns_put(&t, "swaps", "%zu", lines[i].swaps);
     }
     dsgd_columns_print(&t);
@@ -313,7 +314,7 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     if (*when == '\0')
         return false;
     dsgd_print_wrapped(stdout, "", 0, DSGD_LINE_WIDTH,
-                       dsgd_xprintf("at %s %s is before %s, but behind for %s",
+                       dsgd_xprintf("at %s, %s is faster than %s, but slower for %s",
                                     dsgd_frame_place(&a->frame, p),
                                     name_of(a, unchanged == FASTER ? p : q),
                                     name_of(a, unchanged == FASTER ? q : p), when));
@@ -333,7 +334,7 @@ static void print_rankings(const analysis *a)
     }
     if (ties > 0)
         printf("%zu of %zu pairs become or cease to be ties (closer than 2 %% or than the 95 %%\n"
-               "interval over seeds), which counts as no swap\n",
+               "interval over seeds), which does not count as a swap\n",
                ties, pairs);
     for (size_t row = 0; row < a->runs.n_rows; row++)
         left_out += isnan(a->throughput[row]);

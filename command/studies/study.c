@@ -21,8 +21,8 @@ dsgd_status dsgd_study_check_length(const dsgd_experiment *experiment, size_t n_
     return n_runs <= DSGD_MOST_RUNS
                ? DSGD_OK
                : dsgd_refuse(error,
-                             "%s: with all that is made of them there are %zu runs, but %d is the "
-                             "most; shorten a list or a sweep",
+                             "%s: the experiment leads to %zu runs, but at most %d are possible; "
+                             "shorten a list or a sweep",
                              experiment->path, n_runs, DSGD_MOST_RUNS);
 }
 
@@ -62,7 +62,7 @@ dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
     if (status == DSGD_OK) {
         status = dsgd_pool_run(config, &study->rounds, &done, error);
         if (status == DSGD_ERUNS && meanwhile != NULL)
-            dsgd_fail(error, status, "interrupted; nothing is kept");
+            dsgd_fail(error, status, "interrupted; no results are kept");
     }
     if (status == DSGD_OK)
         status = study->conclude(state, &done, error);

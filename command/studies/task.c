@@ -35,31 +35,34 @@ static const char *const no_limit[] = {"none", NULL};
 
 static const dsgd_option goal_options[] = {
     DSGD_OPTION_STRING(goal, measure,
-                       "a column of runs.csv, or a measure of `dsgd compare` such as "
-                       "time_to_target_s; of several seeds the mean",
+                       "measure: a column of runs.csv, or a measure of `dsgd compare` such as "
+                       "time_to_target_s; the mean over several seeds",
                        .required = true),
     DSGD_OPTION_STRING(goal, of, "label of the algorithm", .required = true),
     DSGD_OPTION_STRING(goal, against,
-                       "label of another: limits are of the ratio to its measure, over several "
-                       "seeds the geometric mean"),
-    DSGD_OPTION_STRING(goal, target, "of a measure to a target: accuracy=NUMBER or loss=NUMBER"),
-    DSGD_OPTION_DOUBLE(goal, at_least, -1, 0, 1e300, NULL, "the least that is asked",
+                       "label of another algorithm: the limits apply to the ratio of the two "
+                       "measures, over several seeds to its geometric mean"),
+    DSGD_OPTION_STRING(
+        goal, target,
+        "target of the measure: accuracy=NUMBER or loss=NUMBER (measures to a target only)"),
+    DSGD_OPTION_DOUBLE(goal, at_least, -1, 0, 1e300, NULL, "lower limit of the measure",
                        .words = no_limit),
-    DSGD_OPTION_DOUBLE(goal, at_most, -1, 0, 1e300, NULL, "the most that is asked",
+    DSGD_OPTION_DOUBLE(goal, at_most, -1, 0, 1e300, NULL, "upper limit of the measure",
                        .words = no_limit),
     DSGD_OPTION_END,
 };
 
 const dsgd_option dsgd_task_options[] = {
-    DSGD_OPTION_STRING(task, question, "what is asked, in a sentence", .required = true),
-    DSGD_OPTION_STRING(task, given, "file of the experiment that is given", .required = true),
+    DSGD_OPTION_STRING(task, question, "question of the task, in a sentence", .required = true),
+    DSGD_OPTION_STRING(task, given, "file of the given experiment", .required = true),
     DSGD_OPTION_AS("may_change", LINES, task, may_change,
-                   "keys of the experiment that may have other values, such as "
+                   "keys of the experiment that a solution may change, such as "
                    "[algorithms.0.period, exchange]",
                    .required = true),
-    DSGD_OPTION_STRUCTS(task, goals, goal, goal_options,
-                        "what is to be reached, at all numbers of workers and swept values",
-                        .required = true),
+    DSGD_OPTION_STRUCTS(
+        task, goals, goal, goal_options,
+        "goals, each of which must be reached for all numbers of workers and swept values",
+        .required = true),
     DSGD_OPTION_END,
 };
 
@@ -99,10 +102,10 @@ static dsgd_status check_goal(const task *t, size_t i, dsgd_error *error)
     if (to_target != (g->target != NULL))
         return goal_fails(t, i, "measure", error,
                           to_target ? "a measure to a target needs `target`, such as loss=0.1"
-                                    : "the goal has a target, but its measure is none to a target");
+                                    : "the goal has a target, but its measure does not need one");
     if (dsgd_target_parse(g->target, &target, NULL) != DSGD_OK)
         return goal_fails(t, i, "target", error,
-                          "target has to be accuracy=NUMBER, from 0 to 1, or loss=NUMBER");
+                          "target must be accuracy=NUMBER (from 0 to 1) or loss=NUMBER");
     return DSGD_OK;
 }
 
@@ -113,17 +116,17 @@ static dsgd_status read_task(const dsgd_experiment *experiment, const char *file
     const char *const name = experiment->runs[0].task;
     *t = (task){.path = file};
     if (name == NULL && file == NULL)
-        return dsgd_refuse(error,
-                           "%s: this experiment answers no question; `task: FILE` names its file, "
-                           "or --task FILE",
-                           experiment->path);
+        return dsgd_refuse(
+            error, "%s: the experiment names no task; add `task: FILE`, or give --task FILE",
+            experiment->path);
     const char *const path = file != NULL ? file : dsgd_config_path(experiment->config, name);
     t->path = path;
     DSGD_TRY(dsgd_config_open_named(experiment->config, path, &t->config, error));
     DSGD_TRY(dsgd_config_read(t->config, dsgd_config_root(t->config), dsgd_task_options, NULL, t,
                               error));
     if (t->goals.n == 0)
-        return dsgd_yaml_fail(t->config, NULL, error, "there is no goal");
+        return dsgd_yaml_fail(t->config, NULL, error,
+                              "goals is an empty list; give at least one goal");
     for (size_t i = 0; i < t->goals.n; i++)
         DSGD_TRY(check_goal(t, i, error));
     return DSGD_OK;
@@ -150,10 +153,11 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
         for (size_t k = 0; !found && k < experiment->n_runs; k++)
             found = strcmp(experiment->runs[k].label, label) == 0;
         if (!found)
-            return dsgd_refuse(error,
-                               "%s: no algorithm is called `%s`, as a goal of the task has it; "
-                               "give one this label",
-                               experiment->path, label);
+            return dsgd_refuse(
+                error,
+                "%s: no algorithm has the label `%s`, which a goal of the task needs; "
+                "give an algorithm this label",
+                experiment->path, label);
     }
     return DSGD_OK;
 }
@@ -246,10 +250,10 @@ static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *er
     if (find_measure(want->measure) == DSGD_N_MEASURES &&
         dsgd_csv_column(&c.csv, want->measure) == c.csv.n_columns)
         return goal_fails(t, i, "measure", error,
-                          "measure is no column of runs.csv and no measure of `dsgd compare`");
+                          "measure must be a column of runs.csv or a measure of `dsgd compare`");
     double *const x = dsgd_keep(c.csv.n_rows, sizeof *x);
     if (read_measure(&c, want->measure, x) != DSGD_OK)
-        return goal_fails(t, i, "measure", error, "measure is a column of texts");
+        return goal_fails(t, i, "measure", error, "measure must be a column of numbers");
     for (size_t k = 0; of_shown.met && k < c.frame.n_points; k++) {
         const dsgd_frame_point *const g = &c.frame.points[k];
         if (strcmp(dsgd_frame_value(&c.frame, g, 0), want->of) != 0)
@@ -278,11 +282,14 @@ typedef struct arguments {
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, task, "task", 0, "FILE",
-                  "The task, whatever the experiment names: for whoever marks what was handed in"),
-    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+                  "Uses this task instead of the task that the experiment names, for example to "
+                  "mark a solution"),
+    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N",
+                  "Number of runs at the same time [default: number of cores]"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
-    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu or cuda",
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE",
+                  "Where to compute gradients: auto, cpu or cuda [default: auto]",
                   .words = dsgd_computing_words),
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N", "As in `dsgd run`"),
     DSGD_ARGUMENT_LIMITS(limits),
@@ -327,12 +334,13 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "EXPERIMENT.yaml",
-        "Runs an experiment that names a task, and says whether it reaches the task's goals: exit "
-        "status 0 where it does, 5 where it does not. It may depart from the given experiment only "
-        "in the keys that the task lets be changed. `dsgd describe task` has the keys of a task.",
+        "Executes an experiment that names a task, and reports whether it reaches the goals of the "
+        "task: exit status 0 if it does, 5 if it does not. The experiment may differ from the "
+        "given "
+        "one only in the keys that the task allows. `dsgd describe task` lists the keys of a task.",
         1,
         1,
-        "task: give the file of one experiment",
+        "task: give one experiment file, such as `dsgd task start.yaml`",
         options};
     arguments a = {.limits = {0}};
     dsgd_experiment experiment;
@@ -358,6 +366,6 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_task = {
     .name = "task",
     .usage = "EXPERIMENT.yaml",
-    .summary = "runs a learner's experiment and says whether it meets the goals of its task",
+    .summary = "executes an experiment and reports whether it reaches the goals of its task",
     .run = run,
 };

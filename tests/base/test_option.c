@@ -124,14 +124,14 @@ static const struct {
     const char *sentence;
 } wrong_rows[] = {
     {DSGD_OPTION_CHOICE(row_params, way, ways, "a way", .init = 2), sizeof(row_params),
-     "option `way` is word 2 by default, but there are 2"},
+     "the default of option `way` must be the index of one of its 2 words, got 2"},
     {DSGD_OPTION_CHOICE(row_params, way, ways, NULL), sizeof(row_params), "`way` has no help"},
     {DSGD_OPTION_CHOICE(row_params, way, ways, "a way"), sizeof(int) - 1, "of a struct of 3"},
     {DSGD_OPTION_GRAPH(row_params, graph, "rink", "a graph"), sizeof(row_params),
-     "option `graph` is rink by default, which is unknown"},
+     "the default of option `graph` must be a name in its registry, got `rink`"},
     {{.name = (const char *)8, .kind = (dsgd_option_kind)99}, 0, "DSGD_OPTION_END is missing"},
     {{.name = (const char *)8, .kind = DSGD_LONG, .offset = 64}, 8, "of byte 64 of a struct of 8"},
-    {{.name = NULL}, 8, "DSGD_OPTION_END is missing behind row 0"},
+    {{.name = NULL}, 8, "DSGD_OPTION_END is missing after row 0"},
 };
 
 TEST_ROWS(a_wrong_row_costs_a_sentence, wrong_rows)

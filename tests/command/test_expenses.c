@@ -169,7 +169,7 @@ static const struct {
     {"busy_power: -1", "e.yaml:1:"},
     {"busy_power: nan", "e.yaml:1:"},
     {"busy_power: 2MW", "unknown"},
-    {"busy_power: 1e7", "busy_power is 1e7, but has to be between 0 and 1000000"},
+    {"busy_power: 1e7", "busy_power must be between 0 and 1000000, got `1e7`"},
     {"busy_power: 300", "busy_power and idle_power must be given together"},
     {"idle_power: 30W", "busy_power and idle_power must be given together"},
     {"busy_power: 30, idle_power: 40",

@@ -102,7 +102,7 @@ TEST(a_plug_in_runs)
 {
     char *const command = dsgd_xprintf("printf '%%s' '%s' > e.yaml", experiment);
     expect(command, 0, NULL);
-    expect("usr/bin/dsgd check e.yaml", 2, "`doubling` is unknown");
+    expect("usr/bin/dsgd check e.yaml", 2, "unknown algorithm `doubling`");
     expect("usr/bin/dsgd check e.yaml --plugin my_algorithm.so", 0, "2 runs");
     expect("usr/bin/dsgd explain doubling --plugin ./my_algorithm.so --steps 2", 0,
            "Worker 3 is slow.");
@@ -229,14 +229,14 @@ static const struct {
      "algorithm faulty: rank 0 sends a message to 0 in step 0, but others are 0 to 0"},
     {"-D STEP=OTHER_VERBS", 5, "calls dsgd_allreduce_sum in step 0"},
     {"-D STEP=MISSPELT", 3, "faulty.so: undefined symbol: dsgd_allreduce_average"},
-    {"-D ROWS=NO_END", 2, "`faulty`: DSGD_OPTION_END is missing behind row 1 of its options"},
+    {"-D ROWS=NO_END", 2, "`faulty`: DSGD_OPTION_END is missing after row 1 of its options"},
     {"-D ROWS=NO_END -D ABOUT=NO_SIZE", 2,
-     "`faulty`: row 1 of its options is of byte 0 of a struct of 0; "
+     "`faulty`: row 1 of its options is at byte 0 of a struct of 0 bytes; "
      "DSGD_PARAMS(struct, table) sets params_size"},
-    {"-D ABOUT=NO_SIZE", 2, "`faulty`: row 1 of its options is of byte 0 of a struct of 0"},
+    {"-D ABOUT=NO_SIZE", 2, "`faulty`: row 1 of its options is at byte 0 of a struct of 0"},
     {"-D ROWS=TWICE", 2, "`faulty`: two options are called `period`"},
     {"-D ROWS=OUT_OF_LIMITS", 2,
-     "`faulty`: option `period` is 1001 by default, but has to be 1 to 1000"},
+     "`faulty`: the default of option `period` must be between 1 and 1000, got 1001"},
     {"-D ABOUT=NO_REFERENCE", 2, "algorithm `faulty` has no reference"},
     {"-D ABOUT=NO_SUMMARY", 2, "`faulty`: it has no summary"},
 };

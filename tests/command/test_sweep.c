@@ -84,14 +84,14 @@ static const struct {
     {"platform.host_latency", "{from: 1us, to: 3us, n: 3}", "_s\n1e-06\n2e-06\n3e-06\n", 0},
     {"workload.step", "{from: 2, to: 100ms, n: 2}", "_s\n2\n0.1\n", 0},
     {"algorithms.0.period", "{from: 4, to: 16, n: 3, log: true}", "\n4\n8\n16\n", 0},
-    {"algorithms.0.period", "{from: 4, to: 7, n: 3}", "5.5, but has to be a whole number", 2},
+    {"algorithms.0.period", "{from: 4, to: 7, n: 3}", "must be a whole number, got `5.5`", 2},
     {"platform.host_latency", "{from: 1us, to: 3GB/s, n: 3}", "have to be numbers of one unit", 2},
-    {"platform.host_latency", "{from: 1MB, to: 3MB, n: 3}", "1MB, but has to be a number in s", 2},
+    {"platform.host_latency", "{from: 1MB, to: 3MB, n: 3}", "must be a number in s", 2},
     {"platform.host_latency", "{from: 0, to: 3us, n: 3, log: true}", "have to be above 0", 2},
     {"platform.host_latency", "{from: 1us, to: 1us, n: 3}", "from and to are the same, 1us", 2},
-    {"platform.host_latency", "{from: 1us, to: 3us, n: 1}", "n is 1, but has to be between 2", 2},
+    {"platform.host_latency", "{from: 1us, to: 3us, n: 1}", "n must be between 2", 2},
     {"platform.host_latency", "{from: 1us, to: 3us}", "n is missing: how many", 2},
-    {"platform.host_latency", "{from: 1us, to: 3us, n: 3, lgo: true}", "key `lgo` is unknown", 2},
+    {"platform.host_latency", "{from: 1us, to: 3us, n: 3, lgo: true}", "unknown key `lgo`", 2},
     {"platform.host_latency", "{from: 1us, to: 3us, n: 100001}", "between 2 and 100000", 2},
 };
 

@@ -446,7 +446,7 @@ static const struct {
     {"algorithms.1.label=other", "`algorithms.1.label` is not in"},
     {"exchange.pieces=3", "`exchange.pieces` is another than in the given experiment, which has"},
     {"task=none.yaml", "none.yaml: "},
-    {"task=[1]", "task is a list, but has to be a text"},
+    {"task=[1]", "task must be a text, got a list"},
 };
 
 TEST_ROWS(other_changes_are_rejected_by_name, rejected)
@@ -475,8 +475,8 @@ static const struct {
      "no algorithm is called `x`, as a goal"},
     {"{measure: time_to_target_s, of: allreduce, at_least: 1}", "a measure to a target needs"},
     {"{measure: wait_share, of: allreduce, at_least: 1, target: loss=1}", "its measure is none"},
-    {"{measure: time_to_target_s, of: allreduce, at_least: 1, target: 1}", "target has to be"},
-    {"{measure: wait_share, of: allreduce, at_least: -1}", "at_least is -1, but has to be between"},
+    {"{measure: time_to_target_s, of: allreduce, at_least: 1, target: 1}", "target must be"},
+    {"{measure: wait_share, of: allreduce, at_least: -1}", "at_least must be between"},
 };
 
 TEST_ROWS(a_task_with_a_bad_goal_is_rejected, bad_goals)

@@ -191,7 +191,7 @@ class Reader(unittest.TestCase):
 
     def test_what_the_program_refuses_is_an_exception_with_its_sentence(self):
         path = os.path.join(self.temporary.name, "e.yaml")
-        with self.assertRaisesRegex(dsgd.Error, "^dsgd: --set workers=x: workers is x, but has to be a number$") as caught:
+        with self.assertRaisesRegex(dsgd.Error, "^dsgd: --set workers=x: workers must be a number, got `x`$") as caught:
             dsgd.run(path, program=DSGD, set={"workers": "x"})
         self.assertEqual(caught.exception.status, 2)
 

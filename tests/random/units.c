@@ -168,7 +168,7 @@ char *no_unit_is_hidden(const trial *t)
     for (size_t k = 0; k < n_worlds && why == NULL; k++) {
         const double s = trial_value(&t->runs, 0, "virtual_s") * worlds[k].time;
         const double there_s = regrown_s(t, worlds[k].law, worlds[k].time, worlds[k].size, &why);
-        if (why != NULL && strstr(why, "has to be between") != NULL)
+        if (why != NULL && strstr(why, "must be between") != NULL)
             return not_asked; /* twice the allowed maximum */
         if (why == NULL && !(fabs(s - there_s) <= worlds[k].precision * s + instants_s))
             why = dsgd_xprintf("%s: %.17g s became %.17g s", worlds[k].law, s, there_s);

@@ -747,7 +747,7 @@ static const struct {
     {"{summary: a, origin: b, entries: [{kind: constant, seconds: 3}]}", NULL},
     {"{summary: a, origin: b}", "entries is missing"},
     {"{summary: a, entries: [{kind: constant, seconds: 3}]}", "origin is missing"},
-    {"{summary: a, origin: b, entries: [bytedance-se]}", "kind `bytedance-se` is unknown"},
+    {"{summary: a, origin: b, entries: [bytedance-se]}", "unknown kind `bytedance-se`"},
     {"{summary: a, origin: b, entries: [{kind: slow, worker: {sweep: [1, 2]}}]}", "sweep"},
 };
 
@@ -890,7 +890,7 @@ static const struct {
      "transformer: parameters, layers", 0, 0, 0},
     {"{bytes: 4, step: 1}", "samples is missing. Set it, or a transformer", 0, 0, 0},
     {"{like: habitat-p10}", "did you mean `habitat-p100`?", 0, 0, 0},
-    {"{like: [resnet50-p100]}", "like has to be a text", 0, 0, 0},
+    {"{like: [resnet50-p100]}", "like must be a text", 0, 0, 0},
     {"{like: resnet50-p100, stp: 1}", "did you mean `step`?", 0, 0, 0},
     {"{likee: resnet50-p100}", "did you mean `like`?", 0, 0, 0},
     {"{like: circle.yaml}", "circle.yaml", 0, 0, 0},

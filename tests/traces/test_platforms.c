@@ -520,7 +520,7 @@ static const struct {
     {"[3, 1, 2, 0]", "", NULL},
     {"{sweep: [natural, [n3, n1, n2, n0, n9]]}", "", NULL},
     {"%s", "# hosts\nn3\n 2 # the slow one\r\n\n1\n0", NULL},
-    {"natrual", "", "there is natural, random or outer"},
+    {"natrual", "", "valid values without a file: natural, random or outer"},
     {"/nonexistent", "", "/nonexistent: the file of placement cannot be read"},
     {"{a: b}", "", "a mapping, but a text"},
     {"[3, 1, 2]", "", "3 hosts are listed, but 4"},

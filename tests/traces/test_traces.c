@@ -68,9 +68,9 @@ static const struct {
 } pair_entries[] = {
     {"edges: [[0, 7], [3, 1], [2, 2]]", "", NULL},
     {"edges: graph.txt", "# a graph\n0 7\n\n 3,1 # one more\n2\t2\n", NULL},
-    {"edges: [[0, 7], [3]]", "", "a pair of numbers is expected"},
-    {"edges: [[0, 7], [3, 1, 4]]", "", "a pair of numbers is expected"},
-    {"edges: [0, 7]", "", "a pair of numbers is expected"},
+    {"edges: [[0, 7], [3]]", "", "must be a pair of numbers such as [0, 1]"},
+    {"edges: [[0, 7], [3, 1, 4]]", "", "must be a pair of numbers such as [0, 1]"},
+    {"edges: [0, 7]", "", "must be a pair of numbers such as [0, 1]"},
     {"edges: [[0, 8]]", "", "between 0 and 7"},
     {"edges: [[0, 1.5]]", "", "1.5"},
     {"edges: graph.txt", "0 7\n3\n", ":2: "},

@@ -393,7 +393,8 @@ static dsgd_status write_map(const attribution *a, dsgd_error *error)
     dsgd_facts facts;
     DSGD_TRY(dsgd_facts_read(a->config.folder, i, &facts, error));
     if (!(facts.gradient_s > 0))
-        return dsgd_fail(error, DSGD_ERUNS, "run %zu ended before any step was computed", i + 1);
+        return dsgd_fail(error, DSGD_ERUNS, "run %zu ended before its first step was computed",
+                         i + 1);
     const char *const path =
         a->options->output != NULL
             ? a->options->output
@@ -414,12 +415,12 @@ static dsgd_status conclude(void *of, const dsgd_pool_counts *done, dsgd_error *
         dsgd_program_flush();
         FILE *const file = output == NULL ? stdout : fopen(output, "w");
         if (file == NULL || dup2(fileno(file), STDOUT_FILENO) < 0)
-            return dsgd_fail(error, DSGD_EIO, "%s: it cannot be written: %m", output);
+            return dsgd_fail(error, DSGD_EIO, "%s: the file cannot be written: %m", output);
         if (file != stdout)
             fclose(file);
         DSGD_TRY(dsgd_explained_print(a->experiment, a->config.results, error));
         if (*a->experiment->left_out != '\0')
-            printf("left out:\n%s", a->experiment->left_out);
+            printf("\nskipped alternatives:\n%s", a->experiment->left_out);
     }
     return done->n_failed == 0 ? DSGD_OK
                                : dsgd_fail(error, DSGD_ERUNS, "%zu of %zu runs failed",
@@ -437,8 +438,9 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
     const size_t run = (size_t)(figure && options->run == 0 ? 1 : options->run);
     dsgd_prepare_left_out(&experiment);
     if (run > experiment.n_unchanged)
-        return dsgd_refuse(error, "--run %zu: there are %zu runs; `dsgd check %s` lists them", run,
-                           experiment.n_unchanged, experiment.path);
+        return dsgd_refuse(error,
+                           "--run must be at most %zu, got %zu; `dsgd check %s` lists the runs",
+                           experiment.n_unchanged, run, experiment.path);
     attribution a = {.options = options,
                      .experiment = &experiment,
                      .config = {.experiment = &experiment,

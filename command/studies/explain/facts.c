@@ -204,7 +204,7 @@ dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsg
 {
     return pass_facts(folder, i, false, facts)
                ? DSGD_OK
-               : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: what was recorded is not there", folder,
+               : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: the recorded facts are missing", folder,
                            i + 1);
 }
 
@@ -240,6 +240,6 @@ dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *re
     sum_up_stages(f, result);
     return pass_facts(folder, i, true, f)
                ? DSGD_OK
-               : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: it cannot be written: %m", folder,
+               : dsgd_fail(error, DSGD_EIO, "%s/%zu.facts: the file cannot be written: %m", folder,
                            i + 1);
 }

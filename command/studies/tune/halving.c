@@ -304,10 +304,11 @@ dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error)
     for (size_t i = 0; i < t->grid.n_runs; i++)
         n_missing += wanted[i] && !t->results[i].is_done;
     if (n_missing > 0)
-        return dsgd_fail(error, DSGD_ERUNS,
-                         "%zu runs failed, so it is not known which candidates are better; the "
-                         "others are kept in %s, and the same command does the rest",
-                         n_missing, t->pool.folder);
+        return dsgd_fail(
+            error, DSGD_ERUNS,
+            "%zu runs failed, so the candidates cannot be ranked; %s keeps the others, "
+            "and the same command executes the rest",
+            n_missing, t->pool.folder);
     *more = false;
     for (dsgd_tuned *a = t->algorithms; a < t->algorithms + t->n_algorithms; a++) {
         if (!a->is_over)

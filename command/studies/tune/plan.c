@@ -56,8 +56,8 @@ static dsgd_status sweep_over(dsgd_tune *t, const char *text, dsgd_error *error)
     const char *const equals = strchr(text, '=');
     if (equals == NULL || equals == text || equals[1] == '\0')
         return dsgd_refuse(error,
-                           "--over %s: expected PATH=FROM:TO:N or PATH=[VALUE, ...], such as "
-                           "learn.optimizer.lr=0.01:1:7",
+                           "--over must be PATH=FROM:TO:N or PATH=[VALUE, ...], such as "
+                           "learn.optimizer.lr=0.01:1:7, got `%s`",
                            text);
     const char *const path = dsgd_xprintf("%.*s", (int)(equals - text), text);
     const char *const of_all =
@@ -77,9 +77,9 @@ static dsgd_status sweep_over(dsgd_tune *t, const char *text, dsgd_error *error)
     }
     return is_known ? DSGD_OK
                     : dsgd_refuse(error,
-                                  "--over %s: `%s` is nothing that an algorithm has for itself; "
-                                  "there is learn.optimizer.KEY, exchange.KEY, failures.KEY, and "
-                                  "LABEL.KEY of one algorithm, such as %s.optimizer.lr",
+                                  "--over %s: `%s` cannot be tuned; give learn.optimizer.KEY, "
+                                  "exchange.KEY or failures.KEY (for each algorithm), or LABEL.KEY "
+                                  "(for one algorithm), such as %s.optimizer.lr",
                                   text, path, t->algorithms[0].label);
 }
 
@@ -88,7 +88,7 @@ static dsgd_status sweep_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_er
     const double rate = run->learning.optimizer.lr;
     if (!(rate > 0))
         return dsgd_refuse(error,
-                           "the learning rate of %s is 0, so there is nothing to look around; give "
+                           "the learning rate of %s is 0, so no rates around it can be tried; give "
                            "--over learn.optimizer.lr=FROM:TO:N",
                            run->label);
     char *list = dsgd_xprintf("[%.9g", ldexp(rate, -AROUND - BEYOND));
@@ -145,8 +145,8 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
     dsgd_until whole = run->config.until;
     const double every = fmax(run->learning.evaluate.every, 1);
     if (whole.steps == 0 && whole.seconds == 0 && whole.samples == 0)
-        return dsgd_refuse(error, "until: there are neither steps nor seconds nor samples, of "
-                                  "which early rungs take a part");
+        return dsgd_refuse(error, "until must contain steps, seconds or samples, because early "
+                                  "rounds run for a part of them");
     if (t->on != DSGD_TUNE_FINAL && !t->target.below)
         whole.accuracy = t->target.value; /* what comes after it is not asked */
     t->is_prefix = whole.seconds == 0 && whole.samples == 0 && run->learning.evaluate.every > 0;
@@ -179,25 +179,26 @@ static dsgd_status check(const dsgd_tune *t, size_t n_over, dsgd_error *error)
         for (size_t axis = 0; axis < DSGD_AXIS_ALGORITHM; axis++)
             is_one = is_one && plain->runs[i].chosen[axis] == first->chosen[axis];
     if (!is_one)
-        return dsgd_refuse(error,
-                           "%s: values are tuned for one platform, workload and number of workers, "
-                           "and nothing swept; choose with --set, such as --set workers=%jd",
-                           plain->path, first->workers);
+        return dsgd_refuse(
+            error,
+            "%s: tune needs one platform, one workload, one number of workers and no "
+            "sweep; choose with --set, such as --set workers=%jd",
+            plain->path, first->workers);
     if (t->of_throughput && t->on != DSGD_TUNE_FINAL)
         return dsgd_refuse(error,
-                           "%s: nothing is learned, so there is no %s to reach; `learn` says what, "
-                           "and without --target the throughput is tuned",
+                           "%s: nothing is learned, so no %s can be reached; add `learn`, or leave "
+                           "out --target to tune the throughput",
                            plain->path, t->target.column);
     if (t->of_throughput && n_over == 0)
         return dsgd_refuse(error,
-                           "%s: nothing is learned, so there is no rate to tune; `learn` says "
-                           "what, or --over which options the throughput depends on, such as "
+                           "%s: nothing is learned, so there is no learning rate to tune; add "
+                           "`learn`, or give an option that changes the throughput, such as --over "
                            "failures.checkpoint.interval=1min:1h:9",
                            plain->path);
     if (t->on != DSGD_TUNE_FINAL && first->learning.evaluate.every == 0)
         return dsgd_refuse(error,
-                           "%s: --target needs evaluations on the way; set learn.evaluate.every, "
-                           "such as --set learn.evaluate.every=10",
+                           "%s: --target needs evaluations during the run; set "
+                           "learn.evaluate.every, such as --set learn.evaluate.every=10",
                            plain->path);
     return DSGD_OK;
 }

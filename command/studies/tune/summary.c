@@ -193,7 +193,7 @@ dsgd_status dsgd_tune_print(const dsgd_tune *t, dsgd_error *error)
     dsgd_columns_print(&table);
     printf("\n");
     if (t->on != DSGD_TUNE_FINAL)
-        printf("%s to %s, over %s that the experiment does not have.\n",
+        printf("%s to %s, over %s that the experiment does not use.\n",
                t->on == DSGD_TUNE_TIME ? "Virtual time" : "Steps", t->target.text,
                dsgd_counted(t->n_seeds, "seed"));
     printf(

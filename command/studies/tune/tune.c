@@ -28,7 +28,7 @@ enum { DEFAULT_SEEDS = 3, MOST_SEEDS = 100 };
 
 static const dsgd_argument options[] = {
     DSGD_ARGUMENT(TEXT, target, "target", 't', "WHAT=NUMBER",
-                  "What is to be reached: accuracy=NUMBER or loss=NUMBER, as of `dsgd compare`"),
+                  "Target to reach: accuracy=NUMBER or loss=NUMBER, as in `dsgd compare`"),
     DSGD_ARGUMENT(WORD, on, "on", 0, "WHAT",
                   "Criterion to minimise: virtual time (time) or steps (steps) until the target is "
                   "reached [default: time]. Without --target, the best is the best accuracy or "
@@ -36,23 +36,27 @@ static const dsgd_argument options[] = {
                   .words = on_words),
     DSGD_ARGUMENT(
         TEXTS, over, "over", 0, "PATH=VALUES",
-        "Tries FROM:TO:N, by equal factors, or what stands behind `sweep:` in an "
-        "experiment. PATH is learn.optimizer.KEY, exchange.KEY or failures.KEY, of each "
-        "algorithm, or LABEL.KEY of one, such as wagma.group=[2, 4, 8]; may be repeated, then all "
-        "combinations are tried. Without one for learn.optimizer.lr, nine rates around "
-        "the file's, by factors of 2, and others beyond where the best is at an end"),
-    DSGD_ARGUMENT(COUNT, seeds, "seeds", 0, "N", "Seeds of the last round (3)"),
-    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR", "Folder of the results (results/NAME-tune)"),
-    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N", "Runs at the same time (the number of cores)"),
+        "Tries these values of PATH: FROM:TO:N (N values with equal factors between them), or what "
+        "can follow `sweep:` in an experiment. PATH is learn.optimizer.KEY, exchange.KEY or "
+        "failures.KEY (for each algorithm), or LABEL.KEY (for one algorithm), such as "
+        "wagma.group=[2, 4, 8]. May be repeated: then all combinations are tried. If "
+        "learn.optimizer.lr is not given, tries nine rates around the one in the file, each twice "
+        "the one before, and further rates while the best one is the smallest or the largest"),
+    DSGD_ARGUMENT(COUNT, seeds, "seeds", 0, "N", "Number of seeds in the last round [default: 3]"),
+    DSGD_ARGUMENT(TEXT, folder, "output", 'o', "DIR",
+                  "Folder of the results [default: results/NAME-tune]"),
+    DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N",
+                  "Number of runs at the same time [default: number of cores]"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
                   "Overrides a value of the experiment; may be repeated"),
-    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "Gradients on auto, cpu or cuda",
+    DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE",
+                  "Where to compute gradients: auto, cpu or cuda [default: auto]",
                   .words = dsgd_computing_words),
     DSGD_ARGUMENT(COUNT, threads, "threads", 0, "N", "As in `dsgd run`"),
     DSGD_ARGUMENT_LIMITS(limits),
     DSGD_ARGUMENT(WORD, progress, "progress", 0, "FORM", "As in `dsgd run`: auto, json or off",
                   .words = dsgd_progress_forms),
-    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "As in `dsgd run`: does all anew"),
+    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "As in `dsgd run`: executes all runs again"),
     DSGD_ARGUMENT_PLUGIN,
     DSGD_ARGUMENT_RESUME,
     {.name = NULL},
@@ -69,7 +73,7 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
                            "--on %s needs a target: give --target accuracy=NUMBER or loss=NUMBER",
                            on_words[a->on]);
     if (t->n_seeds > MOST_SEEDS)
-        return dsgd_refuse(error, "--seeds %jd: %d are the most", a->seeds, MOST_SEEDS);
+        return dsgd_refuse(error, "--seeds must be at most %d, got %jd", MOST_SEEDS, a->seeds);
     return DSGD_OK;
 }
 
@@ -98,7 +102,7 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
     DSGD_TRY(dsgd_config_edited(t->plain->path, sets.v, sets.n, &text, error));
     if (dsgd_whole_open(&file, error, "%s/tuned.yaml", t->pool.folder) == NULL)
         return DSGD_EIO;
-    fprintf(file.stream, "# By `%s`; runs.csv has all that was tried.\n%s", t->command, text);
+    fprintf(file.stream, "# Written by `%s`; runs.csv contains all runs.\n%s", t->command, text);
     return dsgd_whole_close(&file, error);
 }
 
@@ -119,7 +123,7 @@ static void print_end(const dsgd_tune *t)
             dsgd_append(&command, " --set");
             dsgd_append_word(&command, t->own->v[i]);
         }
-    printf("all that was tried: %s/runs.csv\ntuned: %s\n", t->pool.folder, command);
+    printf("all runs: %s/runs.csv\ntuned: %s\n", t->pool.folder, command);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -174,12 +178,12 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "EXPERIMENT.yaml",
-        "Finds the best learning rate of each algorithm of an experiment, or other options, by "
-        "successive halving; writes DIR/tuned.yaml, the experiment with them, and DIR/tune.csv, "
-        "the table of the best.",
+        "Finds the best learning rate of each algorithm of an experiment, or the best values of "
+        "other options, by successive halving. Writes DIR/tuned.yaml, the experiment with the best "
+        "values, and DIR/tune.csv, the printed table.",
         1,
         1,
-        "tune: give the file of one experiment",
+        "tune: give one experiment file, such as `dsgd tune experiment.yaml`",
         options};
     arguments a = {.on = -1};
     char *const command = dsgd_shell_command((size_t)count, words);
@@ -197,6 +201,6 @@ static dsgd_status tune(int count, char **words, dsgd_error *error)
 const dsgd_command dsgd_command_tune = {
     .name = "tune",
     .usage = "EXPERIMENT.yaml",
-    .summary = "finds each algorithm's best rate, or other options",
+    .summary = "finds the best learning rate of each algorithm, or other options",
     .run = tune,
 };
