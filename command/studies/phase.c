@@ -1,7 +1,7 @@
 /**
  * @file phase.c
- * The grid of an experiment: what is known of its places, blocks of them that are cut where the
- * winner changes, and phase.csv.
+ * Refines the grid of an experiment with two swept numbers: the known results of its places, blocks
+ * of places that are divided where the winner changes, and phase.csv.
  */
 #include "command/studies/phase.h"
 
@@ -16,7 +16,10 @@
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
-/** The numbers of a column, rising, each once; false: a value is none, or there is only one. */
+/**
+ * Reads the numbers of a column in rising order, each once. Returns false if a value is not a
+ * number, or if there is only one.
+ */
 static bool read_values(dsgd_phase *p, size_t side)
 {
     const dsgd_experiment *const e = p->experiment;
@@ -34,7 +37,7 @@ static bool read_values(dsgd_phase *p, size_t side)
     return p->n[side] > 1;
 }
 
-/** Finds the two sweeps, and demands that beside them algorithms and seeds alone differ. */
+/** Finds the two sweeps. Returns false if other things than algorithms and seeds differ. */
 static bool find_sides(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
@@ -61,12 +64,12 @@ static dsgd_phase_place *place_at(const dsgd_phase *p, size_t x, size_t y)
     return &p->places[y * p->n[0] + x];
 }
 
-/** Puts each run at its place. */
+/** Assigns each run to its place in the grid. */
 static void find_runs(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
     const size_t n = e->n_unchanged;
-    size_t(*const numbers)[2] = dsgd_keep(n, sizeof *numbers); /* of algorithm and seed */
+    size_t(*const numbers)[2] = dsgd_keep(n, sizeof *numbers); /* numbers of algorithm and seed */
     dsgd_names labels = {.n = 0}, seeds = {.n = 0};
     for (size_t i = 0; i < n; i++) {
         numbers[i][0] = dsgd_names_add(&labels, e->runs[i].label);
@@ -125,13 +128,15 @@ void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
                     chosen[c->runs[a * phase->n_seeds + s] - 1] = true;
 }
 
-/** A coarse grid has at least as many steps along each side, or as many as there are. */
+/** Least number of steps of a coarse grid along each side, or all steps if there are fewer. */
 enum { LEAST_STEPS = 3 };
 
-/** A single seed decides where the lead is as many standard deviations of its noise. */
+/**
+ * A single seed decides if the lead is at least this number of standard deviations of the noise.
+ */
 static const double enough = 2;
 
-/** Of what a throughput changes across a block: by how much it may miss its interpolation. */
+/** Error bound of an interpolated throughput, as a share of its change across the block. */
 static const double curved = 0.5;
 
 static dsgd_phase_place *corner_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t k)
@@ -144,7 +149,7 @@ static dsgd_phase_block whole_grid(const dsgd_phase *p)
     return (dsgd_phase_block){{0, 0}, {p->n[0] - 1, p->n[1] - 1}};
 }
 
-/** Of the corners, at shares of the way along both sides. */
+/** Computes the weights of the four corners at shares @p u and @p v of the way along both sides. */
 static void find_weights(double u, double v, double weights[4])
 {
     for (size_t k = 0; k < 4; k++)
@@ -153,7 +158,9 @@ static void find_weights(double u, double v, double weights[4])
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** The logarithm of a run's throughput; NAN: it has no result that counts, or cannot win. */
+/**
+ * Returns the logarithm of a run's throughput; NAN if the run has no valid result or cannot win.
+ */
 static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, size_t s)
 {
     const size_t run = c->runs[a * p->n_seeds + s];
@@ -161,7 +168,7 @@ static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, s
                                               : NAN;
 }
 
-/** Winner and second; what is not known comes last. */
+/** Finds the winner and the second. Unknown values come last. */
 static void rank(const dsgd_phase *p, dsgd_phase_place *c)
 {
     const double *const x = c->logs;
@@ -175,10 +182,13 @@ static void rank(const dsgd_phase *p, dsgd_phase_place *c)
             c->second = a;
     c->ratio = exp(x[c->winner] - x[c->second]);
     c->low = c->high = NAN;
-    c->is_uncertain = c->ratio < 1 + DSGD_TIE; /* not where nobody else can win */
+    c->is_uncertain = c->ratio < 1 + DSGD_TIE; /* false if no other algorithm can win */
 }
 
-/** Spread between seeds at a place: between the corners of the grid it changes by factors. */
+/**
+ * Returns the spread between seeds at a place. It is interpolated geometrically between the corners
+ * of the grid.
+ */
 static double noise_at(const dsgd_phase *p, const dsgd_phase_place *c)
 {
     double weights[4], sum = 0;
@@ -189,7 +199,10 @@ static double noise_at(const dsgd_phase *p, const dsgd_phase_place *c)
     return exp(sum);
 }
 
-/** The interval of winner over second, of the seeds of both; of one seed by the noise. */
+/**
+ * Computes the interval of the winner's throughput over the second's, over their common seeds, or
+ * from the noise if there is one seed.
+ */
 static void judge(const dsgd_phase *p, dsgd_phase_place *c)
 {
     const size_t a = c->winner, b = c->second;
@@ -209,7 +222,10 @@ static void judge(const dsgd_phase *p, dsgd_phase_place *c)
     c->is_uncertain = c->is_uncertain || ratio.n_settling != 0;
 }
 
-/** Mean of what is wanted of an algorithm; NAN: nothing is, or a run has no result. */
+/**
+ * Returns the mean over the wanted seeds of an algorithm; NAN if no seed is wanted or a run has no
+ * result.
+ */
 static double mean_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a)
 {
     double sum = 0;
@@ -219,8 +235,8 @@ static double mean_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a)
 }
 
 /**
- * Reads what is wanted of a place. Means are of the differences to the algorithm with most seeds,
- * over the seeds of both, so that numbers of seeds may differ.
+ * Reads the wanted results of a place. Means are taken of the differences to the algorithm with the
+ * most seeds, over common seeds, because the numbers of seeds may differ.
  */
 static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -243,7 +259,7 @@ static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
         judge(p, c);
 }
 
-/** The largest spread of the logarithm of a ratio of two algorithms; 0: it is not known. */
+/** Returns the largest spread of the logarithm of a ratio of two algorithms; 0 if it is unknown. */
 static double noise_of(const dsgd_phase *p, const dsgd_phase_place *c)
 {
     double *const x = dsgd_keep(p->n_seeds, sizeof *x);
@@ -281,8 +297,9 @@ static bool want(dsgd_phase_place *c, size_t a, size_t n_seeds)
 }
 
 /**
- * Wants what would settle a place: an algorithm that was thought too slow and is not, or all seeds
- * of the algorithms that noise does not tell from the winner, unless it is a tie at any rate.
+ * Marks the runs that would settle a place: an algorithm that seemed too slow and is not, or all
+ * seeds of the algorithms that noise does not separate from the winner, unless there is a tie
+ * anyway.
  */
 static bool want_more(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -302,17 +319,17 @@ static bool want_more(const dsgd_phase *p, dsgd_phase_place *c)
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/** The share of the way from one value to another at which a third lies. */
+/** Returns the share of the way from one value to another at which a third value lies. */
 static double share_of(const double *values, size_t from, size_t at, size_t to)
 {
     if (from == to)
         return 0;
-    if (values[from] > 0) /* as ranges with `log` have it */
+    if (values[from] > 0) /* logarithmic, as in ranges with `log` */
         return log(values[at] / values[from]) / log(values[to] / values[from]);
     return (values[at] - values[from]) / (values[to] - values[from]);
 }
 
-/** The logarithm of an algorithm's throughput between the corners of a block. */
+/** Interpolates the logarithm of an algorithm's throughput between the corners of a block. */
 static double between(const dsgd_phase *p, const dsgd_phase_block *b, const dsgd_phase_place *c,
                       size_t a)
 {
@@ -325,7 +342,7 @@ static double between(const dsgd_phase *p, const dsgd_phase_block *b, const dsgd
     return x;
 }
 
-/** By how much that may be wrong. */
+/** Returns the error bound of that interpolation. */
 static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
 {
     double low = INFINITY, high = -INFINITY;
@@ -336,11 +353,11 @@ static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
     return curved * (high - low);
 }
 
-/** Wants the algorithms that can win at a place of a block that is cut. */
+/** Marks the algorithms that can win at a place of a block that is divided. */
 static void want_rivals(const dsgd_phase *p, const dsgd_phase_block *b, dsgd_phase_place *c)
 {
     const bool is_new = !c->is_wanted;
-    double surely = -INFINITY; /* what the winner has at least */
+    double surely = -INFINITY; /* lower bound of the winner's throughput */
     for (size_t a = 0; a < p->n_algorithms; a++)
         surely = fmax(surely, between(p, b, c, a) - error_of(p, b, a));
     for (size_t a = 0; a < p->n_algorithms; a++) {
@@ -360,7 +377,8 @@ static void want_corners(const dsgd_phase *p, const dsgd_phase_block *b, size_t 
 }
 
 /**
- * Makes the grid blocks of so many steps along each side, and wants the places at their corners.
+ * Divides the grid into blocks of @p stride steps along each side, and marks the places at their
+ * corners.
  */
 static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
 {
@@ -379,7 +397,7 @@ static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
 void dsgd_phase_begin(dsgd_phase *phase)
 {
     const dsgd_phase_block whole = whole_grid(phase);
-    size_t stride[] = {1, 1}; /* the largest power of two that leaves LEAST_STEPS */
+    size_t stride[] = {1, 1}; /* largest power of two that leaves LEAST_STEPS steps */
     for (size_t side = 0; side < 2; side++)
         while (2 * stride[side] * LEAST_STEPS <= whole.to[side])
             stride[side] *= 2;
@@ -387,8 +405,7 @@ void dsgd_phase_begin(dsgd_phase *phase)
     want_corners(phase, &whole, phase->n_seeds);
 }
 
-/** Whether the known places of a block, its edges included, have no winner in common, or tie with
- * it. */
+/** Returns whether no algorithm wins or ties at all known places of a block, edges included. */
 static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
 {
     for (size_t a = 0; a < p->n_algorithms; a++) {
@@ -405,7 +422,7 @@ static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
     return true;
 }
 
-/** Cuts block @p i in up to four; false: it is as small as can be. */
+/** Divides block @p i into up to four. Returns false if it cannot be divided. */
 static bool cut(dsgd_phase *p, size_t i)
 {
     const dsgd_phase_block b = p->blocks[i];
@@ -442,7 +459,7 @@ bool dsgd_phase_refine(dsgd_phase *phase)
     return any;
 }
 
-/** Reads the results, and interpolates the places that are not known between corners of blocks. */
+/** Reads the results, and interpolates unknown places between the corners of their block. */
 static void interpolate(dsgd_phase *phase)
 {
     read_wanted(phase);
@@ -453,7 +470,8 @@ static void interpolate(dsgd_phase *phase)
                 if (c->is_known)
                     continue;
                 for (size_t a = 0; a < phase->n_algorithms; a++)
-                    if (c->wanted[a] == 0 || !isnan(c->logs[a])) /* it was simulated, and is out */
+                    /* it was simulated and cannot win */
+                    if (c->wanted[a] == 0 || !isnan(c->logs[a]))
                         c->logs[a] = between(phase, b, c, a);
                 rank(phase, c);
                 judge(phase, c);
@@ -465,7 +483,7 @@ static void interpolate(dsgd_phase *phase)
 dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
 {
     if (phase->n_blocks == 0)
-        begin(phase, (const size_t[]){1, 1}, phase->n_seeds); /* all has been done */
+        begin(phase, (const size_t[]){1, 1}, phase->n_seeds); /* all runs were executed */
     interpolate(phase);
     dsgd_whole_file file;
     FILE *const stream = dsgd_whole_open(&file, error, "%s/phase.csv", phase->results->folder);
@@ -478,9 +496,12 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
     fputs("simulated,uncertain,winner,second,ratio,ratio_low,ratio_high", stream);
     for (size_t a = 0; a < phase->n_algorithms; a++)
         fprintf(stream, ",lead_%s", phase->labels[a]);
-    /* An algorithm's lead: by how many powers of two it is faster than the best of the others. */
+    /*
+     * The lead of an algorithm: the logarithm to base 2 of its throughput over the best throughput
+     * of the others.
+     */
     for (const dsgd_phase_place *c = phase->places; c < phase->places + phase->n_places; c++) {
-        if (c->at[0] == 0) /* gnuplot takes rows behind a blank line for the next line of a grid */
+        if (c->at[0] == 0) /* gnuplot reads rows after a blank line as the next line of a grid */
             fputc('\n', stream);
         dsgd_csv_number(stream, phase->values[0][c->at[0]]);
         dsgd_csv_numbers(stream, &phase->values[1][c->at[1]], 1);

@@ -1,6 +1,6 @@
 /**
  * @file sensitivity.c
- * What changes by a variation at each place of the frame, for each series.
+ * Computes how each variation changes throughputs, speed-ups and rankings.
  */
 #include "command/studies/sensitivity.h"
 
@@ -29,13 +29,13 @@ dsgd_status dsgd_sensitivity_open(const char *sensitivity, dsgd_experiment *expe
 typedef struct analysis {
     dsgd_csv runs;
     dsgd_frame frame;
-    double *throughput; /* by row, samples/s; NAN: does not count */
+    double *throughput; /* [rows] samples/s; NAN if the run does not count */
     /*
      * [variations][places][series]; NULL: there is none. Points are planned: their runs may have no
      * results. A series that does not use what is varied is there unchanged.
      */
     const dsgd_frame_point **points;
-    const dsgd_frame_point **of; /* [variations]: one of its points */
+    const dsgd_frame_point **of; /* [variations] a point of each variation */
     double percent;
 } analysis;
 
@@ -49,13 +49,13 @@ static const char *parameter_of(const analysis *a, size_t v)
     return dsgd_field_of(&a->runs, a->of[v]->rows[0], "parameter");
 }
 
-/** NAN: a choice has none. */
+/** Returns the factor of a variation; NAN for a choice, which has none. */
 static double factor_of(const analysis *a, size_t v)
 {
     return dsgd_csv_value(&a->runs, a->of[v]->rows[0], dsgd_csv_column(&a->runs, "factor"));
 }
 
-/** How readers know series ("wagma; group 4") of a point. */
+/** Returns the name of the series of a point for readers, such as "wagma; group 4". */
 static const char *name_of(const analysis *a, const dsgd_frame_point *p)
 {
     const dsgd_frame *const f = &a->frame;
@@ -86,16 +86,18 @@ static dsgd_status analysis_open(analysis *a, const char *folder, const char *ba
 
 /* --- effects ---------------------------------------------------------------------------------- */
 
-/** What a variation does to one series at one place; NAN: not known. */
+/** The effect of a variation on one series at one place; NAN if unknown. */
 typedef struct effect {
     size_t n; /* seeds */
     double throughput, unchanged; /* samples/s */
-    double change; /* relative, of the throughput */
-    double speedup, unchanged_speedup, speedup_change; /* over the baseline; change: relative */
+    double change; /* relative change of the throughput */
+    /* over the baseline; speedup_change is relative */
+    double speedup, unchanged_speedup, speedup_change;
 } effect;
 
 /**
- * Of the series at point @p k; n = 0: it is not varied, nor is its baseline, or nothing is known.
+ * Returns the effect on the series at point @p k. Its n is 0 if neither the series nor its baseline
+ * is varied, or if nothing is known.
  */
 static effect effect_of(const analysis *a, size_t k)
 {
@@ -123,12 +125,12 @@ static effect effect_of(const analysis *a, size_t k)
     return e;
 }
 
-/** How two series stand to each other at a place. */
+/** The order of two series at a place. */
 typedef enum order {
-    SLOWER = -1, /* the first */
+    SLOWER = -1, /* the first series is slower */
     TIE = 0, /* closer than DSGD_TIE or than the seeds' interval */
     FASTER = 1,
-    UNKNOWN = 2 /* they have no seed in common */
+    UNKNOWN = 2 /* the series have no seed in common */
 } order;
 
 static order order_of(const analysis *a, const dsgd_frame_point *p, const dsgd_frame_point *q)
@@ -145,7 +147,7 @@ static order order_of(const analysis *a, const dsgd_frame_point *p, const dsgd_f
     return ratio.ratio > 1 ? FASTER : SLOWER;
 }
 
-/** Whether one is the other's reverse. */
+/** Returns whether one order is the reverse of the other. */
 static bool is_swap(order a, order b)
 {
     return (a == FASTER && b == SLOWER) || (a == SLOWER && b == FASTER);
@@ -153,7 +155,10 @@ static bool is_swap(order a, order b)
 
 /* --- sensitivity.csv -------------------------------------------------------------------------- */
 
-/** The keys of a point (NULL: their names) but for its variation, each behind a comma. */
+/**
+ * Writes the keys of a point, or their names if it is NULL, each after a comma; without the
+ * variation.
+ */
 static void write_keys(FILE *stream, const analysis *a, const dsgd_frame_point *p)
 {
     for (size_t k = 0; k < a->frame.n_keys; k++) {
@@ -198,11 +203,11 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** The largest change by a parameter, and where. */
+/** The largest change by a parameter, and its place. */
 typedef struct largest {
-    const dsgd_frame_point *at; /* NULL: none is known */
+    const dsgd_frame_point *at; /* NULL if none is known */
     size_t variation;
-    double change; /* relative */
+    double change; /* relative change */
 } largest;
 
 typedef struct line {
@@ -228,14 +233,14 @@ static int by_effect(const void *a, const void *b)
     return y < 0 ? 1 : y > 0 ? -1 : strcmp(s->parameter, t->parameter);
 }
 
-/** " +20 %"; "": a choice, whose name says it. */
+/** Returns a factor such as " +20 %"; "" for a choice, whose name contains the change. */
 static const char *factor_text(const analysis *a, size_t v)
 {
     const double factor = factor_of(a, v);
     return isnan(factor) ? "" : dsgd_xprintf(" %+.3g %%", 100 * (factor - 1));
 }
 
-/** "-12.3 %: wagma at 64 workers, for +20 %". */
+/** Returns a text such as "-12.3 %: wagma at 64 workers, for +20 %". */
 static const char *largest_text(const analysis *a, const largest *l)
 {
     if (l->at == NULL)
@@ -247,7 +252,7 @@ static const char *largest_text(const analysis *a, const largest *l)
                         dsgd_frame_place(&a->frame, l->at), *factor == '\0' ? "" : ", for", factor);
 }
 
-/** The parameters in the order of their effect. */
+/** Prints the parameters in the order of their effect. */
 static void print_parameters(const analysis *a, const char *folder)
 {
     const size_t n_series = a->frame.n[DSGD_SERIES];
@@ -277,7 +282,7 @@ static void print_parameters(const analysis *a, const char *folder)
     for (size_t i = 0; i < n_lines; i++) {
         dsgd_columns_row(&t);
         const size_t end =
-            strcspn(lines[i].parameter, "="); /* of a choice, whose words can break */
+            strcspn(lines[i].parameter, "="); /* end of the name; the words of a choice may wrap */
         dsgd_columns_put(&t, "parameter", "%.*s%s%s", (int)end, lines[i].parameter,
                          lines[i].parameter[end] == '\0' ? "" : " ",
                          lines[i].parameter + end + (lines[i].parameter[end] == '='));
@@ -291,8 +296,8 @@ static void print_parameters(const analysis *a, const char *folder)
 }
 
 /**
- * Says under which variations two series swap places. Counts also the pairs that are a tie in
- * some variation and not in others.
+ * Prints under which variations two series swap places. Also counts the pairs that are a tie in
+ * some variations only.
  */
 static bool print_pair(const analysis *a, size_t place, size_t first, size_t second, size_t *ties)
 {
@@ -321,7 +326,7 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     return true;
 }
 
-/** The pairs that swap places, and how many rankings change. */
+/** Prints the pairs that swap places, and the number of rankings that change. */
 static void print_rankings(const analysis *a)
 {
     size_t changed = 0, pairs = 0, ties = 0, left_out = 0;

@@ -1,9 +1,9 @@
 /**
  * @file sensitivity.h
- * Which conclusions of an experiment depend on which number or choice: every number of its
- * platform, workload and encoding is varied alone, down and up, an encoder's speed that nobody
- * stated by a factor of ten, and how exchanges sum and are cut; the changes of throughputs, of
- * speed-ups over the first algorithm and of the ranking of the algorithms are reported.
+ * Finds which conclusions of an experiment depend on which number or choice. Varies every number of
+ * its platform, workload and compression down and up, one at a time; the speed of an encoder that
+ * no file states by a factor of ten; and collectives and numbers of chunks. Reports the changes of
+ * throughputs, of speed-ups over the first algorithm, and of the ranking of the algorithms.
  */
 #pragma once
 
@@ -26,10 +26,10 @@ dsgd_status dsgd_sensitivity_open(const char *sensitivity, dsgd_experiment *expe
                                   double *percent, dsgd_error *error);
 
 /**
- * Appends, for each number of platform, workload and encoding that a run uses, the run with that
- * number times 1 - percent / 100 and times 1 + percent / 100 (NAN: none of these), clipped to the
- * limits of its option; a guess times 0.1 and 10; and the run with each other choice of its
- * exchange. All runs get the columns `parameter` and `factor`, empty in the unchanged ones; a
- * choice has no factor. (vary.c)
+ * For each number of platform, workload and compression that a run uses, appends the run with that
+ * number times 1 - percent / 100 and times 1 + percent / 100 (none if @p percent is NAN), clipped
+ * to the limits of the option. Also appends the run with a guessed number times 0.1 and 10, and
+ * with each other choice of its exchange. All runs get the columns `parameter` and `factor`, which
+ * are empty for unchanged runs; a choice has no factor. (vary.c)
  */
 dsgd_status dsgd_vary(dsgd_experiment *experiment, double percent, dsgd_error *error);

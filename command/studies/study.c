@@ -1,6 +1,6 @@
 /**
  * @file study.c
- * The frame of all studies: folder, rounds, conclusion.
+ * Executes a study: its folder, its rounds and its conclusion.
  */
 #include "command/studies/study.h"
 

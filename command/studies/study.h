@@ -1,7 +1,7 @@
 /**
  * @file study.h
- * A study: runs of an experiment that are chosen, done and read in rounds, and what follows from
- * them. The mathematics is each study's own.
+ * A study: runs of an experiment that are selected, executed and read in rounds, and a conclusion
+ * from them. Each study has its own mathematics.
  */
 #pragma once
 
@@ -9,10 +9,13 @@
 #include "command/runs/pool.h"
 
 typedef struct dsgd_study {
-    dsgd_rounds rounds; /* whose state is also that of the functions below */
-    /** When the folder of results is there, before the first run; NULL: nothing. */
+    dsgd_rounds rounds; /* its state is also passed to the functions below */
+    /**
+     * Called after the results folder was made and before the first run; NULL if there is nothing
+     * to do.
+     */
     dsgd_status (*plan)(void *state, dsgd_error *error);
-    /** All rounds are over. */
+    /** Called after the last round. */
     dsgd_status (*conclude)(void *state, const dsgd_pool_counts *done, dsgd_error *error);
 } dsgd_study;
 
@@ -23,22 +26,26 @@ typedef struct dsgd_study {
 dsgd_status dsgd_study_prepare(dsgd_pool_config *config, dsgd_error *error);
 
 /**
- * Does it, after dsgd_study_prepare(). Without a folder in @p config it has one meanwhile, which is
- * removed; in the functions of the study `config->folder` names it, and `config->results` has what
- * came out.
+ * Executes a study after dsgd_study_prepare(). If @p config has no folder, a temporary folder is
+ * used and removed at the end. The functions of the study find the folder in `config->folder` and
+ * the results in `config->results`.
  */
 dsgd_status dsgd_study_run(const dsgd_study *study, dsgd_pool_config *config,
                            const dsgd_texts *plugins, dsgd_error *error);
 
 /**
- * Why each run cannot win, as verdicts have it, by its number less 1: [n_runs], NULL where it can.
+ * Finds why each run cannot win, by the rules of verdicts: why[n_runs] by the number of the run
+ * minus 1, NULL if it can win.
  */
 dsgd_status dsgd_study_outcomes(const char *folder, size_t n_runs, const char **why,
                                 dsgd_error *error);
 
-/** DSGD_EUSAGE: @p n_runs, with all that is made of them, are more than DSGD_MOST_RUNS. */
+/**
+ * Returns DSGD_EUSAGE if @p n_runs, with all runs derived from the experiment, is above
+ * DSGD_MOST_RUNS.
+ */
 dsgd_status dsgd_study_check_length(const dsgd_experiment *experiment, size_t n_runs,
                                     dsgd_error *error);
 
-/** The keys of a task's file. (task.c) */
+/** The keys of the file of a task. (task.c) */
 extern const dsgd_option dsgd_task_options[];

@@ -1,6 +1,7 @@
 /**
  * @file task.c
- * `dsgd task`: runs a learner's experiment, and says whether it reaches the goals of its task.
+ * `dsgd task`: executes a learner's experiment, and reports whether it reaches the goals of its
+ * task.
  */
 #include <unistd.h>
 
@@ -19,8 +20,8 @@
 /* --- the file --------------------------------------------------------------------------------- */
 
 typedef struct goal {
-    const char *measure, *of, *against, *target; /* the last two: NULL: none */
-    double at_least, at_most; /* below 0: no limit */
+    const char *measure, *of, *against, *target; /* against and target are NULL if there is none */
+    double at_least, at_most; /* negative if there is no limit */
 } goal;
 
 typedef struct task {
@@ -66,7 +67,7 @@ const dsgd_option dsgd_task_options[] = {
     DSGD_OPTION_END,
 };
 
-/** Index of a measure of `dsgd compare`; DSGD_N_MEASURES: it is none. */
+/** Returns the index of a measure of `dsgd compare`, or DSGD_N_MEASURES if it is not one. */
 static size_t find_measure(const char *name)
 {
     size_t m = 0;
@@ -80,7 +81,7 @@ static const goal *goal_at(const task *t, size_t i)
     return (const goal *)t->goals.v + i;
 }
 
-/** Fails with a sentence on a key of goal @p i. */
+/** Fails with an error about a key of goal @p i. */
 static dsgd_status goal_fails(const task *t, size_t i, const char *key, dsgd_error *error,
                               const char *sentence)
 {
@@ -109,7 +110,7 @@ static dsgd_status check_goal(const task *t, size_t i, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Reads @p file, or where that is NULL the one that the experiment names, whose config owns it. */
+/** Reads the task in @p file, or, if that is NULL, the task that the experiment names. */
 static dsgd_status read_task(const dsgd_experiment *experiment, const char *file, task *t,
                              dsgd_error *error)
 {
@@ -135,7 +136,8 @@ static dsgd_status read_task(const dsgd_experiment *experiment, const char *file
 /* --- the learner's experiment ----------------------------------------------------------------- */
 
 /**
- * Whether it is the given one but for what may be changed, and has the algorithms of the goals.
+ * Checks that the experiment differs from the given one only in keys that may change, and has the
+ * algorithms of the goals.
  */
 static dsgd_status check_changes(const dsgd_experiment *experiment, const task *t,
                                  dsgd_error *error)
@@ -164,13 +166,16 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
 
 /* --- a goal ----------------------------------------------------------------------------------- */
 
-/** What a goal is about, at one place. */
+/** The measured values of a goal at one place. */
 typedef struct outcome {
-    double of, against, ratio; /* NAN: there is none */
+    double of, against, ratio; /* NAN if there is none */
     bool met;
 } outcome;
 
-/** The measure by row; NAN: it has none, or diverged. DSGD_EUSAGE: it is a text. */
+/**
+ * Computes the measure of each row; NAN if the row has none or diverged. Returns DSGD_EUSAGE if the
+ * measure is a text.
+ */
 static dsgd_status read_measure(const dsgd_comparison *c, const char *measure, double *x)
 {
     const size_t m = find_measure(measure), column = dsgd_csv_column(&c->csv, measure);
@@ -182,11 +187,12 @@ static dsgd_status read_measure(const dsgd_comparison *c, const char *measure, d
     return DSGD_OK;
 }
 
-/** Over the seeds, which all have to have the measure; x[] is by row. */
+/** Averages over the seeds, all of which must have the measure; x[] is by row. */
 static outcome judge(const dsgd_comparison *c, const goal *want, const dsgd_frame_point *g,
                      const double *x)
 {
-    static const double rounding = 1e-9; /* of times and means: three times 0.1 is not 0.3 */
+    /* relative rounding of times and means: three times 0.1 is not 0.3 */
+    static const double rounding = 1e-9;
     double *const of = dsgd_keep(3 * g->n_rows, sizeof *of);
     double *const against = of + g->n_rows, *const logs = against + g->n_rows;
     for (size_t i = 0; i < g->n_rows; i++) {
@@ -211,7 +217,7 @@ static const char *number(double x)
     return isnan(x) ? "none" : dsgd_xprintf(fabs(x) < 1000 || fabs(x) >= 1e9 ? "%.4g" : "%.0f", x);
 }
 
-/** The sentence on a goal: what was measured, and what is asked. */
+/** Prints the result of a goal: the measured value and the limits. */
 static void print_outcome(const dsgd_comparison *c, const dsgd_frame_point *g, const goal *want,
                           const outcome *o)
 {
@@ -238,7 +244,10 @@ static void print_outcome(const dsgd_comparison *c, const dsgd_frame_point *g, c
                     want->against == NULL ? " is" : " times is");
 }
 
-/** Judges a goal at all places, and says how it stands: at the first where it is not met. */
+/**
+ * Judges a goal at all places, and prints its result: at the first place at which it is not
+ * reached.
+ */
 static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *error)
 {
     const goal *const want = goal_at(t, i);
@@ -297,7 +306,7 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** Of a study, whose state is a task. */
+/** Concludes a study whose state is a task. */
 static dsgd_status ask(void *state, dsgd_error *error)
 {
     (void)error;
@@ -326,7 +335,7 @@ static dsgd_status judge_runs(void *state, const dsgd_pool_counts *done, dsgd_er
     if (t->goals.n > 1)
         printf("\n%s: %zu of %zu goals are met\n", n_met == t->goals.n ? "passed" : "not yet",
                n_met, t->goals.n);
-    *error = (dsgd_error){""}; /* what is missed has been said */
+    *error = (dsgd_error){""}; /* missed goals were printed */
     return n_met < t->goals.n ? DSGD_ERUNS : DSGD_OK;
 }
 
@@ -360,7 +369,7 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                     isatty(STDERR_FILENO) ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
     const dsgd_study study = {{.state = &t}, ask, judge_runs};
     DSGD_TRY(dsgd_study_prepare(&t.runs, error));
-    return dsgd_study_run(&study, &t.runs, &a.plugins, error); /* in a folder that goes then */
+    return dsgd_study_run(&study, &t.runs, &a.plugins, error); /* in a temporary folder */
 }
 
 const dsgd_command dsgd_command_task = {

@@ -1,7 +1,7 @@
 /**
  * @file vary.c
- * The runs of --sensitivity: each run again with every number of its platform, workload and
- * encoding smaller and larger, and with other choices of its exchange.
+ * Makes the runs of --sensitivity: each run with every number of its platform, workload and
+ * compression smaller and larger, and with other choices of its exchange.
  */
 #include "command/studies/sensitivity.h"
 
@@ -9,33 +9,36 @@
 #include "command/experiment/config.h"
 #include "command/studies/study.h"
 
-/** Numbers that are known, or whose change changes nothing. Whole numbers are counts and shapes. */
+/**
+ * Numbers that are known exactly, or whose change changes nothing. Whole numbers are counts and
+ * shapes and are not varied either.
+ */
 static const char *const exact[] = {
-    "reference_speed", /* says on which host `step` was measured; it is `step` that may be wrong */
+    "reference_speed", /* names the host on which `step` was measured; only `step` may be wrong */
     "bytes",
     "elements",
     "uses",
     "sparse",
     "value_bytes",
-    "transformer", /* of the network, which can be counted */
+    "transformer", /* shape of the model, which can be counted */
     "size",
     "up",
     "cables",
     "list",
-    "regions", /* shapes */
-    "routes", /* by route_bandwidth and route_latency, all together */
+    "regions", /* shapes of the platform */
+    "routes", /* varied by route_bandwidth and route_latency, all together */
     "eager_limit",
-    "doubling_limit", /* the library's settings */
+    "doubling_limit", /* settings of the library */
     "bucket",
     "first_bucket",
     "fusion",
     "cycle",
     "busy_power",
-    "idle_power", /* decide no time */
+    "idle_power", /* have no effect on time */
     "samples", /* the unit of the throughput, the same for all algorithms */
     NULL};
 
-/** What a run's numbers and choices are looked for in. */
+/** The parts of a run in which numbers and choices are varied. */
 static const dsgd_option parts[] = {
     DSGD_OPTION_STRUCT(dsgd_planned_run, platform, dsgd_platform_options, NULL),
     DSGD_OPTION_STRUCT(dsgd_planned_run, workload, dsgd_workload_options, NULL),
@@ -48,15 +51,15 @@ static const dsgd_option parts[] = {
 
 enum { MOST_PATH = 256 };
 
-/** Looks for the numbers at a path, such as platform.nccl.latency, or for all paths. */
+/** A search for the numbers at a path, such as platform.nccl.latency, or for all paths. */
 typedef struct search {
-    const char *path; /* NULL: all, which are added to names */
+    const char *path; /* NULL to add all paths to names */
     dsgd_names *names;
-    dsgd_numbers at; /* of the path; n = 0: it is not there */
+    dsgd_numbers at; /* numbers at the path; n is 0 if there are none */
     const dsgd_option *option;
 } search;
 
-/** What lies behind a pointer becomes the run's own. */
+/** Copies an array, so that the run has its own. */
 static void *copied(const void *from, size_t size)
 {
     void *const copy = dsgd_keep(1, size + 1);
@@ -65,7 +68,9 @@ static void *copied(const void *from, size_t size)
 
 static void look(search *s, const dsgd_option *options, char *params, const char *above);
 
-/** Into the @p n structs of a list, or the one of a pick; picks have options of their own. */
+/**
+ * Searches the @p n structs of a list, or the struct of a pick; picks have options of their own.
+ */
 static void look_into(search *s, const dsgd_option *o, char *structs, size_t n, const char *name)
 {
     const bool picks = o->kind != DSGD_STRUCTS;
@@ -122,7 +127,7 @@ static void look(search *s, const dsgd_option *options, char *params, const char
 
 /* --- variations ------------------------------------------------------------------------------- */
 
-/** What decides only with something else, by the beginning of its path. */
+/** Returns whether the run uses the number at a path, which the start of the path decides. */
 static bool is_used(const dsgd_planned_run *run, const char *path)
 {
     const dsgd_platform *const p = &run->platform;
@@ -132,7 +137,8 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
     const struct {
         const char *prefix;
         bool is;
-    } uses[] = {{"platform.host_", dsgd_platform_has_numbers(p)}, /* has its own links */
+        /* the platform describes its links by numbers */
+    } uses[] = {{"platform.host_", dsgd_platform_has_numbers(p)},
                 {"platform.group_", dsgd_platform_group_hosts(p) > 0 && p->routes.n == 0},
                 {"platform.route_", p->routes.n > 0},
                 {"platform.nccl.", nccl},
@@ -145,7 +151,7 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
     return true;
 }
 
-/** Adds a run that varies run @p i, unless nothing can run so. */
+/** Adds a variation of run @p i, unless its algorithm rejects it. */
 static void add_run(dsgd_experiment *experiment, size_t i, dsgd_planned_run *run,
                     const char *parameter, double factor)
 {
@@ -160,8 +166,9 @@ static void add_run(dsgd_experiment *experiment, size_t i, dsgd_planned_run *run
 }
 
 /**
- * Adds run @p i with the numbers at a path times @p factor (NAN: not), if that makes a difference.
- * Where a word stands for an encoder's speed nobody measured it, and it may be ten times as much.
+ * Adds run @p i with the numbers at a path times @p factor (NAN: does not vary them), if that makes
+ * a difference. A speed of an encoder that is given as a word is a guess, and is varied by a factor
+ * of ten.
  */
 static void vary_number(dsgd_experiment *experiment, size_t i, const char *path, int sign,
                         double factor)
@@ -199,8 +206,9 @@ static size_t count_pieces(const dsgd_planned_run *run)
 }
 
 /**
- * All other words of a choice of exchanges, and of whole numbers with words (pieces) the least.
- * What follows another choice is not varied by itself, nor how NCCL sums, which has no other way.
+ * Varies a choice of exchanges: all other words of a choice; for whole numbers with words (pieces),
+ * all words and the smallest number. A choice that follows another choice is not varied by itself,
+ * and neither is the collective of NCCL, which has no alternative.
  */
 static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
 {
@@ -218,10 +226,11 @@ static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
                                      : is_word && e->collective == DSGD_COLLECTIVE_AUTO &&
                                            run.platform.library != DSGD_LIBRARY_MPI;
             if (is_word && strcmp(o->words[w], "rings") == 0 &&
-                dsgd_platform_dimensions(&run.platform).n[0] == 1) /* one ring */
+                dsgd_platform_dimensions(&run.platform).n[0] == 1) /* there is only one ring */
                 continue;
             dsgd_option_put(o, &run.config.exchange, value);
-            if (!is_word && value != DSGD_PIECES_BUCKETS) /* which would be refused with theirs */
+            /* because bucket sizes are valid only with buckets */
+            if (!is_word && value != DSGD_PIECES_BUCKETS)
                 run.config.exchange.bucket_bytes = DSGD_BUCKET_AUTO;
             if (!follows &&
                 (is_word ? memcmp(&run.config.exchange, &experiment->runs[i].config.exchange,

@@ -1,7 +1,7 @@
 /**
  * @file attribution.c
- * What is different in the platform of a counterfactual, or in the computation of its workers. Runs
- * the experiment as it is, then its counterfactuals, in a folder that is there only meanwhile.
+ * Changes the platform, the failures or the computation of a run for each counterfactual. Executes
+ * the original runs, then their counterfactuals, in a temporary folder.
  */
 #include "command/studies/explain/attribution.h"
 
@@ -25,7 +25,10 @@ const char *const dsgd_counterfactual_names[] = {
 
 /* --- platforms -------------------------------------------------------------------------------- */
 
-/** The entries of hosts that differ, with room for @p more: others share the old ones. */
+/**
+ * Copies the list of hosts that differ, with room for @p more entries, because several runs share
+ * the original list.
+ */
 static dsgd_platform_entry *own_hosts(dsgd_platform *p, size_t more)
 {
     dsgd_platform_entry *const entries = dsgd_keep(p->hosts.n + more, sizeof *entries);
@@ -44,7 +47,7 @@ static void change_hosts(dsgd_platform *p, double latency_factor, double least_b
     }
 }
 
-/** The GPUs of these hosts become as fast as that of host @p place. */
+/** Makes the GPUs of the hosts of these @p n workers as fast as the GPU of host @p place. */
 static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, int place)
 {
     const double speed = dsgd_platform_host(p, place).speed;
@@ -59,7 +62,7 @@ static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, i
     p->hosts.n = n_entries;
 }
 
-/** Multiplies what links add to a message's time. */
+/** Multiplies every latency that links add to the time of a message. */
 static void scale_latency(dsgd_platform *p, double factor)
 {
     change_hosts(p, factor, 0);
@@ -84,7 +87,10 @@ static void scale_bandwidth(dsgd_platform *p, double factor)
     p->file_links.bandwidth *= factor;
 }
 
-/** A gigabyte takes less than a nanosecond on links of more than 1 GB/s. */
+/**
+ * Bandwidth factor of an ideal network: a gigabyte takes less than a nanosecond on links of more
+ * than 1 GB/s.
+ */
 static const double idle_factor = 1e9;
 
 static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
@@ -98,7 +104,7 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     case DSGD_IDLE_NETWORK:
         scale_bandwidth(p, idle_factor);
         scale_latency(p, 0);
-        p->nccl.bandwidth *= idle_factor; /* of its model, which has limits of its own */
+        p->nccl.bandwidth *= idle_factor; /* the model of NCCL has its own limits of bandwidth */
         p->nccl.node_bandwidth *= idle_factor;
         p->message_overhead_s = 0;
         p->rendezvous_s = 0;
@@ -122,7 +128,7 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     }
 }
 
-/** Of failures, and what is done about them. */
+/** Changes failures, and how the run handles them. */
 static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
 {
     if (which == DSGD_WITHOUT_FAILURES) {
@@ -141,7 +147,7 @@ static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
     }
 }
 
-/** Whether that makes a difference. */
+/** Returns whether a change of failures makes a difference to the run. */
 static bool has_failures(const dsgd_planned_run *run, dsgd_counterfactual which)
 {
     const dsgd_failures_config *const f = &run->config.failures;
@@ -155,7 +161,7 @@ static bool has_failures(const dsgd_planned_run *run, dsgd_counterfactual which)
     return which == DSGD_WITHOUT_FAILURES || (f->detect_s > 0 && f->notice_s <= 0);
 }
 
-/** Whether a cost is there to be left out. */
+/** Returns whether the run has the cost that @p which removes. */
 static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
 {
     const dsgd_platform *const p = &run->platform;
@@ -170,7 +176,7 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     if (which == DSGD_WITHOUT_LINK_FAILURES)
         return run->config.failures.links.n > 0;
     if (is_of_network && p->library == DSGD_LIBRARY_NCCL && p->nccl.tables.n > 0)
-        return false; /* a log says what collectives take, and not why */
+        return false; /* measured tables contain the times of collectives, not their causes */
     if (which == DSGD_WITHOUT_SLOW_LINKS)
         return p->hosts.n > 0;
     if (which == DSGD_HALF_LATENCY)
@@ -183,7 +189,10 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
 
 /* --- instead ---------------------------------------------------------------------------------- */
 
-/** Makes another run of a run. False: it is the same one. */
+/**
+ * Changes the algorithm, the buckets or the number of workers of a run. Returns false if the run
+ * already is like that.
+ */
 static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 {
     static const int times[] = {2, 4, 16};
@@ -209,8 +218,9 @@ static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 }
 
 /**
- * Changes a run. If its algorithm refuses the change, or Daly's interval is unknown, the run stays
- * as it was and loses its parameter, so that nobody runs it. With @p instead the user is told why.
+ * Applies a counterfactual to a run. If the algorithm rejects the change, or Daly's interval is
+ * unknown, the run stays unchanged and its parameter becomes NULL, so that it is not executed. With
+ * @p instead the reason is printed.
  */
 static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counterfactual which,
                  bool instead)
@@ -239,15 +249,17 @@ static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counte
 /* --- the list of runs ------------------------------------------------------------------------- */
 
 /**
- * Appends the counterfactuals of every run, behind the runs as they are, and settles the list.
- * Those of a run i are n_unchanged + DSGD_N_COUNTERFACTUALS * i and on. Their column is `what_if`.
+ * Appends the counterfactuals of every run after the original runs, and settles the list. The
+ * counterfactuals of run i begin at n_unchanged + DSGD_N_COUNTERFACTUALS * i. Their column is
+ * `what_if`.
  */
 static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
                                        const dsgd_explain_options *options, dsgd_numerics numerics,
                                        dsgd_error *error)
 {
     const size_t n = experiment->n_unchanged;
-    experiment->left_out = dsgd_xstrdup(""); /* what the file leaves out is said */
+    /* runs that the file leaves out were reported before */
+    experiment->left_out = dsgd_xstrdup("");
     DSGD_TRY(dsgd_study_check_length(experiment, n * (1 + DSGD_N_COUNTERFACTUALS), error));
     experiment->n_runs = n * (1 + DSGD_N_COUNTERFACTUALS);
     experiment->runs =
@@ -269,13 +281,13 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
 }
 
 /**
- * Completes a counterfactual of run @p i by what was recorded of it, of so many steps of all
- * workers / P. False: it would be the run as it is.
+ * Completes a counterfactual of run @p i with the recorded facts. @p steps is the number of steps
+ * of all workers divided by P. Returns false if the counterfactual would equal the original run.
  */
 static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual which,
                    const dsgd_facts *facts, double steps)
 {
-    static const double alike = 1e-9; /* step times, but for rounding */
+    static const double alike = 1e-9; /* relative difference of equal step times, by rounding */
     dsgd_planned_run *const run = &experiment->runs[dsgd_counterfactual_run(experiment, i, which)];
     if (run->parameter == NULL)
         return false;
@@ -291,12 +303,15 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
         return facts->longest_s > facts->shortest_s * (1 + alike);
     }
     if (which == DSGD_WITHOUT_SLOWEST) {
-        /* What its host does not explain, its draws do. */
+        /* The slowness that its host does not explain comes from its random draws. */
         const dsgd_worker_facts *const slowest = &facts->workers[facts->slowest];
         const double factor = median->compute_s / slowest->compute_s;
         const double speeds = dsgd_platform_host(&run->platform, median->place).speed /
                               dsgd_platform_host(&run->platform, slowest->place).speed;
-        /* Of a group of hosts one alone does not say how slow it is. */
+        /*
+         * If a worker has several hosts, the speed of its first host does not determine its own
+         * speed.
+         */
         const bool group = dsgd_workload_hosts(&run->workload) > 1;
         if (!group)
             equal_speeds(&run->platform, slowest, 1, median->place);
@@ -307,14 +322,14 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
     return which >= DSGD_N_CAUSES || has_cost(&experiment->runs[i], which);
 }
 
-/** What is asked, of an open experiment. */
+/** The state of the study: the command line and the open experiment. */
 typedef struct attribution {
     const dsgd_explain_options *options;
     dsgd_experiment *experiment;
     dsgd_pool_config config;
-    bool *next; /* [n_runs]: of the next round, which are runs as they are, and then counterfactuals
-                 */
-    bool is_over; /* there are no more */
+    /* [n_runs] runs of the next round: first the original runs, then their counterfactuals */
+    bool *next;
+    bool is_over; /* there is no further round */
 } attribution;
 
 /* --- the runs --------------------------------------------------------------------------------- */
@@ -335,8 +350,8 @@ static void choose(void *of, bool *chosen)
 }
 
 /**
- * After the first round there is another where it had results, but for a figure: of the
- * counterfactuals that are other than the run as it is.
+ * Selects the counterfactuals that differ from their original run for a second round. There is none
+ * for a figure, or if no original run has results.
  */
 static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 {
@@ -360,10 +375,11 @@ static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-/** The slow-down of every worker in every step, as the table of a figure */
+/** Returns the slow-down of every worker in every step, as the table of a figure. */
 static char *table_of(const dsgd_facts *f)
 {
-    enum { MOST_ROWS = 128, MOST_COLUMNS = 160 }; /* areas that can be told apart on half a page */
+    /* cells that can be distinguished on half a page */
+    enum { MOST_ROWS = 128, MOST_COLUMNS = 160 };
     char *text = NULL;
     size_t n_bytes = 0;
     FILE *const stream = dsgd_text_open(&text, &n_bytes);
@@ -374,12 +390,15 @@ static char *table_of(const dsgd_facts *f)
         for (int64_t t = 0; t < f->n_steps; t += columns) {
             const int64_t n[] = {rows < f->n_workers - i ? rows : f->n_workers - i,
                                  columns < f->n_steps - t ? columns : f->n_steps - t};
-            double worst = NAN; /* over the median; NAN: nothing is computed there */
+            /*
+             * the largest step time of the cell over the median; NAN if nothing was computed there
+             */
+            double worst = NAN;
             for (int64_t k = 0; k < n[0] * n[1]; k++)
                 worst = fmax(worst, f->compute_s[(i + k / n[1]) * f->n_steps + t + k % n[1]] /
-                                        f->gradient_s); /* but for NAN */
+                                        f->gradient_s); /* fmax() ignores NAN */
             fprintf(stream, "%jd,%jd,%jd,%jd,", i, n[0], t, n[1]);
-            /* An empty field would move others: an image is rows of one length. */
+            /* An image needs rows of equal length, so a field must not be empty. */
             fprintf(stream, "%s\n", isnan(worst) ? "nan" : dsgd_csv_number_text(worst));
         }
     dsgd_text_close(stream, &text);
@@ -433,7 +452,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
     const dsgd_source source = {options->source.v[0], &options->sets, numerics, options->run};
     dsgd_experiment experiment;
     DSGD_TRY(dsgd_source_open(&source, &experiment, error));
-    /* A figure is of one run: the first, where none is named. */
+    /* A figure shows one run: the first, unless the user names another. */
     const bool figure = options->format != DSGD_EXPLAIN_TEXT;
     const size_t run = (size_t)(figure && options->run == 0 ? 1 : options->run);
     dsgd_prepare_left_out(&experiment);

@@ -1,57 +1,66 @@
 /**
  * @file attribution.h
- * Where the time of an experiment's runs went, and what would be gained without what took it: the
- * same runs with the same draws, but without one cause of lost time.
+ * Shows where the time of the runs of an experiment goes, and how much faster they would be without
+ * one cause of lost time: the same runs with the same random draws, but with one change.
  */
 #pragma once
 
 #include "command/runs/results.h"
 #include "command/trace/explain.h"
 
-/** Simulates; prints a table per algorithm, or writes a figure. Plug-ins are loaded. */
+/**
+ * Simulates an experiment, and prints its explanation or writes a figure. Plug-ins must be loaded.
+ */
 dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error);
 
 /* --- facts.c: what a run is explained by beside its results ----------------------------------- */
 
 typedef struct dsgd_worker_facts {
-    int place; /* of its host among the platform's */
-    int stage; /* of a pipeline, the slowest; -1: there is none, or all are alike */
+    int place; /* index of the worker's first host in the platform */
+    /* slowest stage of the pipeline; -1 if there is no pipeline, or if all stages are alike */
+    int stage;
     int slow_place; /* place of the slowest host of that stage, or of the worker's first host */
-    double stage_slowness; /* of that, times the median stage's */
-    int64_t n_steps; /* whose computation has ended */
-    double compute_s; /* of a step, mean, where no exchange needs the GPU */
-    double beside_s; /* of a step, mean: that exchanges take of the GPU meanwhile */
-    double last; /* share of the steps that all have computed in which it was the last to do so */
-    double held_s; /* sum of what others waited for it, in verbs, without what computation hides */
+    double stage_slowness; /* slowness of that stage over that of the median stage */
+    int64_t n_steps; /* number of steps whose computation has ended */
+    double compute_s; /* mean computing time of a step while no exchange needs the GPU */
+    double beside_s; /* mean time of a step that exchanges take from the GPU */
+    /* share of the steps that all workers have computed in which this worker finished last */
+    double last;
+    /*
+     * total time that other workers waited for this one in verbs, without overlap with computation
+     */
+    double held_s;
 } dsgd_worker_facts;
 
-/** What a link has carried. */
+/** The traffic of a link. */
 typedef struct dsgd_link_facts {
     char link[64]; /* longer names are cut */
     double bytes, bytes_per_s;
 } dsgd_link_facts;
 
 /**
- * How long each worker computed in each step, who was waited for, and what links carried. Recorded
- * in the process of the run, read by its parent.
+ * The facts of a run: computing times of each worker in each step, waits, and traffic of links. The
+ * process of the run records them, and its parent reads them.
  */
 typedef struct dsgd_facts {
     int n_workers;
     dsgd_worker_facts *workers; /* [n_workers] */
-    int64_t n_steps; /* the most of any worker */
-    double *compute_s; /* [n_workers][n_steps], beside no exchange; NAN: not computed */
-    double gradient_s; /* median over all gradients; 0: there is none */
+    int64_t n_steps; /* largest number of steps of a worker */
+    /* [n_workers][n_steps] computing time without exchanges; NAN if the step was not computed */
+    double *compute_s;
+    double gradient_s; /* median computing time of all gradients; 0 if there is none */
     double shortest_s, longest_s; /* step */
-    int slowest, median; /* workers, by their means; of an even number the faster of the middle */
+    /* workers by mean computing time; of two workers in the middle the faster is the median */
+    int slowest, median;
     size_t n_links;
     dsgd_link_facts *links; /* [n_links] */
 } dsgd_facts;
 
-/** dsgd_simulate(), whose facts go to the file of run @p i in the folder. */
+/** Calls dsgd_simulate(), and writes the facts to the file of run @p i in the folder. */
 dsgd_status dsgd_facts_record(const dsgd_run_config *config, dsgd_run_result *result,
                               const char *folder, size_t i, dsgd_error *error);
 
-/** Of run @p i. DSGD_EIO where there are none. */
+/** Reads the facts of run @p i. Returns DSGD_EIO if there are none. */
 dsgd_status dsgd_facts_read(const char *folder, size_t i, dsgd_facts *facts, dsgd_error *error);
 
 /* --- attribution.c ---------------------------------------------------------------------------- */
@@ -115,7 +124,7 @@ typedef enum dsgd_counterfactual {
 /** Names of the counterfactuals: they follow "what if" in tables, and "with" in sentences. */
 extern const char *const dsgd_counterfactual_names[];
 
-/** Index of a counterfactual of run @p i in the list of runs. */
+/** Returns the index of a counterfactual of run @p i in the list of runs. */
 static inline size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, size_t i,
                                              dsgd_counterfactual which)
 {

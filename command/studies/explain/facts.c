@@ -1,6 +1,6 @@
 /**
  * @file facts.c
- * Listens to a run (sim/timeline.h), and sums up what it hears.
+ * Listens to the spans of a run (sim/timeline.h), and computes its facts from them.
  */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -14,24 +14,24 @@ typedef struct interval {
     double since_s, end_s;
 } interval;
 
-/** A wait in a verb until the last of those waited for did his part. */
+/** A wait in a verb, until the last peer that the worker waits for has done its part. */
 typedef struct wait {
     interval at;
     int peer;
 } wait;
 
-/** A step's computation. */
+/** The computation of a step. */
 typedef struct step {
-    double compute_s; /* 0: not computed */
+    double compute_s; /* 0 if the step was not computed */
     double end_s;
 } step;
 
 typedef struct heard {
     size_t n_steps, n_waits;
     step *steps;
-    interval computation; /* the last one */
-    double beside_s; /* that computations took longer as exchanges needed the GPU */
-    wait *waits; /* since that ended: the next computation may have hidden them */
+    interval computation; /* the most recent computation */
+    double beside_s; /* time by which computations took longer because exchanges needed the GPU */
+    wait *waits; /* waits since then; the next computation may overlap with them */
 } heard;
 
 typedef struct listener {
@@ -40,7 +40,10 @@ typedef struct listener {
     heard *workers; /* [n_workers] */
 } listener;
 
-/** Counts the waits before a time, but for what the computation that has ended hides of them. */
+/**
+ * Counts the waits that began before a time, without the parts that overlap with the last
+ * computation.
+ */
 static void count_waits(listener *l, heard *w, double since_s)
 {
     for (size_t i = 0; i < w->n_waits; i++) {
@@ -71,7 +74,7 @@ static void hear(void *of, const dsgd_span *span)
 {
     listener *const l = of;
     const int n_workers = l->facts.n_workers;
-    const double end_s = fmin(span->turn_s, span->end_s); /* of a wait for others */
+    const double end_s = fmin(span->turn_s, span->end_s); /* end of a wait for other workers */
     if (span->host >= n_workers)
         return;
     heard *const w = &l->workers[span->host];
@@ -120,13 +123,14 @@ static void sum_up_steps(listener *l)
 }
 
 /**
- * Who ended the computation of a step last, of the steps that all have; of several at one instant
- * all count, unless all workers do. And who is slowest.
+ * Finds which worker finished the computation of each step last, over the steps that all workers
+ * have. If several finish at the same instant, all of them count, unless these are all workers.
+ * Also finds the slowest and the median worker.
  */
 static void sum_up_order(listener *l)
 {
     dsgd_facts *const f = &l->facts;
-    static const double instant = 1e-9; /* of the time */
+    static const double instant = 1e-9; /* relative to the time */
     const size_t n = (size_t)f->n_workers;
     size_t common = (size_t)f->n_steps;
     double *const means = dsgd_keep(n, sizeof *means);
@@ -152,10 +156,11 @@ static void sum_up_order(listener *l)
     f->median = (int)order[(n - 1) / 2];
 }
 
-/** The stage of each worker that is slower than its others, if one is. */
+/** Finds the stage of each worker that is slower than its other stages, if there is one. */
 static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
 {
-    static const double least = 1.001; /* times the median stage's */
+    /* lower bound of the slowness over that of the median stage */
+    static const double least = 1.001;
     const size_t n = (size_t)result->n_stages;
     double *const sorted = dsgd_keep(n + 1, sizeof *sorted);
     for (int i = 0; i < f->n_workers; i++) {
@@ -176,7 +181,9 @@ static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
 
 /* --- the file, which never leaves the machine ------------------------------------------------- */
 
-/** Writes an array of so many elements, or reads it into new memory; not *good: it cannot. */
+/**
+ * Writes an array of @p n elements, or reads it into new memory. Sets *good to false on failure.
+ */
 static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size, bool *good)
 {
     void *const v = writes ? array : dsgd_keep(n + 1, size);
@@ -184,8 +191,10 @@ static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size,
     return v;
 }
 
-/** The facts of run @p i, into their file or from it. False: they cannot be written, or there are
- * none. */
+/**
+ * Writes the facts of run @p i to their file, or reads them. Returns false if they cannot be
+ * written or do not exist.
+ */
 static bool pass_facts(const char *folder, size_t i, bool writes, dsgd_facts *f)
 {
     FILE *const stream = fopen(dsgd_xprintf("%s/%zu.facts", folder, i + 1), writes ? "wb" : "rb");

@@ -1,7 +1,7 @@
 /**
  * @file halving.c
- * What runs are worth: how soon they reach the target, else how near to it they come; and which
- * candidates stay.
+ * Ranks candidates by how soon they reach the target, or by how near they come to it, and decides
+ * which candidates continue.
  */
 #include "base/option.h"
 #include "command/analysis/verdict.h"
@@ -11,7 +11,10 @@
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** What is compared if there is no target: throughput, or accuracy if there is one, else loss. */
+/**
+ * Returns what is compared if there is no target: throughput if nothing is learned, accuracy if
+ * there is one, else loss.
+ */
 static dsgd_target final_target(const dsgd_tune *t, const dsgd_csv *curves)
 {
     if (t->of_throughput)
@@ -26,7 +29,7 @@ static const char *axis_of(const dsgd_tune *t)
     return t->on == DSGD_TUNE_TIME ? "virtual_s" : "steps";
 }
 
-/** Reads the result of the run in a row of runs.csv. */
+/** Reads the result of a run from a row of runs.csv. */
 static void read_result(const dsgd_tune *t, const dsgd_csv *runs, size_t row, dsgd_tune_result *r)
 {
     double first = NAN, last = NAN;
@@ -72,8 +75,8 @@ static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 }
 
 /**
- * The result of a candidate at a length with a seed: of a shorter run, if that reached the target
- * already; NULL: there is none.
+ * Returns the result of a candidate at a length with a seed, or of a shorter run if that reached
+ * the target already. NULL if there is none.
  */
 static const dsgd_tune_result *result_of(const dsgd_tune *t, size_t candidate, size_t length,
                                          size_t seed)
@@ -97,7 +100,10 @@ const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, size_t candidate, si
 
 /* --- trials ----------------------------------------------------------------------------------- */
 
-/** The value of a run where it is at @p at, between evaluations on a line; else at its end. */
+/**
+ * Returns the value of a run at time or step @p at, interpolated linearly between evaluations;
+ * after its end, its last value.
+ */
 static double value_at(const dsgd_tune *t, const dsgd_tune_result *r, double at)
 {
     const dsgd_csv *const csv = &t->curves.csv;
@@ -114,8 +120,10 @@ static double value_at(const dsgd_tune *t, const dsgd_tune_result *r, double at)
     return r->value;
 }
 
-/** The first end of the runs of a rung that miss the target. Options that change the time of a step
- * are compared at one time, not at one step. */
+/**
+ * Returns when the first run of a rung that misses the target ends. Options that change the step
+ * time are compared at equal time, not at equal steps.
+ */
 static double first_end(const dsgd_tune *t, const dsgd_tuned *a)
 {
     double end = INFINITY;
@@ -128,7 +136,7 @@ static double first_end(const dsgd_tune *t, const dsgd_tuned *a)
     return end;
 }
 
-/** What a candidate does in the rung; values are those at @p at. */
+/** Returns the result of a candidate in the rung, with values at @p at. */
 static dsgd_trial trial_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, double at)
 {
     const size_t length = dsgd_rung_length(t, a, a->rung), n = dsgd_rung_seeds(t, a, a->rung);
@@ -145,7 +153,7 @@ static dsgd_trial trial_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candi
             places += r->reached;
             x.n_reached++;
         }
-        if (is_last && x.out == NULL && any != NULL) /* at last all runs are known */
+        if (is_last && x.out == NULL && any != NULL) /* in the last rung all runs are known */
             x.out = any->out;
     }
     x.out = x.n_diverged > 0 ? "diverged" : x.out;
@@ -159,7 +167,10 @@ static int order_of(double a, double b)
     return isnan(a) || isnan(b) ? isnan(a) - isnan(b) : (a > b) - (a < b);
 }
 
-/** Below 0: @p a is better; 0: they are equal. A candidate that cannot win is after all others. */
+/**
+ * Returns a negative number if @p a is better, and 0 if they are equal. A candidate that cannot win
+ * comes after all others.
+ */
 static int compare(const dsgd_tune *t, const dsgd_trial *a, const dsgd_trial *b)
 {
     const double sign = t->target.below ? 1 : -1;
@@ -185,11 +196,11 @@ void dsgd_tune_choose(void *tune, bool *chosen)
                 const size_t run = dsgd_tune_run(t, c, length, s);
                 const dsgd_tune_result *const known = result_of(t, c, length, s);
                 if (known == NULL || known == &t->results[run])
-                    chosen[run] = true; /* else it is known from a shorter one */
+                    chosen[run] = true; /* otherwise a shorter run has the result */
             }
 }
 
-/** Whether values differ in option @p k only. */
+/** Returns whether two candidates differ at most in option @p k. */
 static bool is_alike(const dsgd_tune *t, size_t a, size_t b, size_t k)
 {
     for (size_t j = 0; j < t->n_options; j++) {
@@ -206,7 +217,7 @@ size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidat
     const char *const value = dsgd_tune_value(t, candidate, k);
     double number = 0;
     if (value == NULL || !dsgd_parse_number(value, NULL, &number))
-        return SIZE_MAX; /* words have no order */
+        return SIZE_MAX; /* words have no neighbours */
     for (size_t c = candidate + (size_t)way; c - a->first < a->n; c += (size_t)way)
         if (is_alike(t, candidate, c, k))
             return c;
@@ -214,10 +225,11 @@ size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidat
 }
 
 /**
- * Whether the candidate beside the best takes part too. Early rungs can drop what is best late, and
- * one seed what is best over all: so in rungs of full length tried ones take part, until the best
- * lies between two that are worse. One beyond the tried ones takes part in any rung, unless nothing
- * shows on which side the best lies.
+ * Returns whether a neighbour of the best candidate takes part in the rung. An early rung can drop
+ * the candidate that is best later, and one seed the candidate that is best over all seeds. So in
+ * rungs of full length, tried neighbours take part until the best lies between two worse
+ * candidates. A neighbour that was not tried yet takes part in any rung, unless it is unclear on
+ * which side the best lies.
  */
 static bool belongs(const dsgd_tune *t, const dsgd_tuned *a, size_t beside)
 {
@@ -232,7 +244,10 @@ static bool belongs(const dsgd_tune *t, const dsgd_tuned *a, size_t beside)
            !(known != NULL && known->diverged);
 }
 
-/** Adds candidates beside the best to the rung, first those beyond what was tried; false: none. */
+/**
+ * Adds neighbours of the best candidate to the rung, first those that were not tried yet. Returns
+ * false if there are none.
+ */
 static bool look_beside(const dsgd_tune *t, const dsgd_tuned *a)
 {
     bool any = false;
@@ -249,7 +264,7 @@ static bool look_beside(const dsgd_tune *t, const dsgd_tuned *a)
     return any;
 }
 
-/** How many candidates stay: none of the last rung, and none that diverged. */
+/** Returns how many candidates continue: none after the last rung, and none that diverged. */
 static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a)
 {
     if (a->rung + 1 == a->n_rungs)
@@ -264,7 +279,7 @@ static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a)
     return n;
 }
 
-/** After a round: to the next rung, unless there is more to try beside the best. */
+/** After a round, moves to the next rung, unless neighbours of the best must be tried first. */
 static void advance(const dsgd_tune *t, dsgd_tuned *a)
 {
     const double at = first_end(t, a);
@@ -273,7 +288,7 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
         if (!t->candidates[c].is_in)
             continue;
         const dsgd_trial x = trial_of(t, a, c, at);
-        size_t k = a->n_ranked++; /* best first; of equals the one with smaller values */
+        size_t k = a->n_ranked++; /* best first; among equals the one with smaller values */
         for (; k > 0 && compare(t, &x, &a->ranked[k - 1]) < 0; k--)
             a->ranked[k] = a->ranked[k - 1];
         a->ranked[k] = x;

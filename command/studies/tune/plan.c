@@ -1,7 +1,7 @@
 /**
  * @file plan.c
- * From an experiment to the assignments that sweep options of its algorithms, and from the swept
- * experiment to candidates and their runs.
+ * Makes the assignments that sweep options of the algorithms, and makes candidates and their runs
+ * from the swept experiment.
  */
 #include "command/experiment/config.h"
 #include "command/studies/study.h"
@@ -9,8 +9,10 @@
 
 static const char of_rate[] = "optimizer.lr";
 
-/** Rates that the program chooses are powers of two around the file's own: so many on either side
- * at first, and others beyond them. */
+/**
+ * By default the rates are powers of two around the file's own rate: AROUND on either side at
+ * first, and BEYOND more on each side if needed.
+ */
 enum { AROUND = 4, BEYOND = 4 };
 
 static dsgd_tuned *algorithm_of(const dsgd_tune *t, const dsgd_planned_run *run)
@@ -26,7 +28,7 @@ void dsgd_tune_add(dsgd_lines *sets, const char *set)
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/** FROM:TO:N by equal factors, or what may stand behind `sweep:`. */
+/** Returns what can follow `sweep:`; FROM:TO:N becomes a range with equal factors. */
 static const char *values_of(const char *text)
 {
     const char *const first = strchr(text, ':');
@@ -37,20 +39,23 @@ static const char *values_of(const char *text)
                         (int)(second - first - 1), first + 1, second + 1);
 }
 
-/** Sweeps an option of algorithm @p i; as with --set the last values count. */
+/** Sweeps an option of algorithm @p i. As with --set, the last assignment wins. */
 static void sweep(dsgd_tune *t, size_t i, const char *option, const char *values)
 {
     dsgd_tune_add(&t->sets, dsgd_xprintf("algorithms.%zu.%s={sweep: %s}", i, option, values));
 }
 
-/** The rest of a text that begins with @p prefix; NULL: it does not, or ends there. */
+/**
+ * Returns the rest of a text that begins with @p prefix, or NULL if it does not, or if nothing
+ * follows.
+ */
 static const char *after(const char *text, const char *prefix)
 {
     const size_t n = strlen(prefix);
     return strncmp(text, prefix, n) == 0 && text[n] != '\0' ? text + n : NULL;
 }
 
-/** Sweeps what --over PATH=VALUES is about: an option of all algorithms, or of one. */
+/** Sweeps the option of --over PATH=VALUES, for all algorithms or for one. */
 static dsgd_status sweep_over(dsgd_tune *t, const char *text, dsgd_error *error)
 {
     const char *const equals = strchr(text, '=');
@@ -99,7 +104,7 @@ static dsgd_status sweep_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_er
     return DSGD_OK;
 }
 
-/** Makes every algorithm a mapping, so that its options can be set, and sweeps options. */
+/** Makes every algorithm a mapping, so that its options can be set, and sweeps the options. */
 static dsgd_status sweep_all(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error)
 {
     const dsgd_experiment *const plain = t->plain;
@@ -123,7 +128,7 @@ static dsgd_status sweep_all(dsgd_tune *t, const dsgd_texts *over, dsgd_error *e
 
 /* --- seeds and lengths ------------------------------------------------------------------------ */
 
-/** The smallest seeds from 1 on that the experiment does not have. */
+/** Finds the smallest seeds from 1 that the experiment does not use. */
 static void find_seeds(dsgd_tune *t)
 {
     size_t n = 0;
@@ -138,7 +143,9 @@ static void find_seeds(dsgd_tune *t)
     dsgd_tune_add(&t->sets, dsgd_xprintf("seed=%jd", t->seeds[0]));
 }
 
-/** The parts of the steps, seconds and samples that short rungs have. */
+/**
+ * Computes the lengths of runs: the parts of the steps, seconds and samples that short rungs have.
+ */
 static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
 {
     const dsgd_planned_run *const run = &t->plain->runs[0];
@@ -148,7 +155,7 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
         return dsgd_refuse(error, "until must contain steps, seconds or samples, because early "
                                   "rounds run for a part of them");
     if (t->on != DSGD_TUNE_FINAL && !t->target.below)
-        whole.accuracy = t->target.value; /* what comes after it is not asked */
+        whole.accuracy = t->target.value; /* the run can end at the target */
     t->is_prefix = whole.seconds == 0 && whole.samples == 0 && run->learning.evaluate.every > 0;
     for (int k = DSGD_TUNE_MOST_LENGTHS - 1; k >= 0; k--) {
         const double part = pow(DSGD_TUNE_ETA, k);
@@ -160,7 +167,7 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
         const dsgd_until *const last = t->n_lengths == 0 ? NULL : &t->lengths[t->n_lengths - 1];
         if (last != NULL && length.steps <= last->steps && length.seconds <= last->seconds &&
             length.samples <= last->samples)
-            t->n_lengths--; /* a part that is not shorter */
+            t->n_lengths--; /* the previous part is not shorter */
         t->lengths[t->n_lengths++] = length;
     }
     return DSGD_OK;
@@ -214,13 +221,15 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-/** The option, or the end of its column: what follows the entry in algorithms.ENTRY.OPTION. */
+/**
+ * Returns what follows the entry in algorithms.ENTRY.OPTION: the option, or the end of its column.
+ */
 static const char *option_of(const char *path)
 {
     return strchr(path + strlen("algorithms."), '.') + 1;
 }
 
-/** One column for the same option of all algorithms instead of a column for each algorithm. */
+/** Joins the columns of the same option of several algorithms into one. */
 static void join_columns(dsgd_tune *t)
 {
     dsgd_experiment *const e = &t->grid;
@@ -260,8 +269,10 @@ static const char *length_text(const dsgd_tune *t, size_t length)
     return text;
 }
 
-/** Makes runs of each candidate: of all lengths with one seed, of the full length with the others.
- * The last column is the length. */
+/**
+ * Makes the runs of each candidate: of all lengths with the first seed, and of the full length with
+ * the other seeds. The last column is the length.
+ */
 static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
 {
     static const char *const column = "until";
@@ -291,8 +302,9 @@ static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
 }
 
 /**
- * As many rungs are short as leave three candidates; then one is of full length with one seed, and
- * one with all seeds, of two candidates, each with the candidates beside the best.
+ * Plans the rungs. Short rungs follow each other until three candidates are left. Then a rung of
+ * full length has one seed, and a last rung of two candidates has all seeds. Both also try the
+ * neighbours of the best.
  */
 static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
 {
@@ -312,7 +324,7 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
     const int of_rates = dsgd_find_word(t->options, of_rate);
     for (size_t c = 0; c < t->n_candidates; c++) {
         dsgd_tuned *const a = algorithm_of(t, &t->grid.runs[dsgd_tune_run(t, c, 0, 0)]);
-        double rate = 0; /* of the program's own, the middle ones begin */
+        double rate = 0; /* only the middle rates of the default list begin */
         if (a->rate > 0)
             dsgd_parse_number(dsgd_tune_value(t, c, (size_t)of_rates), NULL, &rate);
         const bool begins = !(a->rate > 0) || fabs(log2(rate / a->rate)) < AROUND + 0.5;

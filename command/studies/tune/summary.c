@@ -1,6 +1,6 @@
 /**
  * @file summary.c
- * The table of the best values, and sentences: the rungs, and the caveats of the values.
+ * Prints the table of the best values, and notes on it.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -11,14 +11,16 @@
 #include "command/runs/swept.h"
 #include "command/studies/tune/tune.h"
 
-/** The value of an option for readers; NULL: the algorithm does not have the option. */
+/**
+ * Returns the value of an option for readers, or NULL if the algorithm does not have the option.
+ */
 static const char *shown(const dsgd_tune *t, size_t candidate, size_t k)
 {
     const char *const value = dsgd_tune_value(t, candidate, k);
     return value == NULL ? NULL : dsgd_swept_value(t->grid.columns[k], value);
 }
 
-/** "0.1" or "lr 0.1, group 4". */
+/** Returns the values of a candidate, such as "0.1" or "lr 0.1, group 4". */
 static const char *shown_all(const dsgd_tune *t, size_t candidate)
 {
     char *text = dsgd_xstrdup("");
@@ -35,7 +37,9 @@ static const char *shown_all(const dsgd_tune *t, size_t candidate)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** The places or values of a candidate's seeds in the last rung, [n_seeds]; NAN: none of that kind.
+/**
+ * Returns the times (or steps) to the target, or the final values, of a candidate's seeds in the
+ * last rung, [n_seeds]; NAN if a seed has none.
  */
 static double *of_seeds(const dsgd_tune *t, const dsgd_trial *x, bool of_place)
 {
@@ -47,7 +51,7 @@ static double *of_seeds(const dsgd_tune *t, const dsgd_trial *x, bool of_place)
     return v;
 }
 
-/** Moves the numbers to the front; returns how many there are. */
+/** Moves finite numbers to the front. Returns their number. */
 static size_t without_nan(double *x, size_t n)
 {
     size_t n_left = 0;
@@ -57,14 +61,14 @@ static size_t without_nan(double *x, size_t n)
     return n_left;
 }
 
-/** "412 ± 30" */
+/** Returns a mean with its interval, such as "412 ± 30". */
 static const char *interval_text(dsgd_interval mean, int digits)
 {
     return isnan(mean.ci) ? dsgd_xprintf("%.*g", digits, mean.mean)
                           : dsgd_xprintf("%.*g ± %.2g", digits, mean.mean, mean.ci);
 }
 
-/** The mean over all seeds of the best. */
+/** Returns the mean over all seeds of the best candidate. */
 static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_place)
 {
     double *const x = of_seeds(t, a->ranked, of_place);

@@ -16,7 +16,7 @@ typedef struct arguments {
     dsgd_operands file;
     const char *folder, *target;
     dsgd_texts over, sets, plugins;
-    int64_t jobs, seeds, threads; /* 0: not given */
+    int64_t jobs, seeds, threads; /* 0 if not given */
     int on, numerics, progress;
     dsgd_run_limits limits;
     bool force;
@@ -62,7 +62,7 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** What is asked, from the command line. */
+/** Reads the criterion and the number of seeds from the command line. */
 static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *error)
 {
     DSGD_TRY(dsgd_target_parse(a->target, &t->target, error));
@@ -79,7 +79,7 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
 
 /* --- tuned.yaml ------------------------------------------------------------------------------- */
 
-/** The user's file with the best values, and a name of its own. */
+/** Writes the user's file with the best values, under another name. */
 static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
 {
     dsgd_lines sets = {0, NULL};
@@ -130,7 +130,7 @@ static void print_end(const dsgd_tune *t)
 
 static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_error *error)
 {
-    (void)done; /* failed runs have ended it */
+    (void)done; /* if runs fail, the study ends earlier */
     const dsgd_tune *const t = state;
     DSGD_TRY(write_tuned(t, error));
     DSGD_TRY(dsgd_tune_print(t, error));
@@ -138,8 +138,10 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
     return DSGD_OK;
 }
 
-/** Opens the grid; the user's own assignments have been read before, so that a sentence about an
- * assignment is about an --over. */
+/**
+ * Opens the grid. The user's own assignments were read before, so an error about an assignment is
+ * about an --over.
+ */
 static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
 {
     static const char set[] = "--set ";
@@ -151,7 +153,7 @@ static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
     return status;
 }
 
-/** Runs what the rungs need of the grid. */
+/** Executes the runs of the grid that the rungs need. */
 static dsgd_status tune_file(const arguments *a, dsgd_tune *t, dsgd_error *error)
 {
     DSGD_TRY(dsgd_tune_plan(t, &a->over, error));
