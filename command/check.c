@@ -1,6 +1,6 @@
 /**
  * @file check.c
- * `dsgd check`: the runs of an experiment, as a table.
+ * `dsgd check`: checks an experiment, and prints its runs as a table.
  */
 #include "base/program.h"
 #include "command/console/arguments.h"
@@ -16,7 +16,7 @@ typedef struct arguments {
     dsgd_operands file;
     const char *sensitivity;
     dsgd_texts sets, plugins;
-    double sensitivity_percent; /* NAN: choices only */
+    double sensitivity_percent; /* NAN for choices only */
     int numerics;
 } arguments;
 

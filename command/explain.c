@@ -1,6 +1,6 @@
 /**
  * @file explain.c
- * `dsgd explain`: its command line.
+ * `dsgd explain`: reads its command line.
  */
 #include "command/trace/explain.h"
 
@@ -47,12 +47,12 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** A word that is neither a file nor a folder may be meant as an algorithm. */
+/** Reports a word that is neither a file nor a folder, and may be meant as an algorithm. */
 static dsgd_status check_source(const char *source, dsgd_error *error)
 {
     struct stat facts;
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
-        return DSGD_OK; /* its reader has the better sentence */
+        return DSGD_OK; /* the reader of the file has a better error */
     return dsgd_refuse(error,
                        "unknown file, folder or algorithm `%s`%s; see `dsgd list algorithms`",
                        source, dsgd_hint(source, dsgd_entry_names(dsgd_algorithms)));

@@ -1,6 +1,6 @@
 /**
  * @file imbalance.c
- * `dsgd imbalance fit`: from measured step times to an entry for an experiment's list.
+ * `dsgd imbalance fit`: fits entries of an experiment's imbalance to measured step times.
  */
 #include "base/file.h"
 #include "base/json.h"
@@ -12,7 +12,7 @@
 typedef struct arguments {
     dsgd_operands words;
     const char *column, *folder;
-    int unit; /* 0: by the column's name */
+    int unit; /* 0 to take it from the name of the column */
 } arguments;
 
 static void print_entries(const dsgd_steps *m)
@@ -22,7 +22,8 @@ static void print_entries(const dsgd_steps *m)
         "# %s.\nimbalance: # %s, the best fit\n%s\nimbalance: # as measured\n%s"
         "\n# or the same steps, in the same order, of the same workers:\n",
         m->mean_s, m->file, dsgd_steps_title(&m->fits[0]), dsgd_steps_entries(m, false),
-        dsgd_steps_entries(m, true)); /* no fit is better */
+        /* the measured quantiles are printed too, because no fit is better */
+        dsgd_steps_entries(m, true));
     if (m->can_replay)
         printf("# - {kind: replay, file: %s}\n", dsgd_yaml_word(m->file));
     else
@@ -30,7 +31,10 @@ static void print_entries(const dsgd_steps *m)
              "optionally step");
 }
 
-/** Measured and fitted quantiles side by side, of every value or, where there are many, of some. */
+/**
+ * Writes measured and fitted quantiles side by side, for every value, or for some if there are
+ * many.
+ */
 static dsgd_status write_quantiles(const dsgd_steps *m, const char *folder, dsgd_error *error)
 {
     enum { MOST = 2000 };

@@ -1,6 +1,6 @@
 /**
  * @file import.c
- * `dsgd import`: from what a user's machine and job have printed to an experiment.
+ * `dsgd import`: creates an experiment from the logs and profiles of a user's machine and job.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -17,21 +17,24 @@ typedef struct arguments {
     bool force;
 } arguments;
 
-/** A row for each; files are offered in this order, at last to what looks for its tables in any
- * text. */
+/**
+ * All readers. Files are offered to them in this order. The last ones search for their tables in
+ * any text.
+ */
 const dsgd_import_reader *const dsgd_import_readers[DSGD_IMPORT_READERS] = {
     &dsgd_import_kineto, &dsgd_import_step_times, &dsgd_import_topology,
     &dsgd_import_slurm,  &dsgd_import_nccl_tests, &dsgd_import_matrix};
 
 enum { MOST_DEPTH = 8 };
 
-/** A command under way. */
+/** The state of the command. */
 typedef struct work {
     dsgd_import in;
     void *states[DSGD_IMPORT_READERS];
     bool found[DSGD_IMPORT_READERS];
     dsgd_columns recognised;
-    dsgd_error refused; /* of the first file in a folder that was left out; empty: none */
+    /* error of the first file in a folder that was skipped; empty if there is none */
+    dsgd_error refused;
     dsgd_status why;
 } work;
 
@@ -43,7 +46,7 @@ static void note(work *w, const char *path, const char *what, const char *gave)
     dsgd_columns_put(&w->recognised, "gives", "%s", gave);
 }
 
-/** Offers a file to the readers; who refuses it has not seen it. */
+/** Offers a file to the readers. A reader that rejects the file keeps its state. */
 static dsgd_status offer(work *w, const char *path, const char *head, dsgd_error *error)
 {
     for (int i = 0; i < DSGD_IMPORT_READERS && w->in.gave == NULL; i++) {
@@ -81,7 +84,7 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
                            path);
     DSGD_TRY(dsgd_import_inflate(path, HEAD, &head, &n, error));
     w->in.gave = NULL;
-    if (memmem(head, n, "\0\0\0", 4) == NULL) /* as a checkpoint of gigabytes has */
+    if (memmem(head, n, "\0\0\0", 4) == NULL) /* as in a checkpoint of gigabytes */
         DSGD_TRY(offer(w, path, head, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         dsgd_append(&kinds, "\n  - %s", dsgd_import_readers[i]->gives);
@@ -94,7 +97,10 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
     return DSGD_OK;
 }
 
-/** In a folder, what a reader refuses is told and left out: the rest may suffice. */
+/**
+ * Reads a file in a folder. A file that a reader rejects is reported and skipped, because the
+ * others may suffice.
+ */
 static dsgd_status try_file(work *w, const char *path)
 {
     dsgd_error error = {""};
@@ -109,7 +115,10 @@ static dsgd_status try_file(work *w, const char *path)
     return DSGD_OK;
 }
 
-/** @p depth: of folders; 0: the user names it, and is told if it is nothing. */
+/**
+ * Reads a file or a folder. @p depth is the nesting of folders, 0 for a path that the user names,
+ * which must be importable.
+ */
 static dsgd_status read_path(work *w, const char *path, int depth, dsgd_error *error)
 {
     struct stat facts;

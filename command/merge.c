@@ -1,6 +1,6 @@
 /**
  * @file merge.c
- * `dsgd merge`: the results of one experiment, done in parts in several folders, as one folder.
+ * `dsgd merge`: merges the results of one experiment from several folders into one folder.
  */
 #include <jansson.h>
 
@@ -17,7 +17,7 @@ typedef struct arguments {
     dsgd_operands folders;
     const char *folder;
     bool force;
-    size_t n_swept; /* columns of the experiment */
+    size_t n_swept; /* number of swept columns */
 } arguments;
 
 static const dsgd_argument merge_options[] = {
@@ -26,14 +26,14 @@ static const dsgd_argument merge_options[] = {
     {.name = NULL},
 };
 
-/** Refuses folders whose results are not of one experiment by one program. */
+/** Rejects folders whose results are not of one experiment by one program. */
 static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_error *error)
 {
     for (size_t k = 0; k < a->folders.n; k++) {
         const char *const folder = a->folders.v[k];
         json_t *const json = dsgd_manifest_read(folder);
         if (!json_is_array(json_object_get(json, "runs"))) {
-            DSGD_TRY(dsgd_file_unread(error)); /* it may be there, and memory not */
+            DSGD_TRY(dsgd_file_unread(error)); /* the file may exist, but memory be short */
             return dsgd_refuse(error,
                                "%s: not a results folder (it has no manifest.json); run `dsgd run "
                                "EXPERIMENT.yaml -o %s` first",
@@ -51,7 +51,7 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
     return DSGD_OK;
 }
 
-/** Sections without wall times: two folders that have them of one run have the same. */
+/** Returns whether two parts of one run are equal in the sections without wall times. */
 static bool is_alike(const dsgd_part *a, const dsgd_part *b)
 {
     for (int k = DSGD_PART_CURVES; k < DSGD_PART_TABLES; k++)
@@ -61,13 +61,13 @@ static bool is_alike(const dsgd_part *a, const dsgd_part *b)
     return true;
 }
 
-/** Where the part of a run is that is merged. */
+/** The folder from which the part of a run is taken. */
 typedef struct source {
-    const char *folder; /* NULL: there is none */
-    bool is_done; /* a run that is done goes before one that failed */
+    const char *folder; /* NULL if there is none */
+    bool is_done; /* a run that is done is preferred to one that failed */
 } source;
 
-/** Finds the part of run @p i; parts of runs that are done have to say the same. */
+/** Finds the part of run @p i. All parts of a run that is done must be equal. */
 static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_error *error)
 {
     dsgd_part best = {.text = NULL};
@@ -96,7 +96,10 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
     return DSGD_OK;
 }
 
-/** Finds all parts; none stays in memory, as there may be more than fit. Refuses some alone. */
+/**
+ * Finds all parts. No part stays in memory, because there may be more than fit. Rejects folders in
+ * which some runs are missing.
+ */
 static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
 {
     bool *const is_missing = dsgd_keep(n_runs + 1, sizeof *is_missing);
@@ -124,14 +127,14 @@ static dsgd_status copy_parts(const arguments *a, const source *sources, size_t 
         void *const mark = dsgd_mark();
         dsgd_part part;
         DSGD_TRY(dsgd_part_read(sources[i].folder, i, &part, error));
-        if (part.text != NULL) /* else its row will be missed */
+        if (part.text != NULL) /* otherwise join() reports the missing row */
             DSGD_TRY(dsgd_part_write(a->folder, i, part.sections[0], part.n_bytes, error));
         dsgd_drop(mark);
     }
     return DSGD_OK;
 }
 
-/** Writes the files of a folder that has all parts. */
+/** Writes the files of a folder that contains all parts. */
 static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_runs,
                         dsgd_error *error)
 {

@@ -1,6 +1,6 @@
 /**
  * @file run.c
- * `dsgd run`: the runs of an experiment, and their table.
+ * `dsgd run`: executes the runs of an experiment, and prints their table.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -26,9 +26,9 @@ typedef struct arguments {
     const char *folder, *sensitivity;
     dsgd_texts sets, plugins;
     const char *only, *shard;
-    int64_t jobs, threads; /* 0: not given */
+    int64_t jobs, threads; /* 0 if not given */
     int numerics, progress;
-    double sensitivity_percent; /* 0: none */
+    double sensitivity_percent; /* NAN for choices only */
     dsgd_run_limits limits;
     bool force, refine;
 } arguments;
@@ -81,8 +81,8 @@ static const dsgd_argument run_options[] = {
 enum { MOST_ROWS = 40, MOST_REASONS = 10 };
 
 /**
- * Runs that the table shows: unchanged ones (--sensitivity sums up the others), or what --only and
- * --shard select.
+ * Returns whether the table shows run @p i: the unchanged runs (--sensitivity has a summary of the
+ * others), or the runs of --only and --shard.
  */
 static bool is_shown(const dsgd_pool_config *p, size_t i)
 {
@@ -125,7 +125,8 @@ static void print_devices(const dsgd_pool_config *p)
 /** Columns of runs.csv in the table. */
 static const struct {
     const char *name, *head;
-    const char *skipped; /* the column is left out where all runs have this text; NULL: never */
+    /* the column is left out if all runs have this text; NULL if it is always shown */
+    const char *skipped;
 } results[] = {
     {"status", "status", "ok"},          {"throughput_samples_per_s", "samples/s", NULL},
     {"step_mean_s", "step (s)", NULL},   {"final_loss", "loss", "-"},
@@ -152,7 +153,7 @@ static void print_table(const dsgd_pool_config *p)
             dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->results, i, results[k].name));
         dsgd_exchanges_put(&t, p->results, i);
     }
-    for (size_t k = 0; k < experiment->n_columns; k++) /* where no row has a value */
+    for (size_t k = 0; k < experiment->n_columns; k++) /* columns in which no row has a value */
         dsgd_columns_hide(&t, dsgd_swept_name(experiment->columns[k]), "");
     for (size_t k = 0; k < N_RESULTS; k++)
         if (results[k].skipped != NULL)
@@ -171,11 +172,11 @@ static void print_table(const dsgd_pool_config *p)
 
 /* --- the study -------------------------------------------------------------------------------- */
 
-/** What is asked of the runs, as the state of a study. */
+/** The state of the study. */
 typedef struct inquiry {
     const arguments *arguments;
     const dsgd_pool_config *config;
-    dsgd_phase phase; /* of two swept numbers: who wins where */
+    dsgd_phase phase; /* which algorithm wins at which pair of swept numbers */
     bool has_phase;
 } inquiry;
 
@@ -193,7 +194,7 @@ static dsgd_status plan(void *state, dsgd_error *error)
     return status;
 }
 
-/** Of a phase diagram that is refined: the runs of a round follow from those before. */
+/** Selects the runs of the next round of a phase diagram. */
 static void choose(void *state, bool *chosen)
 {
     dsgd_phase_choose(&((const inquiry *)state)->phase, chosen);
@@ -240,7 +241,9 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/** Checks an experiment against the command line, and runs it, or what --only or --shard select. */
+/**
+ * Checks an experiment against the command line, and executes it, or the runs of --only or --shard.
+ */
 static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {
     bool *const selected = dsgd_keep(config->experiment->n_runs + 1, sizeof *selected);

@@ -1,6 +1,6 @@
 /**
  * @file exchanges.c
- * How vectors travelled, for readers.
+ * Describes exchanges for readers.
  */
 #include "command/runs/exchanges.h"
 
@@ -13,8 +13,8 @@
 static const char none[] = "-";
 
 static const struct {
-    const char *head, *column; /* of runs.csv */
-    const char *ordinary; /* in all runs: goes without saying */
+    const char *head, *column; /* column of runs.csv */
+    const char *ordinary; /* value that is not printed if all runs have it */
     bool is_collective;
 } ways[] = {{"exchange", "piece_bytes", "", false},
             {"collective", "collective", "", true},
@@ -65,7 +65,7 @@ static void warn(FILE *stream, const char *sentence)
     dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
 }
 
-/** Whether a sweep changes what a byte costs, or how many there are. */
+/** Returns whether a sweep changes the cost of a byte, or the number of bytes. */
 static bool varies_network(const dsgd_experiment *experiment)
 {
     static const char *const keys[] = {
@@ -113,9 +113,8 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
 }
 
 /*
- * CPU time of a piece of one worker's exchange: 0.4 (local SGD), 0.8 (allreduce) and 2.2 us (WAGMA)
- * of 256 workers with llm-dp-bytedance on dgx-h100, in 268 pieces; more where SimGrid times
- * messages.
+ * CPU time of a chunk of one worker's exchange: 0.4 (local SGD), 0.8 (allreduce) and 2.2 us (WAGMA)
+ * with 256 workers of llm-dp-bytedance on dgx-h100, in 268 chunks; more if SimGrid times messages.
  */
 static const double piece_s = 1e-6;
 
@@ -160,7 +159,7 @@ void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment
 
 /* --- options without effect ------------------------------------------------------------------- */
 
-/** Whether a column is empty in all runs, and some run is ok. */
+/** Returns whether a column is empty in all runs, and some run is ok. */
 static bool is_empty(const dsgd_csv *runs, const char *column)
 {
     const size_t status = dsgd_csv_column(runs, "status");

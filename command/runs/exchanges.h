@@ -1,6 +1,7 @@
 /**
  * @file exchanges.h
- * What the table of runs says of how vectors travelled, and warnings of what that may decide.
+ * The columns on exchanges in the table of runs, and notes on settings of exchanges that may decide
+ * results.
  */
 #pragma once
 
@@ -9,30 +10,33 @@
 #include "command/experiment/experiment.h"
 #include "command/runs/results.h"
 
-/** The next cells of run @p i: its pieces, such as 4x30.2MB, and its collectives, if fused. */
+/**
+ * Adds the next cells of run @p i: its chunks, such as 4x30.2MB, its collectives, and whether they
+ * were fused.
+ */
 void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i);
 
 /**
- * Removes these columns where all runs have the same; a line on them to print under the table,
- * empty where there is nothing to say.
+ * Removes these columns if all runs have the same value. Returns a line about them to print below
+ * the table; empty if there is nothing to print.
  */
 char *dsgd_exchanges_fold(dsgd_columns *t);
 
 /**
- * Prints a sentence where an experiment varies the network, and leaves out `exchange`, and one
- * where bubbles and sums inside workers count twice.
+ * Prints a note if an experiment varies the network but leaves out `exchange`, and a note if
+ * bubbles and collectives inside workers count twice.
  */
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment);
 
-/** Prints a sentence where buckets are merged, and one where many pieces make it take over a
- * minute. */
+/**
+ * Prints a note if buckets are merged, and a note if many chunks make the experiment take over a
+ * minute.
+ */
 void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment);
 
 /**
- * Prints a sentence for each option of `exchange` that has another value than the default, and no
- * effect in any run.
- *
- * @param runs runs.csv; NULL where nothing has run, which leaves out what only a run can tell
+ * Prints a note for each collective that the experiment chooses but no run uses. @p runs is
+ * runs.csv.
  */
 void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experiment,
                                    const dsgd_csv *runs);

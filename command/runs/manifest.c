@@ -1,6 +1,6 @@
 /**
  * @file manifest.c
- * The file, and what differs between runs.
+ * Reads, writes and compares manifests.
  */
 #include "command/runs/manifest.h"
 
@@ -10,7 +10,10 @@
 #include "base/status.h"
 #include "command/runs/parts.h"
 
-/** Whether a part of a run is folded too: its keys are those of any run, unlike an algorithm's. */
+/**
+ * Returns whether the keys of a member are compared one by one: they are the same for all runs,
+ * unlike those of an algorithm.
+ */
 static bool is_part(const char *member, const json_t *before, const json_t *value)
 {
     return json_is_object(before) && json_is_object(value) && strcmp(member, "algorithm") != 0;
@@ -50,7 +53,7 @@ void dsgd_runs_take(json_t *before, json_t *less)
         json_t *const now = json_copy(is_part(member, old, value) ? old : value);
         if (is_part(member, old, value))
             json_object_update(now, value);
-        json_object_set_new(before, member, now); /* a copy of the run before keeps its own */
+        json_object_set_new(before, member, now); /* a copy of the run before keeps its own value */
     }
 }
 
@@ -82,7 +85,7 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new)
 {
     static const struct {
-        const char *member, *are; /* the results where it differs */
+        const char *member, *are; /* description of the results if the member differs */
     } differences[] = {
         {"runs", "the results of another experiment, or of this one by another build of dsgd"},
         {"swept", "the results of another experiment"},
@@ -93,7 +96,7 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
          "the results of this experiment with other libraries or on another kind of CPU"},
     };
     if (!dsgd_can_read("%s/runs.csv", folder) && !dsgd_parts_exist(folder))
-        return NULL; /* a command was refused before it had any results */
+        return NULL; /* a command failed before it had any results */
     if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))
         return "results without a manifest.json";
     if (old != NULL && !json_is_array(json_object_get(old, "swept")))

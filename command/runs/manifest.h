@@ -1,9 +1,11 @@
 /**
  * @file manifest.h
- * DIR/manifest.json: experiment, versions and inputs that produced the results. Two folders with
- * equal manifests have equal results. Each run of the list `runs` has what differs from the run
- * before: a hundredth of 100,000 whole ones. Members are left out, and keys of members that are
- * mappings, except of `algorithm`, which has other keys if the algorithm is another.
+ * DIR/manifest.json: the experiment, versions and inputs that produced the results. Two folders
+ * with equal manifests have equal results.
+ *
+ * Each run in the list `runs` contains only what differs from the run before. This takes a
+ * hundredth of the size of 100,000 complete runs. Members are left out, and so are keys of members
+ * that are mappings, except those of `algorithm`, which has other keys if the algorithm changes.
  */
 #pragma once
 
@@ -11,22 +13,23 @@
 
 #include "base/status.h"
 
-/** The members and keys of a run that are not those of the runs before it. */
+/** Returns the members and keys of a run that differ from those of the runs before it. */
 json_t *dsgd_runs_differ(const json_t *before, const json_t *run);
 
-/** Adds what differs in a run to what the runs before it had, {} at first. */
+/** Adds the differences of a run to the members of the runs before it, which are {} at first. */
 void dsgd_runs_take(json_t *before, json_t *differs);
 
-/** The manifest of a folder; NULL: the folder has none that is JSON. */
+/** Returns the manifest of a folder, or NULL if it has none that is JSON. */
 json_t *dsgd_manifest_read(const char *folder);
 
-/** Gives each run of a manifest (NULL: there is none) all its members; returns the manifest. */
+/** Gives each run of a manifest all its members. Returns the manifest, which may be NULL. */
 json_t *dsgd_manifest_unfold(json_t *manifest);
 
 dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error);
 
 /**
- * In which way a folder's results, whose manifest is @p old (NULL: none that is JSON), are not what
- * would be written; NULL: they are, or there are none.
+ * Returns how the results of a folder with manifest @p old (NULL if it has none that is JSON)
+ * differ from the results that would be written; NULL if they do not differ or if there are no
+ * results.
  */
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new);

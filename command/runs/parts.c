@@ -1,6 +1,6 @@
 /**
  * @file parts.c
- * What a run has written, in a file of its own with a checksum.
+ * Reads and writes parts: the rows of a run in a file of its own, with a checksum.
  */
 #include "command/runs/parts.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 
-/* Path of a part: the folder of results, the number of the run. */
+/* Path of a part: the results folder and the number of the run. */
 #define PART "%s/.parts/%zu.part"
 
 /*
@@ -35,7 +35,7 @@ dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, cons
     return dsgd_whole_close(&file, error);
 }
 
-/** Finds the sections; false unless all of them are there as run @p run (from 1) wrote them. */
+/** Finds the sections. Returns false unless all are present as run @p run (from 1) wrote them. */
 static bool find_sections(dsgd_part *p, size_t run, size_t n)
 {
     unsigned long expected = 0;
@@ -92,5 +92,5 @@ void dsgd_part_remove(const char *folder, size_t i)
 
 void dsgd_part_remove_unfinished(const char *folder, size_t i)
 {
-    unlink(dsgd_xprintf(PART ".new", folder, i + 1)); /* as base/file.c has it */
+    unlink(dsgd_xprintf(PART ".new", folder, i + 1)); /* the temporary name that base/file.c uses */
 }

@@ -1,13 +1,13 @@
 /**
  * @file parts.h
- * A part is what one run adds to the results: DIR/.parts/N.part, N from 1. It is whole, as its
- * checksum says, or it counts as absent.
+ * A part is what one run adds to the results: DIR/.parts/N.part, N from 1. A part whose checksum
+ * does not match counts as absent.
  */
 #pragma once
 
 #include "base/status.h"
 
-/** What is in a part: rows of the tables in the order of dsgd_results_files, and a note. */
+/** The sections of a part: rows of the tables in the order of dsgd_results_files, and a note. */
 enum {
     DSGD_PART_RUNS,
     DSGD_PART_CURVES,
@@ -17,8 +17,8 @@ enum {
 };
 
 typedef struct dsgd_part {
-    char *text; /* NULL: there is no whole part */
-    const char *sections[DSGD_PART_SECTIONS]; /* into the text */
+    char *text; /* NULL if there is no complete part */
+    const char *sections[DSGD_PART_SECTIONS]; /* pointers into the text */
     size_t n_bytes[DSGD_PART_SECTIONS];
 } dsgd_part;
 
@@ -26,14 +26,14 @@ typedef struct dsgd_part {
 dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *n_bytes,
                             dsgd_error *error);
 
-/** DSGD_EIO where a file that is there cannot be read. */
+/** Reads a part. Returns DSGD_EIO if an existing file cannot be read. */
 dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_error *error);
 
-/** Whether there is a part of run @p i, be it whole or not; whether there is one of any run. */
+/** Returns whether there is a part of run @p i, complete or not. */
 bool dsgd_part_exists(const char *folder, size_t i);
 bool dsgd_parts_exist(const char *folder);
 
 void dsgd_part_remove(const char *folder, size_t i);
 
-/** Removes what a process that died has written of a part. */
+/** Removes the incomplete part of a process that died. */
 void dsgd_part_remove_unfinished(const char *folder, size_t i);

@@ -1,6 +1,6 @@
 /**
  * @file pool.c
- * The processes of runs: started longest first, waited for, counted.
+ * Starts the processes of runs, the longest first, waits for them, and counts them.
  */
 #include "command/runs/pool.h"
 
@@ -13,18 +13,18 @@
 #include "command/runs/selection.h"
 
 /**
- * Room on this machine for runs that compute at the same time: processes, threads, memory, and the
- * memory of GPUs. A run gets its share before it starts.
+ * The capacity of this machine for runs at the same time: processes, threads, memory and GPU
+ * memory. A run takes its share before it starts.
  */
 typedef struct room {
-    int64_t jobs, n_running; /* runs at the same time: at most, now */
-    uint32_t threads; /* of each run, besides the one that simulates */
+    int64_t jobs, n_running; /* number of runs at the same time: limit, and now */
+    uint32_t threads; /* computing threads of each run, in addition to the thread that simulates */
     bool shares_cores; /* there are more threads than cores */
-    size_t bytes; /* of main memory for each run */
+    size_t bytes; /* main memory for each run */
     uint32_t n_gpus;
-    uint32_t jobs_each; /* runs at the same time on one GPU if all runs are alike */
+    uint32_t jobs_each; /* number of runs at the same time on one GPU if all runs are alike */
     struct {
-        size_t all_bytes, left_bytes; /* of the memory that was free before the first run */
+        size_t all_bytes, left_bytes; /* of the GPU memory that was free before the first run */
         uint32_t n_running;
     } gpu[DSGD_MOST_GPUS];
 } room;
@@ -32,37 +32,37 @@ typedef struct room {
 /** A run with a process, or the next run that gets one. */
 typedef struct job {
     const struct pool *of;
-    size_t i; /* in the experiment */
+    size_t i; /* index of the run in the experiment */
     double cost;
-    dsgd_run_config config; /* with its share of the machine */
-    size_t gpu_bytes; /* that the run may need on a GPU; 0: it computes on none */
+    dsgd_run_config config; /* configuration, with the run's share of the machine */
+    size_t gpu_bytes; /* GPU memory that the run may need; 0 if it uses no GPU */
     pid_t process;
     double start_wall_s;
-    int from; /* descriptor of what the process writes to stderr */
-    char sentence[512]; /* the last line of it */
-    size_t n_sentence; /* bytes of a line that has not ended */
-    char reason[512]; /* why SimGrid ended it; "": it did not */
-    uint64_t moves; /* of its progress, when they last changed, ... */
-    double moved_cpu_s; /* ... and its CPU time then */
-    dsgd_outcome outcome; /* of the row, if the process does not write it */
-    dsgd_error why; /* the reason in that row; "": the process ended by itself */
+    int from; /* descriptor of the process's stderr */
+    char sentence[512]; /* last line from it */
+    size_t n_sentence; /* bytes of an incomplete line */
+    char reason[512]; /* why SimGrid ended the run; "" if it did not */
+    uint64_t moves; /* progress counters when they last changed */
+    double moved_cpu_s; /* CPU time when they last changed */
+    dsgd_outcome outcome; /* outcome in the row, if the process does not write the row */
+    dsgd_error why; /* reason in that row; "" if the process ended by itself */
 } job;
 
 typedef struct pool {
     const dsgd_pool_config *config;
     bool anew;
-    const dsgd_work *tasks; /* [n_tasks] of this round, the longest first */
+    const dsgd_work *tasks; /* [n_tasks] tasks of this round, the longest first */
     size_t n_tasks, n_begun;
-    job *next; /* the job of task n_begun; NULL: it has none yet */
+    job *next; /* job of task n_begun; NULL if it has none yet */
     job **running; /* [n_running], in any order */
     size_t n_running;
-    bool stops; /* runs that end now are to be done again */
+    bool stops; /* runs that end now must be executed again */
     room room;
     dsgd_progress *progress; /* [n_runs], shared with the processes */
     dsgd_progress_view view;
-    dsgd_progress_now so_far; /* of all rounds, without running tasks */
-    double cost, cost_done; /* of all rounds */
-    double joined_s, join_took_s; /* the last join's end, and its duration */
+    dsgd_progress_now so_far; /* progress of all rounds, without running tasks */
+    double cost, cost_done; /* cost over all rounds */
+    double joined_s, join_took_s; /* end and duration of the last join */
 } pool;
 
 static volatile sig_atomic_t interrupted;
@@ -72,13 +72,13 @@ static void on_interrupt(int number)
     interrupted = number;
 }
 
-/** Catches the signals that end the runs, and then this process in order. */
+/** Catches the signals after which the runs and then this process end in order. */
 static void catch_interrupts(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         if (signal(numbers[k], on_interrupt) == SIG_IGN && numbers[k] == SIGHUP)
-            signal(SIGHUP, SIG_IGN); /* as nohup has it */
+            signal(SIGHUP, SIG_IGN); /* nohup ignores this signal */
 }
 
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu)
@@ -90,15 +90,18 @@ dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool 
 
 /* --- room on this machine --------------------------------------------------------------------- */
 
-/* A process has a context on its GPU: kernels, and memory that the driver takes. */
+/* Size of the context of a process on its GPU: kernels, and memory that the driver takes. */
 static const size_t context_bytes = (size_t)512 << 20;
 
-/** @p jobs 0: one per core. @p threads 0: cores / jobs - 1. */
+/**
+ * Returns the capacity of this machine. @p jobs is 0 for one per core, @p threads is 0 for cores /
+ * jobs - 1.
+ */
 static room room_of(const dsgd_device_survey *gpus, int64_t jobs, int64_t threads)
 {
     const int64_t n = sysconf(_SC_NPROCESSORS_ONLN), cores = n < 1 ? 1 : n;
     room r = {.jobs = jobs > 0 ? jobs : cores, .n_gpus = gpus->n};
-    /* The simulating thread computes, too, while it waits. */
+    /* The thread that simulates also computes while it waits. */
     threads = threads > 0 ? threads : cores / r.jobs - 1;
     r.threads = (uint32_t)(threads < 1 ? 1 : threads);
     r.shares_cores = 2 * r.jobs > cores; /* two threads per run */
@@ -113,14 +116,17 @@ static room room_of(const dsgd_device_survey *gpus, int64_t jobs, int64_t thread
     return r;
 }
 
-/** Bytes with those of a context, which is small on a small GPU. */
+/** Returns @p bytes plus the size of a context, which is small on a small GPU. */
 static size_t with_context(const room *r, uint32_t k, size_t bytes)
 {
     const size_t eighth = r->gpu[k].all_bytes / r->jobs_each / 8;
     return bytes + (context_bytes < eighth ? context_bytes : eighth);
 }
 
-/** The GPU, idle or any, with most memory left; n_gpus: none has any. */
+/**
+ * Returns the GPU with most memory left, among idle GPUs if @p idle; n_gpus if no GPU has memory
+ * left.
+ */
 static uint32_t most_left(const room *r, bool idle)
 {
     uint32_t best = r->n_gpus;
@@ -152,9 +158,10 @@ static bool take_gpu(room *r, size_t bytes, dsgd_device_place *place)
 }
 
 /**
- * Sets a run's threads, memory and place. With @p gpu_bytes above 0, the run computes on the GPU
- * that has most memory left. It gets what it needs or, if that is more, what is left for each of
- * the jobs there; or a GPU for itself that has less. False: the run waits for another one to end.
+ * Sets the threads, the memory and the GPU of a run. With @p gpu_bytes above 0, the run computes on
+ * the GPU with most memory left. It gets the memory that it needs, or the memory that is left for
+ * each of the jobs there if that is more, or a GPU of its own that has less memory. Returns false
+ * if the run must wait until another run ends.
  */
 static bool take_room(room *r, size_t gpu_bytes, dsgd_run_config *run)
 {
@@ -167,7 +174,7 @@ static bool take_room(room *r, size_t gpu_bytes, dsgd_run_config *run)
     return true;
 }
 
-/** The run with this share has ended. */
+/** Returns the share of a run that has ended. */
 static void give_room(room *r, const dsgd_run_config *run)
 {
     const uint32_t k = run->place.index;
@@ -180,7 +187,7 @@ static void give_room(room *r, const dsgd_run_config *run)
 
 /* --- a run begins ----------------------------------------------------------------------------- */
 
-/** In the process of the run: simulates, and writes the rows; its exit status. */
+/** Simulates a run in its process, and writes its rows. Returns the exit status. */
 static int run_here(const void *job_of_pool)
 {
     const job *const j = job_of_pool;
@@ -221,8 +228,8 @@ static job *next_job(pool *p)
 }
 
 /**
- * Keeps the data of a run in this process if a later run may learn from them, too. The run itself
- * reports what is wrong with them.
+ * Keeps the data of a run in this process if a later run may also learn from them. The run itself
+ * reports errors in the data.
  */
 static void keep_data(const pool *p, const job *j)
 {
@@ -237,7 +244,10 @@ static void keep_data(const pool *p, const job *j)
         dsgd_data_close(data);
 }
 
-/** Starts the next run. False: the machine has no room for it yet, or no process. */
+/**
+ * Starts the next run. Returns false if the machine has no room for it yet, or if no process can be
+ * started.
+ */
 static bool start(pool *p)
 {
     p->next = p->next == NULL ? next_job(p) : p->next;
@@ -271,8 +281,8 @@ static bool start(pool *p)
 /* --- a run ends ------------------------------------------------------------------------------- */
 
 /**
- * Passes on what the process of a run wrote to stderr, line by line with the run's number, and
- * keeps the last line, and SimGrid's reason: where it dies, these say why.
+ * Prints the lines that the process of a run wrote to stderr, with the number of the run. Keeps the
+ * last line and the reason of SimGrid, which explain why a process died.
  */
 static void hear(const pool *p, job *j)
 {
@@ -293,7 +303,7 @@ static void hear(const pool *p, job *j)
         }
 }
 
-/** Writes the row of a run whose process could not write it: how far it came. */
+/** Writes the row of a run whose process could not write it, with the progress of the run. */
 static void write_unfinished(const pool *p, const job *j)
 {
     dsgd_run_result r = {.outcome = (int)j->outcome, .why = j->why, .device = "off"};
@@ -322,14 +332,15 @@ static dsgd_status join(pool *p, dsgd_error *error)
 }
 
 /**
- * Counts a run that has ended, with a row that says why where it wrote none itself, if @p is_final.
- * Joining takes at most a twentieth of the time.
+ * Counts a run that has ended. If it wrote no row and @p is_final, writes a row with the reason.
+ * Joins take at most a twentieth of the time.
  */
 static dsgd_status count(pool *p, job *j, bool is_final, dsgd_error *error)
 {
     dsgd_results *const results = p->config->results;
     const size_t i = j->i;
-    DSGD_TRY(dsgd_results_read(results, i, error)); /* it may have written it in time */
+    /* the process may have written the row in time */
+    DSGD_TRY(dsgd_results_read(results, i, error));
     if (is_final && dsgd_results_state(results, i) == DSGD_RUN_ABSENT) {
         write_unfinished(p, j);
         DSGD_TRY(dsgd_results_read(results, i, error));
@@ -380,7 +391,7 @@ static dsgd_status wait_for_one(pool *p, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** CPU time of a run since anything in it moved. */
+/** Returns the CPU time of a run since its last progress. */
 static double stalled_s(job *j)
 {
     const uint64_t moves = j->config.progress->events + j->config.progress->computed;
@@ -424,7 +435,7 @@ static void show_progress(pool *p, bool last)
 {
     if (!last && !dsgd_progress_is_due(&p->view))
         return;
-    void *const mark = dsgd_mark(); /* runs may take days */
+    void *const mark = dsgd_mark(); /* runs may take days, so memory is freed */
     dsgd_progress_now now = p->so_far;
     dsgd_running *const running = dsgd_keep(p->n_running + 1, sizeof *running);
     double done = p->cost_done;
@@ -441,7 +452,10 @@ static void show_progress(pool *p, bool last)
     dsgd_drop(mark);
 }
 
-/** If fork() fails, waits for a running process to end; without one the run has failed. */
+/**
+ * Starts runs while there is room. If fork() fails, waits until a running process ends; if there is
+ * none, the run fails.
+ */
 static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
     while (p->n_begun < p->n_tasks && start(p)) {
@@ -454,7 +468,7 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
     return count(p, j, true, error);
 }
 
-/** Ends the running jobs, and frees one that waits for room. */
+/** Ends the running jobs, and frees the job that waits for room. */
 static void kill_all(pool *p)
 {
     p->stops = true;
@@ -466,10 +480,10 @@ static void kill_all(pool *p)
     }
 }
 
-/** Does the runs of a round, and joins their rows. */
+/** Executes the runs of a round, and joins their rows. */
 static dsgd_status run_all(pool *p, dsgd_error *error)
 {
-    dsgd_status status = join(p, error); /* the rows of runs that are done again go first */
+    dsgd_status status = join(p, error); /* this removes the rows of runs that are executed again */
     while (status == DSGD_OK && !interrupted && (p->n_begun < p->n_tasks || p->n_running > 0)) {
         kill_overdue(p);
         status = start_what_fits(p, error);
@@ -482,7 +496,7 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
     return status == DSGD_OK ? joined : status;
 }
 
-/** Lists the runs to do in a round. */
+/** Lists the runs to execute in a round. */
 static void list_tasks(pool *p)
 {
     const dsgd_pool_config *const config = p->config;
@@ -518,7 +532,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
               .progress = dsgd_shared_memory(n_runs, sizeof *p.progress),
               .view = {config->progress, config->experiment, config->results, now_s, now_s}};
     catch_interrupts();
-    dsgd_status status = join(&p, error); /* which reads what is done */
+    dsgd_status status = join(&p, error); /* this reads finished runs */
     for (bool more = true; status == DSGD_OK && more;) {
         more = false;
         if (rounds->choose != NULL) {
@@ -528,7 +542,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
         }
         list_tasks(&p);
         status = run_all(&p, error);
-        p.anew = false; /* later rounds keep what the first have done */
+        p.anew = false; /* later rounds keep the results of earlier rounds */
         if (status == DSGD_OK && !interrupted && rounds->choose != NULL)
             status = rounds->read(rounds->state, &more, error);
     }

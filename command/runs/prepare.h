@@ -1,14 +1,14 @@
 /**
  * @file prepare.h
- * What is looked up once before the runs of an experiment.
+ * Checks and prints what is needed once before the runs of an experiment.
  */
 #pragma once
 
 #include "command/experiment/experiment.h"
 
 /**
- * Checks data and models: of one run, of every run where an option of `learn` is swept, and of
- * every number of workers where samples are split.
+ * Checks data and models: of one run, of every run if an option of `learn` is swept, and of every
+ * number of workers if samples are split.
  */
 dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *error);
 
@@ -19,9 +19,11 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
 dsgd_status dsgd_prepare_device(const dsgd_experiment *experiment, int *numerics,
                                 dsgd_device_survey *survey, dsgd_error *error);
 
-/** Sentences on what is left out of the list of runs, on stderr. */
+/** Prints on stderr which runs are left out of the list, and why. */
 void dsgd_prepare_left_out(const dsgd_experiment *experiment);
 
-/** A paragraph on each split of samples: how many classes a worker has, and how far they are from
- * all. */
+/**
+ * Prints a paragraph on each split of samples: how many classes a worker has, and how far its
+ * distribution is from that of all samples.
+ */
 void dsgd_splits_print(const dsgd_experiment *experiment);

@@ -1,6 +1,6 @@
 /**
  * @file progress.c
- * Lines on stderr.
+ * Prints progress on stderr.
  */
 #include "command/runs/progress.h"
 
@@ -14,21 +14,21 @@
 
 const char *const dsgd_progress_forms[] = {"auto", "json", "off", NULL};
 
-/** Where a line can be overwritten. */
+/** Returns whether stderr is a terminal, on which a line can be overwritten. */
 static bool is_terminal(void)
 {
     const char *const kind = getenv("TERM");
     return isatty(STDERR_FILENO) && (kind == NULL || strcmp(kind, "dumb") != 0);
 }
 
-/** Takes the bar away, so that a line can stand there. */
+/** Removes the bar, to make room for a line. */
 static void clear_bar(const dsgd_progress_view *view)
 {
     if (view->form == DSGD_PROGRESS_AUTO && is_terminal())
         fputs("\r\033[K", stderr);
 }
 
-enum { DIGITS = 15 }; /* 0.1 stays 0.1 */
+enum { DIGITS = 15 }; /* number of digits that keeps 0.1 as 0.1 */
 
 static void print_json(json_t *object)
 {
@@ -37,7 +37,7 @@ static void print_json(json_t *object)
     fflush(stderr);
 }
 
-/** Seconds that are left where @p share took @p seconds. */
+/** Returns the remaining seconds if @p share took @p seconds. */
 static double left_s(double seconds, double share)
 {
     return share > 0 ? seconds * (1 - share) / share : INFINITY;
@@ -108,7 +108,7 @@ void dsgd_progress_show(dsgd_progress_view *view, const dsgd_progress_now *now, 
 }
 
 static const struct {
-    const char *column, *before, *after; /* of a row */
+    const char *column, *before, *after; /* column of a row */
 } figures[] = {
     {"throughput_samples_per_s", "", " samples/s"},
     {"final_loss", "loss ", ""},
@@ -118,7 +118,7 @@ static const struct {
 
 enum { N_FIGURES = sizeof figures / sizeof figures[0] };
 
-/** A swept value: a number where it is one; null where it does not apply. */
+/** Returns a swept value as JSON: a number if it is one; null if it does not apply. */
 static json_t *swept_json(const char *text)
 {
     double x = 0;

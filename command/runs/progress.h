@@ -1,7 +1,7 @@
 /**
  * @file progress.h
- * How far the runs are, on stderr: a bar on a terminal, lines elsewhere, or JSON for programs; and
- * a row of each run that ended.
+ * Shows the progress of runs on stderr: a bar on a terminal, lines elsewhere, or JSON for programs,
+ * and a row for each run that ends.
  */
 #pragma once
 
@@ -14,41 +14,41 @@ typedef enum dsgd_progress_form {
     DSGD_PROGRESS_OFF
 } dsgd_progress_form;
 
-extern const char *const dsgd_progress_forms[]; /* their words, and NULL */
+extern const char *const dsgd_progress_forms[]; /* the words of the option, and NULL */
 
-/** A run under way. */
+/** A running run. */
 typedef struct dsgd_running {
-    size_t i; /* in the experiment */
-    double share; /* that is done */
+    size_t i; /* index of the run in the experiment */
+    double share; /* share of the run that is done */
     double virtual_s, wall_s; /* so far */
 } dsgd_running;
 
 typedef struct dsgd_progress_now {
-    size_t n_ended, n_failed, n_runs; /* of this command */
-    double share; /* of the work that is done */
+    size_t n_ended, n_failed, n_runs; /* runs of this command */
+    double share; /* share of the work that is done */
     size_t n_running;
     const dsgd_running *running;
 } dsgd_progress_now;
 
-/** What shows progress. */
+/** The state of the progress display. */
 typedef struct dsgd_progress_view {
     dsgd_progress_form form;
     const dsgd_experiment *experiment;
     const dsgd_results *results;
-    double start_wall_s, last_wall_s; /* of the first run; of the last line */
+    double start_wall_s, last_wall_s; /* wall time of the first run, and of the last line */
 } dsgd_progress_view;
 
-/** Whether a line is due, so that what it says need not be found out for nothing. */
+/** Returns whether a line is due. The caller computes its contents only if it is. */
 bool dsgd_progress_is_due(const dsgd_progress_view *view);
 
-/** A line. @p last: all have ended, or are ended. */
+/** Shows a line. @p last is true after all runs ended or were stopped. */
 void dsgd_progress_show(dsgd_progress_view *view, const dsgd_progress_now *now, bool last);
 
 /**
- * A row of run @p i, which has ended. Not within the first two seconds, unless as JSON: what takes
- * no longer is in the table at once.
+ * Shows a row of run @p i, which has ended. Shows none within the first two seconds, except as
+ * JSON, because the table follows at once.
  */
 void dsgd_progress_ended(const dsgd_progress_view *view, size_t i);
 
-/** A sentence on run @p i; also where the form is OFF. */
+/** Prints a message about run @p i, also if the form is OFF. */
 void dsgd_progress_say(const dsgd_progress_view *view, size_t i, const char *text);

@@ -1,6 +1,6 @@
 /**
  * @file provenance.c
- * Manifests of experiments, and back.
+ * Makes manifests of experiments, and finds the experiment of a manifest.
  */
 #include "command/runs/provenance.h"
 
@@ -17,7 +17,9 @@
 
 /* --- the manifest of an experiment ------------------------------------------------------------ */
 
-/** Whether an option, and those large ones alone, has the bytes that it has in the run before. */
+/**
+ * Returns whether a large option (platform or workload) has the same bytes as in the run before.
+ */
 static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
                          const dsgd_planned_run *before)
 {
@@ -27,7 +29,7 @@ static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
            memcmp(&run->workload, &before->workload, sizeof run->workload) == 0;
 }
 
-/** Whether some entry of an imbalance is drawn. */
+/** Returns whether some entry of an imbalance is random. */
 static bool is_drawn(const dsgd_specs *entries)
 {
     for (size_t i = 0; i < entries->n; i++)
@@ -37,8 +39,8 @@ static bool is_drawn(const dsgd_specs *entries)
 }
 
 /**
- * Whether another seed could give the run another result: it learns, or its steps, failures, places
- * or receivers are drawn. @p json: the run as run_json() writes it.
+ * Returns whether another seed could change the result of the run: it trains a model, or its steps,
+ * failures, placement or receivers are random. @p json is the run as run_json() writes it.
  */
 static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
 {
@@ -55,7 +57,10 @@ static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
     return any;
 }
 
-/** @p before: a run of which large members are left out where they are the same; NULL: none. */
+/**
+ * Returns a run as JSON. Large members that equal those of run @p before (NULL if there is none)
+ * are left out.
+ */
 static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *before)
 {
     static const char *const members[] = {"algorithm", "label",    "workers",   "seed",
@@ -78,8 +83,8 @@ static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *bef
 }
 
 /**
- * The name of a file from the folder of the experiment, as it names it itself: the same from any
- * working directory.
+ * Returns the name of a file relative to the folder of the experiment, as the experiment names it:
+ * the same from any working directory.
  */
 static const char *name_from(const dsgd_experiment *experiment, const char *file)
 {
@@ -88,7 +93,7 @@ static const char *name_from(const dsgd_experiment *experiment, const char *file
     return strncmp(file, experiment->path, n) == 0 ? file + n : file;
 }
 
-/** Gives all files of data such names, if there are any. */
+/** Gives all data files such names. */
 static void name_files(json_t *json, const dsgd_experiment *experiment)
 {
     const char *const *const files = dsgd_config_data_files(experiment->config);
@@ -103,14 +108,17 @@ static void name_files(json_t *json, const dsgd_experiment *experiment)
         name_files(json_object_iter_value(at), experiment);
 }
 
-/** Whether a run needs this network: SimGrid also for the links and routes of XML. */
+/**
+ * Returns whether a run needs this network model. XML platforms also need SimGrid for links and
+ * routes.
+ */
 static bool uses(const dsgd_planned_run *run, int kind)
 {
     return run->config.network == kind ||
            (kind == DSGD_NETWORK_SIMGRID && !dsgd_platform_has_numbers(&run->platform));
 }
 
-/** The versions of the networks that all runs need. */
+/** Returns the versions of the network models that the runs need. */
 static char *networks_of(const dsgd_experiment *experiment)
 {
     char *text = dsgd_xstrdup("");
@@ -124,13 +132,13 @@ static char *networks_of(const dsgd_experiment *experiment)
     return text;
 }
 
-/** As it stands in a file: so numbers are compared. */
+/** Returns JSON as it is read from a file, so that numbers compare equal. */
 static json_t *as_read(const json_t *json)
 {
     return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
 }
 
-/** The runs first, first + 1, ..., end - 1 as they stand in a file. */
+/** Returns the runs first, first + 1, ..., end - 1 as they are read from a file. */
 static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, size_t end)
 {
     json_t *const runs = json_array(), *const before = json_object();
@@ -152,8 +160,8 @@ static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, siz
 }
 
 /**
- * Where there are values, and not only times: runs with and without them, and of a CPU and of a
- * GPU, do not go into one table.
+ * Returns where values are computed, if values are computed at all. Results with and without
+ * values, and from a CPU and a GPU, must not be in one table.
  */
 static const char *computed_on(const dsgd_experiment *experiment, int numerics)
 {
@@ -169,7 +177,7 @@ static const char *computed_on(const dsgd_experiment *experiment, int numerics)
     return where;
 }
 
-/** Whether run @p i of a manifest is run @p i of the experiment. */
+/** Returns whether run @p i of a manifest equals run @p i of the experiment. */
 static bool has_run(const json_t *manifest, const dsgd_experiment *experiment, size_t i)
 {
     void *const mark = dsgd_mark();
@@ -180,7 +188,7 @@ static bool has_run(const json_t *manifest, const dsgd_experiment *experiment, s
     return has;
 }
 
-/** Adds {name: checksum and length} of a regular file, and nothing of anything else. */
+/** Adds {name: checksum and length} for a regular file; does nothing for other files. */
 static dsgd_status add_file(json_t *json, const char *path, const char *name, dsgd_error *error)
 {
     struct stat facts;
@@ -234,8 +242,8 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
 /* --- the experiment of a folder --------------------------------------------------------------- */
 
 /**
- * The experiment of a folder of results, as its manifest has it: from the working directory of
- * then, which is most often this one or above the folder.
+ * Returns the path of the experiment of a results folder. The manifest names it relative to the
+ * former working directory, which is most often the current one or a folder above the results.
  */
 static const char *find_file(const char *folder, const char *file)
 {

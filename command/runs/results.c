@@ -1,6 +1,6 @@
 /**
  * @file results.c
- * Parts: written by runs, read into memory, joined into files.
+ * Writes the parts of runs, reads them, and joins them into files.
  */
 #include "command/runs/results.h"
 
@@ -45,7 +45,10 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
 
 /* --- the folder ------------------------------------------------------------------------------- */
 
-/** Who has the lock: what he wrote into its file, as " (...)"; "" where nobody said so. */
+/**
+ * Returns the holder of the lock as " (...)", as the file of the lock names it; "" if it names
+ * none.
+ */
 static const char *holder_of(int descriptor)
 {
     char text[256];
@@ -55,7 +58,10 @@ static const char *holder_of(int descriptor)
     return text[0] == '\0' ? "" : dsgd_xprintf(" (%s)", text);
 }
 
-/** Makes and flock()s the folder; children inherit the lock, and the last to exit releases it. */
+/**
+ * Makes and locks the folder with flock(). Child processes inherit the lock, and the last one to
+ * exit releases it.
+ */
 static dsgd_status lock(const char *folder, dsgd_error *error)
 {
     DSGD_TRY(dsgd_make_folder(error, "%s", folder));
@@ -67,7 +73,7 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
     if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
         char host[128] = "";
         gethostname(host, sizeof host - 1);
-        if (ftruncate(descriptor, 0) == 0) /* where that fails, the lock holds all the same */
+        if (ftruncate(descriptor, 0) == 0) /* the lock works even if this fails */
             dprintf(descriptor, "process %jd on %s\n", (int64_t)getpid(), host);
         return DSGD_OK;
     }
@@ -112,11 +118,9 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
 /* --- what is known of runs -------------------------------------------------------------------- */
 
 struct dsgd_result_row {
-    size_t i; /* the run; SIZE_MAX: none */
+    size_t i; /* index of the run; SIZE_MAX if there is none */
     size_t n_fields;
-    /*
-     * texts, one behind the other: why the run did not end well, the device, the fields
-     */
+    /* texts, one after the other: why the run did not end well, the device, the fields */
     char *texts;
 };
 
@@ -155,13 +159,13 @@ dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **
     return DSGD_OK;
 }
 
-/** A section of a part as a text. */
+/** Returns a section of a part as a text. */
 static char *section(const dsgd_part *part, int k)
 {
     return memcpy(dsgd_keep(part->n_bytes[k] + 1, 1), part->sections[k], part->n_bytes[k]);
 }
 
-/** The row of a part, as the header of a table without rows. */
+/** Returns the row of a part, parsed as the header of a table without rows. */
 static dsgd_csv row_of(const dsgd_part *part)
 {
     dsgd_csv cells;
@@ -191,7 +195,7 @@ dsgd_run_state dsgd_part_state(const dsgd_part *part)
                                                                            : DSGD_RUN_HAS_ROW;
 }
 
-/** Reads a part, and keeps the state of its run. */
+/** Reads a part, and stores the state of its run. */
 static dsgd_status read_part(const dsgd_results *results, size_t i, dsgd_part *part,
                              dsgd_error *error)
 {
@@ -200,7 +204,7 @@ static dsgd_status read_part(const dsgd_results *results, size_t i, dsgd_part *p
     return status;
 }
 
-/** Reads the row of a run, and its note; a part that has gone has neither. */
+/** Reads the row of a run, and its note. A part that has disappeared has neither. */
 static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *error)
 {
     struct dsgd_result_row *const row = results->row;
@@ -230,7 +234,7 @@ static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *e
 
 dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error)
 {
-    results->is_joined = false; /* there may be something new */
+    results->is_joined = false; /* the part may be new */
     return read_row(results, i, error);
 }
 
@@ -246,7 +250,7 @@ dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i)
     return results->state[i];
 }
 
-/** Text @p k of the row of a run; NULL without a row, "" behind its last. */
+/** Returns text @p k of the row of a run; NULL if there is no row, "" after its last text. */
 static const char *text_of(const dsgd_results *results, size_t i, size_t k)
 {
     if (results->state[i] == DSGD_RUN_ABSENT)
@@ -324,7 +328,8 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
         else
             status = dsgd_whole_close(&files[k], error);
     results->is_joined = status == DSGD_OK;
-    if (status == DSGD_OK && results->n_rows < n_before) /* more: of a run that is about to end */
+    /* there can be more rows, from runs that are about to end */
+    if (status == DSGD_OK && results->n_rows < n_before)
         return dsgd_fail(
             error, DSGD_EIO,
             "%s: %zu runs have results, but runs.csv contains %zu; has another program "

@@ -1,6 +1,6 @@
 /**
  * @file rows.c
- * Texts of single runs.
+ * Makes texts of single runs.
  */
 #include "command/runs/rows.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file rows.h
- * What a run is and what came out of it, as texts for tables and progress.
+ * Texts that describe a run and its results, for tables and progress.
  */
 #pragma once
 
@@ -8,23 +8,26 @@
 #include "command/experiment/experiment.h"
 #include "command/runs/results.h"
 
-/** A row of run @p i, with the cells that are known before it. */
+/** Adds a row for run @p i, with the cells that are known before it starts. */
 void dsgd_row_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i);
 
-/** Whether column @p k is shown as swept: not workers and seeds, which rows have anyway. */
+/**
+ * Returns whether column @p k is shown as a swept column. Workers and seeds are not, because every
+ * row has them.
+ */
 bool dsgd_row_shows(const dsgd_experiment *experiment, size_t k);
 
-/** Value of column @p k in run @p i with its unit; "" where it has none. */
+/** Returns the value of column @p k in run @p i with its unit; "" if it has none. */
 const char *dsgd_row_value(const dsgd_experiment *experiment, size_t i, size_t k);
 
 /**
- * The swept values of run @p i: "group=4 collective=ring", or "4" where a single value is swept.
- * Of the columns that are shown.
+ * Returns the swept values of run @p i in the columns that are shown: "group=4 collective=ring", or
+ * "4" if one value is swept.
  */
 char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i);
 
 /**
- * A field of runs.csv with four significant digits; from 1,000 on without a fraction; "-" where
- * there is none.
+ * Returns a field of runs.csv with four significant digits, or without a fraction from 1,000 on;
+ * "-" if there is none.
  */
 const char *dsgd_row_result(const dsgd_results *results, size_t i, const char *name);

@@ -1,6 +1,6 @@
 /**
  * @file selection.c
- * Lists of runs, and shards.
+ * Makes lists of runs, and shards.
  */
 #include "command/runs/selection.h"
 
@@ -35,7 +35,7 @@ dsgd_work *dsgd_runs_by_cost(const dsgd_experiment *experiment, const bool *has,
     return runs;
 }
 
-/** Reads digits; false where there are none, or too many. */
+/** Reads digits. Returns false if there are none or too many. */
 static bool read_number(const char **at, size_t *number)
 {
     const size_t n_digits = strspn(*at, "0123456789");

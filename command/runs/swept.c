@@ -24,7 +24,10 @@ char *dsgd_swept_name(const char *column)
 
 char *dsgd_swept_title(const char *column)
 {
-    /* Of an entry of a list, whose key alone would not say of what: imbalance.0.deviation. */
+    /*
+     * The entry of a list needs the name of the list, because its key alone is ambiguous:
+     * imbalance.0.deviation.
+     */
     const char *const key = dsgd_last_key(column);
     const bool is_share = strncmp(column, "platform.hosts.", 15) == 0 &&
                           (strcmp(key, "bandwidth") == 0 || strcmp(key, "speed") == 0);
@@ -54,7 +57,8 @@ char *dsgd_swept_value(const char *column, const char *value)
     const bool is_binary = strcmp(unit->name, "bytes") == 0 && x >= 1024 && fmod(x, 1024) == 0;
     const double thousand = is_binary ? 1024 : 1000;
     size_t power = 0;
-    const dsgd_suffix *longest = NULL; /* from 1,000 s on: of which there is one */
+    /* largest suffix of which the value is at least one, from 1,000 s on */
+    const dsgd_suffix *longest = NULL;
     for (const dsgd_suffix *u = unit->suffixes; is_time && fabs(x) >= 1000 && u->text != NULL; u++)
         longest = u->factor > 1 && fabs(x) >= u->factor ? u : longest;
     if (longest != NULL)
