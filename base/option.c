@@ -1,6 +1,6 @@
 /**
  * @file option.c
- * Names, defaults and numbers with units.
+ * Finds names, sets defaults, and reads numbers with units.
  */
 #include "base/option.h"
 
@@ -37,7 +37,7 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
 
 /* --- tables that are wrong -------------------------------------------------------------------- */
 
-/* In the order of kinds; of a record 0, as its fields are checked. */
+/* Sizes of fields, in the order of kinds; 0 for a struct, whose fields are checked one by one. */
 static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(int64_t),
                                              sizeof(double),       sizeof(int),
                                              sizeof(char *),       sizeof(dsgd_numbers),
@@ -70,7 +70,9 @@ static dsgd_status check_default(const dsgd_option *o, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** @p n rows, 0: not known, which fill a struct of @p bytes. No text is read of what is no row. */
+/**
+ * Checks @p n rows (0 if unknown) that fill a struct of @p bytes. Reads no text after the last row.
+ */
 static dsgd_status check_rows(const dsgd_option *rows, size_t n, size_t bytes, dsgd_error *error)
 {
     for (size_t i = 0; rows != NULL; i++) {
@@ -116,7 +118,7 @@ int dsgd_find_word(const char *const *words, const char *text)
     return -1;
 }
 
-/** Insertions, deletions and replacements that turn a into b. */
+/** Returns the number of insertions, deletions and replacements that turn a into b. */
 static size_t edit_distance(const char *a, const char *b)
 {
     const size_t n = strlen(b);
@@ -138,7 +140,10 @@ static size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-/** The only one of @p names that contains @p name, such as piz-daint for daint; else NULL. */
+/**
+ * Returns the only one of @p names that contains @p name, such as piz-daint for daint; NULL if
+ * there is none or several.
+ */
 static const char *containing(const char *name, const char *const *names)
 {
     enum { LEAST = 3 };
@@ -157,7 +162,7 @@ const char *dsgd_nearest(const char *name, const char *const *names)
 {
     const char *nearest = NULL;
     const char *const whole = containing(name, names);
-    size_t least = 1 + strlen(name) / 3; /* farther off it was not meant */
+    size_t least = 1 + strlen(name) / 3; /* a name at a larger distance was not meant */
     for (; *names != NULL; names++) {
         const size_t distance = edit_distance(name, *names);
         if (distance <= least && (nearest == NULL || distance < least)) {
@@ -251,7 +256,8 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_LINES:
         case DSGD_STRUCTS:
         case DSGD_SPECS:
-            memset(field, 0, sizeof(dsgd_structs)); /* each is n and a pointer */
+            /* each kind of list is a number and a pointer */
+            memset(field, 0, sizeof(dsgd_structs));
             break;
         case DSGD_END:
             break;

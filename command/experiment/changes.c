@@ -1,6 +1,6 @@
 /**
  * @file changes.c
- * Two documents side by side.
+ * Compares two documents.
  */
 #include "command/experiment/config.h"
 
@@ -25,11 +25,11 @@ static bool is_free(const walk *w, const char *path)
     return false;
 }
 
-/** The sentence: what stands at @p place, and what may be changed instead. */
+/** Reports a difference at @p place, and which keys may be changed. */
 static dsgd_status refuse(const walk *w, dsgd_yaml *place, const char *path, const char *what,
                           dsgd_yaml *given)
 {
-    enum { MOST_BYTES = 120 }; /* of a value */
+    enum { MOST_BYTES = 120 }; /* longest part of a value that is printed */
     const char *const may = dsgd_listed(w->free_paths, " and ");
     return dsgd_yaml_fail(w->config, place, w->error,
                           "`%s` %s%.*s, but the task does not allow this change; allowed: %s", path,
@@ -45,7 +45,7 @@ static char *below(const char *path, const char *key)
     return dsgd_xprintf("%s%s%s", path, *path == '\0' ? "" : ".", key);
 }
 
-/** Compares the values of keys: of the given mapping's, or of keys that only mine has. */
+/** Compares the values of the keys of the given mapping, or of the keys that only mine has. */
 static dsgd_status compare_keys(const walk *w, const char *path, dsgd_yaml *mine, dsgd_yaml *given,
                                 bool of_given)
 {
@@ -73,7 +73,7 @@ static dsgd_status compare_elements(const walk *w, const char *path, dsgd_yaml *
     return DSGD_OK;
 }
 
-/** Whether texts name one file, which each may call by its way from its own folder. */
+/** Returns whether two texts name the same file, each relative to its own document. */
 static bool name_one_file(const walk *w, const char *mine, const char *given)
 {
     struct stat a, b;
@@ -82,7 +82,10 @@ static bool name_one_file(const walk *w, const char *mine, const char *given)
            a.st_ino == b.st_ino;
 }
 
-/** What stands at a path in both; NULL: nothing. @p parent: where it would stand in mine. */
+/**
+ * Compares the entries at a path, which are NULL if there is none. @p parent is where the missing
+ * entry would be in mine.
+ */
 static dsgd_status compare(const walk *w, dsgd_yaml *parent, const char *path, dsgd_yaml *mine,
                            dsgd_yaml *given)
 {

@@ -1,6 +1,6 @@
 /**
  * @file config.c
- * YAML by libfyaml: files, places in them, sentences about them, and lists that are swept.
+ * Reads YAML with libfyaml: files, places in them, errors about them, and sweeps.
  */
 #include "command/experiment/config.h"
 
@@ -12,23 +12,26 @@
 
 struct dsgd_config {
     const char *path;
-    struct fy_document *document; /* the meta of a part that came from --set is its assignment */
+    /* the meta data of a part that came from --set is its assignment */
+    struct fy_document *document;
     dsgd_sweep **sweeps;
     size_t n_sweeps;
-    dsgd_config *top; /* the file that led here; NULL: none */
-    dsgd_config *named; /* of a top: all files that led from it, through their `next` */
+    dsgd_config *top; /* the file that named this one first; NULL if there is none */
+    dsgd_config *named; /* in a top file: all files named from it, linked by `next` */
     dsgd_config *next;
-    const char **data_files; /* of a top: [n_data_files + 1], the last NULL */
+    const char **data_files; /* in a top file: [n_data_files + 1] data files, the last NULL */
     size_t n_data_files;
 };
 
 static void find_sweeps(dsgd_config *config, struct fy_node *node, const char *path);
 
-/** libfyaml ends silently at a byte that is no UTF-8 and at a null byte, and never in a directive
- * with one. */
+/**
+ * libfyaml stops silently at a byte that is not UTF-8 and at a null byte, and loops for ever at
+ * such a byte in a directive.
+ */
 static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd_error *error)
 {
-    size_t line = 1, begin = 0; /* of the line */
+    size_t line = 1, begin = 0; /* start of the line */
     for (size_t i = 0, length = 0; i < n; i += length) {
         length = dsgd_utf8_length(text + i, n - i);
         if (length == 0)
@@ -44,8 +47,8 @@ static dsgd_status check_text(const char *path, const char *text, size_t n, dsgd
 enum { MOST_VALUES = 1000000, MOST_DEPTH = 256 };
 
 /**
- * Counts the values at and below a node as often as aliases repeat them, up to MOST_VALUES. A
- * circle ends by its depth; the resolver refuses it.
+ * Counts the values at and below a node, each as often as aliases repeat it, up to MOST_VALUES. The
+ * depth limit ends a circle, which the resolver then rejects.
  */
 static void count_values(struct fy_node *node, int depth, size_t *n)
 {
@@ -59,7 +62,7 @@ static void count_values(struct fy_node *node, int depth, size_t *n)
         count_values(e, depth + 1, n);
 }
 
-/** The sentence about a text without a document. */
+/** Reports a text without a document. */
 static dsgd_status no_document(const char *path, const char *text, struct fy_diag *diag,
                                dsgd_error *error)
 {
@@ -75,15 +78,16 @@ static dsgd_status no_document(const char *path, const char *text, struct fy_dia
         text[strspn(text, " \t\r\n")] == '\0' ? "%s: the file is empty" : "%s: invalid YAML", path);
 }
 
-/** What libfyaml would print beside what it collects: nothing. */
+/** Discards what libfyaml would print in addition to the errors that it collects. */
 static void print_nothing(struct fy_diag *diag, void *user, const char *text, size_t n)
 {
     (void)diag, (void)user, (void)text, (void)n;
 }
 
 /**
- * A parser of a text, which has to live as long as its documents, and what collects its errors
- * instead of printing them. A parser, because what a document's diagnostics collect is never freed.
+ * Returns a parser of a text, and the diagnostics that collect its errors instead of printing them.
+ * The text must live as long as its documents. A parser is needed because the diagnostics of a
+ * document are never freed.
  */
 static struct fy_parser *open_parser(const char *text, size_t n, struct fy_diag **diag)
 {
@@ -107,8 +111,10 @@ static void close_document(void *document)
     fy_document_destroy(document);
 }
 
-/** The only document of a file, whose aliases are resolved (@p path NULL: they stay); NULL with an
- * error. */
+/**
+ * Returns the only document of a file, with its aliases resolved unless @p path is NULL. Returns
+ * NULL with an error.
+ */
 static struct fy_document *parse(const char *path, const char *text, size_t n, dsgd_error *error)
 {
     struct fy_diag *diag = NULL;
@@ -118,8 +124,7 @@ static struct fy_document *parse(const char *path, const char *text, size_t n, d
     size_t n_values = 0;
     if (document != NULL && path != NULL)
         count_values(fy_document_root(document), 0, &n_values);
-    /* What follows the first document is no part of it: libfyaml would find that out later, and
-     * leak. */
+    /* libfyaml would find a second document later, and leak memory. */
     struct fy_document *const second = document == NULL ? NULL : fy_parse_load_document(parser);
     if (second != NULL) {
         const struct fy_mark *const mark =
@@ -210,7 +215,7 @@ void dsgd_config_note_data(dsgd_config *config, const char *path)
         return;
     top->data_files =
         dsgd_keep_more(top->data_files, top->n_data_files + 2, sizeof *top->data_files);
-    top->data_files[top->n_data_files++] = dsgd_xstrdup(path); /* the last stays NULL */
+    top->data_files[top->n_data_files++] = dsgd_xstrdup(path); /* the last one stays NULL */
 }
 
 const char *const *dsgd_config_data_files(const dsgd_config *config)
@@ -218,7 +223,9 @@ const char *const *dsgd_config_data_files(const dsgd_config *config)
     return config->data_files;
 }
 
-/** The first scalar at or below a node: what has a position in the file. */
+/**
+ * Returns the first scalar at or below a node, because only scalars have a position in the file.
+ */
 static struct fy_node *first_scalar(struct fy_node *node)
 {
     while (node != NULL && !fy_node_is_scalar(node)) {
@@ -230,7 +237,9 @@ static struct fy_node *first_scalar(struct fy_node *node)
     return node;
 }
 
-/** The scalar that says where a node is: the first at or below it, or else its key. */
+/**
+ * Returns the scalar whose position is that of a node: the first at or below it, or else its key.
+ */
 static struct fy_node *scalar_of(struct fy_node *node)
 {
     struct fy_node *scalar = first_scalar(node), *key = NULL, *value = NULL;
@@ -248,7 +257,7 @@ dsgd_status dsgd_yaml_fail(dsgd_config *config, dsgd_yaml *entry, dsgd_error *er
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    for (size_t i = 0; i < config->n_sweeps; i++) /* what is computed is not in the file itself */
+    for (size_t i = 0; i < config->n_sweeps; i++) /* computed values have no position in the file */
         if (config->sweeps[i]->is_range &&
             dsgd_yaml_is_in(entry, dsgd_yaml_find(config->sweeps[i]->entry, "sweep")))
             entry = config->sweeps[i]->entry;
@@ -285,7 +294,7 @@ dsgd_yaml *dsgd_yaml_chosen_for(dsgd_config *config, dsgd_yaml *entry, const dsg
                            o->kind == DSGD_NUMBERS || o->kind == DSGD_TABLE;
         const char *const scales = dsgd_yaml_text(
             dsgd_yaml_chosen(config, dsgd_yaml_find(fy_node_get_parent(entry), "scale")));
-        sweep->unit = dsgd_find_word(yes, scales) >= 0 ? NULL : o->unit; /* a factor has none */
+        sweep->unit = dsgd_find_word(yes, scales) >= 0 ? NULL : o->unit; /* a factor has no unit */
     }
     return dsgd_yaml_chosen(config, entry);
 }
@@ -315,7 +324,10 @@ dsgd_yaml **dsgd_yaml_elements(dsgd_yaml *entry, size_t *n)
     return elements;
 }
 
-/** libfyaml has no text where there is none, and where there is no memory for it. */
+/**
+ * Ends the process if libfyaml had no memory for a text. It returns NULL in this case, and also if
+ * there is no text.
+ */
 static void check_memory(const char *text)
 {
     if (text == NULL && errno == ENOMEM)
@@ -329,7 +341,7 @@ const char *dsgd_yaml_text(dsgd_yaml *entry)
         entry != NULL && fy_node_is_scalar(entry) ? fy_node_get_scalar0(entry) : NULL;
     check_memory(text);
     if (text != NULL && *text == '\0' && fy_node_get_scalar_length(entry) > 0)
-        dsgd_no_memory(); /* libfyaml gives an empty text instead */
+        dsgd_no_memory(); /* libfyaml returns an empty text instead */
     return text;
 }
 

@@ -1,13 +1,13 @@
 /**
  * @file edit.c
- * `--set a.b.c=value`: a value put into a document that was read.
+ * Applies `--set a.b.c=value` to a document.
  */
 #include "command/experiment/config.h"
 
 #include <jansson.h>
 #include <libfyaml.h>
 
-/** What stands under the first key, or index, of a.b.c; NULL: nothing. */
+/** Returns the entry under the first key or index of a.b.c, or NULL if there is none. */
 static struct fy_node *step(struct fy_node *node, const char *path)
 {
     const char *const key = dsgd_xprintf("%.*s", (int)strcspn(path, "."), path);
@@ -17,7 +17,7 @@ static struct fy_node *step(struct fy_node *node, const char *path)
     return is_index ? fy_node_sequence_get_by_index(node, atoi(key)) : NULL;
 }
 
-/** "c.d" and v as `c: {d: v}`. */
+/** Returns "c.d" and v as `c: {d: v}`. */
 static char *nested(const char *keys, const char *value)
 {
     const char *const dot = strchr(keys, '.');
@@ -26,7 +26,7 @@ static char *nested(const char *keys, const char *value)
     return dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, nested(dot + 1, value));
 }
 
-/** Whether a value repeats another. The file's aliases are resolved by then. */
+/** Returns whether a value contains an alias. Aliases of the file are resolved before. */
 static bool has_alias(struct fy_node *node)
 {
     void *iterator = NULL;
@@ -46,11 +46,11 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
     if (node == NULL)
         return false;
     struct fy_node_pair *const old = fy_node_mapping_lookup_pair_by_simple_key(mapping, key, FY_NT);
-    if (old != NULL) /* or the old list would be longer */
+    if (old != NULL) /* otherwise the old list would be extended */
         fy_node_free(fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(old)));
     struct fy_node *const name = fy_node_create_scalar_copy(document, key, FY_NT);
     if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0) {
-        fy_node_free(name); /* which was there already, but for blanks */
+        fy_node_free(name); /* the key exists already, except for blanks */
         fy_node_free(node);
         return false;
     }
@@ -60,7 +60,7 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
 }
 
 /**
- * The key by which a platform or a workload names what it departs from; NULL: a.b.c is in neither.
+ * Returns the key by which a platform or a workload names its base; NULL if a.b.c is in neither.
  */
 static const char *key_of_name(const char *path)
 {
@@ -86,11 +86,12 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     for (struct fy_node *next = NULL;
          (dot = strchr(rest, '.')) != NULL && (next = step(place, rest)) != NULL; rest = dot + 1) {
         outer = place;
-        place = next; /* the deepest that exists */
+        place = next; /* the deepest existing entry */
     }
     const char *value = equals + 1;
     const bool departs =
-        outer == root && fy_node_is_scalar(place) && key_of_name(keys) != NULL; /* piz-daint, say */
+        /* such as piz-daint */
+        outer == root && fy_node_is_scalar(place) && key_of_name(keys) != NULL;
     if (departs) {
         value = dsgd_xprintf("{%s: \"%s\", %s}", key_of_name(keys), fy_node_get_scalar0(place),
                              nested(rest, value));

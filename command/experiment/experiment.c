@@ -1,6 +1,6 @@
 /**
  * @file experiment.c
- * From an experiment file to a list of runs.
+ * Makes a list of runs from an experiment file.
  */
 #include "command/experiment/experiment.h"
 
@@ -15,7 +15,7 @@
 static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM,
                                          DSGD_PLACEMENT_OUTER, NULL};
 
-/** Keys of an algorithm's entry beside its own options: they go before the file's. */
+/** Keys of an algorithm's entry in addition to its own options. They override those of the file. */
 static const dsgd_option entry_options[] = {
     DSGD_OPTION_STRING(dsgd_planned_run, label,
                        "name in the results [default: name of the algorithm]"),
@@ -112,8 +112,10 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, dsgd_pla
     return dsgd_platform_read(config, entry, &run->platform, error);
 }
 
-/** An algorithm, its label in the results, and its options of the optimizer, exchanges and
- * failures. */
+/**
+ * Reads an algorithm, its label in the results, and its options of the optimizer, exchanges and
+ * failures.
+ */
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_planned_run *run,
                                   dsgd_error *error)
 {
@@ -134,15 +136,17 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_pl
 
 /* --- all runs --------------------------------------------------------------------------------- */
 
-/** A sweep counts for a run unless it is in an element of an axis that the run did not choose. */
+/**
+ * A sweep. It applies to a run unless it lies in an element of a list that the run did not choose.
+ */
 typedef struct swept {
     dsgd_sweep *sweep;
-    size_t axis, element; /* where it is; DSGD_N_AXES: in none */
+    size_t axis, element; /* list and element that contain it; DSGD_N_AXES if none does */
 } swept;
 
-/** The chosen element of each axis, and the sweeps. */
+/** The chosen element of each list, and the sweeps. */
 typedef struct odometer {
-    dsgd_yaml **elements[DSGD_N_AXES]; /* [n] of each; NULL where the file gives none */
+    dsgd_yaml **elements[DSGD_N_AXES]; /* [n] elements of each list; NULL if the file has none */
     size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
     swept *sweeps; /* [n_columns] */
 } odometer;
@@ -152,7 +156,7 @@ static bool applies(const odometer *o, const swept *s)
     return s->axis == DSGD_N_AXES || o->chosen[s->axis] == s->element;
 }
 
-/** Finds the sweeps in the axes. */
+/** Finds in which lists the sweeps lie. */
 static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps)
 {
     o->sweeps = dsgd_keep(experiment->n_columns, sizeof *o->sweeps);
@@ -165,7 +169,7 @@ static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **s
     }
 }
 
-/** The number of runs that an odometer will give. */
+/** Returns the number of runs that an odometer will produce. */
 static double count_runs(const dsgd_experiment *experiment, const odometer *o)
 {
     double n_runs = 1;
@@ -183,7 +187,9 @@ static double count_runs(const dsgd_experiment *experiment, const odometer *o)
     return n_runs;
 }
 
-/** Whether the next run has the same element of an axis as the last one, with no sweep in it. */
+/**
+ * Returns whether the next run has the same element of a list as the last one, with no sweep in it.
+ */
 static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t axis)
 {
     const size_t n = experiment->n_runs;
@@ -194,8 +200,8 @@ static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t
 }
 
 /**
- * Reads a run with the sweeps chosen as they are. Where it has the platform, or workload, of the
- * run before it, that is not read again.
+ * Reads a run for the current choices. A platform or workload that equals that of the run before is
+ * not read again.
  */
 static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o,
                             dsgd_planned_run *run, dsgd_error *error)
@@ -239,7 +245,8 @@ static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o
 static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    bool by_seed_alone = experiment->n_columns == 0; /* differs from the last run */
+    /* differs from the last run only in its seed */
+    bool by_seed_alone = experiment->n_columns == 0;
     for (size_t a = 0; a < DSGD_N_AXES; a++)
         by_seed_alone = by_seed_alone && (a == DSGD_AXIS_SEED || is_same(experiment, o, a));
     dsgd_planned_run *const run = &experiment->runs[experiment->n_runs];
@@ -261,8 +268,10 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
     return DSGD_OK;
 }
 
-/** Runs through the elements of the axes from the i-th on, and then the values of the sweeps that
- * apply. */
+/**
+ * Loops over the elements of the lists from the i-th on, and then over the values of the sweeps
+ * that apply.
+ */
 static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t i, dsgd_error *error)
 {
     if (i == DSGD_N_AXES + experiment->n_columns)
@@ -276,7 +285,7 @@ static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t i, d
     return DSGD_OK;
 }
 
-/** Finds the lists; required ones have to be there. */
+/** Finds the lists, and checks that required ones exist. */
 static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
@@ -315,12 +324,12 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
     return DSGD_OK;
 }
 
-/** The name of its column, once a value has been read. */
+/** Returns the name of the column of a sweep, after a value was read. */
 static const char *column_of(const dsgd_sweep *sweep)
 {
     const char *const path = sweep->path;
     if (strcmp(path, platform_option->name) == 0 || strcmp(path, "network") == 0 ||
-        strcmp(path, workload_option->name) == 0) /* are columns of every run already */
+        strcmp(path, workload_option->name) == 0) /* these are columns of every run already */
         return dsgd_xprintf("swept.%s", path);
     const dsgd_unit *const unit = sweep->is_number ? dsgd_unit_named(sweep->unit) : NULL;
     if (unit != NULL && unit->column != NULL && !dsgd_ends_with(path, unit->word))

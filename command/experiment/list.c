@@ -1,6 +1,6 @@
 /**
  * @file list.c
- * The runs of an experiment once they have been read: which of them stay, what is refused.
+ * Decides which runs of an experiment stay, and which are rejected.
  */
 #include "command/experiment/experiment.h"
 
@@ -9,7 +9,10 @@
 #include "sim/run.h"
 #include "traces/platform.h"
 
-/** Whether a user's XML, which takes a process to check, is checked by the run before. */
+/**
+ * Returns whether the check of the run before covers this run: checking a user's XML takes a
+ * process.
+ */
 static bool is_checked(const dsgd_experiment *experiment, size_t i)
 {
     static const dsgd_option checked[] = {
@@ -57,14 +60,14 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
     return DSGD_OK;
 }
 
-/** Whether the algorithm takes so many workers with these options. */
+/** Returns whether the algorithm accepts this number of workers with these options. */
 static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
 {
     const dsgd_run_config *const c = &run->config;
     return dsgd_algorithm_check(c->algorithm, c->params, c->workers, why) == DSGD_OK;
 }
 
-/** Leaves out the runs that are not in keep[n_runs]; to be settled then. */
+/** Leaves out the runs that keep[n_runs] does not mark. The list must be settled afterwards. */
 static void keep_runs(dsgd_experiment *experiment, const bool *keep)
 {
     size_t n = 0;
@@ -98,14 +101,15 @@ void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
         is_possible(run, &why);
         const char *const line =
             dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why.text);
-        if (strstr(experiment->left_out, line) == NULL) /* the first such run, for each reason */
+        /* only the first such run for each reason */
+        if (strstr(experiment->left_out, line) == NULL)
             dsgd_append(&experiment->left_out, "%s", line);
         experiment->n_left_out++;
     }
     keep_runs(experiment, keep);
 }
 
-/** What rows of results tell a run by. */
+/** The properties by which rows of results identify a run, as a text. */
 typedef struct name_of_run {
     char *text;
     size_t run;
@@ -118,7 +122,10 @@ static int compare_names(const void *a, const void *b)
     return order != 0 ? order : (x->run > y->run) - (x->run < y->run);
 }
 
-/** No two runs may have the same name: their rows would count as two seeds, or as one algorithm. */
+/**
+ * Rejects two runs with the same properties: their rows would count as two seeds, or as one
+ * algorithm.
+ */
 static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *error)
 {
     const size_t n = experiment->n_runs;

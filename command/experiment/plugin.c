@@ -1,6 +1,6 @@
 /**
  * @file plugin.c
- * Finds, checks and adds what a plug-in exports.
+ * Finds, checks and adds the algorithms that a plug-in exports.
  */
 #include "command/experiment/plugin.h"
 
@@ -11,8 +11,10 @@
 #include "base/child.h"
 #include "sim/registry.h"
 
-/** In a child process: the loader trusts what a file's header says, and dies of one that is cut
- * off. */
+/**
+ * Opens a plug-in in a child process, because the loader trusts the header of a file and crashes if
+ * the file is incomplete.
+ */
 static dsgd_status try_to_open(const void *path, void *report, dsgd_error *error)
 {
     (void)report, (void)error;
@@ -21,8 +23,8 @@ static dsgd_status try_to_open(const void *path, void *report, dsgd_error *error
 }
 
 /**
- * @p path has a slash. What was loaded stays, even if it is refused: the registry may already have
- * some of it.
+ * Loads a plug-in, whose path contains a slash. It stays loaded even if it is rejected, because the
+ * registry may already contain some of its algorithms.
  */
 static dsgd_status load(const char *path, dsgd_error *error)
 {
@@ -35,7 +37,8 @@ static dsgd_status load(const char *path, dsgd_error *error)
                                         path),
                            error));
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    dsgd_error unknown = {""}; /* such as a verb, which may be a matter of the interface */
+    /* unknown symbol, such as a verb, which may depend on the version of the interface */
+    dsgd_error unknown = {""};
     if (object == NULL) {
         dsgd_fail(&unknown, DSGD_EIO, "the plug-in cannot be loaded: %s", dlerror());
         object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
@@ -66,7 +69,7 @@ static dsgd_status load(const char *path, dsgd_error *error)
 dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error)
 {
     for (size_t i = 0; i < paths->n; i++) {
-        /* A bare name would be looked for in the folders of libraries. */
+        /* The loader would search a name without a slash in the folders of libraries. */
         const char *const before = strchr(paths->v[i], '/') == NULL ? "./" : "";
         DSGD_TRY(load(dsgd_xprintf("%s%s", before, paths->v[i]), error));
     }

@@ -7,7 +7,7 @@
 #include "command/console/arguments.h"
 
 /**
- * Loads shared objects for good, in order, and adds their algorithms. A path without a slash is a
- * file in the current folder.
+ * Loads shared objects in order, and adds their algorithms. They are never unloaded. A path without
+ * a slash is a file in the working directory.
  */
 dsgd_status dsgd_plugins_load(const dsgd_texts *paths, dsgd_error *error);

@@ -1,12 +1,15 @@
 /**
  * @file range.c
- * Sweeps over a range: their numbers.
+ * Computes the numbers of sweeps over a range.
  */
 #include <libfyaml.h>
 
 #include "command/experiment/config.h"
 
-/** n numbers, the ends as they are written, the others with their suffix, or in their unit. */
+/**
+ * A range of n numbers. The ends are as the file writes them, the others have the suffix of `to`,
+ * or no suffix.
+ */
 typedef struct range {
     const char *from, *to;
     int64_t n;
@@ -22,7 +25,10 @@ static const dsgd_option range_options[] = {
     DSGD_OPTION_END,
 };
 
-/** The numbers at both ends of a range; the factor of the suffix in which others are written. */
+/**
+ * Reads the numbers at both ends of a range, and the suffix with which the others are written and
+ * its factor.
+ */
 static bool read_ends(const range *r, double *from, double *to, double *factor, const char **suffix)
 {
     static const char *const units[] = {NULL, "s", "bytes/s", "bytes", "flop/s", "W", "s/B", "1/s"};

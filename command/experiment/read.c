@@ -1,6 +1,6 @@
 /**
  * @file read.c
- * What stands in a file, read into the fields that option tables (base/option.h) describe.
+ * Reads the contents of a file into the fields that option tables (base/option.h) describe.
  */
 #include <libfyaml.h>
 
@@ -28,14 +28,14 @@ static const char *shown(dsgd_yaml *entry)
                                        : "nothing";
 }
 
-/** Of one option: where it is read from, and who refuses it. */
+/** The option that is read, its file, and the error. */
 typedef struct reader {
     dsgd_config *config;
     const dsgd_option *o;
     dsgd_error *error;
 } reader;
 
-/** What earlier versions called a key or word, its present name, and what to say of it. */
+/** Names of keys and words in earlier versions, their present names, and what the error says. */
 static const struct {
     const char *name, *now, *sentence;
 } renamings[] = {
@@ -100,7 +100,7 @@ static dsgd_status read_number(const reader *r, dsgd_yaml *entry, double *number
 
 typedef dsgd_status read_value(const reader *r, dsgd_yaml *entry, void *field);
 
-/** A number, or a word: the i-th as -(i + 1). */
+/** Reads a number, or a word: the i-th word as -(i + 1). */
 static dsgd_status read_double(const reader *r, dsgd_yaml *entry, void *field)
 {
     const int word = dsgd_find_word(r->o->words, dsgd_yaml_text(entry));
@@ -154,7 +154,7 @@ static dsgd_status read_table(const reader *r, dsgd_yaml *entry, void *field)
     return DSGD_OK;
 }
 
-/** One more pair, within the option's limits. @p where the refusal points to. */
+/** Adds a pair within the limits of the option. @p where is the place that an error names. */
 static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pair,
                             const char *where)
 {
@@ -173,7 +173,8 @@ static dsgd_status add_pair_of(const reader *r, const char *where, char *line, v
 {
     double pair[2] = {0, 0};
     char extra = 0;
-    const bool decimal = line[strspn(line, "0123456789+-.eE, \t\r")] == '\0'; /* no 0x10, no nan */
+    /* rejects 0x10 and nan */
+    const bool decimal = line[strspn(line, "0123456789+-.eE, \t\r")] == '\0';
     if (!decimal || sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
         return dsgd_refuse(r->error, "%s: expected two whole numbers, got `%.60s`", where, line);
     return add_pair(r, field, pair, where);
@@ -195,7 +196,7 @@ static dsgd_status add_word_of(const reader *r, const char *where, char *line, v
     return DSGD_OK;
 }
 
-/** Has each line of a file taken that is not blank; what follows a # is a remark. */
+/** Reads each line of a file that is not blank. A # begins a comment. */
 static dsgd_status read_file(const reader *r, const char *name, void *field)
 {
     const char *const path = dsgd_config_path(r->config, name);
@@ -228,8 +229,7 @@ static dsgd_status check_required(dsgd_config *config, dsgd_yaml *mapping,
     return DSGD_OK;
 }
 
-/** Keys that it lacks keep what they are: their defaults, or what the shipped platform has that is
- * refined. */
+/** Reads a mapping. Keys that it lacks keep their values: the defaults, or those of the base. */
 static dsgd_status read_record(const reader *r, dsgd_yaml *entry, void *field)
 {
     DSGD_TRY(dsgd_config_refine(r->config, entry, r->o->fields, NULL, field, r->error));
@@ -314,7 +314,7 @@ static dsgd_status take_record(const reader *r, dsgd_yaml *element, void *field)
                             (char *)list->v + list->n++ * size, r->error);
 }
 
-/** A pick, or those of a file. */
+/** Adds a pick, or the picks of a file. */
 static dsgd_status take_picks(const reader *r, dsgd_yaml *element, void *field)
 {
     dsgd_specs *const list = field;
@@ -345,7 +345,7 @@ static dsgd_status read_list(const reader *r, dsgd_yaml *entry, void *field)
                                          [DSGD_SPECS] = take_picks};
     const dsgd_option *const o = r->o;
     const char *const alone = dsgd_yaml_text(entry);
-    memset(field, 0, sizeof(dsgd_structs)); /* of all lists: n, and where they are */
+    memset(field, 0, sizeof(dsgd_structs)); /* every kind of list is a number and a pointer */
     if (alone != NULL && (o->kind == DSGD_PAIRS || o->kind == DSGD_LINES) &&
         dsgd_find_word(o->words, alone) < 0)
         return read_file(r, alone, field);

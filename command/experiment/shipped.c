@@ -20,11 +20,13 @@ const char *dsgd_shipped_hint(const char *kind, const char *name, const char *co
         names = dsgd_keep_more(names, n + 1, sizeof *names);
         names[n++] = dsgd_xprintf("%.*s", (int)(strlen(*f) - strlen(".yaml")), *f);
     }
-    return dsgd_hint(name, dsgd_keep_more(names, n + 1, sizeof *names)); /* a NULL ends them */
+    return dsgd_hint(name, dsgd_keep_more(names, n + 1, sizeof *names)); /* NULL ends the list */
 }
 
-/** Path of a shipped file, whose name has neither slashes nor dots, or else @p own. NULL: there is
- * none. */
+/**
+ * Returns the path of a shipped file, or @p own if the name contains a slash or a dot. NULL if
+ * there is no such file.
+ */
 static const char *path_of(const char *kind, const char *name, const char *own)
 {
     if (strpbrk(name, "/.") != NULL)

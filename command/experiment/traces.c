@@ -4,16 +4,22 @@
  */
 #include "command/experiment/traces.h"
 
-enum { MOST_DEPTH = 8 }; /* of files that name another: a circle has no end */
+enum { MOST_DEPTH = 8 }; /* longest chain of files that name another, because a circle has no end */
 
-/** What a file describes, or what an experiment has of it. */
+/**
+ * Returns the part of a file that describes a platform or a workload: the whole file, or a key of
+ * an experiment.
+ */
 static dsgd_yaml *part_of(dsgd_config *config, const char *key)
 {
     dsgd_yaml *const part = dsgd_yaml_find(dsgd_config_root(config), key);
     return part == NULL ? dsgd_config_root(config) : part;
 }
 
-/** A workload with `like` begins as that one. @p depth: files that led here. */
+/**
+ * Reads a workload; one with `like` starts from the workload of that name. @p depth is the number
+ * of files in the chain.
+ */
 static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int depth,
                                  dsgd_workload *workload, dsgd_error *error)
 {
@@ -22,7 +28,8 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int dept
     dsgd_yaml *const like =
         is_name ? entry : dsgd_yaml_chosen(config, dsgd_yaml_find(entry, *like_key));
     const char *const name = dsgd_yaml_text(like);
-    if (like == NULL) /* what is missing is refused; the key is there so that it can be meant */
+    /* the caller reports missing keys; `like` is a known key, so that an error can suggest it */
+    if (like == NULL)
         return dsgd_config_read(config, entry, dsgd_workload_options, like_key, workload, error);
     if (name == NULL)
         return dsgd_yaml_fail(config, like, error, "like must be a text: the name of a workload");
@@ -36,7 +43,10 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int dept
     DSGD_TRY(read_workload(file, part_of(file, "workload"), depth + !is_name, workload, error));
     if (is_name)
         return DSGD_OK;
-    /* Of bytes, tensors and a transformer it has what it says itself, in place of the others. */
+    /*
+     * Of bytes, tensors and transformer, a workload keeps only those that it gives itself, because
+     * each replaces the others.
+     */
     const bool has_transformer = dsgd_yaml_find(entry, "transformer") != NULL;
     if (dsgd_yaml_find(entry, "bytes") != NULL || has_transformer)
         workload->tensors = (dsgd_structs){0, NULL};
@@ -64,7 +74,7 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
     return dsgd_workload_read(*config, part_of(*config, "workload"), workload, error);
 }
 
-/** A platform with `name` begins as that one. */
+/** Reads a platform; one with `name` starts from the platform of that name. */
 static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, int depth,
                                  dsgd_platform *platform, dsgd_error *error)
 {

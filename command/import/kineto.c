@@ -1,8 +1,8 @@
 /**
  * @file kineto.c
- * Traces of PyTorch's profiler, one of each rank: buckets of gradients and when they are ready make
- * the workload; what each rank computes until the last bucket is ready, without waiting for others,
- * makes the imbalance.
+ * Reads traces of PyTorch's profiler, one per rank. The buckets of gradients, and when they are
+ * ready, make the workload. The computing time of each rank until its last bucket is ready, without
+ * waiting for others, makes the imbalance.
  */
 #include <gsl/gsl_statistics_double.h>
 
@@ -103,7 +103,10 @@ static void tell_buckets(dsgd_import *in, const dsgd_ranks *w, const size_t *use
             x[i] = 1e-6 * (dsgd_ranks_call(w, used[i], 0, b)->end_us -
                            fmax(dsgd_ranks_arrival_us(w, used[i], b), before_us));
         }
-        /* Where ranks are missing, others may have been late: the least has waited least. */
+        /*
+         * If ranks are missing, they may have been late: the shortest sum contains the least
+         * waiting.
+         */
         m->is_bound = (int64_t)w->n < w->ranks;
         m->bucket_s[b] = m->is_bound ? gsl_stats_min(x, 1, n) : gsl_stats_median(x, 1, n);
         dsgd_columns_put(&table, "its sum (ms)", "%s%.4g", m->is_bound ? "<= " : "",
@@ -111,10 +114,13 @@ static void tell_buckets(dsgd_import *in, const dsgd_ranks *w, const size_t *use
     }
     dsgd_columns_print(&table);
     m->n_buckets =
-        w->sums->is_sharded ? 0 : w->n_buckets; /* it is simulated as sums of plain DDP */
+        w->sums->is_sharded ? 0 : w->n_buckets; /* it is simulated as the sums of plain DDP */
 }
 
-/** What the last sum of all ranks takes on the platform; 0: its collectives are no formulas. */
+/**
+ * Returns the time of the last sum of all ranks on the platform; 0 if the platform does not compute
+ * collectives by formulas.
+ */
 static double last_sum_s(const dsgd_import *in, const dsgd_ranks *w)
 {
     const dsgd_platform *const p = &in->platform;
@@ -129,8 +135,10 @@ static double last_sum_s(const dsgd_import *in, const dsgd_ranks *w)
     return dsgd_nccl_s(&cost, bytes);
 }
 
-/** What of a step is neither computing nor the last sum: for somebody without a trace the others
- * have waited. */
+/**
+ * Adds the part of a step that is neither computing nor the last sum: time in which the ranks
+ * waited for a rank without a trace.
+ */
 static void put_missing(dsgd_import *in, const dsgd_ranks *w, const size_t *used, size_t n,
                         double computed_s)
 {
@@ -152,7 +160,10 @@ static void put_missing(dsgd_import *in, const dsgd_ranks *w, const size_t *used
                      "- {kind: slow, worker: %jd, factor: %.4g}", missing, 1 + late_s / computed_s);
 }
 
-/** Host-bound, missing ranks, and what of the trace is not in the workload. */
+/**
+ * Prints the limits of the profile: host-bound steps, missing ranks, and parts of the trace that
+ * are not in the workload.
+ */
 static void tell_limits(const dsgd_ranks *w, const size_t *used, size_t n)
 {
     static const double least_share = 0.6;
@@ -195,7 +206,7 @@ static void tell_limits(const dsgd_ranks *w, const size_t *used, size_t n)
                                   w->sums->ranks, w->sums->replicas));
 }
 
-/** Without sums of gradients: the step alone. */
+/** Adds only the step, if there are no sums of gradients. */
 static void put_step(dsgd_import *in, const dsgd_ranks *w)
 {
     const dsgd_kineto *const t = &w->traces[0];
@@ -252,7 +263,7 @@ static dsgd_status put_all(dsgd_import *in, dsgd_ranks *w, dsgd_error *error)
     const double mean_s = dsgd_import_steps(in, &m);
     put_workload(in, w, isnan(mean_s) ? computed_s : mean_s, used, n);
     put_missing(in, w, used, n, isnan(mean_s) ? computed_s : mean_s);
-    /* What is measured has in it what a GPU loses to its collectives. */
+    /* Measured times contain the time that a GPU loses to its collectives. */
     static const char *const losses[] = {"collective_share", "collective_launch",
                                          "collective_copy"};
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)

@@ -1,7 +1,7 @@
 /**
  * @file nccl_tests.c
- * Logs of nccl-tests: a machine's factors of NCCL's formulas, and tables for the shapes that were
- * measured.
+ * Reads logs of nccl-tests: factors of NCCL's formulas for a machine, and tables for the measured
+ * shapes.
  */
 #include <gsl/gsl_sort.h>
 
@@ -9,15 +9,15 @@
 #include "command/import/reader.h"
 #include "traces/nccl_log.h"
 
-/** Logs of one shape: a table of medians. */
+/** A table of medians of the logs of one shape. */
 typedef struct pool {
     dsgd_nccl_measured of;
-    const char **from; /* [of.table.bytes.n]: files and lines */
+    const char **from; /* [of.table.bytes.n] files and lines */
     const char *title;
     bool sockets;
 } pool;
 
-/** The reader's own. */
+/** The state of the reader. */
 typedef struct work {
     dsgd_import *in;
     dsgd_nccl_logs logs;
@@ -25,7 +25,7 @@ typedef struct work {
     pool *pools;
 } work;
 
-/** Whether a log of one size goes on in the next one. */
+/** Returns whether a log of one size continues in the next log. */
 static bool is_next_size(const dsgd_nccl_log *log)
 {
     const dsgd_nccl_table *const t = &log->table, *const next = &log[1].table;
@@ -50,7 +50,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     for (size_t i = before.n; i < m->logs.n; i++) {
         const dsgd_nccl_log *const log = &m->logs.v[i], *last = log;
         while (i + 1 < m->logs.n && is_next_size(last))
-            last = &m->logs.v[++i]; /* a run for each size */
+            last = &m->logs.v[++i]; /* the tool was run once per size */
         const size_t n = last->table.bytes.n;
         dsgd_import_gave(in, "lines %.0f-%.0f: %s, %s, %s from %s to %s", log->lines[0],
                          last->lines[n - 1], dsgd_nccl_calls[log->table.call],
@@ -72,7 +72,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-/** What a log does not say of its shape, by the command line or the platform's nodes. */
+/** Completes the shape of a log from the command line or the platform's nodes. */
 static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error *error)
 {
     const int64_t per_node = m->in->platform.island_hosts > 0 ? m->in->platform.island_hosts : 1;
@@ -106,7 +106,7 @@ static bool is_alike(const dsgd_nccl_table *a, const dsgd_nccl_table *b)
     return a->call == b->call && a->nodes == b->nodes && a->gpus == b->gpus;
 }
 
-/** A size in a log. */
+/** A measurement of one size in a log. */
 typedef struct sample {
     double bytes, us;
     const char *from;
@@ -118,7 +118,7 @@ static int compare_samples(const void *a, const void *b)
     return x->bytes < y->bytes || (x->bytes == y->bytes && x->us < y->us) ? -1 : 1;
 }
 
-/** All of a shape; *n of them. */
+/** Returns the *n measurements of a shape. */
 static sample *samples_of(const work *m, const dsgd_nccl_table *t, size_t *n)
 {
     sample *all = dsgd_keep(1, sizeof *all);
@@ -133,11 +133,12 @@ static sample *samples_of(const work *m, const dsgd_nccl_table *t, size_t *n)
     return all;
 }
 
-/** Makes the pool of a shape; says how far its logs differ. */
+/** Makes the table of a shape, and prints how far its logs differ. */
 static void make_pool(work *m, const dsgd_nccl_table *t)
 {
     enum { MOST_PLACES = 4 };
-    static const double most_spread = 1.5; /* runs of one machine differ by less at most sizes */
+    /* measurements of one machine differ by less at most sizes */
+    static const double most_spread = 1.5;
     size_t n = 0, n_several = 0;
     const sample *const s = samples_of(m, t, &n);
     double *const all = dsgd_keep(3 * n, sizeof *all), *const us = all + n, *const spreads = us + n;
@@ -160,7 +161,8 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
         p->from[sizes] = from;
         if (end > i + 1)
             spreads[n_several++] =
-                s[end - 1 - (end - i) / 10].us / s[i + (end - i) / 10].us; /* without the tenths */
+                /* without the highest and lowest tenth */
+                s[end - 1 - (end - i) / 10].us / s[i + (end - i) / 10].us;
     }
     p->of.table.bytes = (dsgd_numbers){sizes, all};
     p->of.table.us = (dsgd_numbers){sizes, us};
@@ -175,7 +177,10 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
                    : "");
 }
 
-/** Whether a log's GPUs are not the platform's, or not the first log's, while others' are. */
+/**
+ * Returns whether the GPUs of a log differ from those of the platform, or from those of the first
+ * log, while other logs match.
+ */
 static bool is_other_machine(const work *m, const dsgd_nccl_log *log)
 {
     const char *gpu = NULL, *const has = m->in->platform.gpu;
@@ -187,7 +192,7 @@ static bool is_other_machine(const work *m, const dsgd_nccl_log *log)
     return gpu != NULL && log->gpu != NULL && strstr(log->gpu, gpu) == NULL;
 }
 
-/** Whether other readers have found something. */
+/** Returns whether other readers have found something. */
 static bool has_others(const dsgd_import *in)
 {
     bool has = in->n_numbers > 0;
@@ -196,8 +201,10 @@ static bool has_others(const dsgd_import *in)
     return has;
 }
 
-/** Completes logs; leaves out those that cannot be. Where none is left, the last one's reason is
- * the error. */
+/**
+ * Completes the logs, and skips those that cannot be completed. If none is left, the reason of the
+ * last one is the error.
+ */
 static dsgd_status keep_complete(work *m, dsgd_error *error)
 {
     dsgd_nccl_log *const kept = dsgd_keep(m->logs.n, sizeof *kept);
@@ -251,14 +258,14 @@ static dsgd_status pool_logs(work *m, dsgd_error *error)
 
 /* --- what they say ---------------------------------------------------------------------------- */
 
-/** Tells where a log is not of the stated hardware. */
+/** Warns if a log does not match the hardware of the platform. */
 static void compare_with_hardware(const work *m, const pool *p)
 {
     static const double most = 1.02, least = 0.3, least_bytes = 64 * 0x1p20;
     const dsgd_nccl_table *const t = &p->of.table;
     const bool within = t->nodes == 1;
     const double parts = (double)(within ? t->gpus : t->nodes), once = (parts - 1) / parts;
-    /* What each node, or GPU, has to send by any algorithm; a switch may sum. */
+    /* The share that each node or GPU must send with any algorithm; a switch may sum. */
     const double factor = t->call == DSGD_NCCL_BROADCAST              ? 1
                           : t->call == DSGD_NCCL_SHARES               ? once
                           : within && m->in->platform.nccl.has_switch ? 1 + 1 / parts
@@ -281,10 +288,10 @@ static void compare_with_hardware(const work *m, const pool *p)
                                  : "were it sockets, or another network?");
 }
 
-/** Tells of what the log has too little to say something. */
+/** Warns if the log has too few sizes for a statement. */
 static void warn_of_reach(const pool *p)
 {
-    static const double least_bytes = 8 * 0x1p20; /* of a bucket of gradients */
+    static const double least_bytes = 8 * 0x1p20; /* size of a bucket of gradients */
     const double most = p->of.table.bytes.v[p->of.table.bytes.n - 1];
     if (most < least_bytes)
         printf(
@@ -293,7 +300,7 @@ static void warn_of_reach(const pool *p)
             p->title, dsgd_import_bytes(most));
 }
 
-/** GPUs that the logs name, all alike, and the platform does not have. */
+/** Warns if the logs name GPUs that the platform does not have. */
 static void compare_gpus(const work *m)
 {
     const dsgd_nccl_log *log = m->logs.v, *const end = log + m->logs.n;
@@ -304,12 +311,12 @@ static void compare_gpus(const work *m)
                log->gpu, m->in->platform_name, m->in->platform.gpu);
 }
 
-/** Finds the factors; says what the formulas with them miss. */
+/** Finds the factors, and prints the error of the formulas with them. */
 static void fit(work *m)
 {
     dsgd_nccl *const nccl = &m->in->platform.nccl;
     dsgd_nccl_measured *const all = dsgd_keep(m->n_pools, sizeof *all);
-    nccl->tables = (dsgd_structs){0, NULL}; /* of another machine */
+    nccl->tables = (dsgd_structs){0, NULL}; /* tables of another machine */
     compare_gpus(m);
     for (size_t i = 0; i < m->n_pools; i++) {
         compare_with_hardware(m, &m->pools[i]);
@@ -326,7 +333,7 @@ static void fit(work *m)
 /* --- the experiment --------------------------------------------------------------------------- */
 
 /**
- * Where the factors within nodes, or those between them, come from; NULL: there are no such logs.
+ * Returns the origin of the factors within nodes or between them; NULL if there are no such logs.
  */
 static const char *origin_of(const work *m, bool within)
 {
@@ -384,7 +391,7 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
         return DSGD_OK;
     const dsgd_status status = pool_logs(m, error);
     if (status != DSGD_OK)
-        return has_others(in) ? DSGD_OK : status; /* what is left out is told */
+        return has_others(in) ? DSGD_OK : status; /* skipped logs are reported */
     fit(m);
     DSGD_TRY(put_factor(m, "nccl.bandwidth", nccl->bandwidth, false, error));
     DSGD_TRY(put_factor(m, "nccl.latency", nccl->latency, false, error));
@@ -415,7 +422,7 @@ const dsgd_import_reader dsgd_import_nccl_tests = {
     .gives =
         "tables of all_reduce, all_gather, reduce_scatter, broadcast or reduce that nccl-tests or "
         "rccl-tests print: the platform's collectives",
-    .read = read, /* of any text: tables can stand far behind, in that of a page */
+    .read = read, /* NULL: any text, because tables can begin far from the start of a page */
     .state_bytes = sizeof(work),
     .finish = finish,
 };

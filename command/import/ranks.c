@@ -1,6 +1,6 @@
 /**
  * @file ranks.c
- * Profiles of a job's ranks, joined: groups of sums, common steps, clocks, waits.
+ * Joins the profiles of a job's ranks: groups of sums, common steps, clocks and waits.
  */
 #include "command/import/ranks.h"
 
@@ -35,7 +35,7 @@ static int by_rank(const void *a, const void *b)
     return x->rank != y->rank ? (x->rank > y->rank) * 2 - 1 : strverscmp(x->file, y->file);
 }
 
-/** Traces of one job, by rank; those that do not say theirs count on. */
+/** Orders the traces of one job by rank. Traces without a rank get the next numbers. */
 static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
 {
     qsort(w->traces, w->n, sizeof *w->traces, by_rank);
@@ -62,7 +62,7 @@ static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
-/** The group, and the kind of sums, that carry most bytes of a trace. */
+/** Returns the group and the kind of sums with most bytes in a trace. */
 static dsgd_sums heaviest(const dsgd_kineto *t)
 {
     dsgd_sums all[DSGD_MOST_NAMES] = {{.group = NULL}};
@@ -87,8 +87,9 @@ static dsgd_sums heaviest(const dsgd_kineto *t)
 }
 
 /**
- * HSDP: the shards that reduce-scatters leave are summed by allreduces between groups. Both are one
- * sum, which ends with the second, and at all ranks together as one of plain DDP does.
+ * Joins the two sums of HSDP into one: the shards that reduce-scatters produce are summed by
+ * allreduces between groups. The joined sum ends with the second, at all ranks together, like a sum
+ * of plain DDP.
  */
 static void join_replicas(dsgd_kineto *t, dsgd_sums *of)
 {
@@ -103,13 +104,13 @@ static void join_replicas(dsgd_kineto *t, dsgd_sums *of)
                                : t->world >= of->ranks ? t->world / of->ranks
                                                        : 1;
                 c->end_us = fmax(c->end_us, a->end_us);
-                a->bytes = 0; /* no other's, and told no more */
+                a->bytes = 0; /* not counted or reported again */
                 break;
             }
     }
 }
 
-/** Of each trace the group, and the kind of sums, that carry most bytes. */
+/** Finds for each trace the group and the kind of sums with most bytes. */
 static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
 {
     w->sums = dsgd_keep(w->n, sizeof *w->sums);
@@ -141,7 +142,8 @@ static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
 }
 
 /**
- * The gradients' sums of step @p s of a trace, or all collectives but them, into found[n_calls].
+ * Collects the sums of gradients in step @p s of a trace, or all other collectives, into
+ * found[n_calls].
  */
 static size_t calls_of(const dsgd_ranks *w, const dsgd_kineto *t, size_t s, bool buckets,
                        const dsgd_kineto_call **found)
@@ -158,8 +160,10 @@ static size_t calls_of(const dsgd_ranks *w, const dsgd_kineto *t, size_t s, bool
     return n;
 }
 
-/** Whether the trace of rank @p r has step @p number with the sums of like[n_buckets], which go to
- * found[]. */
+/**
+ * Returns whether the trace of rank @p r has step @p number with the sums of like[n_buckets], and
+ * stores them in found[].
+ */
 static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto_call *const *like,
                       const dsgd_kineto_call **found)
 {
@@ -174,8 +178,10 @@ static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto
     return is_alike;
 }
 
-/** Steps that all traces have, with the sums of the last whole one: DDP orders buckets anew after
- * the first. */
+/**
+ * Collects the steps that all traces contain, with the same sums as the last complete step, because
+ * DDP reorders buckets after the first step.
+ */
 static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
 {
     const dsgd_kineto *const t = &w->traces[0];
@@ -211,7 +217,7 @@ static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/** A collective ends at all ranks at once. */
+/** Aligns the clocks, assuming that a collective ends at all ranks at the same time. */
 static void align_clocks(dsgd_ranks *w)
 {
     static const double most_us = 1000;
@@ -239,8 +245,10 @@ double dsgd_ranks_arrival_us(const dsgd_ranks *w, size_t k, size_t b)
     return last_us;
 }
 
-/** What rank @p r waits in a collective, of which others[n][room] has each rank's, as far as none
- * of its kernels runs. */
+/**
+ * Returns how long rank @p r waits in a collective while none of its kernels runs. others[n][room]
+ * contains the collective of each rank.
+ */
 static double wait_us(const dsgd_ranks *w, const dsgd_kineto_call *const *others, size_t r)
 {
     const dsgd_kineto_call *const c = others[r * w->room];
@@ -253,13 +261,16 @@ static double wait_us(const dsgd_ranks *w, const dsgd_kineto_call *const *others
     return fmax(fmin(last_us, c->end_us) - fmax(c->ready_us, c->idle_us), 0);
 }
 
-/** Allgathers of FSDP, broadcasts of buffers: the n-th of a step is one collective at all ranks. */
+/**
+ * Finds waits in other collectives, such as allgathers of FSDP and broadcasts of buffers: the n-th
+ * of a step is the same collective at all ranks.
+ */
 static void find_waits(dsgd_ranks *w)
 {
     w->waits_us = dsgd_keep(w->n * w->room, sizeof *w->waits_us);
     const dsgd_kineto_call **const others = dsgd_keep(w->n * w->room, sizeof *others);
     for (size_t k = 0; k < w->n_steps; k++) {
-        size_t n = 0; /* at all ranks; 0: they differ */
+        size_t n = 0; /* number of collectives at all ranks; 0 if it differs */
         for (size_t r = 0; r < w->n; r++) {
             const dsgd_kineto *const t = &w->traces[r];
             const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps);
@@ -275,7 +286,7 @@ static void find_waits(dsgd_ranks *w)
     }
 }
 
-/** Of rank @p r, in collectives that end within that time. */
+/** Returns the waiting time of rank @p r in collectives that end within a time. */
 static double waited_us(const dsgd_ranks *w, size_t r, double since_us, double until_us)
 {
     const dsgd_kineto *const t = &w->traces[r];
@@ -288,7 +299,10 @@ static double waited_us(const dsgd_ranks *w, size_t r, double since_us, double u
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/** Whether the step before is there: it begins where that one's last collective ends. */
+/**
+ * Returns whether the step before is known; then a step begins where the last collective of the
+ * step before ends.
+ */
 static bool follows(const dsgd_ranks *w, size_t k)
 {
     return k > 0 && w->steps[k * w->n]->number == w->steps[(k - 1) * w->n]->number + 1;

@@ -1,6 +1,6 @@
 /**
  * @file reader.c
- * What the readers have found, until it is written as an experiment.
+ * Stores the findings of the readers, and writes them as an experiment.
  */
 #include "command/import/reader.h"
 
@@ -23,7 +23,10 @@ const char *dsgd_import_bytes(double bytes)
     return dsgd_xprintf("%.4g %s", bytes, units[i]);
 }
 
-/** A terminal obeys control characters, and a line break would end a comment. */
+/**
+ * Replaces control characters by blanks, because a terminal obeys them and a line break would end a
+ * comment.
+ */
 static void blank_controls(char *text, size_t n, const char *but)
 {
     for (char *c = text; c < text + n; c++)
@@ -31,7 +34,10 @@ static void blank_controls(char *text, size_t n, const char *but)
             *c = ' ';
 }
 
-/** A copy for a comment or a terminal: YAML has no bytes that are no text in UTF-8, either. */
+/**
+ * Returns a copy for a comment or a terminal, also without bytes that are not UTF-8, which YAML
+ * does not allow.
+ */
 static char *plain(const char *text)
 {
     const size_t n = strlen(text);
@@ -132,14 +138,14 @@ void dsgd_import_workers(dsgd_import *m, int64_t workers, const char *from)
 
 /* --- numbers of the platform ------------------------------------------------------------------ */
 
-static const char nccl_keys[] = "nccl."; /* before a key of the member nccl */
+static const char nccl_keys[] = "nccl."; /* prefix of a key of the member nccl */
 
 static bool is_of_nccl(const char *key)
 {
     return strncmp(key, nccl_keys, strlen(nccl_keys)) == 0;
 }
 
-/** The option that a key names; NULL: there is none. */
+/** Returns the option of a key, or NULL if there is none. */
 static const dsgd_option *option_of(const char *key)
 {
     return is_of_nccl(key) ? dsgd_option_find(dsgd_nccl_options, key + strlen(nccl_keys))
@@ -185,7 +191,7 @@ dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value,
     return DSGD_OK;
 }
 
-/** The shipped one with the GPU that a file names, where one alone has it. */
+/** Chooses the shipped platform with the GPU that a file names, if there is exactly one. */
 static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
 {
     const char **found = NULL;
@@ -215,8 +221,10 @@ static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Where a file tells GPUs but no NICs, and the platform's do not fit: as many for each GPU as @p
- * there. */
+/**
+ * If a file contains the number of GPUs but not of NICs, and the NICs of the platform do not fit,
+ * assumes as many NICs per GPU as platform @p there has.
+ */
 static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_error *error)
 {
     const int64_t hosts = m->platform.island_hosts;
@@ -258,7 +266,7 @@ dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, int64_t nodes, int64_t g
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/** The lines of a part, indented. */
+/** Writes the lines of a part, indented. */
 static void write_part(FILE *stream, const dsgd_import *m, dsgd_import_part part, int indent)
 {
     char *rest = dsgd_xstrdup(m->parts[part]), *line = NULL;
@@ -267,7 +275,10 @@ static void write_part(FILE *stream, const dsgd_import *m, dsgd_import_part part
             fprintf(stream, "%*s%s\n", indent, "", line);
 }
 
-/** All of nccl: what a mapping lacks would be the default, not what the named platform has. */
+/**
+ * Writes all keys of nccl, because a missing key would get its default instead of the value of the
+ * base platform.
+ */
 static void write_nccl(FILE *stream, const dsgd_import *m)
 {
     bool is_new = m->parts[DSGD_IMPORT_NCCL] != NULL;

@@ -1,6 +1,6 @@
 /**
  * @file steps.c
- * From measured step times to entries of imbalance: slow workers first, then what is left.
+ * Fits entries of imbalance to measured step times: slow workers first, then the rest.
  */
 #include "command/import/steps.h"
 
@@ -10,23 +10,25 @@
 #include "base/option.h"
 #include "traces/step_times.h"
 
-/* Workers differ if workers with equal means would differ as much with less probability. */
+/* Workers differ if equal workers would differ as much with a lower probability than this. */
 static const double least_p_value = 0.01;
 
 /* The largest deviation that the kind `persistent` takes. */
 static const double most_persistent = 0.25;
 
-/* Of values that differ by more, a lognormal can have a deviation that no entry takes. */
+/* If values differ by more, a lognormal can have a deviation that no entry accepts. */
 static const double most_factor = 1e5;
 
-/* What is this far, in standard errors of its mean, is no chance. */
+/* A difference of this number of standard errors is not chance. */
 static const double most_errors = 4;
 
-/* An outlier is this far from the median worker, in standard deviations of the others and as a
- * share. */
+/*
+ * An outlier is this far from the median worker, in standard deviations of the others, and as a
+ * share of the median.
+ */
 static const double least_deviations = 4, least_share = 0.05;
 
-/** Whether a header has a column of step times, by its name. */
+/** Returns whether a header has a column of step times, judged by its name. */
 static bool has_step_times(const dsgd_csv *csv)
 {
     dsgd_step_times at;
@@ -52,15 +54,16 @@ dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *erro
 }
 
 /**
- * Workers whose mean is far from the median of all means: what one normal distribution of workers
- * does not hold. Takes their factor out of their values, so that the rest can be fitted.
+ * Finds workers whose mean is so far from the median of all means that one normal distribution of
+ * workers does not explain it. Divides their values by their factor, so that the rest can be
+ * fitted.
  */
 static void find_outliers(dsgd_steps *m)
 {
     enum { LEAST_WORKERS = 4 };
     const dsgd_fit_groups g = dsgd_fit_group(m->seconds, m->worker, m->n);
     double *const factors = dsgd_keep(2 * g.n, sizeof *factors), *const work = factors + g.n;
-    /* Of a normal distribution. */
+    /* The factor is that of a normal distribution. */
     const double deviation = 1.4826 * gsl_stats_mad0(g.mean, 1, g.n, work);
     memcpy(work, g.mean, g.n * sizeof *work);
     const double median = gsl_stats_median(work, 1, g.n);
@@ -81,15 +84,17 @@ static void find_outliers(dsgd_steps *m)
         m->seconds[i] /= factors[g.of[i]];
 }
 
-/** A first step in which every worker takes several times as long, as kernels are compiled: it
- * comes no more. */
+/**
+ * Removes a first step in which every worker takes several times as long because kernels are
+ * compiled.
+ */
 static void drop_warm_up(dsgd_steps *m)
 {
-    static const double least = 3; /* times the median */
+    static const double least = 3; /* multiple of the median */
     enum { LEAST_STEPS = 3 };
     double *const copy = dsgd_keep(m->n, sizeof *copy);
     const double first = gsl_stats_min(m->step, 1, m->n);
-    double least_s = INFINITY; /* of the first step */
+    double least_s = INFINITY; /* shortest time of the first step */
     size_t n = 0;
     memcpy(copy, m->seconds, m->n * sizeof *copy);
     const double median_s = gsl_stats_median(copy, 1, m->n);
@@ -107,7 +112,7 @@ static void drop_warm_up(dsgd_steps *m)
     m->warm_up = least_s / median_s;
 }
 
-/** "step 0 takes 36 times ...", or nothing */
+/** Prints that the first step was left out, if it was. */
 static void print_warm_up(const dsgd_steps *m)
 {
     if (m->warm_up > 0)
@@ -116,8 +121,10 @@ static void print_warm_up(const dsgd_steps *m)
                m->warm_up);
 }
 
-/** What all workers of a step have in common holds nobody up: it is taken out, where it is no
- * chance. */
+/**
+ * Removes the part that all workers of a step have in common, if it is not chance, because no
+ * worker waits for it.
+ */
 static void level_steps(dsgd_steps *m)
 {
     enum { LEAST_WORKERS = 4 };
@@ -143,7 +150,7 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
                          "%s: values of %s are from %g to %g s: step times that differ by a factor "
                          "above 1e5 cannot be fitted",
                          m->file, m->column, m->min_s, m->max_s);
-    /* Below that the distribution functions of the families fail, and so would an entry. */
+    /* Below this the distribution functions of the families fail, and so would an entry. */
     if (m->deviation_s < 1e-6 * m->mean_s)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: all values of %s are %g, or next to it: there is nothing to fit",
@@ -202,7 +209,7 @@ static void add_quantiles(const dsgd_steps *m, char **text)
     dsgd_append(text, "  - kind: quantiles\n    scale: true\n    table: {");
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
-        if (beyond > 0 && beyond < 2) /* too few values beyond it */
+        if (beyond > 0 && beyond < 2) /* too few values lie beyond it */
             continue;
         const double x =
             gsl_stats_quantile_from_sorted_data(m->seconds, 1, m->n, percents[i] / 100);
@@ -217,8 +224,8 @@ static void add_quantiles(const dsgd_steps *m, char **text)
 }
 
 /**
- * Says where the best fit is farther from a high quantile than chance allows: the slowest of many
- * workers lives there.
+ * Warns if the best fit is farther from a high quantile than chance allows, because the slowest of
+ * many workers lies there.
  */
 static void warn_of_tail(const dsgd_steps *m)
 {
@@ -336,7 +343,8 @@ static bool recognise(const char *head)
     const size_t first = strcspn(head, "\r\n");
     char *const header = dsgd_xprintf("%.*s\n", (int)first, head);
     for (char *c = header; *c != '\0'; c++)
-        *c = *c == ';' || *c == '\t' ? ',' : *c; /* who mixes them is told when it is read */
+        /* a mix of separators is reported when the file is read */
+        *c = *c == ';' || *c == '\t' ? ',' : *c;
     return head[first] != '\0' && strpbrk(head, "{}<>") == NULL &&
            dsgd_csv_parse(&csv, header, NULL) == DSGD_OK && has_step_times(&csv);
 }

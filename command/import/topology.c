@@ -1,6 +1,6 @@
 /**
  * @file topology.c
- * NCCL's topology of a node: GPUs, NICs, and what is between them.
+ * Reads NCCL's topology of a node: GPUs, NICs and links.
  */
 #include "traces/nccl_topology.h"
 
@@ -20,7 +20,8 @@ static dsgd_status put(dsgd_import *m, const char *path, const char *key, dsgd_s
 }
 
 /**
- * An island's hosts share its NICs evenly: the nearest number that divides them, of the same sum.
+ * Sets the NICs of a node. Its GPUs share them evenly, so the nearest number that divides the GPUs
+ * is used, with the same total bandwidth.
  */
 static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_topology *t,
                             dsgd_error *error)
@@ -40,7 +41,7 @@ static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_to
 
 static void say(dsgd_import *m, const char *path, const dsgd_nccl_topology *t, dsgd_said links)
 {
-    static const double least_nic = 1.25e9; /* what NCCL takes of a NIC without a speed */
+    static const double least_nic = 1.25e9; /* speed that NCCL assumes for a NIC of unknown speed */
     char *text = dsgd_xprintf("%.0f GPUs", t->gpus.value);
     if (t->gpu != NULL)
         dsgd_append(&text, " (%s)", t->gpu);
@@ -99,7 +100,7 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
 const dsgd_import_reader dsgd_import_matrix = {
     .name = "topology of a node",
     .gives = "what `nvidia-smi topo -m` prints",
-    .read = read, /* behind nccl-tests, as logs of a job may have both; XML too, far behind */
+    .read = read, /* after nccl-tests, because logs of a job may contain both */
 };
 
 const dsgd_import_reader dsgd_import_topology = {

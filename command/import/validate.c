@@ -1,19 +1,20 @@
 /**
  * @file validate.c
- * The experiment that was written, simulated, against what was measured.
+ * Simulates the experiment that was written, and compares it with the measurements.
  */
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"
 #include "command/import/reader.h"
 #include "sim/timeline.h"
 
-enum { FIRST = 2, STEPS = 50 }; /* steps that are looked at, behind FIRST */
+enum { FIRST = 2, STEPS = 50 }; /* number of compared steps after FIRST */
 
-/** What a run of it does. */
+/** The observed times of a run. */
 typedef struct seen {
     size_t n_pieces;
-    double *since_s, *end_s; /* [STEPS][n_pieces]: the last worker begins its sum, and it ends */
-    double steps_s, squares, n_steps; /* of all workers */
+    /* [STEPS][n_pieces] when the last worker begins the sum of a chunk, and when the sum ends */
+    double *since_s, *end_s;
+    double steps_s, squares, n_steps; /* over all workers */
 } seen;
 
 static void note_span(void *listener, const dsgd_span *span)
@@ -54,7 +55,7 @@ static dsgd_status simulate(const dsgd_import *m, seen *s, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The error; 0 within a bound. */
+/** Adds a row, and returns its relative error; 0 if it is within a bound. */
 static double put(dsgd_columns *table, const char *what, double measured_s, double predicted_s,
                   bool is_bound)
 {
