@@ -175,7 +175,7 @@ static const char *const varied[] = {("platform='{name: piz-daint, host_bandwidt
 TEST_ROWS(a_study_of_the_network_is_told_that_it_left_out_the_exchange, varied)
 {
     static const char sentence[] =
-        "note: exchange is left out: vectors travel in buckets of 25 MiB";
+        "note: exchange is left out: vectors are sent in buckets of 25 MiB";
     write_file("e.yaml", mixed);
     char *output = dsgd_ends(0, "check e.yaml --set %s", varied[_i]);
     ck_assert_has(output, sentence);

@@ -116,7 +116,7 @@ TEST(explain_finds_experiment_of_folder_from_any_directory)
     dsgd_ends(0, "timeline results/r --run 1");
     shell_ends(0, "cd / && " DSGD_BINARY " run %s/e.yaml -o %s/results/r", folder, folder);
     shell_ends(0, "mkdir %s/g && mv %s/e.yaml %s/g", folder, folder, folder);
-    expect_text(dsgd_ends(3, "explain results/r"), "e.yaml, the experiment of this folder, is ");
+    expect_text(dsgd_ends(3, "explain results/r"), "the experiment of this folder, ");
 }
 
 TEST(speedup_without_delay_is_base_and_delay_over_base)
@@ -356,7 +356,7 @@ TEST(explain_instead_lists_skipped_alternatives)
         "workers: 6\nplatform: {topology: fat_tree, size: [3, 4], up: [1, 1], host_bandwidth: "
         "1GB/s, host_latency: 0}\n");
     const char *const output = explained("e.yaml --instead");
-    expect_text(output, "left out:\nrun 1, wagma: wagma: workers must be a power of two");
+    expect_text(output, "skipped alternatives:\nrun 1, wagma: wagma: workers must be a power of two");
     expect_text(output, "run 1, 4 times the workers: ");
     expect_text(output, "2 times the workers  ");
     ck_assert_ptr_null(
@@ -405,7 +405,7 @@ TEST(explain_leaves_results_folder_unchanged)
     output = shell_ends(0, "find r | sort && cat r/*.csv");
     ck_assert_str_eq(output, before);
     output = dsgd_ends(2, "explain r");
-    expect_text(output, "r: run 1 of e.yaml is another than the folder has");
+    expect_text(output, "r: run 1 of e.yaml differs from the run in the folder");
 }
 
 /* --- every algorithm -------------------------------------------------------------------------- */
@@ -567,23 +567,23 @@ TEST(explain_skips_failure_changes_without_effect)
 static const struct {
     const char *arguments, *sentence;
 } refused[] = {
-    {"e.yaml --run 2", "--run 2: there are 1 runs; `dsgd check e.yaml` lists them"},
+    {"e.yaml --run 2", "--run must be at most 1, got 2; `dsgd check e.yaml` lists the runs"},
     {"e.yaml --run 0", "--run must be a whole number between 1 and"},
-    {"e.yaml --steps 3", "--steps: it is for an algorithm, as in `dsgd explain wagma`"},
-    {"e.yaml --workers 3", "--workers: it is for an algorithm"},
-    {"wagma --run 1", "--run: it is for an experiment or a folder of results"},
-    {"wagma -j 2", "--jobs: it is for an experiment or a folder of results"},
-    {"wagma --numerics cpu", "--numerics: it is for an experiment or a folder of results"},
-    {"wgama", "this is no file, no folder and no algorithm (did you mean `wagma`?)"},
+    {"e.yaml --steps 3", "--steps works only with an algorithm, as in `dsgd explain wagma`"},
+    {"e.yaml --workers 3", "--workers works only with an algorithm"},
+    {"wagma --run 1", "--run works only with an experiment or a results folder"},
+    {"wagma -j 2", "--jobs works only with an experiment or a results folder"},
+    {"wagma --numerics cpu", "--numerics works only with an experiment or a results folder"},
+    {"wgama", "unknown file, folder or algorithm `wgama` (did you mean `wagma`?)"},
     {"nowhere.yaml", "nowhere.yaml"},
-    {".", ".: there is no manifest of an experiment in this folder"},
+    {".", ".: not a results folder (it has no manifest.json); run `dsgd run "},
     {"e.yaml --format gif", "--format must be text, svg, pdf or png, got gif"},
-    {"e.yaml --size slide", "--size slide: it is for figures; give --format"},
+    {"e.yaml --size slide", "--size slide works only with figures; give --format"},
     {"e.yaml --format svg --size 1", "is none of one-column"},
     {"e.yaml --format svg -o nowhere/m.svg", "nowhere/m.svg: cannot create a file there"},
-    {"e.yaml -o nowhere/m.txt", "nowhere/m.txt: it cannot be written: No such file"},
+    {"e.yaml -o nowhere/m.txt", "nowhere/m.txt: the file cannot be written: No such file"},
     {"e.yaml --set 'until={accuracy: 0.5}'", "(--numerics off)"},
-    {"", "explain: give the file of one experiment, the folder of its results, or an algorithm"},
+    {"", "explain: give an experiment file, a results folder or an algorithm"},
 };
 
 TEST_ROWS(bad_input_is_rejected_with_reason, refused)

@@ -107,7 +107,7 @@ static const struct {
     {"", "fit s.csv", 3, "s.csv"},
     {"\xef\xbb\xbf", "fit s.csv", 3, "the file is empty"},
     {"t\n1\n", "fit none.csv", 3, "none.csv"},
-    {"t\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "fit s.csv -o ''", 2, "-o: the name of a folder"},
+    {"t\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "fit s.csv -o ''", 2, "-o must be the name of a folder"},
     {"t\n1\n", "fit", 2, "give `fit` and a CSV file"},
     {"t\n1\n", "fti s.csv", 2, "give `fit` and a CSV file"},
 };

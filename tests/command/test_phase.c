@@ -120,8 +120,8 @@ static const struct {
     {"--set workload.step='{sweep: [1, 2]}'", "two or more algorithms, two swept numbers"},
     {"--set network='{sweep: [flows, simgrid]}' --set platform=idle-switch",
      "two or more algorithms, two swept numbers"},
-    {"--only 1", "it chooses the runs itself"},
-    {"--sensitivity", "it chooses the runs itself"},
+    {"--only 1", "selects the runs itself"},
+    {"--sensitivity", "selects the runs itself"},
 };
 
 TEST_ROWS(another_experiment_is_refused, refused)

@@ -306,10 +306,10 @@ TEST(results_of_the_first_versions_are_read_or_rejected)
     ck_assert_has(unwrapped(dsgd_ends(0, "compare r")), verdict);
     dsgd_ends(0, "report r");
     ck_assert_has(unwrapped(read_file("r/report.html")), verdict);
-    static const char built[] = "or another build of dsgd has written that; give";
+    static const char built[] = "or another build of dsgd wrote the folder; give";
     ck_assert_has(dsgd_ends(2, "explain r"), built);
     ck_assert_has(dsgd_ends(2, "timeline r --run 1"), built);
-    ck_assert_has(dsgd_ends(2, "run e.yaml -o r"), "whose files have other columns; take another");
+    ck_assert_has(dsgd_ends(2, "run e.yaml -o r"), "whose files have other columns; give another");
     shell_ends(0, "sed -i 's/\"computed\"/\"swept\": [], &/' %s/r/manifest.json", folder);
     ck_assert_has(dsgd_ends(2, "run e.yaml -o r"), "or of this one by another build of dsgd");
 }

@@ -159,7 +159,7 @@ TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
                                   "--set until.steps='{sweep: [10, 1e9]}' -j 1 --timeout 2s";
     write_experiment(learn);
     char *output = dsgd_ends(5, "%s", endless);
-    ck_assert_has(output, "run 2: it was not done after 2 s (--timeout); it had come to ");
+    ck_assert_has(output, "run 2: the run did not end within 2 s (--timeout); it had reached ");
     ck_assert_has(output, "1 of 2 runs failed");
     ck_assert_str_eq(cell_of("r/runs.csv", "1,", "status"), "ok");
     ck_assert_str_eq(cell_of("r/runs.csv", "2,", "status"), "timeout");
@@ -296,8 +296,8 @@ TEST(damaged_parts_are_done_again)
     output = dsgd_ends(0, "run e.yaml -o r");
     ck_assert_has(output, "4 of 4 runs");
     for (int i = 1; i <= 4; i++)
-        ck_assert_has(output,
-                      dsgd_xprintf("run %d: its results are damaged, so it is run again\n", i));
+        ck_assert_has(
+            output, dsgd_xprintf("run %d: its results are damaged, so it is executed again\n", i));
     ck_assert_str_eq(without_wall(read_file("r/runs.csv")), rows);
     ck_assert_str_eq(read_file("r/workers.csv"), workers);
 }
@@ -348,9 +348,10 @@ TEST(one_process_at_a_time_writes_to_a_folder)
     const char *const first = strstr(output, "first: ");
     ck_assert_msg(first != NULL, "%s", output);
     const char *const holder = dsgd_xprintf("%.*s", (int)strcspn(first + 7, "\n"), first + 7);
-    ck_assert_has(output, dsgd_xprintf("r: another dsgd (%s) is writing its results here; wait "
-                                       "for its end, or take another folder with -o\n2\n",
-                                       holder));
+    ck_assert_has(output,
+                  dsgd_xprintf("r: another dsgd (%s) is writing results here; wait until it "
+                               "ends, or give another folder with -o\n2\n",
+                               holder));
     ck_assert_msg(strstr(first, dsgd_xprintf("\n%s\n", holder)) != NULL, "%s", output);
     ck_assert_has(first, "6 of 6 runs"); /* whoever was killed holds nothing */
     const int held = open(dsgd_xprintf("%s/r/.parts/lock", folder), O_RDWR | O_CLOEXEC);
@@ -472,8 +473,8 @@ TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: by which signal */
     static const struct {
         const char *name, *output, *more, *rest;
     } by[] = {{"KILL", "137\n", "", ""},
-              {"HUP", "5\n", "", "the same command does"},
-              {"TERM", "5\n", "--force", "the same command without --force does"}};
+              {"HUP", "5\n", "", "the same command executes"},
+              {"TERM", "5\n", "--force", "the same command without --force executes"}};
     write_experiment("");
     char *output = NULL;
     const char *const script = dsgd_xprintf(

@@ -81,21 +81,22 @@ TEST(what_swaps_places_is_named_with_what_it_depends_on)
     ck_assert_double_eq_tol(sensitivity_of(row, "unchanged_speedup"), ratio, 1e-9);
     ck_assert_double_eq_tol(sensitivity_of(row, "speedup"), dearer, 1e-9);
     ck_assert_double_eq_tol(sensitivity_of(row, "speedup_change"), dearer / ratio - 1, 1e-9);
-    ck_assert_has(unwrapped(output),
-                  " at 16 workers allreduce is before push, but behind for platform.host_bandwidth "
-                  "+20 %, platform.message_overhead +20 %, exchange.pieces=buckets ");
-    ck_assert_has(output, "speed-ups over allreduce");
+    ck_assert_has(
+        unwrapped(output),
+        " at 16 workers, allreduce is faster than push, but slower for platform.host_bandwidth "
+        "+20 %, platform.message_overhead +20 %, exchange.pieces=buckets ");
+    ck_assert_has(output, "Speed-ups over allreduce");
     /* In the order of their effect on the speed-up; the step has hardly any. */
     const char *const first = strstr(output, "\nplatform.host_bandwidth ");
     const char *const second = strstr(output, "\nplatform.message_overhead ");
     const char *const third = strstr(output, "\nworkload.step ");
     ck_assert_msg(first != NULL && first < second && second < third, "%.1500s", output);
     output = sensitivity(swapping, "--sensitivity=1 --force --set workers=16");
-    ck_assert_has(output, "\nat 16 workers allreduce is before push, but behind for "
+    ck_assert_has(output, "\nat 16 workers, allreduce is faster than push, but slower for "
                           "exchange.pieces=buckets\n");
     output = sensitivity(swapping, "--sensitivity=choices --force --set workers=16");
     ck_assert_has(output, "12 of 12 runs");
-    ck_assert_has(output, "behind for exchange.pieces=buckets\n");
+    ck_assert_has(output, "slower for exchange.pieces=buckets\n");
 }
 
 /**
@@ -108,14 +109,14 @@ static const struct {
 } close_calls[] = {
     {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
     /* The intervals over seeds have 0 in them, though the means differ by much. */
-    {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "no swap\nno pair swaps places\n"},
-    {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "no swap\nno pair swaps places\n"},
+    {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "a swap\nno pair swaps places\n"},
+    {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "a swap\nno pair swaps places\n"},
     /* The seeds differ by far more than the algorithms, but both alike. */
     {{{100, 200}, {119, 242}}, {{100, 200}, {80, 161}}, "1 of 1 rankings change\n"},
     /* Less than 2 %. */
-    {{{100, 100}, {101.9, 101.91}}, {{100, 100}, {80, 80.5}}, "no swap\nno pair swaps places\n"},
+    {{{100, 100}, {101.9, 101.91}}, {{100, 100}, {80, 80.5}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {102.1, 102.11}}, {{100, 100}, {97.9, 97.89}}, "1 of 1 rankings change\n"},
-    {{{100, 100}, {102.1, 102.11}}, {{100, 100}, {98.1, 98.11}}, "no swap\nno pair swaps places\n"},
+    {{{100, 100}, {102.1, 102.11}}, {{100, 100}, {98.1, 98.11}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {119, 121}}, {{100, 100}, {150, 150.5}}, "\n\nno ranking changes\n"},
 };
 
@@ -268,7 +269,7 @@ TEST(a_guess_is_varied_by_a_factor_of_ten)
         "exchange: {pieces: 1}\n",
         "--sensitivity=choices --set platform.encoding=memory --set "
         "platform.host_bandwidth=100GB/s");
-    ck_assert_has(output, "\nat 8 workers power_sgd is before allreduce, but behind for "
+    ck_assert_has(output, "\nat 8 workers, power_sgd is faster than allreduce, but slower for "
                           "platform.encoding +900 %\n");
     ck_assert_str_ne(cell_of("r/sensitivity.csv", "platform.encoding,10,power_sgd,8,", "speedup"),
                      "");
@@ -320,10 +321,11 @@ TEST(places_are_compared_each_by_itself)
         sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "
                               "host_latency: 0, message_overhead: 7.5ms}]' --set "
                               "imbalance='[{kind: constant, seconds: {sweep: [0, 10s]}}]'");
-    ck_assert_has(unwrapped(output),
-                  " at 16 workers, inline, seconds 0s allreduce is before push, but behind for "
-                  "platform.host_bandwidth +20 %, platform.message_overhead +20 %, "
-                  "exchange.pieces=buckets ");
+    ck_assert_has(
+        unwrapped(output),
+        " at 16 workers, inline, seconds 0s, allreduce is faster than push, but slower for "
+        "platform.host_bandwidth +20 %, platform.message_overhead +20 %, "
+        "exchange.pieces=buckets ");
     ck_assert_msg(strstr(output, "\n2 of 8 rankings change\n") != NULL, "%.1500s", output);
     ck_assert_double_eq_tol(
         sensitivity_of("platform.host_bandwidth,1.2,push,16,inline,inline,0,", "speedup"),

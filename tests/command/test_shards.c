@@ -175,11 +175,11 @@ TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
     run_shards(1);
     shell_ends(0, "sed -i 's/\"swept\"/\"columns\"/' %s/s1/manifest.json", folder);
     ck_assert_has(dsgd_ends(2, "merge s1 -o all"),
-                  "older version of dsgd, whose files have other columns; merge "
-                  "them by that version, or run them again");
+                  "older version of dsgd, with other columns; merge them with that version, or "
+                  "run them again");
     ck_assert_has(dsgd_ends(2, "run e.yaml -o s1"),
-                  "older version of dsgd, whose files have other columns; take "
-                  "another folder with -o, or --force");
+                  "older version of dsgd, whose files have other columns; give another folder with "
+                  "-o, or --force");
 }
 
 /** Its manifest is as today, but its rows lack a cell: under today's header all cells behind would
@@ -195,7 +195,7 @@ TEST(rows_of_another_version_do_not_come_under_this_header)
     memmove(cell, cell + 3, strlen(cell + 3) + 1);
     part.n_bytes[DSGD_PART_RUNS] -= 3;
     ck_assert_int_eq(dsgd_part_write(s1, 0, part.sections[0], part.n_bytes, NULL), DSGD_OK);
-    ck_assert_has(dsgd_ends(2, "merge s1 -o all"), "whose files have other columns; merge them by");
+    ck_assert_has(dsgd_ends(2, "merge s1 -o all"), "with other columns; merge them with");
 }
 
 TEST(the_manifest_lists_the_swept_columns)
@@ -215,7 +215,7 @@ TEST(two_folders_with_different_results_of_a_run_are_not_merged)
     dsgd_ends(0, "merge s1 t -o all"); /* its checksum is another */
     dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
     shell_ends(0, "cp other/.parts/1.part s1/.parts/1.part");
-    ck_assert_has(dsgd_ends(2, "merge s1 t -o all"), "run 1 has other results in t than in s1");
+    ck_assert_has(dsgd_ends(2, "merge s1 t -o all"), "run 1 has different results in t and s1");
 }
 
 TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
@@ -224,7 +224,7 @@ TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
     static const char set[] = "--set workers=4 --set algorithms='[allreduce, a_psgd]'";
     dsgd_ends(5, "run e.yaml -o s %s", set);
     char *output = dsgd_ends(5, "merge s -o all");
-    ck_assert_has(output, "1 of 2 runs failed; the others are in all");
+    ck_assert_has(output, "1 of 2 runs failed; the results of the others are in all");
     ck_assert_str_eq(without_wall(read_file("all/runs.csv")),
                      without_wall(read_file("s/runs.csv")));
     /* Run 1 failed; as if it had been done in t. */

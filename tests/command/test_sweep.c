@@ -85,10 +85,13 @@ static const struct {
     {"workload.step", "{from: 2, to: 100ms, n: 2}", "_s\n2\n0.1\n", 0},
     {"algorithms.0.period", "{from: 4, to: 16, n: 3, log: true}", "\n4\n8\n16\n", 0},
     {"algorithms.0.period", "{from: 4, to: 7, n: 3}", "must be a whole number, got `5.5`", 2},
-    {"platform.host_latency", "{from: 1us, to: 3GB/s, n: 3}", "have to be numbers of one unit", 2},
+    {"platform.host_latency", "{from: 1us, to: 3GB/s, n: 3}", "must be numbers with the same unit",
+     2},
     {"platform.host_latency", "{from: 1MB, to: 3MB, n: 3}", "must be a number in s", 2},
-    {"platform.host_latency", "{from: 0, to: 3us, n: 3, log: true}", "have to be above 0", 2},
-    {"platform.host_latency", "{from: 1us, to: 1us, n: 3}", "from and to are the same, 1us", 2},
+    {"platform.host_latency", "{from: 0, to: 3us, n: 3, log: true}", "from and to must be above 0",
+     2},
+    {"platform.host_latency", "{from: 1us, to: 1us, n: 3}",
+     "from and to must differ, got 1us twice", 2},
     {"platform.host_latency", "{from: 1us, to: 3us, n: 1}", "n must be between 2", 2},
     {"platform.host_latency", "{from: 1us, to: 3us}", "n is missing: how many", 2},
     {"platform.host_latency", "{from: 1us, to: 3us, n: 3, lgo: true}", "unknown key `lgo`", 2},
@@ -187,7 +190,7 @@ TEST(what_an_algorithm_refuses_is_left_out)
 {
     write_experiment("");
     char *output = dsgd_ends(0, "run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'");
-    ck_assert_has(output, "2 of 12 runs are left out:\nwagma, 6 workers: wagma: "
+    ck_assert_has(output, "2 of 12 runs are skipped:\nwagma, 6 workers: wagma: "
                           "workers must be a power of two");
     ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "wagma,6"));
     ck_assert_has(read_file("r/runs.csv"), "\n10,ad_psgd,6,2,");

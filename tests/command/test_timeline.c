@@ -517,5 +517,5 @@ TEST(timeline_rejects_results_of_another_run)
                   "r: run 1 of e.yaml is another than the folder has");
     dsgd_ends(0, "timeline r --format text --set workers=8");
     ck_assert_has(dsgd_ends(3, "timeline . --format text"),
-                  ".: there is no manifest of an experiment in this folder");
+                  ".: not a results folder (it has no manifest.json); run `dsgd run ");
 }

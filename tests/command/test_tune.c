@@ -329,25 +329,25 @@ static const struct {
     {"--target accuracy=0.5", "as it is of a regression; give --target loss=NUMBER"},
     {"--on steps", "--on steps needs a target: give --target"},
     {"--on nearly", "--on must be time or steps, got nearly"},
-    {"--over foo=1:2:3", "`foo` is nothing that an algorithm has for itself"},
-    {"--over learn.batch='[1, 2]'", "`learn.batch` is nothing"},
-    {"--over algorithms.7.period=1", "`algorithms.7.period` is nothing"},
-    {"--over learn.optimizer.lr", "expected PATH=FROM:TO:N"},
-    {"--over learn.optimizer.lr=0:1:4", "have to be above 0"},
+    {"--over foo=1:2:3", "`foo` cannot be tuned"},
+    {"--over learn.batch='[1, 2]'", "`learn.batch` cannot be tuned"},
+    {"--over algorithms.7.period=1", "`algorithms.7.period` cannot be tuned"},
+    {"--over learn.optimizer.lr", "--over must be PATH=FROM:TO:N"},
+    {"--over learn.optimizer.lr=0:1:4", "from and to must be above 0"},
     {"--over learn.optimizer.lr=1:2:x", "n must be a number, got `x`"},
     {"--over learn.optimizer.lr='[0.1, abc]'",
      "--over algorithms.0.optimizer.lr={sweep: [0.1, abc]}: lr must be a number, got `abc`"},
-    {"--over learn.optimizer.lr='[0.1'", "the value is no YAML"},
+    {"--over learn.optimizer.lr='[0.1'", "the value must be YAML"},
     {"--over learn.optimizer.lr='[]'", "a sweep is empty"},
-    {"--over learn.optimizer.lr='[0.1, 0.1]'", "give a value once"},
+    {"--over learn.optimizer.lr='[0.1, 0.1]'", "give each "},
     {"--over learn.optimizer.lr=1e-5:1:20000", "100000 is the most"},
     {"--over local_sgd.nope='[1, 2]'", "unknown key `nope`"},
     {"--set workers='[2, 4]'", "choose with --set, such as --set workers=2"},
-    {"--set workload.step='{sweep: [1, 2]}'", "nothing swept"},
+    {"--set workload.step='{sweep: [1, 2]}'", "and no sweep"},
     {"--set learn.evaluate.every=0 --target loss=1", "set learn.evaluate.every"},
     {"--set learn.optimizer.lr=0", "the learning rate of allreduce is 0"},
-    {"--set until='{accuracy: 0.5}'", "neither steps nor seconds nor samples"},
-    {"--seeds 1000", "100 are the most"},
+    {"--set until='{accuracy: 0.5}'", "until must contain steps, seconds or samples"},
+    {"--seeds 1000", "--seeds must be at most 100, got 1000"},
 };
 
 TEST_ROWS(bad_input_is_rejected_with_reason, refused)
@@ -359,8 +359,9 @@ TEST_ROWS(bad_input_is_rejected_with_reason, refused)
 TEST(rate_or_target_is_rejected_if_nothing_is_learned)
 {
     write_experiment("");
-    expect(tune("r", "--set workers=4", 2), "nothing is learned, so there is no rate to tune");
-    expect(tune("r", "--set workers=4 --target loss=1", 2), "so there is no loss to reach");
+    expect(tune("r", "--set workers=4", 2),
+           "nothing is learned, so there is no learning rate to tune");
+    expect(tune("r", "--set workers=4 --target loss=1", 2), "so no loss can be reached");
 }
 
 /* --- failures --------------------------------------------------------------------------------- */

@@ -436,15 +436,16 @@ TEST(files_are_compared_by_the_file_not_by_the_path)
 static const struct {
     const char *set, *sentence; /* an assignment for --set, and the expected message */
 } rejected[] = {
-    {"until.steps=13", "--set until.steps=13: `until.steps` is another than in the given "
-                       "experiment, which has 12, and this is not to be changed; what may be: "
-                       "algorithms.1.period and failures"},
-    {"inherent=false", "`inherent` is not in the given experiment, and"},
-    {"algorithms.1.order=cta", "`algorithms.1.order` is not in the given experiment, and"},
+    {"until.steps=13",
+     "--set until.steps=13: `until.steps` differs from the given "
+     "experiment, which has 12, but the task does not allow this change; allowed: "
+     "algorithms.1.period and failures"},
+    {"inherent=false", "`inherent` is not in the given experiment, but"},
+    {"algorithms.1.order=cta", "`algorithms.1.order` is not in the given experiment, but"},
     {"algorithms=[allreduce]",
-     "`algorithms.1` is missing: the given experiment has {name: local_sgd, period: 4}, and"},
+     "`algorithms.1` is missing: the given experiment has {name: local_sgd, period: 4}, but"},
     {"algorithms.1.label=other", "`algorithms.1.label` is not in"},
-    {"exchange.pieces=3", "`exchange.pieces` is another than in the given experiment, which has"},
+    {"exchange.pieces=3", "`exchange.pieces` differs from the given experiment, which has"},
     {"task=none.yaml", "none.yaml: "},
     {"task=[1]", "task must be a text, got a list"},
 };
@@ -461,20 +462,22 @@ TEST_ROWS(other_changes_are_rejected_by_name, rejected)
     ck_assert_int_eq(try("e.yaml", &output), 2);
     ck_assert_has(output, "e.yaml:2:7: `seed` is not in the given experiment");
     ck_assert_int_eq(try("given.yaml", &output), 2);
-    ck_assert_has(output, "given.yaml: this experiment answers no question");
+    ck_assert_has(output, "given.yaml: the experiment names no task");
 }
 
 static const struct {
     const char *goal, *sentence;
 } bad_goals[] = {
     {"{measure: wait_share, of: allreduce}", "task.yaml:5:15: the goal needs at_least or at_most"},
-    {"{measure: waits, of: allreduce, at_least: 1}", "task.yaml:5:15: measure is no column"},
-    {"{measure: platform, of: allreduce, at_least: 1}", "task.yaml:5:15: measure is a column of"},
-    {"{measure: wait_share, of: wagma, at_least: 1}", "no algorithm is called `wagma`"},
+    {"{measure: waits, of: allreduce, at_least: 1}", "task.yaml:5:15: measure must be a column"},
+    {"{measure: platform, of: allreduce, at_least: 1}",
+     "task.yaml:5:15: measure must be a column of numbers"},
+    {"{measure: wait_share, of: wagma, at_least: 1}", "no algorithm has the label `wagma`"},
     {"{measure: wait_share, of: allreduce, against: x, at_least: 1}",
-     "no algorithm is called `x`, as a goal"},
+     "no algorithm has the label `x`, which a goal"},
     {"{measure: time_to_target_s, of: allreduce, at_least: 1}", "a measure to a target needs"},
-    {"{measure: wait_share, of: allreduce, at_least: 1, target: loss=1}", "its measure is none"},
+    {"{measure: wait_share, of: allreduce, at_least: 1, target: loss=1}",
+     "its measure does not need one"},
     {"{measure: time_to_target_s, of: allreduce, at_least: 1, target: 1}", "target must be"},
     {"{measure: wait_share, of: allreduce, at_least: -1}", "at_least must be between"},
 };

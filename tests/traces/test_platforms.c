@@ -665,7 +665,7 @@ TEST(platform_file_can_be_based_on_another)
         ck_assert(circle == 1 || p.host_bandwidth_bytes_per_s == 12e9);
         ck_assert(circle == 1 || p.island_bytes_per_s == 300e9);
     }
-    ck_assert_has(error.text, "is it a circle?");
+    ck_assert_has(error.text, "is the chain a circle?");
     remove(path);
 }
 
