@@ -10,9 +10,9 @@
 #include "sim/registry.h"
 
 const dsgd_option dsgd_imbalance_set_options[] = {
-    DSGD_OPTION_STRING(dsgd_spec_set, summary, "what it is, in a line", .required = true),
-    DSGD_OPTION_STRING(dsgd_spec_set, origin, "where the figures come from", .required = true),
-    DSGD_OPTION_SPECS(dsgd_spec_set, entries, dsgd_imbalance_kinds, "kind", "what it stands for",
+    DSGD_OPTION_STRING(dsgd_spec_set, summary, "summary, in one line", .required = true),
+    DSGD_OPTION_STRING(dsgd_spec_set, origin, "origin of the numbers", .required = true),
+    DSGD_OPTION_SPECS(dsgd_spec_set, entries, dsgd_imbalance_kinds, "kind", "entries of the list",
                       .required = true),
     DSGD_OPTION_END,
 };

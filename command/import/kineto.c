@@ -37,12 +37,11 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         dsgd_import_gpu(in, t.gpu, path);
     }
     if (t.damage != NULL)
-        dsgd_import_gave(in, "damaged: %s, what follows is lost", t.damage);
+        dsgd_import_gave(in, "damaged: %s; the rest of the file is lost", t.damage);
     in->left_out += t.n_steps == 0;
     if (t.n_steps == 0)
-        dsgd_import_gave(in,
-                         "left out, as it has no ProfilerStep#n: give torch.profiler a schedule, "
-                         "and call its step()");
+        dsgd_import_gave(in, "skipped, because it has no ProfilerStep#n: give torch.profiler a "
+                             "schedule, and call its step()");
     else if (t.n_calls == 0 && t.world > 1)
         dsgd_import_gave(in, "no collective of NCCL or RCCL%s",
                          t.n_kernels > 0 ? "" : ": profile with ProfilerActivity.CUDA");
@@ -64,7 +63,8 @@ static void put_workload(dsgd_import *in, const dsgd_ranks *w, double computed_s
     for (size_t b = 0; b < w->n_buckets; b++)
         backward_s += gaps[b];
     dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, of, "step: %.6g", computed_s);
-    dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, "a step counts as one: traces do not say the batch",
+    dsgd_import_line(in, DSGD_IMPORT_WORKLOAD,
+                     "a step counts as one sample, because traces do not contain the batch",
                      "samples: 1");
     if (!isnan(backward_s) && backward_s > 0)
         dsgd_import_line(in, DSGD_IMPORT_WORKLOAD, of, "backward_share: %.4g",
@@ -152,11 +152,12 @@ static void put_missing(dsgd_import *in, const dsgd_ranks *w, const size_t *used
     if ((int64_t)w->n == w->ranks || late_s < 0.02 * all_s)
         return;
     printf(
-        "note: %.4g of %.4g ms of a step are waiting beyond what its last sum takes: it stands as "
-        "rank %jd, without a trace, being that slow; it may be another, or the links\n",
+        "note: %.4g of %.4g ms of a step are waiting that its last sum does not explain. The "
+        "experiment makes rank %jd, which has no trace, slow by this time; the cause may also be "
+        "another rank, or the links\n",
         1e3 * late_s, 1e3 * all_s, missing);
     dsgd_import_line(in, DSGD_IMPORT_IMBALANCE,
-                     "assumed: for it, without a trace, the others have waited",
+                     "assumed: the other ranks waited for this rank, which has no trace",
                      "- {kind: slow, worker: %jd, factor: %.4g}", missing, 1 + late_s / computed_s);
 }
 
@@ -176,14 +177,14 @@ static void tell_limits(const dsgd_ranks *w, const size_t *used, size_t n)
     }
     if (busy_us < least_share * all_us)
         printf(
-            "warning: host-bound: kernels run for %.4g of %.4g ms of a step: Python, the loader or "
-            "the profiler itself is the limit; bring a profile without record_shapes and "
+            "warning: host-bound: kernels run for %.4g of %.4g ms of a step. Python, the loader or "
+            "the profiler itself is the limit. Give a profile without record_shapes and "
             "with_stack, and step times without a profiler\n",
             1e-3 * busy_us / (double)(n * w->n), 1e-3 * all_us / (double)(n * w->n));
     if ((int64_t)w->n < w->ranks)
-        printf("note: %jd of %jd ranks have no trace: what they compute, and how long others "
-               "waited for them, is not known; what sums took has that in it: it is a bound, by "
-               "which no link can be judged; bring all traces, or a log of nccl-tests\n",
+        printf("note: %jd of %jd ranks have no trace, so it is unknown how long they compute and "
+               "how long others wait for them. The times of sums contain this waiting, and are "
+               "only upper bounds for links. Give all traces, or a log of nccl-tests\n",
                w->ranks - (int64_t)w->n, w->ranks);
     const dsgd_kineto_call *largest = NULL;
     for (const dsgd_kineto_call *c = t->calls; c < t->calls + t->n_calls; c++)
@@ -193,10 +194,9 @@ static void tell_limits(const dsgd_ranks *w, const size_t *used, size_t n)
             other += c->bytes;
         }
     if (largest != NULL && other > w->sums->least_bytes)
-        printf(
-            "note: %.4g MB a step of other collectives, most by %s, are not in the workload: what "
-            "waits for them counts as computing\n",
-            1e-6 * other, largest->what == NULL ? "one without a name" : largest->what);
+        printf("note: %.4g MB per step of other collectives, most by %s, are not in the workload; "
+               "waiting for them counts as computation\n",
+               1e-6 * other, largest->what == NULL ? "one without a name" : largest->what);
     if (w->sums->is_sharded)
         printf("note: the sums are reduce-scatters%s: they are simulated as sums of plain DDP\n",
                w->sums->replicas < 2
@@ -216,14 +216,14 @@ static void put_step(dsgd_import *in, const dsgd_ranks *w)
         unsized += t->calls[i].bytes <= 0;
     for (size_t k = 0; k < t->n_steps; k++)
         x[k] = 1e-6 * (t->steps[k].end_us - t->steps[k].begin_us);
-    printf("note: %s has no sum of gradients%s: its step time is taken, and the bytes of %s\n",
-           t->file,
-           unsized == 0
-               ? ""
-               : dsgd_xprintf(" whose size is known (%zu of %zu collectives do not say theirs: "
-                              "profile with record_shapes, or by PyTorch 2.2 or later)",
-                              unsized, t->n_calls),
-           in->workload_name);
+    printf(
+        "note: %s has no sum of gradients%s; the workload has its step time, and the bytes of %s\n",
+        t->file,
+        unsized == 0 ? ""
+                     : dsgd_xprintf(" whose size is known (%zu of %zu collectives lack their size: "
+                                    "profile with record_shapes, or by PyTorch 2.2 or later)",
+                                    unsized, t->n_calls),
+        in->workload_name);
     dsgd_import_step(in, gsl_stats_median(x, 1, t->n_steps),
                      dsgd_xprintf("%s: of %zu steps", t->file, t->n_steps));
 }
@@ -255,9 +255,11 @@ static dsgd_status put_all(dsgd_import *in, dsgd_ranks *w, dsgd_error *error)
     in->measured.step_s = gsl_stats_median(steps, 1, n_checked);
     in->measured.deviation_s = n_checked > 2 ? gsl_stats_sd(steps, 1, n_checked) : 0;
     const double computed_s = gsl_stats_median(x, 1, n * w->n);
-    printf("%s: %s make%s the experiment, computing %.4g ms; %zu of %.4g ms (median) check it\n",
-           w->traces[0].file, dsgd_counted(n, "step"), n == 1 ? "s" : "", 1e3 * computed_s,
-           n_checked, 1e3 * in->measured.step_s);
+    printf(
+        "%s: %s make%s the experiment, with %.4g ms of computation; %zu steps of %.4g ms (median) "
+        "check it\n",
+        w->traces[0].file, dsgd_counted(n, "step"), n == 1 ? "s" : "", 1e3 * computed_s, n_checked,
+        1e3 * in->measured.step_s);
     tell_buckets(in, w, checked, n_checked);
     tell_limits(w, checked, n_checked);
     const double mean_s = dsgd_import_steps(in, &m);
@@ -268,7 +270,8 @@ static dsgd_status put_all(dsgd_import *in, dsgd_ranks *w, dsgd_error *error)
                                          "collective_copy"};
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
         DSGD_TRY(dsgd_import_number_is(
-            in, losses[i], 0, dsgd_xprintf("%s: computing has it", w->traces[0].file), error));
+            in, losses[i], 0,
+            dsgd_xprintf("%s: contained in the computing times", w->traces[0].file), error));
     return DSGD_OK;
 }
 

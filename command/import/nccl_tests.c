@@ -54,7 +54,7 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
         const size_t n = last->table.bytes.n;
         dsgd_import_gave(in, "lines %.0f-%.0f: %s, %s, %s from %s to %s", log->lines[0],
                          last->lines[n - 1], dsgd_nccl_calls[log->table.call],
-                         log->gpu == NULL ? "GPUs not named" : log->gpu,
+                         log->gpu == NULL ? "unnamed GPUs" : log->gpu,
                          dsgd_counted(n + (size_t)(last - log), "size"),
                          dsgd_import_bytes(log->table.bytes.v[0]),
                          dsgd_import_bytes(last->table.bytes.v[n - 1]));
@@ -82,8 +82,8 @@ static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error 
     if (log->ranks < 2)
         return dsgd_refuse(error, "%s: %s", at,
                            log->ranks == 1
-                               ? "one GPU alone, which sends nothing: bring a log of two or more"
-                               : "how many GPUs took part it does not say; --ranks N does");
+                               ? "a single GPU sends nothing; give a log of two or more GPUs"
+                               : "the log does not contain the number of GPUs; give --ranks N");
     if (t->nodes == 0)
         t->nodes = m->in->nodes > 0 ? m->in->nodes : (log->ranks + per_node - 1) / per_node;
     t->gpus = log->ranks / t->nodes;
@@ -91,9 +91,9 @@ static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error 
         t->nodes * per_node > dsgd_platform_most_hosts(&m->in->platform))
         return dsgd_refuse(
             error,
-            "%s: %jd GPUs on %jd nodes, but as many have to be on each, and those of "
-            "%s have %jd (island_hosts), %d in all; --nodes N says on how many they "
-            "were where the log does not, --platform names another machine",
+            "%s: %jd GPUs on %jd nodes do not fit: each node must have the same number, and a node "
+            "of %s has %jd (island_hosts), %d in all; give --nodes N if the log lacks it, or "
+            "another --platform",
             at, log->ranks, t->nodes, m->in->platform_name, per_node,
             dsgd_platform_most_hosts(&m->in->platform));
     return DSGD_OK;
@@ -168,13 +168,14 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
     p->of.table.us = (dsgd_numbers){sizes, us};
     gsl_sort(spreads, 1, n_several);
     if (n_several > 0)
-        printf("%s%s: medians of several runs, whose longest time is %.3g times the shortest, of "
-               "one size %.3g times%s\n",
-               spreads[n_several / 2] > most_spread ? "warning: " : "", p->title,
-               spreads[n_several / 2], spreads[n_several - 1],
-               spreads[n_several / 2] > most_spread
-                   ? ": are they of two machines? Import these apart"
-                   : "");
+        printf(
+            "%s%s: medians of several runs; the longest time is %.3g times the shortest, for one "
+            "size %.3g times%s\n",
+            spreads[n_several / 2] > most_spread ? "warning: " : "", p->title,
+            spreads[n_several / 2], spreads[n_several - 1],
+            spreads[n_several / 2] > most_spread
+                ? "; if they are of two machines, import them separately"
+                : "");
 }
 
 /**
@@ -214,12 +215,13 @@ static dsgd_status keep_complete(work *m, dsgd_error *error)
         dsgd_nccl_log *const log = &m->logs.v[i];
         dsgd_error why = {""};
         if (is_other_machine(m, log))
-            (void)dsgd_refuse(&why, "%s:%.0f: its GPUs are %s, of another machine: import it apart",
+            (void)dsgd_refuse(&why,
+                              "%s:%.0f: its GPUs, %s, are of another machine; import it separately",
                               log->file, log->lines[0], log->gpu);
         else if (complete_shape(m, log, &why) == DSGD_OK)
             kept[n++] = *log;
         if (*why.text != '\0')
-            dsgd_append(&said, "left out: %s\n", why.text);
+            dsgd_append(&said, "skipped: %s\n", why.text);
         m->in->left_out += *why.text != '\0';
         *error = why;
     }
@@ -244,15 +246,15 @@ static dsgd_status pool_logs(work *m, dsgd_error *error)
     for (size_t k = 0; k < m->n_pools; k++) {
         const pool *const p = &m->pools[k];
         if (p->of.table.bytes.n < 2)
-            printf("left out:%s: %s: one size, but a table has two or more\n", p->from[0],
-                   p->title);
+            printf("skipped:%s: %s: the table has one size, but two or more are needed\n",
+                   p->from[0], p->title);
         else
             m->pools[n++] = *p;
     }
     m->in->left_out += m->n_pools - n;
     m->n_pools = n;
     return n > 0 ? DSGD_OK
-                 : dsgd_refuse(error, "%s: tables of one size do not make a platform",
+                 : dsgd_refuse(error, "%s: a platform needs tables of two or more sizes",
                                m->logs.v->file);
 }
 
@@ -279,11 +281,11 @@ static void compare_with_hardware(const work *m, const pool *p)
     const bool is_low = carried < least * has && t->bytes.v[t->bytes.n - 1] >= least_bytes;
     if (carried <= most * has && !is_low && !p->sockets)
         return;
-    printf("warning: %s: %.3g GB/s pass%s, but %s has %.3g GB/s (%s): %s\n", p->title,
+    printf("warning: %s: measured %.3g GB/s through%s, but %s has %.3g GB/s (%s): %s\n", p->title,
            carried / 1e9, within ? " each GPU's links" : " each NIC", m->in->platform_name,
            has / 1e9, within ? "nccl: links" : "host_bandwidth",
-           p->sockets && !within ? "NCCL says that it used sockets"
-           : !is_low             ? "the machine has other ones, or more"
+           p->sockets && !within ? "NCCL used sockets"
+           : !is_low             ? "does the machine have faster or more of them?"
            : within              ? "was it PCIe, or memory of the host?"
                                  : "were it sockets, or another network?");
 }
@@ -294,10 +296,10 @@ static void warn_of_reach(const pool *p)
     static const double least_bytes = 8 * 0x1p20; /* size of a bucket of gradients */
     const double most = p->of.table.bytes.v[p->of.table.bytes.n - 1];
     if (most < least_bytes)
-        printf(
-            "warning: %s: the largest size is %s; what is larger is taken to go at its rate, "
-            "which for NCCL's small messages is far too low: measure up to 1 GiB or more (-e 1G)\n",
-            p->title, dsgd_import_bytes(most));
+        printf("warning: %s: the largest size is %s. Larger messages are assumed to have its rate, "
+               "which is far too low for small messages of NCCL; measure up to 1 GiB or more (-e "
+               "1G)\n",
+               p->title, dsgd_import_bytes(most));
 }
 
 /** Warns if the logs name GPUs that the platform does not have. */
@@ -307,8 +309,8 @@ static void compare_gpus(const work *m)
     while (log < end && log->gpu == NULL)
         log++;
     if (log < end && m->in->platform.gpu != NULL && strstr(log->gpu, m->in->platform.gpu) == NULL)
-        printf("warning: %s:%.0f: its GPUs are %s, those of %s are %s\n", log->file, log->lines[0],
-               log->gpu, m->in->platform_name, m->in->platform.gpu);
+        printf("warning: %s:%.0f: the GPUs of the log are %s, but %s has %s\n", log->file,
+               log->lines[0], log->gpu, m->in->platform_name, m->in->platform.gpu);
 }
 
 /** Finds the factors, and prints the error of the formulas with them. */
@@ -325,8 +327,8 @@ static void fit(work *m)
     }
     dsgd_nccl_fit(nccl, all, m->n_pools);
     for (size_t i = 0; i < m->n_pools; i++)
-        printf("%s: the fitted formulas differ by %.2g %% in the mean; for this shape the log "
-               "decides\n",
+        printf("%s: the fitted formulas differ by %.2g %% on average; the table of the log is used "
+               "for this shape\n",
                m->pools[i].title, 100 * dsgd_nccl_error(nccl, &all[i]));
 }
 
@@ -382,8 +384,8 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
     const dsgd_nccl *const nccl = &in->platform.nccl;
     if (in->platform.library == DSGD_LIBRARY_MPI)
         return dsgd_refuse(error,
-                           "--platform %s: its library is mpi, but logs are of nccl or rccl: it "
-                           "needs `library` and `nccl: {generation: ..., links: ...}`",
+                           "--platform %s has the library mpi, but the logs are of nccl or rccl; "
+                           "give it `library` and `nccl: {generation: ..., links: ...}`",
                            in->platform_name);
     if (m->logs.said != NULL)
         printf("%s\n", m->logs.said);

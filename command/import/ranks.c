@@ -44,17 +44,18 @@ static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
         if (t->rank < 0) {
             t->rank = (int64_t)r;
             if (w->n > 1)
-                printf("note: %s does not say its rank: it counts as rank %zu\n", t->file, r);
+                printf("note: %s does not contain its rank; it counts as rank %zu\n", t->file, r);
         }
         if (t->world != first->world)
-            return dsgd_refuse(error,
-                               "%s is of a job of %jd ranks, %s of one of %jd: give the traces of "
-                               "one job",
-                               t->file, t->world, first->file, first->world);
+            return dsgd_refuse(
+                error,
+                "%s is of a job with %jd ranks, %s of a job with %jd; give the traces "
+                "of one job",
+                t->file, t->world, first->file, first->world);
         if (r > 0 && t->rank == t[-1].rank)
             return dsgd_refuse(error,
-                               "%s and %s are both of rank %jd: of two jobs, or of two profiles? "
-                               "Give those of one",
+                               "%s and %s are both of rank %jd; give the traces of one job and one "
+                               "profile",
                                t[-1].file, t->file, t->rank);
     }
     return DSGD_OK;
@@ -125,9 +126,10 @@ static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
             strcmp(of->group, first->group) != 0)
             return dsgd_refuse(
                 error,
-                "%s sums gradients in process group \"%s\", %s in \"%s\", and nothing sums "
-                "between them: stages of a pipeline, parallel tensors, or HSDP whose allreduces "
-                "the profile lacks; give the traces of the ranks of one group",
+                "%s sums gradients in process group \"%s\", %s in \"%s\", without sums between the "
+                "groups (stages of a pipeline, tensor parallelism, or HSDP whose allreduces are "
+                "not "
+                "in the profile); give the traces of the ranks of one group",
                 w->traces[0].file, first->group, t->file, of->group);
     }
     w->ranks = first->ranks > 0         ? first->ranks * first->replicas
@@ -135,8 +137,8 @@ static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
                                         : (int64_t)w->n;
     if (first->group != NULL && (int64_t)w->n > w->ranks)
         return dsgd_refuse(error,
-                           "%s: gradients are summed by %jd ranks, but %zu traces are here: give "
-                           "those of the ranks of one group",
+                           "%s: %jd ranks sum the gradients, but there are %zu traces; give the "
+                           "traces of the ranks of one group",
                            w->traces[0].file, w->ranks, w->n);
     return DSGD_OK;
 }
@@ -210,8 +212,8 @@ static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
         return DSGD_OK;
     return dsgd_refuse(
         error,
-        "%s has no step with the same number and sums of gradients as %s: are they of "
-        "two jobs, of stages of a pipeline, or profiled at other times?",
+        "%s has no step with the same number and sums of gradients as %s; they may be of two jobs, "
+        "of stages of a pipeline, or profiled at different times",
         w->traces[worst].file, t->file);
 }
 
@@ -231,8 +233,8 @@ static void align_clocks(dsgd_ranks *w)
         const double spread_us = gsl_stats_mad0(apart_us, 1, n, work);
         w->offsets_us[r] = median(apart_us, n);
         if (spread_us > most_us)
-            printf("warning: clocks disagree: the ends of one collective in %s and %s are "
-                   "apart by %.3g ms more or less: who was last is uncertain\n",
+            printf("warning: clocks disagree: the distance between the ends of a collective in %s "
+                   "and %s varies by %.3g ms, so it is uncertain which rank was last\n",
                    w->traces[0].file, w->traces[r].file, 1e-3 * spread_us);
     }
 }

@@ -12,7 +12,7 @@
 #include "command/experiment/traces.h"
 #include "sim/network/nodes.h"
 
-static const char *const assumed = "assumed: no file says what is trained";
+static const char *const assumed = "assumed: no file describes the model";
 
 const char *dsgd_import_bytes(double bytes)
 {
@@ -77,7 +77,7 @@ dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error)
     size_t n = 0;
     DSGD_TRY(dsgd_import_inflate(path, MOST, text, &n, error));
     if (n >= MOST)
-        return dsgd_refuse(error, "%s: a text of %s and more; cut out the part with the tables",
+        return dsgd_refuse(error, "%s: the text has %s or more; give only the part with the tables",
                            path, dsgd_import_bytes(MOST));
     if (strncmp(*text, "\xef\xbb\xbf", 3) == 0)
         memset(*text, ' ', 3); /* a byte order mark */
@@ -173,14 +173,12 @@ dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value,
     const dsgd_import_number *const other = number_of(m, key);
     DSGD_ASSERT(o != NULL, "no number of a platform: %s", key);
     if ((o->kind == DSGD_LONG || o->kind == DSGD_DOUBLE) && !(value >= o->min && value <= o->max))
-        return dsgd_fail(error, DSGD_EIO, "%s: %s is %.10g, but a platform has %.10g to %.10g",
-                         from, key, value, o->min, o->max);
+        return dsgd_fail(error, DSGD_EIO, "%s: %s must be between %.10g and %.10g, got %.10g", from,
+                         key, o->min, o->max, value);
     if (other != NULL && fabs(other->value - value) > 1e-9 * fabs(value))
-        return dsgd_refuse(error,
-                           "%s says that %s is %s, but %s says %s: are they of two machines? Leave "
-                           "one out",
-                           from, key, dsgd_option_text(o, value), other->from,
-                           dsgd_option_text(o, other->value));
+        return dsgd_refuse(
+            error, "%s: %s is %s, but %s has %s; if they are of two machines, leave one out", from,
+            key, dsgd_option_text(o, value), other->from, dsgd_option_text(o, other->value));
     if (other != NULL)
         return DSGD_OK;
     m->numbers = dsgd_keep_more(m->numbers, m->n_numbers + 1, sizeof *m->numbers);
@@ -210,13 +208,14 @@ static dsgd_status choose_platform(dsgd_import *m, dsgd_error *error)
     }
     if (n != 1)
         return dsgd_refuse(
-            error, "%s: %s; give a platform with the NICs and links of this machine by --platform",
+            error,
+            "%s: %s; give a platform with the NICs and links of this machine with --platform",
             m->gpu == NULL ? "import" : m->gpu_from,
-            m->gpu == NULL ? "no line names the GPU"
-            : n == 0       ? dsgd_xprintf("no shipped platform says that it has %s", m->gpu)
+            m->gpu == NULL ? "no file names the GPU"
+            : n == 0       ? dsgd_xprintf("no shipped platform has %s", m->gpu)
                            : dsgd_xprintf("%s have %s", dsgd_listed(found, " and "), m->gpu));
     m->platform_name = found[0];
-    printf("%s: of the shipped platforms %s alone has it; --platform names another\n", m->gpu,
+    printf("%s: %s is the only shipped platform with this GPU; --platform names another\n", m->gpu,
            *found);
     return DSGD_OK;
 }
@@ -232,7 +231,9 @@ static dsgd_status assume_nics(dsgd_import *m, const dsgd_platform *there, dsgd_
         return DSGD_OK;
     const int64_t share = hosts * there->island_nics / there->island_hosts,
                   nics = share > 0 ? share : 1;
-    printf("warning: no file tells the NICs of %jd GPUs, and %jd of %s do not fit: %jd assumed\n",
+    printf("warning: no file contains the number of NICs of %jd GPUs, and %jd NICs, as in %s, do "
+           "not fit; "
+           "%jd are assumed\n",
            hosts, there->island_nics, m->platform_name, nics);
     m->platform.island_nics = nics;
     return dsgd_import_number_is(m, "island_nics", (double)nics, "assumed", error);
@@ -302,7 +303,7 @@ static void write_nccl(FILE *stream, const dsgd_import *m)
 
 static void write_platform(FILE *stream, const dsgd_import *m)
 {
-    fprintf(stream, "platform:\n  name: %s # has what is not here\n",
+    fprintf(stream, "platform:\n  name: %s # base of the values below\n",
             dsgd_yaml_word(m->platform_name));
     for (size_t i = 0; i < m->n_numbers; i++) {
         const dsgd_import_number *const n = &m->numbers[i];
@@ -321,7 +322,8 @@ dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
     FILE *const stream = dsgd_whole_open(&file, error, "%s", m->output);
     if (stream == NULL)
         return DSGD_EIO;
-    fputs("# By `dsgd import`: behind each number the file and line that it is from.\n", stream);
+    fputs("# Written by `dsgd import`. The comment after each number names its file and line.\n",
+          stream);
     write_platform(stream, m);
     char *guesses = dsgd_xstrdup("");
     if (m->parts[DSGD_IMPORT_WORKLOAD] == NULL ||
@@ -341,6 +343,6 @@ dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error)
             fprintf(stream, "%s # assumed\n", rest[i]);
             dsgd_append(&guesses, "%s, ", rest[i]);
         }
-    printf("assumed, as no file says it: %.*s\n", (int)strlen(guesses) - 2, guesses);
+    printf("assumed, because no file contains it: %.*s\n", (int)strlen(guesses) - 2, guesses);
     return dsgd_whole_close(&file, error);
 }

@@ -27,13 +27,13 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
     for (size_t i = before; i < t->n; i++)
         n += t->v[i].nodes.n;
     if (n == 0)
-        return dsgd_refuse(error, "%s: no line of it has nodes (Nodes=)%s", path,
-                           t->include == NULL ? "" : "; give the files that it includes, too");
+        return dsgd_refuse(error, "%s: no line contains nodes (Nodes=)%s", path,
+                           t->include == NULL ? "" : "; also give the files that it includes");
     dsgd_import_gave(m, "%zu nodes on %zu leaves", n, t->n - before);
     if (t->n_inner > 1)
         dsgd_import_gave(m, "%zu switches above them, which count as one", t->n_inner);
     if (t->include != NULL)
-        printf("warning: %s: not followed; give that file, too\n", t->include);
+        printf("warning: %s: the included file is not read; give it, too\n", t->include);
     return DSGD_OK;
 }
 
@@ -103,8 +103,8 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     DSGD_TRY(dsgd_import_number_is(m, "group_hosts", hosts, from, error));
     DSGD_TRY(dsgd_import_number_is(m, "group_bandwidth", out, assumed, error));
     DSGD_TRY(dsgd_import_number_is(m, "group_flow_bandwidth", flow, assumed, error));
-    printf("warning: %s: how wide the way out of a leaf is, no line says (Slurm's LinkSpeed has no "
-           "unit): set group_bandwidth and group_latency\n",
+    printf("warning: %s: no line contains the bandwidth out of a leaf (Slurm's LinkSpeed has no "
+           "unit); set group_bandwidth and group_latency\n",
            from);
     return m->job_nodes == NULL ? DSGD_OK : place_job(m, t, gpus, (int64_t)hosts, error);
 }

@@ -48,8 +48,8 @@ dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *erro
     m->worker = at.workers;
     m->step = at.workers == NULL ? NULL : at.steps;
     if (m->n < DSGD_LEAST_STEPS)
-        return dsgd_fail(error, DSGD_EIO, "%s: %zu values, but a fit needs %d or more", csv->path,
-                         m->n, DSGD_LEAST_STEPS);
+        return dsgd_fail(error, DSGD_EIO, "%s: a fit needs %d or more values, got %zu", csv->path,
+                         DSGD_LEAST_STEPS, m->n);
     return DSGD_OK;
 }
 
@@ -116,8 +116,9 @@ static void drop_warm_up(dsgd_steps *m)
 static void print_warm_up(const dsgd_steps *m)
 {
     if (m->warm_up > 0)
-        printf("the first step takes %.3g times the median, or more, at all workers: as a warm-up "
-               "it is left out\n",
+        printf("the first step takes %.3g times the median, or more, at all workers; it is left "
+               "out as "
+               "a warm-up\n",
                m->warm_up);
 }
 
@@ -147,14 +148,14 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
     m->deviation_s = gsl_stats_sd(m->seconds, 1, m->n);
     if (m->max_s > most_factor * m->min_s)
         return dsgd_fail(error, DSGD_EIO,
-                         "%s: values of %s are from %g to %g s: step times that differ by a factor "
-                         "above 1e5 cannot be fitted",
+                         "%s: the values of %s, from %g to %g s, differ by a factor above 1e5 and "
+                         "cannot be fitted",
                          m->file, m->column, m->min_s, m->max_s);
     /* Below this the distribution functions of the families fail, and so would an entry. */
     if (m->deviation_s < 1e-6 * m->mean_s)
         return dsgd_fail(error, DSGD_EIO,
-                         "%s: all values of %s are %g, or next to it: there is nothing to fit",
-                         m->file, m->column, m->mean_s);
+                         "%s: all values of %s are about %g, so there is nothing to fit", m->file,
+                         m->column, m->mean_s);
     if (m->step != NULL)
         level_steps(m);
     if (m->worker != NULL) {
@@ -171,8 +172,8 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
     gsl_sort(m->seconds, 1, m->n);
     if (m->seconds[m->n - 1] - m->seconds[0] < 1e-6 * m->mean_s)
         return dsgd_fail(error, DSGD_EIO,
-                         "%s: every worker has one value of %s: there is nothing to fit", m->file,
-                         m->column);
+                         "%s: every worker has only one value of %s, so there is nothing to fit",
+                         m->file, m->column);
     dsgd_fit_all(m->seconds, m->n, m->fits);
     return DSGD_OK;
 }
@@ -196,8 +197,8 @@ static void add_persistent(const dsgd_steps *m, char **text)
         dsgd_append(text, "  - {kind: persistent, deviation: %.4g}\n", deviation);
     else if (m->persistent)
         dsgd_append(text, "%s",
-                    "  # The workers differ too much for one normal around 1;\n"
-                    "  # {kind: slow, worker: ...} says which are slow.\n");
+                    "  # The workers differ too much for a normal distribution around 1.\n"
+                    "  # Use {kind: slow, worker: ...} for each slow worker.\n");
 }
 
 static void add_quantiles(const dsgd_steps *m, char **text)
@@ -263,7 +264,7 @@ void dsgd_steps_print(const dsgd_steps *m)
         printf("worker %.0f takes %.3g times as long as the median worker\n", m->outliers[k],
                m->factors[k]);
     if (m->n_outliers > 0)
-        puts("(what follows is without these factors)");
+        puts("(the following numbers are without these factors)");
     if (m->common > 0)
         printf("steps differ by %.3g %% (standard deviation) at all workers together\n",
                100 * m->common);
@@ -308,9 +309,9 @@ double dsgd_import_steps(dsgd_import *in, dsgd_steps *m)
     dsgd_error why = {""};
     const bool is_computing = strcmp(m->column, DSGD_COMPUTING) == 0;
     if (m->n < DSGD_LEAST_STEPS || dsgd_steps_fit(m, &why) != DSGD_OK) {
-        printf("imbalance: none, by %s\n",
+        printf("imbalance: none (%s)\n",
                m->n < DSGD_LEAST_STEPS
-                   ? dsgd_xprintf("%zu step times: it takes %d", m->n, DSGD_LEAST_STEPS)
+                   ? dsgd_xprintf("%zu step times; %d are needed", m->n, DSGD_LEAST_STEPS)
                    : why.text);
         return NAN;
     }
@@ -354,7 +355,8 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     dsgd_csv csv;
     dsgd_steps *const m = state;
     if (m->file != NULL)
-        return dsgd_refuse(error, "%s and %s both have step times: of two jobs? Give those of one",
+        return dsgd_refuse(error,
+                           "%s and %s both contain step times; give the step times of one job",
                            m->file, path);
     m->file = dsgd_xstrdup(path);
     DSGD_TRY(dsgd_csv_read(&csv, error, "%s", path));

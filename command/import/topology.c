@@ -32,7 +32,8 @@ static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_to
         shared.value--;
     if (nics > 0 && (int64_t)shared.value != nics) {
         rate.value *= (double)nics / shared.value;
-        printf("warning: %s:%zu: %jd NICs for %jd GPUs stand as %.0f that together are as wide\n",
+        printf("warning: %s:%zu: %jd NICs for %jd GPUs are replaced by %.0f with the same total "
+               "bandwidth\n",
                path, t->nics.line, nics, gpus, shared.value);
     }
     DSGD_TRY(put(m, path, "island_nics", shared, error));
@@ -60,7 +61,7 @@ static void say(dsgd_import *m, const char *path, const dsgd_nccl_topology *t, d
         dsgd_import_gave(m, "the nearest NICs: %s", t->sharing);
     if (links.line == 0)
         dsgd_import_gave(
-            m, "%s, which are those of the platform",
+            m, "%s; these are taken from the platform",
             t->lacks != NULL ? t->lacks : "for NCCL_TOPO_FILE, without NVLinks and speeds of NICs");
     if (t->nic_bytes_per_s.line > 0 && t->nic_bytes_per_s.value <= least_nic)
         printf("warning: %s:%zu: the slowest NIC has %.4g Gb/s: did NCCL find the fast network?\n",

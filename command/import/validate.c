@@ -99,11 +99,11 @@ dsgd_status dsgd_import_validate(const dsgd_import *m, dsgd_error *error)
     dsgd_columns_print(&table);
     if (fabs(step_error) > most)
         printf("warning: the step is off by more than 10 %%: %s\n",
-               fabs(worst_error) > most ? "by its sums, see below"
-                                        : "bring a longer profile, of 10 steps or more");
+               fabs(worst_error) > most ? "its sums are the cause, see below"
+                                        : "give a longer profile, of 10 steps or more");
     if (fabs(worst_error) > most)
         printf(
-            "warning: bucket %zu is off by more than 10 %%: bring a log of `all_reduce_perf -b "
+            "warning: bucket %zu is off by more than 10 %%: give a log of `all_reduce_perf -b "
             "%.0f "
             "-e %.0f -c 0` on these GPUs%s\n",
             worst, of->bucket_bytes[worst], of->bucket_bytes[worst],
