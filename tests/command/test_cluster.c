@@ -104,7 +104,7 @@ TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_w
     write_file("topo.xml", dsgd_xprintf("<system version=\"1\">%s%s</system>",
                                         pair(0, none, 2, "10000"), pair(2, none, 1, "10000")));
     const char *const said = dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml");
-    ck_assert_has(said, "3 NICs for 4 GPUs stand as 2 that together are as wide");
+    ck_assert_has(said, "3 NICs for 4 GPUs are replaced by 2 with the same total bandwidth");
     ck_assert_has(said, "the slowest NIC has 10 Gb/s");
     const dsgd_platform p = read_platform("mine.yaml");
     /* 16 GT/s of its switch, in NCCL's units. */
@@ -148,7 +148,7 @@ TEST(what_is_odd_in_a_node_is_told)
     write_file("dump.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "100000")));
     ck_assert_has(dsgd_ends(2, "import dump.xml down.xml -p dgx-a100 -o mine.yaml --force"),
-                  "are they of two machines?");
+                  "if they are of two machines");
 }
 
 static const struct {
@@ -270,8 +270,8 @@ static const struct {
 } bad_topologies[] = {
     {2, "SwitchName=s0 Nodes=n[0-\n", "topology:1: \"n[0-\" is not a list"},
     {2, "SwitchName=s0 Switches=s[1-2]\nNodes=n1\n", "topology:2: Nodes=n1 needs SwitchName="},
-    {2, "Include more.conf\nSwitchName=s0 Switches=s1\n", "give the files that it includes, too"},
-    {2, "- switch: s1\n  nodes: \"\"\n", "no line of it has nodes"},
+    {2, "Include more.conf\nSwitchName=s0 Switches=s1\n", "also give the files that it includes"},
+    {2, "- switch: s1\n  nodes: \"\"\n", "no line contains nodes"},
     {3, "- switch: s1\n  nodes: [n1\n", "neither a topology.conf nor YAML"},
     {2, "SwitchName=s Nodes=n[0-99999]\nSwitchName=t Nodes=m[0-99999]\n",
      ":2: with \"m[0-99999]\" the leaves together have more than 131072 nodes"},

@@ -87,7 +87,7 @@ static const struct {
     int status;
     const char *sentence;
 } bad_fits[] = {
-    {"seconds\n1\n2\n", "fit s.csv", 3, "s.csv: 2 values, but a fit needs 10 or more"},
+    {"seconds\n1\n2\n", "fit s.csv", 3, "s.csv: a fit needs 10 or more values, got 2"},
     {"seconds\n1\n-2\n", "fit s.csv", 3,
      "s.csv:3: seconds must be a number above 0 and up to 1e9, got \"-2\""},
     {"seconds\n1\n0\n", "fit s.csv", 3, "must be a number above 0"},

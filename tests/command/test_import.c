@@ -192,10 +192,10 @@ static const struct {
     {"NVIDIA H100", 25e9, 1, "", 2, "dgx-h100, gcp-a3-mega and rail-only-h100 have NVIDIA H100"},
     {"AMD Instinct MI300X", 25e9, 1, "", 0, "of the shipped platforms mi300x alone has it"},
     {"NVIDIA H100", 25e9, 1, "-p dgx-a100", 0,
-     "warning: a.log:19: its GPUs are NVIDIA H100, those of dgx-a100 are A100"},
-    {"Tesla K80", 25e9, 1, "", 2, "no shipped platform says that it has Tesla K80"},
-    {NULL, 25e9, 1, "", 2, "no line names the GPU"},
-    {"NVIDIA A100", 25e9, 1, "-p idle-switch", 2, "its library is mpi"},
+     "warning: a.log:19: the GPUs of the log are NVIDIA H100, but dgx-a100 has A100"},
+    {"Tesla K80", 25e9, 1, "", 2, "no shipped platform has Tesla K80"},
+    {NULL, 25e9, 1, "", 2, "no file names the GPU"},
+    {"NVIDIA A100", 25e9, 1, "-p idle-switch", 2, "has the library mpi"},
     {"NVIDIA A100", 25e9, 1, "-p alps-slingshot", 2,
      "those of alps-slingshot have 4 (island_hosts)"},
     {NULL, 25e9, 1, "-p dgx-a100 --nodes 3", 2, "16 GPUs on 3 nodes"},
@@ -262,7 +262,7 @@ TEST(tables_that_cannot_be_taken_leave_the_others)
     write_file("u.log", " 1024 256 float sum -1 20.0 0.05 0.09 0 20.0 0.05 0.09 0\n"
                         " 2048 512 float sum -1 20.0 0.10 0.18 0 20.0 0.10 0.18 0\n");
     const char *const said = dsgd_ends(5, "import a.log h.log u.log -p dgx-a100 -o mine.yaml");
-    ck_assert_has(said, "left out: h.log:19: its GPUs are NVIDIA H100, of another machine");
+    ck_assert_has(said, "skipped: h.log:19: its GPUs, NVIDIA H100, are of another machine");
     ck_assert_has(said, "left out: u.log:1: how many GPUs took part it does not say");
     ck_assert_uint_eq(read_platform("mine.yaml").nccl.tables.n, 1);
     ck_assert_ptr_null(strstr(said, "medians"));
@@ -344,7 +344,7 @@ static const struct {
 } changed[] = {
     {"head -26 a.log", "b.log", 0,
      "the largest size is 128 KiB; what is larger is taken to go at its rate"},
-    {"sed 's/NVIDIA .*//' a.log", "b.log", 0, "GPUs not named"},
+    {"sed 's/NVIDIA .*//' a.log", "b.log", 0, "unnamed GPUs"},
     {"sed '/ float /q' a.log", "b.log", 2, "one size, but"},
     {"sed '/ float /q' a.log", "b.log m.conf", 5, "one size, but"},
     {of_one_gpu, "b.log", 2, "one GPU alone"},
