@@ -43,7 +43,7 @@ static char *platforms(void)
     return names;
 }
 
-TEST_ROWS(runs_take_the_same_time, rows)
+TEST_ROWS(runs_take_same_time_on_both_networks, rows)
 {
     write_file("e.yaml",
                dsgd_xprintf("workers: 8\nuntil: {steps: 5}\nworkload: resnet50-v100-32\n"

@@ -116,7 +116,7 @@ TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_w
                   "2 NICs of 1.25 GB/s");
 }
 
-TEST(what_is_odd_in_a_node_is_told)
+TEST(import_warns_of_odd_nodes)
 {
     write_file("down.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, one_down, 1, "200000")));
@@ -171,14 +171,14 @@ static const struct {
     {2, "<graphs version=\"1\"></graphs>", "from NCCL_GRAPH_DUMP_FILE"},
 };
 
-TEST_ROWS(a_broken_node_costs_a_sentence_with_its_line, broken)
+TEST_ROWS(broken_node_is_rejected_with_line, broken)
 {
     write_file("topo.xml", broken[_i].text);
     ck_assert_has(dsgd_ends(broken[_i].status, "import topo.xml -p dgx-a100 -o mine.yaml"),
                   broken[_i].why);
 }
 
-TEST(no_node_is_as_deep_as_a_trap)
+TEST(deeply_nested_node_is_rejected)
 {
     char *text = dsgd_xstrdup("<system version=\"1\">");
     dsgd_nccl_topology t;
@@ -245,7 +245,7 @@ static const char *const topologies[] = {
     "  - \"n[0-1]\"\n  - n2\n- switch: leaf1\n  nodes: [\"n[3-4]\"]\n",
 };
 
-TEST_ROWS(leaves_are_groups_and_a_job_has_its_place_in_them, topologies)
+TEST_ROWS(leaves_become_groups_that_contain_the_job, topologies)
 {
     write_file("topology", topologies[_i]);
     write_file("job", "n[1,3-4]\n");
@@ -277,7 +277,7 @@ static const struct {
      ":2: with \"m[0-99999]\" the leaves together have more than 131072 nodes"},
 };
 
-TEST_ROWS(a_broken_topology_costs_a_sentence, bad_topologies)
+TEST_ROWS(broken_topology_is_rejected_with_reason, bad_topologies)
 {
     write_file("topology", bad_topologies[_i].text);
     ck_assert_has(dsgd_ends(bad_topologies[_i].status, "import topology -p dgx-a100 -o mine.yaml"),
@@ -331,7 +331,7 @@ static const struct {
     {"files/slurm/topograph_large.yaml", "96 nodes on 12 leaves"},
 };
 
-TEST_ROWS(public_files_are_read_where_they_are_beside_the_project, public)
+TEST_ROWS(public_files_are_read_if_present, public)
 {
     const char *const path = measurement(public[_i].file);
     if (path != NULL)

@@ -23,7 +23,7 @@ SUITE(exchanges, "exchanges", .set_up = make_folder, .tear_down = remove_folder,
  * With one piece per model and recursive doubling of it, as once was the default, WAGMA is 22 %
  * slower, and behind local SGD.
  */
-TEST(the_default_exchange_does_not_decide_who_is_faster)
+TEST(default_exchange_does_not_decide_ranking)
 {
     write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 64\n"
                          "imbalance: {kind: delay, workers: 2, seconds: 320ms}\n"
@@ -55,7 +55,7 @@ static void expect_cell(const char *row, const char *column, const char *want)
     ck_assert_msg(strcmp(got, want) == 0, "%s of %s is %s, not %s", column, row, got, want);
 }
 
-TEST(many_pieces_of_many_steps_are_said_before_a_run)
+TEST(check_warns_of_many_chunks)
 {
     static const char said[] = "vectors travel in 268 pieces";
     write_file("m.yaml", "platform: dgx-h100\nworkload: llm-dp-bytedance\nworkers: 256\n"
@@ -71,7 +71,7 @@ TEST(many_pieces_of_many_steps_are_said_before_a_run)
 
 /* What is merged moves less than the bound that is printed; gossip, slow networks and who asks keep
  * all. */
-TEST(many_buckets_are_merged_where_a_bound_allows_it)
+TEST(many_buckets_are_merged_within_bound)
 {
     static const char *const platforms[] = {"dgx-h100", "piz-daint", "dgx1-v100-100g"};
     for (size_t i = 0; i < sizeof platforms / sizeof platforms[0]; i++) {
@@ -100,7 +100,7 @@ TEST(many_buckets_are_merged_where_a_bound_allows_it)
     ck_assert_ptr_null(strstr(output, "no step by more"));
 }
 
-TEST(results_say_how_vectors_travelled)
+TEST(results_describe_exchanges)
 {
     write_file("e.yaml", mixed);
     char *output = dsgd_ends(0, "run e.yaml -o r");
@@ -123,7 +123,7 @@ TEST(results_say_how_vectors_travelled)
     ck_assert_ptr_null(strstr(output, "no effect"));
 }
 
-TEST(a_table_has_columns_for_what_differs)
+TEST(table_has_columns_for_differing_exchanges)
 {
     write_file("e.yaml", mixed);
     char *output =
@@ -135,7 +135,7 @@ TEST(a_table_has_columns_for_what_differs)
     expect_cell("2,local_sgd,", "exchange_mode", "late at-once");
 }
 
-TEST(the_table_says_which_allreduces_are_fused)
+TEST(table_marks_fused_allreduces)
 {
     write_file("e.yaml", mixed);
     char *output =
@@ -147,7 +147,7 @@ TEST(the_table_says_which_allreduces_are_fused)
     ck_assert_has(output, "  161x9.437MB  fused rabenseifner\n");
 }
 
-TEST(a_comparison_of_collectives_is_announced_as_one)
+TEST(comparison_of_collectives_is_announced)
 {
     static const char sentence[] =
         "note: allreduce uses the collective rabenseifner, but wagma uses "
@@ -172,7 +172,7 @@ static const char *const varied[] = {("platform='{name: piz-daint, host_bandwidt
                                      "platform='{name: piz-daint, staging: {sweep: [0, 1e-9]}}'",
                                      "workload='{bytes: {sweep: [1M, 1G]}, step: 1s, samples: 1}'"};
 
-TEST_ROWS(a_study_of_the_network_is_told_that_it_left_out_the_exchange, varied)
+TEST_ROWS(sweep_of_network_without_exchange_gives_note, varied)
 {
     static const char sentence[] =
         "note: exchange is left out: vectors are sent in buckets of 25 MiB";
@@ -194,7 +194,7 @@ TEST_ROWS(a_study_of_the_network_is_told_that_it_left_out_the_exchange, varied)
 
 /** By a worker of two hosts; the default utilisation counts once where it is not used, or has
  * nobody inside. */
-TEST(bubbles_that_count_twice_are_told)
+TEST(doubly_counted_bubbles_give_note)
 {
     static const char sentence[] = "note: transformer.utilisation is left at 41 %";
     static const struct {
@@ -236,7 +236,7 @@ static const struct {
     {"algorithms=wagma exchange='{collective: ring}'", NULL},
 };
 
-TEST_ROWS(options_without_effect_are_announced, unused)
+TEST_ROWS(collective_without_effect_gives_note, unused)
 {
     write_file("e.yaml", mixed);
     char *const settings = dsgd_xstrdup(unused[_i].settings);
@@ -249,7 +249,7 @@ TEST_ROWS(options_without_effect_are_announced, unused)
         ck_assert_msg(strstr(output, "no effect") == NULL, "%s", output);
 }
 
-TEST(tensors_that_a_workload_does_not_list_are_refused)
+TEST(unlisted_tensors_are_rejected)
 {
     write_file("e.yaml", mixed);
     dsgd_ends(0, "check e.yaml --set exchange.pieces=tensors");
@@ -259,7 +259,7 @@ TEST(tensors_that_a_workload_does_not_list_are_refused)
         "exchange: pieces: tensors needs a list of tensors");
 }
 
-TEST(the_options_of_an_exchange_are_described)
+TEST(describe_prints_options_of_exchange)
 {
     char *output = dsgd_ends(0, "describe exchange");
     ck_assert_has(output, "  pieces             buckets, from 1 to 4096, or tensors, buckets\n");

@@ -42,7 +42,7 @@ static const double workers[] = {1, 2, 4, 5};
 
 SUITE(expenses, "expenses", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
+TEST(energy_and_cost_equal_closed_form)
 {
     run_experiment("2.5 USD/h", "");
     for (int i = 0; i < 4; i++) {
@@ -61,7 +61,7 @@ TEST(a_synchronous_run_draws_and_costs_what_its_closed_form_says)
                   "power of a GPU      700 W, idle 70 W\n");
 }
 
-TEST(what_a_platform_does_not_say_is_empty_and_never_0)
+TEST(unknown_energy_and_cost_are_empty)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --only 1");
@@ -80,7 +80,7 @@ TEST(what_a_platform_does_not_say_is_empty_and_never_0)
  * Two regions of two hosts: an allreduce by halves sends 10 GB within and 10 GB between them from
  * each host, four times. Price of GPUs or not, all bytes that leave cost what their region says.
  */
-TEST(what_leaves_a_region_costs_its_bytes_times_its_price)
+TEST(transfer_cost_is_bytes_times_price)
 {
     write_file("p.yaml", "topology: groups\ngroup_hosts: 2\n"
                          "regions: [{name: a, price: 0.02}, {name: b, price: 0.05}]\n"
@@ -97,7 +97,7 @@ TEST(what_leaves_a_region_costs_its_bytes_times_its_price)
 }
 
 /** Whatever its GPUs, a model's parts are the model; but what their flows share is not known. */
-TEST(what_leaves_a_region_costs_the_same_from_one_gpu_and_from_four)
+TEST(transfer_cost_does_not_depend_on_gpus_per_host)
 {
     static const char text[] =
         "platform: {topology: groups, group_hosts: 2, price: 0 USD/h, regions: [{name: a, price: "
@@ -122,7 +122,7 @@ TEST(what_leaves_a_region_costs_the_same_from_one_gpu_and_from_four)
 
 /** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16
  * bits. */
-TEST(all_gpus_of_a_language_model_draw_and_cost)
+TEST(energy_and_cost_cover_all_gpus_of_worker)
 {
     write_file(
         "e.yaml",
@@ -145,7 +145,7 @@ TEST(all_gpus_of_a_language_model_draw_and_cost)
     expect("2,", "sent_max_bytes", 1e9 / 8 / 2);
 }
 
-TEST(powers_and_prices_decide_no_time_and_can_be_swept)
+TEST(powers_and_prices_do_not_change_times)
 {
     write_file("e.yaml", dsgd_xprintf(experiment, "{sweep: [2 EUR/h, 0.5 EUR/h]}"));
     dsgd_ends(0, "run e.yaml -o s --set platform.busy_power='{sweep: [100W, 0.2kW]}'");
@@ -186,7 +186,7 @@ static const struct {
     {"price: {sweep: [1 USD/h, 1 EUR/h]}", "prices are in USD and EUR; give all platforms"},
 };
 
-TEST_ROWS(what_means_nothing_is_refused_with_a_sentence, refused)
+TEST_ROWS(meaningless_prices_are_rejected_with_reason, refused)
 {
     write_file("e.yaml", dsgd_xprintf("platform: {name: idle-switch, %s}\n"
                                       "workload: {bytes: 1M, step: 1s, samples: 1}\nworkers: 2\n"
@@ -224,7 +224,7 @@ static void expect_mean(const char *row, const char *column, double number)
                   column, row, text, number);
 }
 
-TEST(what_it_takes_to_a_target_is_where_the_time_is)
+TEST(cost_to_target_follows_time_to_target)
 {
     mkdir(dsgd_xprintf("%s/r", folder), 0777);
     write_file("r/runs.csv", runs);
@@ -255,7 +255,7 @@ TEST(what_it_takes_to_a_target_is_where_the_time_is)
 }
 
 /** Half of a run in which a worker fails is not half of its energy, but of its time and money. */
-TEST(energy_is_even_over_runs_without_failures)
+TEST(energy_grows_evenly_without_failures)
 {
     mkdir(dsgd_xprintf("%s/r", folder), 0777);
     write_file("r/runs.csv",

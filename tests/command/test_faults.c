@@ -211,7 +211,7 @@ static bool try(victim v, double after_s, const char *whole)
 }
 
 /** DSGD_KILLS is their number; a failed assertion names the kill by the lines before it. */
-TEST(a_run_that_was_ended_anywhere_is_taken_up)
+TEST(run_killed_at_any_point_resumes)
 {
     const char *const number = getenv("DSGD_KILLS");
     const int n = number == NULL ? N_VICTIMS : atoi(number);
@@ -240,7 +240,7 @@ TEST(a_run_that_was_ended_anywhere_is_taken_up)
 /* --- a full disk ------------------------------------------------------------------------------ */
 
 /** No file grows beyond some blocks of 512 bytes, as on a disk that is full from there on. */
-TEST(a_full_disk_is_reported_and_the_run_is_taken_up)
+TEST(full_disk_is_reported_and_run_resumes)
 {
     const char *const whole = play_undisturbed("");
     int n_ended = 0;
@@ -263,7 +263,7 @@ TEST(a_full_disk_is_reported_and_the_run_is_taken_up)
 
 /* --- lost output ------------------------------------------------------------------------------ */
 
-TEST(an_output_that_is_closed_or_full_is_no_success)
+TEST(closed_or_full_output_is_an_error)
 {
     static const struct {
         const char *to;
@@ -283,7 +283,7 @@ TEST(an_output_that_is_closed_or_full_is_no_success)
 }
 
 /** More than a pipe holds, read late: the program waits. */
-TEST(a_full_pipe_loses_nothing)
+TEST(full_pipe_loses_nothing)
 {
     static const char check[] = "DSGD_DATA=%s %s check e.yaml --set seed=[$(seq -s, 2000)]";
     write_experiment("");

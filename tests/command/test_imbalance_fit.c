@@ -45,7 +45,7 @@ SUITE(imbalance_fit, "imbalance_fit", .seconds = 60, .set_up = make_folder,
       .tear_down = remove_folder);
 
 /** _i: fit or quantiles, of one worker or eight */
-TEST_RANGE(what_a_fit_prints_is_an_entry_of_an_experiment, 0, 4)
+TEST_RANGE(fit_prints_valid_entry, 0, 4)
 {
     const int workers = _i < 2 ? 1 : 8;
     write_steps("steps.csv", workers, "worker,step,seconds\n");
@@ -112,7 +112,7 @@ static const struct {
     {"t\n1\n", "fti s.csv", 2, "give `fit` and a CSV file"},
 };
 
-TEST_ROWS(a_fit_of_bad_input_is_refused_with_a_sentence, bad_fits)
+TEST_ROWS(bad_input_of_fit_is_rejected_with_reason, bad_fits)
 {
     write_file("s.csv", bad_fits[_i].content);
     char *output = dsgd_ends(bad_fits[_i].status, "imbalance %s", bad_fits[_i].arguments);
@@ -120,7 +120,7 @@ TEST_ROWS(a_fit_of_bad_input_is_refused_with_a_sentence, bad_fits)
     ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* one sentence */
 }
 
-TEST(a_column_is_taken_by_name_or_because_it_is_the_only_one)
+TEST(column_is_chosen_by_name_or_if_single)
 {
     write_steps("s.csv", 1, "worker,step,took\n");
     ck_assert_has(dsgd_ends(0, "imbalance fit s.csv --column took"),
@@ -141,7 +141,7 @@ static void write_ranks(const char *name, double factor, double late_s)
     write_file(name, text);
 }
 
-TEST(a_slow_worker_is_named_and_units_are_understood)
+TEST(fit_reports_slow_worker_in_any_unit)
 {
     write_ranks("s.csv", 1.3, 0);
     char *output = dsgd_ends(0, "imbalance fit s.csv");
@@ -163,7 +163,7 @@ TEST(a_slow_worker_is_named_and_units_are_understood)
 
 /** By the median of distances of the four means, 0.03, 0.01, 0.01 and 0.47 s, the last is no
  * chance. */
-TEST(a_slow_one_of_four_is_named)
+TEST(fit_reports_slow_worker_of_four)
 {
     char *rows = dsgd_xstrdup("worker,step,seconds\n");
     static const double means_s[] = {1, 1.02, 1.04, 1.5};
@@ -175,7 +175,7 @@ TEST(a_slow_one_of_four_is_named)
 }
 
 /** A step that compiles kernels is not a straggler's. */
-TEST(a_warm_up_is_left_out)
+TEST(warm_up_step_is_left_out)
 {
     char *text = dsgd_xstrdup("rank;iteration;step_time_ms\n");
     for (int step = 0; step < 50; step++)
@@ -199,7 +199,7 @@ TEST(a_warm_up_is_left_out)
 
 /** Mean steps of workers 0 and 1 over two steps of 1, 3 and of 2, 4 s: waiting, a step takes 2, 4
  * s. */
-TEST_ROWS(what_is_fitted_is_replayed, replayed)
+TEST_ROWS(fitted_file_can_be_replayed, replayed)
 {
     write_file("r.csv", replayed[_i]);
     write_file("r.yaml", "platform: piz-daint\nworkload: {bytes: 4, step: 1, samples: 1}\n"
@@ -214,7 +214,7 @@ TEST_ROWS(what_is_fitted_is_replayed, replayed)
     ck_assert_double_eq_tol(step_s, 3, 1e-3); /* messages take microseconds */
 }
 
-TEST(a_fit_that_misses_the_tail_is_said)
+TEST(fit_reports_missed_tail)
 {
     write_ranks("s.csv", 1, 0.3);
     ck_assert_has(dsgd_ends(0, "imbalance fit s.csv"),

@@ -68,7 +68,7 @@ static const planted two_nodes = {
 static const char *const odd_names[] = {"my: site.yaml", "a #b.yaml", "{c}.yaml", "it's.yaml",
                                         "\"q\".yaml"};
 
-TEST_ROWS(a_platform_of_any_name_is_named_as_yaml_reads_it, odd_names)
+TEST_ROWS(platform_name_is_quoted_for_yaml, odd_names)
 {
     write_log("two.log", &two_nodes);
     write_file(odd_names[_i], "name: dgx-a100\n");
@@ -76,7 +76,7 @@ TEST_ROWS(a_platform_of_any_name_is_named_as_yaml_reads_it, odd_names)
     ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s, 25e9);
 }
 
-TEST(logs_of_one_node_and_of_several_give_both_pairs_of_factors)
+TEST(logs_of_one_and_several_nodes_give_all_factors)
 {
     planted one = two_nodes;
     one.nodes = 1;
@@ -120,7 +120,7 @@ static const struct {
     {NULL, "", "", "--nodes 2"},
 };
 
-TEST_ROWS(a_log_is_read_in_any_dress, dresses)
+TEST_ROWS(log_is_read_with_any_prefixes, dresses)
 {
     planted p = two_nodes;
     p.gpu = dresses[_i].gpu;
@@ -137,7 +137,7 @@ TEST_ROWS(a_log_is_read_in_any_dress, dresses)
 
 /** rccl-tests, an earlier version without roots, an allgather, a damaged row; sizes begin anew: two
  * tables. */
-TEST(versions_and_collectives_are_told_by_their_bandwidths)
+TEST(versions_and_collectives_are_recognized_by_bandwidth)
 {
     static const char text[] =
         "$ all_gather_perf -b 32M # a script that names what comes later\n"
@@ -201,7 +201,7 @@ static const struct {
     {NULL, 25e9, 1, "-p dgx-a100 --nodes 3", 2, "16 GPUs on 3 nodes"},
 };
 
-TEST_ROWS(what_does_not_fit_is_told, told)
+TEST_ROWS(import_warns_of_mismatches, told)
 {
     planted p = two_nodes;
     p.gpu = told[_i].gpu;
@@ -213,7 +213,7 @@ TEST_ROWS(what_does_not_fit_is_told, told)
 }
 
 /** Line breaks would leave the comment, and a terminal obeys escape sequences. */
-TEST(names_of_files_and_gpus_do_no_harm)
+TEST(names_of_files_and_gpus_are_escaped)
 {
     planted p = two_nodes;
     p.gpu = "NVIDIA \033[2J A100";
@@ -230,7 +230,7 @@ TEST(names_of_files_and_gpus_do_no_harm)
 }
 
 /** Of all files in a folder, and in folders in it; what is written is an experiment. */
-TEST(a_folder_gives_an_experiment)
+TEST(import_reads_folder)
 {
     write_log("a.log", &two_nodes);
     shell_ends(0,
@@ -253,7 +253,7 @@ TEST(a_folder_gives_an_experiment)
 }
 
 /** Of another machine, or of a number of GPUs that no line says: these tables alone. */
-TEST(tables_that_cannot_be_taken_leave_the_others)
+TEST(unusable_tables_are_skipped)
 {
     planted other = two_nodes;
     other.gpu = "NVIDIA H100";
@@ -269,7 +269,7 @@ TEST(tables_that_cannot_be_taken_leave_the_others)
 }
 
 /** Told with file, line and sentence, and left out; refused where nothing else is left. */
-TEST(a_refused_file_of_a_folder_leaves_the_rest)
+TEST(rejected_file_in_folder_is_skipped)
 {
     write_log("good.log", &two_nodes);
     write_log("bad.log", &two_nodes);
@@ -290,7 +290,7 @@ TEST(a_refused_file_of_a_folder_leaves_the_rest)
 }
 
 /** Semicolons, decimal commas, a byte order mark, CRLF; or what they make of commas. */
-TEST(tables_as_europeans_write_them)
+TEST(import_reads_decimal_commas)
 {
     char *text = dsgd_xstrdup("\xef\xbb\xbf\"worker\";\"step\";\"step_time_ms\"\r\n");
     char *commas = dsgd_xstrdup("worker,step,step_time_ms\n"), *plain = dsgd_xstrdup(commas);
@@ -319,7 +319,7 @@ TEST(tables_as_europeans_write_them)
 }
 
 /** As scripts write that call it for each size; lines of ranks without a name. */
-TEST(a_run_for_each_size_is_one_table)
+TEST(one_run_per_size_gives_one_table)
 {
     planted p = two_nodes;
     p.gpu = "NVIDIA A100";
@@ -354,7 +354,7 @@ static const struct {
     {"true", "absent", 3, "absent: the file cannot be read"},
 };
 
-TEST_ROWS(a_changed_log_is_told_or_refused, changed)
+TEST_ROWS(changed_log_is_reported_or_rejected, changed)
 {
     write_log("a.log", &two_nodes);
     write_file("m.conf",
@@ -369,7 +369,7 @@ TEST_ROWS(a_changed_log_is_told_or_refused, changed)
         ck_assert_has(read_file("mine.yaml"), "m.conf");
 }
 
-TEST(an_import_needs_a_file_to_write)
+TEST(import_requires_output_file)
 {
     ck_assert_has(dsgd_ends(2, "import a.log"), "Give -o FILE");
 }
@@ -499,7 +499,7 @@ static void tell(const char *log, const char *other, double error)
 }
 
 /** Each other size of a log as table, the rest against it; and the data sheet alone. */
-TEST(logs_as_tables_and_data_sheets_alone)
+TEST(predictions_from_logs_and_data_sheets)
 {
     double tables[PUBLIC], alone[PUBLIC];
     size_t n = 0;
@@ -553,7 +553,7 @@ static const struct {
     {"cluster01_h100_n10_g1_allreduce", "cluster01_h100_n10_g8_allreduce", 2},
 };
 
-TEST(what_is_fitted_to_one_log_holds_of_another)
+TEST(fit_to_one_log_predicts_another)
 {
     enum { N = sizeof crossings / sizeof crossings[0] };
     double errors[N];
@@ -573,7 +573,7 @@ TEST(what_is_fitted_to_one_log_holds_of_another)
 /**
  * From 64 MiB on; fitted to two nodes. NICs have 25 GB/s, of which no run has used more than 23.3.
  */
-TEST(eight_nodes_on_slingshot_are_within_the_spread_of_their_runs)
+TEST(slingshot_prediction_is_within_spread_of_runs)
 {
     if (!read_public())
         return;

@@ -255,7 +255,7 @@ static const struct {
     {20, "ncclKernel_AllReduce_RING_LL_Sum_half(ncclWorkElem)", OF_INPUTS, false},
 };
 
-TEST_ROWS(buckets_ready_times_and_steps_are_what_was_planted, dresses)
+TEST_ROWS(import_finds_planted_buckets_ready_times_and_steps, dresses)
 {
     job j = plain;
     j.ahead_ms = dresses[_i].ahead_ms;
@@ -288,7 +288,7 @@ TEST_ROWS(buckets_ready_times_and_steps_are_what_was_planted, dresses)
 /**
  * 200 ms on one of eight, whatever the ranks' clocks say, also beside noise of ranks and of steps.
  */
-TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 16)
+TEST_RANGE(import_reports_slow_rank, 0, 16)
 {
     job j = plain;
     j.late_rank = _i % 8;
@@ -316,7 +316,7 @@ TEST_RANGE(a_slow_rank_is_named_with_its_size, 0, 16)
 
 /** Reduce-scatters in groups whose names differ, and allreduces between them, are one sum of all
  * ranks. */
-TEST(groups_of_hsdp_are_one_job)
+TEST(hsdp_groups_count_as_one_job)
 {
     job j = plain;
     j.shards = 4;
@@ -338,7 +338,7 @@ TEST(groups_of_hsdp_are_one_job)
 
 /** Others wait for a rank in allgathers, too: that is no computing, where kernels need what is
  * gathered. */
-TEST_RANGE(waiting_in_allgathers_of_fsdp_is_no_computing, NEEDED, HIDDEN + 1)
+TEST_RANGE(waiting_in_fsdp_allgathers_is_not_computation, NEEDED, HIDDEN + 1)
 {
     job j = plain;
     j.gather = _i;
@@ -361,7 +361,7 @@ TEST_RANGE(waiting_in_allgathers_of_fsdp_is_no_computing, NEEDED, HIDDEN + 1)
     ck_assert_has(import(""), "sums are reduce-scatters"); /* as the kernel is called */
 }
 
-TEST(slow_links_are_told_from_slow_ranks)
+TEST(import_separates_slow_links_from_slow_ranks)
 {
     job j = plain;
     j.sum_factor = 60; /* the last bucket is ready while the one before travels */
@@ -373,7 +373,7 @@ TEST(slow_links_are_told_from_slow_ranks)
     ck_assert_has(said, "a slow link, sockets");
 }
 
-TEST(the_first_steps_predict_the_later_ones)
+TEST(first_steps_predict_later_steps)
 {
     job j = plain;
     j.steps = 12;
@@ -408,7 +408,7 @@ static const struct {
     {"sed -i 's/\"rank\": [0-9]*/\"x\": 1/' *.json", 0, "rank7.json does not say its rank"},
 };
 
-TEST_ROWS(what_is_wrong_with_a_folder_costs_one_sentence, damages)
+TEST_ROWS(bad_folder_is_rejected_with_reason, damages)
 {
     write_job(&plain);
     shell_ends(0, "cd %s/job && %s", folder, damages[_i].command);
@@ -417,7 +417,7 @@ TEST_ROWS(what_is_wrong_with_a_folder_costs_one_sentence, damages)
 }
 
 /** All ranks' steps vary together: so do the simulated ones, and as much. */
-TEST(the_deviation_of_steps_is_met)
+TEST(deviation_of_steps_is_reproduced)
 {
     job j = plain;
     j.steps = 40;
@@ -432,7 +432,7 @@ TEST(the_deviation_of_steps_is_met)
 
 /** Of one rank alone: its kernels have waited for the others, so that a sum is bounded, and no link
  * judged. */
-TEST(a_single_rank_bounds_its_sums)
+TEST(single_rank_bounds_sums)
 {
     job j = plain;
     j.late_rank = 3;
@@ -447,7 +447,7 @@ TEST(a_single_rank_bounds_its_sums)
     ck_assert_ptr_null(strstr(said, "all_reduce_perf"));
 }
 
-TEST(clocks_that_jump_and_hosts_that_limit_are_told)
+TEST(import_warns_of_jumping_clocks_and_limiting_hosts)
 {
     job j = plain;
     j.clocks_jump = true;
@@ -460,7 +460,7 @@ TEST(clocks_that_jump_and_hosts_that_limit_are_told)
 }
 
 /** HolisticTraceAnalysis: ResNet-50 on two A100; rank 1 is not there. */
-TEST(a_real_trace_is_the_resnet_that_it_is_said_to_be)
+TEST(real_trace_matches_resnet)
 {
     const char *const path = measurement("files/kineto/hta_resnet50_ddp_a100_rank.json.gz");
     if (path == NULL)

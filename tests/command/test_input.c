@@ -208,7 +208,7 @@ static const struct {
 
 SUITE(input, "input", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST_ROWS(bad_input_gets_one_sentence_and_its_exit_status, bad)
+TEST_ROWS(bad_input_gives_one_error_and_exit_status, bad)
 {
     write_experiment("");
     if (bad[_i].experiment != NULL)
@@ -221,7 +221,7 @@ TEST_ROWS(bad_input_gets_one_sentence_and_its_exit_status, bad)
     ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
 }
 
-TEST_RANGE(what_stands_behind_a_null_byte_is_not_lost, 0, 4) /* _i: in which file */
+TEST_RANGE(text_after_null_byte_is_not_ignored, 0, 4) /* _i: in which file */
 {
     static const char *const files[][2] = {
         {"e.yaml", "e.yaml:9:4"},
@@ -237,7 +237,7 @@ TEST_RANGE(what_stands_behind_a_null_byte_is_not_lost, 0, 4) /* _i: in which fil
     ck_assert_has(output, ": byte 0x00 is no text");
 }
 
-TEST_RANGE(output_that_is_lost_is_a_failure, 0, 4)
+TEST_RANGE(lost_output_is_an_error, 0, 4)
 {
     static const char *const commands[] = {"list algorithms", "check e.yaml", "--version",
                                            "run e.yaml -o r --only 1"};
@@ -247,7 +247,7 @@ TEST_RANGE(output_that_is_lost_is_a_failure, 0, 4)
     ck_assert_has(output, "dsgd: standard output could not be written: No space");
 }
 
-TEST(an_empty_folder_of_data_is_none)
+TEST(empty_data_folder_counts_as_missing)
 {
     ck_assert_has(shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms"), "piz-daint");
 }
@@ -315,7 +315,7 @@ static const struct {
 
 /** Below the first limit that `--version` lives with, libraries fail to load or to set themselves
  *  up, before main(): each distribution has its own. Nothing locks memory. */
-TEST_ROWS(little_of_anything_ends_with_a_sentence_and_never_hangs, limits)
+TEST_ROWS(low_limits_give_error_and_no_hang, limits)
 {
     char *output = NULL;
     long least = limits[_i].first;
@@ -335,7 +335,7 @@ TEST_ROWS(little_of_anything_ends_with_a_sentence_and_never_hangs, limits)
 }
 
 /** As a user of its own: the limit counts all that a user runs, and does not hold for root. */
-TEST(few_processes_end_with_a_sentence_and_never_hang)
+TEST(few_processes_give_error_and_no_hang)
 {
     enum { MOST = 2 };
     static const char user[] = "setpriv --reuid 54321 --regid 54321 --clear-groups";
@@ -359,7 +359,7 @@ TEST(few_processes_end_with_a_sentence_and_never_hang)
         }
 }
 
-TEST(little_time_ends_with_a_sentence)
+TEST(low_cpu_limit_gives_error)
 {
     static const char *const all[] = {"run e.yaml -o r", "timeline e.yaml --steps 99990:99991"};
     char *output = NULL;
@@ -372,7 +372,7 @@ TEST(little_time_ends_with_a_sentence)
 }
 #endif
 
-TEST(a_folder_of_results_is_no_command)
+TEST(results_folder_is_not_a_command)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o '|touch pwned;'");
@@ -427,7 +427,7 @@ TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
 }
 
 /** Four machines of two GPUs that share a NIC, as YAML, and a like number of hosts as XML. */
-TEST(a_platform_is_checked_against_its_numbers)
+TEST(platform_check_compares_numbers)
 {
     write_file("p.yaml",
                "{topology: switch, host_bandwidth: 10GB/s, host_latency: 1us, island_hosts: 2, "
@@ -479,7 +479,7 @@ TEST(a_platform_is_checked_against_its_numbers)
     ck_assert_has(output, "\n0 of the simulated values differ");
 }
 
-TEST(damaged_data_is_refused_with_a_sentence)
+TEST(damaged_data_is_rejected_with_reason)
 {
     write_experiment("learn: {model: logreg, data: {name: idx, train_images: cut, train_labels: "
                      "cut, test_images: cut, test_labels: cut}, optimizer: {lr: 0.1}}\n");
@@ -509,7 +509,7 @@ static const struct {
     {"0 0\n", 2, "connects a worker to itself"},
 };
 
-TEST_ROWS(edges_can_come_from_a_file, edge_files)
+TEST_ROWS(edges_are_read_from_file, edge_files)
 {
     write_experiment("");
     write_file("graph", edge_files[_i].file);
@@ -528,7 +528,7 @@ TEST(labels_and_optimizers_belong_to_one_algorithm)
     ck_assert_has(manifest, "\"label\": \"hot\"");
 }
 
-TEST(what_needs_numbers_is_refused_where_there_are_none)
+TEST(options_that_need_values_are_rejected_without_them)
 {
     static const char *const refused[][2] = {
         {"--numerics off --set until.accuracy=0.5", "accuracy needs numerics"},
@@ -552,7 +552,7 @@ TEST(cuda_without_a_device_exits_with_4)
     ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);
 }
 
-TEST(a_folder_that_cannot_be_written_is_refused)
+TEST(unwritable_folder_is_rejected)
 {
     write_experiment("");
     write_file("occupied", "mine");

@@ -31,7 +31,7 @@ static const char winners[] = "NF && NR > 1 {print $1, $2, $5}";
 
 SUITE(phase, "phase", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST(a_refined_border_is_that_of_the_full_grid)
+TEST(refined_border_equals_border_of_full_grid)
 {
     write_file("e.yaml", experiment);
     run("run e.yaml -o full", 0);
@@ -79,7 +79,7 @@ TEST(rivals_and_seeds_run_where_they_matter)
 }
 
 /** However many rounds there are: one end, with all runs; swept values are numbers. */
-TEST(progress_has_one_end)
+TEST(progress_ends_once)
 {
     write_file("e.yaml", experiment);
     const char *const said =
@@ -93,7 +93,7 @@ TEST(progress_has_one_end)
 }
 
 /** What is done again is what is missing, and the result is the same at any -j. */
-TEST(a_refined_grid_is_taken_up)
+TEST(refined_grid_resumes)
 {
     write_file("e.yaml", experiment);
     run("run e.yaml -o part --refine -j 2", 0);
@@ -124,7 +124,7 @@ static const struct {
     {"--sensitivity", "selects the runs itself"},
 };
 
-TEST_ROWS(another_experiment_is_refused, refused)
+TEST_ROWS(unsuitable_experiment_is_rejected, refused)
 {
     write_file("e.yaml", experiment);
     const char *const output =
@@ -135,7 +135,7 @@ TEST_ROWS(another_experiment_is_refused, refused)
 
 /** local SGD ends before its first exchange, and would be the fastest everywhere; then allreduce
  * fails, too. */
-TEST(who_cannot_win_wins_no_cell)
+TEST(algorithm_that_cannot_win_wins_no_cell)
 {
     write_file("e.yaml", experiment);
     run("run e.yaml -o two --refine", 0);
@@ -162,7 +162,7 @@ static const struct {
     bool wins;
 } fast[] = {{"1e-9", false}, {"1e90", false}, {"4", false}, {"0.1", true}};
 
-TEST_ROWS(who_does_not_learn_wins_no_cell, fast)
+TEST_ROWS(algorithm_without_progress_wins_no_cell, fast)
 {
     write_file("e.yaml", dsgd_xprintf("%slearn: {model: hyperplane, batch: 64, data: {name: "
                                       "hyperplane, features: 1, points: 64, noise: 0}, optimizer: "
@@ -179,7 +179,7 @@ TEST_ROWS(who_does_not_learn_wins_no_cell, fast)
 }
 
 /** Seeds that disagree make cells uncertain, and the figure is drawn without a warning. */
-TEST(uncertain_cells_are_said_to_be)
+TEST(uncertain_cells_are_marked)
 {
     write_file("e.yaml", experiment);
     run("run e.yaml -o r --refine --set seed='[1, 2]' --set until.steps=3 --set "

@@ -25,7 +25,7 @@ static uint64_t first(void)
 
 SUITE(random, "experiments", .set_up = make_folder, .tear_down = remove_folder, .seconds = 300);
 
-TEST_RANGE(a_random_experiment_is_refused_or_keeps_all_laws, 0, EXPERIMENTS)
+TEST_RANGE(random_experiment_is_rejected_or_obeys_laws, 0, EXPERIMENTS)
 {
     char *why = NULL;
     uint64_t seed = first() + 50 * (uint64_t)_i;
@@ -42,7 +42,7 @@ TEST_RANGE(a_random_experiment_is_refused_or_keeps_all_laws, 0, EXPERIMENTS)
     ck_assert_msg(v == HOLDS, "seed %llu: %.1000s", (unsigned long long)seed - 1, why);
 }
 
-TEST(a_seed_gives_one_experiment_and_another_seed_another)
+TEST(seed_determines_experiment)
 {
     char *texts[3];
     for (uint64_t i = 0; i < 3; i++) {
@@ -57,7 +57,7 @@ TEST(a_seed_gives_one_experiment_and_another_seed_another)
     ck_assert_str_ne(texts[1], texts[2]);
 }
 
-TEST(what_is_refused_is_told_by_its_sentence)
+TEST(rejected_experiment_has_reason)
 {
     part experiment = part_empty(NULL, MAPPING);
     part_set(&experiment, "workers", "4");
@@ -73,7 +73,7 @@ static const char faulty[] = "#!/bin/sh\n"
                              "echo 1 >> b/curves.csv;; esac\n"
                              "exit 0\n";
 
-TEST(what_breaks_a_law_is_made_small)
+TEST(counterexample_is_minimized)
 {
     static const char *const keys[] = {"platform", "workload", "workers", "algorithms", "until"};
     char *why = NULL;

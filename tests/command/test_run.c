@@ -15,7 +15,7 @@
 
 SUITE(run, "run", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST(a_stopped_worker_is_named_and_the_others_are_kept)
+TEST(failed_run_names_stopped_worker_and_keeps_other_runs)
 {
     write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     char *output =
@@ -27,7 +27,7 @@ TEST(a_stopped_worker_is_named_and_the_others_are_kept)
     ck_assert_has(rows, ",ok,10,");
 }
 
-TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which bound */
+TEST_RANGE(failed_run_has_no_final_values, 0, 2) /* _i: under which bound */
 {
     static const char *const bounds[] = {"steps: 10", "seconds: 5"};
     write_experiment(learn);
@@ -51,7 +51,7 @@ TEST_RANGE(nothing_is_final_in_a_run_that_has_failed, 0, 2) /* _i: under which b
 }
 
 /** What it has at that key already changes nothing; another value does. */
-TEST(a_key_within_a_shipped_platform_leaves_its_others)
+TEST(set_key_of_shipped_platform_keeps_other_keys)
 {
     static const char *const said[] = {"", "--set platform.nccl.latency=1.4",
                                        "--set platform.nccl.latency=14"};
@@ -65,7 +65,7 @@ TEST(a_key_within_a_shipped_platform_leaves_its_others)
     ck_assert_str_ne(times[0], times[2]);
 }
 
-TEST(ages_and_local_models_come_out)
+TEST(results_contain_ages_and_local_models)
 {
     write_experiment(learn);
     dsgd_ends(0, "run e.yaml -o r --set workers=4 --set algorithms=dasgd --set "
@@ -84,7 +84,7 @@ TEST(ages_and_local_models_come_out)
         "restart_s,checkpoint_s,daly_s,outlived,moves,bubble_share,inner_bytes,why,wall_s\n");
 }
 
-TEST(whose_the_samples_are_is_said_where_they_are_split)
+TEST(run_prints_splits_of_samples)
 {
     write_experiment(learn);
     char *output = dsgd_ends(0, "check e.yaml --set workers=[8,16]");
@@ -97,7 +97,7 @@ TEST(whose_the_samples_are_is_said_where_they_are_split)
                   "\n  8 workers, seed 1: each has 64 samples, of ");
 }
 
-TEST(results_say_which_network_they_are_of)
+TEST(results_contain_network_model)
 {
     write_experiment("");
     char *output = dsgd_ends(0, "run e.yaml -o f --only 1");
@@ -129,7 +129,7 @@ static const struct {
      "key `every_message` has gone: use network: simgrid"},
 };
 
-TEST_ROWS(words_that_have_gone_name_the_new_ones, gone)
+TEST_ROWS(removed_words_name_their_replacements, gone)
 {
     write_experiment(gone[_i].more);
     ck_assert_has(dsgd_ends(2, "run e.yaml %s", gone[_i].sets), gone[_i].sentence);
@@ -144,7 +144,7 @@ static const struct {
     {"--set algorithms=allreduce --set workers=1", "flows", "none"},
 };
 
-TEST_RANGE(results_say_what_timed_their_messages, 0, sizeof timings / sizeof timings[0])
+TEST_RANGE(results_contain_source_of_message_times, 0, sizeof timings / sizeof timings[0])
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --set workers=4 %s", timings[_i].sets);
@@ -153,7 +153,7 @@ TEST_RANGE(results_say_what_timed_their_messages, 0, sizeof timings / sizeof tim
 }
 
 /** Run 2 has no bound that it could reach, and is done by its end all the same. */
-TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
+TEST(timed_out_run_is_ended_and_executed_again)
 {
     static const char endless[] = "run e.yaml -o r --set algorithms=allreduce --set workers=4 "
                                   "--set until.steps='{sweep: [10, 1e9]}' -j 1 --timeout 2s";
@@ -172,7 +172,7 @@ TEST(a_run_beyond_its_timeout_is_ended_and_is_run_again)
                   "--timeout must be a duration above 0, such as 90s, 30min or 2h, got 3days");
 }
 
-TEST(progress_is_an_object_per_line_or_nothing)
+TEST(progress_is_json_per_line_or_nothing)
 {
     write_experiment("");
     char *output =
@@ -201,7 +201,7 @@ TEST(progress_is_an_object_per_line_or_nothing)
     ck_assert_has(dsgd_ends(0, "run e.yaml -o q"), "nothing to do: q has the results");
 }
 
-TEST(results_of_another_experiment_are_not_written_over)
+TEST(results_of_other_experiment_are_not_overwritten)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r");
@@ -212,7 +212,7 @@ TEST(results_of_another_experiment_are_not_written_over)
     ck_assert_str_ne(read_file("r/runs.csv"), before);
 }
 
-TEST(the_manifest_holds_names_that_are_no_utf_8)
+TEST(manifest_contains_names_that_are_not_utf_8)
 {
     write_experiment("");
     char *const path = dsgd_xprintf("%s/\xc3\xa9-\xff.yaml", folder);
@@ -225,7 +225,7 @@ TEST(the_manifest_holds_names_that_are_no_utf_8)
     ck_assert_has(dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r"), "--force");
 }
 
-TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
+TEST(results_have_same_bytes_for_any_jobs_and_threads)
 {
     write_experiment(learn);
     dsgd_ends(0, "run e.yaml -o a -j 1 --threads 1");
@@ -245,7 +245,7 @@ TEST(the_same_experiment_gives_the_same_bytes_at_any_jobs_and_threads)
                      0);
 }
 
-TEST(a_run_again_without_numerics_is_another_experiment)
+TEST(run_without_numerics_is_other_experiment)
 {
     write_experiment(learn);
     dsgd_ends(0, "run e.yaml -o r --numerics off");
@@ -260,7 +260,7 @@ TEST(a_run_again_without_numerics_is_another_experiment)
 }
 
 /** Results of another experiment go, also behind a run that has none. */
-TEST(force_mixes_no_experiments)
+TEST(force_does_not_mix_experiments)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --only 6");
@@ -269,7 +269,7 @@ TEST(force_mixes_no_experiments)
     ck_assert_has(rows, "\n6,ad_psgd,8,1,idle-switch,inline,ok,7,");
 }
 
-TEST(a_run_again_does_only_what_is_missing)
+TEST(repeated_run_executes_only_missing_runs)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --only 2");
@@ -282,7 +282,7 @@ TEST(a_run_again_does_only_what_is_missing)
 }
 
 /** A part is whole, or its run is done again. */
-TEST(damaged_parts_are_done_again)
+TEST(damaged_parts_are_executed_again)
 {
     write_experiment("");
     char *output = dsgd_ends(0, "run e.yaml -o r");
@@ -302,7 +302,7 @@ TEST(damaged_parts_are_done_again)
     ck_assert_str_eq(read_file("r/workers.csv"), workers);
 }
 
-TEST(results_are_of_this_manifest_these_files_and_this_program)
+TEST(results_require_same_manifest_files_and_program)
 {
     write_experiment("");
     write_file("delays.csv", "worker,step,seconds\n0,0,0.05\n");
@@ -333,7 +333,7 @@ TEST(results_are_of_this_manifest_these_files_and_this_program)
 }
 
 /** The first, in the background, computes for minutes; the second comes when it has the folder. */
-TEST(one_process_at_a_time_writes_to_a_folder)
+TEST(only_one_process_writes_to_folder)
 {
     write_experiment("");
     char *output = NULL;
@@ -363,7 +363,7 @@ TEST(one_process_at_a_time_writes_to_a_folder)
     output = dsgd_ends(0, "run e.yaml -o r");
 }
 
-TEST(links_in_the_folder_lead_nowhere)
+TEST(links_in_folder_are_not_followed)
 {
     write_experiment("");
     write_file("victim", "precious");
@@ -375,7 +375,7 @@ TEST(links_in_the_folder_lead_nowhere)
     ck_assert_has(read_file("r/runs.csv"), "\n1,allreduce,4,");
 }
 
-TEST(a_part_is_of_its_run_and_no_pipe)
+TEST(part_must_match_its_run_and_be_regular_file)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r");
@@ -393,7 +393,7 @@ TEST(a_part_is_of_its_run_and_no_pipe)
     shell_ends(0, "bash -c '" DSGD_BINARY " check <(cat e.yaml)'");
 }
 
-TEST(folders_within_results_are_no_links)
+TEST(folders_in_results_must_not_be_links)
 {
     write_experiment("");
     shell_ends(0, "mkdir -p victim r && echo precious >victim/lock && ln -s ../victim r/.parts");
@@ -406,7 +406,7 @@ TEST(folders_within_results_are_no_links)
     ck_assert_str_eq(read_file("victim/lock"), "precious\n");
 }
 
-TEST(who_sends_to_a_stopped_worker_goes_on)
+TEST(sender_to_stopped_worker_continues)
 {
     write_experiment("failures: {policy: none, events: [{worker: 2, at: 0s}]}\n");
     dsgd_ends(0, "run e.yaml --set workers=4 --set 'algorithms=[rennala, ringmaster, a_psgd]'");
@@ -422,7 +422,7 @@ static const char *seeds(int n)
     return kept(text);
 }
 
-TEST(ten_thousand_runs_are_planned_with_256_descriptors)
+TEST(ten_thousand_runs_need_at_most_256_descriptors)
 {
     const int n = SUPPORT_SLOW ? 2000 : 10000;
     write_experiment(seeds(n));
@@ -444,7 +444,7 @@ TEST(ten_thousand_runs_are_planned_with_256_descriptors)
 /**
  * Whatever the limit, there are all rows or a sentence, and then the same command does the rest.
  */
-TEST_RANGE(a_low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
+TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
 {
     write_experiment(seeds(29));
     static const char arguments[] = "run e.yaml -o r -j 2 --set workers=4 --set "
@@ -492,7 +492,7 @@ TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: by which signal */
     ck_assert_has(read_file("log"), by[_i].rest);
 }
 
-TEST(names_with_commas_are_taken_up_too)
+TEST(runs_with_commas_in_names_resume)
 {
     write_experiment("");
     write_file("a, b.yaml", "host_latency: 1us\n");
@@ -511,7 +511,7 @@ static int with_failing_forks(const char *plan, const char *arguments, char **ou
     return shell(command, output);
 }
 
-TEST(a_run_that_gets_no_process_waits_for_another_to_end)
+TEST(run_without_process_waits_for_running_run)
 {
     write_experiment("");
     char *output = NULL;
@@ -520,7 +520,7 @@ TEST(a_run_that_gets_no_process_waits_for_another_to_end)
     ck_assert_ptr_null(strstr(read_file("r/runs.csv"), "failed"));
 }
 
-TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
+TEST(run_without_process_fails_if_no_run_is_running)
 {
     write_experiment("");
     char *output = NULL;
@@ -531,7 +531,7 @@ TEST(a_run_that_gets_no_process_with_none_under_way_has_failed)
 }
 
 /** One process tries the file of all three runs, and one is the run. */
-TEST(a_platform_of_simgrid_is_tried_once)
+TEST(simgrid_platform_is_checked_once)
 {
     write_experiment("");
     write_file("p.xml",
@@ -552,7 +552,7 @@ TEST(a_platform_of_simgrid_is_tried_once)
 
 /** A message that is lost has not come: its run has failed. Before and after the link is off runs
  * are ok. */
-TEST(a_link_of_simgrid_that_fails_fails_the_run)
+TEST(failing_simgrid_link_fails_run)
 {
     write_experiment("");
     write_file(
@@ -573,7 +573,7 @@ TEST(a_link_of_simgrid_that_fails_fails_the_run)
 }
 
 /** A process that dies when its rows are written has done its run. */
-TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
+TEST(row_of_process_killed_at_its_end_is_kept)
 {
     write_experiment("");
     char *output = NULL;
@@ -584,7 +584,7 @@ TEST(rows_of_a_process_that_is_killed_at_its_end_are_kept)
 }
 
 /** A table of more than a buffer, and notes behind it, in one file. */
-TEST(notes_stand_behind_the_table)
+TEST(notes_follow_table)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --progress off --set until.steps=1 --set seed='[1, 2, 3, 4, 5, "
@@ -599,7 +599,7 @@ TEST(notes_stand_behind_the_table)
         ck_assert_msg(n[-1] == '\n', "%.80s", n - 40);
 }
 
-TEST(a_closed_output_is_a_failure_and_no_file_takes_its_place)
+TEST(closed_output_is_error_and_no_file_replaces_it)
 {
     write_experiment("");
     char *output = shell_ends(3, "exec 2>&1 && DSGD_DATA=%s %s run e.yaml -o r >&-",

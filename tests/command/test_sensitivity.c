@@ -38,7 +38,7 @@ static void expect_effect(const char *row, double change, double elasticity)
 
 SUITE(sensitivity, "sensitivity", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST(a_parameter_changes_a_throughput_as_a_closed_form_says)
+TEST(throughput_change_equals_closed_form)
 {
     /* Recursive doubling among 4: 1 ms, and twice 1 MB at 1 GB/s: 3 ms. */
     static const char experiment[] =
@@ -72,7 +72,7 @@ static const char swapping[] =
     "algorithms: [allreduce, {name: sgp, label: push, graph: {kind: exponential, peers: 4}}]\n"
     "exchange: {pieces: 1, collective: ring}\nuntil: {steps: 5}\n";
 
-TEST(what_swaps_places_is_named_with_what_it_depends_on)
+TEST(sensitivity_reports_swaps_with_parameter)
 {
     const char *output = sensitivity(swapping, "--sensitivity --set workers=16");
     const double ratio = (10 + 187.5 + 225) / (10 + 400 + 30);
@@ -195,7 +195,7 @@ static const char links[] =
     "<platform version=\"4.1\">\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-15\" "
     "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/>\n</platform>\n";
 
-TEST_ROWS(every_calibrated_parameter_is_varied_that_matters, varied)
+TEST_ROWS(every_relevant_calibrated_parameter_is_varied, varied)
 {
     write_experiment("");
     write_file("p.xml", links);
@@ -260,7 +260,7 @@ TEST(every_number_of_the_schema_is_varied)
 }
 
 /** A run's encoder decides, where nobody stated its speed, though allreduce has none. */
-TEST(a_guess_is_varied_by_a_factor_of_ten)
+TEST(guessed_speed_is_varied_by_factor_ten)
 {
     const char *const output = sensitivity(
         "platform: {host_bandwidth: 1GB/s, host_latency: 0}\n"
@@ -277,7 +277,7 @@ TEST(a_guess_is_varied_by_a_factor_of_ten)
 
 /** dsgd_run_encodes() and what a report reads of a manifest name the algorithms whose time it
  * changes. */
-TEST(who_encodes_says_so)
+TEST(run_names_encoding_in_sensitivity)
 {
     static const char *const words[] = {"encoding", "density", "rank"};
     for (size_t i = 0; dsgd_algorithms[i] != NULL; i++) {
@@ -303,7 +303,7 @@ TEST(who_encodes_says_so)
     }
 }
 
-TEST(a_share_of_1_has_no_more_to_gain)
+TEST(share_of_one_is_not_increased)
 {
     write_experiment("");
     const char *const output = unwrapped(
@@ -313,7 +313,7 @@ TEST(a_share_of_1_has_no_more_to_gain)
     ck_assert_has(output, ": 36 runs "); /* 3 + 3 * 2 * 3 + 3 + 3 * 4 */
 }
 
-TEST(places_are_compared_each_by_itself)
+TEST(each_place_is_compared_separately)
 {
     /* Where one platform has an overhead per message and the other has none, each is varied in what
      * it has. */
@@ -335,7 +335,7 @@ TEST(places_are_compared_each_by_itself)
     ck_assert_has(read_file("r/runs.csv"), ",imbalance.0.seconds,parameter,factor\n");
 }
 
-TEST(variations_have_their_places_in_the_list)
+TEST(variations_follow_unchanged_runs)
 {
     write_experiment("");
     char *output = dsgd_ends(0, "run e.yaml --sensitivity -j 1");
@@ -357,7 +357,7 @@ TEST(variations_have_their_places_in_the_list)
     }
 }
 
-TEST(what_has_failed_enters_no_speedup)
+TEST(failed_runs_enter_no_speedup)
 {
     write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     char *output = dsgd_ends(5, "run e.yaml -o r --sensitivity --set workers=4 --set "

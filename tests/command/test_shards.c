@@ -44,7 +44,7 @@ static const int shard_counts[] = {1, 2, 3, 13}; /* 13 leave one without a run *
 
 SUITE(shards, "shards", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST_ROWS(merged_shards_are_the_bytes_of_one_run, shard_counts)
+TEST_ROWS(merged_shards_equal_one_run_byte_for_byte, shard_counts)
 {
     write_sweep();
     char *output = dsgd_ends(0, "run e.yaml -o whole -j 2");
@@ -56,7 +56,7 @@ TEST_ROWS(merged_shards_are_the_bytes_of_one_run, shard_counts)
     ck_assert_has(dsgd_ends(0, "run e.yaml -o all"), "nothing to do");
 }
 
-TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
+TEST(each_run_is_in_one_shard_with_balanced_work)
 {
     write_experiment("seed: [1, 2, 3, 4, 5, 6, 7, 8]\n");
     char *output = NULL;
@@ -76,7 +76,7 @@ TEST(every_run_is_in_one_shard_and_the_shards_have_as_much_to_do)
     ck_assert_uint_eq(n_rows, 32);
 }
 
-TEST(a_long_run_has_a_shard_by_itself)
+TEST(long_run_has_its_own_shard)
 {
     write_experiment("");
     char *output = NULL;
@@ -91,7 +91,7 @@ TEST(a_long_run_has_a_shard_by_itself)
     }
 }
 
-TEST(only_takes_lists_and_ranges)
+TEST(only_accepts_lists_and_ranges)
 {
     static const struct {
         const char *only, *rows; /* first cells; NULL: refused */
@@ -127,7 +127,7 @@ TEST(only_takes_lists_and_ranges)
     }
 }
 
-TEST(what_is_missing_or_damaged_is_named)
+TEST(merge_reports_missing_and_damaged_runs)
 {
     write_sweep();
     run_shards(2);
@@ -142,7 +142,7 @@ TEST(what_is_missing_or_damaged_is_named)
     output = dsgd_ends(0, "merge s1 s2 one -o all");
 }
 
-TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
+TEST(merge_rejects_other_experiments_programs_or_results)
 {
     write_sweep();
     run_shards(2);
@@ -169,7 +169,7 @@ TEST(folders_of_other_experiments_programs_or_results_are_not_merged)
 }
 
 /** A machine that computes otherwise, or a hand: the part is whole, but is not that of another. */
-TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
+TEST(results_of_older_version_are_rejected_with_advice)
 {
     write_sweep();
     run_shards(1);
@@ -184,7 +184,7 @@ TEST(results_of_an_older_version_are_refused_and_say_what_to_do)
 
 /** Its manifest is as today, but its rows lack a cell: under today's header all cells behind would
  * be wrong. */
-TEST(rows_of_another_version_do_not_come_under_this_header)
+TEST(rows_of_other_version_are_rejected)
 {
     write_sweep();
     run_shards(1);
@@ -198,14 +198,14 @@ TEST(rows_of_another_version_do_not_come_under_this_header)
     ck_assert_has(dsgd_ends(2, "merge s1 -o all"), "with other columns; merge them with");
 }
 
-TEST(the_manifest_lists_the_swept_columns)
+TEST(manifest_lists_swept_columns)
 {
     write_sweep();
     run_shards(1);
     ck_assert_has(read_file("s1/manifest.json"), "\"swept\": [\n  \"seed\"\n ]");
 }
 
-TEST(two_folders_with_different_results_of_a_run_are_not_merged)
+TEST(merge_rejects_different_results_of_one_run)
 {
     write_sweep();
     run_shards(1);
@@ -218,7 +218,7 @@ TEST(two_folders_with_different_results_of_a_run_are_not_merged)
     ck_assert_has(dsgd_ends(2, "merge s1 t -o all"), "run 1 has different results in t and s1");
 }
 
-TEST(failed_runs_are_merged_and_a_run_that_is_done_goes_before)
+TEST(merge_prefers_finished_run_to_failed_run)
 {
     write_experiment("failures: {policy: none, events: [{worker: 2, at: 250ms}]}\n");
     static const char set[] = "--set workers=4 --set algorithms='[allreduce, a_psgd]'";

@@ -9,7 +9,7 @@
 
 SUITE(sweep, "sweep", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
 
-TEST(sweeps_multiply_the_runs_and_get_a_column)
+TEST(sweep_multiplies_runs_and_adds_column)
 {
     write_experiment("seed: [1, 2]\nexchange: {collective: {sweep: [ring, rabenseifner]}}\n");
     char *output = dsgd_ends(0, "check e.yaml");
@@ -60,7 +60,7 @@ TEST_ROWS(any_value_can_be_swept, any_sweep)
     ck_assert_has(output, any_sweep[_i].first);
 }
 
-TEST(a_swept_platform_is_another_platform)
+TEST(swept_platform_counts_as_other_platform)
 {
     write_experiment("");
     dsgd_ends(0, "run e.yaml -o r --set workers=4 --set algorithms=allreduce --set "
@@ -98,7 +98,7 @@ static const struct {
     {"platform.host_latency", "{from: 1us, to: 3us, n: 100001}", "between 2 and 100000", 2},
 };
 
-TEST_ROWS(a_range_is_a_list_of_numbers, ranges)
+TEST_ROWS(range_equals_list_of_numbers, ranges)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 10GB/s}\n"
                          "workload: {bytes: 1, step: 1s, samples: 1}\nworkers: 2\n"
@@ -117,7 +117,7 @@ TEST_ROWS(a_range_is_a_list_of_numbers, ranges)
     ck_assert_str_eq(cells, dsgd_xprintf("%s%s", ranges[_i].key, ranges[_i].values));
 }
 
-TEST(a_refused_number_of_a_range_has_its_place)
+TEST(error_in_range_names_its_place)
 {
     write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1, step: 1s, samples: 1}\n"
                          "workers: {sweep: {from: 1, to: 2, n: 3}}\nalgorithms: [allreduce]\n"
@@ -125,7 +125,7 @@ TEST(a_refused_number_of_a_range_has_its_place)
     ck_assert_has(dsgd_ends(2, "check e.yaml"), "e.yaml:3:11: workers is 1.5, but");
 }
 
-TEST(all_files_have_all_swept_values_as_numbers)
+TEST(every_file_contains_swept_values_as_numbers)
 {
     write_experiment(learn);
     char *output = dsgd_ends(
@@ -152,7 +152,7 @@ TEST(all_files_have_all_swept_values_as_numbers)
 }
 
 /** Before hours of runs, not after them. */
-TEST(runs_that_results_could_not_tell_apart_are_refused)
+TEST(indistinguishable_runs_are_rejected)
 {
     write_experiment("");
     static const char *const sets[] = {
@@ -174,7 +174,7 @@ TEST(runs_that_results_could_not_tell_apart_are_refused)
 }
 
 /** With `scale` what is drawn are factors, without a unit. */
-TEST(a_swept_factor_has_no_unit)
+TEST(swept_factor_has_no_unit)
 {
     write_experiment("");
     static const char *const kinds[] = {"{kind: normal, mean: 1, deviation: {sweep: [0.1, 0.2]}, "
@@ -186,7 +186,7 @@ TEST(a_swept_factor_has_no_unit)
     }
 }
 
-TEST(what_an_algorithm_refuses_is_left_out)
+TEST(rejected_runs_are_skipped)
 {
     write_experiment("");
     char *output = dsgd_ends(0, "run e.yaml -o r --set workers='[4, 6]' --set seed='[1, 2]'");
@@ -202,7 +202,7 @@ TEST(what_an_algorithm_refuses_is_left_out)
                   "e: 3 runs");
 }
 
-TEST(a_sweep_in_a_file_that_is_named_is_refused)
+TEST(sweep_in_named_file_is_rejected)
 {
     write_experiment("");
     write_file("p.yaml", "host_latency: {sweep: [1us, 2us]}\n");
@@ -223,7 +223,7 @@ static long most_memory(void)
 
 /** Of 100,000 runs there is one plan and one manifest: 4 KB of each; with all parameters of each it
  * was 160. */
-TEST_RANGE(a_run_more_takes_kilobytes, 0, 2) /* _i: of what is swept */
+TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2) /* _i: of what is swept */
 {
     static const char *const swept[] = {"exchange.fusion", "workload.step"};
     enum { FEW = 1000, MANY = 5000, MOST_KB = 8 };
