@@ -119,6 +119,8 @@ static dsgd_status read_long(const reader *r, dsgd_yaml *entry, void *field)
 static dsgd_status read_word(const reader *r, dsgd_yaml *entry, void *field)
 {
     const int word = *(int *)field = dsgd_find_word(r->o->words, dsgd_yaml_text(entry));
+    if (dsgd_yaml_text(entry) == NULL)
+        return refuse(r, entry, dsgd_listed(r->o->words, " or "));
     return word >= 0 ? DSGD_OK : unknown(r, entry, r->o->name, "values", r->o->words, "");
 }
 

@@ -130,7 +130,9 @@ static const struct {
     {DSGD_OPTION_GRAPH(row_params, graph, "rink", "a graph"), sizeof(row_params),
      "the default of option `graph` must be a name in its registry, got `rink`"},
     {{.name = (const char *)8, .kind = (dsgd_option_kind)99}, 0, "DSGD_OPTION_END is missing"},
-    {{.name = (const char *)8, .kind = DSGD_LONG, .offset = 64}, 8, "of byte 64 of a struct of 8"},
+    {{.name = (const char *)8, .kind = DSGD_LONG, .offset = 64},
+     8,
+     "at byte 64 of a struct of 8 bytes"},
     {{.name = NULL}, 8, "DSGD_OPTION_END is missing after row 0"},
 };
 

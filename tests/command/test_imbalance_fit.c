@@ -101,7 +101,7 @@ static const struct {
     {"a,b\n0,1\n", "fit s.csv --column c", 3,
      "unknown column \"c\". Choose one with --column NAME. Columns: a, b"},
     {"1.5\n2\n", "fit s.csv", 3, "must name the columns, got the number \"1.5\""},
-    {"t\n2\n2\n2\n2\n2\n2\n2\n2\n2\n2\n", "fit s.csv", 3, "all values of t are 2"},
+    {"t\n2\n2\n2\n2\n2\n2\n2\n2\n2\n2\n", "fit s.csv", 3, "all values of t are about 2"},
     {"worker,seconds\n0.5,1\n", "fit s.csv", 3, "worker must be a whole number"},
     {"t\n1e-9\n1\n1\n1\n1\n1\n1\n1\n1\n2\n", "fit s.csv", 3, "differ by a factor above 1e5"},
     {"", "fit s.csv", 3, "s.csv"},

@@ -190,14 +190,13 @@ static const struct {
     {"NVIDIA A100", 50e9, 0.4, "-p dgx-a100", 0, "but dgx-a100 has 25 GB/s (host_bandwidth)"},
     {"NVIDIA A100", 25e9, 9, "-p dgx-a100", 0, "were it sockets"},
     {"NVIDIA H100", 25e9, 1, "", 2, "dgx-h100, gcp-a3-mega and rail-only-h100 have NVIDIA H100"},
-    {"AMD Instinct MI300X", 25e9, 1, "", 0, "of the shipped platforms mi300x alone has it"},
+    {"AMD Instinct MI300X", 25e9, 1, "", 0, "mi300x is the only shipped platform with this GPU"},
     {"NVIDIA H100", 25e9, 1, "-p dgx-a100", 0,
      "warning: a.log:19: the GPUs of the log are NVIDIA H100, but dgx-a100 has A100"},
     {"Tesla K80", 25e9, 1, "", 2, "no shipped platform has Tesla K80"},
     {NULL, 25e9, 1, "", 2, "no file names the GPU"},
     {"NVIDIA A100", 25e9, 1, "-p idle-switch", 2, "has the library mpi"},
-    {"NVIDIA A100", 25e9, 1, "-p alps-slingshot", 2,
-     "those of alps-slingshot have 4 (island_hosts)"},
+    {"NVIDIA A100", 25e9, 1, "-p alps-slingshot", 2, "of alps-slingshot has 4 (island_hosts)"},
     {NULL, 25e9, 1, "-p dgx-a100 --nodes 3", 2, "16 GPUs on 3 nodes"},
 };
 
@@ -263,7 +262,7 @@ TEST(unusable_tables_are_skipped)
                         " 2048 512 float sum -1 20.0 0.10 0.18 0 20.0 0.10 0.18 0\n");
     const char *const said = dsgd_ends(5, "import a.log h.log u.log -p dgx-a100 -o mine.yaml");
     ck_assert_has(said, "skipped: h.log:19: its GPUs, NVIDIA H100, are of another machine");
-    ck_assert_has(said, "left out: u.log:1: how many GPUs took part it does not say");
+    ck_assert_has(said, "skipped: u.log:1: the log does not contain the number of GPUs");
     ck_assert_uint_eq(read_platform("mine.yaml").nccl.tables.n, 1);
     ck_assert_ptr_null(strstr(said, "medians"));
 }
@@ -343,14 +342,14 @@ static const struct {
     const char *sentence;
 } changed[] = {
     {"head -26 a.log", "b.log", 0,
-     "the largest size is 128 KiB; what is larger is taken to go at its rate"},
+     "the largest size is 128 KiB. Larger messages are assumed to have its rate"},
     {"sed 's/NVIDIA .*//' a.log", "b.log", 0, "unnamed GPUs"},
     {"sed '/ float /q' a.log", "b.log", 2, "one size, but"},
     {"sed '/ float /q' a.log", "b.log m.conf", 5, "one size, but"},
-    {of_one_gpu, "b.log", 2, "one GPU alone"},
-    {of_one_gpu, "b.log m.conf", 5, "left out: b.log:2: one GPU alone"},
+    {of_one_gpu, "b.log", 2, "a single GPU sends nothing"},
+    {of_one_gpu, "b.log m.conf", 5, "skipped: b.log:2: a single GPU sends nothing"},
     {"sed '/Rank 15/d' a.log", "b.log", 3, "b.log:18: busbw (up to"},
-    {"echo 8 2 float", "b.log", 2, "b.log: nothing in it can be imported"},
+    {"echo 8 2 float", "b.log", 2, "b.log: this kind of file cannot be imported"},
     {"true", "absent", 3, "absent: the file cannot be read"},
 };
 
@@ -371,7 +370,7 @@ TEST_ROWS(changed_log_is_reported_or_rejected, changed)
 
 TEST(import_requires_output_file)
 {
-    ck_assert_has(dsgd_ends(2, "import a.log"), "Give -o FILE");
+    ck_assert_has(dsgd_ends(2, "import a.log"), "give the output file with -o FILE");
 }
 
 /* --- public logs ------------------------------------------------------------------------------ */

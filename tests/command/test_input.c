@@ -61,7 +61,7 @@ static const struct {
     {NULL, "check e.yaml --set 'platform={sweep: [idle-switch, {}]}'", 2, "platform is empty"},
     {NULL, "check e.yaml --set workload={}", 2, "--set workload={}: step is missing"},
     {NULL, "check e.yaml --set 'exchange.collective={sweep: [{sweep: [ring]}]}'", 2,
-     "collective `a mapping`"},
+     "collective must be auto, recursive-doubling,"},
     {NULL, "run e.yaml --numerics gpu", 2, "auto, cpu, cuda or off"},
     {NULL, "run e.yaml --numerics gpu", 2, "Try `dsgd run --help'"},
     {NULL, "compare --bogus", 2, "dsgd compare: unrecognized option '--bogus'"},
@@ -73,7 +73,7 @@ static const struct {
     {NULL, "run e.yaml --sensitivity=100", 2, "below 100"},
     {NULL, "check e.yaml --sensitivity=much", 2,
      "must be above 0 and below 100 (per cent) or `choices`, got `much`"},
-    {NULL, "run e.yaml --sensitivity --only 500", 2, "there are 78 runs"},
+    {NULL, "run e.yaml --sensitivity --only 500", 2, "the experiment has 78 runs"},
     {NULL, "runn e.yaml", 2, "did you mean `run`"},
     {NULL, "list algoritms", 2, "did you mean `algorithms`"},
     {NULL, "describe imbalance bytedance-sf", 2, "did you mean `bytedance-se`"},
@@ -97,7 +97,7 @@ static const struct {
      "run e.yaml", 2, "until is missing"},
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
      "{steps: ten}\n",
-     "run e.yaml", 2, "e.yaml:5:16: steps is ten"},
+     "run e.yaml", 2, "e.yaml:5:16: steps must be a number, got `ten`"},
     {"platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\nuntil: "
      "{stesp: 10}\n",
      "run e.yaml", 2,
@@ -177,10 +177,13 @@ static const struct {
     {NULL, "check e.yaml --set algorithms='{name: wagma, optimizer: {rate: 1}}'", 2,
      "unknown key `rate`"},
     /* What would be dropped silently behind it. */
-    {GOOD "# M\xfcller\nseed: [1, 2]\n", "check e.yaml", 3, "e.yaml:6:4: byte 0xfc is no text"},
-    {GOOD "# \xed\xa0\x80\nseed: [1, 2]\n", "check e.yaml", 3, "e.yaml:6:3: byte 0xed is no text"},
-    {GOOD "# \xc0\x80\nseed: [1, 2]\n", "check e.yaml", 3, "e.yaml:6:3: byte 0xc0 is no text"},
-    {GOOD "# \xf0\x9f\x98", "check e.yaml", 3, "e.yaml:6:3: byte 0xf0 is no text"},
+    {GOOD "# M\xfcller\nseed: [1, 2]\n", "check e.yaml", 3,
+     "e.yaml:6:4: byte 0xfc is not valid UTF-8"},
+    {GOOD "# \xed\xa0\x80\nseed: [1, 2]\n", "check e.yaml", 3,
+     "e.yaml:6:3: byte 0xed is not valid UTF-8"},
+    {GOOD "# \xc0\x80\nseed: [1, 2]\n", "check e.yaml", 3,
+     "e.yaml:6:3: byte 0xc0 is not valid UTF-8"},
+    {GOOD "# \xf0\x9f\x98", "check e.yaml", 3, "e.yaml:6:3: byte 0xf0 is not valid UTF-8"},
     {GOOD "---\nseed: [1, 2]\n", "run e.yaml", 3, "e.yaml:6: a second document begins here"},
     {GOOD "...\n---\nseed: [1, 2]\n", "run e.yaml", 3, "e.yaml:7: a second document begins here"},
     {"# nothing\n\n", "run e.yaml", 3, "e.yaml: the file is empty"},
@@ -193,16 +196,17 @@ static const struct {
      "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
      "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n"
      "g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]\nh: [*g,*g,*g,*g,*g,*g,*g,*g,*g]\n",
-     "check e.yaml", 3, "more than 1000000 values"},
+     "check e.yaml", 3, "at most 1000000 values"},
     {"a: &a [*a, *a]\n", "check e.yaml", 3, "e.yaml"},
     {GOOD "seed: {sweep: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\nimbalance: [&d {kind: delay, seconds: "
           "{sweep: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}}, *d, *d, *d, *d]\n",
-     "check e.yaml", 2, "e.yaml: there are 1000000 runs, but 100000 is the most"},
-    {"name: ../other\n" GOOD, "run e.yaml", 2, "e.yaml:1:7: name is `../other`, but"},
-    {"name: a/b\n" GOOD, "run e.yaml", 2, "e.yaml:1:7: name is `a/b`, but"},
-    {"name: ''\n" GOOD, "run e.yaml", 2, "e.yaml:1:8: name is ``, but"},
-    {"name: ..\n" GOOD, "run e.yaml", 2, "e.yaml:1:7: name is `..`, but"},
-    {"name: \"a\\nb\"\n" GOOD, "run e.yaml", 2, "e.yaml:1:8: name is `a"},
+     "check e.yaml", 2, "e.yaml: the experiment has 1000000 runs, but at most 100000 are possible"},
+    {"name: ../other\n" GOOD, "run e.yaml", 2,
+     "e.yaml:1:7: name must be usable as the name of a folder"},
+    {"name: a/b\n" GOOD, "run e.yaml", 2, "got `a/b`"},
+    {"name: ''\n" GOOD, "run e.yaml", 2, "got ``"},
+    {"name: ..\n" GOOD, "run e.yaml", 2, "got `..`"},
+    {"name: \"a\\nb\"\n" GOOD, "run e.yaml", 2, "got `a"},
     {NULL, "run e.yaml --resume", 2, "--resume: run the same command again to continue"},
 };
 
@@ -234,7 +238,7 @@ TEST_RANGE(text_after_null_byte_is_not_ignored, 0, 4) /* _i: in which file */
     shell_ends(0, "printf '# a\\0b\\nbogus: 1\\n' >> %.*s", length, files[_i][0]);
     char *output = dsgd_ends(3, "check e.yaml%s", files[_i][0] + length);
     ck_assert_has(output, files[_i][1]);
-    ck_assert_has(output, ": byte 0x00 is no text");
+    ck_assert_has(output, ": byte 0x00 is not valid UTF-8");
 }
 
 TEST_RANGE(lost_output_is_an_error, 0, 4)
@@ -496,13 +500,13 @@ static const struct {
     const char *sentence;
 } edge_files[] = {
     {"0 1\n1 2 # a remark\n\n# another\n2,3\r\n3 0", 0, "1 run"},
-    {"0 1\n1 x\n", 2, "graph:2: `1 x`"},
-    {"0 1\n1 2 3\n", 2, "graph:2: `1 2 3`"},
-    {"0 1\n1\n", 2, "graph:2: `1`"},
+    {"0 1\n1 x\n", 2, "graph:2: expected two whole numbers, got `1 x`"},
+    {"0 1\n1 2 3\n", 2, "graph:2: expected two whole numbers, got `1 2 3`"},
+    {"0 1\n1\n", 2, "graph:2: expected two whole numbers, got `1`"},
     {"0 1\n1 nan\n", 2, "graph:2:"},
     {"0 1\n1 -2\n", 2, "graph:2:"},
-    {"0 1\n1 0x2\n2 3\n", 2, "graph:2: `1 0x2`"},
-    {"0 1\n1 0X2\n2 3\n", 2, "graph:2: `1 0X2`"},
+    {"0 1\n1 0x2\n2 3\n", 2, "graph:2: expected two whole numbers, got `1 0x2`"},
+    {"0 1\n1 0X2\n2 3\n", 2, "graph:2: expected two whole numbers, got `1 0X2`"},
     {"0 1\n1 2e0\n2 3\n", 0, "1 run"},
     {"0 1\n1 1e300\n", 2, "graph:2:"},
     {"# nothing\n", 2, "no path leads from worker 0 to 1"},

@@ -93,7 +93,7 @@ static const struct {
     {"platform.host_latency", "{from: 1us, to: 1us, n: 3}",
      "from and to must differ, got 1us twice", 2},
     {"platform.host_latency", "{from: 1us, to: 3us, n: 1}", "n must be between 2", 2},
-    {"platform.host_latency", "{from: 1us, to: 3us}", "n is missing: how many", 2},
+    {"platform.host_latency", "{from: 1us, to: 3us}", "n is missing: number of values", 2},
     {"platform.host_latency", "{from: 1us, to: 3us, n: 3, lgo: true}", "unknown key `lgo`", 2},
     {"platform.host_latency", "{from: 1us, to: 3us, n: 100001}", "between 2 and 100000", 2},
 };
@@ -122,7 +122,8 @@ TEST(error_in_range_names_its_place)
     write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1, step: 1s, samples: 1}\n"
                          "workers: {sweep: {from: 1, to: 2, n: 3}}\nalgorithms: [allreduce]\n"
                          "until: {steps: 1}\n");
-    ck_assert_has(dsgd_ends(2, "check e.yaml"), "e.yaml:3:11: workers is 1.5, but");
+    ck_assert_has(dsgd_ends(2, "check e.yaml"),
+                  "e.yaml:3:11: workers must be a whole number, got `1.5`");
 }
 
 TEST(every_file_contains_swept_values_as_numbers)
