@@ -57,7 +57,7 @@ static void expect_cell(const char *row, const char *column, const char *want)
 
 TEST(check_warns_of_many_chunks)
 {
-    static const char said[] = "vectors travel in 268 pieces";
+    static const char said[] = "vectors are sent in 268 chunks";
     write_file("m.yaml", "platform: dgx-h100\nworkload: llm-dp-bytedance\nworkers: 256\n"
                          "algorithms: [d_psgd]\nuntil: {steps: 2000}\n");
     char *output = dsgd_ends(0, "check m.yaml 2>&1 | tr -s ' \\n' ' '");

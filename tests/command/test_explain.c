@@ -356,7 +356,8 @@ TEST(explain_instead_lists_skipped_alternatives)
         "workers: 6\nplatform: {topology: fat_tree, size: [3, 4], up: [1, 1], host_bandwidth: "
         "1GB/s, host_latency: 0}\n");
     const char *const output = explained("e.yaml --instead");
-    expect_text(output, "skipped alternatives:\nrun 1, wagma: wagma: workers must be a power of two");
+    expect_text(output,
+                "skipped alternatives:\nrun 1, wagma: wagma: workers must be a power of two");
     expect_text(output, "run 1, 4 times the workers: ");
     expect_text(output, "2 times the workers  ");
     ck_assert_ptr_null(
@@ -579,7 +580,7 @@ static const struct {
     {".", ".: not a results folder (it has no manifest.json); run `dsgd run "},
     {"e.yaml --format gif", "--format must be text, svg, pdf or png, got gif"},
     {"e.yaml --size slide", "--size slide works only with figures; give --format"},
-    {"e.yaml --format svg --size 1", "is none of one-column"},
+    {"e.yaml --format svg --size 1", "--size must be one-column"},
     {"e.yaml --format svg -o nowhere/m.svg", "nowhere/m.svg: cannot create a file there"},
     {"e.yaml -o nowhere/m.txt", "nowhere/m.txt: the file cannot be written: No such file"},
     {"e.yaml --set 'until={accuracy: 0.5}'", "(--numerics off)"},

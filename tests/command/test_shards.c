@@ -63,7 +63,7 @@ TEST(each_run_is_in_one_shard_with_balanced_work)
     size_t n_rows = 0;
     for (int i = 1; i <= 4; i++) {
         output = dsgd_ends(0,
-                           "run e.yaml -o s --shard %d/4 --force -v --set "
+                           "run e.yaml -o s --shard %d/4 --force --set "
                            "until.steps=1 --set workers='[4, 8, 16, 32]' "
                            "--set algorithms=allreduce | grep -c '  "
                            "allreduce *32 '",
@@ -158,7 +158,8 @@ TEST(merge_rejects_other_experiments_programs_or_results)
                   "\"/&0/' built/manifest.json && cp -r s2 bare && rm "
                   "bare/manifest.json && mkdir empty");
     ck_assert_has(dsgd_ends(2, "merge s1 built -o all"), "by another build of dsgd");
-    ck_assert_has(dsgd_ends(2, "merge s1 bare -o all"), "bare: this is no folder of results");
+    ck_assert_has(dsgd_ends(2, "merge s1 bare -o all"),
+                  "bare: not a results folder (it has no manifest.json)");
     dsgd_ends(2, "merge empty -o all");
     dsgd_ends(2, "merge s1 s2");
     dsgd_ends(2, "merge -o all");
