@@ -44,7 +44,7 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int dept
     if (is_name)
         return DSGD_OK;
     /*
-     * Of bytes, tensors and transformer, a workload keeps only those that it gives itself, because
+     * A workload keeps only those of bytes, tensors and transformer that it gives itself, because
      * each replaces the others.
      */
     const bool has_transformer = dsgd_yaml_find(entry, "transformer") != NULL;

@@ -24,7 +24,8 @@ typedef struct room {
     uint32_t n_gpus;
     uint32_t jobs_each; /* number of runs at the same time on one GPU if all runs are alike */
     struct {
-        size_t all_bytes, left_bytes; /* of the GPU memory that was free before the first run */
+        /* GPU memory that was free before the first run, and what is left of it */
+        size_t all_bytes, left_bytes;
         uint32_t n_running;
     } gpu[DSGD_MOST_GPUS];
 } room;

@@ -31,8 +31,9 @@ typedef struct analysis {
     dsgd_frame frame;
     double *throughput; /* [rows] samples/s; NAN if the run does not count */
     /*
-     * [variations][places][series]; NULL: there is none. Points are planned: their runs may have no
-     * results. A series that does not use what is varied is there unchanged.
+     * [variations][places][series] points; NULL if there is none. Points are planned, so their runs
+     * may have no results. A series that does not use the varied parameter has its unchanged point
+     * here.
      */
     const dsgd_frame_point **points;
     const dsgd_frame_point **of; /* [variations] a point of each variation */

@@ -13,7 +13,7 @@
  */
 dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *error);
 
-/* --- facts.c: what a run is explained by beside its results ----------------------------------- */
+/* --- facts.c: facts of a run that its results lack -------------------------------------------- */
 
 typedef struct dsgd_worker_facts {
     int place; /* index of the worker's first host in the platform */
@@ -131,7 +131,7 @@ static inline size_t dsgd_counterfactual_run(const dsgd_experiment *experiment, 
     return experiment->n_unchanged + i * DSGD_N_COUNTERFACTUALS + which;
 }
 
-/* --- report.c: what is shown ------------------------------------------------------------------ */
+/* --- report.c: the output --------------------------------------------------------------------- */
 
 /** Prints a summary of the runs that have results, and a section per algorithm with their
  * counterfactuals. */

@@ -14,12 +14,12 @@
 
 typedef struct explained {
     const dsgd_experiment *experiment;
-    const dsgd_results *results; /* of the runs and of their counterfactuals */
+    const dsgd_results *results; /* results of the runs and of their counterfactuals */
 } explained;
 
 /** The throughput of a changed run over that of the original run. */
 typedef struct gain {
-    const char *name; /* of the change */
+    const char *name; /* name of the change */
     dsgd_ratio speedup; /* n == 0 if no changed run has results */
     double step_s, goodput; /* means */
 } gain;
@@ -29,8 +29,8 @@ enum { SETTING, WORKERS, SEEDS, N_TITLES };
 
 /** Runs that differ only in their seeds. */
 typedef struct point {
-    size_t n, *runs; /* [n] those that have results */
-    const char *label; /* of the algorithm, with swept values */
+    size_t n, *runs; /* [n] runs that have results */
+    const char *label; /* label of the algorithm, with swept values */
     const char *titles[N_TITLES];
     double throughput, step_s, compute, communicate, wait, virtual_s, goodput; /* means */
     gain gains[DSGD_SAME_STEPS];
@@ -126,7 +126,7 @@ static const char *shared_title(point *points, size_t n)
 
 /* --- conclusions ------------------------------------------------------------------------------ */
 
-static const double least = 1.005; /* speed-ups that are named in a conclusion */
+static const double least = 1.005; /* least speed-up that a conclusion names */
 
 /** Returns the kind of a cause of lost time: workers, network, reductions and copies, or failures.
  */
@@ -139,14 +139,13 @@ static int kind_of(const point *p, const gain *g)
 }
 
 /**
- * Returns the change with the largest speed-up among those that remove a cause of lost time of
- * another kind than
- * @p but does (NULL: of any kind); of equal changes of a kind the last, which is the most specific.
- * NULL if no speed-up is above @p bound.
+ * Returns the change with the largest speed-up above @p bound, or NULL if there is none. Only
+ * changes that remove a cause of lost time count, and only those of another kind than @p but (NULL
+ * for all kinds). Of equal changes of one kind it returns the last one, which is the most specific.
  */
 static const gain *best_of(const point *p, const gain *but, double bound)
 {
-    static const double equal = 1e-3; /* relative difference of two speed-ups */
+    static const double equal = 1e-3; /* relative difference of two speed-ups that count as equal */
     const gain *best = NULL;
     for (const gain *g = p->gains; g < p->gains + DSGD_N_CAUSES; g++) {
         const double ratio = best == NULL ? bound : best->speedup.ratio;
@@ -206,7 +205,10 @@ static void print_below(dsgd_columns *t)
 
 /* --- where a step goes, and what if ----------------------------------------------------------- */
 
-/** @p share of the step. Adds no row for rounding, unless it @p always does. */
+/**
+ * Adds a row for a @p share of the step. Adds none for a share of zero, up to rounding, unless @p
+ * always.
+ */
 static void put_share(dsgd_columns *t, const point *p, const char *part, double share, bool always)
 {
     static const double rounding = 1e-9;
@@ -219,7 +221,10 @@ static void put_share(dsgd_columns *t, const point *p, const char *part, double 
     dsgd_columns_put(t, "share (%)", "%.1f", 100 * share);
 }
 
-/** @p beside_s: seconds of a step that GPUs compute longer because exchanges need them. */
+/**
+ * Prints the parts of a step. @p beside_s is the time of a step by which GPUs compute longer
+ * because exchanges need them.
+ */
 static void print_parts(const explained *e, const point *p, double beside_s)
 {
     static const char *const causes[] = {"lost", "detect", "repair", "restart", "checkpoint", NULL};
@@ -295,7 +300,8 @@ static size_t find_largest(const double *x, size_t n, double bound, size_t large
 
 static void print_workers(const dsgd_facts *f, double steps)
 {
-    static const double slow = 1.001; /* times the median worker's */
+    /* lower bound of computing time over that of the median worker */
+    static const double slow = 1.001;
     const double median_s = f->workers[f->median].compute_s;
     double *const compute_s = dsgd_keep((size_t)f->n_workers, sizeof *compute_s);
     size_t slowest[MOST_NAMED];
@@ -340,7 +346,7 @@ static const char *link_name(const char *link)
 
 static void print_links(const dsgd_facts *f, double virtual_s)
 {
-    static const double alike = 0.99; /* of two utilisations */
+    static const double alike = 0.99; /* ratio of two utilisations that count as equal */
     double *const use = dsgd_keep(f->n_links + 1, sizeof *use);
     size_t busiest[MOST_NAMED], n_alike = 0; /* as busy as the last named one, or more */
     dsgd_columns t = {.wraps = false};
@@ -373,7 +379,7 @@ static dsgd_status print_point(const explained *e, const point *p, dsgd_error *e
 {
     dsgd_facts facts = {0};
     double beside_s = 0;
-    for (size_t k = p->n; k-- > 0;) { /* those of the first run remain */
+    for (size_t k = p->n; k-- > 0;) { /* the facts of the first run remain */
         DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[k], &facts, error));
         for (int i = 0; i < facts.n_workers; i++)
             beside_s += facts.workers[i].beside_s / facts.n_workers / (double)p->n;

@@ -131,7 +131,7 @@ static inline size_t dsgd_rung_seeds(const dsgd_tune *t, const dsgd_tuned *a, si
 /** Adds an assignment to a list that the configuration owns. */
 void dsgd_tune_add(dsgd_lines *sets, const char *set);
 
-/* --- plan.c: from an experiment to its candidates --------------------------------------------- */
+/* --- plan.c: candidates of an experiment ------------------------------------------------------ */
 
 /**
  * Finds the options in the runs of t->plain, and adds their sweeps to t->sets. Rejects an
@@ -145,7 +145,7 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
  */
 dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error);
 
-/* --- halving.c: what results are worth, and which candidates stay ----------------------------- */
+/* --- halving.c: ranking of candidates --------------------------------------------------------- */
 
 /**
  * Returns the candidate of @p a with the next (@p way 1) or previous (-1) value of option @p k and
