@@ -22,7 +22,7 @@ typedef struct arguments {
 
 static const dsgd_argument check_options[] = {
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
-                  "Overrides a value of the experiment; may be repeated"),
+                  "Overrides a value of the experiment (may be repeated)"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE", "As in `dsgd run`",
                   .words = dsgd_numerics_words),
     DSGD_ARGUMENT(TEXT, sensitivity, "sensitivity", 0, "PERCENT", "As in `dsgd run`",

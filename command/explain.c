@@ -37,7 +37,7 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(COUNT, steps, "steps", 0, "N",
                   "Number of steps of each worker (algorithms only)"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
-                  "Overrides a value of the experiment; may be repeated"),
+                  "Overrides a value of the experiment (may be repeated)"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE",
                   "Where to compute gradients, as in `dsgd run` [default: off; timing does not "
                   "depend on them unless the run ends by `until: accuracy`] (experiments only)",

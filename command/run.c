@@ -39,7 +39,7 @@ static const dsgd_argument run_options[] = {
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N",
                   "Number of runs at the same time [default: number of cores]"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
-                  "Overrides a value of the experiment; may be repeated"),
+                  "Overrides a value of the experiment (may be repeated)"),
     DSGD_ARGUMENT(
         WORD, numerics, "numerics", 0, "WHERE",
         "Where to compute gradients: auto, cpu or cuda; off: compute none [default: auto]",

@@ -283,8 +283,7 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
 
 const dsgd_import_reader dsgd_import_kineto = {
     .name = "profile of a rank",
-    .gives = "profiles, one of each rank, Chrome traces of PyTorch's profiler: workload and "
-             "imbalance",
+    .gives = "profiles, one per rank (Chrome traces of PyTorch's profiler): workload and imbalance",
     .recognise = recognise,
     .read = read,
     .state_bytes = sizeof(dsgd_ranks),

@@ -421,9 +421,9 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
 
 const dsgd_import_reader dsgd_import_nccl_tests = {
     .name = "log of nccl-tests",
-    .gives =
-        "tables of all_reduce, all_gather, reduce_scatter, broadcast or reduce that nccl-tests or "
-        "rccl-tests print: the platform's collectives",
+    .gives = "logs of nccl-tests or rccl-tests (all_reduce, all_gather, reduce_scatter, broadcast, "
+             "reduce): "
+             "collectives of the platform",
     .read = read, /* NULL: any text, because tables can begin far from the start of a page */
     .state_bytes = sizeof(work),
     .finish = finish,

@@ -111,7 +111,7 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
 
 const dsgd_import_reader dsgd_import_slurm = {
     .name = "topology of Slurm",
-    .gives = "a topology.conf or topology.yaml of Slurm",
+    .gives = "topology of Slurm (topology.conf or topology.yaml)",
     .recognise = recognise,
     .read = read,
     .state_bytes = sizeof(dsgd_slurm_topology),

@@ -383,7 +383,7 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
 
 const dsgd_import_reader dsgd_import_step_times = {
     .name = "step times",
-    .gives = "CSV files of step times, as `dsgd imbalance fit` reads them: imbalance",
+    .gives = "CSV files of step times, as for `dsgd imbalance fit`: imbalance",
     .recognise = recognise,
     .read = read,
     .state_bytes = sizeof(dsgd_steps),

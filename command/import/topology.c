@@ -100,13 +100,13 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
 
 const dsgd_import_reader dsgd_import_matrix = {
     .name = "topology of a node",
-    .gives = "what `nvidia-smi topo -m` prints",
+    .gives = "output of `nvidia-smi topo -m`: GPUs, NICs and links of a node",
     .read = read, /* after nccl-tests, because logs of a job may contain both */
 };
 
 const dsgd_import_reader dsgd_import_topology = {
     .name = "topology of NCCL",
-    .gives = "a node as NCCL_TOPO_DUMP_FILE writes it",
+    .gives = "topology of a node, as NCCL_TOPO_DUMP_FILE writes it",
     .recognise = recognise,
     .read = read,
 };

@@ -48,7 +48,7 @@ static const dsgd_argument options[] = {
     DSGD_ARGUMENT(COUNT, jobs, "jobs", 'j', "N",
                   "Number of runs at the same time [default: number of cores]"),
     DSGD_ARGUMENT(TEXTS, sets, "set", 0, "A.B=C",
-                  "Overrides a value of the experiment; may be repeated"),
+                  "Overrides a value of the experiment (may be repeated)"),
     DSGD_ARGUMENT(WORD, numerics, "numerics", 0, "WHERE",
                   "Where to compute gradients: auto, cpu or cuda [default: auto]",
                   .words = dsgd_computing_words),
