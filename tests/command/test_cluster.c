@@ -69,7 +69,7 @@ TEST(a_matrix_of_nvidia_smi_gives_an_island)
     const char *const said = unwrapped(dsgd_ends(0, "import d.txt -p dgx-a100 -o d.yaml"));
     ck_assert_has(said,
                   "2 GPUs, 0 NICs; no NVLinks, and no speeds of other links; these are taken");
-    ck_assert_has(said, "and 8 of dgx-a100 do not fit: 2 assumed");
+    ck_assert_has(said, "and 8 NICs, as in dgx-a100, do not fit; 2 are assumed");
     ck_assert_has(read_file("d.yaml"), "  island_nics: 2 # assumed\n");
     ck_assert_ptr_null(strstr(said, "nearest"));
 }
