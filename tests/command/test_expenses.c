@@ -183,7 +183,7 @@ static const struct {
     {"price: 1..2 USD/h", "got `1..2 USD/h`"},
     {"price: '2 U,S/h'", "must be a number and a currency per hour"},
     {"price: 2 ABCDEFGHIJKLMNOP/h", "must be a number and a currency per hour"},
-    {"price: {sweep: [1 USD/h, 1 EUR/h]}", "prices are in USD and EUR; give all platforms"},
+    {"price: {sweep: [1 USD/h, 1 EUR/h]}", "prices are in USD and EUR; give the prices"},
 };
 
 TEST_ROWS(meaningless_prices_are_rejected_with_reason, refused)
