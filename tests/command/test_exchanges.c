@@ -1,13 +1,17 @@
 /**
  * @file test_exchanges.c
- * How vectors are exchanged where an experiment does not say it, and what the results say of it.
+ * Tests how vectors are exchanged if an experiment does not set it, and what the results report
+ * about it.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
 /* --- the default ------------------------------------------------------------------------------ */
 
-/** Throughputs of WAGMA and of local SGD with an exchange; NULL: what is taken without one. */
+/**
+ * Computes the throughputs of WAGMA and of local SGD with an exchange. If @p exchange is NULL, the
+ * default exchange is used.
+ */
 static void throughputs(const char *exchange, double rates[2])
 {
     char *const sets =
@@ -157,7 +161,7 @@ TEST(comparison_of_collectives_is_announced)
         dsgd_ends(0, "run e.yaml -o r --set exchange.partial_collective=recursive-doubling");
     ck_assert_has(unwrapped(output), sentence);
     ck_assert_has(unwrapped(dsgd_ends(0, "compare r")), sentence);
-    /* Where collectives are what is swept, nobody needs to be told. */
+    /* If collectives are swept, no note is needed. */
     output = dsgd_ends(0, "run e.yaml -o s --set exchange.collective='{sweep: [ring, "
                           "rabenseifner]}'");
     ck_assert_ptr_null(strstr(output, "note:"));
@@ -183,7 +187,7 @@ TEST_ROWS(sweep_of_network_without_exchange_gives_note, varied)
     ck_assert_ptr_null(strstr(output, "note:"));
     output = dsgd_ends(0, "check e.yaml --set seed='[1, 2]'");
     ck_assert_ptr_null(strstr(output, "note:"));
-    /* Each algorithm may have its own; one without is enough. */
+    /* Each algorithm may have its own exchange. One algorithm without it is enough for the note. */
     static const char own[] = "{name: allreduce, exchange: {pieces: 1}}";
     output = dsgd_ends(0, "check e.yaml --set %s --set algorithms='[%s]'", varied[_i], own);
     ck_assert_ptr_null(strstr(output, "note:"));

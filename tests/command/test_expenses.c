@@ -1,7 +1,7 @@
 /**
  * @file test_expenses.c
- * What runs send, draw and cost: against closed forms, and to a target; powers and prices that mean
- * nothing.
+ * Tests the bytes, energy and cost of runs against closed forms, also up to a target, and powers
+ * and prices that are invalid.
  */
 #include <sys/stat.h>
 
@@ -9,8 +9,8 @@
 #include "tests/support/suite.h"
 
 /*
- * Workers compute 3 s, and exchange 10 GB for a second and more: a ring of P sends 2 (P - 1) / P of
- * it over 10 GB/s, in 2 (P - 1) messages of 1 us.
+ * Workers compute for 3 s, and exchange 10 GB for a second or longer. A ring of P sends 2 (P - 1) /
+ * P of the bytes over 10 GB/s, in 2 (P - 1) messages of 1 us.
  */
 static const char experiment[] =
     "platform: {name: idle-switch, busy_power: 0.3kW, idle_power: 50W, price: %s}\n"
@@ -152,7 +152,7 @@ TEST(powers_and_prices_do_not_change_times)
     const char *const csv = read_file("s/runs.csv");
     ck_assert_has(csv, "wall_s,platform.price,platform.busy_power_w\n");
     ck_assert_has(csv, ",2 EUR/h,200\n");
-    /* Of one worker: energies differ by the busy power alone, costs by the price. */
+    /* With one worker, energies differ only by the busy power, and costs only by the price. */
     const double low_j = strtod(cell_of("s/runs.csv", "1,", "energy_j"), NULL);
     const double high_j = strtod(cell_of("s/runs.csv", "2,", "energy_j"), NULL);
     const double high = strtod(cell_of("s/runs.csv", "1,", "cost"), NULL);
@@ -201,7 +201,7 @@ TEST_ROWS(meaningless_prices_are_rejected_with_reason, refused)
 
 /* --- to a target ------------------------------------------------------------------------------ */
 
-/** Runs of 100 s and 50 steps that send 10 MB, draw 2 kJ and cost 4 USD each. */
+/** Runs of 100 s and 50 steps. Each run sends 10 MB, draws 2 kJ and costs 4 USD. */
 #define RUN(run, algorithm, seed)                                                                  \
     run "," algorithm ",4," seed ",p,w,ok,50,100,1,0.5,0,0,1.5,0.9,1e7,2000,4,USD,9\n"
 
@@ -211,7 +211,10 @@ static const char runs[] =
     "cost,currency,wall_s\n" RUN("1", "allreduce", "1") RUN("2", "allreduce", "2")
         RUN("3", "wagma", "1") RUN("4", "wagma", "2");
 
-/* Reached half-way between two evaluations, at the second, at the first, and never. */
+/*
+ * The target is reached half-way between two evaluations, at the second evaluation, at the first,
+ * and never.
+ */
 static const char curves[] = "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
                              "1,allreduce,4,1,20,10,1,0.7,0\n1,allreduce,4,1,40,30,1,0.9,0\n"
                              "2,allreduce,4,2,10,5,1,0.7,0\n2,allreduce,4,2,60,30,1,0.8,0\n"

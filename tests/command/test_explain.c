@@ -1,7 +1,7 @@
 /**
  * @file test_explain.c
- * `dsgd explain` of experiments: gains that can be computed by hand, links and workers by name, and
- * that what is not changed stays the same bits.
+ * Tests `dsgd explain` for experiments: gains that can be computed by hand, the names of links and
+ * workers, and results that must not change by a bit.
  */
 #include <limits.h>
 #include <unistd.h>
@@ -13,7 +13,9 @@
 
 /* --- what is printed -------------------------------------------------------------------------- */
 
-/** The last number of the line that begins with @p head; NAN: there is no such line. */
+/**
+ * Returns the last number of the line that begins with @p head, or NAN if there is no such line.
+ */
 static double last_of(const char *output, const char *head)
 {
     for (const char *line = output; line != NULL; line = strchr(line, '\n')) {
@@ -31,7 +33,7 @@ static double last_of(const char *output, const char *head)
 
 static void expect(const char *output, const char *head, double gain)
 {
-    const double digits = 6e-4; /* of three decimals */
+    const double digits = 6e-4; /* the output has three decimals */
     const double found = last_of(output, head);
     ck_assert_msg(fabs(found - gain) < digits, "%s: %g instead of %g in\n%s", head, found, gain,
                   output);
@@ -59,7 +61,10 @@ static double samples_per_s(const char *output)
 
 /* --- closed forms ----------------------------------------------------------------------------- */
 
-/** Allreduce by a ring of @p more: 2 (P - 1) / P of 100 MB go over every NIC, one after another. */
+/**
+ * Writes an experiment of an allreduce by a ring, followed by @p more. 2 (P - 1) / P of 100 MB go
+ * over every NIC, one message after another.
+ */
 static void write_ring(const char *more)
 {
     write_file("e.yaml", dsgd_xprintf("workload: {bytes: 100MB, step: 100ms, samples: 32}\n"
@@ -323,7 +328,10 @@ static void expect_same(const support_outcome *a, const support_outcome *b, cons
 
 /* --- instead ---------------------------------------------------------------------------------- */
 
-/** A step of so long, of so many times the workers, over one of 250 ms, alike for all seeds. */
+/**
+ * Checks a row: the time of a step, the number of workers relative to the experiment, and the
+ * speed-up over 250 ms, which is the same for all seeds.
+ */
 static void expect_row(const char *output, const char *head, double step_s, double workers)
 {
     double x[4];
@@ -478,7 +486,7 @@ static const char failing[] = "platform: idle-switch\n"
                               "failures: {mtbf: 4h, detect: 30s, repair: 5min, restart: 1min,\n"
                               "           checkpoint: {interval: 1h, seconds: 30s}}\n";
 
-/** A cell of the run of e.yaml with an assignment. */
+/** Returns a cell of a run of e.yaml with an assignment. */
 static double ran(const char *set, const char *column)
 {
     dsgd_ends(0, "run e.yaml -o r --force --progress off %s", set);
@@ -623,5 +631,5 @@ TEST_RANGE(explain_removes_temporary_folder, 0, 3)
     char *output = shell_ends(0, "%s%s", script, command);
     ck_assert_msg(strcmp(output, status[_i]) == 0, "%s%s", output, read_file("log"));
     ck_assert_ptr_null(strstr(read_file("log"), "standard output"));
-    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* it is empty */
+    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* the folder is empty */
 }

@@ -1,7 +1,7 @@
 /**
  * @file test_faults.c
- * The program, one of its runs, or its terminal ends at a random moment, or the disk is full. Then
- * the same command gives the bytes of an undisturbed run, does no finished run again, and leaves
+ * The program, one of its runs, or its terminal ends at a random moment, or the disk is full. The
+ * same command must then give the bytes of an undisturbed run, repeat no finished run, and leave
  * neither a process nor a temporary file.
  */
 #include <dirent.h>
@@ -21,9 +21,9 @@
 
 static const char words[] = "run e.yaml -o r -j 2 --threads 1 --set workers=4 --set "
                             "algorithms=[allreduce,ad_psgd] --set seed=[1,2,3]";
-static const char steps[] = "--set until.steps=400"; /* of a kill: the runs take a while */
+static const char steps[] = "--set until.steps=400"; /* the runs must take long enough for a kill */
 
-/** The tables in r/, without times of the wall. */
+/** Returns the tables in r/ without wall times. */
 static char *tables(void)
 {
     static const char *const names[] = {"curves", "workers", "staleness", "steps", "failures"};
@@ -33,7 +33,10 @@ static char *tables(void)
     return all;
 }
 
-/** The same command again gives @p whole, keeps the parts of finished runs, and leaves nothing. */
+/**
+ * Repeats the command. The tables must equal @p whole, the parts of finished runs must be kept, and
+ * no temporary file may remain.
+ */
 static void take_up(const char *more, const char *whole)
 {
     static const char done[] = "grep -ls ,ok, r/.parts/*.part | xargs -r ls -l --full-time";
@@ -60,7 +63,7 @@ SUITE(faults, "faults", .seconds = 600, .set_up = make_folder, .tear_down = remo
 
 /* --- kills ------------------------------------------------------------------------------------ */
 
-/** The process or file that ends, in turn. */
+/** The process or file that ends. */
 typedef enum victim {
     PARENT_KILLED,
     PARENT_TERMINATED,
@@ -76,7 +79,7 @@ static const char *const victims[N_VICTIMS] = {"program SIGKILL", "program SIGTE
                                                "run SIGKILL",     "terminal closed"};
 static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP};
 
-/** A new terminal; -1 on a root without /dev/pts. */
+/** Opens a new terminal. Returns -1 on a root file system without /dev/pts. */
 static int open_terminal(void)
 {
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -87,7 +90,7 @@ static int open_terminal(void)
     return terminal;
 }
 
-/** Starts the program in a session of its own on @p terminal. */
+/** Starts the program on @p terminal, in a new session. */
 static pid_t begin(int terminal)
 {
     fflush(NULL);
@@ -97,7 +100,7 @@ static pid_t begin(int terminal)
         return process;
     setsid();
     for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++)
-        signal(signals[k], SIG_DFL); /* nohup and the like ignore some */
+        signal(signals[k], SIG_DFL); /* nohup and similar programs ignore some signals */
     const int line = open(ptsname(terminal), O_RDWR);
     ioctl(line, TIOCSCTTY, 0);
     for (int i = 0; i < 3; i++)
@@ -111,7 +114,9 @@ static pid_t begin(int terminal)
     _exit(127);
 }
 
-/** Reads for some time what the program prints; false: no process has the terminal any more. */
+/**
+ * Reads the program's output for some time. Returns false if no process has the terminal any more.
+ */
 static bool listen_for(int terminal, double wall_s)
 {
     const double start_s = dsgd_wall_s();
@@ -127,7 +132,7 @@ static bool listen_for(int terminal, double wall_s)
     return true;
 }
 
-/** A child of the program; 0 if there is none. */
+/** Returns a child of the program, or 0 if there is none. */
 static pid_t child_of(pid_t process)
 {
     int child = 0;
@@ -160,7 +165,7 @@ static void strike(victim v, pid_t process, int *terminal)
     }
 }
 
-/** Waits at most a minute for the program's end; false: it hangs. */
+/** Waits at most a minute until the program ends. Returns false if it hangs. */
 static bool ends(pid_t process, int terminal, int *state)
 {
     enum { LIMIT_S = 60 };
@@ -187,7 +192,10 @@ static int end_left(pid_t session)
     return n;
 }
 
-/** Strikes after a time (INFINITY: never). True: before the program's end. */
+/**
+ * Ends the victim after a time (INFINITY: never). Returns true if this was before the program's
+ * end.
+ */
 static bool try(victim v, double after_s, const char *whole)
 {
     int terminal = open_terminal(), state = 0;
@@ -201,7 +209,7 @@ static bool try(victim v, double after_s, const char *whole)
     ck_assert_int_eq(end_left(process), 0);
     if (terminal >= 0)
         close(terminal);
-    /* Before the program has begun its runs, signals do what they do. */
+    /* Before the program has begun its runs, signals have their default effect. */
     const int number = v <= PARENT_HUNG_UP ? signals[v] : v == TERMINAL_CLOSED ? SIGHUP : 0;
     ck_assert_msg(!WIFSIGNALED(state) || WTERMSIG(state) == number, "signal %d", WTERMSIG(state));
     if (state == 0)
@@ -227,7 +235,7 @@ TEST(run_killed_at_any_point_resumes)
     int n_early = 0;
     for (int k = 0; k < n; k++) {
         const double share = dsgd_draw_uniform((dsgd_draw){.seed = 20, .step = (uint32_t)k});
-        const double after_s = 0.8 * whole_s * share; /* it may be faster now */
+        const double after_s = 0.8 * whole_s * share; /* the program may be faster this time */
         if (number != NULL)
             fprintf(stderr, "kill %d: %s after %.3f of %.3f s\n", k, victims[k % N_VICTIMS],
                     after_s, whole_s);

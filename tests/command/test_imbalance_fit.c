@@ -1,12 +1,15 @@
 /**
  * @file test_imbalance_fit.c
- * `dsgd imbalance fit`: what it prints of measured step times, and what it refuses.
+ * Tests `dsgd imbalance fit`: its output for measured step times, and the inputs that it rejects.
  */
 #include "base/csv.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/** Step times of 8 workers that differ by 10 %, or of one; a column before and after. */
+/**
+ * Writes step times of 8 workers that differ by 10 %, or of one worker. The times have a column
+ * before and a column after them.
+ */
 static void write_steps(const char *name, int workers, const char *header)
 {
     char *text = dsgd_xstrdup(header);
@@ -20,8 +23,8 @@ static void write_steps(const char *name, int workers, const char *header)
 }
 
 /**
- * The block of output that begins with "imbalance:", as a list for an experiment; the first or the
- * second.
+ * Returns the first or the second block of output that begins with "imbalance:", as a list for an
+ * experiment.
  */
 static const char *entries_of(const char *output, int which)
 {
@@ -50,7 +53,7 @@ TEST_RANGE(fit_prints_valid_entry, 0, 4)
     const int workers = _i < 2 ? 1 : 8;
     write_steps("steps.csv", workers, "worker,step,seconds\n");
     char *output = dsgd_ends(0, "imbalance fit steps.csv -o fit");
-    /* An exponential behind 1 s: a gamma of shape 1. */
+    /* An exponential distribution that starts at 1 s is a gamma distribution of shape 1. */
     ck_assert_has(output, "\nshifted gamma");
     ck_assert_int_eq(strstr(output, "{kind: persistent, deviation: 0.2") != NULL, workers == 8);
     const char *const entries = entries_of(output, _i % 2);
@@ -75,7 +78,7 @@ TEST_RANGE(fit_prints_valid_entry, 0, 4)
     }
     ck_assert_double_le(first, 1);
     ck_assert_double_eq_tol(first + last, 100, 1e-9);
-    char *again = NULL; /* as any figure, in another size */
+    char *again = NULL; /* it is drawn like any other figure, in another size */
     ck_assert_msg(dsgd("plot fit quantiles --format svg --size slide -o .", &again) == 0, "%s",
                   again);
     ck_assert_msg(dsgd("plot fit --format svg -o .", &again) == 0, "%s", again);
@@ -129,7 +132,10 @@ TEST(column_is_chosen_by_name_or_if_single)
     ck_assert_has(dsgd_ends(0, "imbalance fit s.csv"), "10 values of t\nmean 5.5 s");
 }
 
-/** Eight workers, the fifth 1.3 times slower; of one step in a hundred some take 0.3 s longer. */
+/**
+ * Writes the step times of eight workers. The worker with rank 5 takes @p factor times as long, and
+ * some workers take @p late_s longer in one step of a hundred.
+ */
 static void write_ranks(const char *name, double factor, double late_s)
 {
     char *text = dsgd_xstrdup("rank,it,step_time_ms\n");

@@ -1,7 +1,8 @@
 /**
  * @file test_import.c
- * `dsgd import`: logs with planted factors, as users have them; what is refused; and, where public
- * logs are beside the project, how far what comes of them is from other logs.
+ * Tests `dsgd import`: logs with known factors in the forms that users have, and files that are
+ * rejected. If public logs are next to the project, it also compares results from one log with
+ * other logs.
  */
 #include <gsl/gsl_statistics_double.h>
 #include <unistd.h>
@@ -12,12 +13,12 @@
 #include "tests/support/suite.h"
 #include "traces/nccl_log.h"
 
-/** A log of nodes of eight GPUs, of times by the formulas with a platform's factors. */
+/** A log of nodes with eight GPUs. The times come from the formulas with known factors. */
 typedef struct planted {
     const dsgd_nccl *nccl;
     const char *gpu, *prefix, *between;
     int call, nodes, gpus;
-    double nic_bytes_per_s, factor; /* of times */
+    double nic_bytes_per_s, factor; /* factor of the times */
 } planted;
 
 static const dsgd_nccl a100 = {.generation = DSGD_GPU_AMPERE,
@@ -64,7 +65,7 @@ SUITE(import, "import", .seconds = 120, .set_up = make_folder, .tear_down = remo
 static const planted two_nodes = {
     &a100, "NVIDIA A100-SXM4-40GB", "", "", DSGD_NCCL_ALLREDUCE, 2, 8, 25e9, 1};
 
-/** Names of files that mean something else in YAML. */
+/** Names of files that have another meaning in YAML. */
 static const char *const odd_names[] = {"my: site.yaml", "a #b.yaml", "{c}.yaml", "it's.yaml",
                                         "\"q\".yaml"};
 
@@ -91,7 +92,7 @@ TEST(logs_of_one_and_several_nodes_give_all_factors)
     ck_assert_double_eq_tol(mine.nccl.latency, a100.latency, 0.1);
     ck_assert_double_eq_tol(mine.nccl.node_bandwidth, a100.node_bandwidth, 0.01);
     ck_assert_double_eq_tol(mine.nccl.node_latency, a100.node_latency, 0.1);
-    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s, 25e9); /* dgx-a100's */
+    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s, 25e9); /* the value of dgx-a100 */
     ck_assert_int_eq(mine.library, DSGD_LIBRARY_NCCL);
     const dsgd_nccl_table *const tables = mine.nccl.tables.v;
     ck_assert_uint_eq(mine.nccl.tables.n, 2);
@@ -107,10 +108,12 @@ TEST(logs_of_one_and_several_nodes_give_all_factors)
         ck_assert_uint_le(strcspn(line, "\n"), 140);
     ck_assert_has(dsgd_ends(2, "import one.log -p dgx-a100 -o mine.yaml"), "--force replaces it");
     dsgd_ends(0, "import one.log -p dgx-a100 -o mine.yaml --force");
-    ck_assert_double_eq(read_platform("mine.yaml").nccl.latency, 1.4); /* dgx-a100's */
+    ck_assert_double_eq(read_platform("mine.yaml").nccl.latency, 1.4); /* the value of dgx-a100 */
 }
 
-/** As mpirun and srun write lines, with NCCL's own between, and without lines of ranks. */
+/**
+ * Logs as mpirun and srun write lines, with lines of NCCL between them, and without lines of ranks.
+ */
 static const struct {
     const char *gpu, *prefix, *between, *options;
 } dresses[] = {
@@ -335,7 +338,7 @@ static const char of_one_gpu[] = "printf '#  Rank  0 Pid 7 on n device  0 [0x07]
                                  " 8 2 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\\n"
                                  " 16 4 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\\n'";
 
-/** Commands make b.log of a.log, which is a log of two nodes. */
+/** Commands that make b.log from a.log, which is a log of two nodes. */
 static const struct {
     const char *make, *import;
     int status;
@@ -375,7 +378,10 @@ TEST(import_requires_output_file)
 
 /* --- public logs ------------------------------------------------------------------------------ */
 
-/** A log, and the data sheet: 1: Slingshot or sockets, whose times vary. */
+/**
+ * A log, and the platform with its data sheet. `varies` is true for Slingshot or sockets, whose
+ * times vary.
+ */
 static const struct {
     const char *log, *platform;
     int gpus, nics;
@@ -412,8 +418,9 @@ static const struct {
 enum { PUBLIC = sizeof public / sizeof public[0], MOST_SIZES = 64 };
 
 static dsgd_nccl_measured measured[PUBLIC];
-static dsgd_nccl sheets[PUBLIC]; /* what data sheets and NCCL say: no factor is fitted */
-static double most_us[PUBLIC][MOST_SIZES], least_us[PUBLIC][MOST_SIZES]; /* of several runs */
+static dsgd_nccl sheets[PUBLIC]; /* parameters from data sheets and NCCL, without fitted factors */
+/* Largest and smallest times of several runs. */
+static double most_us[PUBLIC][MOST_SIZES], least_us[PUBLIC][MOST_SIZES];
 
 static double field(const dsgd_csv *csv, size_t row, const char *name)
 {
@@ -421,7 +428,7 @@ static double field(const dsgd_csv *csv, size_t row, const char *name)
     return column < csv->n_columns ? strtod(dsgd_csv_field(csv, row, column), NULL) : 0;
 }
 
-/** False: the logs are not here. */
+/** Reads the public logs. Returns false if they are not there. */
 static bool read_public(void)
 {
     for (int i = 0; i < PUBLIC; i++) {
@@ -464,7 +471,10 @@ static bool read_public(void)
     return true;
 }
 
-/** In %, over each @p every-th size from the second or first on. */
+/**
+ * Returns the median error in %, over every @p every-th size, starting with the second or the
+ * first.
+ */
 static double median_error(const dsgd_nccl *nccl, int i, double least_bytes, size_t every)
 {
     double errors[MOST_SIZES];
@@ -490,7 +500,7 @@ static int index_of(const char *log)
 
 static const double mib = 0x1p20;
 
-/** Numbers for documents: DSGD_TABLE=1 prints them. */
+/** Prints numbers for documents if DSGD_TABLE=1 is set. */
 static void tell(const char *log, const char *other, double error)
 {
     if (getenv("DSGD_TABLE") != NULL)
@@ -525,11 +535,13 @@ TEST(predictions_from_logs_and_data_sheets)
     ck_assert(n == 0 || gsl_stats_median(alone, 1, n) <= 15);
 }
 
-/** What is fitted to one log is held against another: of another machine of the kind, or other
- * nodes. */
+/**
+ * A fit to one log is compared with another log: of another machine of the same kind, or of other
+ * numbers of nodes.
+ */
 static const struct {
     const char *fitted, *other;
-    size_t n; /* fitted: that one and those behind it */
+    size_t n; /* number of fitted logs, starting with that one */
 } crossings[] = {
     {"dgxa100_n2", "dgxa100_n4", 1},
     {"dgxa100_n2", "sophia_n2", 1},

@@ -1,7 +1,7 @@
 /**
  * @file test_import_kineto.c
- * Traces of PyTorch's profiler: of jobs that are made up here, whose every number is known, and,
- * where they are beside the project, of real ones.
+ * Tests traces of PyTorch's profiler: traces of artificial jobs, whose numbers are all known, and
+ * real traces if they are next to the project.
  */
 #include "command/experiment/traces.h"
 #include "tests/command/shell.h"
@@ -9,19 +9,20 @@
 
 enum { BUCKETS = 4, MOST_RANKS = 8 };
 
-/** A job of plain DDP, or of HSDP. */
+/** A job with plain DDP or with HSDP. */
 typedef struct job {
     int ranks, steps, late_rank;
-    double late_ms; /* what late_rank computes longer */
-    double jitter, common; /* of each rank and step, and of all ranks of a step, as shares */
-    double ahead_ms; /* by which the host runs before the GPU; 0: the host is the limit */
-    double sum_factor; /* of the platform's times of sums */
-    double busy; /* share of the computing in which kernels run */
-    const char *kernel; /* name of a sum's */
-    bool clocks_jump; /* by 20 ms between steps */
-    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* where a sum's size stands */
-    int shards; /* ranks in a group of HSDP; 0: plain DDP */
-    enum { NONE, NEEDED, HIDDEN } gather; /* of FSDP: forward waits for it, or does not */
+    double late_ms; /* additional computation time of late_rank */
+    /* Relative deviations: of each rank and step, and of all ranks in a step. */
+    double jitter, common;
+    double ahead_ms; /* lead of the host over the GPU; if 0, the host limits the speed */
+    double sum_factor; /* factor on the platform's times of sums */
+    double busy; /* share of the computation time in which kernels run */
+    const char *kernel; /* name of the kernel of a sum */
+    bool clocks_jump; /* clocks jump by 20 ms between steps */
+    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* the place of a sum's size in the trace */
+    int shards; /* number of ranks in a group of HSDP; if 0, plain DDP */
+    enum { NONE, NEEDED, HIDDEN } gather; /* allgather of FSDP: forward waits for it, or not */
 } job;
 
 static const job plain = {.ranks = 8,
@@ -46,13 +47,13 @@ static double sum_ms(const job *j, int b)
     return 1e3 * j->sum_factor * dsgd_nccl_s(&cost, 4 * elements[b]);
 }
 
-/** Of rank @p r in step @p k. */
+/** Returns the factor on the times of rank @p r in step @p k. */
 static double factor_of(const job *j, int r, int k)
 {
     return (1 + j->jitter * (((r * 7 + k * 13) % 11) / 5.0 - 1)) * (1 + j->common * (k % 3 - 1));
 }
 
-static char *events; /* of the trace under way */
+static char *events; /* events of the trace that is being written */
 static int n_events;
 
 static void add(const char *category, const char *name, double ms, double end_ms, const char *args)
@@ -98,8 +99,10 @@ static void add_sum(const job *j, int b, double ms, double end_ms)
                      j->words == OF_KERNEL ? args : ""));
 }
 
-/** HSDP: ranks of a node reduce and scatter, and their shards are summed with those of the other
- * nodes. */
+/**
+ * Adds a sum of HSDP: ranks of a node reduce and scatter, and then sum their shards with the shards
+ * of the other nodes.
+ */
 static void add_sharded_sum(const job *j, int r, int b, double ms, double end_ms)
 {
     const double middle_ms = fmax(ms, end_ms - 0.5 * sum_ms(j, b));
@@ -114,8 +117,10 @@ static void add_sharded_sum(const job *j, int r, int b, double ms, double end_ms
                 i == 0 ? r / j->shards : MOST_RANKS + r % j->shards));
 }
 
-/** When rank @p r of a step that begins at @p ms ends its forward pass; an allgather ends 1 ms
- * behind the last rank. */
+/**
+ * Returns when rank @p r ends its forward pass in a step that begins at @p ms. An allgather ends 1
+ * ms after the last rank.
+ */
 static double forward_end_ms(const job *j, int r, int k, double ms)
 {
     const bool is_late = j->gather == NEEDED || (j->gather == NONE && r == j->late_rank);
@@ -123,7 +128,7 @@ static double forward_end_ms(const job *j, int r, int k, double ms)
            (j->gather == NEEDED);
 }
 
-/** Who is late for a gather that is needed computes before it. */
+/** Adds a forward pass. A rank that is late for a needed allgather computes before it. */
 static void add_forward(const job *j, int r, double ms, double end_ms)
 {
     const double late_ms = r == j->late_rank ? j->late_ms : 0;
@@ -141,7 +146,10 @@ static void add_forward(const job *j, int r, double ms, double end_ms)
         add_kernel(j, gathered_ms, end_ms);
 }
 
-/** Rank @p r's events of step @p k, whose computing begins at @p ms; ends[BUCKETS] of the sums. */
+/**
+ * Adds the events of rank @p r in step @p k, whose computation begins at @p ms. The sums end at
+ * ends[BUCKETS].
+ */
 static void add_step(const job *j, int r, int k, double ms, const double *ends)
 {
     const double clock_ms = 1e6 * r + (j->clocks_jump && r == 3 ? 20 * (k % 3) : 0);
@@ -152,7 +160,7 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
     add_launch(host + 0.02);
     add_forward(j, r, at, forward_end_ms(j, r, k, at));
     at = forward_end_ms(j, r, k, at);
-    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* of a loss, which is no bucket */
+    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* the sum of a loss, which is not a bucket */
     add("kernel", j->kernel, at, at + 0.01,
         dsgd_xprintf(
             "\"correlation\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": 1, "
@@ -164,7 +172,7 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
             add("cpu_op", "autograd::engine::evaluate_function: NllLossBackward", host_ms - 0.01,
                 host_ms, "");
         add_launch(host_ms);
-        /* its last kernel, without a gap */
+        /* the last kernel of the bucket, without a gap */
         add_kernel(j, at, at + 0.9 * gaps_ms[b] * factor);
         add_launch(host_ms + 0.01);
         at += gaps_ms[b] * factor;
@@ -178,7 +186,7 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
     }
 }
 
-/** When the sums of a step that begins at @p ms end. */
+/** Computes the ends of the sums in a step that begins at @p ms. */
 static void find_ends(const job *j, int k, double ms, double *ends)
 {
     double ready[MOST_RANKS];
@@ -194,7 +202,7 @@ static void find_ends(const job *j, int k, double ms, double *ends)
     }
 }
 
-/** job/rankR.json for each rank; the mean step, in ms. */
+/** Writes job/rankR.json for each rank. Returns the mean step time in ms. */
 static double write_job(const job *j)
 {
     double ms = 1000;
@@ -224,7 +232,7 @@ static const char *import(const char *options)
     return dsgd_ends(0, "import job -p dgx-a100 -o mine.yaml --force %s", options);
 }
 
-/** The number behind @p words in a text. */
+/** Returns the number after @p words in a text. */
 static double number_behind(const char *text, const char *words)
 {
     const char *const at = strstr(text, words);
@@ -232,7 +240,7 @@ static double number_behind(const char *text, const char *words)
     return strtod(at + strlen(words), NULL);
 }
 
-/** In percent, of the step that is predicted. */
+/** Returns the error of the predicted step time in percent. */
 static double step_error(const char *said)
 {
     return strtod(strstr(strstr(said, "\nstep "), "%") - 6, NULL);
@@ -383,14 +391,14 @@ TEST(first_steps_predict_later_steps)
     const char *const said = import("--first 4");
     ck_assert_has(said, "4 steps make the experiment");
     ck_assert_double_le(number_behind(said, "for good and "),
-                        3); /* without what all have in common */
+                        3); /* without the part that all ranks have in common */
     ck_assert_has(read_file("mine.yaml"), "scale: true, common: true}");
     ck_assert_double_eq_tol(number_behind(said, "steps differ by "), 4, 1);
     ck_assert_double_le(fabs(step_error(said)), 5);
 }
 
 static const struct {
-    const char *command; /* what is done to the files */
+    const char *command; /* shell command that changes the files */
     int status;
     const char *sentence;
 } damages[] = {

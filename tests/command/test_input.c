@@ -1,6 +1,6 @@
 /**
  * @file test_input.c
- * Every kind of bad input gets one sentence and its exit status, and changes no file.
+ * Every kind of bad input must give one message and its exit status, and must not change a file.
  */
 #include <ctype.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/** Checks the experiment with four workers on a graph of its own. */
+/** Checks the experiment with four workers on a graph with these edges. */
 #define EDGES(edges)                                                                               \
     "check e.yaml --set workers=4 --set algorithms='{name: d_psgd, graph: {kind: edges, "          \
     "edges: " edges "}}'"
@@ -20,7 +20,7 @@
     "until: {steps: 1}\n"
 
 static const struct {
-    const char *experiment; /* all of it, or NULL for a good one */
+    const char *experiment; /* the whole experiment, or NULL for a valid one */
     const char *arguments;
     int status;
     const char *sentence;
@@ -256,7 +256,8 @@ TEST(empty_data_folder_counts_as_missing)
     ck_assert_has(shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms"), "piz-daint");
 }
 
-#if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER) /* which map terabytes */
+/* Sanitizers map terabytes. */
+#if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER)
 
 /** Runs dsgd with a limit of bash's ulimit. */
 static int dsgd_within(const char *limit, long value, const char *arguments, char **output)
@@ -267,7 +268,7 @@ static int dsgd_within(const char *limit, long value, const char *arguments, cha
                  output);
 }
 
-/** One of each command. */
+/** One call of each command. */
 static const char *const all_commands[] = {
     "run e.yaml -o r --force",
     "check e.yaml",
@@ -289,7 +290,7 @@ static const char *const all_commands[] = {
 };
 enum { N_COMMANDS = sizeof all_commands / sizeof *all_commands };
 
-/** What the commands read. */
+/** Writes the input files of all commands. */
 static void write_for_all_commands(void)
 {
     write_experiment(learn);
@@ -310,10 +311,13 @@ static void write_for_all_commands(void)
 
 enum { BLOCKS = 3, LOCKED = 5 };
 
-/** Of address space, data (KB), files, blocks of a file, the stack and locked memory (KB). */
+/**
+ * Limits on address space, data (KB), open files, blocks of a file, the stack and locked memory
+ * (KB).
+ */
 static const struct {
     const char *option;
-    long first, step; /* step 0: no other */
+    long first, step; /* if step is 0, only the first limit is tested */
 } limits[] = {{"-v", 20000, 6000}, {"-d", 4000, 4000}, {"-n", 3, 1},
               {"-f", 0, 32},       {"-s", 128, 0},     {"-l", 0, 0}};
 
@@ -347,7 +351,8 @@ TEST(few_processes_give_error_and_no_hang)
     if (geteuid() != 0 ||
         shell(dsgd_xprintf("%s prlimit --nproc=1000 %s --version 2>&1", user, DSGD_BINARY),
               &output) != 0)
-        return; /* only root may be another user; or this user may not read the program */
+        return; /* only root can change the user, and this user may not be allowed to read the
+                 * program */
     write_for_all_commands();
     shell_ends(0, "chmod -R a+rwX %s", folder);
     for (size_t i = 0; i < N_COMMANDS; i++)
@@ -405,7 +410,7 @@ static const struct {
     {"1GBps", "1us", "nanf", "finite, got nan flop/s"},
 };
 
-/** SimGrid loads these, and would end the run, or let messages take no time. */
+/** SimGrid accepts these values, but would then end the run, or messages would take no time. */
 TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
 {
     write_file("e.yaml", "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\n"
@@ -446,9 +451,9 @@ TEST(platform_check_compares_numbers)
         "1 B from host 0 to 1                         0.2 us        0.2 us    1.00",
         "16 MiB from host 0 to 2                    9.994 GB/s    9.994 GB/s  1.000",
         "bisection, each direction, per host        4.999 GB/s    4.999 GB/s  1.000",
-        /* 3 us of overheads, 0.2 + 1 + 1 us of latencies */
+        /* 3 us of overheads, and latencies of 0.2 + 1 + 1 us */
         "allreduce of 1 B, recursive doubling           -         5.201 us\n",
-        /* 11, then 2 times 30 ms */
+        /* 11 ms, then 2 times 30 ms */
         "allreduce of 100 MB, recursive doubling        -         71.01 ms\n",
         "\n0 of the simulated values differ from the closed form by more than 10 %.",
     };
@@ -462,7 +467,7 @@ TEST(platform_check_compares_numbers)
     output = dsgd_ends(0, "platform check p.xml");
     ck_assert_has(output, "1 B from host 0 to 7                           -         2.001 us\n");
     ck_assert_ptr_null(strstr(output, "differ"));
-    /* Of hosts that are there: the third is the first of the other region. */
+    /* Only hosts that exist are checked: the third host is the first of the other region. */
     write_file("r.yaml", "topology: groups\ngroup_hosts: 4\nregions: [{name: a, hosts: 2}, {name: "
                          "b, hosts: 1}]\nroutes: [{from: a, to: b, latency: 1ms}]\n");
     output = dsgd_ends(0, "platform check r.yaml --workers 2");
@@ -474,7 +479,10 @@ TEST(platform_check_compares_numbers)
     ck_assert_has(output, "r.yaml, 4 workers");
     ck_assert_has(output, "allreduce of 1 B, recursive doubling           -          1002 us\n");
     ck_assert_has(output, "\n0 of the simulated values differ");
-    /* Routes of four switches to three above collide, and the prediction follows the routes. */
+    /*
+     * The routes of four switches to the three above them collide, and the prediction includes
+     * this.
+     */
     write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
                          "10GB/s, host_latency: 2us}\n");
     output = dsgd_ends(0, "platform check f.yaml");
@@ -493,7 +501,7 @@ TEST(damaged_data_is_rejected_with_reason)
     ck_assert_has(output, "the file ends within its header");
 }
 
-/** An edge file, what is said of it, and the exit status. */
+/** An edge file, the expected message, and the exit status. */
 static const struct {
     const char *file;
     int status;
@@ -550,7 +558,7 @@ TEST(options_that_need_values_are_rejected_without_them)
 TEST(cuda_without_a_device_exits_with_4)
 {
     if (access("/dev/nvidiactl", F_OK) == 0)
-        return; /* there is one */
+        return; /* the machine has a GPU */
     write_experiment(learn);
     ck_assert_has(dsgd_ends(4, "run e.yaml --numerics cuda"), "CUDA");
     ck_assert_int_ne(access(dsgd_xprintf("%s/results", folder), F_OK), 0);

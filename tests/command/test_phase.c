@@ -1,11 +1,11 @@
 /**
  * @file test_phase.c
- * `dsgd run --refine`: the border of the full grid from part of its runs.
+ * Tests `dsgd run --refine`, which finds the border of the full grid from a part of its runs.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/* A server wins where links are fast and steps uneven, an allreduce elsewhere. */
+/* A server wins if links are fast and steps are uneven; otherwise an allreduce wins. */
 static const char experiment[] =
     "platform: {host_bandwidth: {sweep: {from: 10MB/s, to: 640MB/s, n: 9, log: true}}}\n"
     "workload: {bytes: 10M, step: 200ms, samples: 32}\n"
@@ -14,7 +14,7 @@ static const char experiment[] =
     "workers: 4\nalgorithms: [allreduce, a_psgd]\nuntil: {steps: 10}\n"
     "exchange: {pieces: 4}\n";
 
-/** What awk prints of a file in the folder. */
+/** Returns the output of an awk program for a file in the folder. */
 static char *awk(const char *program, const char *file)
 {
     char *output = shell_ends(0, "awk -F, '%s' %s/%s", program, folder, file);
@@ -43,9 +43,9 @@ TEST(refined_border_equals_border_of_full_grid)
     ck_assert_has(all, "allreduce\n");
     ck_assert_has(all, "a_psgd\n");
     const int n = atoi(awk("END {print NR - 1}", "part/runs.csv"));
-    ck_assert_msg(n > 32 && n < 100, "%d of 162 runs", n); /* 25 cells are the coarse grid */
+    ck_assert_msg(n > 32 && n < 100, "%d of 162 runs", n); /* the coarse grid has 25 cells */
     ck_assert_has(output, dsgd_xprintf("%d of 162 runs were needed\n", n));
-    /* The lead of what is faster by half or less is near. */
+    /* If an algorithm is faster by half or less, both grids must have similar leads. */
     char *output_of_diff = NULL;
     shell(dsgd_xprintf("paste -d, %s/full/phase.csv %s/part/phase.csv | awk -F, 'NF > 1 && NR "
                        "> 1 {d = $7 / $18; if ($7 < 1.5 && (d > 1.2 || d < 0.8)) print}'",
@@ -54,8 +54,10 @@ TEST(refined_border_equals_border_of_full_grid)
     ck_assert_str_eq(output_of_diff, "");
 }
 
-/** Cells whose winner is another than that of the full grid, certain in both, and not of a cell
- * beside. */
+/**
+ * Prints the cells whose winner differs from the full grid, is certain in both grids, and is not
+ * the winner of a neighbouring cell.
+ */
 static const char strangers[] =
     "FNR == 1 {f++; next} NF {k = f == 1 ? a++ : b++; w[f, k] = $5; u[f, k] = $4} "
     "END {n = sqrt(a); for (k = 0; k < a; k++) {"
@@ -63,7 +65,7 @@ static const char strangers[] =
     "for (i = -1; i <= 1; i++) for (j = -1; j <= 1; j++) if (x + i >= 0 && x + i < n && y + j >= 0 "
     "&& y + j < n && w[1, (y + j) * n + x + i] == w[2, k]) near = 1; if (!near) print k}}";
 
-/** Of three seeds a third of the runs is enough, for a border within a cell. */
+/** With three seeds, a third of the runs must be enough to find the border within a cell. */
 TEST(rivals_and_seeds_run_where_they_matter)
 {
     write_file("e.yaml", experiment);
@@ -105,7 +107,7 @@ TEST(refined_grid_resumes)
           &output);
     run("run e.yaml -o part --refine -j 1", 0);
     ck_assert_str_eq(read_file("part/phase.csv"), phase);
-    /* Without --refine the rest follows, and all is known. */
+    /* Without --refine, the remaining runs follow, and all cells are known. */
     run("run e.yaml -o part", 0);
     ck_assert_str_eq(awk("END {print NR - 1}", "part/runs.csv"), "162\n");
     ck_assert_ptr_null(strstr(awk("NF && NR > 1 {print $3}", "part/phase.csv"), "0"));
@@ -156,7 +158,10 @@ TEST(algorithm_that_cannot_win_wins_no_cell)
     ck_assert_str_eq(awk("NF && NR > 1 && ($3 || $5 || $6)", "none/phase.csv"), "");
 }
 
-/** The fastest at chance, diverged, or with a loss that grows without end; and where it learns. */
+/**
+ * The fastest algorithm is at chance level, diverges, or has a loss that grows without end. In the
+ * last case it learns.
+ */
 static const struct {
     const char *rate;
     bool wins;
@@ -198,7 +203,9 @@ TEST(uncertain_cells_are_marked)
     ck_assert_has(read_file("r/figures/phase.svg"), "within 2 % or noise");
 }
 
-/** Values of many digits have no ticks of their own, but 1, 2 or 5 of a power of ten has them. */
+/**
+ * Values with many digits have no ticks of their own. Ticks are at 1, 2 or 5 times a power of ten.
+ */
 TEST(ticks_of_odd_values_are_round)
 {
     write_file("e.yaml", experiment);

@@ -1,8 +1,8 @@
 /**
  * @file test_run.c
- * Results of runs: the same bytes at any -j and any number of threads, nothing final of a run that
- * has failed, and nothing that was done is lost: not by a run again, a kill, a limit or another
- * experiment.
+ * Tests the results of runs. They must have the same bytes at any -j and any number of threads. A
+ * failed run must have no final values. Finished runs must not be lost by another run, a kill, a
+ * limit or another experiment.
  */
 #include <fcntl.h>
 #include <jansson.h>
@@ -111,12 +111,12 @@ TEST(results_contain_network_model)
     ck_assert_has(manifest, "\"network\": \"simgrid\"");
     output =
         dsgd_ends(0, "run e.yaml -o s --set 'network={sweep: [flows, simgrid]}' --set workers=4");
-    ck_assert_ptr_null(strstr(output, ", network simgrid\n")); /* of some runs only */
+    ck_assert_ptr_null(strstr(output, ", network simgrid\n")); /* only some runs use simgrid */
     ck_assert_has(read_file("s/runs.csv"), ",swept.network\n");
     ck_assert_has(dsgd_ends(2, "run e.yaml -o n --set network=packets"), "flows or simgrid");
 }
 
-/** Of a file, of --set, and of a sweep. */
+/** Settings of a file, of --set, and of a sweep. */
 static const struct {
     const char *more, *sets, *sentence;
 } gone[] = {
@@ -221,7 +221,7 @@ TEST(manifest_contains_names_that_are_not_utf_8)
     const char *const manifest = read_file("r/manifest.json");
     ck_assert_has(manifest, "\"file\": \"\xc3\xa9-\\\\xff.yaml\"");
     ck_assert_has(dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r --set until.steps=3"), "--force");
-    write_file("r/manifest.json", "(null)\n"); /* whose results these are is not known */
+    write_file("r/manifest.json", "(null)\n"); /* then the experiment of these results is unknown */
     ck_assert_has(dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r"), "--force");
 }
 
@@ -329,7 +329,7 @@ TEST(results_require_same_manifest_files_and_program)
     output = dsgd_ends(2, "%s", again); /* a part of it is there */
     ck_assert_has(output, "results without a manifest.json");
     shell_ends(0, "cd %s/r && rm -r .parts && echo '{}' > manifest.json", folder);
-    dsgd_ends(0, "%s", again); /* there are no results to lose */
+    dsgd_ends(0, "%s", again); /* there are no results that could be lost */
 }
 
 /** The first, in the background, computes for minutes; the second comes when it has the folder. */
@@ -357,7 +357,7 @@ TEST(only_one_process_writes_to_folder)
     const int held = open(dsgd_xprintf("%s/r/.parts/lock", folder), O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
     ck_assert_int_eq(ftruncate(held, 0),
-                     0); /* by an earlier version, which does not say who it is */
+                     0); /* an earlier version did not write its name into the lock */
     ck_assert_has(dsgd_ends(2, "run e.yaml -o r --force"), "r: another dsgd is writing");
     close(held);
     output = dsgd_ends(0, "run e.yaml -o r");
@@ -412,7 +412,7 @@ TEST(sender_to_stopped_worker_continues)
     dsgd_ends(0, "run e.yaml --set workers=4 --set 'algorithms=[rennala, ringmaster, a_psgd]'");
 }
 
-/** Seeds 1 to n. */
+/** Returns a list of the seeds 1 to n. */
 static const char *seeds(int n)
 {
     char *text = dsgd_xstrdup("seed: [1");
@@ -438,7 +438,7 @@ TEST(ten_thousand_runs_need_at_most_256_descriptors)
     ck_assert_has(output, dsgd_xprintf(": %d runs\n", n));
     struct rusage usage;
     ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
-    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* KB; 94,000 without sanitizers */
+    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* in KB; 94,000 without sanitizers */
 }
 
 /**
@@ -465,10 +465,10 @@ TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
 }
 
 /**
- * Runs of minutes, in the background; their parent gets a signal when they compute. The pipe to
- * this process ends with the last of them. What is left of temporary files is listed.
+ * Runs of minutes compute in the background when their parent gets a signal. The pipe to this
+ * process closes when the last of them ends. Remaining temporary files are listed.
  */
-TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: by which signal */
+TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: number of the signal */
 {
     static const struct {
         const char *name, *output, *more, *rest;
@@ -485,9 +485,9 @@ TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: by which signal */
         folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].more, by[_i].name);
     output = shell_ends(0, "%s", script);
     ck_assert_str_eq(output, by[_i].output);
-    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* it is empty */
+    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* the folder is empty */
     if (strcmp(by[_i].name, "KILL") == 0)
-        return; /* which leaves no time to say something */
+        return; /* a kill leaves no time for a message */
     ck_assert_has(read_file("log"), "interrupted; r keeps what was done");
     ck_assert_has(read_file("log"), by[_i].rest);
 }
@@ -501,7 +501,10 @@ TEST(runs_with_commas_in_names_resume)
     ck_assert_has(dsgd_ends(0, "run e.yaml -o r --set platform='\"a, b.yaml\"'"), "nothing to do");
 }
 
-/** What the program prints where some of its fork()s fail, as FAILING_FORKS says. */
+/**
+ * Runs the program with some calls of fork() failing, as FAILING_FORKS describes, and stores its
+ * output.
+ */
 static int with_failing_forks(const char *plan, const char *arguments, char **output)
 {
     char *const command =

@@ -1,6 +1,7 @@
 /**
  * @file test_sensitivity.c
- * `dsgd run --sensitivity`: closed forms, rankings that change, and which parameters are varied.
+ * Tests `dsgd run --sensitivity`: closed forms, rankings that change, and the choice of the varied
+ * parameters.
  */
 #include <ctype.h>
 #include <unistd.h>
@@ -11,9 +12,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/**
- * Runs the experiment and its variations, and demands that it went well. Gives what was printed.
- */
+/** Runs the experiment and its variations, checks that they succeed, and returns the output. */
 static char *sensitivity(const char *experiment, const char *options)
 {
     write_file("e.yaml", experiment);
@@ -30,7 +29,7 @@ static double sensitivity_of(const char *row, const char *column)
 
 static void expect_effect(const char *row, double change, double elasticity)
 {
-    /* Times in SimGrid are sums of some ten terms of double precision. */
+    /* In SimGrid, times are sums of about ten terms in double precision. */
     ck_assert_double_eq_tol(sensitivity_of(row, "change"), change, 1e-9);
     ck_assert_double_eq_tol(sensitivity_of(row, "elasticity"), elasticity, 1e-8);
     ck_assert_double_eq(sensitivity_of(row, "speedup"), 1);
@@ -57,14 +56,18 @@ TEST(throughput_change_equals_closed_form)
     expect_effect("workload.step,1.2,allreduce,4,", 3 / 3.2 - 1, log(3 / 3.2) / log(1.2));
     ck_assert_has(unwrapped(output), " platform.host_bandwidth 0.0 % -14.3 %: allreduce at 4 ");
     ck_assert_has(output, "\nno ranking changes\n");
-    /* With nothing but the wire, as much as the bandwidth. */
+    /*
+     * If a step has only communication, the throughput changes by the same factor as the bandwidth.
+     */
     sensitivity(experiment, "--sensitivity=50 --force --set workload.step=0");
     expect_effect("platform.host_bandwidth,0.5,allreduce,4,", -0.5, 1);
     expect_effect("platform.host_bandwidth,1.5,allreduce,4,", 0.5, 1);
 }
 
-/* A ring among 16: 1.875 times 0.1 s, and 30 times 7.5 ms. Four shares to others: 4 times 0.1 s,
- * and 4 times 7.5 ms. */
+/*
+ * A ring among 16 takes 1.875 times 0.1 s, and 30 times 7.5 ms. Four shares to other workers take 4
+ * times 0.1 s, and 4 times 7.5 ms.
+ */
 static const char swapping[] =
     "platform: {host_bandwidth: 1GB/s, host_latency: 0, message_overhead: 7.5ms}\n"
     "workload: {bytes: 100MB, step: 10ms, samples: 8, backward_share: 0}\n"
@@ -104,7 +107,7 @@ TEST(sensitivity_reports_swaps_with_parameter)
  * not.
  */
 static const struct {
-    double unchanged[2][2], varied[2][2]; /* [algorithm][seed], samples/s */
+    double unchanged[2][2], varied[2][2]; /* samples/s, [algorithm][seed] */
     const char *end;
 } close_calls[] = {
     {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
@@ -120,10 +123,10 @@ static const struct {
     {{{100, 100}, {119, 121}}, {{100, 100}, {150, 150.5}}, "\n\nno ranking changes\n"},
 };
 
-/** A row of runs.csv with another throughput. */
+/** Returns a row of runs.csv with another throughput. */
 static const char *with_throughput(char *row, double throughput)
 {
-    enum { BEFORE = 11 }; /* columns */
+    enum { BEFORE = 11 }; /* number of columns before the throughput */
     char *rest = row;
     for (int k = 0; k < BEFORE; k++)
         rest = strchr(rest, ',') + 1;
@@ -140,7 +143,7 @@ TEST_ROWS(differences_below_the_spread_of_seeds_or_2_per_cent_are_ties, close_ca
     char *runs = read_file("r/runs.csv");
     strsep(&runs, "\n");
     for (int i = 0; i < 28;
-         i++) { /* four unchanged ones, four with less bandwidth, then what stays */
+         i++) { /* four unchanged rows, four with less bandwidth, then rows that stay the same */
         const double(*const x)[2] =
             i < 4 || i >= 8 ? close_calls[_i].unchanged : close_calls[_i].varied;
         const char *const row = with_throughput(strsep(&runs, "\n"), x[i / 2 % 2][i % 2]);
@@ -168,8 +171,8 @@ TEST_ROWS(differences_below_the_spread_of_seeds_or_2_per_cent_are_ties, close_ca
 }
 
 /**
- * Platform and workload, how many parameters there are to vary, and some that are among them or
- * not.
+ * Platform and workload, the number of varied parameters, and texts that the list contains or does
+ * not contain.
  */
 static const struct {
     const char *sets;
@@ -188,7 +191,7 @@ static const struct {
     {"platform=idle-switch --set workload.backward_share=0", 3, "workload.step", "backward_share"},
 };
 
-enum { OTHER_COLLECTIVES = 4 }; /* MPI has them; NCCL is no way to sum there */
+enum { OTHER_COLLECTIVES = 4 }; /* collectives of MPI; NCCL is not a way to sum there */
 
 static const char links[] =
     "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -208,13 +211,15 @@ TEST_ROWS(every_relevant_calibrated_parameter_is_varied, varied)
     ck_assert_msg(strstr(output, varied[_i].not_there) == NULL, "%.1500s", output);
 }
 
-/** What is known or decides no time: sensitivity.c says why. */
+/** Parameters that are known or that change no time (sensitivity.c gives the reasons). */
 static const char *const known[] = {
     "bytes",   "eager_limit", "doubling_limit", "reference_speed", "busy_power",    "idle_power",
     "samples", "value_bytes", "transformer",    "route_bandwidth", "route_latency", "inner",
     NULL};
 
-/** Sets each number of a table, above 0, and looks for it among what is varied. */
+/**
+ * Sets each number of a table, below @p above, and checks that it is among the varied parameters.
+ */
 static void expect_varied(const dsgd_option *options, const char *above)
 {
     for (const dsgd_option *o = options; o->name != NULL; o++) {
@@ -292,7 +297,7 @@ TEST(run_names_encoding_in_sensitivity)
                                           name));
         char *output = NULL;
         if (dsgd("run e.yaml -o w --force --numerics off", &output) != 0)
-            continue; /* it decides by values */
+            continue; /* the algorithm decides by values */
         const char *const rows = read_file("w/runs.csv");
         const char *const first = cell_of("w/runs.csv", "1,", "virtual_s");
         const char *const second = cell_of("w/runs.csv", "2,", "virtual_s");
@@ -342,17 +347,17 @@ TEST(variations_follow_unchanged_runs)
     const char *const whole = without_wall(read_file("results/e-sensitivity/runs.csv"));
     const char *const effects = read_file("results/e-sensitivity/sensitivity.csv");
     output = dsgd_ends(0, "run e.yaml --sensitivity -o b --only 17");
-    ck_assert_ptr_null(strstr(output, "ranking")); /* not before all are there */
+    ck_assert_ptr_null(strstr(output, "ranking")); /* not before all runs are finished */
     ck_assert_has(output, "\n 17  wagma ");
     ck_assert_has(read_file("b/runs.csv"), "\n17,wagma,8,");
     ck_assert_has(dsgd_ends(0, "run e.yaml --sensitivity -o b -j 3"), "77 of 77 runs");
     ck_assert_str_eq(without_wall(read_file("b/runs.csv")), whole);
     ck_assert_str_eq(read_file("b/sensitivity.csv"), effects);
-    output = dsgd_ends(0, "run e.yaml -o c"); /* the unchanged ones are the same */
+    output = dsgd_ends(0, "run e.yaml -o c"); /* the unchanged runs are the same */
     char *rows = read_file("c/runs.csv");
     strsep(&rows, "\n");
     for (char *row = strsep(&rows, "\n"); *row != '\0'; row = strsep(&rows, "\n")) {
-        *strrchr(row, ',') = '\0'; /* wall_s */
+        *strrchr(row, ',') = '\0'; /* remove wall_s */
         ck_assert_msg(strstr(whole, row) != NULL, "%s", row);
     }
 }

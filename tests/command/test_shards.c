@@ -1,7 +1,7 @@
 /**
  * @file test_shards.c
- * An experiment done in parts: `--only`, `--shard` and `dsgd merge` give the bytes of one run, and
- * nothing that differs or is missing goes in unnoticed.
+ * Tests an experiment that is executed in parts. `--only`, `--shard` and `dsgd merge` must give the
+ * bytes of a single run, and must report parts that differ or are missing.
  */
 #include <unistd.h>
 
@@ -10,20 +10,20 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/** Twelve runs, with curves, splits and a sweep. */
+/** Writes an experiment of twelve runs, with curves, splits and a sweep. */
 static void write_sweep(void)
 {
     write_experiment(dsgd_xprintf("%s  split: dirichlet\nseed: {sweep: [1, 2]}\n", learn));
 }
 
-/** Does the shards of e.yaml in s1, ..., sN. */
+/** Runs the shards of e.yaml in s1, ..., sN. */
 static void run_shards(int n)
 {
     for (int i = 1; i <= n; i++)
         dsgd_ends(0, "run e.yaml -o s%d --shard %d/%d -j 2", i, i, n);
 }
 
-/** All files of two folders of results, but for wall times and the command. */
+/** Checks that all files of two result folders are equal, except wall times and the command. */
 static void assert_same_results(const char *a, const char *b)
 {
     static const char *const files[] = {"curves", "workers", "staleness", "steps"};
@@ -40,7 +40,7 @@ static void assert_same_results(const char *a, const char *b)
                   "%s", output);
 }
 
-static const int shard_counts[] = {1, 2, 3, 13}; /* 13 leave one without a run */
+static const int shard_counts[] = {1, 2, 3, 13}; /* 13 shards leave one shard without a run */
 
 SUITE(shards, "shards", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
 
@@ -68,9 +68,10 @@ TEST(each_run_is_in_one_shard_with_balanced_work)
                            "--set algorithms=allreduce | grep -c '  "
                            "allreduce *32 '",
                            i);
-        ck_assert_str_eq(output, "2\n"); /* of the 8 large ones */
+        ck_assert_str_eq(output, "2\n"); /* two of the 8 large runs */
     }
-    const char *const rows = read_file("s/runs.csv"); /* each kept what the others had done */
+    const char *const rows = read_file("s/runs.csv"); /* each process kept the runs that others had
+                                                       * finished */
     for (const char *c = rows; (c = strstr(c, ",allreduce,")) != NULL; c++)
         n_rows++;
     ck_assert_uint_eq(n_rows, 32);
@@ -150,7 +151,7 @@ TEST(merge_rejects_other_experiments_programs_or_results)
     ck_assert_has(dsgd_ends(2, "merge s1 s2 other -o all"),
                   "other: the folder has the results of another experiment, or of this one by "
                   "another build of dsgd, compared with s1");
-    /* The same runs, with a column more. */
+    /* The same runs have one more column. */
     dsgd_ends(0, "run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 swept -o all"),
                   "swept: the folder has the results of another experiment");

@@ -1,6 +1,6 @@
 /**
  * @file test_sweep.c
- * Sweeps: any value of an experiment, or its platform, by a list of alternatives.
+ * Tests sweeps: any value of an experiment or of its platform can be a list of alternatives.
  */
 #include <sys/resource.h>
 
@@ -26,7 +26,10 @@ TEST(sweep_multiplies_runs_and_adds_column)
     ck_assert_has(rows, ",rabenseifner\n");
 }
 
-/** A sweep, the runs that it makes of two, and the last field of the first run and the last. */
+/**
+ * A sweep, the number of runs that it makes from two, and the last field of the first and of the
+ * last run.
+ */
 static const struct {
     const char *sweep;
     int runs;
@@ -67,12 +70,12 @@ TEST(swept_platform_counts_as_other_platform)
                  "'platform={sweep: [{host_bandwidth: 1GBps}, {host_bandwidth: 1MBps}]}'");
     const char *const rows = read_file("r/runs.csv");
     ck_assert_has(rows, "\n1,allreduce,4,1,inline,inline,ok,10,1.");
-    ck_assert_has(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1"); /* 15 s more */
+    ck_assert_has(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1"); /* the time is 15 s longer */
     ck_assert_ptr_null(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1."));
     ck_assert_has(rows, ",wall_s,swept.platform\n");
 }
 
-/** A range, and the swept values that it gives, or the sentence that refuses it. */
+/** A range, and the swept values that it gives, or the message that rejects it. */
 static const struct {
     const char *key, *range, *values;
     int status;
@@ -212,9 +215,9 @@ TEST(sweep_in_named_file_is_rejected)
 }
 
 #if !defined(DSGD_ADDRESS_SANITIZER) &&                                                            \
-    !defined(DSGD_THREAD_SANITIZER) /* whose memory is not the program's */
+    !defined(DSGD_THREAD_SANITIZER) /* the memory of a sanitizer would also count */
 
-/** KB that the largest program so far has had. */
+/** Returns the largest memory, in KB, that a program has used so far. */
 static long most_memory(void)
 {
     struct rusage usage;
@@ -236,7 +239,7 @@ TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2) /* _i: of what is swept */
             "until.steps=1 --set '%s={sweep: {from: 1, to: %d, n: %d}}'",
             n, swept[_i], n, n);
         dsgd_ends(0, "%s", command);
-        dsgd_ends(0, "%s", command); /* with the manifest that is there */
+        dsgd_ends(0, "%s", command); /* with the existing manifest */
         ck_assert_int_lt(most_memory() - before, n == FEW ? 200000 : (MANY - FEW) * MOST_KB);
         before = most_memory();
     }

@@ -1,14 +1,15 @@
 /**
  * @file test_tune.c
- * `dsgd tune`: the known best rate of a quadratic, what is tried with which seeds, and what is
- * said.
+ * Tests `dsgd tune`: the known best rate of a quadratic loss, the candidates and seeds that are
+ * tried, and the messages.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
 /*
- * y = w x with x of unit variance, in large batches: a step multiplies the error by 1 - lr, to
- * within the batches, so that 1 is best, 2 stays where it is, and from there on it grows.
+ * The model is y = w x with x of unit variance, in large batches. A step multiplies the error by 1
+ * - lr, except for deviations of the batches. A rate of 1 is therefore best, the error stays
+ * constant at 2, and it grows at larger rates.
  */
 static const char quadratic[] = "# One feature.\n"
                                 "platform: idle-switch # no contention\n"
@@ -28,7 +29,7 @@ static const char quadratic[] = "# One feature.\n"
                                 "  optimizer: {lr: 0.125}\n"
                                 "  evaluate: {every: 2}\n";
 
-/** Tunes e.yaml into the folder @p results, and demands the exit status. */
+/** Tunes e.yaml into the folder @p results, checks the exit status, and returns the output. */
 static char *tune(const char *results, const char *options, int expected)
 {
     char *output = NULL;
@@ -49,21 +50,24 @@ static void expect(const char *output, const char *part)
     ck_assert_has(output, part);
 }
 
-/** What awk prints of a file in the folder. */
+/** Returns the output of an awk program for a file in the folder. */
 static char *awk(const char *program, const char *file)
 {
     char *output = shell_ends(0, "awk -F, '%s' %s/%s", program, folder, file);
     return output;
 }
 
-/** The rates of an algorithm that ran to a length, rising. */
+/** Returns the rates of an algorithm that ran to a length, in increasing order. */
 static char *rates_of(const char *algorithm, const char *length)
 {
     return awk(dsgd_xprintf("$2 == \"%s\" && $NF == \"%s\" {print $(NF-1)}", algorithm, length),
                "r/runs.csv | sort -gu | tr '\\n' ' '");
 }
 
-/** The rate of the allreduce with the least loss at the end, of those that ran with all seeds. */
+/**
+ * Returns the rate with the least final loss among the allreduce candidates that ran with all
+ * seeds.
+ */
 static char *least_of(const char *compared, const char *column)
 {
     return awk(dsgd_xprintf("NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; next} $1 == "
@@ -81,12 +85,14 @@ TEST(tune_finds_best_rate_of_quadratic)
     expect(output, "allreduce   1  3 of 3");
     expect(output, "local_sgd   1  3 of 3");
     expect(output, "0.5  3."); /* the runner-up, more than three times slower */
-    /* The table that is printed. */
+    /* The printed table equals tune.csv. */
     ck_assert_str_eq(awk("{print $1, $2, $3, $5}", "r/tune.csv"),
                      "algorithm lr reached runner-up\nallreduce 1 3 of 3 0.5\nlocal_sgd 1 3 of 3 "
                      "0.5\n");
-    /* At first all nine rates, then the best three, two of which have run to the end for others'
-     * sake: the error contracts most next to 1. */
+    /*
+     * At first all nine rates run, then the best three. Two of them have run to the end for other
+     * algorithms, because the error contracts most near 1.
+     */
     static const char *const rates[] = {"0.0078125 0.015625 0.03125 0.0625 0.125 0.25 0.5 1 2 ",
                                         "0.25 0.5 1 2 "};
     for (size_t k = 0; k < 2; k++)
@@ -98,13 +104,15 @@ TEST(candidates_share_draws_and_new_seeds)
     quadratic_tuned("--target loss=1e-30");
     /* Seeds 1 and 4 are the experiment's. */
     ck_assert_str_eq(awk("NR > 1 {print $4}", "r/runs.csv | sort -u"), "2\n3\n5\n");
-    /* Early rungs have one seed. The last rung has all seeds, for the best two and for the
-     * candidates beside the best, one of which was not in the rung before. */
+    /*
+     * Early rungs have one seed. The last rung has all seeds, for the best two candidates and for
+     * the neighbours of the best, one of which was not in the previous rung.
+     */
     ck_assert_str_eq(awk("NR > 1 && $2 == \"allreduce\" {n[$NF \": \" $4]++} END {for (k in n) "
                          "print k, n[k]}",
                          "r/runs.csv | sort"),
                      "10 steps: 2 9\n30 steps: 2 4\n30 steps: 3 3\n30 steps: 5 3\n");
-    /* The same command has the same bytes at any -j. */
+    /* The same command must give the same bytes at any -j. */
     const char *const best = read_file("r/tune.csv");
     tune("again", "--target loss=1e-30 -j 1", 0);
     ck_assert_str_eq(read_file("again/tune.csv"), best);
@@ -115,7 +123,7 @@ TEST(short_run_that_reaches_target_is_not_repeated)
     quadratic_tuned("--target loss=1e-8 --seeds 1");
     ck_assert_str_eq(awk("$2 == \"allreduce\" && $(NF-1) == 1 {print $NF}", "r/runs.csv"),
                      "10 steps\n");
-    /* What stands for it is what the long run would have given. */
+    /* The values that tune reports for it must equal those of the long run. */
     write_file("long.yaml", quadratic);
     dsgd_ends(0, "run long.yaml -o long --set seed=2 --set learn.optimizer.lr=1 --progress "
                  "off && " DSGD_BINARY " compare long --target loss=1e-8");
@@ -191,7 +199,7 @@ TEST(missed_target_ranks_candidates_by_distance)
     const char *const output = quadratic_tuned("--target loss=1e-300 --on time");
     expect(output, "no value reaches loss=1e-300; they are ranked by how");
     expect(output, "0 of 3");
-    /* The best has the least loss of those that ran to the end. */
+    /* The best candidate has the least loss of those that ran to the end. */
     dsgd_ends(0, "compare r");
     ck_assert_str_eq(least_of("r/compare.csv", "algorithms.optimizer.lr"),
                      awk("NR == 2 {print $2}", "r/tune.csv"));
@@ -209,7 +217,10 @@ TEST(tune_finds_candidate_that_is_best_only_late)
                          "  batch: 1\n  precision: double\n  optimizer: {lr: 0.02}\n");
     static const char values[] = "[0.005, 0.01, 0.015, 0.02, 0.025, 0.03]";
     tune("r", dsgd_xprintf("--over learn.optimizer.lr='%s'", values), 0);
-    /* The best at the end is the fifth of six at first, and comes back beside the best. */
+    /*
+     * The rate that is best at the end is the fifth of six at first. It returns as a neighbour of
+     * the best.
+     */
     ck_assert_str_eq(awk("NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; next} $NF == \"134 steps\" "
                          "{print $k[\"final_loss\"], $(NF-1)}",
                          "r/runs.csv | sort -g | sed -n 5p | cut -d' ' -f2"),
@@ -227,7 +238,7 @@ TEST(killed_tuning_resumes_to_same_result)
     quadratic_tuned("--target loss=1e-8");
     const char *const tried = read_file("r/tune.csv");
     char *output = NULL;
-    for (int i = 1; i < 4; i++) /* whatever is done by then */
+    for (int i = 1; i < 4; i++) /* any number of runs may have finished by then */
         shell(dsgd_xprintf("cd %s && timeout -s KILL 0.0%d " DSGD_BINARY
                            " tune e.yaml -o killed --target loss=1e-8 -j 1 2>&1",
                            folder, 3 * i),
@@ -238,7 +249,7 @@ TEST(killed_tuning_resumes_to_same_result)
           &output);
     tune("r", "--target loss=1e-8 -j 1", 0);
     ck_assert_str_eq(read_file("r/tune.csv"), tried);
-    /* Another question would be other results. */
+    /* Other options give other results, so they need another folder. */
     expect(tune("r", "--target loss=1e-8 --seeds 2", 2), "--force");
 }
 
@@ -262,7 +273,7 @@ TEST(options_of_one_algorithm_are_tuned_with_rate)
     dsgd_ends(0, "compare r --target loss=1e-6");
 }
 
-/** Lists of algorithms, and what becomes of them. */
+/** Lists of algorithms, and parts of the lists that tune writes. */
 static const struct {
     const char *algorithms, *part;
 } written[] = {
@@ -366,7 +377,7 @@ TEST(rate_or_target_is_rejected_if_nothing_is_learned)
 
 /* --- failures --------------------------------------------------------------------------------- */
 
-/** A failure an hour, a checkpoint of 30 s. */
+/** There is one failure per hour, and a checkpoint takes 30 s. */
 static const char failing[] = "platform: idle-switch\n"
                               "workload: {bytes: 1k, step: 30s, samples: 8}\n"
                               "workers: 4\n"
@@ -375,7 +386,7 @@ static const char failing[] = "platform: idle-switch\n"
                               "failures: {mtbf: 4h, detect: 30s, repair: 5min, restart: 1min,\n"
                               "           checkpoint: {seconds: 30s}}\n";
 
-/** Goodput of the runs that the options choose, of either algorithm by one row each. */
+/** Returns the goodput of a run that the options select. Each algorithm has one row. */
 static double goodput_of(const char *file, const char *options, int run)
 {
     dsgd_ends(0, "run %s -o g --force --progress off %s", file, options);
@@ -392,7 +403,7 @@ TEST(tune_finds_checkpoint_interval_of_daly)
     write_file("e.yaml", failing);
     const char *const output = tune("r", over, 0);
     expect(output, "throughput");
-    for (int run = 1; run <= 2; run++) { /* the algorithms, each with its own */
+    for (int run = 1; run <= 2; run++) { /* the algorithms, each with its own interval */
         const double daly = goodput_of("e.yaml", "", run);
         ck_assert_double_eq_tol(goodput_of("r/tuned.yaml", "", run) / daly, 1, 0.03);
         ck_assert_double_le(goodput_of("e.yaml", "--set failures.checkpoint.interval=30min", run),
@@ -400,7 +411,7 @@ TEST(tune_finds_checkpoint_interval_of_daly)
         ck_assert_double_le(goodput_of("e.yaml", "--set failures.checkpoint.interval=2min", run),
                             0.95 * daly);
     }
-    /* The keys of the checkpoint that are not tuned stay those of the file. */
+    /* Checkpoint keys that are not tuned keep the values of the file. */
     ck_assert_double_gt(strtod(cell_of("g/runs.csv", "1,", "checkpoint_s"), NULL), 0);
     ck_assert_double_gt(strtod(awk("NR == 2 {print $2}", "r/tune.csv"), NULL), 200);
 }

@@ -1,6 +1,6 @@
 /**
  * @file test_communicators.c
- * Collectives of some workers: values, times, messages, order; splits of all workers.
+ * Tests collectives of some workers (values, times, messages, order), and splits of all workers.
  */
 #include "base/draw.h"
 #include "sim/exchange/reductions.h"
@@ -11,11 +11,14 @@
 
 /* --- splits ----------------------------------------------------------------------------------- */
 
-/* Set before the simulation forks. */
-static int size; /* of the groups that are tested */
+/* These variables are set before the simulation forks. */
+static int size; /* size of the groups in the test */
 static enum { ROWS, STRIDES, RANDOM, N_WAYS } way;
 
-/** Groups of `size`: consecutive ranks, every so-manieth, or at random; the rest is in none. */
+/**
+ * Makes groups of `size` workers: consecutive ranks, ranks at equal distances, or random ranks. The
+ * remaining workers are in no group.
+ */
 static void groups(const void *params, int n_workers, int *colour)
 {
     const int n_groups = n_workers / size;
@@ -33,7 +36,7 @@ static const dsgd_comm *group_of(dsgd_node *self)
     return dsgd_comm_split(self, groups);
 }
 
-/** Rank of a member among all workers. */
+/** Returns the rank of a member among all workers. */
 static int worker_of(const dsgd_comm *comm, int index)
 {
     return comm == DSGD_WORLD ? index : comm->rank[index];
@@ -53,7 +56,7 @@ static void split_work(dsgd_node *self)
             const bool is_member = colour[i] == colour[self->rank];
             before += is_member && i < self->rank;
             if (is_member && worker_of(comm, (int)members++) != i)
-                return; /* and hangs */
+                return; /* then the run hangs */
         }
         support_current->note[self->rank % 64] +=
             comm == again && dsgd_comm_size(self, comm) == (int)members &&
@@ -135,9 +138,9 @@ static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *co
             all[2 * i] == worker_of(comm, i) + 0.5 && all[2 * i + 1] == (double)self->step;
 }
 
-static collective_verb *tested; /* set before the simulation forks, like these */
-static bool of_all; /* the communicator of all workers, not a split */
-static bool everyone; /* calls the verb, also who is in no group */
+static collective_verb *tested; /* the variables here are set before the simulation forks */
+static bool of_all; /* true: the communicator of all workers; false: a split */
+static bool everyone; /* true if workers in no group also call the verb */
 
 static void one_collective_work(dsgd_node *self)
 {
@@ -180,7 +183,10 @@ enum {
     N_SIZES = sizeof sizes / sizeof sizes[0]
 };
 
-/** _i: setting, verb. Many groups at once take what one takes that is all workers of its run. */
+/**
+ * _i: setting and verb. Many groups at once must take as long as a run whose workers are a single
+ * group.
+ */
 TEST_RANGE(a_group_of_some_takes_what_a_run_of_as_many_takes, 0, N_COLLECTIVES *N_VERBS)
 {
     for (int i = 0; i < N_SIZES; i++) {
@@ -212,8 +218,10 @@ static double step_of(collective_verb *verb, dsgd_collective how)
     return support_ok(case_of(verb, 24, how))->result.virtual_s / 10 - 1;
 }
 
-/** Groups of 8 = 2^3, of 1 MB: m messages' overheads and latencies, and bytes on the wire and
- * added. */
+/**
+ * Checks a time for groups of 8 = 2^3 with 1 MB: the overheads and latencies of m messages, and the
+ * time to send and add the bytes.
+ */
 static void expect_form(double measured_s, double m, double sent, double added)
 {
     expect_close(measured_s, m * (overhead_s + latency_s) +
@@ -247,7 +255,7 @@ static void free_switch(support_case *c)
 {
 }
 
-/** Islands of four that share a NIC. */
+/** Nodes of four that share a NIC. */
 static void shared_nics(support_case *c)
 {
     c->platform.island_hosts = 4;
@@ -265,7 +273,10 @@ static void own_nics(support_case *c)
 static void (*const platforms[])(support_case *) = {free_switch, shared_nics, own_nics};
 static const int some_sizes[] = {2, 3, 4, 8, 16};
 
-/** A local step between two collectives of different communicators, everyone late in turn. */
+/**
+ * Makes a local step between two collectives of different communicators. Each worker is late in
+ * turn.
+ */
 static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     if (dsgd_comm_size(self, comm) > 0)
@@ -273,10 +284,10 @@ static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
     dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
-/** _i: platform, verb. */
+/** _i: platform and verb. */
 TEST_RANGE(computed_times_equal_those_of_messages, 0, 3 * N_VERBS)
 {
-    const int every = SUPPORT_SLOW ? 17 : 6; /* cases; others for another verb */
+    const int every = SUPPORT_SLOW ? 17 : 6; /* step over cases; other verbs test the other cases */
     for (int i = _i % every; i < N_COLLECTIVES * 5 * N_WAYS; i += every) {
         size = some_sizes[i / N_COLLECTIVES % 5];
         way = i / N_COLLECTIVES / 5 % N_WAYS;
@@ -322,11 +333,12 @@ static void mixing_work(dsgd_node *self)
             continue;
         tested(self, x, comm);
         const dsgd_comm *const same = group_of(self);
-        const double mine = dsgd_comm_rank(self, same); /* so that all have ended */
+        const double mine = dsgd_comm_rank(self, same); /* a collective of all members, so that all
+                                                         * have ended */
         dsgd_allgather(self, &mine, 1, comm);
         const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-        const dsgd_vector *const first =
-            engine->workers[worker_of(comm, 0)].learner.model; /* in the next step at most */
+        /* The first member is at most in the next step. */
+        const dsgd_vector *const first = engine->workers[worker_of(comm, 0)].learner.model;
         support_current->note[self->rank] +=
             dsgd_value_equal(first->piece[0].value, x->piece[0].value);
     }
@@ -339,7 +351,7 @@ static void does_nothing(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
 }
 
-/** The models before a step of mixing, to which the case is then set. */
+/** Returns the models before a step of mixing. The case is then set to this step. */
 static const support_outcome *untouched(support_case *c)
 {
     tested = does_nothing;
@@ -347,7 +359,7 @@ static const support_outcome *untouched(support_case *c)
     return support_ok(c);
 }
 
-/** One step: means by groups, by five ways to say it, the same handles at all members. */
+/** In one step, groups compute means in five ways. All members get the same handles. */
 TEST(members_get_the_mean_of_theirs_and_one_value)
 {
     static collective_verb *const means[] = {allreduces, begins_and_ends, scatters_and_gathers,
@@ -384,7 +396,10 @@ static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd
     dsgd_collective_run(self, DSGD_ALLGATHER, x, 0, comm);
 }
 
-/** The sum is divided by other numbers: the part of each is that of its owner, at all members. */
+/**
+ * The sum is divided by other numbers. The share of each member must be that of its owner, at all
+ * members.
+ */
 TEST(a_gathered_share_is_that_of_its_owner)
 {
     enum { MEMBERS = 4 };
@@ -440,7 +455,7 @@ static void pairs(const void *params, int n_workers, int *colour)
         colour[i] = i / 2;
 }
 
-/** Two communicators of the same two workers, in another order at each. */
+/** Two workers have two communicators, and each worker uses them in another order. */
 static void crosses(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     const dsgd_comm *const other = dsgd_comm_split(self, pairs);
@@ -501,7 +516,7 @@ TEST_RANGE(a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS)
 
 static void calls_on_anothers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    static const dsgd_comm *first; /* of worker 0 */
+    static const dsgd_comm *first; /* communicator of worker 0 */
     if (self->rank == 0)
         first = comm;
     else if (self->rank == 3)

@@ -18,7 +18,7 @@ static void pairs(const void *params, int n_workers, int *colour)
         colour[i] = i / 2;
 }
 
-/** Three with ranks 0 and 4, nobody's else. */
+/** Puts ranks 0 and 4 of eight workers in one group. The other workers have no colour. */
 static void ends(const void *params, int n_workers, int *colour)
 {
     for (int i = 0; i < n_workers; i++)
@@ -62,14 +62,15 @@ TEST(two_colourings_are_two_splits)
         ck_assert_double_eq(got->note[i], 5);
 }
 
-/** All but the first two have no colour, each in its own way. */
+/** Gives no colour to all workers except the first two. Each worker has another number for it. */
 static void strangers(const void *params, int n_workers, int *colour)
 {
     for (int i = 0; i < n_workers; i++)
         colour[i] = i < 2 ? 0 : -i;
 }
 
-static const dsgd_comm *nobody; /* of the first that asks, in the simulating process */
+/* Result for the first worker that asks, in the simulating process. */
+static const dsgd_comm *nobody;
 
 static void strangers_work(dsgd_node *self)
 {
