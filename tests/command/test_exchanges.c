@@ -24,8 +24,8 @@ static void throughputs(const char *exchange, double rates[2])
 SUITE(exchanges, "exchanges", .set_up = make_folder, .tear_down = remove_folder, .seconds = 240);
 
 /**
- * With one piece per model and recursive doubling of it, as once was the default, WAGMA is 22 %
- * slower, and behind local SGD.
+ * With one chunk per model and recursive doubling, which was once the default, WAGMA is 22 % slower
+ * and falls behind local SGD.
  */
 TEST(default_exchange_does_not_decide_ranking)
 {
@@ -73,8 +73,10 @@ TEST(check_warns_of_many_chunks)
     ck_assert_ptr_null(strstr(output, "may take"));
 }
 
-/* What is merged moves less than the bound that is printed; gossip, slow networks and who asks keep
- * all. */
+/*
+ * Merged buckets change times by less than the bound that is printed. Gossip, slow networks and
+ * users who ask for it keep all buckets.
+ */
 TEST(many_buckets_are_merged_within_bound)
 {
     static const char *const platforms[] = {"dgx-h100", "piz-daint", "dgx1-v100-100g"};
@@ -196,8 +198,10 @@ TEST_ROWS(sweep_of_network_without_exchange_gives_note, varied)
         sentence);
 }
 
-/** By a worker of two hosts; the default utilisation counts once where it is not used, or has
- * nobody inside. */
+/**
+ * The note is for a worker of two hosts. The default utilisation counts only once if it is not
+ * used, or if a worker has no inner hosts.
+ */
 TEST(doubly_counted_bubbles_give_note)
 {
     static const char sentence[] = "note: transformer.utilisation is left at 41 %";

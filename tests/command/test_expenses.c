@@ -77,8 +77,9 @@ TEST(unknown_energy_and_cost_are_empty)
 }
 
 /**
- * Two regions of two hosts: an allreduce by halves sends 10 GB within and 10 GB between them from
- * each host, four times. Price of GPUs or not, all bytes that leave cost what their region says.
+ * There are two regions of two hosts. An allreduce by halves sends 10 GB within a region and 10 GB
+ * between regions from each host, four times. With or without a price of GPUs, all bytes that leave
+ * a region cost the price of this region.
  */
 TEST(transfer_cost_is_bytes_times_price)
 {
@@ -96,7 +97,10 @@ TEST(transfer_cost_is_bytes_times_price)
     expect("1,", "virtual_s", 4 * (3 + 1 + 0.05 + 20)); /* two flows share 1 GB/s */
 }
 
-/** Whatever its GPUs, a model's parts are the model; but what their flows share is not known. */
+/**
+ * The parts of a model add up to the model, for any number of GPUs. But the bandwidth that their
+ * flows share is not known.
+ */
 TEST(transfer_cost_does_not_depend_on_gpus_per_host)
 {
     static const char text[] =
@@ -120,8 +124,10 @@ TEST(transfer_cost_does_not_depend_on_gpus_per_host)
                   "only one of a worker's gpus is simulated");
 }
 
-/** Of eight GPUs a worker: steps of 6e9 x 4,000 / (8 x 3 Tf) = 1 s; each sends its part, of 16
- * bits. */
+/**
+ * A worker has eight GPUs. A step takes 6e9 x 4,000 / (8 x 3 Tf) = 1 s. Each GPU sends its part, in
+ * 16 bits per value.
+ */
 TEST(energy_and_cost_cover_all_gpus_of_worker)
 {
     write_file(
@@ -257,7 +263,10 @@ TEST(cost_to_target_follows_time_to_target)
                   "--target must be accuracy=NUMBER or loss=NUMBER");
 }
 
-/** Half of a run in which a worker fails is not half of its energy, but of its time and money. */
+/**
+ * Half of a run in which a worker fails has not half of the energy, but half of the time and of the
+ * cost.
+ */
 TEST(energy_grows_evenly_without_failures)
 {
     mkdir(dsgd_xprintf("%s/r", folder), 0777);

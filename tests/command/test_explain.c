@@ -76,7 +76,7 @@ static void write_ring(const char *more)
 
 SUITE(explain, "explain", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
 
-/** Of pipelines without messages: N f + s + (2 - f) (D - 1 - s) passes in place of N + D - 1. */
+/** Pipelines without messages take N f + s + (2 - f) (D - 1 - s) passes instead of N + D - 1. */
 TEST(explain_reports_slowest_stage)
 {
     write_file(
@@ -92,8 +92,10 @@ TEST(explain_reports_slowest_stage)
     expect_text(strstr(output, "--- diloco"), "Workers neither wait nor pause for communication.");
 }
 
-/** Of two pipelines of two hosts; seconds of a message of 1 GB: 0.1, and of host 3 with a tenth of
- * the bandwidth a second. */
+/**
+ * There are two pipelines of two hosts. A message of 1 GB takes 0.1 s, or 1 s to host 3, which has
+ * a tenth of the bandwidth.
+ */
 TEST(explain_reports_slow_links_inside_a_worker)
 {
     write_file("e.yaml",
@@ -106,7 +108,7 @@ TEST(explain_reports_slow_links_inside_a_worker)
     ck_assert_double_gt(last_of(output, "  pipeline bubbles"), 40);
 }
 
-/** Its manifest has the path of the experiment from another working directory. */
+/** The manifest contains the path of the experiment relative to another working directory. */
 TEST(explain_finds_experiment_of_folder_from_any_directory)
 {
     write_experiment("");
@@ -132,11 +134,14 @@ TEST(speedup_without_delay_is_base_and_delay_over_base)
     expect(output, "no stragglers", 1.75);
     expect(output, "the slowest worker as the median", 1.75);
     expect(output, "an ideal network", 1);
-    /* Rank, host, its time, over the median's, last in all steps, what each other waits. */
+    /*
+     * Columns: rank, host, time, ratio to the median, share of steps in which it was last, and wait
+     * of each other worker.
+     */
     expect_text(output, "             5     5         0.175        1.750     100.0");
     expect(output, "             5     5", 0.075);
     expect_text(output, "With the slowest worker as the");
-    ck_assert(isnan(last_of(output, "half the latency"))); /* there is none */
+    ck_assert(isnan(last_of(output, "half the latency"))); /* there is no such line */
     ck_assert(isnan(last_of(output, "no GPU copies")));
     ck_assert(isnan(last_of(output, "no reduction cost")));
 }
@@ -152,7 +157,7 @@ TEST(slow_host_counts_as_straggler)
     expect_text(output, "\n             2     2         0.125        1.250     100.0");
 }
 
-/** 100 ms of computation, and 150 MB over 1 GB/s. */
+/** A step has 100 ms of computation, and sends 150 MB over 1 GB/s. */
 TEST(balanced_workers_gain_only_from_network)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\n");
@@ -167,8 +172,8 @@ TEST(balanced_workers_gain_only_from_network)
                 "Workers spend 60 % of each step communicating. With an ideal network, allreduce");
 }
 
-/** Six messages one after another of a millisecond each; reductions of three quarters of 100 MB. */
-/** Steps of 250 ms: the last one of a second would be left over in some, and not in others. */
+/** Steps take 250 ms. The last step is incomplete in some of the compared runs, but not in others.
+ */
 TEST(run_that_ends_by_time_is_compared_after_same_steps)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\n");
@@ -180,13 +185,17 @@ TEST(run_that_ends_by_time_is_compared_after_same_steps)
                 "allreduce: no run has results to explain");
 }
 
+/**
+ * A step has six messages, one after another, with a latency of 10 ms each, and reductions of three
+ * quarters of 100 MB.
+ */
 TEST(explain_reports_gain_of_latency_reductions_and_copies)
 {
     write_ring("workers: 4\n"
                "platform: {host_bandwidth: 1GB/s, host_latency: 10ms, reduction: 1e-9, staging: "
                "0.5e-9}\n");
     const char *const output = explained("e.yaml");
-    const double copies = 0.05 + 0.05; /* out and in */
+    const double copies = 0.05 + 0.05; /* copies out and in */
     const double all = 0.1 + 0.15 + 6 * 0.01 + 0.075 + copies;
     expect(output, "twice the bandwidth", all / (all - 0.075));
     expect(output, "half the latency", all / (all - 0.03));
@@ -195,7 +204,7 @@ TEST(explain_reports_gain_of_latency_reductions_and_copies)
     expect(output, "no GPU copies", all / (all - copies));
 }
 
-/** NCCL's own model has latencies and links, too; a log has none to vary. */
+/** NCCL's own model also has latencies and links. A log has none that could be varied. */
 TEST(ideal_network_covers_nccl_model)
 {
     write_ring("workers: 16\nplatform: dgx-h100\n");
@@ -218,8 +227,10 @@ TEST(slow_nic_is_busiest_link)
                         "NIC 2, in                60.0             1.5                 1\n");
 }
 
-/** Two hosts of four: their own kind of gain, beside that of all links; and what costs no time is
- * not told. */
+/**
+ * Two hosts of four have slow links. Slow links have their own row, in addition to the row of all
+ * links. Links that cost no time are not mentioned.
+ */
 TEST(explain_reports_gain_without_slow_links)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0, hosts: [{first: 2, "
@@ -231,8 +242,10 @@ TEST(explain_reports_gain_without_slow_links)
     expect(other, "no slow links", 1);
 }
 
-/** Two workers of one noise, one of them half as slow again: its own noise stays, and who is late
- * by chance is nobody. */
+/**
+ * Two workers have the same noise, and one worker takes half as long again. Its own noise must
+ * remain, and a worker that is late by chance must not be named.
+ */
 TEST(gain_of_slowest_worker_excludes_noise)
 {
     write_ring("workers: 8\nplatform: {host_bandwidth: 1000000GB/s, host_latency: 0}\nimbalance:\n"
@@ -249,8 +262,11 @@ TEST(gain_of_slowest_worker_excludes_noise)
 static const char *const slow_gpus[] = {"imbalance=[{kind: slow, worker: 5, factor: 1.4}]",
                                         "platform.hosts=[{first: 5, speed: 0.7}]"};
 
-/** While their collectives wait for it the others compute slower: what is gained is what the same
- * run without it shows, and who is how slow is told without that. */
+/**
+ * While collectives wait for the slow GPU, the other GPUs compute more slowly. The gain must be
+ * that of the same run without the slow GPU, and the slowness of each worker must be reported
+ * without this effect.
+ */
 TEST_ROWS(explain_reports_cost_of_slow_gpu_under_collective_share, slow_gpus)
 {
     write_file("e.yaml", "workload: resnet50-a100\nplatform: dgx-a100\nworkers: 8\n"
@@ -264,7 +280,7 @@ TEST_ROWS(explain_reports_cost_of_slow_gpu_under_collective_share, slow_gpus)
     expect_text(output, _i == 0 ? "        1.400 " : "        1.429 "); /* over the median */
 }
 
-/** The busiest is a route that its flows share, which SimGrid alone lists. */
+/** The busiest link is a route that its flows share, which only SimGrid lists. */
 TEST(explain_reports_that_routes_are_not_counted)
 {
     write_ring("workers: 4\nplatform: {topology: groups, group_hosts: 2, host_bandwidth: 10GB/s, "
@@ -275,7 +291,7 @@ TEST(explain_reports_that_routes_are_not_counted)
     expect_text(simgrid, "\nall1                     60.0 ");
 }
 
-/** By their own names, and their own speeds, in SimGrid's XML. */
+/** The links of a file in SimGrid's XML are reported with their own names and their own speeds. */
 TEST(slow_link_of_xml_file_is_busiest)
 {
     write_file(
@@ -344,8 +360,10 @@ static void expect_row(const char *output, const char *head, double step_s, doub
         ck_assert_double_eq_tol(x[k], workers * 0.25 / step_s, 6e-4);
 }
 
-/** With P workers 100 ms of computation, and 2 (P - 1) / P of 100 MB over 1 GB/s; a model every
- * eighth step. */
+/**
+ * With P workers a step has 100 ms of computation, and sends 2 (P - 1) / P of 100 MB over 1 GB/s.
+ * Local SGD sends a model in every eighth step.
+ */
 TEST(instead_equals_run_of_changed_file)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\nseed: [1, 2, 3]\n");
@@ -373,7 +391,9 @@ TEST(explain_instead_lists_skipped_alternatives)
                "\nad_psgd  "));
 }
 
-/** Of every algorithm: it is listened to, and a worker computes as it does anyway. */
+/**
+ * For every algorithm: recording a run must not change it, because workers compute in the same way.
+ */
 TEST_RANGE(recorded_run_equals_plain_run_bit_for_bit, 0, support_n_algorithms())
 {
     static const bool all[8] = {true, true, true, true, true, true, true, true};
@@ -388,7 +408,10 @@ TEST_RANGE(recorded_run_equals_plain_run_bit_for_bit, 0, support_n_algorithms())
     expect_same(support_ok(c), plain, name);
 }
 
-/** A worker's steps by a factor, or all with one time: as if the experiment said so. */
+/**
+ * Changes one worker's steps by a factor, or gives all steps the same time. The result must equal
+ * an experiment with these settings.
+ */
 TEST(what_if_equals_changed_experiment)
 {
     support_case *const c = support_new("allreduce", 4);
@@ -432,7 +455,7 @@ TEST_RANGE(explain_prints_section_for_every_algorithm, SUPPORT_SLOW, 2)
                                       "  - {kind: slow, worker: 3, factor: 1.5}\n"
                                       "workers: %d\nalgorithms: [%s]\nuntil: {steps: 6}\n",
                                       networks[_i], SUPPORT_SLOW ? 4 : 8, names));
-    /* Where a sanitizer is slow, there is progress on stderr. */
+    /* With a slow sanitizer, progress is printed to stderr. */
     const char *const output = shell_ends(0, DSGD_BINARY " explain e.yaml -j 2 2>said");
     for (int i = 0; dsgd_algorithms[i] != NULL; i++)
         expect_text(output, dsgd_xprintf("\n--- %s ", dsgd_algorithms[i]->name));
@@ -456,7 +479,7 @@ TEST(map_reports_workers_per_cell)
     expect_text(read_file("table.txt"), "Speed-up: throughput of the changed run");
 }
 
-/** A worker's row of cells is an eighth of the map, also where it has computed fewer steps. */
+/** A worker's row of cells is an eighth of the map, even if it has computed fewer steps. */
 TEST(map_rows_have_equal_height_if_workers_are_ahead)
 {
     static const char cell[] = "<polygon fill";
@@ -522,8 +545,10 @@ TEST(explain_reports_cost_of_failures_by_cause_and_gain_of_changes)
     }
 }
 
-/** Half the bandwidth of a link now and then, and once none of another: as a run whose file has no
- * links, to the digit. */
+/**
+ * A link has half the bandwidth now and then, and another link once has none. Without link
+ * failures, the result must equal a run of a file without them, to the digit.
+ */
 TEST(gain_without_link_failures_equals_run_without_them)
 {
     static const char *const links[] = {
@@ -548,7 +573,7 @@ TEST(gain_without_link_failures_equals_run_without_them)
     expect(output, "no link failures", seconds[0] / seconds[1]);
 }
 
-/** What is as it would be, or what cannot be, has neither row nor clause. */
+/** Changes that make no difference, or that are impossible, have neither a row nor a clause. */
 TEST(explain_skips_failure_changes_without_effect)
 {
     static const struct {
@@ -614,7 +639,9 @@ TEST(explain_reports_failed_run)
     expect_text(output, "1 of 1 runs failed");
 }
 
-/** _i: when it is interrupted, when its output cannot be written, and when nobody reads that. */
+/**
+ * _i: the run is interrupted, its output cannot be written, or the reader of the output has ended.
+ */
 TEST_RANGE(explain_removes_temporary_folder, 0, 3)
 {
     static const char interrupted[] =

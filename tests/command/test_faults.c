@@ -218,7 +218,9 @@ static bool try(victim v, double after_s, const char *whole)
     return state != 0;
 }
 
-/** DSGD_KILLS is their number; a failed assertion names the kill by the lines before it. */
+/**
+ * DSGD_KILLS sets the number of kills. If an assertion fails, the lines before it name the kill.
+ */
 TEST(run_killed_at_any_point_resumes)
 {
     const char *const number = getenv("DSGD_KILLS");
@@ -247,7 +249,7 @@ TEST(run_killed_at_any_point_resumes)
 
 /* --- a full disk ------------------------------------------------------------------------------ */
 
-/** No file grows beyond some blocks of 512 bytes, as on a disk that is full from there on. */
+/** No file can grow beyond a number of blocks of 512 bytes, as on a full disk. */
 TEST(full_disk_is_reported_and_run_resumes)
 {
     const char *const whole = play_undisturbed("");
@@ -290,7 +292,7 @@ TEST(closed_or_full_output_is_an_error)
     }
 }
 
-/** More than a pipe holds, read late: the program waits. */
+/** The output is larger than a pipe and is read late, so the program must wait. */
 TEST(full_pipe_loses_nothing)
 {
     static const char check[] = "DSGD_DATA=%s %s check e.yaml --set seed=[$(seq -s, 2000)]";

@@ -47,7 +47,7 @@ static const char *const replayed[] = {
 SUITE(imbalance_fit, "imbalance_fit", .seconds = 60, .set_up = make_folder,
       .tear_down = remove_folder);
 
-/** _i: fit or quantiles, of one worker or eight */
+/** _i: a fit or quantiles, for one worker or eight */
 TEST_RANGE(fit_prints_valid_entry, 0, 4)
 {
     const int workers = _i < 2 ? 1 : 8;
@@ -120,7 +120,7 @@ TEST_ROWS(bad_input_of_fit_is_rejected_with_reason, bad_fits)
     write_file("s.csv", bad_fits[_i].content);
     char *output = dsgd_ends(bad_fits[_i].status, "imbalance %s", bad_fits[_i].arguments);
     ck_assert_has(output, bad_fits[_i].sentence);
-    ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* one sentence */
+    ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* the error is one sentence */
 }
 
 TEST(column_is_chosen_by_name_or_if_single)
@@ -167,8 +167,10 @@ TEST(fit_reports_slow_worker_in_any_unit)
     ck_assert_ptr_null(strstr(output, "as long as the median"));
 }
 
-/** By the median of distances of the four means, 0.03, 0.01, 0.01 and 0.47 s, the last is no
- * chance. */
+/**
+ * The means have distances 0.03, 0.01, 0.01 and 0.47 s. Compared with the median distance, the last
+ * cannot be chance.
+ */
 TEST(fit_reports_slow_worker_of_four)
 {
     char *rows = dsgd_xstrdup("worker,step,seconds\n");
@@ -180,7 +182,7 @@ TEST(fit_reports_slow_worker_of_four)
                   "worker 3 takes 1.46 times as long as the median worker\n");
 }
 
-/** A step that compiles kernels is not a straggler's. */
+/** A step that compiles kernels does not make a worker a straggler. */
 TEST(warm_up_step_is_left_out)
 {
     char *text = dsgd_xstrdup("rank;iteration;step_time_ms\n");
@@ -203,8 +205,10 @@ TEST(warm_up_step_is_left_out)
     ck_assert_has(read_file("mine.yaml"), "{kind: slow, worker: 3, factor: 1.1");
 }
 
-/** Mean steps of workers 0 and 1 over two steps of 1, 3 and of 2, 4 s: waiting, a step takes 2, 4
- * s. */
+/**
+ * Workers 0 and 1 have the step times 1, 3 s and 2, 4 s. As each waits for the other, the steps
+ * take 2 and 4 s.
+ */
 TEST_ROWS(fitted_file_can_be_replayed, replayed)
 {
     write_file("r.csv", replayed[_i]);
@@ -217,7 +221,7 @@ TEST_ROWS(fitted_file_can_be_replayed, replayed)
     double step_s = 0;
     ck_assert(dsgd_parse_number(dsgd_csv_field(&runs, 0, dsgd_csv_column(&runs, "step_mean_s")),
                                 NULL, &step_s));
-    ck_assert_double_eq_tol(step_s, 3, 1e-3); /* messages take microseconds */
+    ck_assert_double_eq_tol(step_s, 3, 1e-3); /* messages take only microseconds */
 }
 
 TEST(fit_reports_missed_tail)

@@ -138,8 +138,10 @@ TEST_ROWS(log_is_read_with_any_prefixes, dresses)
     ck_assert_double_eq_tol(mine.nccl.bandwidth, a100.bandwidth, 0.01);
 }
 
-/** rccl-tests, an earlier version without roots, an allgather, a damaged row; sizes begin anew: two
- * tables. */
+/**
+ * The log is from rccl-tests, in an earlier version without roots. It has an allgather, a damaged
+ * row, and two tables, because sizes begin again.
+ */
 TEST(versions_and_collectives_are_recognized_by_bandwidth)
 {
     static const char text[] =
@@ -214,7 +216,7 @@ TEST_ROWS(import_warns_of_mismatches, told)
                   told[_i].sentence);
 }
 
-/** Line breaks would leave the comment, and a terminal obeys escape sequences. */
+/** A line break would end the comment, and a terminal executes escape sequences. */
 TEST(names_of_files_and_gpus_are_escaped)
 {
     planted p = two_nodes;
@@ -231,7 +233,7 @@ TEST(names_of_files_and_gpus_are_escaped)
     ck_assert_has(output, "the name of a file must not contain a line break");
 }
 
-/** Of all files in a folder, and in folders in it; what is written is an experiment. */
+/** All files in a folder and its subfolders are read. The written file is an experiment. */
 TEST(import_reads_folder)
 {
     write_log("a.log", &two_nodes);
@@ -254,7 +256,7 @@ TEST(import_reads_folder)
     ck_assert_has(dsgd_ends(2, "import job -o other.yaml"), "no file in it can be imported");
 }
 
-/** Of another machine, or of a number of GPUs that no line says: these tables alone. */
+/** Only the tables of another machine, or of an unknown number of GPUs, are left out. */
 TEST(unusable_tables_are_skipped)
 {
     planted other = two_nodes;
@@ -270,7 +272,10 @@ TEST(unusable_tables_are_skipped)
     ck_assert_ptr_null(strstr(said, "medians"));
 }
 
-/** Told with file, line and sentence, and left out; refused where nothing else is left. */
+/**
+ * Rejected files are reported with file, line and message, and left out. If no other file is left,
+ * the import fails.
+ */
 TEST(rejected_file_in_folder_is_skipped)
 {
     write_log("good.log", &two_nodes);
@@ -291,7 +296,10 @@ TEST(rejected_file_in_folder_is_skipped)
     ck_assert_has(dsgd_ends(2, "import job -p dgx-a100 -o other.yaml"), "is not a list of hosts");
 }
 
-/** Semicolons, decimal commas, a byte order mark, CRLF; or what they make of commas. */
+/**
+ * The table has semicolons, decimal commas, a byte order mark and CRLF. The other table has commas
+ * as separators and as decimal commas.
+ */
 TEST(import_reads_decimal_commas)
 {
     char *text = dsgd_xstrdup("\xef\xbb\xbf\"worker\";\"step\";\"step_time_ms\"\r\n");
@@ -320,7 +328,7 @@ TEST(import_reads_decimal_commas)
                   "t.csv:2: 1 field, but the header has 3: the row uses another separator");
 }
 
-/** As scripts write that call it for each size; lines of ranks without a name. */
+/** Scripts that call the program for each size write such logs. Lines of ranks have no name. */
 TEST(one_run_per_size_gives_one_table)
 {
     planted p = two_nodes;
@@ -507,7 +515,10 @@ static void tell(const char *log, const char *other, double error)
         fprintf(stderr, "%-34s %-34s %5.1f %%\n", log, other, error);
 }
 
-/** Each other size of a log as table, the rest against it; and the data sheet alone. */
+/**
+ * Uses every other size of a log as a table and compares it with the remaining sizes. Also compares
+ * the data sheet.
+ */
 TEST(predictions_from_logs_and_data_sheets)
 {
     double tables[PUBLIC], alone[PUBLIC];
@@ -582,7 +593,8 @@ TEST(fit_to_one_log_predicts_another)
 }
 
 /**
- * From 64 MiB on; fitted to two nodes. NICs have 25 GB/s, of which no run has used more than 23.3.
+ * Sizes from 64 MiB on are compared; the fit uses two nodes. NICs have 25 GB/s, but no run has used
+ * more than 23.3.
  */
 TEST(slingshot_prediction_is_within_spread_of_runs)
 {

@@ -316,14 +316,18 @@ TEST_RANGE(import_reports_slow_rank, 0, 16)
     ck_assert_has(read_file("mine.yaml"),
                   dsgd_xprintf("{kind: slow, worker: %d, factor: 2.", j.late_rank));
     ck_assert_double_le(fabs(step_error(said)), 5);
-    /* Seven of eight wait for 200 of some 360 ms, and no loss to collectives, measured, comes on
-     * top. */
+    /*
+     * Seven of eight ranks wait for 200 of some 360 ms. The measured loss to collectives must not
+     * be added to this.
+     */
     const char *const where = dsgd_ends(0, "explain mine.yaml");
     ck_assert_double_eq_tol(number_behind(where, "\nwaiting for other workers ") / 0.175, 1, 0.1);
 }
 
-/** Reduce-scatters in groups whose names differ, and allreduces between them, are one sum of all
- * ranks. */
+/**
+ * Reduce-scatters in groups with different names, and allreduces between them, are one sum over all
+ * ranks.
+ */
 TEST(hsdp_groups_count_as_one_job)
 {
     job j = plain;
@@ -344,8 +348,10 @@ TEST(hsdp_groups_count_as_one_job)
                   "rank0.json sums gradients in process group \"0\", job/rank4.json in \"1\"");
 }
 
-/** Others wait for a rank in allgathers, too: that is no computing, where kernels need what is
- * gathered. */
+/**
+ * Other ranks also wait for a rank in allgathers. If kernels need the gathered values, this wait
+ * must not count as computation.
+ */
 TEST_RANGE(waiting_in_fsdp_allgathers_is_not_computation, NEEDED, HIDDEN + 1)
 {
     job j = plain;
@@ -366,13 +372,13 @@ TEST_RANGE(waiting_in_fsdp_allgathers_is_not_computation, NEEDED, HIDDEN + 1)
     }
     shell_ends(0, "cd %s/job && sed -i 's/\"Collective name\": \"_reduce_sc[a-z_]*\", //' *.json",
                folder);
-    ck_assert_has(import(""), "sums are reduce-scatters"); /* as the kernel is called */
+    ck_assert_has(import(""), "sums are reduce-scatters"); /* from the name of the kernel */
 }
 
 TEST(import_separates_slow_links_from_slow_ranks)
 {
     job j = plain;
-    j.sum_factor = 60; /* the last bucket is ready while the one before travels */
+    j.sum_factor = 60; /* the last bucket is ready while the previous one is being sent */
     write_job(&j);
     const char *const said = import("");
     ck_assert_double_eq_tol(number_behind(said, "sum of bucket 3, 36.27 MB") / sum_ms(&j, 3), 1,
@@ -424,7 +430,10 @@ TEST_ROWS(bad_folder_is_rejected_with_reason, damages)
                   damages[_i].sentence);
 }
 
-/** All ranks' steps vary together: so do the simulated ones, and as much. */
+/**
+ * If the steps of all ranks vary together, the simulated steps must vary in the same way and by as
+ * much.
+ */
 TEST(deviation_of_steps_is_reproduced)
 {
     job j = plain;
@@ -438,8 +447,10 @@ TEST(deviation_of_steps_is_reproduced)
     ck_assert_double_eq_tol(strtod(strstr(row + 22, "   ") + 12, NULL) / measured, 1, 0.35);
 }
 
-/** Of one rank alone: its kernels have waited for the others, so that a sum is bounded, and no link
- * judged. */
+/**
+ * In the trace of a single rank, kernels have waited for other ranks. Its sums are therefore only
+ * upper bounds, and no link is judged.
+ */
 TEST(single_rank_bounds_sums)
 {
     job j = plain;
@@ -467,7 +478,7 @@ TEST(import_warns_of_jumping_clocks_and_limiting_hosts)
     ck_assert_has(said, "host-bound: kernels run for");
 }
 
-/** HolisticTraceAnalysis: ResNet-50 on two A100; rank 1 is not there. */
+/** The trace is from HolisticTraceAnalysis: ResNet-50 on two A100, without rank 1. */
 TEST(real_trace_matches_resnet)
 {
     const char *const path = measurement("files/kineto/hta_resnet50_ddp_a100_rank.json.gz");

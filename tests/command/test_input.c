@@ -176,7 +176,7 @@ static const struct {
     {NULL, "check e.yaml --set algorithms='{name: wagma, label: \"a,b\"}'", 2, "without commas"},
     {NULL, "check e.yaml --set algorithms='{name: wagma, optimizer: {rate: 1}}'", 2,
      "unknown key `rate`"},
-    /* What would be dropped silently behind it. */
+    /* Lines after these defects must not be ignored silently. */
     {GOOD "# M\xfcller\nseed: [1, 2]\n", "check e.yaml", 3,
      "e.yaml:6:4: byte 0xfc is not valid UTF-8"},
     {GOOD "# \xed\xa0\x80\nseed: [1, 2]\n", "check e.yaml", 3,
@@ -225,7 +225,7 @@ TEST_ROWS(bad_input_gives_one_error_and_exit_status, bad)
     ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
 }
 
-TEST_RANGE(text_after_null_byte_is_not_ignored, 0, 4) /* _i: in which file */
+TEST_RANGE(text_after_null_byte_is_not_ignored, 0, 4) /* _i: number of the file */
 {
     static const char *const files[][2] = {
         {"e.yaml", "e.yaml:9:4"},
@@ -321,8 +321,10 @@ static const struct {
 } limits[] = {{"-v", 20000, 6000}, {"-d", 4000, 4000}, {"-n", 3, 1},
               {"-f", 0, 32},       {"-s", 128, 0},     {"-l", 0, 0}};
 
-/** Below the first limit that `--version` lives with, libraries fail to load or to set themselves
- *  up, before main(): each distribution has its own. Nothing locks memory. */
+/**
+ * Below the first limit at which `--version` works, libraries fail to load or to initialise before
+ * main(). This limit depends on the distribution. No command locks memory.
+ */
 TEST_ROWS(low_limits_give_error_and_no_hang, limits)
 {
     char *output = NULL;
@@ -342,7 +344,10 @@ TEST_ROWS(low_limits_give_error_and_no_hang, limits)
         }
 }
 
-/** As a user of its own: the limit counts all that a user runs, and does not hold for root. */
+/**
+ * Uses a user id without other processes, because the limit counts all processes of a user and does
+ * not apply to root.
+ */
 TEST(few_processes_give_error_and_no_hang)
 {
     enum { MOST = 2 };
@@ -435,7 +440,10 @@ TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
     }
 }
 
-/** Four machines of two GPUs that share a NIC, as YAML, and a like number of hosts as XML. */
+/**
+ * Checks four machines with two GPUs that share a NIC (in YAML), and the same number of hosts (in
+ * XML).
+ */
 TEST(platform_check_compares_numbers)
 {
     write_file("p.yaml",

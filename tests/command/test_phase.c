@@ -80,7 +80,7 @@ TEST(rivals_and_seeds_run_where_they_matter)
     ck_assert_str_ne(awk("$5 == \"a_psgd\"", "part/phase.csv"), "");
 }
 
-/** However many rounds there are: one end, with all runs; swept values are numbers. */
+/** For any number of rounds, progress has one end with all runs, and swept values are numbers. */
 TEST(progress_ends_once)
 {
     write_file("e.yaml", experiment);
@@ -94,7 +94,7 @@ TEST(progress_ends_once)
     ck_assert_has(said, "deviation\":0.64");
 }
 
-/** What is done again is what is missing, and the result is the same at any -j. */
+/** Only missing runs are repeated, and the result is the same at any -j. */
 TEST(refined_grid_resumes)
 {
     write_file("e.yaml", experiment);
@@ -135,8 +135,10 @@ TEST_ROWS(unsuitable_experiment_is_rejected, refused)
     ck_assert_ptr_null(strstr(output, "runs were needed"));
 }
 
-/** local SGD ends before its first exchange, and would be the fastest everywhere; then allreduce
- * fails, too. */
+/**
+ * local SGD ends before its first exchange, and would be the fastest in every cell. In the second
+ * case, allreduce also fails.
+ */
 TEST(algorithm_that_cannot_win_wins_no_cell)
 {
     write_file("e.yaml", experiment);
@@ -183,7 +185,7 @@ TEST_ROWS(algorithm_without_progress_wins_no_cell, fast)
     ck_assert_str_ne(awk("$5 == \"a_psgd\"", "r/phase.csv"), "");
 }
 
-/** Seeds that disagree make cells uncertain, and the figure is drawn without a warning. */
+/** Seeds that disagree make cells uncertain. The figure must be drawn without a warning. */
 TEST(uncertain_cells_are_marked)
 {
     write_file("e.yaml", experiment);

@@ -27,7 +27,7 @@ TEST(failed_run_names_stopped_worker_and_keeps_other_runs)
     ck_assert_has(rows, ",ok,10,");
 }
 
-TEST_RANGE(failed_run_has_no_final_values, 0, 2) /* _i: under which bound */
+TEST_RANGE(failed_run_has_no_final_values, 0, 2) /* _i: number of the bound */
 {
     static const char *const bounds[] = {"steps: 10", "seconds: 5"};
     write_experiment(learn);
@@ -50,7 +50,7 @@ TEST_RANGE(failed_run_has_no_final_values, 0, 2) /* _i: under which bound */
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 
-/** What it has at that key already changes nothing; another value does. */
+/** The value that the platform already has changes nothing, but another value does. */
 TEST(set_key_of_shipped_platform_keeps_other_keys)
 {
     static const char *const said[] = {"", "--set platform.nccl.latency=1.4",
@@ -152,7 +152,7 @@ TEST_RANGE(results_contain_source_of_message_times, 0, sizeof timings / sizeof t
                   dsgd_xprintf(",%s,%s,", timings[_i].network, timings[_i].timed_by));
 }
 
-/** Run 2 has no bound that it could reach, and is done by its end all the same. */
+/** Run 2 has no bound that it could reach. The timeout ends it. */
 TEST(timed_out_run_is_ended_and_executed_again)
 {
     static const char endless[] = "run e.yaml -o r --set algorithms=allreduce --set workers=4 "
@@ -259,7 +259,7 @@ TEST(run_without_numerics_is_other_experiment)
     ck_assert_has(dsgd_ends(2, "run e.yaml -o s --numerics cpu --only 1"), "with other --numerics");
 }
 
-/** Results of another experiment go, also behind a run that has none. */
+/** Results of another experiment are deleted, also those after a run without results. */
 TEST(force_does_not_mix_experiments)
 {
     write_experiment("");
@@ -281,7 +281,7 @@ TEST(repeated_run_executes_only_missing_runs)
     ck_assert_has(dsgd_ends(0, "run e.yaml -o r --force"), "6 of 6 runs");
 }
 
-/** A part is whole, or its run is done again. */
+/** If a part is damaged, its run is repeated. */
 TEST(damaged_parts_are_executed_again)
 {
     write_experiment("");
@@ -332,7 +332,10 @@ TEST(results_require_same_manifest_files_and_program)
     dsgd_ends(0, "%s", again); /* there are no results that could be lost */
 }
 
-/** The first, in the background, computes for minutes; the second comes when it has the folder. */
+/**
+ * The first process runs in the background and computes for minutes. The second starts when the
+ * first has the folder.
+ */
 TEST(only_one_process_writes_to_folder)
 {
     write_experiment("");
@@ -353,7 +356,7 @@ TEST(only_one_process_writes_to_folder)
                                "ends, or give another folder with -o\n2\n",
                                holder));
     ck_assert_msg(strstr(first, dsgd_xprintf("\n%s\n", holder)) != NULL, "%s", output);
-    ck_assert_has(first, "6 of 6 runs"); /* whoever was killed holds nothing */
+    ck_assert_has(first, "6 of 6 runs"); /* a killed process holds no lock */
     const int held = open(dsgd_xprintf("%s/r/.parts/lock", folder), O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
     ck_assert_int_eq(ftruncate(held, 0),
@@ -442,7 +445,8 @@ TEST(ten_thousand_runs_need_at_most_256_descriptors)
 }
 
 /**
- * Whatever the limit, there are all rows or a sentence, and then the same command does the rest.
+ * With any limit, the command must write all rows or an error message. In the second case, the same
+ * command without a limit completes the rows.
  */
 TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
 {
@@ -533,7 +537,7 @@ TEST(run_without_process_fails_if_no_run_is_running)
     ck_assert_has(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,failed,");
 }
 
-/** One process tries the file of all three runs, and one is the run. */
+/** One process tests the file for all three runs, and one process executes each run. */
 TEST(simgrid_platform_is_checked_once)
 {
     write_experiment("");
@@ -553,8 +557,9 @@ TEST(simgrid_platform_is_checked_once)
     ck_assert_has(output, "has 4 hosts, but 8 workers");
 }
 
-/** A message that is lost has not come: its run has failed. Before and after the link is off runs
- * are ok. */
+/**
+ * A lost message has not arrived, so its run fails. Runs before and after the link is off succeed.
+ */
 TEST(failing_simgrid_link_fails_run)
 {
     write_experiment("");
@@ -575,7 +580,7 @@ TEST(failing_simgrid_link_fails_run)
     dsgd_ends(0, words);
 }
 
-/** A process that dies when its rows are written has done its run. */
+/** A process that is killed after it has written its rows has finished its run. */
 TEST(row_of_process_killed_at_its_end_is_kept)
 {
     write_experiment("");
@@ -586,7 +591,7 @@ TEST(row_of_process_killed_at_its_end_is_kept)
     ck_assert_has(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,ok,");
 }
 
-/** A table of more than a buffer, and notes behind it, in one file. */
+/** The table is longer than a buffer, and notes follow it in the same file. */
 TEST(notes_follow_table)
 {
     write_experiment("");

@@ -39,7 +39,7 @@ SUITE(sensitivity, "sensitivity", .seconds = 60, .set_up = make_folder, .tear_do
 
 TEST(throughput_change_equals_closed_form)
 {
-    /* Recursive doubling among 4: 1 ms, and twice 1 MB at 1 GB/s: 3 ms. */
+    /* Recursive doubling among 4 takes 1 ms of computation and twice 1 MB at 1 GB/s: 3 ms. */
     static const char experiment[] =
         "platform: {host_bandwidth: 1GB/s, host_latency: 0}\n"
         "workload: {bytes: 1MB, step: 1ms, samples: 8, backward_share: 0}\n"
@@ -89,7 +89,7 @@ TEST(sensitivity_reports_swaps_with_parameter)
         " at 16 workers, allreduce is faster than push, but slower for platform.host_bandwidth "
         "+20 %, platform.message_overhead +20 %, exchange.pieces=buckets ");
     ck_assert_has(output, "Speed-ups over allreduce");
-    /* In the order of their effect on the speed-up; the step has hardly any. */
+    /* Rows are in the order of their effect on the speed-up. The step has hardly any effect. */
     const char *const first = strstr(output, "\nplatform.host_bandwidth ");
     const char *const second = strstr(output, "\nplatform.message_overhead ");
     const char *const third = strstr(output, "\nworkload.step ");
@@ -103,20 +103,22 @@ TEST(sensitivity_reports_swaps_with_parameter)
 }
 
 /**
- * Two algorithms with two seeds, unchanged and under a variation that clearly turns them round, or
- * not.
+ * Two algorithms with two seeds, unchanged and under a variation that clearly reverses their order,
+ * or does not.
  */
 static const struct {
     double unchanged[2][2], varied[2][2]; /* samples/s, [algorithm][seed] */
     const char *end;
 } close_calls[] = {
     {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
-    /* The intervals over seeds have 0 in them, though the means differ by much. */
+    /* The intervals over seeds contain 0, although the means differ by much. */
     {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "a swap\nno pair swaps places\n"},
-    /* The seeds differ by far more than the algorithms, but both alike. */
+    /*
+     * The seeds differ by far more than the algorithms, but both algorithms differ in the same way.
+     */
     {{{100, 200}, {119, 242}}, {{100, 200}, {80, 161}}, "1 of 1 rankings change\n"},
-    /* Less than 2 %. */
+    /* The difference is less than 2 %. */
     {{{100, 100}, {101.9, 101.91}}, {{100, 100}, {80, 80.5}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {102.1, 102.11}}, {{100, 100}, {97.9, 97.89}}, "1 of 1 rankings change\n"},
     {{{100, 100}, {102.1, 102.11}}, {{100, 100}, {98.1, 98.11}}, "a swap\nno pair swaps places\n"},
@@ -264,7 +266,10 @@ TEST(every_number_of_the_schema_is_varied)
         ck_assert_has(output, dsgd_xprintf("  %s  ", deep[k]));
 }
 
-/** A run's encoder decides, where nobody stated its speed, though allreduce has none. */
+/**
+ * If the speed of an encoder is not stated, it decides the result, although allreduce has no
+ * encoder.
+ */
 TEST(guessed_speed_is_varied_by_factor_ten)
 {
     const char *const output = sensitivity(
@@ -280,8 +285,10 @@ TEST(guessed_speed_is_varied_by_factor_ten)
                      "");
 }
 
-/** dsgd_run_encodes() and what a report reads of a manifest name the algorithms whose time it
- * changes. */
+/**
+ * dsgd_run_encodes(), and the report when it reads a manifest, must name the algorithms whose time
+ * the speed of encoding changes.
+ */
 TEST(run_names_encoding_in_sensitivity)
 {
     static const char *const words[] = {"encoding", "density", "rank"};
@@ -320,8 +327,10 @@ TEST(share_of_one_is_not_increased)
 
 TEST(each_place_is_compared_separately)
 {
-    /* Where one platform has an overhead per message and the other has none, each is varied in what
-     * it has. */
+    /*
+     * If one platform has an overhead per message and the other has none, each platform is varied
+     * only in the parameters that it has.
+     */
     const char *const output =
         sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "
                               "host_latency: 0, message_overhead: 7.5ms}]' --set "

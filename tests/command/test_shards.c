@@ -95,7 +95,7 @@ TEST(long_run_has_its_own_shard)
 TEST(only_accepts_lists_and_ranges)
 {
     static const struct {
-        const char *only, *rows; /* first cells; NULL: refused */
+        const char *only, *rows; /* first cells of the rows; NULL if the option is rejected */
     } cases[] = {{"2", "2 "},
                  {"1,3,5:6", "1 3 5 6 "},
                  {"4:6,4", "4 5 6 "},
@@ -170,7 +170,6 @@ TEST(merge_rejects_other_experiments_programs_or_results)
     ck_assert_has(read_file("other/runs.csv"), "\n12,");
 }
 
-/** A machine that computes otherwise, or a hand: the part is whole, but is not that of another. */
 TEST(results_of_older_version_are_rejected_with_advice)
 {
     write_sweep();
@@ -184,8 +183,10 @@ TEST(results_of_older_version_are_rejected_with_advice)
                   "-o, or --force");
 }
 
-/** Its manifest is as today, but its rows lack a cell: under today's header all cells behind would
- * be wrong. */
+/**
+ * The manifest is current, but the rows lack a cell. Under the current header, all later cells
+ * would be wrong.
+ */
 TEST(rows_of_other_version_are_rejected)
 {
     write_sweep();
@@ -214,7 +215,7 @@ TEST(merge_rejects_different_results_of_one_run)
     dsgd_ends(0, "run e.yaml -o t --only 1,2");
     shell_ends(0, "sed '2,$s/^2,/1,/' t/.parts/2.part > "
                   "s1/.parts/1.part");
-    dsgd_ends(0, "merge s1 t -o all"); /* its checksum is another */
+    dsgd_ends(0, "merge s1 t -o all"); /* the part has another checksum */
     dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
     shell_ends(0, "cp other/.parts/1.part s1/.parts/1.part");
     ck_assert_has(dsgd_ends(2, "merge s1 t -o all"), "run 1 has different results in t and s1");
@@ -229,7 +230,7 @@ TEST(merge_prefers_finished_run_to_failed_run)
     ck_assert_has(output, "1 of 2 runs failed; the results of the others are in all");
     ck_assert_str_eq(without_wall(read_file("all/runs.csv")),
                      without_wall(read_file("s/runs.csv")));
-    /* Run 1 failed; as if it had been done in t. */
+    /* Run 1 failed in s. In t it succeeds, as if it had been repeated there. */
     dsgd_ends(0, "run e.yaml -o t --only 1 %s --set failures={}", set);
     output = shell_ends(0, "cp s/manifest.json t");
     output = dsgd_ends(0, "merge s t -o both");

@@ -155,7 +155,7 @@ TEST(every_file_contains_swept_values_as_numbers)
     ck_assert_msg(strstr(output, "...") == NULL, "a value is cut:\n%s", output);
 }
 
-/** Before hours of runs, not after them. */
+/** They must be rejected before hours of runs, not after them. */
 TEST(indistinguishable_runs_are_rejected)
 {
     write_experiment("");
@@ -177,7 +177,7 @@ TEST(indistinguishable_runs_are_rejected)
                           "{name: wagma, group: 4, label: four}]'");
 }
 
-/** With `scale` what is drawn are factors, without a unit. */
+/** With `scale` the drawn values are factors, without a unit. */
 TEST(swept_factor_has_no_unit)
 {
     write_experiment("");
@@ -225,9 +225,11 @@ static long most_memory(void)
     return usage.ru_maxrss;
 }
 
-/** Of 100,000 runs there is one plan and one manifest: 4 KB of each; with all parameters of each it
- * was 160. */
-TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2) /* _i: of what is swept */
+/**
+ * 100,000 runs have one plan and one manifest, of 4 KB per run each. With all parameters of each
+ * run it was 160 KB.
+ */
+TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2) /* _i: number of the swept key */
 {
     static const char *const swept[] = {"exchange.fusion", "workload.step"};
     enum { FEW = 1000, MANY = 5000, MOST_KB = 8 };

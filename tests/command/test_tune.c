@@ -102,7 +102,7 @@ TEST(tune_finds_best_rate_of_quadratic)
 TEST(candidates_share_draws_and_new_seeds)
 {
     quadratic_tuned("--target loss=1e-30");
-    /* Seeds 1 and 4 are the experiment's. */
+    /* Seeds 1 and 4 belong to the experiment. */
     ck_assert_str_eq(awk("NR > 1 {print $4}", "r/runs.csv | sort -u"), "2\n3\n5\n");
     /*
      * Early rungs have one seed. The last rung has all seeds, for the best two candidates and for
@@ -143,10 +143,12 @@ TEST(diverged_candidate_is_ranked_last)
     expect(tuned, "  optimizer:\n    lr: 0.125\n");
 }
 
-/** Where the rate rises with the steps, a large one is sooner at the target, and then grows without
- * end. */
+/**
+ * If the rate increases with the steps, a large rate reaches the target earlier, and then grows
+ * without end.
+ */
 static const struct {
-    const char *rates, *note, *best; /* in tune.csv */
+    const char *rates, *note, *best; /* expected in tune.csv */
 } traps[] = {
     {"[1, 10]", "allreduce: the best lr, 1, is the smallest", "1\n1\n"},
     {"[1, 10, 1e-9]", "a full grid would take 12 runs", "1\n1\n"},
@@ -170,11 +172,14 @@ TEST_ROWS(candidate_that_cannot_win_is_not_best, traps)
 TEST(best_value_at_end_extends_search)
 {
     write_file("e.yaml", quadratic);
-    /* Around 1/64 the nine rates end at 1/4. */
+    /* Around 1/64, the nine rates end at 1/4. */
     const char *output = tune("r", "--target loss=1e-8 --set learn.optimizer.lr=0.015625", 0);
     expect(output, "allreduce   1  3 of 3");
     ck_assert_ptr_null(strstr(output, "smallest or largest"));
-    /* Around 32 they begin at 2, which is no better than nothing; and around 1e60 all diverge. */
+    /*
+     * Around 32, the rates begin at 2, which is as bad as no training. Around 1e60, all rates
+     * diverge.
+     */
     output = tune("high", "--target loss=1e-8 --set learn.optimizer.lr=32", 0);
     expect(output, "allreduce   1  3 of 3");
     ck_assert_str_eq(
@@ -184,7 +189,7 @@ TEST(best_value_at_end_extends_search)
     ck_assert_str_eq(
         awk("$2 == \"allreduce\" && $NF == \"10 steps\" {n++} END {print n}", "huge/runs.csv"),
         "13\n");
-    /* What the user gives is not widened. */
+    /* Ranges that the user gives are not widened. */
     output = tune("given", "--target loss=1e-8 --over learn.optimizer.lr=0.0625:0.25:3", 0);
     expect(output, "  allreduce: the best lr, 0.25, is the smallest or largest");
     expect(output, "  local_sgd: the best lr, 0.25, is the smallest or largest");
@@ -207,7 +212,10 @@ TEST(missed_target_ranks_candidates_by_distance)
 
 TEST(tune_finds_candidate_that_is_best_only_late)
 {
-    /* Noise in the gradients: large rates are sooner near the minimum, small ones come nearer. */
+    /*
+     * The gradients have noise. Large rates come near the minimum earlier, and small rates come
+     * nearer.
+     */
     write_file("e.yaml", "platform: idle-switch\n"
                          "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
                          "workers: 2\nalgorithms: allreduce\n"
@@ -316,8 +324,9 @@ TEST(best_final_accuracy_is_highest)
     ck_assert_str_eq(awk("NR > 1 {print $2}", "r/tune.csv"), "0.3\n");
 }
 
-/** From another folder, of an experiment that names a file beside it: the command that is printed
- * runs. */
+/**
+ * The printed command must run from another folder, also if the experiment names a file next to it.
+ */
 TEST(last_line_is_command_that_runs)
 {
     const char *const rest = strstr(quadratic, "workload:");
@@ -394,8 +403,8 @@ static double goodput_of(const char *file, const char *options, int run)
 }
 
 /**
- * The best of seven intervals by equal factors of two has the goodput of Daly's, to within 3 %, and
- * four times as long ones, or a quarter, do not.
+ * The best of seven intervals, spaced by factors of two, must have the goodput of Daly's interval
+ * within 3 %. Intervals that are four times as long, or a quarter, must not.
  */
 TEST(tune_finds_checkpoint_interval_of_daly)
 {
@@ -416,7 +425,7 @@ TEST(tune_finds_checkpoint_interval_of_daly)
     ck_assert_double_gt(strtod(awk("NR == 2 {print $2}", "r/tune.csv"), NULL), 200);
 }
 
-/** What an algorithm has for itself is its own, and the other keys of the file's stay. */
+/** An algorithm keeps its own settings, and the other keys of the file keep their values. */
 TEST(algorithm_can_have_its_own_failure_policy)
 {
     write_file("e.yaml", failing);
