@@ -27,8 +27,10 @@ static void expect_loss(const support_pair *t, const dsgd_point *point)
     ck_assert_double_eq_tol(point->at.loss / want, 1, 4e-14);
 }
 
-/** Messages that came too late, the share of the workers' time that cancelled computations took,
- * and the ages of the applied messages. */
+/**
+ * Compares the number of late messages, the share of the workers' time in cancelled computations,
+ * and the ages of the applied messages.
+ */
 static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
 {
     const arrivals_result *const a = &t->arrived;
@@ -41,7 +43,7 @@ static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
     ck_assert_double_eq_tol(r->gradient_staleness_mean, a->delay.sum / a->delay.n, 1e-9);
 }
 
-/** Models of the workers, and of the server, whose model is evaluated. */
+/** Compares the models of the workers and the model of the server, which is the evaluated model. */
 static const support_outcome *expect_same(support_pair *t)
 {
     const support_outcome *const got = support_ok(t->c);
@@ -101,7 +103,7 @@ TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i: workers, end, backups, rule */
 TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS) /* _i: workers, end, batch */
 {
     static const long batches[] = {1, 3, -1, 11};
-    const long batch = batches[_i / N_CASES]; /* -1: as many as workers */
+    const long batch = batches[_i / N_CASES]; /* -1: as many as the workers */
     support_pair *const t =
         pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i); /* not before the batch is full */
     support_option(t->c, "batch", (double)batch);
@@ -114,7 +116,7 @@ TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i: workers, end, delay */
 {
     static const long delays[] = {1, 3, -1, -2};
     support_pair *const t = pair_of("ringmaster", _i);
-    const long option = delays[_i / N_CASES]; /* -1: as many as workers; -2: infinite */
+    const long option = delays[_i / N_CASES]; /* -1: as many as the workers; -2: infinite */
     const long delay = option == -1 ? t->problem.workers : option;
     support_option(t->c, "delay", (double)option);
     /* The emulation's server and the simulator's worker have different momenta and weight decay. */
@@ -150,14 +152,16 @@ TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i: workers, end, options */
     expect_same(t);
 }
 
-/** By the first steps of all workers, whose times all exchange before they continue. */
+/**
+ * Speeds come from the first steps of all workers. They exchange these times before they continue.
+ */
 TEST_RANGE(dynamic_local_updates, 0, 3)
 {
     enum { PERIOD = 6 };
     support_pair *const t = pair_new("async_local_sgd", counts[1 + _i], 30.3);
     const int workers = t->problem.workers;
     long steps[MOST];
-    for (int w = 0; w < workers; w++) { /* a speed each */
+    for (int w = 0; w < workers; w++) { /* each worker has its own speed */
         for (int row = 0; row < ROWS; row++)
             t->seconds[row * workers + w] = 1 + 0.313 * w + 1e-3 * row;
         steps[w] = arrivals_local_steps(PERIOD, 1 / t->seconds[w], 1);
@@ -186,13 +190,13 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
     t->c->config.imbalance.n = 0;
     support_replay(t->c, t->seconds, ROWS, t->file);
     static const char *const options[] = {"slack", "servers", "delay", "delay"};
-    static const double of_options[] = {-1, 3, -2, 2}; /* below 0: infinite */
+    static const double of_options[] = {-1, 3, -2, 2}; /* negative values: infinite */
     support_option(t->c, options[_i], of_options[_i]);
     if (_i == 3) {
         OPTIONS(t->c, {"period", 5}, {"grace", 0}, {"outer_lr", 0.7}, {"momentum", 0.9});
     }
     t->c->config.exchange.overlap = false; /* parts of a vector are pushed together */
-    t->problem.momentum = t->problem.weight_decay = 0; /* server and worker differ in them */
+    t->problem.momentum = t->problem.weight_decay = 0; /* server and worker have different ones */
     SET(t->c, learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0,
         config.until = (dsgd_until){.steps = 60}, learning.evaluate.every = 5);
     const support_outcome *const got = support_ok(t->c);
@@ -266,6 +270,6 @@ TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i: workers, end, graph */
     const double distance = support_distance(got->x, t->x, n);
     ck_assert_msg(distance <= 1e-12, "off by %g; waits %g s, not %g s", distance,
                   got->result.shares.wait, t->arrived.waited_s);
-    if (t->problem.workers > 1 && _i / N_COUNTS % 2 == 1) /* the longer one */
+    if (t->problem.workers > 1 && _i / N_COUNTS % 2 == 1) /* only for the longer end */
         ck_assert_double_ge(t->arrived.epochs, 1);
 }

@@ -185,7 +185,7 @@ TEST_RANGE(elastic, 0, 4)
     expect_same(t);
 }
 
-/** The synchronous variant applies all forces at once. */
+/** The synchronous variant applies all elastic forces at once. */
 TEST(elastic_synchronous)
 {
     const double alpha = 0.1;
@@ -257,7 +257,10 @@ static double samples_by_threshold(int w)
     return round(4.0 * begun_by_threshold(w) / micro_batches);
 }
 
-/** The gradient of the micro-batches that begin. The oracle weighs their mean by their share. */
+/**
+ * Computes the gradient of the micro-batches that begin. The oracle weighs their mean by their
+ * share.
+ */
 static void dropping_gradient(void *problem, int worker, long step, const double *x, double *g)
 {
     support_problem *const p = problem;

@@ -196,7 +196,7 @@ static void scale_models(dsgd_engine *engine, void *argument)
 /** With a learning rate near 0 all gradients are computed at the same model, and updates add up. */
 TEST(a_gossip_process_applies_each_gradient_a_step_late)
 {
-    const support_outcome *got[3]; /* at the beginning, late, in time */
+    const support_outcome *got[3]; /* models: initial, with delayed gradients, without delay */
     for (int i = 0; i < 3; i++) {
         support_case *c = support_new(i == 1 ? "ad_psgd" : "allreduce", 2);
         SET(c, learning.optimizer = (dsgd_optimizer){.lr = i == 0 ? 0 : 1e-6},
@@ -256,7 +256,7 @@ TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is th
     ck_assert_double_eq_tol(got.local_accuracy, all.local_accuracy, bound);
     ck_assert_double_ne(got.local_accuracy, all.local_accuracy);
     ck_assert_double_eq_tol(got.local_loss / all.local_loss, 1, 2 * bound);
-    /* of one of the models with the lowest accuracy, on the whole test set */
+    /* the lowest accuracy of a model, on the whole test set */
     ck_assert_double_ge(got.local_accuracy_min, all.local_accuracy_min);
     ck_assert_double_le(got.local_accuracy_min, all.local_accuracy_min + 0.005);
 }

@@ -27,10 +27,10 @@ static void disturb(support_case *c)
 
 /* --- all algorithms --------------------------------------------------------------------------- */
 
-/** Results of the checks of an algorithm that a test reads. */
+/** Results of the checks of an algorithm, for the tests. */
 typedef struct findings {
     size_t n[DSGD_N_VERDICTS];
-    char *failed, *left_out; /* sentences, in lines */
+    char *failed, *left_out; /* messages, one per line */
 } findings;
 
 static void collect(const dsgd_check *check, void *argument)
@@ -55,8 +55,10 @@ static findings check_all(const dsgd_algorithm *algorithm, bool brief, double li
     return f;
 }
 
-/** Returns whether DSGD_TEST_ALGORITHMS, names separated by spaces, contains this algorithm; true
- * if it is unset. */
+/**
+ * Returns true if DSGD_TEST_ALGORITHMS (names separated by spaces) contains this algorithm, or if
+ * it is unset.
+ */
 static bool chosen(const char *name)
 {
     const char *const names = getenv("DSGD_TEST_ALGORITHMS");
@@ -75,7 +77,7 @@ TEST_RANGE(every_algorithm_passes_its_checks, 0, support_n_algorithms())
 {
     if (!chosen(dsgd_algorithms[_i]->name))
         return;
-    const bool brief = SUPPORT_SLOW || support_in_float(); /* all settings: on the CPU */
+    const bool brief = SUPPORT_SLOW || support_in_float(); /* on the CPU: all settings */
     findings f = check_all((const dsgd_algorithm *)dsgd_algorithms[_i], brief, 20);
     ck_assert_msg(f.n[DSGD_CHECK_FAILED] == 0, "%s", f.failed);
     ck_assert_uint_gt(f.n[DSGD_CHECK_PASSED], f.n[DSGD_CHECK_LEFT_OUT]);
@@ -90,7 +92,7 @@ TEST_RANGE(every_built_in_algorithm_declares_laws, 0, support_n_algorithms())
 /** If a server has the model, the server's model is evaluated. */
 TEST_RANGE(an_algorithm_with_a_server_outputs_its_model_or_reports_why, 0, support_n_algorithms())
 {
-    /* Their servers have no model: they name the workers that mix. */
+    /* The servers of these algorithms have no model. They name the workers that mix. */
     static const char *const others = "dedloc dsgd_aau ";
     const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
     const bool other = a->serve == NULL || strstr(others, a->about.name) != NULL;
@@ -111,7 +113,7 @@ TEST(local_steps_are_sgd_written_out)
 
 /** Local SGD, either correct or with one error. */
 typedef struct faulty_params {
-    long a, b, c, d, e; /* e > 0: short periods are accepted */
+    long a, b, c, d, e; /* e > 0: short periods are also accepted */
     long period;
     int way;
 } faulty_params;

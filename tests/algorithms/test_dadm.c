@@ -36,7 +36,10 @@ static support_case *dadm(int workers, int64_t period, bool adding, double lr)
     return c;
 }
 
-/** Index of a mini-batch's first sample in the training set; duals are stored by it. */
+/**
+ * Returns the index of a mini-batch's first sample in the training set. Duals are stored by this
+ * index.
+ */
 static uint32_t key_of(const support_problem *p, int w, long t)
 {
     uint32_t least = UINT32_MAX;
@@ -47,8 +50,10 @@ static uint32_t key_of(const support_problem *p, int w, long t)
     return least;
 }
 
-/** SDCA without duality (Shalev-Shwartz 2016) with n mini-batches per worker; models are averaged
- * or added. */
+/**
+ * Emulates SDCA without duality (Shalev-Shwartz 2016) with n mini-batches per worker. Models are
+ * averaged or added.
+ */
 static void emulate(const support_case *c, int64_t period, bool adding, long steps, double *x)
 {
     support_problem *const problem = support_problem_new(c);
@@ -106,7 +111,7 @@ TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i: workers, period, comb
                         support_in_float() ? 1e-5 : 1e-12);
 }
 
-/** The minimum of the mean loss + lambda/2 |x|^2, by descent over all mini-batches. */
+/** Computes the minimum of the mean loss + lambda/2 |x|^2, by descent over all mini-batches. */
 static void optimum(const support_case *c, double *x)
 {
     support_problem *const problem = support_problem_new(c);
@@ -143,7 +148,8 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12) /* _i: workers, combin
         return;
     const double early = off_after(c, 800, best), late = off_after(c, 2400, best);
     ck_assert_double_le(late, 1e-8);
-    ck_assert_double_le(late, early * early); /* at a constant rate it would be its cube */
+    ck_assert_double_le(late, early * early); /* at a constant rate, the late distance would be the
+                                               * cube of the early one */
     support_case *const sgd = support_new("allreduce", workers);
     sgd->learning = c->learning;
     sgd->learning.optimizer.lr = 0.03;
@@ -151,7 +157,7 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12) /* _i: workers, combin
     ck_assert_double_gt(off_after(sgd, 2400, best), 3e-3);
 }
 
-/** A step that would be longer ends at -g. */
+/** A step that would be longer is cut at -g. */
 TEST(a_dual_never_goes_beyond_its_gradient)
 {
     support_case *const c = dadm(1, 1, false, 0.02);

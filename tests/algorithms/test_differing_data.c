@@ -38,10 +38,10 @@ static dsgd_status line_load(const void *params, uint64_t seed, dsgd_data **data
 
 DSGD_DATA_SOURCE(line, false, .name = "line", .summary = "a point per worker");
 
-/** Whether models start as (a_i, y_i) instead of 0. */
+/** True if models start as (a_i, y_i) instead of 0. */
 static bool begins_apart;
 
-/** Worker i has sample i. */
+/** Gives sample i to worker i. */
 static void deal_in_order(dsgd_engine *engine, void *argument)
 {
     for (uint32_t w = 0; w < line.n; w++) {
@@ -122,7 +122,7 @@ TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
         double expected = 0;
         for (uint32_t k = 0; k < n; k++) {
             const double l = ring_eigenvalue(n, k);
-            for (uint32_t j = 0; j < n; j++) /* the mode's share of b, at i */
+            for (uint32_t j = 0; j < n; j++) /* the mode's share of b at worker i */
                 expected += lr * l / (1 - (1 - lr) * l) * (double)targets[j] *
                             cos(2 * M_PI * k * ((double)i - j) / n) / n;
         }
@@ -130,7 +130,7 @@ TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
     }
 }
 
-/** The least squares of all samples: w, v. */
+/** Computes the least squares of all samples: w and v. */
 static void optimum(double best[2])
 {
     double aa = 0, a = 0, ay = 0, y = 0;
@@ -167,7 +167,7 @@ TEST(tracking_reaches_the_optimum_of_all_data_and_d_psgd_does_not)
     ck_assert_double_gt(distance(ended("d_psgd", "order", ATC, 0.05, 3000), best), 0.1);
 }
 
-/** Largest modulus of the eigenvalues of {{m0, m1}, {m2, m3}}. */
+/** Returns the largest modulus of the eigenvalues of {{m0, m1}, {m2, m3}}. */
 static double spectral_radius(const double m[4])
 {
     const double half = (m[0] + m[3]) / 2, determinant = m[0] * m[3] - m[1] * m[2];

@@ -36,11 +36,11 @@ TEST(an_automatic_threshold_is_the_one_that_gains_most)
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->result.virtual_s, 4 * 4 + 6 * 1, 1e-3);
     ck_assert_double_eq_tol(got->result.samples, 128 * (4 * 4 + 6 * 3.25), 1e-9);
-    support_option(c, "threshold", -1); /* none */
+    support_option(c, "threshold", -1); /* no threshold */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 4, 1e-3);
 }
 
-/** All hosts have this share of the reference GPU's speed. */
+/** Gives all hosts this share of the reference GPU's speed. */
 static void slow_hosts(support_case *c, double speed)
 {
     static dsgd_platform_entry slow = {.first = 0, .count = 4, .bandwidth = 1};
@@ -74,7 +74,7 @@ static const struct {
 
 TEST_ROWS(an_automatic_threshold_counts_communication, costs)
 {
-    static const double share_of_a_vector = 2 * 3 / 4.0; /* that each of 4 workers sends */
+    static const double share_of_a_vector = 2 * 3 / 4.0; /* vectors that each of 4 workers sends */
     const double v = costs[_i].communication_s, h = costs[_i].slowness;
     const bool gains = costs[_i].gains;
     support_case *c = support_no_learning(support_new("drop_compute", 4));
@@ -116,7 +116,7 @@ enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
 static double throughput_with(double threshold, double backward_share, int micro_batches,
                               double bytes)
 {
-    /* Also with a fixed threshold, so that only thresholds differ. */
+    /* This number is also used with a fixed threshold, so that only thresholds differ. */
     enum { WHOLE_STEPS = 10 };
     support_case *c = support_no_learning(support_new("drop_compute", 8));
     OPTIONS(c, {"threshold", threshold}, {"calibration", WHOLE_STEPS},
@@ -134,7 +134,7 @@ static double throughput_with(double threshold, double backward_share, int micro
 static const struct {
     double backward_share;
     int micro_batches;
-    double bytes; /* 1e10: 1.75 s of communication */
+    double bytes; /* 1e10 bytes take 1.75 s of communication */
     double gains; /* minimum ratio to a run without a threshold */
 } thresholds[] = {{0.5, 12, 1e6, 1.3}, {1, 4, 1e6, 1.3}, {0.5, 4, 1e6, 1.3},  {0, 12, 1e6, 1.3},
                   {1, 2, 1e6, 1.3},    {1, 12, 1e10, 1}, {1, 12, 6e10, 0.999}};

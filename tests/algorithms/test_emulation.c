@@ -36,8 +36,10 @@ static const support_outcome *expect_same(support_pair *t)
     return got;
 }
 
-/** For partial collectives it also compares the number of workers in time and the sums that no
- * worker saw. */
+/**
+ * Compares also the number of workers in time and the sums that no worker saw, for partial
+ * collectives.
+ */
 static void expect_same_versions(support_pair *t)
 {
     const support_outcome *const got = expect_same(t);
@@ -70,7 +72,7 @@ TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i: length, order, pieces */
     expect_same(t);
 }
 
-/** Two neighbours and the worker itself; with two workers, both. */
+/** Returns the weight of a ring: two neighbours and the worker itself, or both of two workers. */
 static double ring_weight(const emulation_problem *p, int i, int j, long step)
 {
     const int distance = (i - j + p->workers) % p->workers;
@@ -93,7 +95,7 @@ TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i: length, order, pieces, wo
 static const struct {
     int workers;
     emulation_wagma_options options;
-    bool by_default; /* the group's size is not named */
+    bool by_default; /* true if the size of the group is not set */
 } wagmas[] = {
     {8, {.group = 2, .period = 5, .late_check = true, .rotates = true}},
     {8, {.group = 4, .period = 10, .late_check = true, .rotates = true}, .by_default = true},
@@ -210,7 +212,7 @@ TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i: length, period, pieces */
     support_pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7,
                                           _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "period", (double)period);
-    support_option(t->c, "servers", (double)t->problem.pieces); /* a piece each */
+    support_option(t->c, "servers", (double)t->problem.pieces); /* one piece each */
     emulation_downpour(&t->problem, period, &t->result);
     expect_ages(expect_same(t), &t->result.push_versions);
 }

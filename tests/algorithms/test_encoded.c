@@ -86,19 +86,19 @@ TEST(allreduces_of_encoded_vectors_send_expected_bytes)
         const char *name, *option;
         double value;
         int workers;
-        double bytes; /* of all workers per step */
+        double bytes; /* bytes of all workers per step */
     } cases[] = {
-        {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000}, /* everyone gets all */
+        {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000}, /* all workers get all values */
         {"top_k", "share", 0.01, 7, 7.0 * 6 * 20000},
-        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* fewer bytes than all vectors: the sum itself */
+        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* the sum itself has fewer bytes */
         {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* in regions: two halves */
         {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each share with its scales */
         {"sign", "reduce", 1, 8, 2 * 7 * 8 * (3907.0 + 4)},
-        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* everyone gets all */
+        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* all workers get all values */
         {"sign", NULL, 0, 8, 8 * 7 * 31254.0},
-        {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* 8 x 251 kB: the sum itself */
+        {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* 8 x 251 kB: more than the sum */
         {"none", NULL, 0, 8, 2 * 7 * 1e6},
-        {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0}, /* 500 + 500 numbers */
+        {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0}, /* 500 + 500 numbers of the factors */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         support_case *const c = costly("allreduce", cases[i].workers);
@@ -165,7 +165,7 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
     }
 }
 
-static dsgd_spec repeated; /* of repeating_work() */
+static dsgd_spec repeated; /* the compression that repeating_work() uses */
 
 /**
  * Sends its model ten times, the last time without loss: x <- x + the whole model.

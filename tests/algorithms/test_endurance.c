@@ -41,7 +41,7 @@ static double share_of_rate(const support_case *c)
     return fmin(workers / 8, 8 / workers) * (heavy ? 0.01 : 1);
 }
 
-/** @p i: task, split, workers. */
+/** Makes case @p i, which selects task, split and workers. */
 static support_case *enduring(const char *algorithm, int i, double steps)
 {
     const struct task *const task = &tasks[i % N_TASKS];
@@ -93,7 +93,7 @@ static void all_endure(int i, double steps, bool prints)
     for (int a = 0; a < support_n_algorithms(); a++) {
         const char *const name = dsgd_algorithms[a]->name;
         const support_outcome *const got = support_simulate(enduring(name, i, steps));
-        if (got->status == DSGD_EUSAGE) { /* this number of workers */
+        if (got->status == DSGD_EUSAGE) { /* the algorithm rejects this number of workers */
             ck_assert_has(got->error.text, "would do");
             continue;
         }

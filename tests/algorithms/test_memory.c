@@ -16,7 +16,7 @@ static void halves(const void *params, int n_workers, int *colour)
         colour[i] = i / 2 % 2;
 }
 
-/** Collectives that few algorithms call, or only seldom. */
+/** Calls collectives that few algorithms call, or that they call seldom. */
 static void collective_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -34,8 +34,8 @@ static void collective_work(dsgd_node *self)
 TEST_ALGORITHM(collective, .work = collective_work);
 
 static const struct {
-    int network; /* dsgd_network_kind */
-    double fusion; /* bytes; 0: no fusion */
+    int network; /* a dsgd_network_kind */
+    double fusion; /* bytes; if 0, no fusion */
 } ways[] = {{DSGD_NETWORK_FLOWS, 0}, {DSGD_NETWORK_SIMGRID, 0}, {DSGD_NETWORK_FLOWS, 64e6}};
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };

@@ -43,7 +43,7 @@ TEST_RANGE(backup_workers_step_lasts_until_its_last_needed_gradient, 0,
 
 /* --- laws ------------------------------------------------------------------------------------- */
 
-/** x <- x + sum of all workers' updates. */
+/** Computes x <- x + the sum of all workers' updates. */
 static void summing_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *u = dsgd_vector_new(self);

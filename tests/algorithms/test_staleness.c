@@ -79,7 +79,7 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 {
     static const struct {
         const char *name, *option;
-        double value; /* with it every gradient counts by itself, whatever its age */
+        double value; /* an option; with it every gradient counts by itself, whatever its age */
     } servers[] = {
         {"a_psgd", NULL, 0}, {"async_local_sgd", "period", 1}, {"ringmaster", "delay", -2}};
     const int p = 2 + _i / 3;

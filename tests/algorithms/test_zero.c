@@ -10,7 +10,7 @@ SUITE(zero, "zero", .seconds = 120);
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
-/** Like support_alone. */
+/** Makes the same steps as support_alone, pass by pass. */
 static void by_passes_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -84,7 +84,7 @@ static const struct {
     int stage;
     bool reshards, overlap;
     double step_s;
-    double vectors; /* in units of (P - 1) / P N, per worker */
+    double vectors; /* vectors sent per worker, in units of (P - 1) / P N */
 } forms[] = {
     /* the collective a of one of 4 units takes 0.021875 s, less than a forward pass; two take less
        than a backward pass */
@@ -127,8 +127,8 @@ static const double work[UNITS] = {8.0 / 64, 9.0 / 64, 9.0 / 64, 9.0 / 64,
  */
 static double unit_by_unit_s(double all_s, bool reshards)
 {
-    double there_s = all_s * share[UNITS - 1]; /* the next unit; the last is gathered first */
-    double gpu_s = 0; /* when it is free; the channel: */
+    double there_s = all_s * share[UNITS - 1]; /* when the next unit is ready */
+    double gpu_s = 0; /* time at which the GPU is free */
     double channel_s = there_s;
     for (int u = UNITS - 1; u >= 0; u--) {
         const double since_s = fmax(there_s, gpu_s);
