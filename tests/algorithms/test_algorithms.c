@@ -211,7 +211,7 @@ TEST(a_gossip_process_applies_each_gradient_a_step_late)
     }
 }
 
-TEST(local_evaluations_are_those_of_each_worker_alone)
+TEST(local_evaluations_equal_those_of_each_worker_by_itself)
 {
     support_case *c = support_of(&support_alone, 3);
     support_use_mlp(c);

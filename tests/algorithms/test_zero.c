@@ -27,7 +27,7 @@ static void by_passes_work(dsgd_node *self)
 
 static const dsgd_algorithm by_passes = {.about = {.name = "by-passes"}, .work = by_passes_work};
 /** _i: pieces, overlap. */
-TEST_RANGE(passes_take_what_a_gradient_takes, 0, 6)
+TEST_RANGE(passes_take_as_long_as_a_gradient, 0, 6)
 {
     support_case *c = support_of(&support_alone, 5);
     support_steps_each(c, 20);
@@ -149,7 +149,7 @@ static double unit_by_unit_s(double all_s, bool reshards)
 }
 
 /** _i: reshard. From exchanges that take longer than the computation to exchanges that it hides. */
-TEST_RANGE(units_are_gathered_one_ahead, 0, 2)
+TEST_RANGE(each_unit_is_gathered_one_unit_ahead, 0, 2)
 {
     support_case *c = published(3, _i == 1, DSGD_PIECES_TENSORS);
     c->workload.bytes = 0;

@@ -173,7 +173,7 @@ static void expect_between(const char *path, const char *from, const char *to, c
 
 /* One of three seeds diverged, so three times and two accuracies count. The ratios are 2, 2 and 3.
  */
-TEST(diverged_run_counts_alike_in_table_report_and_figure)
+TEST(diverged_run_counts_equally_in_table_report_and_figure)
 {
     static const char runs[] =
         RUNS_HEADER OK("allreduce", "1", "10", "0.5") OK("allreduce", "2", "20", "0.5")

@@ -80,7 +80,7 @@ TEST(the_template_is_short)
     expect("test $(wc -l < template.c) -le 60", 0, NULL);
 }
 
-TEST(a_plug_in_is_listed_and_described_beside_the_others)
+TEST(a_plug_in_is_listed_and_described_like_the_others)
 {
     expect("usr/bin/dsgd list algorithms | cut -d ' ' -f 1 | grep . > names &&"
            " echo doubling >> names && usr/bin/dsgd list algorithms --plugin my_algorithm.so |"
@@ -131,7 +131,7 @@ TEST(plug_in_that_hangs_fails_and_reports_waiting_workers)
 }
 
 /** A worker loops in its ninth step, so virtual time stops; the other run continues. */
-TEST(a_plug_in_that_loops_for_ever_is_ended)
+TEST(an_endless_loop_of_a_plug_in_is_ended)
 {
     expect("sed -e 's/dsgd_allreduce_mean(self, x, DSGD_WORLD);/for (volatile int i = 0; "
            "self->step == 8;) "

@@ -73,7 +73,7 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
  * A step takes 2 s. The published time is 2.5 +- 0.25 s, of which 1.5 s are not scored, so 0.5 s is
  * compared with 1 s. For 1.9 +- 0.19 s, the part beyond 1.6 s is too small to score.
  */
-TEST(a_point_is_scored_beyond_what_is_known_and_in_units_of_its_uncertainty)
+TEST(a_point_is_scored_without_its_known_part_in_units_of_its_uncertainty)
 {
     write_figure("allreduce,2,step_mean_s,2.5,0.1,1.5,~,,prediction,MPI,by hand\n"
                  "allreduce,4,step_mean_s,1.9,0.1,1.6,~,,prediction,Other,by hand\n"

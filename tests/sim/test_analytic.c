@@ -380,7 +380,7 @@ TEST_RANGE(groups_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12) /* _i
 
 CASE("closed", .seconds = 300);
 
-TEST_RANGE(fused_allreduces_are_computed_alike, 0, N_LATENESS)
+TEST_RANGE(computed_fused_allreduces_equal_simulated_ones, 0, N_LATENESS)
 {
     support_case *c = support_new("allreduce", 12);
     groups(c);

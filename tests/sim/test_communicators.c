@@ -187,7 +187,7 @@ enum {
  * _i: setting and verb. Many groups at once must take as long as a run whose workers are a single
  * group.
  */
-TEST_RANGE(a_group_of_some_takes_what_a_run_of_as_many_takes, 0, N_COLLECTIVES *N_VERBS)
+TEST_RANGE(a_group_takes_as_long_as_a_run_of_its_size, 0, N_COLLECTIVES *N_VERBS)
 {
     for (int i = 0; i < N_SIZES; i++) {
         size = sizes[i];
@@ -360,7 +360,7 @@ static const support_outcome *untouched(support_case *c)
 }
 
 /** In one step, groups compute means in five ways. All members get the same handles. */
-TEST(members_get_the_mean_of_theirs_and_one_value)
+TEST(members_get_the_mean_of_their_group_as_one_value)
 {
     static collective_verb *const means[] = {allreduces, begins_and_ends, scatters_and_gathers,
                                              reduces_and_broadcasts, begins_and_ends_halves};
@@ -400,7 +400,7 @@ static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd
  * The sum is divided by other numbers. The share of each member must be that of its owner, at all
  * members.
  */
-TEST(a_gathered_share_is_that_of_its_owner)
+TEST(a_gathered_share_equals_the_share_of_its_owner)
 {
     enum { MEMBERS = 4 };
     support_case *c = support_of(&mixing, MEMBERS);
@@ -429,7 +429,7 @@ static void reduces_only(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
     dsgd_collective_run(self, DSGD_REDUCE, x, 1, comm);
 }
 
-TEST(a_reduce_changes_the_root_alone)
+TEST(a_reduce_changes_only_the_root)
 {
     support_case *c = support_of(&mixing, 6);
     support_spread(c);

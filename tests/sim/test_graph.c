@@ -200,7 +200,7 @@ static const refusal refusals[] = {
     {{"edges", .workers = 8}, "no path leads from worker 0 to 6"},
 };
 
-TEST_ROWS(graphs_that_do_not_fit_are_refused, refusals)
+TEST_ROWS(graphs_that_do_not_fit_are_rejected, refusals)
 {
     support_case *c = gossiping("d_psgd", &refusals[_i].graph);
     dsgd_error error = {""};
