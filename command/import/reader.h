@@ -74,12 +74,12 @@ typedef struct dsgd_import_reader {
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;
 
-enum { DSGD_IMPORT_READERS = 6 };
+enum { DSGD_IMPORT_READERS = 7 };
 extern const dsgd_import_reader
     *const dsgd_import_readers[DSGD_IMPORT_READERS]; /* (command/import.c) */
 
 extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
-    dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
+    dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
 
 /** Reads at most @p most bytes of a file, inflated if it is gzip, and adds a zero. */
 dsgd_status dsgd_import_inflate(const char *path, size_t most, char **text, size_t *n,

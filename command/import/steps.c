@@ -296,7 +296,7 @@ char *dsgd_steps_entries(const dsgd_steps *m, bool as_measured)
                     best->mean_s / m->mean_s, best->deviation_s / m->mean_s);
         if (best->shifted)
             dsgd_append(&text, "shift: %.9g, ", best->shift_s / m->mean_s);
-        dsgd_append(&text, "scale: true}\n");
+        dsgd_append(&text, "scale: true%s}\n", m->is_whole ? ", common: true" : "");
     }
     add_persistent(m, &text);
     return text;
@@ -324,10 +324,13 @@ double dsgd_import_steps(dsgd_import *in, dsgd_steps *m)
                is_computing && m->factors[i] > 1
                    ? "; the others wait for its computing, not for a link"
                    : "");
-    if (m->step != NULL)
-        printf("steps differ by %.3g %% at all ranks together\n", 100 * m->common);
-    printf("ranks differ by %.3g %% for good and %.3g %% from step to step (standard deviations)\n",
-           100 * m->parts.persistent_s / m->mean_s, 100 * m->parts.passing_s / m->mean_s);
+    if (m->is_whole || m->step != NULL)
+        printf("steps differ by %.3g %% at all ranks together\n",
+               100 * (m->is_whole ? m->deviation_s / m->mean_s : m->common));
+    if (!m->is_whole)
+        printf("ranks differ by %.3g %% for good and %.3g %% from step to step (standard "
+               "deviations)\n",
+               100 * m->parts.persistent_s / m->mean_s, 100 * m->parts.passing_s / m->mean_s);
     char *rest = dsgd_steps_entries(m, false), *line = NULL;
     while ((line = strsep(&rest, "\n")) != NULL)
         if (strlen(line) > 2)

@@ -18,6 +18,7 @@ typedef struct dsgd_steps {
     /* [n] values; without the differences between workers after these were removed */
     double *seconds;
     double *worker, *step; /* [n] NULL if the file does not contain them */
+    bool is_whole; /* steps of a whole job, not of single workers */
     /*
      * standard deviation of the part that all workers of a step have in common, as a share of the
      * mean

@@ -11,6 +11,7 @@
 #include "traces/nccl_log.h"
 #include "traces/nccl_topology.h"
 #include "traces/slurm.h"
+#include "traces/step_log.h"
 
 SUITE(cluster, "nodes", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
@@ -314,6 +315,82 @@ TEST(nccl_tests_say_the_same_in_JSON)
     char *const cut = dsgd_xprintf("\n%.300s", tests_json);
     ck_assert_int_eq(dsgd_nccl_json_read("t.json", cut, &logs, &error), DSGD_EIO);
     ck_assert_has(error.text, "t.json:2: invalid or incomplete JSON");
+}
+
+CASE("training", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
+
+static const struct {
+    const char *tool, *text;
+    size_t n, left_out;
+    double last_s, batch;
+} step_logs[] = {
+    {"Megatron-LM",
+     " [2025-04-13 23:41:20] iteration 10/ 99 | elapsed time per iteration (ms): 820.5 | global "
+     "batch size:    16 |\n"
+     " [2025-04-13 23:41:28] iteration 20/ 99 | elapsed time per iteration (ms): 821,8 | lm loss: "
+     "1\n"
+     " [2025-04-13 23:41:37] iteration 30/ 99 | elapsed time per iteration (ms): 849.5 |",
+     2, 1, 0.8495, 16},
+    {"torchtitan",
+     "[rank0]:[titan] 2025-11-25 23:59:58,838 - root - INFO - local batch size 8, global batch "
+     "size 64, x\n"
+     "[rank0]:[titan] 2025-11-25 23:59:59,000 - root - INFO - \x1b[31mstep:  1  loss:  8.0  tps: "
+     "5,756  tflops: 0.41\r\n"
+     "[rank1]:[titan] 2025-11-25 23:59:59,001 - root - INFO - step:  1  loss:  8.0  tps: 5,756  "
+     "tflops: 0.41\n"
+     "[rank0]:[titan] 2025-11-26 00:00:01,250 - root - INFO - step: 10  loss:  8.0  tps: 5,756  "
+     "tflops: 0.41\n"
+     "[rank0]:[titan] 2025-11-26 00:00:02,250 - root - INFO - step: 20  loss:  8.0  tps: 5,756  "
+     "tflops: 0.41\n",
+     2, 0, 0.1, 64},
+    {"nanoGPT",
+     "iter 0: loss 10.9, time 9000.00ms, mfu -100.00%\niter 10: loss 5.1, time 135.25ms, mfu "
+     "20.00%\n",
+     2, 0, 0.13525, 0},
+    {"timm",
+     "Train: 0 [  50/1251 (  4%)]  Loss: 6.9 (6.9)  Time: 0.412s,  621.36/s  (0.5s,  512.00/s)  "
+     "LR: 1e-06\n",
+     1, 0, 0.412, 0},
+    {"PyTorch's ImageNet example",
+     "Epoch: [0][ 10/625]\tTime  0.085 ( 0.163)\tData  0.000\nEpoch: [1][  0/625]\tTime 12.807 "
+     "(12.807)\tData  6.147\n",
+     2, 0, 12.807, 0},
+    {"Lightning",
+     "Epoch 0:   0%|          | 0/8000 [00:00<?, ?it/s]\rEpoch 0: 4%|x  | 350/8000 [00:09<03:23, "
+     "40.00it/s, v_num=0]"
+     "\rEpoch 0: 5%|x  | 360/8000 [00:09<03:23,  1.25s/it, v_num=0]\n",
+     2, 0, 1.25, 0},
+};
+
+TEST_ROWS(training_programs_tell_their_steps, step_logs)
+{
+    const dsgd_step_log log = dsgd_step_log_read(step_logs[_i].text);
+    ck_assert_str_eq(log.tool, step_logs[_i].tool);
+    ck_assert_uint_eq(log.n, step_logs[_i].n);
+    ck_assert_uint_eq(log.left_out, step_logs[_i].left_out);
+    ck_assert_double_eq_tol(log.seconds[log.n - 1], step_logs[_i].last_s, 1e-9);
+    ck_assert_double_eq(log.batch, step_logs[_i].batch);
+}
+
+TEST(a_log_of_training_gives_the_step_and_says_what_is_in_it)
+{
+    char *text = dsgd_xstrdup("");
+    for (int i = 1; i <= 20; i++)
+        dsgd_append(
+            &text,
+            " iteration %d/ 99 | elapsed time per iteration (ms): %d.0 | global batch size: 64 |\n",
+            10 * i, i == 1 ? 9000 : 800 + i);
+    write_file("train.log", text);
+    const char *const said = dsgd_ends(0, "import train.log -p dgx-a100 --ranks 16 -o mine.yaml");
+    ck_assert_has(said, "lines 2-20: 19 times of Megatron-LM, median 0.811 s");
+    ck_assert_has(said, "each a mean of 10 steps");
+    ck_assert_has(said, "bring a profile");
+    ck_assert_has(read_file("mine.yaml"),
+                  "step: 0.811 # train.log:1-20, whole steps\n  samples: 4 #");
+    dsgd_ends(0, "check mine.yaml");
+    write_file("short.log", "iter 0: loss 10.9, time 9,5ms, mfu -100.00%\n");
+    ck_assert_has(dsgd_ends(2, "import short.log -p dgx-a100 -o m2.yaml"),
+                  "0 steps of nanoGPT have a time, and 1 none");
 }
 
 CASE("public files", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);

@@ -31,6 +31,7 @@
 #include "traces/nccl_log.h"
 #include "traces/nccl_topology.h"
 #include "traces/slurm.h"
+#include "traces/step_log.h"
 
 const fuzz_target fuzz_targets[] = {
     {"experiment", fuzz_experiment, "plots/*/*.yaml|docs/course/*/*.yaml"},
@@ -723,6 +724,9 @@ void fuzz_cluster(const uint8_t *bytes, size_t n)
             DSGD_ASSERT(logs.v[i].table.us.v[k] > 0 &&
                             (k == 0 || logs.v[i].table.bytes.v[k] > logs.v[i].table.bytes.v[k - 1]),
                         "a table that does not rise");
+    const dsgd_step_log steps = dsgd_step_log_read(text);
+    for (size_t i = 0; i < steps.n; i++)
+        DSGD_ASSERT(steps.seconds[i] > 0 && isfinite(steps.seconds[i]), "a step of no time");
 }
 
 /** Offers a file to the readers, in the same order as `dsgd import`. */

@@ -1,0 +1,98 @@
+/**
+ * @file step_log.c
+ * Step times of a training program's log: of whole steps, with what of their exchanges is not
+ * hidden.
+ */
+#include "traces/step_log.h"
+
+#include <gsl/gsl_sort.h>
+
+#include "command/import/steps.h"
+
+enum { LEAST_TIMES = 3 };
+
+/** The reader's own: the first log. */
+typedef struct work {
+    dsgd_step_log log;
+    const char *path;
+    double median_s;
+    bool settles; /* the first time has compiling and caching in it */
+} work;
+
+static bool recognise(const char *head)
+{
+    /* A program may print much else before its first step. */
+    return strchr("{<", head[strspn(head, " \t\r\n")]) == NULL;
+}
+
+static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_error *error)
+{
+    char *text = NULL;
+    DSGD_TRY(dsgd_import_text(path, &text, error));
+    dsgd_step_log log = dsgd_step_log_read(text);
+    if (log.tool == NULL)
+        return DSGD_OK;
+    if (log.n < LEAST_TIMES)
+        return dsgd_refuse(error,
+                           "%s: %zu steps of %s have a time, and %zu none, but %d are needed: %s",
+                           path, log.n, log.tool, log.left_out, LEAST_TIMES,
+                           "give a longer log, with its clock and decimal points");
+    const bool settles = log.n > 2 * LEAST_TIMES;
+    double *const s = dsgd_keep(log.n, sizeof *s);
+    const size_t n = log.n - settles;
+    memcpy(s, log.seconds + settles, n * sizeof *s);
+    gsl_sort(s, 1, n);
+    work w = {log, dsgd_xstrdup(path), s[(n - 1) / 2], settles};
+    dsgd_import_gave(
+        m, "lines %.0f-%.0f: %zu times of %s, median %.4g s (9 of 10 up to %.4g s)%s",
+        log.lines[settles], log.lines[log.n - 1], n, log.tool, w.median_s, s[(n - 1) * 9 / 10],
+        log.steps_per_line > 1 ? dsgd_xprintf(", each a mean of %.0f steps", log.steps_per_line)
+                               : "");
+    if (log.left_out > 0)
+        dsgd_import_gave(m, "left out: %zu lines without a time", log.left_out);
+    work *const first = state;
+    if (first->path != NULL)
+        return dsgd_refuse(error, "%s: step times stand in %s already; give the log of one run",
+                           path, first->path);
+    *first = w;
+    return DSGD_OK;
+}
+
+static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
+{
+    const work *const w = state;
+    const char *const from = dsgd_xprintf("%s:%.0f-%.0f, whole steps", w->path, w->log.lines[0],
+                                          w->log.lines[w->log.n - 1]);
+    (void)error;
+    if (m->parts[DSGD_IMPORT_WORKLOAD] != NULL)
+        return DSGD_OK; /* a profile says more */
+    dsgd_steps all = {.file = w->path,
+                      .column = "steps",
+                      .is_whole = true,
+                      .n = w->log.n - w->settles,
+                      .seconds = w->log.seconds + w->settles};
+    double mean_s = NAN;
+    if (w->log.steps_per_line > 1)
+        printf("imbalance: none, by %s: each time is a mean of %.0f steps; log every step\n",
+               w->path, w->log.steps_per_line);
+    else
+        mean_s = dsgd_import_steps(m, &all);
+    dsgd_import_step(m, isnan(mean_s) ? w->median_s : mean_s, from);
+    if (w->log.batch > 0 && m->ranks > 0)
+        dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, from, "samples: %.6g",
+                         w->log.batch / (double)m->ranks);
+    printf("warning: %s: steps of a log have in them what exchanges take and computation does not "
+           "hide: the workload's step is too long by that; bring a profile (PyTorch's, one per "
+           "rank) to tell them apart\n",
+           w->path);
+    return DSGD_OK;
+}
+
+const dsgd_import_reader dsgd_import_step_log = {
+    .name = "log of training",
+    .gives = "step times in a log of training",
+    .recognise = recognise,
+    .read = read,
+    .state_bytes = sizeof(work),
+    .finish = finish,
+};
