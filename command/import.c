@@ -76,21 +76,22 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
     enum { HEAD = 1 << 16 };
     char *head = NULL;
     size_t n = 0;
-    const char *known[DSGD_IMPORT_READERS + 1] = {NULL};
+    char *kinds = dsgd_xstrdup("");
     if (strpbrk(path, "\r\n") != NULL)
         return dsgd_refuse(error,
-                           "%s: a name with a line break cannot stand in a comment of the "
-                           "platform; give the file another",
+                           "%s: the name of a file must not contain a line break, because it is "
+                           "written into a comment; rename the file",
                            path);
     DSGD_TRY(dsgd_import_inflate(path, HEAD, &head, &n, error));
     w->in.gave = NULL;
     if (memmem(head, n, "\0\0\0", 4) == NULL) /* as in a checkpoint of gigabytes */
         DSGD_TRY(offer(w, path, head, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
-        known[i] = dsgd_import_readers[i]->gives;
+        dsgd_append(&kinds, "\n  - %s", dsgd_import_readers[i]->gives);
     if (w->in.gave == NULL && is_named)
-        return dsgd_refuse(error, "%s: nothing in it can be imported; what can be: %s", path,
-                           dsgd_listed(known, "; or "));
+        return dsgd_refuse(
+            error, "%s: this kind of file cannot be imported; kinds that can be imported:%s", path,
+            kinds);
     if (w->in.gave == NULL)
         note(w, path, "not recognised", "");
     return DSGD_OK;
@@ -123,37 +124,39 @@ static dsgd_status read_path(work *w, const char *path, int depth, dsgd_error *e
     struct stat facts;
     const bool is_there = stat(path, &facts) == 0;
     if (is_there && !S_ISDIR(facts.st_mode) && !S_ISREG(facts.st_mode))
-        return dsgd_refuse(error, "%s: this is no file; what a pipe gives has to be one first",
-                           path);
+        return dsgd_refuse(
+            error, "%s: not a regular file; save the output of a pipe to a file first", path);
     if (!is_there || !S_ISDIR(facts.st_mode))
         return depth == 0 ? read_file(w, path, true, error) : try_file(w, path);
     char **names = dsgd_folder_names(path, NULL);
     if (names == NULL || depth == MOST_DEPTH)
         return dsgd_fail(error, DSGD_EIO, "%s: the folder cannot be read: %s", path,
-                         names == NULL ? strerror(errno) : "it is the eighth in another");
+                         names == NULL ? strerror(errno)
+                                       : "folders are nested more than eight deep");
     for (; *names != NULL; names++)
         DSGD_TRY(read_path(w, dsgd_xprintf("%s/%s", path, *names), depth + 1, error));
     return DSGD_OK;
 }
 
 static const dsgd_argument options[] = {
-    DSGD_ARGUMENT(TEXT, in.output, "output", 'o', "FILE", "The experiment that is written"),
+    DSGD_ARGUMENT(TEXT, in.output, "output", 'o', "FILE", "The experiment file to write"),
     DSGD_ARGUMENT(TEXT, in.platform_name, "platform", 'p', "NAME|FILE",
-                  "From which it departs, as logs do not say NICs and links (the only shipped one "
-                  "with the GPUs that they name)"),
+                  "Base platform, which supplies what logs lack: NICs and links [default: the one "
+                  "shipped platform whose GPUs match the logs]"),
     DSGD_ARGUMENT(TEXT, in.workload_name, "workload", 'w', "NAME|FILE",
-                  "What is trained, where no file says it (resnet50-a100)"),
-    DSGD_ARGUMENT(COUNT, in.nodes, "nodes", 0, "N",
-                  "Of logs that do not say it (as many as the GPUs need)"),
-    DSGD_ARGUMENT(COUNT, in.ranks, "ranks", 0, "N", "GPUs of logs that do not say it"),
+                  "Model that is trained, if no file describes it [default: resnet50-a100]"),
     DSGD_ARGUMENT(
-        TEXT, in.job_nodes, "nodelist", 0, "LIST|FILE",
-        "A job's nodes, as $SLURM_JOB_NODELIST has them, for its place in Slurm's topology"),
-    DSGD_ARGUMENT(
-        COUNT, in.first, "first", 0, "N",
-        "Of a profile: its first N steps make the experiment, the others check it (all do "
-        "both)"),
-    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces a file that is there"),
+        COUNT, in.nodes, "nodes", 0, "N",
+        "Number of nodes, if the logs do not contain it [default: as many as the GPUs need]"),
+    DSGD_ARGUMENT(COUNT, in.ranks, "ranks", 0, "N",
+                  "Number of GPUs, if the logs do not contain it"),
+    DSGD_ARGUMENT(TEXT, in.job_nodes, "nodelist", 0, "LIST|FILE",
+                  "The nodes of a job, as $SLURM_JOB_NODELIST lists them, to find its place in "
+                  "Slurm's topology"),
+    DSGD_ARGUMENT(COUNT, in.first, "first", 0, "N",
+                  "Number of steps of a profile from which the experiment is made; the other steps "
+                  "check it [default: all steps do both]"),
+    DSGD_ARGUMENT(FLAG, force, "force", 0, NULL, "Replaces an existing file"),
     {.name = NULL},
 };
 
@@ -161,9 +164,9 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
 {
     static const dsgd_syntax syntax = {
         "PATH...",
-        "Makes an experiment of what a machine and a job have left, as files or folders: profiles "
-        "of PyTorch, logs of training, step times as CSV, topologies of NCCL, nvidia-smi and "
-        "Slurm, and logs of nccl-tests or rccl-tests, whose times hold for groups of their shape.",
+        "Creates an experiment from files or folders of a machine and a job: profiles of PyTorch, "
+        "training logs, step times as CSV, topologies of NCCL, nvidia-smi and Slurm, and logs of "
+        "nccl-tests or rccl-tests, whose times hold for groups of the same shape.",
         1,
         SIZE_MAX,
         "import: give files or folders, such as `dsgd import all_reduce.log -o mine.yaml`",
@@ -171,9 +174,10 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     arguments a = {.in.workload_name = "resnet50-a100"};
     DSGD_TRY(dsgd_parse(count, words, &syntax, &a, error));
     if (a.in.output == NULL)
-        return dsgd_refuse(error, "import: where to? Give -o FILE, such as -o mine.yaml");
+        return dsgd_refuse(error,
+                           "import: give the output file with -o FILE, such as -o mine.yaml");
     if (!a.force && dsgd_can_read("%s", a.in.output))
-        return dsgd_refuse(error, "-o: %s is there already; --force replaces it", a.in.output);
+        return dsgd_refuse(error, "-o: %s exists already; --force replaces it", a.in.output);
     work w = {.in = a.in, .recognised = {.wraps = true}};
     for (size_t i = 0; i < a.paths.n; i++)
         DSGD_TRY(read_path(&w, a.paths.v[i], 0, error));
@@ -181,27 +185,27 @@ static dsgd_status import_run(int count, char **words, dsgd_error *error)
     if (memchr(w.found, 1, sizeof w.found) == NULL && w.why != DSGD_OK)
         return dsgd_fail(error, w.why, "%s", w.refused.text);
     if (memchr(w.found, 1, sizeof w.found) == NULL)
-        return dsgd_refuse(error, "%s: no file in it is of a kind that is known", a.paths.v[0]);
+        return dsgd_refuse(error, "%s: no file in it can be imported", a.paths.v[0]);
     DSGD_TRY(dsgd_import_open_platform(&w.in, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         if (w.found[i] && dsgd_import_readers[i]->finish != NULL)
             DSGD_TRY(dsgd_import_readers[i]->finish(&w.in, w.states[i], error));
     if (a.in.job_nodes != NULL && !dsgd_import_has(&w.in, DSGD_IMPORT_TOP, "placement"))
-        return dsgd_refuse(error, "--nodelist: none of the files is a topology of Slurm, in which "
-                                  "the nodes have a place");
+        return dsgd_refuse(error, "--nodelist needs a topology of Slurm, but no file is one");
     DSGD_TRY(dsgd_import_write(&w.in, error));
     if (w.in.measured.step_s > 0)
         DSGD_TRY(dsgd_import_validate(&w.in, error));
     return w.in.left_out == 0
                ? DSGD_OK
-               : dsgd_fail(error, DSGD_ERUNS,
-                           "left out, as told above: %zu files or tables; %s is of the others",
-                           w.in.left_out, a.in.output);
+               : dsgd_fail(
+                     error, DSGD_ERUNS,
+                     "%zu files or tables were skipped (see above); %s is made from the others",
+                     w.in.left_out, a.in.output);
 }
 
 const dsgd_command dsgd_command_import = {
     .name = "import",
     .usage = "PATH... -o FILE",
-    .summary = "makes an experiment of logs and profiles",
+    .summary = "creates an experiment from logs and profiles",
     .run = import_run,
 };

@@ -22,9 +22,11 @@ static const tool tools[] = {
     {"Lightning", "v_num=", "| ", "", -1},
 };
 
-/** Returns the number after a word, and sets *end to its end. Returns a value below 0 if there is
- * none, or if it has a decimal comma. */
-static double number_behind(const char *line, const char *word, const char **end)
+/**
+ * Returns the number after a word, and sets *end to the end of the number. Returns a value below 0
+ * if there is no number, or if it has a decimal comma.
+ */
+static double number_after(const char *line, const char *word, const char **end)
 {
     const char *const at = strstr(line, word);
     *end = "";
@@ -85,7 +87,7 @@ static double time_of(const tool *t, const char *line, double step, const double
 {
     const char *end = NULL;
     if (t->unit_s != 0)
-        return t->unit_s > 0 ? t->unit_s * number_behind(line, t->time, &end) : bar_of(line);
+        return t->unit_s > 0 ? t->unit_s * number_after(line, t->time, &end) : bar_of(line);
     return from[1] < 0 ? -1 : (clock_of(line) - from[1]) / (step - from[0]);
 }
 
@@ -99,9 +101,9 @@ static dsgd_step_log read_tool(const tool *t, const char *text)
         const char *end = "";
         const size_t here = number;
         number += rest != NULL && text[rest - copy - 1] == '\n';
-        const double batch = number_behind(line, "global batch size", &end);
+        const double batch = number_after(line, "global batch size", &end);
         log.batch = fmax(log.batch, *end == ':' ? strtod(end + 1, NULL) : batch);
-        const double step = strstr(line, t->mark) == NULL ? -1 : number_behind(line, t->step, &end);
+        const double step = strstr(line, t->mark) == NULL ? -1 : number_after(line, t->step, &end);
         if (step < 0 || step == last[0] || (t->unit_s == 0 && step < last[0]))
             continue; /* another rank prints the same step */
         const double seconds = time_of(t, line, step, last);

@@ -1,7 +1,7 @@
 /**
  * @file step_log.c
- * Step times of a training program's log: of whole steps, with what of their exchanges is not
- * hidden.
+ * Reads step times from a training program's log. A time covers a whole step, with the part of its
+ * exchanges that does not overlap with computation.
  */
 #include "traces/step_log.h"
 
@@ -11,17 +11,17 @@
 
 enum { LEAST_TIMES = 3 };
 
-/** The reader's own: the first log. */
+/** The first log; other logs are rejected. */
 typedef struct work {
     dsgd_step_log log;
     const char *path;
     double median_s;
-    bool settles; /* the first time has compiling and caching in it */
+    bool settles; /* leave out the first time, which includes compiling and caching */
 } work;
 
 static bool recognise(const char *head)
 {
-    /* A program may print much else before its first step. */
+    /* The steps may come after much other output, so that only other formats are excluded. */
     return strchr("{<", head[strspn(head, " \t\r\n")]) == NULL;
 }
 
@@ -33,10 +33,11 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
     if (log.tool == NULL)
         return DSGD_OK;
     if (log.n < LEAST_TIMES)
-        return dsgd_refuse(error,
-                           "%s: %zu steps of %s have a time, and %zu none, but %d are needed: %s",
-                           path, log.n, log.tool, log.left_out, LEAST_TIMES,
-                           "give a longer log, with its clock and decimal points");
+        return dsgd_refuse(
+            error,
+            "%s: %zu steps of %s have a time, and %zu do not; at least %d times are needed; %s",
+            path, log.n, log.tool, log.left_out, LEAST_TIMES,
+            "give a longer log with its clock, and with decimal points");
     const bool settles = log.n > 2 * LEAST_TIMES;
     double *const s = dsgd_keep(log.n, sizeof *s);
     const size_t n = log.n - settles;
@@ -49,10 +50,10 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
         log.steps_per_line > 1 ? dsgd_xprintf(", each a mean of %.0f steps", log.steps_per_line)
                                : "");
     if (log.left_out > 0)
-        dsgd_import_gave(m, "left out: %zu lines without a time", log.left_out);
+        dsgd_import_gave(m, "skipped: %zu lines without a time", log.left_out);
     work *const first = state;
     if (first->path != NULL)
-        return dsgd_refuse(error, "%s: step times stand in %s already; give the log of one run",
+        return dsgd_refuse(error, "%s: %s already contains step times; give the log of one run",
                            path, first->path);
     *first = w;
     return DSGD_OK;
@@ -65,7 +66,7 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
                                           w->log.lines[w->log.n - 1]);
     (void)error;
     if (m->parts[DSGD_IMPORT_WORKLOAD] != NULL)
-        return DSGD_OK; /* a profile says more */
+        return DSGD_OK; /* a profile contains more, so that it is used instead */
     dsgd_steps all = {.file = w->path,
                       .column = "steps",
                       .is_whole = true,
@@ -73,24 +74,25 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
                       .seconds = w->log.seconds + w->settles};
     double mean_s = NAN;
     if (w->log.steps_per_line > 1)
-        printf("imbalance: none, by %s: each time is a mean of %.0f steps; log every step\n",
-               w->path, w->log.steps_per_line);
+        printf(
+            "imbalance: none from %s, because each time is a mean of %.0f steps; log every step\n",
+            w->path, w->log.steps_per_line);
     else
         mean_s = dsgd_import_steps(m, &all);
     dsgd_import_step(m, isnan(mean_s) ? w->median_s : mean_s, from);
     if (w->log.batch > 0 && m->ranks > 0)
         dsgd_import_line(m, DSGD_IMPORT_WORKLOAD, from, "samples: %.6g",
                          w->log.batch / (double)m->ranks);
-    printf("warning: %s: steps of a log have in them what exchanges take and computation does not "
-           "hide: the workload's step is too long by that; bring a profile (PyTorch's, one per "
-           "rank) to tell them apart\n",
+    printf("warning: %s: the step times of a log include exchanges that do not overlap with "
+           "computation, so that the workload's step is too long; give a PyTorch profile of each "
+           "rank to separate them\n",
            w->path);
     return DSGD_OK;
 }
 
 const dsgd_import_reader dsgd_import_step_log = {
-    .name = "log of training",
-    .gives = "step times in a log of training",
+    .name = "training log",
+    .gives = "step times in a training log",
     .recognise = recognise,
     .read = read,
     .state_bytes = sizeof(work),
