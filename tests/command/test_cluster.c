@@ -362,7 +362,7 @@ static const struct {
      2, 0, 1.25, 0},
 };
 
-TEST_ROWS(training_programs_tell_their_steps, step_logs)
+TEST_ROWS(training_logs_contain_step_times, step_logs)
 {
     const dsgd_step_log log = dsgd_step_log_read(step_logs[_i].text);
     ck_assert_str_eq(log.tool, step_logs[_i].tool);
@@ -372,7 +372,7 @@ TEST_ROWS(training_programs_tell_their_steps, step_logs)
     ck_assert_double_eq(log.batch, step_logs[_i].batch);
 }
 
-TEST(a_log_of_training_gives_the_step_and_says_what_is_in_it)
+TEST(training_log_gives_step_and_warns_of_exchanges)
 {
     char *text = dsgd_xstrdup("");
     for (int i = 1; i <= 20; i++)
@@ -384,13 +384,13 @@ TEST(a_log_of_training_gives_the_step_and_says_what_is_in_it)
     const char *const said = dsgd_ends(0, "import train.log -p dgx-a100 --ranks 16 -o mine.yaml");
     ck_assert_has(said, "lines 2-20: 19 times of Megatron-LM, median 0.811 s");
     ck_assert_has(said, "each a mean of 10 steps");
-    ck_assert_has(said, "bring a profile");
+    ck_assert_has(said, "give a PyTorch profile");
     ck_assert_has(read_file("mine.yaml"),
                   "step: 0.811 # train.log:1-20, whole steps\n  samples: 4 #");
     dsgd_ends(0, "check mine.yaml");
     write_file("short.log", "iter 0: loss 10.9, time 9,5ms, mfu -100.00%\n");
     ck_assert_has(dsgd_ends(2, "import short.log -p dgx-a100 -o m2.yaml"),
-                  "0 steps of nanoGPT have a time, and 1 none");
+                  "0 steps of nanoGPT have a time, and 1 do not");
 }
 
 CASE("public files", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
