@@ -1,9 +1,9 @@
 /**
  * @file failing_fork.c
- * Replaces fork() by LD_PRELOAD to simulate a machine without room for another process.
- * FAILING_FORKS decides for each call in turn whether it succeeds (1) or fails (0). Its last
- * character holds for all later calls. With KILLED_EXITS, _exit() ends a process as if it were
- * killed.
+ * A library for LD_PRELOAD that replaces fork(), to simulate a machine without room for another
+ * process. Each character of the variable FAILING_FORKS decides whether a call of fork() succeeds
+ * (1) or fails (0). The last character decides for all later calls. If the variable KILLED_EXITS is
+ * set, _exit() ends the process as if the process were killed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ pid_t fork(void)
         return -1;
     }
     pid_t (*real)(void) = NULL;
-    *(void **)&real = dlsym(RTLD_NEXT, "fork"); /* the cast that POSIX documents */
+    *(void **)&real = dlsym(RTLD_NEXT, "fork"); /* POSIX recommends this cast for functions */
     return real();
 }
 

@@ -1,9 +1,10 @@
 /**
  * @file faulty_plugin.c
- * A plug-in for the tests of `dsgd test`. It is local SGD, and it is correct unless it is compiled
- * with -D REFUSED_LAW, -D FALSE_LAW or -D CRASH, with an error in each step (-D STEP=MISTAKE), or
- * with an error in its table (-D ROWS=MISTAKE, -D ABOUT=MISTAKE). Like an algorithm with fragments,
- * it accepts no period below 5.
+ * A plug-in for the tests of `dsgd test`. Its algorithm is local SGD, and it is correct if it is
+ * compiled without a flag. The flags -D REFUSED_LAW, -D FALSE_LAW and -D CRASH add one error each.
+ * -D STEP=MISTAKE adds an error to each step, and -D ROWS=MISTAKE or -D ABOUT=MISTAKE adds an error
+ * to the table of the algorithm. Like an algorithm with fragments, the algorithm rejects periods
+ * below 5.
  */
 #include "sim/algorithm.h"
 
@@ -13,7 +14,7 @@ typedef struct faulty_params {
 
 #define NEXT ((self->rank + 1) % self->n_workers)
 
-static dsgd_vector *model_of_first; /* all workers are in one process */
+static dsgd_vector *model_of_first; /* the model of worker 0; one process has all workers */
 static dsgd_vector *kept;
 
 /* --- mistakes of a step ----------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /**
  * @file shell.c
- * Functions that run the program in tests.
+ * Functions with which tests run the program in a shell.
  */
 #include <check.h>
 #include <ctype.h>
@@ -101,7 +101,7 @@ char *read_file(const char *name)
     return kept(text);
 }
 
-/** An experiment of ten steps, with room for further keys. */
+/** Writes e.yaml, an experiment of six runs of ten steps. @p more contains further lines for it. */
 void write_experiment(const char *more)
 {
     char *const text = dsgd_xprintf("platform: idle-switch\n"
@@ -138,7 +138,7 @@ char *without_wall(const char *csv)
     return kept(out);
 }
 
-/** Returns the field after the one that starts at @p c. */
+/** Returns the start of the field that follows the field at @p c in a row of a CSV file. */
 static const char *skip_field(const char *c)
 {
     bool quoted = false;

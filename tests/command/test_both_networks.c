@@ -1,7 +1,7 @@
 /**
  * @file test_both_networks.c
- * Checks the law of `network`: every run takes the same time with flows and with SimGrid, on every
- * shipped platform and on every topology.
+ * Tests that every run takes the same time with `network: flows` and with `network: simgrid`, on
+ * every shipped platform and on every topology.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
@@ -9,7 +9,10 @@
 SUITE(both_networks, "network: flows beside network: simgrid", .seconds = 240,
       .set_up = make_folder, .tear_down = remove_folder);
 
-/* SimGrid stores every route of a HammingMesh, so the shipped HammingMesh is too large for it. */
+/*
+ * A HammingMesh of 2 x 2 boards replaces the shipped HammingMesh, which is too large for SimGrid:
+ * SimGrid stores every route.
+ */
 static const char topologies[] =
     "{name: hx2mesh, size: [2, 2, 2, 2]}, "
     "{topology: fat_tree, size: [2, 2, 2], up: [1, 2, 1], host_bandwidth: 1GB/s}, "
@@ -20,9 +23,10 @@ static const char topologies[] =
 #define VARIES "imbalance: [{kind: normal, mean: 10ms, deviation: 4ms}]\n"
 
 /*
- * Two of the seven algorithms do not run everywhere. If messages arrive at the same instant, the
- * last bit of a time decides which is first. This changes the peers of AD-PSGD's workers if they
- * differ, and on a symmetric topology the worker that activates a version of WAGMA.
+ * Tested algorithms on shipped platforms and on small topologies. AD-PSGD is tested only without
+ * imbalance, and WAGMA only on shipped platforms, because both depend on the order of messages. If
+ * messages arrive at the same instant, rounding decides their order. This order selects the peers
+ * of AD-PSGD, and on a symmetric topology the worker that starts an average of WAGMA.
  */
 static const struct {
     bool is_shipped;
@@ -32,11 +36,11 @@ static const struct {
             {false, FIVE, VARIES},
             {false, "ad_psgd", ""}};
 
-/* Returns "alps-slingshot, aws-p5, ...": all shipped platforms except hx2mesh. */
+/* Returns the names of all shipped platforms except hx2mesh, with a comma after each name. */
 static char *platforms(void)
 {
     char *names = dsgd_xstrdup("");
-    /* Skip the second line of an entry. */
+    /* The second line of each entry starts with a blank and contains no name. */
     for (char *line = dsgd_ends(0, "list platforms"); *line != '\0'; line = strchr(line, '\n') + 1)
         if (*line != ' ' && strncmp(line, "hx2mesh ", 8) != 0)
             dsgd_append(&names, "%.*s, ", (int)strcspn(line, " "), line);
@@ -53,7 +57,7 @@ TEST_ROWS(runs_take_same_time_on_both_networks, rows)
                             rows[_i].imbalance));
     dsgd_ends(0, "run e.yaml -o flows");
     dsgd_ends(0, "run e.yaml -o simgrid --set network=simgrid");
-    int n_runs = -1; /* the first line is the heading */
+    int n_runs = -1; /* the heading is not a run */
     for (const char *c = read_file("flows/runs.csv"); *c != '\0'; c++)
         n_runs += *c == '\n';
     ck_assert_int_gt(n_runs, 0);

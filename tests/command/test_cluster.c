@@ -1,9 +1,9 @@
 /**
  * @file test_cluster.c
- * Tests what `dsgd import` reads of a cluster and a job besides tables of nccl-tests and profiles:
- * nodes as NCCL sees them, Slurm's topologies and lists of hosts, JSON of nccl-tests, and logs of
- * training. All files are made here, with the same defects as public files. Public files are also
- * tested if they are next to the project.
+ * Tests which descriptions of a cluster and a job `dsgd import` reads. It reads topology files of
+ * NCCL, topologies and host lists of Slurm, JSON of nccl-tests, and logs of training. Tables of
+ * nccl-tests and profiles have their own tests. The input files are written here, with the same
+ * defects as public files. Public files are also tested if they are next to the project.
  */
 #include "base/file.h"
 #include "tests/command/shell.h"
@@ -16,8 +16,8 @@
 SUITE(cluster, "nodes", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
 /**
- * Returns a pair of GPUs on a PCIe switch, with NICs. links[2] are the numbers of links to
- * NVSwitch, or 0 if there are none.
+ * Returns the XML of two GPUs and their NICs on one PCIe switch. links[i] is the number of links
+ * from GPU i to the NVSwitch, or 0 if there is no link.
  */
 static char *pair(int first, const int links[2], int nics, const char *speed)
 {
@@ -48,8 +48,8 @@ static char *pair(int first, const int links[2], int nics, const char *speed)
 static const int twelve[2] = {12, 12}, none[2] = {0, 0}, one_down[2] = {12, 11};
 
 /**
- * The first two GPUs are next to NIC0, and the third is next to mlx5_2. NIC1 belongs to the
- * processor.
+ * Tests a matrix in which GPU 0 and GPU 1 are nearest to NIC0, and GPU 2 is nearest to mlx5_2. No
+ * GPU is near NIC1, which is attached to the processor.
  */
 TEST(a_matrix_of_nvidia_smi_gives_an_island)
 {
@@ -78,8 +78,8 @@ TEST(a_matrix_of_nvidia_smi_gives_an_island)
 TEST(a_node_becomes_an_island_with_its_NICs_and_links)
 {
     /*
-     * The storage's NIC is connected only to the processor, so it is not the nearest NIC of any
-     * GPU.
+     * eth0, the NIC for storage, is connected only to the processor, so it is not the nearest NIC
+     * of any GPU.
      */
     write_file("topo.xml",
                dsgd_xprintf("\xef\xbb\xbf<!-- of a node -->\r\n<system version=\"1\">\r\n%s%s"
@@ -92,7 +92,8 @@ TEST(a_node_becomes_an_island_with_its_NICs_and_links)
     const dsgd_platform p = read_platform("mine.yaml");
     ck_assert(p.island_hosts == 4 && p.island_nics == 2);
     ck_assert_double_eq(p.host_bandwidth_bytes_per_s, 25e9);
-    ck_assert_double_eq(p.nccl.links_bytes_per_s, 12 * 20e9); /* NCCL's rate for sm 80 */
+    ck_assert_double_eq(p.nccl.links_bytes_per_s,
+                        12 * 20e9); /* NCCL counts 20 GB/s per NVLink of an A100 */
     ck_assert_double_eq(p.island_bytes_per_s, 12 * 20e9);
     ck_assert(p.nccl.has_switch && p.nccl.amd_host && p.nccl.generation == DSGD_GPU_AMPERE);
     ck_assert_double_eq_tol(p.nccl.network_latency_s, 75e-6, 1e-12);
@@ -108,11 +109,11 @@ TEST(a_node_without_links_has_those_of_PCIe_and_uneven_NICs_stand_as_others_as_w
     ck_assert_has(said, "3 NICs for 4 GPUs are replaced by 2 with the same total bandwidth");
     ck_assert_has(said, "the slowest NIC has 10 Gb/s");
     const dsgd_platform p = read_platform("mine.yaml");
-    /* 16 GT/s of its switch, in NCCL's units. */
+    /* NCCL counts 24 GB/s for a PCIe switch with 16 lanes of 16 GT/s. */
     ck_assert_double_eq(p.nccl.links_bytes_per_s, 24e9);
     ck_assert_double_eq_tol(p.host_bandwidth_bytes_per_s, 1.5 * 1.25e9, 1);
     ck_assert(!p.nccl.has_switch);
-    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml"); /* the name of a NIC in a container */
+    shell_ends(0, "sed -i s/mlx5_1/veth19d9/ topo.xml"); /* containers have such names of NICs */
     ck_assert_has(dsgd_ends(0, "import topo.xml -p dgx-a100 -o mine.yaml --force"),
                   "2 NICs of 1.25 GB/s");
 }
@@ -134,18 +135,19 @@ TEST(import_warns_of_odd_nodes)
                "<pci busid=\"0:2\" class=\"0x020700\"/></cpu></system>");
     ck_assert_has(unwrapped(dsgd_ends(0, "import static.xml -p dgx-a100 -o mine.yaml --force")),
                   "for NCCL_TOPO_FILE, without NVLinks and speeds of NICs");
-    /* The value of dgx-a100. */
+    /* The file contains no speed of links, so the value of dgx-a100 remains. */
     ck_assert_double_eq(read_platform("mine.yaml").nccl.links_bytes_per_s, 240e9);
     write_file("far.xml", dsgd_xprintf("<system version=\"1\">%s%s</system>",
                                        pair(0, twelve, 0, ""), pair(2, twelve, 1, "200000")));
     ck_assert_has(unwrapped(dsgd_ends(0, "import far.xml -p dgx-a100 -o mine.yaml --force")),
                   "GPU 0 1: none; GPU 2 3: mlx5_2");
-    write_file("absurd.xml", dsgd_xprintf("<system version=\"1\">%s</system>",
-                                          pair(0, twelve, 2, "200000000"))); /* perhaps in kb/s */
+    write_file("absurd.xml",
+               dsgd_xprintf("<system version=\"1\">%s</system>",
+                            pair(0, twelve, 2, "200000000"))); /* 200 Gb/s if the unit is kb/s */
     ck_assert_has(dsgd_ends(0, "import absurd.xml -p dgx-a100 -o mine.yaml --force"),
                   "ignored the speed of a NIC, 2e+08 Mb/s");
     ck_assert_double_eq(read_platform("mine.yaml").host_bandwidth_bytes_per_s,
-                        25e9); /* the value of dgx-a100 */
+                        25e9); /* the value of dgx-a100 remains */
     write_file("dump.xml",
                dsgd_xprintf("<system version=\"1\">%s</system>", pair(0, twelve, 2, "100000")));
     ck_assert_has(dsgd_ends(2, "import dump.xml down.xml -p dgx-a100 -o mine.yaml --force"),
@@ -193,7 +195,7 @@ TEST(deeply_nested_node_is_rejected)
 CASE("Slurm", .seconds = 120, .set_up = make_folder, .tear_down = remove_folder);
 
 static const struct {
-    const char *list, *names; /* if names is NULL, the list is rejected */
+    const char *list, *names; /* list of hosts; its names, or NULL if it is rejected */
 } lists[] = {
     {"tux[0-2,07],login", "tux0 tux1 tux2 tux07 login"},
     {"r[1-2]n[08-10]-ib", "r1n08-ib r1n09-ib r1n10-ib r2n08-ib r2n09-ib r2n10-ib"},
@@ -229,11 +231,11 @@ TEST_ROWS(lists_of_hosts_expand_as_by_Slurm_or_are_refused, lists)
     ck_assert_str_eq(names, lists[_i].names);
 }
 
-/* The same cluster in several forms: two leaves, with three nodes and with two. */
+/* The same cluster in several formats. It has two leaf switches, with three nodes and two nodes. */
 static const char *const topologies[] = {
     "\xef\xbb\xbf# by hand\r\nswitchname=leaf0 NODES=n[0-2] LinkSpeed=100G # three\r\n"
     "SwitchName=leaf1 \\\r\n  Nodes=n[3-4]\r\nSwitchName=root Switches=leaf[0-1]\r\n",
-    /* as scontrol prints it, with all nodes of the level below */
+    /* output of scontrol, in which an upper switch lists the nodes below it */
     "SwitchName=root Level=1 LinkSpeed=1 Nodes=n[0-4] Switches=leaf[0-1]\n"
     "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-2]\nSwitchName=leaf1 Level=0 Nodes=n[3-4]\n",
     "BlockName=leaf0 BlockIndex=0 Nodes=n[0-2] BlockSize=3\nBlockName=leaf1 Nodes=n[3-4]\n"
@@ -306,7 +308,7 @@ TEST(nccl_tests_say_the_same_in_JSON)
     ck_assert_uint_eq(logs.n, 1);
     const dsgd_nccl_log *const log = logs.v;
     ck_assert(log->table.call == DSGD_NCCL_ALLREDUCE && log->table.bytes.n == 2);
-    /* A process with eight GPUs names one GPU. */
+    /* Each of two processes has eight GPUs, but its entry names only one GPU. */
     ck_assert(log->ranks == 16 && log->table.nodes == 2);
     ck_assert_double_eq(log->table.us.v[0], 201);
     ck_assert_double_eq(log->table.us.v[1], 400.5);

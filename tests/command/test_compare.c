@@ -1,6 +1,6 @@
 /**
  * @file test_compare.c
- * `dsgd compare` computes the same means, intervals and differences as a computation by hand.
+ * Tests that `dsgd compare` prints the means, intervals and differences that are computed by hand.
  */
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,9 @@
     "staleness_mean,staleness_max,final_loss,final_accuracy"
 #define RUNS_HEADER RUNS_HEAD ",wall_s\n"
 
-/** The rest of a row in which only the throughput and the accuracy matter. */
+/**
+ * The last columns of a row of runs.csv. Only the throughput and the accuracy differ between rows.
+ */
 #define NUMBERS(throughput, accuracy) throughput ",0.5,0,0,1.5," accuracy ",9.9"
 #define ROW(algorithm, seed, status, throughput, accuracy)                                         \
     "1," algorithm ",4," seed ",daint,resnet," status "," NUMBERS(throughput, accuracy) "\n"
@@ -26,7 +28,7 @@ static void write_runs(const char *content)
     write_file("r/runs.csv", content);
 }
 
-/** Compares the runs, checks the exit status, and returns the output. */
+/** Writes @p content as runs.csv, runs `dsgd compare` with options, and returns the output. */
 static char *compare(const char *content, const char *options)
 {
     write_runs(content);
@@ -52,12 +54,12 @@ static void expect_nothing(const char *row, const char *column)
 }
 
 /*
- * Student's t for 95 % on both sides, from printed tables. The values for 1 and 2 degrees of
- * freedom also have closed forms.
+ * Quantiles of Student's t distribution for two-sided intervals of 95 %, for 1, 2 and 9 degrees of
+ * freedom. They are from printed tables, and the first two also have closed forms.
  */
 static const double t1 = 12.7062047, t2 = 4.30265273, t9 = 2.26215716;
 
-/* Throughputs 1, 2 and 6 have the mean 3 and the standard deviation sqrt(7). */
+/* Three runs with the throughputs 1, 2 and 6, whose mean is 3 and standard deviation is sqrt(7). */
 static const char three[] = RUNS_HEADER OK("allreduce", "1", "1", "0.5")
     OK("allreduce", "2", "2", "0.5") OK("allreduce", "3", "6", "0.5");
 
@@ -73,7 +75,8 @@ TEST(compare_computes_means_and_intervals)
     expect("allreduce,4,", "step_mean_s_mean", 0.5);
     expect("allreduce,4,", "final_loss_mean", 1.5);
     expect("allreduce,4,", "n_diverged", 0);
-    ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "local_")); /* not in runs.csv */
+    ck_assert_ptr_null(
+        strstr(read_file("r/compare.csv"), "local_")); /* runs.csv has no such column */
     char *content = dsgd_xstrdup(RUNS_HEADER);
     for (int i = 1; i <= 10; i++)
         dsgd_append(&content, "1,dasgd,4,%d,daint,resnet,ok,%d" NUMBERS("", "0.5") "\n", i, i);
@@ -87,8 +90,8 @@ TEST(compare_computes_means_and_intervals)
 TEST(differences_are_paired_over_common_seeds)
 {
     /*
-     * The seeds differ by far more than the algorithms. Throughputs are 1, 2 and 6 for the seeds 2,
-     * 3 and 5.
+     * Throughputs differ far more between seeds than between algorithms. For the seeds 2, 3 and 5,
+     * wagma exceeds allreduce by 1, 2 and 6.
      */
     const char *const output =
         compare(RUNS_HEADER OK("wagma", "5", "9006", "0.706") OK("wagma", "2", "101", "0.501")
@@ -106,7 +109,8 @@ TEST(differences_are_paired_over_common_seeds)
     ck_assert_has(output, "+0.30 ± 0.66 (3 pairs)");
     const char *const csv = read_file("r/compare.csv");
     ck_assert_has(csv, "\nwagma");
-    ck_assert(strstr(csv, "\nwagma") < strstr(csv, "\nallreduce")); /* in the order of the runs */
+    ck_assert(strstr(csv, "\nwagma") <
+              strstr(csv, "\nallreduce")); /* rows keep the order of the runs */
 }
 
 TEST(star_marks_intervals_without_0)
@@ -137,7 +141,10 @@ TEST(one_seed_has_no_interval)
     ck_assert_ptr_null(strcasestr(read_file("r/compare.csv"), "nan"));
 }
 
-/* The times of a diverged run count, but not the results of its training; dasgd has no results. */
+/*
+ * A diverged run counts in means of times, but not in means of training results. Failed runs count
+ * in no mean. The only run of dasgd diverged before it had results.
+ */
 TEST(failed_runs_enter_no_mean_and_diverged_runs_only_those_of_time)
 {
     const char *const output =
@@ -149,7 +156,7 @@ TEST(failed_runs_enter_no_mean_and_diverged_runs_only_those_of_time)
                 "");
     expect("allreduce,4,", "throughput_samples_per_s_n", 3);
     expect("allreduce,4,", "throughput_samples_per_s_mean", 20);
-    expect("allreduce,4,", "final_accuracy_n", 1); /* an empty field is not a number */
+    expect("allreduce,4,", "final_accuracy_n", 1); /* the run with an empty field does not count */
     expect("allreduce,4,", "n_diverged", 1);
     expect("wagma,4,", "throughput_samples_per_s_n", 3);
     expect("wagma,4,", "throughput_samples_per_s_diff", (1 + 3 + 60) / 3.);
@@ -161,7 +168,7 @@ TEST(failed_runs_enter_no_mean_and_diverged_runs_only_those_of_time)
     ck_assert_has(output, "2 runs without results (status failed or timeout)");
 }
 
-/** Checks that @p text is between the first @p from and the next @p to. */
+/** Checks that a file contains @p text between the first @p from and the next @p to. */
 static void expect_between(const char *path, const char *from, const char *to, const char *text)
 {
     const char *const begin = strstr(read_file(path), from);
@@ -171,7 +178,9 @@ static void expect_between(const char *path, const char *from, const char *to, c
                   text, begin);
 }
 
-/* One of three seeds diverged, so three times and two accuracies count. The ratios are 2, 2 and 3.
+/*
+ * One of three seeds of wagma diverged, so three times and two accuracies count. The ratios of the
+ * throughputs are 2, 2 and 3.
  */
 TEST(diverged_run_counts_equally_in_table_report_and_figure)
 {
@@ -208,8 +217,10 @@ TEST(diverged_run_counts_equally_in_table_report_and_figure)
     ",0.5,0,0,0,1.5,0.5,1.6,0.25,9.9," group "," seed "," collective ",\"{a: 1, b: 2}\"\n"
 #define SWEPT_COMMON ",4,daint,\"res\"\"net, 50\","
 
-/* Columns of later versions, two sweeps of all algorithms, one sweep of a single algorithm, and
- * swept seeds. */
+/*
+ * A table with columns of later versions of dsgd, two swept keys of all algorithms, one swept key
+ * of a single algorithm, and swept seeds.
+ */
 static const char swept[] =
     "run,algorithm,workers,seed,platform,workload,status,throughput_samples_per_s,step_mean_s,"
     "staleness_mean,staleness_max,staleness_p99,final_loss,final_accuracy,local_loss,"
@@ -240,7 +251,7 @@ TEST(swept_values_make_rows_and_columns_are_found_by_name)
     ck_assert_has(csv, "2,ring,\"{a: 1, b: 2}\",wagma; group 2; collective ring,0,2,12,");
 }
 
-/** The names of places contain only what distinguishes them. */
+/** Tests that the name of a place contains only the columns in which places differ. */
 TEST(place_name_contains_only_columns_that_differ)
 {
     char *const output = compare(
@@ -262,7 +273,7 @@ TEST(the_baseline_can_be_chosen)
     static const char runs[] = RUNS_HEADER OK("wagma", "1", "10", "0.5")
         OK("dasgd", "1", "11", "0.5") OK("ad_psgd", "1", "13", "0.5");
     compare(runs, "");
-    /* Without allreduce, the first algorithm is the baseline. */
+    /* If no run is of allreduce, the first algorithm is the baseline. */
     expect("ad_psgd,4,", "throughput_samples_per_s_diff", 3);
     compare(runs, "--baseline dasgd");
     expect("ad_psgd,4,", "throughput_samples_per_s_diff", 2);
@@ -278,8 +289,10 @@ TEST(the_baseline_can_be_chosen)
     expect("wagma" SWEPT_COMMON "4,,", "throughput_samples_per_s_diff", 10);
 }
 
-/** The last key is enough to name a swept column, and any text with the same meaning to name a
- * value. */
+/**
+ * Tests that the last part of a key names a swept column, and that any spelling of a number names a
+ * swept value.
+ */
 TEST(a_baseline_takes_units)
 {
     static const char header[] =
@@ -310,8 +323,8 @@ static const char targeted[] = RUNS_HEADER RUN("1", "allreduce", "1", "ok")
         RUN("5", "dasgd", "1", "diverged");
 
 /*
- * Curves that reach the target from below, reach it at the beginning, reach it and leave it again,
- * nearly reach it, and diverge.
+ * Learning curves of five runs. In this order, a curve reaches the target from below, starts above
+ * the target, reaches it and falls below it again, nearly reaches it, and diverges.
  */
 static const char targeted_curves[] = CURVES_HEADER POINT("1", "0", "2", "0.1")
     POINT("1", "10", "1", "0.5") POINT("1", "20", "0.5", "0.9") POINT("2", "0", "1.5", "0.8")
@@ -326,8 +339,7 @@ TEST(time_to_target_is_the_first_crossing)
     expect("allreduce,4,", "time_to_target_s_n", 2);
     expect("allreduce,4,", "time_to_target_s_mean", (10 + 10 * 0.3 / 0.4 + 0) / 2);
     expect("wagma,4,", "time_to_target_s_n", 1);
-    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* the result of a single seed is not a
-                                                          * mean */
+    expect_nothing("wagma,4,", "time_to_target_s_mean"); /* one seed is not enough for a mean */
     expect_nothing("wagma,4,", "time_to_target_s_diff");
     expect_nothing("wagma,4,", "time_to_target_s_median");
     expect("wagma,4,", "time_to_target_s_seeds", 2);
@@ -342,7 +354,7 @@ TEST(time_to_target_is_the_first_crossing)
     expect("wagma,4,", "time_to_target_s_n", 1);
     write_file("r/curves.csv", CURVES_HEADER POINT("1", "0", "1", "") POINT("1", "10", "-2", "")
                                    POINT("2", "0", "1", "") POINT("2", "20", "-3", ""));
-    compare(targeted, "--target loss=-1"); /* the loss of a policy is minus its return */
+    compare(targeted, "--target loss=-1"); /* the loss of a policy is its negated return */
     expect("allreduce,4,", "time_to_target_s_mean", (10 * 2 / 3. + 20 * 2 / 4.) / 2);
     compare(targeted, "");
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "time_to_target"));
@@ -379,8 +391,8 @@ TEST_ROWS(wrong_target_is_rejected_and_keeps_compare_csv, bad_targets)
 }
 
 /*
- * The times are 4, 9 and never for one algorithm, and 8, 6 and 3 for the baseline. An even number
- * of seeds has 9, 4, never and 5.
+ * The times to the target are 8, 6 and 3 for the baseline; 4, 9 and never for wagma; and 9, 4,
+ * never and 5 for dasgd.
  */
 TEST(seeds_that_never_reach_a_target_suppress_the_mean)
 {
@@ -404,7 +416,7 @@ TEST(seeds_that_never_reach_a_target_suppress_the_mean)
     expect("dasgd,4,", "time_to_target_s_median", 7);
     expect_nothing("wagma,4,", "time_to_target_s_mean");
     expect_nothing("wagma,4,", "time_to_target_s_ratio");
-    expect("sgp,4,", "time_to_target_s_ratio", 2); /* reached earlier */
+    expect("sgp,4,", "time_to_target_s_ratio", 2); /* sgp takes half as long as the baseline */
     expect("sgp,4,", "time_to_target_s_ratio_low", 2);
     ck_assert_has(output, "2 of 3 seeds, median 9");
     ck_assert_has(output, "  2 (2 to 2) *\n");
@@ -430,7 +442,10 @@ TEST(any_column_of_numbers_can_be_shown)
     output = dsgd_ends(DSGD_EUSAGE, "compare r -m ratio");
 }
 
-/* The logarithms of the ratios 1, 2 and 4 have mean and standard deviation log(2). */
+/*
+ * The ratios are 1, 2 and 4, whose logarithms have the mean log(2) and the standard deviation
+ * log(2).
+ */
 TEST(ratios_are_geometric_means_over_pairs)
 {
     const char *const output =
@@ -446,7 +461,10 @@ TEST(ratios_are_geometric_means_over_pairs)
     expect("one,4,", "throughput_samples_per_s_ratio", 1.5);
     expect_nothing("one,4,", "throughput_samples_per_s_ratio_low");
     expect_nothing("allreduce,4,", "throughput_samples_per_s_ratio");
-    /* t for 6 degrees of freedom, 2.447, is below sqrt(7); t for 5, 2.571, is above sqrt(6). */
+    /*
+     * The column `seeds needed` prints 7, because Student's t for 6 degrees of freedom, 2.447, is
+     * below sqrt(7), while t for 5, 2.571, is above sqrt(6).
+     */
     ck_assert_has(output, "  2 (0.357 to 11.2)  7\n");
     ck_assert_has(output, "  1 (1 to 1)         > 1000\n");
     ck_assert_has(output, "  1.5                2 or more\n");
@@ -454,7 +472,7 @@ TEST(ratios_are_geometric_means_over_pairs)
     ck_assert_ptr_null(strstr(read_file("r/compare.csv"), "_ratio"));
 }
 
-/** gnuplot would warn of a column without a number. */
+/** Tests that gnuplot does not warn of a column of curves.csv that contains no number. */
 TEST(curves_without_accuracy_are_drawn_without_a_warning)
 {
     write_experiment(learn);
@@ -466,7 +484,7 @@ TEST(curves_without_accuracy_are_drawn_without_a_warning)
 }
 
 static const struct {
-    const char *content; /* NULL if there is no file */
+    const char *content; /* content of runs.csv, or NULL if the file is missing */
     const char *arguments;
     int status;
     const char *sentence;
@@ -526,7 +544,7 @@ TEST_ROWS(wrong_runs_csv_is_rejected_and_keeps_compare_csv, bad_runs)
     ck_assert_int_ne(access(dsgd_xprintf("%s/r/compare.csv.new", folder), F_OK), 0);
 }
 
-/** An algorithm does not win because the runs of others are missing. */
+/** Tests that an algorithm is not called the winner while runs of other algorithms are missing. */
 TEST(compare_reports_missing_runs)
 {
     write_experiment("");

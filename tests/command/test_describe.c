@@ -1,6 +1,6 @@
 /**
  * @file test_describe.c
- * `dsgd list` and `dsgd describe`: every listed entry has a description.
+ * Tests that `dsgd describe` describes every entry that `dsgd list` prints.
  */
 #include "base/file.h"
 #include "tests/command/shell.h"
@@ -14,7 +14,7 @@ TEST(an_algorithm_is_described_on_one_screen)
     char *list = dsgd_ends(0, "list algorithms");
     for (char *line = strsep(&list, "\n"); line != NULL && *line != '\0';
          line = strsep(&list, "\n")) {
-        if (*line == ' ') /* skip the rest of a summary */
+        if (*line == ' ') /* skip further lines of the summary */
             continue;
         const char *const words =
             dsgd_xprintf("describe algorithm %.*s", (int)strcspn(line, " "), line);
@@ -102,7 +102,8 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
     int n = 0;
     char *rest = output;
     for (char *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-        if (*line == '\0' || *line == ' ' || line[strlen(line) - 1] == ':') /* skip a heading */
+        if (*line == '\0' || *line == ' ' ||
+            line[strlen(line) - 1] == ':') /* skip headings and indented lines */
             continue;
         n++;
         char *described = NULL;
@@ -111,7 +112,8 @@ TEST_RANGE(everything_that_is_listed_can_be_described, 0, 9)
         ck_assert_uint_gt(strlen(described), 20);
         for (char *row = strsep(&described, "\n"); row != NULL; row = strsep(&described, "\n"))
             ck_assert_msg(strlen(row) <= 80 + 3 || strcmp(kinds[_i], "imbalance") == 0, "%s: %s",
-                          words, row); /* in bytes; an imbalance set is printed as its file */
+                          words, row); /* 3 bytes more than characters; an imbalance is printed as
+                                        * its file */
     }
     ck_assert_int_ge(n, 2);
 }
@@ -126,7 +128,7 @@ TEST(every_kind_is_named_by_every_help)
     int lines = 0;
     for (const char *c = all; *c != '\0'; c++)
         lines += *c == '\n';
-    ck_assert_int_le(lines, 40); /* fits on one screen */
+    ck_assert_int_le(lines, 40); /* the list fits on one screen */
     int n = 0;
     for (char *kind = strsep(&kinds, ", \n"); kind != NULL; kind = strsep(&kinds, ", \n")) {
         if (*kind == '\0')
@@ -145,7 +147,10 @@ TEST(imbalance_description_shows_step_statistics)
     char *output = dsgd_ends(0, "describe imbalance delay-wagma");
     static const char *const parts[] = {
         "WAGMA-SGD (TPDS 2021)", "- {kind: delay, workers: 2, seconds: 320ms}",
-        /* 2 of 16 workers are 0.32 s late: mean 1.04 s, slowest 1.32 / 1.04 */
+        /*
+         * 2 of 16 workers are 0.32 s late, so the mean is 1.04 s and the slowest worker takes 1.32
+         * s
+         */
         "\n     16      1.04          0.106        1     1.32     1.27   0.962    0.962\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_has(output, parts[i]);

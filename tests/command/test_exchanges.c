@@ -1,7 +1,7 @@
 /**
  * @file test_exchanges.c
- * Tests how vectors are exchanged if an experiment does not set it, and what the results report
- * about it.
+ * Tests the default settings of the section `exchange`, and the notes that commands print about
+ * them.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
@@ -9,8 +9,8 @@
 /* --- the default ------------------------------------------------------------------------------ */
 
 /**
- * Computes the throughputs of WAGMA and of local SGD with an exchange. If @p exchange is NULL, the
- * default exchange is used.
+ * Runs e.yaml and stores the throughput of WAGMA in rates[0] and of local SGD in rates[1]. If @p
+ * exchange is NULL, the experiment uses its default exchange.
  */
 static void throughputs(const char *exchange, double rates[2])
 {
@@ -24,8 +24,9 @@ static void throughputs(const char *exchange, double rates[2])
 SUITE(exchanges, "exchanges", .set_up = make_folder, .tear_down = remove_folder, .seconds = 240);
 
 /**
- * With one chunk per model and recursive doubling, which was once the default, WAGMA is 22 % slower
- * and falls behind local SGD.
+ * Tests that the default exchange makes WAGMA as fast as a better exchange does. An earlier
+ * default, one chunk per model and recursive doubling, made WAGMA 22 % slower, and slower than
+ * local SGD.
  */
 TEST(default_exchange_does_not_decide_ranking)
 {
@@ -43,7 +44,7 @@ TEST(default_exchange_does_not_decide_ranking)
     ck_assert_double_lt(other[0], other[1]);
     if (SUPPORT_SLOW)
         return;
-    throughputs("{pieces: tensors}", other); /* hides its copies best: 1.5 % */
+    throughputs("{pieces: tensors}", other); /* best overlap of copies, by 1.5 % */
     ck_assert_double_gt(other[0], other[1]);
     ck_assert_double_le(fabs(by_default[0] / other[0] - 1), 0.02);
 }
@@ -74,8 +75,8 @@ TEST(check_warns_of_many_chunks)
 }
 
 /*
- * Merged buckets change times by less than the bound that is printed. Gossip, slow networks and
- * users who ask for it keep all buckets.
+ * Tests that merging buckets changes times by less than the bound that `dsgd` prints. Gossip, slow
+ * networks and users who ask for all buckets prevent the merge.
  */
 TEST(many_buckets_are_merged_within_bound)
 {
@@ -163,7 +164,7 @@ TEST(comparison_of_collectives_is_announced)
         dsgd_ends(0, "run e.yaml -o r --set exchange.partial_collective=recursive-doubling");
     ck_assert_has(unwrapped(output), sentence);
     ck_assert_has(unwrapped(dsgd_ends(0, "compare r")), sentence);
-    /* If collectives are swept, no note is needed. */
+    /* If the experiment sweeps the collective, the program prints no note about the collective. */
     output = dsgd_ends(0, "run e.yaml -o s --set exchange.collective='{sweep: [ring, "
                           "rabenseifner]}'");
     ck_assert_ptr_null(strstr(output, "note:"));
@@ -189,7 +190,10 @@ TEST_ROWS(sweep_of_network_without_exchange_gives_note, varied)
     ck_assert_ptr_null(strstr(output, "note:"));
     output = dsgd_ends(0, "check e.yaml --set seed='[1, 2]'");
     ck_assert_ptr_null(strstr(output, "note:"));
-    /* Each algorithm may have its own exchange. One algorithm without it is enough for the note. */
+    /*
+     * One algorithm sets its own exchange. The program prints the note only if another algorithm
+     * does not.
+     */
     static const char own[] = "{name: allreduce, exchange: {pieces: 1}}";
     output = dsgd_ends(0, "check e.yaml --set %s --set algorithms='[%s]'", varied[_i], own);
     ck_assert_ptr_null(strstr(output, "note:"));
@@ -199,8 +203,9 @@ TEST_ROWS(sweep_of_network_without_exchange_gives_note, varied)
 }
 
 /**
- * The note is for a worker of two hosts. The default utilisation counts only once if it is not
- * used, or if a worker has no inner hosts.
+ * The default of transformer.utilisation already includes the cost of inner parallelism. The note
+ * warns that this cost counts twice if a worker has several inner hosts. It is not printed if the
+ * experiment sets the utilisation.
  */
 TEST(doubly_counted_bubbles_give_note)
 {
@@ -232,7 +237,10 @@ TEST(doubly_counted_bubbles_give_note)
                   sentence);
 }
 
-/** Settings of algorithms and exchange, and the note of `run`; NULL if there is none. */
+/**
+ * Settings of algorithms and exchange, and the note that `run` prints, or NULL if it prints no
+ * note.
+ */
 static const struct {
     const char *settings, *sentence;
 } unused[] = {

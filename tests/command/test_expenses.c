@@ -1,7 +1,7 @@
 /**
  * @file test_expenses.c
- * Tests the bytes, energy and cost of runs against closed forms, also up to a target, and powers
- * and prices that are invalid.
+ * Tests the bytes, energy and cost of whole runs and of runs up to a target, against closed forms.
+ * Also tests that invalid powers and prices are rejected.
  */
 #include <sys/stat.h>
 
@@ -9,8 +9,8 @@
 #include "tests/support/suite.h"
 
 /*
- * Workers compute for 3 s, and exchange 10 GB for a second or longer. A ring of P sends 2 (P - 1) /
- * P of the bytes over 10 GB/s, in 2 (P - 1) messages of 1 us.
+ * An experiment in which each step computes for 3 s and then exchanges 10 GB. With P workers, a
+ * ring sends 2 (P - 1) / P of the bytes over 10 GB/s, in 2 (P - 1) messages with a latency of 1 us.
  */
 static const char experiment[] =
     "platform: {name: idle-switch, busy_power: 0.3kW, idle_power: 50W, price: %s}\n"
@@ -77,9 +77,9 @@ TEST(unknown_energy_and_cost_are_empty)
 }
 
 /**
- * There are two regions of two hosts. An allreduce by halves sends 10 GB within a region and 10 GB
- * between regions from each host, four times. With or without a price of GPUs, all bytes that leave
- * a region cost the price of this region.
+ * Tests the cost of bytes that leave a region, with and without a price of GPUs. There are two
+ * regions of two hosts. In each of four steps, every host sends 10 GB within its region and 10 GB
+ * to the other region. The price of the sending region applies.
  */
 TEST(transfer_cost_is_bytes_times_price)
 {
@@ -94,12 +94,13 @@ TEST(transfer_cost_is_bytes_times_price)
     dsgd_ends(0, "run e.yaml -o r");
     expect("1,", "cost", left);
     expect("2,", "cost", left + 4 * number_of("2,", "virtual_s") * 0.01);
-    expect("1,", "virtual_s", 4 * (3 + 1 + 0.05 + 20)); /* two flows share 1 GB/s */
+    expect("1,", "virtual_s", 4 * (3 + 1 + 0.05 + 20)); /* two flows share a route of 1 GB/s */
 }
 
 /**
- * The parts of a model add up to the model, for any number of GPUs. But the bandwidth that their
- * flows share is not known.
+ * Tests that the cost of transfers is the same if the GPUs of a worker send parts of the model. If
+ * the route has a bandwidth that flows share, the run is rejected, because only one GPU is
+ * simulated.
  */
 TEST(transfer_cost_does_not_depend_on_gpus_per_host)
 {
@@ -125,8 +126,8 @@ TEST(transfer_cost_does_not_depend_on_gpus_per_host)
 }
 
 /**
- * A worker has eight GPUs. A step takes 6e9 x 4,000 / (8 x 3 Tf) = 1 s. Each GPU sends its part, in
- * 16 bits per value.
+ * Each worker has eight GPUs, so a step takes 6e9 x 4,000 / (8 x 3 Tf) = 1 s. Each GPU sends an
+ * eighth of the model, with 16 bits per value.
  */
 TEST(energy_and_cost_cover_all_gpus_of_worker)
 {
@@ -158,7 +159,10 @@ TEST(powers_and_prices_do_not_change_times)
     const char *const csv = read_file("s/runs.csv");
     ck_assert_has(csv, "wall_s,platform.price,platform.busy_power_w\n");
     ck_assert_has(csv, ",2 EUR/h,200\n");
-    /* With one worker, energies differ only by the busy power, and costs only by the price. */
+    /*
+     * The first rows have one worker. Runs 1 and 2 differ only in the busy power, and runs 1 and 3
+     * only in the price.
+     */
     const double low_j = strtod(cell_of("s/runs.csv", "1,", "energy_j"), NULL);
     const double high_j = strtod(cell_of("s/runs.csv", "2,", "energy_j"), NULL);
     const double high = strtod(cell_of("s/runs.csv", "1,", "cost"), NULL);
@@ -207,7 +211,7 @@ TEST_ROWS(meaningless_prices_are_rejected_with_reason, refused)
 
 /* --- to a target ------------------------------------------------------------------------------ */
 
-/** Runs of 100 s and 50 steps. Each run sends 10 MB, draws 2 kJ and costs 4 USD. */
+/** A row of runs.csv: a run of 100 s and 50 steps that sends 10 MB, uses 2 kJ and costs 4 USD. */
 #define RUN(run, algorithm, seed)                                                                  \
     run "," algorithm ",4," seed ",p,w,ok,50,100,1,0.5,0,0,1.5,0.9,1e7,2000,4,USD,9\n"
 
@@ -218,8 +222,8 @@ static const char runs[] =
         RUN("3", "wagma", "1") RUN("4", "wagma", "2");
 
 /*
- * The target is reached half-way between two evaluations, at the second evaluation, at the first,
- * and never.
+ * Learning curves of four runs. In this order, a run reaches an accuracy of 0.8 half-way between
+ * two evaluations, at its second evaluation, at its first evaluation, and never.
  */
 static const char curves[] = "run,algorithm,workers,seed,virtual_s,steps,loss,accuracy,consensus\n"
                              "1,allreduce,4,1,20,10,1,0.7,0\n1,allreduce,4,1,40,30,1,0.9,0\n"
@@ -264,8 +268,8 @@ TEST(cost_to_target_follows_time_to_target)
 }
 
 /**
- * Half of a run in which a worker fails has not half of the energy, but half of the time and of the
- * cost.
+ * Tests the energy and the cost up to a target. Cost is proportional to time. Energy is
+ * proportional to time only without failures, so a run with a failure has no energy up to a target.
  */
 TEST(energy_grows_evenly_without_failures)
 {

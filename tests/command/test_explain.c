@@ -1,7 +1,7 @@
 /**
  * @file test_explain.c
- * Tests `dsgd explain` for experiments: gains that can be computed by hand, the names of links and
- * workers, and results that must not change by a bit.
+ * Tests `dsgd explain` for experiments: gains that are computed by hand, names of links and
+ * workers, and results that must equal another run in every bit.
  */
 #include <limits.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 /* --- what is printed -------------------------------------------------------------------------- */
 
 /**
- * Returns the last number of the line that begins with @p head, or NAN if there is no such line.
+ * Returns the last number of the line that starts with @p head, or NAN if there is no such line.
  */
 static double last_of(const char *output, const char *head)
 {
@@ -33,7 +33,7 @@ static double last_of(const char *output, const char *head)
 
 static void expect(const char *output, const char *head, double gain)
 {
-    const double digits = 6e-4; /* the output has three decimals */
+    const double digits = 6e-4; /* tolerance; gains are printed with three decimals */
     const double found = last_of(output, head);
     ck_assert_msg(fabs(found - gain) < digits, "%s: %g instead of %g in\n%s", head, found, gain,
                   output);
@@ -51,7 +51,7 @@ static char *explained(const char *arguments)
     return output;
 }
 
-/** The throughput of allreduce in the summary. */
+/** Returns the throughput of allreduce in the summary that @p output contains. */
 static double samples_per_s(const char *output)
 {
     const char *const row = strstr(output, "\nallreduce ");
@@ -62,8 +62,8 @@ static double samples_per_s(const char *output)
 /* --- closed forms ----------------------------------------------------------------------------- */
 
 /**
- * Writes an experiment of an allreduce by a ring, followed by @p more. 2 (P - 1) / P of 100 MB go
- * over every NIC, one message after another.
+ * Writes an experiment of a ring allreduce, followed by @p more. With P workers, 2 (P - 1) / P of
+ * 100 MB pass through each NIC, in consecutive messages.
  */
 static void write_ring(const char *more)
 {
@@ -76,7 +76,10 @@ static void write_ring(const char *more)
 
 SUITE(explain, "explain", .set_up = make_folder, .tear_down = remove_folder, .seconds = 120);
 
-/** Pipelines without messages take N f + s + (2 - f) (D - 1 - s) passes instead of N + D - 1. */
+/**
+ * A pipeline of D stages and N micro-batches without messages takes N + D - 1 passes. If stage s is
+ * slower by the factor f, the pipeline takes N f + s + (2 - f) (D - 1 - s) passes.
+ */
 TEST(explain_reports_slowest_stage)
 {
     write_file(
@@ -93,8 +96,8 @@ TEST(explain_reports_slowest_stage)
 }
 
 /**
- * There are two pipelines of two hosts. A message of 1 GB takes 0.1 s, or 1 s to host 3, which has
- * a tenth of the bandwidth.
+ * Each of three pipelines has two hosts. A message of 1 GB takes 0.1 s, or 1 s if host 5, which has
+ * a tenth of the bandwidth, sends or receives it.
  */
 TEST(explain_reports_slow_links_inside_a_worker)
 {
@@ -108,7 +111,10 @@ TEST(explain_reports_slow_links_inside_a_worker)
     ck_assert_double_gt(last_of(output, "  pipeline bubbles"), 40);
 }
 
-/** The manifest contains the path of the experiment relative to another working directory. */
+/**
+ * Tests a results folder whose manifest contains the path of the experiment, relative to another
+ * working directory.
+ */
 TEST(explain_finds_experiment_of_folder_from_any_directory)
 {
     write_experiment("");
@@ -135,13 +141,14 @@ TEST(speedup_without_delay_is_base_and_delay_over_base)
     expect(output, "the slowest worker as the median", 1.75);
     expect(output, "an ideal network", 1);
     /*
-     * Columns: rank, host, time, ratio to the median, share of steps in which it was last, and wait
-     * of each other worker.
+     * Columns of this row: rank, host, step time, ratio to the median, percentage of steps in which
+     * the worker was last, and time for which each other worker waits.
      */
     expect_text(output, "             5     5         0.175        1.750     100.0");
     expect(output, "             5     5", 0.075);
     expect_text(output, "With the slowest worker as the");
-    ck_assert(isnan(last_of(output, "half the latency"))); /* there is no such line */
+    ck_assert(isnan(
+        last_of(output, "half the latency"))); /* rows for changes without effect are omitted */
     ck_assert(isnan(last_of(output, "no GPU copies")));
     ck_assert(isnan(last_of(output, "no reduction cost")));
 }
@@ -157,7 +164,7 @@ TEST(slow_host_counts_as_straggler)
     expect_text(output, "\n             2     2         0.125        1.250     100.0");
 }
 
-/** A step has 100 ms of computation, and sends 150 MB over 1 GB/s. */
+/** A step computes for 100 ms and sends 150 MB over 1 GB/s, so it takes 250 ms. */
 TEST(balanced_workers_gain_only_from_network)
 {
     write_ring("workers: 4\nplatform: {host_bandwidth: 1GB/s, host_latency: 0}\n");
@@ -172,7 +179,9 @@ TEST(balanced_workers_gain_only_from_network)
                 "Workers spend 60 % of each step communicating. With an ideal network, allreduce");
 }
 
-/** Steps take 250 ms. The last step is incomplete in some of the compared runs, but not in others.
+/**
+ * A step takes 250 ms, so the time limit ends some of the compared runs within a step. The
+ * comparison must use steps that all runs completed.
  */
 TEST(run_that_ends_by_time_is_compared_after_same_steps)
 {
@@ -186,8 +195,8 @@ TEST(run_that_ends_by_time_is_compared_after_same_steps)
 }
 
 /**
- * A step has six messages, one after another, with a latency of 10 ms each, and reductions of three
- * quarters of 100 MB.
+ * Tests a step with six consecutive messages, each with a latency of 10 ms, and a reduction of
+ * three quarters of 100 MB.
  */
 TEST(explain_reports_gain_of_latency_reductions_and_copies)
 {
@@ -195,7 +204,7 @@ TEST(explain_reports_gain_of_latency_reductions_and_copies)
                "platform: {host_bandwidth: 1GB/s, host_latency: 10ms, reduction: 1e-9, staging: "
                "0.5e-9}\n");
     const char *const output = explained("e.yaml");
-    const double copies = 0.05 + 0.05; /* copies out and in */
+    const double copies = 0.05 + 0.05; /* copies from the GPU and to the GPU */
     const double all = 0.1 + 0.15 + 6 * 0.01 + 0.075 + copies;
     expect(output, "twice the bandwidth", all / (all - 0.075));
     expect(output, "half the latency", all / (all - 0.03));
@@ -204,7 +213,10 @@ TEST(explain_reports_gain_of_latency_reductions_and_copies)
     expect(output, "no GPU copies", all / (all - copies));
 }
 
-/** NCCL's own model also has latencies and links. A log has none that could be varied. */
+/**
+ * Tests that the changes `an ideal network` and `half the latency` also change the parameters of
+ * NCCL's model.
+ */
 TEST(ideal_network_covers_nccl_model)
 {
     write_ring("workers: 16\nplatform: dgx-h100\n");
@@ -228,8 +240,8 @@ TEST(slow_nic_is_busiest_link)
 }
 
 /**
- * Two hosts of four have slow links. Slow links have their own row, in addition to the row of all
- * links. Links that cost no time are not mentioned.
+ * Two of four hosts have slow links. The row for slow links is printed in addition to the row for
+ * all links, and only if slow links cost time.
  */
 TEST(explain_reports_gain_without_slow_links)
 {
@@ -243,8 +255,8 @@ TEST(explain_reports_gain_without_slow_links)
 }
 
 /**
- * Two workers have the same noise, and one worker takes half as long again. Its own noise must
- * remain, and a worker that is late by chance must not be named.
+ * All workers have the same random delays, and worker 5 also takes 1.5 times as long. The row for
+ * the slowest worker removes only the factor of 1.5, and no worker is named for random delays.
  */
 TEST(gain_of_slowest_worker_excludes_noise)
 {
@@ -263,9 +275,8 @@ static const char *const slow_gpus[] = {"imbalance=[{kind: slow, worker: 5, fact
                                         "platform.hosts=[{first: 5, speed: 0.7}]"};
 
 /**
- * While collectives wait for the slow GPU, the other GPUs compute more slowly. The gain must be
- * that of the same run without the slow GPU, and the slowness of each worker must be reported
- * without this effect.
+ * A collective that waits for the slow GPU slows computation on the other GPUs. The gain must equal
+ * the gain of a run without the slow GPU. The slowness of each worker must not include this effect.
  */
 TEST_ROWS(explain_reports_cost_of_slow_gpu_under_collective_share, slow_gpus)
 {
@@ -277,10 +288,11 @@ TEST_ROWS(explain_reports_cost_of_slow_gpu_under_collective_share, slow_gpus)
     expect(output, "no stragglers", truth);
     expect(output, "the slowest worker as the median", truth);
     ck_assert_double_gt(last_of(output, "  slower because of exchanges"), 5);
-    expect_text(output, _i == 0 ? "        1.400 " : "        1.429 "); /* over the median */
+    expect_text(output,
+                _i == 0 ? "        1.400 " : "        1.429 "); /* ratio to the median step time */
 }
 
-/** The busiest link is a route that its flows share, which only SimGrid lists. */
+/** The busiest link is a route between regions that flows share. Only SimGrid reports its use. */
 TEST(explain_reports_that_routes_are_not_counted)
 {
     write_ring("workers: 4\nplatform: {topology: groups, group_hosts: 2, host_bandwidth: 10GB/s, "
@@ -291,7 +303,7 @@ TEST(explain_reports_that_routes_are_not_counted)
     expect_text(simgrid, "\nall1                     60.0 ");
 }
 
-/** The links of a file in SimGrid's XML are reported with their own names and their own speeds. */
+/** Tests that links of a SimGrid file in XML are reported with their own names and speeds. */
 TEST(slow_link_of_xml_file_is_busiest)
 {
     write_file(
@@ -306,7 +318,10 @@ TEST(slow_link_of_xml_file_is_busiest)
         "</zone></platform>\n");
     write_ring("workers: 2\nplatform: {topology: xml, file: p.xml}\n");
     const char *const output = explained("e.yaml");
-    /* Both directions share the link: two rounds of 100 MB over 0.5 GB/s, and of 50 ms. */
+    /*
+     * Both directions share the link `radio`. Two rounds each take 50 ms and send 100 MB over 0.5
+     * GB/s.
+     */
     const double all = 0.1 + 0.4 + 0.1;
     expect(output, "an ideal network", all / 0.1);
     expect(output, "twice the bandwidth", all / (all - 0.2));
@@ -345,8 +360,8 @@ static void expect_same(const support_outcome *a, const support_outcome *b, cons
 /* --- instead ---------------------------------------------------------------------------------- */
 
 /**
- * Checks a row: the time of a step, the number of workers relative to the experiment, and the
- * speed-up over 250 ms, which is the same for all seeds.
+ * Checks a row of `--instead`: the step time, the number of workers relative to the experiment, and
+ * the speed-up over a step of 250 ms, which is equal for all seeds.
  */
 static void expect_row(const char *output, const char *head, double step_s, double workers)
 {
@@ -361,8 +376,8 @@ static void expect_row(const char *output, const char *head, double step_s, doub
 }
 
 /**
- * With P workers a step has 100 ms of computation, and sends 2 (P - 1) / P of 100 MB over 1 GB/s.
- * Local SGD sends a model in every eighth step.
+ * With P workers, a step of allreduce computes for 100 ms and sends 2 (P - 1) / P of 100 MB over 1
+ * GB/s. Local SGD sends as many bytes in every eighth step only.
  */
 TEST(instead_equals_run_of_changed_file)
 {
@@ -391,9 +406,7 @@ TEST(explain_instead_lists_skipped_alternatives)
                "\nad_psgd  "));
 }
 
-/**
- * For every algorithm: recording a run must not change it, because workers compute in the same way.
- */
+/** Tests for every algorithm that recording a run does not change its results. */
 TEST_RANGE(recorded_run_equals_plain_run_bit_for_bit, 0, support_n_algorithms())
 {
     static const bool all[8] = {true, true, true, true, true, true, true, true};
@@ -409,13 +422,14 @@ TEST_RANGE(recorded_run_equals_plain_run_bit_for_bit, 0, support_n_algorithms())
 }
 
 /**
- * Changes one worker's steps by a factor, or gives all steps the same time. The result must equal
- * an experiment with these settings.
+ * Tests the two changes of `what_if`: one worker's steps take a fraction of their time, or all
+ * steps take the same time. The result must equal the result of an experiment with these step
+ * times.
  */
 TEST(what_if_equals_changed_experiment)
 {
     support_case *const c = support_new("allreduce", 4);
-    support_imbalance_number(c, "slow", "factor", 2); /* worker 0 */
+    support_imbalance_number(c, "slow", "factor", 2); /* worker 0 takes twice as long */
     c->config.what_if = (dsgd_what_if){.worker = 0, .factor = 0.5};
     const support_outcome *const without = support_ok(c);
     c->config.what_if = (dsgd_what_if){.step_s = 1};
@@ -455,7 +469,10 @@ TEST_RANGE(explain_prints_section_for_every_algorithm, SUPPORT_SLOW, 2)
                                       "  - {kind: slow, worker: 3, factor: 1.5}\n"
                                       "workers: %d\nalgorithms: [%s]\nuntil: {steps: 6}\n",
                                       networks[_i], SUPPORT_SLOW ? 4 : 8, names));
-    /* With a slow sanitizer, progress is printed to stderr. */
+    /*
+     * Under a slow sanitizer the program prints progress to stderr, which is not part of the
+     * output.
+     */
     const char *const output = shell_ends(0, DSGD_BINARY " explain e.yaml -j 2 2>said");
     for (int i = 0; dsgd_algorithms[i] != NULL; i++)
         expect_text(output, dsgd_xprintf("\n--- %s ", dsgd_algorithms[i]->name));
@@ -479,7 +496,10 @@ TEST(map_reports_workers_per_cell)
     expect_text(read_file("table.txt"), "Speed-up: throughput of the changed run");
 }
 
-/** A worker's row of cells is an eighth of the map, even if it has computed fewer steps. */
+/**
+ * Tests that each of eight workers has an eighth of the map's height, even if a worker has computed
+ * fewer steps than the others.
+ */
 TEST(map_rows_have_equal_height_if_workers_are_ahead)
 {
     static const char cell[] = "<polygon fill";
@@ -509,14 +529,17 @@ static const char failing[] = "platform: idle-switch\n"
                               "failures: {mtbf: 4h, detect: 30s, repair: 5min, restart: 1min,\n"
                               "           checkpoint: {interval: 1h, seconds: 30s}}\n";
 
-/** Returns a cell of a run of e.yaml with an assignment. */
+/** Runs e.yaml with the options @p set, and returns a number from the row of run 1. */
 static double ran(const char *set, const char *column)
 {
     dsgd_ends(0, "run e.yaml -o r --force --progress off %s", set);
     return strtod(cell_of("r/runs.csv", "1,", column), NULL);
 }
 
-/** Each number is that of a run: the costs by cause, and the changes. */
+/**
+ * Tests that each printed number equals the result of a run: the cost of each cause, and the
+ * throughput with each change.
+ */
 TEST(explain_reports_cost_of_failures_by_cause_and_gain_of_changes)
 {
     static const char *const causes[] = {"lost", "detect", "repair", "restart", "checkpoint"};
@@ -546,8 +569,8 @@ TEST(explain_reports_cost_of_failures_by_cause_and_gain_of_changes)
 }
 
 /**
- * A link has half the bandwidth now and then, and another link once has none. Without link
- * failures, the result must equal a run of a file without them, to the digit.
+ * Tests two failing links. One has a tenth of its bandwidth in random periods, and the other has
+ * none for 2 s. Without link failures, all digits must equal a run of a file without failing links.
  */
 TEST(gain_without_link_failures_equals_run_without_them)
 {
@@ -573,7 +596,10 @@ TEST(gain_without_link_failures_equals_run_without_them)
     expect(output, "no link failures", seconds[0] / seconds[1]);
 }
 
-/** Changes that make no difference, or that are impossible, have neither a row nor a clause. */
+/**
+ * Tests that a change of failures without an effect, or one that is impossible, is printed in no
+ * row and no sentence.
+ */
 TEST(explain_skips_failure_changes_without_effect)
 {
     static const struct {
@@ -640,7 +666,8 @@ TEST(explain_reports_failed_run)
 }
 
 /**
- * _i: the run is interrupted, its output cannot be written, or the reader of the output has ended.
+ * Tests three ways to end `explain` early, which _i selects: an interrupt, an output file that
+ * cannot be written, and a closed pipe.
  */
 TEST_RANGE(explain_removes_temporary_folder, 0, 3)
 {
@@ -658,5 +685,5 @@ TEST_RANGE(explain_removes_temporary_folder, 0, 3)
     char *output = shell_ends(0, "%s%s", script, command);
     ck_assert_msg(strcmp(output, status[_i]) == 0, "%s%s", output, read_file("log"));
     ck_assert_ptr_null(strstr(read_file("log"), "standard output"));
-    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* the folder is empty */
+    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* no temporary folder remains */
 }

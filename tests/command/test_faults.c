@@ -1,8 +1,8 @@
 /**
  * @file test_faults.c
- * The program, one of its runs, or its terminal ends at a random moment, or the disk is full. The
- * same command must then give the bytes of an undisturbed run, repeat no finished run, and leave
- * neither a process nor a temporary file.
+ * Tests runs that end abnormally: the program, a run of it, or its terminal ends at a random time,
+ * or the disk is full. The same command must then produce the bytes of an undisturbed run. It must
+ * not repeat finished runs, and no process and no temporary file may remain.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,9 +21,9 @@
 
 static const char words[] = "run e.yaml -o r -j 2 --threads 1 --set workers=4 --set "
                             "algorithms=[allreduce,ad_psgd] --set seed=[1,2,3]";
-static const char steps[] = "--set until.steps=400"; /* the runs must take long enough for a kill */
+static const char steps[] = "--set until.steps=400"; /* enough steps for a kill before the end */
 
-/** Returns the tables in r/ without wall times. */
+/** Returns the text of all tables in the folder r, without the column wall_s. */
 static char *tables(void)
 {
     static const char *const names[] = {"curves", "workers", "staleness", "steps", "failures"};
@@ -34,8 +34,8 @@ static char *tables(void)
 }
 
 /**
- * Repeats the command. The tables must equal @p whole, the parts of finished runs must be kept, and
- * no temporary file may remain.
+ * Repeats the command. All tables must then equal @p whole, the files of finished runs must be
+ * unchanged, and no temporary file may remain.
  */
 static void take_up(const char *more, const char *whole)
 {
@@ -63,7 +63,7 @@ SUITE(faults, "faults", .seconds = 600, .set_up = make_folder, .tear_down = remo
 
 /* --- kills ------------------------------------------------------------------------------------ */
 
-/** The process or file that ends. */
+/** What ends: the program (PARENT) by a signal, one of its runs (CHILD), or the terminal. */
 typedef enum victim {
     PARENT_KILLED,
     PARENT_TERMINATED,
@@ -79,7 +79,7 @@ static const char *const victims[N_VICTIMS] = {"program SIGKILL", "program SIGTE
                                                "run SIGKILL",     "terminal closed"};
 static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP};
 
-/** Opens a new terminal. Returns -1 on a root file system without /dev/pts. */
+/** Opens a pseudo-terminal and returns its descriptor, or -1 if the system has no /dev/pts. */
 static int open_terminal(void)
 {
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -90,7 +90,9 @@ static int open_terminal(void)
     return terminal;
 }
 
-/** Starts the program on @p terminal, in a new session. */
+/**
+ * Starts the program in a new session whose terminal is @p terminal, and returns its process id.
+ */
 static pid_t begin(int terminal)
 {
     fflush(NULL);
@@ -100,7 +102,7 @@ static pid_t begin(int terminal)
         return process;
     setsid();
     for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++)
-        signal(signals[k], SIG_DFL); /* nohup and similar programs ignore some signals */
+        signal(signals[k], SIG_DFL); /* undo nohup, which ignores signals */
     const int line = open(ptsname(terminal), O_RDWR);
     ioctl(line, TIOCSCTTY, 0);
     for (int i = 0; i < 3; i++)
@@ -115,7 +117,8 @@ static pid_t begin(int terminal)
 }
 
 /**
- * Reads the program's output for some time. Returns false if no process has the terminal any more.
+ * Reads the program's output for @p wall_s seconds. Returns false early if no process has the
+ * terminal open.
  */
 static bool listen_for(int terminal, double wall_s)
 {
@@ -132,7 +135,7 @@ static bool listen_for(int terminal, double wall_s)
     return true;
 }
 
-/** Returns a child of the program, or 0 if there is none. */
+/** Returns the process id of a child of @p process, or 0 if there is none. */
 static pid_t child_of(pid_t process)
 {
     int child = 0;
@@ -165,7 +168,9 @@ static void strike(victim v, pid_t process, int *terminal)
     }
 }
 
-/** Waits at most a minute until the program ends. Returns false if it hangs. */
+/**
+ * Waits until the program ends, and stores its state. Returns false if it has not ended after 60 s.
+ */
 static bool ends(pid_t process, int terminal, int *state)
 {
     enum { LIMIT_S = 60 };
@@ -179,7 +184,10 @@ static bool ends(pid_t process, int terminal, int *state)
     return true;
 }
 
-/** Counts the processes of the session that live 5 s longer than the program, and ends them. */
+/**
+ * Waits up to 5 s until all processes of the session have ended. Kills the remaining ones, and
+ * returns their number.
+ */
 static int end_left(pid_t session)
 {
     int n = 0;
@@ -193,8 +201,8 @@ static int end_left(pid_t session)
 }
 
 /**
- * Ends the victim after a time (INFINITY: never). Returns true if this was before the program's
- * end.
+ * Runs the program and ends the victim after @p after_s seconds, or never if @p after_s is
+ * INFINITY. Returns true if the program was not finished then.
  */
 static bool try(victim v, double after_s, const char *whole)
 {
@@ -209,7 +217,9 @@ static bool try(victim v, double after_s, const char *whole)
     ck_assert_int_eq(end_left(process), 0);
     if (terminal >= 0)
         close(terminal);
-    /* Before the program has begun its runs, signals have their default effect. */
+    /*
+     * If a signal arrives before the first run starts, it ends the program by its default action.
+     */
     const int number = v <= PARENT_HUNG_UP ? signals[v] : v == TERMINAL_CLOSED ? SIGHUP : 0;
     ck_assert_msg(!WIFSIGNALED(state) || WTERMSIG(state) == number, "signal %d", WTERMSIG(state));
     if (state == 0)
@@ -219,7 +229,8 @@ static bool try(victim v, double after_s, const char *whole)
 }
 
 /**
- * DSGD_KILLS sets the number of kills. If an assertion fails, the lines before it name the kill.
+ * Kills each kind of victim once. The variable DSGD_KILLS sets another number of kills. Each kill
+ * is then printed, so the last line before a failed assertion names the kill.
  */
 TEST(run_killed_at_any_point_resumes)
 {
@@ -237,7 +248,7 @@ TEST(run_killed_at_any_point_resumes)
     int n_early = 0;
     for (int k = 0; k < n; k++) {
         const double share = dsgd_draw_uniform((dsgd_draw){.seed = 20, .step = (uint32_t)k});
-        const double after_s = 0.8 * whole_s * share; /* the program may be faster this time */
+        const double after_s = 0.8 * whole_s * share; /* 0.8, as this run may be faster */
         if (number != NULL)
             fprintf(stderr, "kill %d: %s after %.3f of %.3f s\n", k, victims[k % N_VICTIMS],
                     after_s, whole_s);
@@ -249,7 +260,7 @@ TEST(run_killed_at_any_point_resumes)
 
 /* --- a full disk ------------------------------------------------------------------------------ */
 
-/** No file can grow beyond a number of blocks of 512 bytes, as on a full disk. */
+/** Simulates a full disk with a limit on the size of files, in blocks of 512 bytes. */
 TEST(full_disk_is_reported_and_run_resumes)
 {
     const char *const whole = play_undisturbed("");
@@ -292,7 +303,10 @@ TEST(closed_or_full_output_is_an_error)
     }
 }
 
-/** The output is larger than a pipe and is read late, so the program must wait. */
+/**
+ * Tests an output that is larger than a pipe's buffer and that is read late, so that the program
+ * must wait.
+ */
 TEST(full_pipe_loses_nothing)
 {
     static const char check[] = "DSGD_DATA=%s %s check e.yaml --set seed=[$(seq -s, 2000)]";
