@@ -16,7 +16,8 @@ typedef struct arguments {
     dsgd_operands file;
     const char *sensitivity;
     dsgd_texts sets, plugins;
-    double sensitivity_percent; /* NAN for choices only */
+    double sensitivity_percent; /* variation of parameters in percent; NAN if --sensitivity varies
+                                 * only choices */
     int numerics;
 } arguments;
 

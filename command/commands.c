@@ -1,6 +1,6 @@
 /**
  * @file commands.c
- * The list of sub-commands.
+ * Lists the sub-commands of dsgd.
  */
 #include "command/commands.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file commands.h
- * The list of sub-commands.
+ * Declares the list of the sub-commands of dsgd.
  */
 #pragma once
 
@@ -14,12 +14,13 @@ extern const dsgd_command dsgd_command_run, dsgd_command_check, dsgd_command_mer
 
 enum { DSGD_MOST_COMMANDS = 64 };
 
-/** All sub-commands in the order of `dsgd --help`, and a NULL after the last. */
+/** All sub-commands in the order of `dsgd --help`; NULL ends the list. */
 extern const dsgd_command *const dsgd_commands[DSGD_MOST_COMMANDS];
 
 /**
- * Finds the names of the i-th kind that `dsgd list` takes. *singular is NULL for devices, which
- * `dsgd describe` does not take. Returns false if there are fewer kinds.
+ * Finds the plural and singular names of the i-th kind that `dsgd list` takes. *singular is NULL
+ * for devices, because `dsgd describe` does not take devices. Returns false if there are fewer
+ * kinds.
  */
 bool dsgd_kind_at(size_t i, const char **plural, const char **singular);
 

@@ -1,6 +1,6 @@
 /**
  * @file explain.c
- * `dsgd explain`: reads its command line.
+ * Reads the command line of `dsgd explain`.
  */
 #include "command/trace/explain.h"
 
@@ -47,12 +47,12 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** Reports a word that is neither a file nor a folder, and may be meant as an algorithm. */
+/** Reports an unknown algorithm if a word is neither a file nor a folder. */
 static dsgd_status check_source(const char *source, dsgd_error *error)
 {
     struct stat facts;
     if (stat(source, &facts) == 0 || strpbrk(source, "./") != NULL)
-        return DSGD_OK; /* the reader of the file has a better error */
+        return DSGD_OK; /* The file's reader prints a more precise error. */
     return dsgd_refuse(error,
                        "unknown file, folder or algorithm `%s`%s; see `dsgd list algorithms`",
                        source, dsgd_hint(source, dsgd_entry_names(dsgd_algorithms)));

@@ -12,7 +12,7 @@
 typedef struct arguments {
     dsgd_operands words;
     const char *column, *folder;
-    int unit; /* 0 to take it from the name of the column */
+    int unit; /* unit of the step times; 0 if the column's name contains the unit */
 } arguments;
 
 static void print_entries(const dsgd_steps *m)
@@ -22,7 +22,7 @@ static void print_entries(const dsgd_steps *m)
         "# %s.\nimbalance: # %s, the best fit\n%s\nimbalance: # as measured\n%s"
         "\n# or the same steps, in the same order, of the same workers:\n",
         m->mean_s, m->file, dsgd_steps_title(&m->fits[0]), dsgd_steps_entries(m, false),
-        /* the measured quantiles are printed too, because no fit is better */
+        /* Print the measured quantiles too, because they are more exact than any fit. */
         dsgd_steps_entries(m, true));
     if (m->can_replay)
         printf("# - {kind: replay, file: %s}\n", dsgd_yaml_word(m->file));
@@ -32,8 +32,7 @@ static void print_entries(const dsgd_steps *m)
 }
 
 /**
- * Writes measured and fitted quantiles side by side, for every value, or for some if there are
- * many.
+ * Writes measured and fitted quantiles side by side, one row per measured value, up to 2000 rows.
  */
 static dsgd_status write_quantiles(const dsgd_steps *m, const char *folder, dsgd_error *error)
 {

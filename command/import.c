@@ -1,6 +1,7 @@
 /**
  * @file import.c
- * `dsgd import`: creates an experiment from the logs and profiles of a user's machine and job.
+ * Implements `dsgd import`: creates an experiment from the logs and profiles of a user's machine
+ * and job.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -18,8 +19,8 @@ typedef struct arguments {
 } arguments;
 
 /**
- * All readers. Files are offered to them in this order. The last ones search for their tables in
- * any text.
+ * All readers, in the order in which they receive files. The last readers search for their tables
+ * in any text.
  */
 const dsgd_import_reader *const dsgd_import_readers[DSGD_IMPORT_READERS] = {
     &dsgd_import_kineto,   &dsgd_import_step_times, &dsgd_import_topology, &dsgd_import_slurm,
@@ -27,13 +28,13 @@ const dsgd_import_reader *const dsgd_import_readers[DSGD_IMPORT_READERS] = {
 
 enum { MOST_DEPTH = 8 };
 
-/** The state of the command. */
+/** State of the command `dsgd import`. */
 typedef struct work {
     dsgd_import in;
     void *states[DSGD_IMPORT_READERS];
     bool found[DSGD_IMPORT_READERS];
     dsgd_columns recognised;
-    /* error of the first file in a folder that was skipped; empty if there is none */
+    /* error of the first skipped file; empty if no file was skipped */
     dsgd_error refused;
     dsgd_status why;
 } work;
@@ -84,7 +85,8 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
                            path);
     DSGD_TRY(dsgd_import_inflate(path, HEAD, &head, &n, error));
     w->in.gave = NULL;
-    if (memmem(head, n, "\0\0\0", 4) == NULL) /* as in a checkpoint of gigabytes */
+    if (memmem(head, n, "\0\0\0", 4) == NULL) /* Skip binary files, for example checkpoints of
+                                               * gigabytes. */
         DSGD_TRY(offer(w, path, head, error));
     for (int i = 0; i < DSGD_IMPORT_READERS; i++)
         dsgd_append(&kinds, "\n  - %s", dsgd_import_readers[i]->gives);
@@ -98,8 +100,8 @@ static dsgd_status read_file(work *w, const char *path, bool is_named, dsgd_erro
 }
 
 /**
- * Reads a file in a folder. A file that a reader rejects is reported and skipped, because the
- * others may suffice.
+ * Reads a file in a folder. If a reader rejects the file, reports and skips the file, because the
+ * other files may suffice.
  */
 static dsgd_status try_file(work *w, const char *path)
 {
@@ -116,8 +118,8 @@ static dsgd_status try_file(work *w, const char *path)
 }
 
 /**
- * Reads a file or a folder. @p depth is the nesting of folders, 0 for a path that the user names,
- * which must be importable.
+ * Reads a file or a folder. @p depth is the nesting depth of folders: 0 for a path that the user
+ * names. Such a path must be importable.
  */
 static dsgd_status read_path(work *w, const char *path, int depth, dsgd_error *error)
 {

@@ -20,7 +20,7 @@ static bool has_keys(const dsgd_option *o)
     return o->kind == DSGD_STRUCT || o->kind == DSGD_STRUCTS;
 }
 
-/** Returns an option for each kind of file. Only values of an experiment can be swept. */
+/** Returns one option per kind of file. Only values in an experiment file can be swept. */
 static const dsgd_option *files(void)
 {
     static const dsgd_option rows[] = {
@@ -57,7 +57,7 @@ const dsgd_option *dsgd_keys_of(const char *path)
 
 /* --- for readers ------------------------------------------------------------------------------ */
 
-/** Returns the text of a default, or NULL if none exists. */
+/** Returns the default value as a text, or NULL if the option has no default. */
 static char *default_text(const dsgd_option *o)
 {
     switch (o->kind) {
@@ -109,7 +109,10 @@ void dsgd_keys_print(const dsgd_option *options, int indent)
             dsgd_print_text(key, indent + OPTION_WIDTH + 5,
                             "none; the shipped entry that these values change");
         }
-        /* an option that refines another is described with that one */
+        /*
+         * An option that refines a shipped entry has the same keys as that entry, so they are not
+         * repeated.
+         */
         dsgd_keys_print(o->refines ? NULL : o->fields, indent + 4);
     }
 }
@@ -129,7 +132,7 @@ void dsgd_keys_describe(const dsgd_option *keys)
     dsgd_keys_print(has_keys(keys) ? keys->fields : rows, 2);
 }
 
-/** Prints a cell of a Markdown table, with @p around on both sides, and escapes each |. */
+/** Prints one cell of a Markdown table, with @p around on both sides. Escapes each `|`. */
 static void print_cell(const char *text, const char *around)
 {
     printf("| %s", around);
@@ -156,12 +159,15 @@ void dsgd_keys_markdown(const dsgd_option *keys)
 
 /* --- JSON Schema ------------------------------------------------------------------------------ */
 
-/** A schema while it is made. Its parts have names, because a table can contain itself. */
+/**
+ * A JSON Schema under construction. Its parts have names, because an option table can contain
+ * itself.
+ */
 typedef struct draft {
     json_t *definitions;
-    bool sweeps; /* any value can be a sweep */
+    bool sweeps; /* true if any value of the file can be a sweep */
     struct part {
-        const void *table; /* a table of options, or a registry */
+        const void *table; /* option table or registry that this part describes */
         bool refines;
         const char *name;
     } parts[DSGD_MOST_NAMES];
@@ -171,7 +177,9 @@ typedef struct draft {
 static json_t *mapping_schema(draft *d, const dsgd_option *o);
 static json_t *entry_schema(draft *d, const dsgd_option *o);
 
-/** Returns a reference to the part of a table, and makes the part if none exists. */
+/**
+ * Returns a reference to the schema of an option table. Creates this schema if it does not exist.
+ */
 static json_t *reference(draft *d, const dsgd_option *o)
 {
     const bool picks = o->registry != NULL;
@@ -185,7 +193,8 @@ static json_t *reference(draft *d, const dsgd_option *o)
                                ? dsgd_xstrdup(o->name)
                                : dsgd_xprintf("%s-%zu", o->name, k);
         d->parts[d->n_parts++] = (struct part){table, o->refines, name};
-        json_object_set_new(d->definitions, name, json_null()); /* the name is taken */
+        /* Reserve the name, because the table can contain itself. */
+        json_object_set_new(d->definitions, name, json_null());
         json_object_set_new(d->definitions, name,
                             picks ? entry_schema(d, o) : mapping_schema(d, o));
     }
@@ -200,7 +209,10 @@ static json_t *words_schema(const char *const *words)
     return json_pack("{s: o}", "enum", list);
 }
 
-/** Adds alternatives: a number within limits, and a text of a number with or without a unit. */
+/**
+ * Adds two alternatives to a schema: a number within limits, and a text of a number with or without
+ * a unit.
+ */
 static void add_number(json_t *any, const dsgd_option *o)
 {
     json_array_append_new(any, json_pack("{s: s, s: f, s: f}", "type",
@@ -214,12 +226,12 @@ static void add_number(json_t *any, const dsgd_option *o)
     json_array_append_new(any, json_pack("{s: s, s: s}", "type", "string", "pattern", pattern));
 }
 
-static json_t *text_schema(void) /* a number is a text, too */
+static json_t *text_schema(void) /* Numbers and truth values are valid texts too. */
 {
     return json_pack("{s: [s, s, s]}", "type", "string", "number", "boolean");
 }
 
-/** Returns a schema for any of the alternatives. */
+/** Returns a schema that accepts any of the given alternatives. */
 static json_t *any_of(json_t *any)
 {
     if (json_array_size(any) != 1)
@@ -232,7 +244,7 @@ static json_t *list_schema(json_t *items)
     return json_pack("{s: s, s: o}", "type", "array", "items", items);
 }
 
-/** Returns a schema for a value or a sweep over such values. */
+/** Returns a schema that accepts a value or a sweep over such values. */
 static json_t *or_swept(const draft *d, json_t *schema)
 {
     if (!d->sweeps)
@@ -284,7 +296,7 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
                                              "additionalProperties", or_swept(d, any_of(numbers))));
         break;
     }
-    default: /* STRUCT, STRUCTS, SPEC, SPECS, CHOICE */
+    default: /* DSGD_STRUCT, DSGD_STRUCTS, DSGD_SPEC, DSGD_SPECS and DSGD_CHOICE */
         if (o->shipped != NULL)
             json_array_append_new(any, json_pack("{s: s}", "type", "string"));
         if (o->kind != DSGD_CHOICE)
@@ -295,7 +307,7 @@ static json_t *alternatives(draft *d, const dsgd_option *o)
     return any_of(any);
 }
 
-/** Returns the schema of a key. */
+/** Returns the schema of the value of a key. */
 static json_t *value_schema(draft *d, const dsgd_option *o)
 {
     json_t *schema = or_swept(d, alternatives(d, o));
@@ -319,7 +331,7 @@ static json_t *value_schema(draft *d, const dsgd_option *o)
     return described;
 }
 
-/** Adds the keys of a table to @p properties, and the required ones to @p required. */
+/** Adds the keys of an option table to @p properties, and the required keys to @p required. */
 static void add_keys(draft *d, const dsgd_option *options, json_t *properties, json_t *required)
 {
     for (const dsgd_option *o = options; o != NULL && o->name != NULL; o++) {
@@ -335,8 +347,10 @@ static json_t *object_schema(json_t *properties)
                      "additionalProperties", 0);
 }
 
-/** Returns the schema of a mapping of keys. No key is required if an outer mapping or a shipped
- * entry supplies the rest. */
+/**
+ * Returns the schema of a mapping of keys. If an outer mapping or a shipped entry supplies the
+ * other keys, no key is required.
+ */
 static json_t *mapping_schema(draft *d, const dsgd_option *o)
 {
     json_t *const properties = json_object();
@@ -358,7 +372,7 @@ static json_t *mapping_schema(draft *d, const dsgd_option *o)
     return schema;
 }
 
-/** Returns the schema of a name of a registry, or of a mapping of the name and its options. */
+/** Returns the schema of a registry entry: its name, or a mapping of its name and options. */
 static json_t *entry_schema(draft *d, const dsgd_option *o)
 {
     json_t *const any = json_array(), *const names = json_array();
@@ -371,7 +385,8 @@ static json_t *entry_schema(draft *d, const dsgd_option *o)
             json_pack("{s: s, s: s?}", "const", (*about)->name, "description", (*about)->summary));
         add_keys(d, o->fields, properties, required);
         add_keys(d, (*about)->options, properties, required);
-        bool needs = false; /* it has required options, so the name by itself is not enough */
+        bool needs = false; /* true if the entry has required options, so that its name is not
+                             * sufficient */
         for (const dsgd_option *k = (*about)->options; k != NULL && k->name != NULL; k++)
             needs = needs || k->required;
         if (!needs)
@@ -390,7 +405,9 @@ dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error)
     json_object_set_new(schema, "$schema",
                         json_string("https://json-schema.org/draft/2020-12/schema"));
     json_object_set_new(schema, "title", json_string(keys->name));
-    /* a sweep can have a range instead of a list; its reader checks whether the values are numbers
+    /*
+     * A sweep can have a range instead of a list. The range's reader checks that its ends are
+     * numbers.
      */
     json_t *const ends = json_pack("[s, s]", "number", "string");
     json_t *const range = json_pack(

@@ -1,6 +1,6 @@
 /**
  * @file keys.h
- * Describes the keys of files, from the option tables that read them.
+ * Describes the keys of files. The descriptions come from the option tables that read these files.
  */
 #pragma once
 
@@ -8,22 +8,22 @@
 #include "base/status.h"
 
 /**
- * Prints the keys of a table with defaults, units, limits and meanings, and the keys below them.
- * @p options may be NULL.
+ * Prints the keys of an option table with defaults, units, limits and meanings, and all nested
+ * keys. @p options may be NULL.
  */
 void dsgd_keys_print(const dsgd_option *options, int indent);
 
 /**
  * Returns the keys of a file (`experiment`, `platform`, `workload`, `imbalance` or `task`) or of a
- * key of an experiment, such as `learn.optimizer`; NULL if none exist.
+ * key of an experiment, such as `learn.optimizer`. Returns NULL if @p path is unknown.
  */
 const dsgd_option *dsgd_keys_of(const char *path);
 
 /** Prints a description of the keys that dsgd_keys_of() returned. */
 void dsgd_keys_describe(const dsgd_option *keys);
 
-/** Prints them as a Markdown table of key, default and meaning, without the keys below them. */
+/** Prints keys as a Markdown table of key, default and meaning, without nested keys. */
 void dsgd_keys_markdown(const dsgd_option *keys);
 
-/** Prints their JSON Schema (draft 2020-12). */
+/** Prints the JSON Schema (draft 2020-12) of keys. */
 dsgd_status dsgd_keys_schema(const dsgd_option *keys, dsgd_error *error);

@@ -1,6 +1,6 @@
 /**
  * @file list.c
- * `dsgd list` and `dsgd describe`: registries and shipped files.
+ * Implements `dsgd list` and `dsgd describe`, which print registries and shipped files.
  */
 #include "base/child.h"
 #include "base/csv.h"
@@ -21,11 +21,13 @@
 #include "traces/imbalance.h"
 #include "traces/shapes/shape.h"
 
-/** Entries of one kind, in a registry or a folder of files. */
+/** One kind of entries, in a registry or in a folder of files. */
 typedef struct family {
     const char *plural, *singular;
-    const dsgd_entry *const *registry; /* NULL if there are only files */
-    const char *folder; /* folder of the files, below the data folder; NULL if none exist */
+    /* registry of the entries; NULL if only files contain them */
+    const dsgd_entry *const *registry;
+    /* folder of the files, relative to the data folder; NULL if no files exist */
+    const char *folder;
     dsgd_status (*describe)(const struct family *family, const char *name, dsgd_error *error);
 } family;
 
@@ -38,9 +40,9 @@ static void print_wrapped(const char *heading, int indent, const char *text)
     dsgd_print_wrapped(stdout, heading, indent, DSGD_TEXT_WIDTH, text);
 }
 
-/** Names with their summaries. */
+/** List of names with their summaries. */
 typedef struct listing {
-    dsgd_entry *v; /* [n] */
+    dsgd_entry *v; /* array of n names with summaries */
     size_t n;
 } listing;
 
@@ -59,7 +61,7 @@ static void print_listing(const listing *l)
         print_wrapped(dsgd_xprintf("%-*s  ", width, l->v[i].name), width + 2, l->v[i].summary);
 }
 
-/** Returns the first sentence of a figure's script. */
+/** Returns the first sentence of the comment in a figure's script. */
 static const char *first_sentence(const char *figure)
 {
     char *caption = NULL;
@@ -68,7 +70,7 @@ static const char *first_sentence(const char *figure)
     return end == NULL ? caption : dsgd_xprintf("%.*s.", (int)(end - caption), caption);
 }
 
-/** Returns the summary of a shipped file, or its error. */
+/** Returns the summary of a shipped file, or the error if the file cannot be read. */
 static const char *summary_of(const family *f, const char *name)
 {
     dsgd_config *config = NULL;
@@ -129,14 +131,14 @@ static void list_devices(void)
 
 enum { DOC_INDENT = 12 };
 
-/* The example run in which messages are counted: workers, and steps per worker. */
+/* The example run in which messages are counted: number of workers, and steps per worker. */
 enum { SENDERS = 64, WARM_UP_STEPS = 16, COUNTED_STEPS = 48 };
 
 typedef struct sent {
     double messages, bytes;
 } sent;
 
-/** Simulates a run in a child process, and stores the traffic of all workers in @p report. */
+/** Simulates a run in a child process, and stores the total traffic of all workers in @p report. */
 static dsgd_status simulate_senders(const void *config, void *report, dsgd_error *error)
 {
     dsgd_run_result result;
@@ -146,9 +148,9 @@ static dsgd_status simulate_senders(const void *config, void *report, dsgd_error
 }
 
 /**
- * Counts the traffic of a run in which each worker makes @p steps steps. If a worker that has made
- * its steps keeps others waiting, the run ends after this number of steps on average instead.
- * Returns false if the run is rejected.
+ * Counts the traffic of a run in which each worker makes @p steps steps. If a worker that is
+ * finished blocks other workers, the run ends after @p steps steps on average instead. Returns
+ * false if the run is rejected.
  */
 static bool count_sent(dsgd_run_config config, int64_t steps, sent *all)
 {
@@ -162,9 +164,9 @@ static bool count_sent(dsgd_run_config config, int64_t steps, sent *all)
 }
 
 /**
- * Prints the traffic of an algorithm with its default options, counted in a run; nothing if the
- * algorithm rejects the run. The counted steps follow a warm-up and are whole periods of the
- * algorithm.
+ * Prints the traffic of an algorithm with its default options, counted in a run. Prints nothing if
+ * the algorithm rejects the run. The counted steps follow a warm-up, and are a multiple of the
+ * algorithm's period.
  */
 static void print_sent(const char *algorithm)
 {
@@ -221,12 +223,14 @@ static void print_doc(const dsgd_algorithm *a)
                                                : "the mean of the workers' models");
 }
 
-/* Random steps per line of a description: the numbers are exact to about 1 %. */
+/*
+ * Number of random steps for one line of a description. The printed numbers are exact to about 1 %.
+ */
 enum { STATISTICS_DRAWS = 1 << 17 };
 
 /**
- * Computes statistics of the steps of @p workers workers. Returns false if the imbalance rejects
- * this number of workers or depends on the samples.
+ * Computes statistics of the step times of @p workers workers. Returns false if the imbalance
+ * rejects this number of workers or depends on the training samples.
  */
 static bool step_statistics(const dsgd_specs *entries, double base_s, int workers,
                             dsgd_step_statistics *statistics)
@@ -241,7 +245,7 @@ static bool step_statistics(const dsgd_specs *entries, double base_s, int worker
     return known;
 }
 
-/** Prints the entries of a shipped imbalance set, with their comments, as the file has them. */
+/** Prints the entries of a shipped imbalance set with their comments, exactly as in the file. */
 static void print_entries(const family *f, const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s/%s.yaml", dsgd_data_folder(), f->folder, name);
@@ -310,12 +314,12 @@ static dsgd_status describe_entry(const family *f, const char *name, dsgd_error 
     return DSGD_OK;
 }
 
-/** Prints the options of an entry as a Markdown table. */
+/** Prints the options of a registry entry as a Markdown table. */
 static dsgd_status describe_as_markdown(const family *f, const char *name, dsgd_error *error)
 {
     const dsgd_entry *const about = dsgd_entry_find(f->registry, name);
     if (about == NULL)
-        return describe_entry(f, name, error); /* reports the unknown name */
+        return describe_entry(f, name, error); /* describe_entry() reports the unknown name. */
     if (about->options == NULL)
         puts("There are no options.");
     else
@@ -323,7 +327,7 @@ static dsgd_status describe_as_markdown(const family *f, const char *name, dsgd_
     return DSGD_OK;
 }
 
-/** Indent of the facts of a workload or platform, after their names. */
+/** Indent of the facts of a workload or platform, in characters. */
 enum { FACT_INDENT = 22 };
 
 static dsgd_status describe_workload(const family *f, const char *name, dsgd_error *error)
@@ -491,7 +495,7 @@ static dsgd_status list(int count, char **words, dsgd_error *error)
     return f->folder == NULL ? DSGD_OK : list_files(f, error);
 }
 
-/** Describes the keys of a file, or of a part of an experiment, or the files of results. */
+/** Prints the keys of a file or of a part of an experiment, or the columns of the result files. */
 static dsgd_status describe_keys(const arguments *a, dsgd_error *error)
 {
     const char *const path = a->words.v[0];

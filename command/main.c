@@ -51,7 +51,7 @@ static dsgd_status obey(int count, char **words, dsgd_error *error)
         return dsgd_refuse(error, "unknown command `%s`%s; see `dsgd --help`", words[1],
                            dsgd_hint(words[1], names));
     argp_err_exit_status = DSGD_EUSAGE;
-    words[1] = dsgd_xprintf("dsgd %s", words[1]); /* for --help */
+    words[1] = dsgd_xprintf("dsgd %s", words[1]); /* argp prints this name in `--help`. */
     return dsgd_commands[command]->run(count - 1, words + 1, error);
 }
 

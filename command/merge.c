@@ -1,6 +1,7 @@
 /**
  * @file merge.c
- * `dsgd merge`: merges the results of one experiment from several folders into one folder.
+ * Implements `dsgd merge`: merges the results of one experiment from several folders into one
+ * folder.
  */
 #include <jansson.h>
 
@@ -26,14 +27,17 @@ static const dsgd_argument merge_options[] = {
     {.name = NULL},
 };
 
-/** Rejects folders whose results are not of one experiment by one program. */
+/**
+ * Reads the manifests. Rejects folders whose results come from different experiments or programs.
+ */
 static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_error *error)
 {
     for (size_t k = 0; k < a->folders.n; k++) {
         const char *const folder = a->folders.v[k];
         json_t *const json = dsgd_manifest_read(folder);
         if (!json_is_array(json_object_get(json, "runs"))) {
-            DSGD_TRY(dsgd_file_unread(error)); /* the file may exist, but memory be short */
+            DSGD_TRY(dsgd_file_unread(error)); /* Report a lack of memory, because the manifest may
+                                                * exist. */
             return dsgd_refuse(error,
                                "%s: not a results folder (it has no manifest.json); run `dsgd run "
                                "EXPERIMENT.yaml -o %s` first",
@@ -51,7 +55,7 @@ static dsgd_status read_manifests(const arguments *a, json_t **manifest, dsgd_er
     return DSGD_OK;
 }
 
-/** Returns whether two parts of one run are equal in the sections without wall times. */
+/** Returns true if two results of one run are equal in all sections without wall times. */
 static bool is_alike(const dsgd_part *a, const dsgd_part *b)
 {
     for (int k = DSGD_PART_CURVES; k < DSGD_PART_TABLES; k++)
@@ -61,13 +65,16 @@ static bool is_alike(const dsgd_part *a, const dsgd_part *b)
     return true;
 }
 
-/** The folder from which the part of a run is taken. */
+/** The folder that supplies the results of a run. */
 typedef struct source {
-    const char *folder; /* NULL if there is none */
-    bool is_done; /* a run that is done is preferred to one that failed */
+    const char *folder; /* folder of the results; NULL if no folder contains the run */
+    bool is_done; /* true if the run ended normally; such a run is preferred to a failed run */
 } source;
 
-/** Finds the part of run @p i. All parts of a run that is done must be equal. */
+/**
+ * Finds the results of run @p i. If several folders contain a completed run, the results must be
+ * equal.
+ */
 static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_error *error)
 {
     dsgd_part best = {.text = NULL};
@@ -97,8 +104,8 @@ static dsgd_status find_part(const arguments *a, size_t i, source *found, dsgd_e
 }
 
 /**
- * Finds all parts. No part stays in memory, because there may be more than fit. Rejects folders in
- * which some runs are missing.
+ * Finds the results of all runs. Does not keep them in memory, because they may not fit. Rejects
+ * folders in which some runs are missing.
  */
 static dsgd_status find_parts(const arguments *a, source *sources, size_t n_runs, dsgd_error *error)
 {
@@ -127,14 +134,14 @@ static dsgd_status copy_parts(const arguments *a, const source *sources, size_t 
         void *const mark = dsgd_mark();
         dsgd_part part;
         DSGD_TRY(dsgd_part_read(sources[i].folder, i, &part, error));
-        if (part.text != NULL) /* otherwise join() reports the missing row */
+        if (part.text != NULL) /* If this run has no results, join() reports the missing row. */
             DSGD_TRY(dsgd_part_write(a->folder, i, part.sections[0], part.n_bytes, error));
         dsgd_drop(mark);
     }
     return DSGD_OK;
 }
 
-/** Writes the files of a folder that contains all parts. */
+/** Writes the result files of a folder that already contains the results of all runs. */
 static dsgd_status join(const arguments *a, const json_t *manifest, size_t n_runs,
                         dsgd_error *error)
 {

@@ -1,7 +1,7 @@
 /**
  * @file platform.c
- * `dsgd platform check`: simulates messages, the bisection and allreduces on a platform, and
- * compares the times of messages with their closed forms.
+ * Implements `dsgd platform check`: simulates messages, the bisection and allreduces on a platform,
+ * and compares message times with their closed forms.
  */
 #include "base/child.h"
 #include "command/console/arguments.h"
@@ -15,20 +15,21 @@
 
 extern const dsgd_algorithm dsgd_algorithm_allreduce;
 
-static const double large_bytes = 16 * 0x1p20; /* size of a large message */
-static const double vector_bytes = 100e6; /* size of the vector of a large allreduce */
-static const double most_difference = 0.1; /* between closed form and simulation, as a share */
+static const double large_bytes = 16 * 0x1p20; /* size of a large message in bytes */
+static const double vector_bytes = 100e6; /* size of the vector of a large allreduce in bytes */
+static const double most_difference = 0.1; /* largest accepted difference between closed form and
+                                            * simulation, as a share */
 
 enum { DEFAULT_WORKERS = 64, MOST_WORKERS = 4096, MOST_DISTANCES = 8, NAME_WIDTH = 39 };
 
 typedef struct check {
     const dsgd_platform *platform;
     int workers;
-    int n_differ; /* number of lines whose two values differ by more than most_difference */
+    int n_differ; /* number of printed lines in which simulation and closed form differ by more than
+                   * most_difference */
 } check;
 
-/** Prints the simulated value, and before it the closed form (NAN if none exists) and the ratio.
- */
+/** Prints the closed form (NAN if none exists), the simulated value and their ratio. */
 static void print_line(check *c, const char *name, double closed_form, double simulated,
                        const char *unit)
 {
@@ -49,8 +50,10 @@ static bool has_numbers(const check *c)
     return dsgd_platform_has_numbers(c->platform);
 }
 
-/** Sends a message from each host to @p to of it, all at once: small ones in us, large ones in
- * GB/s. */
+/**
+ * Sends a message from each host i to host to[i], all at the same time. Prints times of small
+ * messages in us, and bandwidths of large messages in GB/s.
+ */
 static dsgd_status check_messages_to(check *c, const char *name, int n_hosts, const int *to,
                                      double bytes, dsgd_error *error)
 {
@@ -66,7 +69,7 @@ static dsgd_status check_messages_to(check *c, const char *name, int n_hosts, co
     return DSGD_OK;
 }
 
-/** Sends one message from host 0 to another on an idle network: half of a ping-pong. */
+/** Sends one message from host 0 to another host on an idle network, as in half of a ping-pong. */
 static dsgd_status check_message(check *c, int destination, dsgd_error *error)
 {
     const int n_hosts = destination + 1;
@@ -80,7 +83,7 @@ static dsgd_status check_message(check *c, int destination, dsgd_error *error)
                              large_bytes, error);
 }
 
-/** Checks the nearest host at each latency, up to the first host of another group. */
+/** Checks messages to the nearest host at each latency, up to the first host of another group. */
 static dsgd_status check_messages(check *c, dsgd_error *error)
 {
     const dsgd_platform *const p = c->platform;
@@ -187,7 +190,10 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
     printf("%-*s%13s%13s%9s\n", NAME_WIDTH + 2, dsgd_xprintf("%s, %d workers", name, c->workers),
            "closed form", "simulated", "ratio");
     DSGD_TRY(check_messages(c, error));
-    /* Each host of the first half exchanges with one of the second half, all at once. */
+    /*
+     * Each host of the first half exchanges messages with one host of the second half, all at the
+     * same time.
+     */
     int *const to = dsgd_keep((size_t)c->workers, sizeof *to);
     for (int i = 0; i < c->workers; i++)
         to[i] = (i + c->workers / 2) % c->workers;
@@ -207,7 +213,7 @@ static dsgd_status check_platform(const char *name, check *c, dsgd_error *error)
 
 typedef struct arguments {
     dsgd_operands words;
-    int64_t workers; /* 0 if not given */
+    int64_t workers; /* number of workers; 0 if the user does not give --workers */
 } arguments;
 
 static const dsgd_argument options[] = {
@@ -217,7 +223,9 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** Returns the number of --workers, or DEFAULT_WORKERS halved until the platform has enough hosts.
+/**
+ * Returns the number of workers from --workers. Without this option, halves DEFAULT_WORKERS until
+ * the platform has enough hosts.
  */
 static int count_workers(int64_t given, const dsgd_platform *platform)
 {

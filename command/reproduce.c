@@ -1,9 +1,9 @@
 /**
  * @file reproduce.c
- * `dsgd reproduce`: runs the experiments of published figures, and compares the results with the
- * published values.
+ * Implements `dsgd reproduce`: runs the experiments of published figures, and compares the results
+ * with the published values.
  *
- * A figure is a folder plots/NAME with NAME.yaml, NAME.gp and published.csv (published.h).
+ * A figure is a folder plots/NAME that contains NAME.yaml, NAME.gp and published.csv (published.h).
  */
 #include <fcntl.h>
 #include <gsl/gsl_sort.h>
@@ -33,22 +33,24 @@ typedef struct arguments {
     bool force, markdown;
 } arguments;
 
-/* Lists of |error|: relative, of predicted points only, and in units of uncertainty; then counts.
+/*
+ * Lists of absolute errors: relative errors of all points, relative errors of predicted points, and
+ * errors in units of uncertainty. The counts follow.
  */
 enum { POINTS, PREDICTED, UNITS, N_LISTS };
 enum { BOUNDS = N_LISTS, KEPT, PAIRS, IN_ORDER, N_COUNTS };
 
-/** The score of a figure, of a class of points, or of all points. */
+/** The score of one figure, of one class of points, or of all points. */
 typedef struct score {
-    double *errors[N_LISTS]; /* [n[list]] */
+    double *errors[N_LISTS]; /* one array of n[list] absolute errors per list */
     size_t n[N_COUNTS];
-    dsgd_names classes; /* classes of points, only in the score of all */
-    struct score *of_classes; /* [classes.n] */
+    dsgd_names classes; /* names of the classes of points; used only in the total score */
+    struct score *of_classes; /* one score per class of points */
 } score;
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/** Writes the published rows with the simulated values, which the figure's script reads too. */
+/** Writes the published rows with the simulated values. The figure's script reads this file too. */
 static dsgd_status write_scores(const dsgd_published *f, dsgd_error *error)
 {
     dsgd_whole_file file;
@@ -87,7 +89,7 @@ static char *keys_text(const dsgd_published *f, size_t row)
     return text;
 }
 
-/** Returns a percentage such as "+1.2", or "-" if none exists. */
+/** Returns a percentage such as "+1.2", or "-" if @p error is NAN. */
 static char *percent(double error)
 {
     return isnan(error) ? dsgd_xstrdup("-") : dsgd_xprintf("%+.1f", 100 * error);
@@ -119,7 +121,7 @@ static void print_rows(const dsgd_published *f, bool is_markdown)
     dsgd_columns_print(&t);
 }
 
-/** Returns true if two rows are points that differ only in the algorithm. */
+/** Returns true if two rows are points that differ only in their algorithm. */
 static bool are_rivals(const dsgd_published *f, size_t a, size_t b)
 {
     bool differ = false;
@@ -167,7 +169,7 @@ static void print_errors(const char *lead, const char *what, double *errors, siz
            100 * (double)within / (double)n, 100 * errors[n - 1]);
 }
 
-/** Prints a score, with @p between between its parts. */
+/** Prints a score. The text @p between separates its parts. */
 static void print_score(const char *lead, const char *between, const score *of)
 {
     const size_t *const n = of->n;
@@ -199,7 +201,7 @@ static void add_error(score *to, int list, double x)
     to->errors[list][to->n[list]++] = fabs(x);
 }
 
-/** Adds a row of a figure to a score. */
+/** Adds the errors and counts of one row of a figure to a score. */
 static void add_row(const dsgd_published *f, size_t row, score *to)
 {
     const dsgd_published_row *const r = &f->rows[row];
@@ -211,7 +213,7 @@ static void add_row(const dsgd_published *f, size_t row, score *to)
         add_error(to, PREDICTED, r->error);
 }
 
-/** Scores a figure, prints the score, and adds it to the score of all. */
+/** Computes and prints the score of a figure, and adds it to the total score @p all. */
 static void add_score(const dsgd_published *f, score *all)
 {
     score own = {.n = {0}};
@@ -235,7 +237,7 @@ typedef struct experiment_run {
     const dsgd_published *figure;
 } experiment_run;
 
-/** Executes `dsgd run` in a child process, without its table. */
+/** Executes `dsgd run` in a child process, without printing its table. */
 static dsgd_status run_here(const void *argument, void *report, dsgd_error *error)
 {
     (void)report;
@@ -256,7 +258,7 @@ static dsgd_status run_here(const void *argument, void *report, dsgd_error *erro
         words[count++] = (char *)"--force";
     for (size_t i = 0; i < a->sets.n; i++)
         words[count++] = dsgd_xprintf("--set=%s", a->sets.v[i]);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* ends the runs, too, if this process dies */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* If this process dies, the runs end too. */
     dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
     return dsgd_command_run.run(count, words, error);
 }
@@ -291,8 +293,10 @@ static bool has_published(const char *name)
     return dsgd_can_read("%s/plots/%s/published.csv", dsgd_data_folder(), name);
 }
 
-/** Reproduces the given figures, which must have published values, or all that have if none is
- * given. */
+/**
+ * Reproduces the given figures, which must have published values. If no figure is given, reproduces
+ * all figures with published values.
+ */
 static dsgd_status reproduce_all(const arguments *a, const char *const *known, dsgd_error *error)
 {
     const char *const *const names = a->figures.n > 0 ? (const char *const *)a->figures.v : known;
@@ -351,7 +355,7 @@ static dsgd_status reproduce(int count, char **words, dsgd_error *error)
     char **known = dsgd_folder_names(plots, NULL);
     if (known == NULL)
         known = dsgd_keep(1, sizeof *known);
-    size_t n = 0; /* figures that have published values */
+    size_t n = 0; /* number of figures with published values */
     for (char **name = known; *name != NULL; name++)
         if (has_published(*name))
             known[n++] = *name;

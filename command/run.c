@@ -1,6 +1,6 @@
 /**
  * @file run.c
- * `dsgd run`: executes the runs of an experiment, and prints their table.
+ * Implements `dsgd run`: executes the runs of an experiment, and prints their table.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -26,9 +26,11 @@ typedef struct arguments {
     const char *folder, *sensitivity;
     dsgd_texts sets, plugins;
     const char *only, *shard;
-    int64_t jobs, threads; /* 0 if not given */
+    int64_t jobs, threads; /* numbers of processes and threads; 0 if the user does not give the
+                            * option */
     int numerics, progress;
-    double sensitivity_percent; /* NAN for choices only */
+    double sensitivity_percent; /* variation of parameters in percent; NAN if --sensitivity varies
+                                 * only choices */
     dsgd_run_limits limits;
     bool force, refine;
 } arguments;
@@ -81,8 +83,8 @@ static const dsgd_argument run_options[] = {
 enum { MOST_ROWS = 40, MOST_REASONS = 10 };
 
 /**
- * Returns whether the table shows run @p i: the unchanged runs (--sensitivity has a summary of the
- * others), or the runs of --only and --shard.
+ * Returns true if the table shows run @p i: an unchanged run (varied runs of --sensitivity have
+ * their own summary), or a run that --only or --shard selects.
  */
 static bool is_shown(const dsgd_pool_config *p, size_t i)
 {
@@ -91,7 +93,7 @@ static bool is_shown(const dsgd_pool_config *p, size_t i)
     return p->selected != NULL ? p->selected[i] : i < p->experiment->n_unchanged;
 }
 
-/** Prints why runs failed or diverged. */
+/** Prints the reasons why runs failed or diverged. */
 static void print_notes(const dsgd_pool_config *p)
 {
     size_t n_reasons = 0;
@@ -109,7 +111,7 @@ static void print_notes(const dsgd_pool_config *p)
         printf("... %zu more in column `why` of runs.csv\n", n_reasons - MOST_REASONS);
 }
 
-/** Prints which devices computed the gradients. */
+/** Prints the devices that computed the gradients. */
 static void print_devices(const dsgd_pool_config *p)
 {
     dsgd_names devices = {.n = 0};
@@ -122,10 +124,10 @@ static void print_devices(const dsgd_pool_config *p)
         fprintf(stderr, "gradients computed on: %s\n", dsgd_listed(devices.v, " and "));
 }
 
-/** Columns of runs.csv in the table. */
+/** Columns of runs.csv that the printed table contains. */
 static const struct {
     const char *name, *head;
-    /* the column is left out if all runs have this text; NULL if it is always shown */
+    /* text that hides the column if all runs have this text; NULL if the column is always shown */
     const char *skipped;
 } results[] = {
     {"status", "status", "ok"},          {"throughput_samples_per_s", "samples/s", NULL},
@@ -153,7 +155,8 @@ static void print_table(const dsgd_pool_config *p)
             dsgd_columns_take(&t, results[k].head, dsgd_row_result(p->results, i, results[k].name));
         dsgd_exchanges_put(&t, p->results, i);
     }
-    for (size_t k = 0; k < experiment->n_columns; k++) /* columns in which no row has a value */
+    for (size_t k = 0; k < experiment->n_columns; k++) /* Hide swept columns in which no row has a
+                                                        * value. */
         dsgd_columns_hide(&t, dsgd_swept_name(experiment->columns[k]), "");
     for (size_t k = 0; k < N_RESULTS; k++)
         if (results[k].skipped != NULL)
@@ -172,11 +175,11 @@ static void print_table(const dsgd_pool_config *p)
 
 /* --- the study -------------------------------------------------------------------------------- */
 
-/** The state of the study. */
+/** State of the study that executes the runs. */
 typedef struct inquiry {
     const arguments *arguments;
     const dsgd_pool_config *config;
-    dsgd_phase phase; /* which algorithm wins at which pair of swept numbers */
+    dsgd_phase phase; /* map of the algorithm that wins at each pair of swept numbers */
     bool has_phase;
 } inquiry;
 
@@ -242,7 +245,8 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
 /* --- the command ------------------------------------------------------------------------------ */
 
 /**
- * Checks an experiment against the command line, and executes it, or the runs of --only or --shard.
+ * Checks that the experiment fits the command line, then executes all runs or the runs of --only or
+ * --shard.
  */
 static dsgd_status run_open(const arguments *a, dsgd_pool_config *config, dsgd_error *error)
 {

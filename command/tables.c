@@ -1,7 +1,7 @@
 /**
  * @file tables.c
- * `dsgd --help=json`: prints the tables from which packaging/pages.py makes man pages and
- * completions, together with `dsgd COMMAND --help=json`.
+ * Implements `dsgd --help=json`: prints tables of commands, kinds and keys. packaging/pages.py
+ * makes man pages and completions from these tables and from `dsgd COMMAND --help=json`.
  */
 #include <jansson.h>
 

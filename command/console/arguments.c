@@ -19,7 +19,7 @@ typedef struct parser {
 
 enum {
     FIRST_KEY = 256
-}; /* argp key of the first row; options with a letter use the letter instead */
+}; /* argp key of the first option in a table; options with a letter use the letter as their key */
 
 static int key_of(const dsgd_argument *options, size_t i)
 {
@@ -83,7 +83,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-/** Prints the options as JSON, without those of earlier versions. */
+/** Prints the options of a sub-command as JSON, without options of earlier versions. */
 static void print_json(const dsgd_syntax *syntax)
 {
     json_t *const options = json_array();

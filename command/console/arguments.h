@@ -6,32 +6,34 @@
 
 #include "base/status.h"
 
-/** The value of an option, and the C type of the field that stores it. */
+/** Kind of the value of an option. It determines the C type of the field that stores the value. */
 typedef enum dsgd_argument_kind {
-    DSGD_ARGUMENT_FLAG, /* bool */
-    DSGD_ARGUMENT_TEXT, /* const char * */
-    DSGD_ARGUMENT_TEXTS, /* dsgd_texts: may be repeated */
-    DSGD_ARGUMENT_COUNT, /* long: from 1 to 1000000 */
-    DSGD_ARGUMENT_SECONDS, /* double: above 0, with a unit of time or without */
-    DSGD_ARGUMENT_WORD /* int: index into words */
+    DSGD_ARGUMENT_FLAG, /* The field is a bool. */
+    DSGD_ARGUMENT_TEXT, /* The field is a const char *. */
+    DSGD_ARGUMENT_TEXTS, /* The field is a dsgd_texts, because the option may be repeated. */
+    DSGD_ARGUMENT_COUNT, /* The field is an int64_t, from 1 to 1000000. */
+    DSGD_ARGUMENT_SECONDS, /* The field is a double above 0. The user may add a unit of time. */
+    DSGD_ARGUMENT_WORD /* The field is an int, the index of the given word. */
 } dsgd_argument_kind;
 
-/** An option of a command line. A row without a name ends a table. */
+/** An option of a command line. A row whose name is NULL ends a table of options. */
 typedef struct dsgd_argument {
     const char *name;
-    char letter; /* 0 if none exists */
-    const char *value; /* for --help; NULL for a FLAG */
+    char letter; /* letter of the short option; 0 if the option has no short form */
+    const char *value; /* name of the value in `--help`; NULL for a FLAG */
     const char *help;
     dsgd_argument_kind kind;
-    size_t offset; /* offset of the field in the struct of arguments */
-    const char *const *words; /* valid words of a WORD */
-    const char *implied; /* value of a TEXT that is given without one; NULL if it needs one */
-    const char *gone; /* for an option of earlier versions: what to use instead; else NULL */
+    size_t offset; /* offset of the field in the struct of arguments, in bytes */
+    const char *const *words; /* valid words of a WORD option */
+    const char *implied; /* value of a TEXT option that the user gives without a value; NULL if a
+                          * value is required */
+    const char *gone; /* replacement for an option of earlier versions, as a text; NULL for a
+                       * current option */
 } dsgd_argument;
 
 typedef struct dsgd_operands {
     size_t n;
-    char **v; /* [n], pointers into the command line */
+    char **v; /* array of n pointers into the command line */
 } dsgd_operands;
 
 enum { DSGD_MOST_TEXTS = 256 };
@@ -43,8 +45,8 @@ typedef struct dsgd_texts {
 } dsgd_texts;
 
 /**
- * Defines a row: kind without its prefix, field of the struct `arguments` of the sub-command, name,
- * letter, value, help, and any further members.
+ * Defines a row of an option table: kind without its prefix, field of the struct `arguments` of the
+ * sub-command, name, letter, value, help, and any further members.
  */
 #define DSGD_ARGUMENT(kind_, field, name_, letter_, value_, ...)                                   \
     {                                                                                              \
@@ -52,7 +54,10 @@ typedef struct dsgd_texts {
         .letter = letter_, .value = value_, .help = __VA_ARGS__                                    \
     }
 
-/** The options that end runs; they store into a dsgd_run_limits (command/runs/pool.h). */
+/**
+ * Defines the options that end runs. They store their values in a dsgd_run_limits
+ * (command/runs/pool.h).
+ */
 #define DSGD_ARGUMENT_LIMITS(field)                                                                \
     DSGD_ARGUMENT(                                                                                 \
         SECONDS, field.timeout_s, "timeout", 0, "DURATION",                                        \
@@ -63,16 +68,18 @@ typedef struct dsgd_texts {
             "Ends a run that makes no progress for this much CPU time [default: 10min], such as "  \
             "an infinite loop in an algorithm")
 
-/** The option whose values dsgd_plugins_load() takes. */
+/** Defines the option --plugin, whose values dsgd_plugins_load() takes. */
 #define DSGD_ARGUMENT_PLUGIN                                                                       \
     DSGD_ARGUMENT(TEXTS, plugins, "plugin", 0, "FILE",                                             \
                   "Adds the algorithms of a plug-in, a shared object (may be repeated)")
 
-/** Words of --numerics in the order of dsgd_numerics: with `off`, and for commands that always
- * compute. */
+/**
+ * Words of --numerics in the order of dsgd_numerics. The first list includes `off`; the second list
+ * is for commands that always compute gradients.
+ */
 extern const char *const dsgd_numerics_words[], *const dsgd_computing_words[];
 
-/** A row that explains what replaces --resume. */
+/** Defines a row that explains what replaces the former option --resume. */
 #define DSGD_ARGUMENT_RESUME                                                                       \
     {                                                                                              \
         .name = "resume",                                                                          \
@@ -81,16 +88,16 @@ extern const char *const dsgd_numerics_words[], *const dsgd_computing_words[];
 
 typedef struct dsgd_syntax {
     const char *operands, *help;
-    size_t least, most; /* operands */
-    const char *expected; /* error if there are fewer or more operands */
-    const dsgd_argument *options; /* NULL if there are only --help and --usage */
+    size_t least, most; /* smallest and largest number of operands */
+    const char *expected; /* error message for a wrong number of operands */
+    const dsgd_argument *options; /* table of options; NULL if the command has only --help and
+                                   * --usage */
 } dsgd_syntax;
 
 /**
- * Parses @p words, whose first is the command, such as `dsgd run`, into a struct that begins with a
- * dsgd_operands. Exits after an unknown option, a wrong value, or --help. With only `--help=json`
- * it prints the table as JSON, from which packaging/pages.py makes man pages and completions, and
- * exits.
+ * Parses @p words into a struct that begins with a dsgd_operands. The first word is the command,
+ * such as `dsgd run`. Exits after an unknown option, a wrong value, or --help. If the only option
+ * is `--help=json`, prints the options as JSON for packaging/pages.py, and exits.
  */
 dsgd_status dsgd_parse(int count, char **words, const dsgd_syntax *syntax, void *arguments,
                        dsgd_error *error);

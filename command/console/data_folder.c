@@ -1,6 +1,6 @@
 /**
  * @file data_folder.c
- * Finds the shipped files next to the program, or in the source tree.
+ * Finds the folder of the shipped files: $DSGD_DATA, the installed folder, or the source tree.
  */
 #include "command/console/data_folder.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file table.c
- * Lays out columns and lines, with widths in characters of UTF-8.
+ * Lays out columns and lines of text. Widths count UTF-8 characters.
  */
 #include "command/console/table.h"
 
@@ -79,7 +79,7 @@ void dsgd_columns_put(dsgd_columns *t, const char *head, const char *format, ...
     va_end(arguments);
 }
 
-/** Returns the index of a column, or n_columns if none exists. */
+/** Returns the index of the column with this heading, or n_columns if no such column exists. */
 static size_t find_column(const dsgd_columns *t, const char *head)
 {
     size_t k = 0;
@@ -88,7 +88,7 @@ static size_t find_column(const dsgd_columns *t, const char *head)
     return k;
 }
 
-/** Removes a column. Returns false if none exists. */
+/** Removes column @p k. Returns false if the table has no such column. */
 static bool drop_column(dsgd_columns *t, size_t k)
 {
     if (k == t->n_columns)
@@ -128,16 +128,20 @@ static bool is_number(const char *text)
     return strcmp(text, "-") == 0 || (strtod(text, &end), *end == '\0');
 }
 
-/** How a column is printed. */
+/** The layout of a printed column. */
 typedef struct layout {
-    /* In characters: the column, its widest cell, the longest word of its head, the least width. */
+    /*
+     * Widths in characters: the column, its widest cell, the longest word of its heading, and the
+     * smallest allowed width of the column.
+     */
     size_t width, cells, word, least;
-    bool right; /* right-aligned */
-    bool is_head; /* the current line is part of the head, which wraps and is never cut */
-    const char *rest; /* the part of the current cell that is not printed yet */
+    bool right; /* true if the column is right-aligned */
+    /* true if the current line belongs to the heading, which wraps and is never cut */
+    bool is_head;
+    const char *rest; /* rest of the current cell, which is not printed yet */
 } layout;
 
-/** Returns the number of characters of the longest word. */
+/** Returns the number of characters of the longest word in a text. */
 static size_t longest_word(const char *text)
 {
     size_t longest = 0, n = 0;
@@ -149,9 +153,9 @@ static size_t longest_word(const char *text)
 }
 
 /**
- * Returns the column to make narrower: the widest one of the wide columns, or else of the columns
- * whose head can wrap between words, or else of those whose head is wider than their cells, or else
- * of all columns. Returns NULL if no column can be narrower.
+ * Returns the column that becomes narrower next. The widest column of the first non-empty group is
+ * taken: wide columns, columns whose heading can wrap between words, columns whose heading is wider
+ * than their cells, all columns. Returns NULL if no column can become narrower.
  */
 static layout *to_narrow(layout *columns, size_t n)
 {
@@ -171,8 +175,8 @@ static layout *to_narrow(layout *columns, size_t n)
 }
 
 /**
- * Gives columns their natural widths, then makes them narrower until a row fits into a line.
- * Numbers are never cut, but their heads wrap.
+ * Gives columns their natural widths, then makes columns narrower until a row fits into a line.
+ * Numbers are never cut, but headings of numbers wrap.
  */
 static layout *lay_out(const dsgd_columns *t)
 {
@@ -207,8 +211,9 @@ static layout *lay_out(const dsgd_columns *t)
 }
 
 /**
- * Returns the part of a cell that fits into the next line, and removes it from the cell's rest.
- * "..." stands for a rest that is cut off, such as that of a word wider than the column.
+ * Returns the part of a cell that fits into the next line, and removes this part from the cell's
+ * rest. If the rest is cut off, for example because a word is wider than the column, the part ends
+ * in "...".
  */
 static char *take_line(const dsgd_columns *t, layout *c)
 {
@@ -228,11 +233,11 @@ static char *take_line(const dsgd_columns *t, layout *c)
     return dsgd_xprintf("%.*s%s", (int)bytes, text, cut ? "..." : "");
 }
 
-/** Prints one line of a row. Returns false if it was the last one. */
+/** Prints one line of a row. Returns false after the last line of the row. */
 static bool print_line(const dsgd_columns *t, layout *columns)
 {
     bool more = false;
-    size_t owed = 0; /* blanks are printed only before a text */
+    size_t owed = 0; /* number of blanks to print before the next text */
     for (size_t k = 0; k < t->n_columns; k++) {
         layout *const c = &columns[k];
         char *const part = take_line(t, c);
@@ -289,7 +294,8 @@ void dsgd_print_wrapped(FILE *stream, const char *heading, int indent, int width
     text = text == NULL ? "" : text;
     int column = (int)width_of(heading);
     const bool touches = column > 0 && column >= indent && heading[strlen(heading) - 1] != ' ';
-    if (touches && *text != '\0') { /* two words would be one */
+    if (touches && *text != '\0') { /* The text starts on the next line, because the heading and the
+                                     * text would look like one word. */
         fprintf(stream, "%s\n%*s", heading, indent, "");
         column = indent;
     } else {

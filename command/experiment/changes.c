@@ -1,6 +1,6 @@
 /**
  * @file changes.c
- * Compares two documents.
+ * Checks that a user's experiment file differs from a given file only in keys that may change.
  */
 #include "command/experiment/config.h"
 
@@ -25,11 +25,11 @@ static bool is_free(const walk *w, const char *path)
     return false;
 }
 
-/** Reports a difference at @p place, and which keys may be changed. */
+/** Reports a difference at @p place, and lists the keys that may be changed. */
 static dsgd_status refuse(const walk *w, dsgd_yaml *place, const char *path, const char *what,
                           dsgd_yaml *given)
 {
-    enum { MOST_BYTES = 120 }; /* longest part of a value that is printed */
+    enum { MOST_BYTES = 120 }; /* largest printed length of a value, in bytes */
     const char *const may = dsgd_listed(w->free_paths, " and ");
     return dsgd_yaml_fail(w->config, place, w->error,
                           "`%s` %s%.*s, but the task does not allow this change; allowed: %s", path,
@@ -45,7 +45,10 @@ static char *below(const char *path, const char *key)
     return dsgd_xprintf("%s%s%s", path, *path == '\0' ? "" : ".", key);
 }
 
-/** Compares the values of the keys of the given mapping, or of the keys that only mine has. */
+/**
+ * Compares the values of all keys of the given mapping. If @p of_given is false, compares only the
+ * values of keys that the given mapping lacks.
+ */
 static dsgd_status compare_keys(const walk *w, const char *path, dsgd_yaml *mine, dsgd_yaml *given,
                                 bool of_given)
 {
@@ -73,7 +76,7 @@ static dsgd_status compare_elements(const walk *w, const char *path, dsgd_yaml *
     return DSGD_OK;
 }
 
-/** Returns whether two texts name the same file, each relative to its own document. */
+/** Returns true if two paths name the same file. Relative paths are relative to their documents. */
 static bool name_one_file(const walk *w, const char *mine, const char *given)
 {
     struct stat a, b;
@@ -83,8 +86,8 @@ static bool name_one_file(const walk *w, const char *mine, const char *given)
 }
 
 /**
- * Compares the entries at a path, which are NULL if there is none. @p parent is where the missing
- * entry would be in mine.
+ * Compares the user's entry at a path with the given entry. An entry is NULL if it does not exist.
+ * @p parent is the user's mapping or list that contains the entry, or would contain it.
  */
 static dsgd_status compare(const walk *w, dsgd_yaml *parent, const char *path, dsgd_yaml *mine,
                            dsgd_yaml *given)

@@ -1,143 +1,165 @@
 /**
  * @file config.h
  * Reads YAML or JSON files by option tables (base/option.h). Only the files that implement this
- * header use libfyaml. Every error has the form file:line:column, the value, and what is allowed.
+ * header use libfyaml. Every error contains file:line:column, the value, and the valid values.
  */
 #pragma once
 
 #include "base/option.h"
 #include "base/status.h"
 
-/** A file that was read. */
+/** A YAML or JSON file that was read. */
 typedef struct dsgd_config dsgd_config;
 
-/** A place in a file: a mapping, a list or a scalar. */
+/** An entry of a file: a mapping, a list or a scalar. */
 typedef struct fy_node dsgd_yaml;
 
 dsgd_status dsgd_config_open(const char *path, dsgd_config **config, dsgd_error *error);
 
-/** Opens a file that @p from names. The file is read and stored once, even if many runs name it. */
+/**
+ * Opens a file that the file @p from names. Reads and stores the file only once, even if many runs
+ * name it.
+ */
 dsgd_status dsgd_config_open_named(dsgd_config *from, const char *path, dsgd_config **config,
                                    dsgd_error *error);
 
 dsgd_yaml *dsgd_config_root(dsgd_config *config);
 
 /**
- * For edit.c: parses a text as YAML. Returns NULL if it is not YAML. The caller must keep the text.
+ * Parses a text as YAML, for edit.c. Returns NULL if the text is not YAML. The caller must keep the
+ * text.
  */
 struct fy_document *dsgd_config_document(const char *text);
 
-/** For edit.c: makes errors about this part name the assignment, and finds the sweeps again. */
+/**
+ * Makes errors about @p part print the assignment of --set, and finds the sweeps again. For edit.c.
+ */
 void dsgd_config_note_override(dsgd_config *config, dsgd_yaml *part, const char *assignment);
 
-/** Returns a path that the file contains: relative to the file if that exists, else unchanged. */
+/**
+ * Returns the path to open for a path in the file: relative to the file's folder if such a file
+ * exists, else unchanged.
+ */
 const char *dsgd_config_path(dsgd_config *config, const char *path);
 
-/** Notes a data file that the runs will read. */
+/** Adds a data file to the list of the files that the runs read. */
 void dsgd_config_note_data(dsgd_config *config, const char *path);
 
-/** Returns all noted data files, and then NULL. */
+/** Returns the list of the data files that the runs read. NULL ends the list. */
 const char *const *dsgd_config_data_files(const dsgd_config *config);
 
-/** Returns the value of a key, or NULL. */
+/** Returns the value of a key in a mapping, or NULL if the mapping lacks the key. */
 dsgd_yaml *dsgd_yaml_find(dsgd_yaml *mapping, const char *key);
 
 /**
- * Finds the next value of a mapping with its key, or the next element of a list (with NULL as key).
- * Returns false after the last.
+ * Finds the next key and value of a mapping, or the next element of a list (*key is NULL). Returns
+ * false after the last element.
  */
 bool dsgd_yaml_next(dsgd_yaml *entry, void **iterator, dsgd_yaml **key, dsgd_yaml **value);
 
 /**
- * Returns the elements of a list, [*n]. Any other entry counts as a list with one element, and NULL
- * as an empty list.
+ * Returns the elements of a list, and their number in *n. An entry that is not a list counts as a
+ * list with one element; NULL counts as an empty list.
  */
 dsgd_yaml **dsgd_yaml_elements(dsgd_yaml *entry, size_t *n);
 
-/** Returns whether an entry (not NULL) is @p whole or lies below it. */
+/** Returns true if an entry (not NULL) is @p whole or lies inside it. */
 bool dsgd_yaml_is_in(dsgd_yaml *entry, dsgd_yaml *whole);
 
-/** Returns the text of a scalar; NULL for any other entry. */
+/** Returns the text of a scalar, or NULL if the entry is not a scalar. */
 const char *dsgd_yaml_text(dsgd_yaml *entry);
 
 /** Returns an entry as YAML in one line. */
 char *dsgd_yaml_yaml(dsgd_yaml *entry);
 
-/** Fails with an error of the form `file:line:column: text`. */
+/** Sets an error of the form `file:line:column: text`, and returns its status. */
 dsgd_status dsgd_yaml_fail(dsgd_config *config, dsgd_yaml *entry, dsgd_error *error,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /**
  * Fills @p params from a mapping. Skips keys in @p elsewhere (NULL-terminated, may be NULL), and
- * keys that multiply runs. A NULL mapping gives the defaults.
+ * the keys whose lists multiply runs. If @p mapping is NULL, sets the defaults.
  */
 dsgd_status dsgd_config_read(dsgd_config *config, dsgd_yaml *mapping, const dsgd_option *options,
                              const char *const *elsewhere, void *params, dsgd_error *error);
 
-/** Like dsgd_config_read(), but keys that the mapping lacks leave @p params unchanged. */
+/**
+ * Fills @p params from a mapping like dsgd_config_read(), but keeps the values of keys that the
+ * mapping lacks.
+ */
 dsgd_status dsgd_config_refine(dsgd_config *config, dsgd_yaml *mapping, const dsgd_option *options,
                                const char *const *elsewhere, void *params, dsgd_error *error);
 
-/** Reads one value into its field of @p params. */
+/** Reads the value of one option into the option's field of @p params. */
 dsgd_status dsgd_config_read_value(dsgd_config *config, dsgd_yaml *entry, const dsgd_option *o,
                                    void *params, dsgd_error *error);
 
 /* --- other values ----------------------------------------------------------------------------- */
 
-/** Applies `a.b.c=value`, where the value is YAML. Elements of lists are named by their index. */
+/**
+ * Applies an assignment `a.b.c=value`, where the value is YAML. An index names an element of a
+ * list.
+ */
 dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, dsgd_error *error);
 
 /**
- * Returns the text of a file after assignments as in `--set`, without comments, and with aliases
- * resolved.
+ * Stores in *text the content of a file after assignments as in `--set`. The text has no comments,
+ * and its aliases are resolved.
  */
 dsgd_status dsgd_config_edited(const char *path, const char *const *assignments, size_t n,
                                char **text, dsgd_error *error);
 
 /**
- * Checks that a file has the values of @p given, written alike, except at and below the paths in @p
- * free_paths (NULL-terminated), such as algorithms.0.period, and except `name` and `task`. A file
- * may be named by another path. DSGD_EUSAGE names the first other key that differs, and its place.
- * Call it after dsgd_config_spread() of both.
+ * Checks that a file has the same values, in the same spelling, as the file @p given. Ignores
+ * `name`, `task`, and values at and below the paths in @p free_paths (NULL-terminated), such as
+ * algorithms.0.period. Different paths of the same file count as equal. Returns DSGD_EUSAGE with
+ * the name and position of the first key that differs. Call dsgd_config_spread() for both files
+ * before.
  */
 dsgd_status dsgd_config_check_changes(dsgd_config *config, dsgd_config *given,
                                       const char *const *free_paths, dsgd_error *error);
 
 /* --- sweeps: a value written {sweep: [a, b]} stands for each of them in turn ------------------ */
 
-/** A sweep in a file. */
+/** A sweep over values in a file. */
 typedef struct dsgd_sweep {
     dsgd_yaml *entry;
-    const char *path; /* path such as imbalance.0.seconds */
+    const char *path; /* path of the swept key, such as imbalance.0.seconds */
     size_t n;
-    dsgd_yaml **values; /* [n] */
-    size_t chosen; /* index of the value that the reader takes */
-    bool is_range; /* its values are computed from a range */
-    bool is_number; /* the option that was read from it is a number */
-    const char *unit; /* unit of that number; NULL if it has none */
+    dsgd_yaml **values; /* array of n values */
+    size_t chosen; /* index of the value that the current run uses */
+    bool is_range; /* true if the values are computed from a range */
+    bool is_number; /* true if the swept option is a number */
+    const char *unit; /* unit of the swept number; NULL if it has no unit */
 } dsgd_sweep;
 
-/** Replaces the range of a sweep by a list, which is YAML. */
+/** Replaces the range of a sweep by @p list, a list of values in YAML. */
 void dsgd_sweep_spread(dsgd_config *config, dsgd_sweep *sweep, const char *list);
 
 /**
- * Replaces each range, such as {sweep: {from: 1ms, to: 1s, n: 4, log: true}}, by its numbers. Call
- * it after all overrides. (range.c)
+ * Replaces each range, such as {sweep: {from: 1ms, to: 1s, n: 4, log: true}}, by a list of its
+ * numbers. Call this function after all overrides. (range.c)
  */
 dsgd_status dsgd_config_spread(dsgd_config *config, dsgd_error *error);
 
-/** Returns the *n sweeps, in the order of the file. */
+/** Returns the *n sweeps of a file, in the order of the file. */
 dsgd_sweep **dsgd_config_sweeps(dsgd_config *config, size_t *n);
 
-/** Returns the entry, or the chosen value if the entry is a sweep. Returns NULL for NULL. */
+/**
+ * Returns the entry itself, or the chosen value if the entry is a sweep. Returns NULL if @p entry
+ * is NULL.
+ */
 dsgd_yaml *dsgd_yaml_chosen(dsgd_config *config, dsgd_yaml *entry);
 
-/** Like dsgd_yaml_chosen(), but also notes whether the option is a number, and its unit. */
+/**
+ * Returns the value of dsgd_yaml_chosen(). If the entry is a sweep, stores in the sweep whether the
+ * option is a number, and its unit.
+ */
 dsgd_yaml *dsgd_yaml_chosen_for(dsgd_config *config, dsgd_yaml *entry, const dsgd_option *o);
 
 /**
- * Returns the chosen value for a column of the results. A number is in the unit of its option
- * without a suffix (1250000000 for 1.25GB/s); any other value is unchanged. Call it after the value
- * was read.
+ * Returns the chosen value of a sweep for a column of the results. A number is converted to the
+ * unit of its option, without a suffix (1250000000 for 1.25GB/s); any other value is unchanged.
+ * Call this function after the value was read.
  */
 const char *dsgd_sweep_text(dsgd_config *config, const dsgd_sweep *sweep);

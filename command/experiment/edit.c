@@ -1,13 +1,15 @@
 /**
  * @file edit.c
- * Applies `--set a.b.c=value` to a document.
+ * Applies assignments of `--set a.b.c=value` to a document.
  */
 #include "command/experiment/config.h"
 
 #include <jansson.h>
 #include <libfyaml.h>
 
-/** Returns the entry under the first key or index of a.b.c, or NULL if there is none. */
+/**
+ * Returns the entry that the first key or index of the path a.b.c names, or NULL if none exists.
+ */
 static struct fy_node *step(struct fy_node *node, const char *path)
 {
     const char *const key = dsgd_xprintf("%.*s", (int)strcspn(path, "."), path);
@@ -17,7 +19,7 @@ static struct fy_node *step(struct fy_node *node, const char *path)
     return is_index ? fy_node_sequence_get_by_index(node, atoi(key)) : NULL;
 }
 
-/** Returns "c.d" and v as `c: {d: v}`. */
+/** Returns nested mappings as YAML: `c: {d: v}` for the keys "c.d" and the value v. */
 static char *nested(const char *keys, const char *value)
 {
     const char *const dot = strchr(keys, '.');
@@ -26,7 +28,7 @@ static char *nested(const char *keys, const char *value)
     return dsgd_xprintf("%.*s: {%s}", (int)(dot - keys), keys, nested(dot + 1, value));
 }
 
-/** Returns whether a value contains an alias. Aliases of the file are resolved before. */
+/** Returns true if a value contains an alias. Aliases in the file are already resolved. */
 static bool has_alias(struct fy_node *node)
 {
     void *iterator = NULL;
@@ -36,21 +38,22 @@ static bool has_alias(struct fy_node *node)
     return fy_node_is_alias(node);
 }
 
-/** Puts a value, which is YAML, under a key. */
+/** Sets the value of a key in a mapping. The value is YAML. */
 static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, const char *value,
                 const char *assignment)
 {
     struct fy_document *const document = fy_node_document(mapping);
-    /* The nodes refer to the texts, so these live as long as the config. */
+    /* Copy the texts, because the nodes of the config refer to them. */
     struct fy_node *const node = fy_node_build_from_string(document, dsgd_xstrdup(value), FY_NT);
     if (node == NULL)
         return false;
     struct fy_node_pair *const old = fy_node_mapping_lookup_pair_by_simple_key(mapping, key, FY_NT);
-    if (old != NULL) /* otherwise the old list would be extended */
+    if (old != NULL) /* Remove the old value, because libfyaml would extend an old list. */
         fy_node_free(fy_node_mapping_remove_by_key(mapping, fy_node_pair_key(old)));
     struct fy_node *const name = fy_node_create_scalar_copy(document, key, FY_NT);
     if (name == NULL || fy_node_mapping_append(mapping, name, node) != 0) {
-        fy_node_free(name); /* the key exists already, except for blanks */
+        fy_node_free(name); /* Discard the new key, because an equal key exists, maybe with other
+                             * blanks. */
         fy_node_free(node);
         return false;
     }
@@ -60,7 +63,8 @@ static bool set(dsgd_config *config, struct fy_node *mapping, const char *key, c
 }
 
 /**
- * Returns the key by which a platform or a workload names its base; NULL if a.b.c is in neither.
+ * Returns the key by which a platform (`name`) or a workload (`like`) names its base. Returns NULL
+ * if the path a.b.c is in neither.
  */
 static const char *key_of_name(const char *path)
 {
@@ -86,11 +90,11 @@ dsgd_status dsgd_config_override(dsgd_config *config, const char *assignment, ds
     for (struct fy_node *next = NULL;
          (dot = strchr(rest, '.')) != NULL && (next = step(place, rest)) != NULL; rest = dot + 1) {
         outer = place;
-        place = next; /* the deepest existing entry */
+        place = next; /* deepest existing entry of the path */
     }
     const char *value = equals + 1;
     const bool departs =
-        /* such as piz-daint */
+        /* The platform or workload is only a name, such as piz-daint. */
         outer == root && fy_node_is_scalar(place) && key_of_name(keys) != NULL;
     if (departs) {
         value = dsgd_xprintf("{%s: \"%s\", %s}", key_of_name(keys), fy_node_get_scalar0(place),
@@ -126,7 +130,9 @@ dsgd_status dsgd_config_edited(const char *path, const char *const *assignments,
         dsgd_no_memory();
     dsgd_keep_for(free, written);
     *text = dsgd_xprintf("%s\n", written);
-    /* libfyaml writes some keys, such as %c, without the quotes that it needs to read them. */
+    /*
+     * libfyaml writes some keys, such as %c, without quotes, although it needs quotes to read them.
+     */
     if (dsgd_config_document(*text) != NULL)
         return DSGD_OK;
     *text = NULL;

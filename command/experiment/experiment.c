@@ -1,6 +1,6 @@
 /**
  * @file experiment.c
- * Makes a list of runs from an experiment file.
+ * Reads an experiment file as a list of runs.
  */
 #include "command/experiment/experiment.h"
 
@@ -15,7 +15,10 @@
 static const char *const placements[] = {DSGD_PLACEMENT_NATURAL, DSGD_PLACEMENT_RANDOM,
                                          DSGD_PLACEMENT_OUTER, NULL};
 
-/** Keys of an algorithm's entry in addition to its own options. They override those of the file. */
+/**
+ * Keys that each algorithm can set in addition to its own options. They override the experiment's
+ * values of these keys.
+ */
 static const dsgd_option entry_options[] = {
     DSGD_OPTION_STRING(dsgd_planned_run, label,
                        "name in the results [default: name of the algorithm]"),
@@ -113,7 +116,7 @@ static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, dsgd_pla
 }
 
 /**
- * Reads an algorithm, its label in the results, and its options of the optimizer, exchanges and
+ * Reads an algorithm, its label in the results, and its own values for optimizer, exchanges and
  * failures.
  */
 static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_planned_run *run,
@@ -137,18 +140,21 @@ static dsgd_status read_algorithm(dsgd_config *config, dsgd_yaml *entry, dsgd_pl
 /* --- all runs --------------------------------------------------------------------------------- */
 
 /**
- * A sweep. It applies to a run unless it lies in an element of a list that the run did not choose.
+ * A sweep. It applies to a run unless the sweep is inside a list element that the run did not
+ * choose.
  */
 typedef struct swept {
     dsgd_sweep *sweep;
-    size_t axis, element; /* list and element that contain it; DSGD_N_AXES if none does */
+    size_t axis, element; /* list that contains the sweep, and index of the element; DSGD_N_AXES if
+                           * no list contains it */
 } swept;
 
-/** The chosen element of each list, and the sweeps. */
+/** A position in the product of all lists: the chosen element of each list, and the sweeps. */
 typedef struct odometer {
-    dsgd_yaml **elements[DSGD_N_AXES]; /* [n] elements of each list; NULL if the file has none */
+    dsgd_yaml **elements[DSGD_N_AXES]; /* array of n elements for each list; the element is NULL if
+                                        * the file lacks the list */
     size_t chosen[DSGD_N_AXES], n[DSGD_N_AXES];
-    swept *sweeps; /* [n_columns] */
+    swept *sweeps; /* array of n_columns sweeps */
 } odometer;
 
 static bool applies(const odometer *o, const swept *s)
@@ -156,7 +162,7 @@ static bool applies(const odometer *o, const swept *s)
     return s->axis == DSGD_N_AXES || o->chosen[s->axis] == s->element;
 }
 
-/** Finds in which lists the sweeps lie. */
+/** Finds the list element that contains each sweep. */
 static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **sweeps)
 {
     o->sweeps = dsgd_keep(experiment->n_columns, sizeof *o->sweeps);
@@ -169,7 +175,7 @@ static void find_sweeps(dsgd_experiment *experiment, odometer *o, dsgd_sweep **s
     }
 }
 
-/** Returns the number of runs that an odometer will produce. */
+/** Returns the number of runs that the lists and sweeps produce. */
 static double count_runs(const dsgd_experiment *experiment, const odometer *o)
 {
     double n_runs = 1;
@@ -188,7 +194,8 @@ static double count_runs(const dsgd_experiment *experiment, const odometer *o)
 }
 
 /**
- * Returns whether the next run has the same element of a list as the last one, with no sweep in it.
+ * Returns true if the next run has the same element of list @p axis as the last run, and no sweep
+ * changes that element.
  */
 static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t axis)
 {
@@ -200,8 +207,8 @@ static bool is_same(const dsgd_experiment *experiment, const odometer *o, size_t
 }
 
 /**
- * Reads a run for the current choices. A platform or workload that equals that of the run before is
- * not read again.
+ * Reads the run at the current position. Copies the platform or workload of the previous run if it
+ * is equal.
  */
 static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o,
                             dsgd_planned_run *run, dsgd_error *error)
@@ -245,7 +252,7 @@ static dsgd_status read_run(const dsgd_experiment *experiment, const odometer *o
 static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
-    /* differs from the last run only in its seed */
+    /* true if the run differs from the last run only in its seed */
     bool by_seed_alone = experiment->n_columns == 0;
     for (size_t a = 0; a < DSGD_N_AXES; a++)
         by_seed_alone = by_seed_alone && (a == DSGD_AXIS_SEED || is_same(experiment, o, a));
@@ -269,8 +276,8 @@ static dsgd_status add_run(dsgd_experiment *experiment, const odometer *o, dsgd_
 }
 
 /**
- * Loops over the elements of the lists from the i-th on, and then over the values of the sweeps
- * that apply.
+ * Adds all runs for the lists from the i-th on: loops over the lists' elements, then over the
+ * values of the sweeps that apply.
  */
 static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t i, dsgd_error *error)
 {
@@ -285,7 +292,7 @@ static dsgd_status add_all(dsgd_experiment *experiment, odometer *o, size_t i, d
     return DSGD_OK;
 }
 
-/** Finds the lists, and checks that required ones exist. */
+/** Finds the lists of the file, and checks that required lists exist. */
 static dsgd_status find_axes(dsgd_experiment *experiment, odometer *o, dsgd_error *error)
 {
     dsgd_config *const config = experiment->config;
@@ -324,12 +331,13 @@ static dsgd_status add_runs(dsgd_experiment *experiment, odometer *o, dsgd_sweep
     return DSGD_OK;
 }
 
-/** Returns the name of the column of a sweep, after a value was read. */
+/** Returns the column name of a sweep. Call this function after a value of the sweep was read. */
 static const char *column_of(const dsgd_sweep *sweep)
 {
     const char *const path = sweep->path;
     if (strcmp(path, platform_option->name) == 0 || strcmp(path, "network") == 0 ||
-        strcmp(path, workload_option->name) == 0) /* these are columns of every run already */
+        strcmp(path, workload_option->name) == 0) /* The results already have columns for the names
+                                                   * of platform and workload. */
         return dsgd_xprintf("swept.%s", path);
     const dsgd_unit *const unit = sweep->is_number ? dsgd_unit_named(sweep->unit) : NULL;
     if (unit != NULL && unit->column != NULL && !dsgd_ends_with(path, unit->word))

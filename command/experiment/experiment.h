@@ -1,7 +1,7 @@
 /**
  * @file experiment.h
- * An experiment file as a list of runs: the product of its platforms, workloads, worker counts,
- * algorithms, seeds and sweeps, in this order, the last varying fastest.
+ * Represents an experiment file as a list of runs: the product of its platforms, workloads, worker
+ * counts, algorithms, seeds and sweeps, in this order. The last factor varies fastest.
  */
 #pragma once
 
@@ -9,12 +9,12 @@
 #include "sim/run.h"
 
 /**
- * Largest number of runs of an experiment, with the variations of `--sensitivity`. Each run takes
- * about 2 kB.
+ * Largest number of runs of an experiment, including the variations of `--sensitivity`. Each run
+ * takes about 2 kB of memory.
  */
 enum { DSGD_MOST_RUNS = 100000 };
 
-/** The lists that multiply the runs, slowest first. */
+/** The lists of an experiment file whose product gives the runs. The first list varies slowest. */
 typedef enum dsgd_axis {
     DSGD_AXIS_PLATFORM,
     DSGD_AXIS_WORKLOAD,
@@ -24,81 +24,88 @@ typedef enum dsgd_axis {
     DSGD_N_AXES
 } dsgd_axis;
 
-/** One run with everything that its configuration points to. */
+/** A run with all objects to which its configuration points. */
 typedef struct dsgd_planned_run {
-    const char *name; /* name of the experiment; NULL if the file has none */
-    const char *task; /* file for `dsgd task`; NULL if there is none */
-    int64_t workers, seed; /* as in the file */
+    const char *name; /* name of the experiment; NULL if the file has no name */
+    const char *task; /* task file for `dsgd task`; NULL if the experiment names no task */
+    int64_t workers, seed; /* number of workers and seed, as in the file */
     dsgd_run_config config;
     dsgd_platform platform;
     dsgd_workload workload;
     dsgd_learning learning;
     dsgd_spec algorithm;
-    /* label of the algorithm in the results; its name if the file gives no label */
+    /* label of the algorithm in the results; the algorithm's name if the file gives no label */
     const char *label;
-    const char *platform_name, *workload_name; /* as in the file */
-    size_t chosen[DSGD_N_AXES]; /* index of the chosen element of each list */
-    const char **swept; /* [n_columns] swept values; NULL if a sweep does not apply to this run */
-    /* Index of the run that this run varies (command/studies/sensitivity.h), or its own index. */
+    const char *platform_name, *workload_name; /* names of platform and workload as in the file, or
+                                                * "inline" */
+    size_t chosen[DSGD_N_AXES]; /* index of the run's element in each list */
+    const char **swept; /* array of n_columns swept values; a value is NULL if the sweep does not
+                         * apply to this run */
+    /*
+     * Index of the original run if this run is a variation (command/studies/sensitivity.h), else
+     * its own index.
+     */
     size_t unchanged;
-    /* varied parameter, such as platform.host_bandwidth; NULL if there is none */
+    /* varied parameter, such as platform.host_bandwidth; NULL if this run is not a variation */
     const char *parameter;
-    double factor; /* factor of the variation */
-    bool has_own_exchange; /* its algorithm has an exchange of its own */
+    double factor; /* factor by which the parameter is multiplied */
+    bool has_own_exchange; /* true if the algorithm's entry has its own key `exchange` */
 } dsgd_planned_run;
 
 /**
- * The keys of an experiment file. The first DSGD_N_AXES are the lists, in the order of dsgd_axis.
+ * The keys of an experiment file. The first DSGD_N_AXES keys are the lists, in the order of
+ * dsgd_axis.
  */
 extern const dsgd_option dsgd_experiment_options[];
 
 typedef struct dsgd_experiment {
     const char *path, *name;
     size_t n_runs, n_unchanged;
-    dsgd_planned_run *runs; /* [n_runs] first n_unchanged runs of the file, then their variations */
-    size_t n_columns; /* number of swept columns */
-    const char **columns; /* [n_columns] see dsgd_experiment_open() */
-    size_t n_left_out; /* number of runs that their algorithms reject */
-    char *left_out; /* lines that say why; "" if there are none */
-    struct dsgd_config *config; /* the file and all files that it names */
+    dsgd_planned_run *runs; /* array of n_runs runs: first the n_unchanged runs of the file, then
+                             * their variations */
+    size_t n_columns; /* number of swept columns in the results */
+    const char **columns; /* array of n_columns column names; see dsgd_experiment_open() */
+    size_t n_left_out; /* number of runs that are skipped because their algorithms reject them */
+    char *left_out; /* reasons why runs are skipped, one per line; "" if no run is skipped */
+    struct dsgd_config *config; /* the experiment file and all files that it names */
 } dsgd_experiment;
 
 /**
- * Reads and checks an experiment with @p n_sets overrides of the form a.b=c, for runs whose
- * gradients are computed where @p numerics says. Sets that and everything that decides results; the
- * caller sets the rest of the configuration.
+ * Reads and checks an experiment with @p n_sets overrides of the form a.b=c. @p numerics is the
+ * place where gradients are computed. Sets the parts of each run's configuration that decide
+ * results; the caller sets the other parts.
  *
- * A column has the path of the swept value as its name, followed by the unit if there is one:
- * platform.host_bandwidth_bytes_per_s. It is swept.platform if the whole platform is swept, because
- * the column `platform` contains its name. A run that its algorithm rejects (for its number of
- * workers) is left out, if the algorithm has other runs.
+ * The name of a column is the path of the swept value, followed by its unit if it has one, such as
+ * platform.host_bandwidth_bytes_per_s. If the whole platform is swept, the name is swept.platform,
+ * because the column `platform` contains the platform's name. Skips runs that their algorithm
+ * rejects (because of the number of workers), unless the algorithm rejects all of its runs.
  */
 dsgd_status dsgd_experiment_open(const char *path, const char *const *sets, size_t n_sets,
                                  dsgd_numerics numerics, dsgd_experiment *experiment,
                                  dsgd_error *error);
 
-/** Adds columns after the swept columns. All runs have NULL there. */
+/** Adds columns after the swept columns. The new values are NULL in all runs. */
 void dsgd_experiment_add_columns(dsgd_experiment *experiment, const char *const *names, size_t n);
 
 /**
- * Sets the pointers of a run's configuration to the parts of the run, which move when runs are
- * copied, and checks it.
+ * Sets the pointers of a run's configuration to the parts of the run, and checks the configuration.
+ * Call this function after a run was copied, because its parts have moved.
  */
 dsgd_status dsgd_planned_run_check(dsgd_planned_run *run, dsgd_numerics numerics,
                                    dsgd_error *error);
 
-/** Does the same for all runs. */
+/** Calls dsgd_planned_run_check() for all runs of the experiment. */
 dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics numerics,
                                    dsgd_error *error);
 
 /**
- * For experiment.c only. Leaves out runs that an algorithm rejects, such as 6 workers in groups of
- * 4. If an algorithm rejects all of its runs, they stay, so that the error is reported.
+ * Removes runs that an algorithm rejects, such as 6 workers in groups of 4. If an algorithm rejects
+ * all of its runs, they stay, so that the error is reported. For experiment.c only.
  */
 void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms);
 
 /**
- * For experiment.c only. Rejects runs that results could not tell apart, and prices that could not
- * be compared.
+ * Rejects runs that have equal names in the results, and prices in different currencies. For
+ * experiment.c only.
  */
 dsgd_status dsgd_experiment_refuse_alike(const dsgd_experiment *experiment, dsgd_error *error);

@@ -1,6 +1,6 @@
 /**
  * @file list.c
- * Decides which runs of an experiment stay, and which are rejected.
+ * Removes runs that algorithms reject, and checks that the names of runs are unique.
  */
 #include "command/experiment/experiment.h"
 
@@ -10,8 +10,8 @@
 #include "traces/platform.h"
 
 /**
- * Returns whether the check of the run before covers this run: checking a user's XML takes a
- * process.
+ * Returns true if the check of the previous run covers run @p i, because a check of a user's
+ * SimGrid XML needs a process.
  */
 static bool is_checked(const dsgd_experiment *experiment, size_t i)
 {
@@ -60,14 +60,14 @@ dsgd_status dsgd_experiment_settle(dsgd_experiment *experiment, dsgd_numerics nu
     return DSGD_OK;
 }
 
-/** Returns whether the algorithm accepts this number of workers with these options. */
+/** Returns true if the run's algorithm accepts the number of workers with its options. */
 static bool is_possible(const dsgd_planned_run *run, dsgd_error *why)
 {
     const dsgd_run_config *const c = &run->config;
     return dsgd_algorithm_check(c->algorithm, c->params, c->workers, why) == DSGD_OK;
 }
 
-/** Leaves out the runs that keep[n_runs] does not mark. The list must be settled afterwards. */
+/** Removes the runs whose keep[i] is false. Call dsgd_experiment_settle() afterwards. */
 static void keep_runs(dsgd_experiment *experiment, const bool *keep)
 {
     size_t n = 0;
@@ -101,7 +101,7 @@ void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
         is_possible(run, &why);
         const char *const line =
             dsgd_xprintf("%s, %d workers: %s\n", run->label, run->config.workers, why.text);
-        /* only the first such run for each reason */
+        /* Add only one line for each reason. */
         if (strstr(experiment->left_out, line) == NULL)
             dsgd_append(&experiment->left_out, "%s", line);
         experiment->n_left_out++;
@@ -109,7 +109,7 @@ void dsgd_experiment_leave_out(dsgd_experiment *experiment, size_t n_algorithms)
     keep_runs(experiment, keep);
 }
 
-/** The properties by which rows of results identify a run, as a text. */
+/** The properties that identify a run in the results, as one text. */
 typedef struct name_of_run {
     char *text;
     size_t run;
@@ -123,8 +123,8 @@ static int compare_names(const void *a, const void *b)
 }
 
 /**
- * Rejects two runs with the same properties: their rows would count as two seeds, or as one
- * algorithm.
+ * Rejects two runs with equal properties: a reader of the results would take their rows for two
+ * seeds or for one algorithm.
  */
 static dsgd_status refuse_twins(const dsgd_experiment *experiment, dsgd_error *error)
 {

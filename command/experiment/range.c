@@ -1,14 +1,14 @@
 /**
  * @file range.c
- * Computes the numbers of sweeps over a range.
+ * Computes the values of sweeps over a range.
  */
 #include <libfyaml.h>
 
 #include "command/experiment/config.h"
 
 /**
- * A range of n numbers. The ends are as the file writes them, the others have the suffix of `to`,
- * or no suffix.
+ * A range of n numbers. The first and last number keep the spelling of the file. The other numbers
+ * have the unit suffix of `to`, or no suffix.
  */
 typedef struct range {
     const char *from, *to;
@@ -26,8 +26,8 @@ static const dsgd_option range_options[] = {
 };
 
 /**
- * Reads the numbers at both ends of a range, and the suffix with which the others are written and
- * its factor.
+ * Reads the first and last number of a range, the unit suffix for the numbers between them, and the
+ * factor of this suffix. Returns false if the units differ.
  */
 static bool read_ends(const range *r, double *from, double *to, double *factor, const char **suffix)
 {

@@ -1,6 +1,6 @@
 /**
  * @file read.c
- * Reads the contents of a file into the fields that option tables (base/option.h) describe.
+ * Reads the entries of a file into the fields that option tables (base/option.h) describe.
  */
 #include <libfyaml.h>
 
@@ -17,7 +17,7 @@ const dsgd_option dsgd_imbalance_set_options[] = {
     DSGD_OPTION_END,
 };
 
-/** Returns what an entry contains, for an error. */
+/** Returns a description of an entry's content for error messages. */
 static const char *shown(dsgd_yaml *entry)
 {
     const char *const text = dsgd_yaml_text(entry);
@@ -28,14 +28,14 @@ static const char *shown(dsgd_yaml *entry)
                                        : "nothing";
 }
 
-/** The option that is read, its file, and the error. */
+/** The current option, its file, and the error to set. */
 typedef struct reader {
     dsgd_config *config;
     const dsgd_option *o;
     dsgd_error *error;
 } reader;
 
-/** Names of keys and words in earlier versions, their present names, and what the error says. */
+/** Former names of keys and words, their current names, and the sentence for the error message. */
 static const struct {
     const char *name, *now, *sentence;
 } renamings[] = {
@@ -52,8 +52,8 @@ static const struct {
 };
 
 /**
- * Reports an unknown key, value or name, with the nearest valid one and all valid ones. @p what is
- * the kind of name, @p more says how the user can add names.
+ * Reports an unknown key, value or name. The error lists the nearest valid name and all valid
+ * names. @p what is the kind of name; @p more explains how the user can add names.
  */
 static dsgd_status unknown(const reader *r, dsgd_yaml *entry, const char *what, const char *valid,
                            const char *const *names, const char *more)
@@ -68,7 +68,7 @@ static dsgd_status unknown(const reader *r, dsgd_yaml *entry, const char *what, 
                           more);
 }
 
-/** Reports what a value must be. */
+/** Reports that the current option needs another value; @p needed describes valid values. */
 static dsgd_status refuse(const reader *r, dsgd_yaml *entry, const char *needed)
 {
     return dsgd_yaml_fail(r->config, entry, r->error, "%s must be %s, got %s", r->o->name, needed,
@@ -100,7 +100,7 @@ static dsgd_status read_number(const reader *r, dsgd_yaml *entry, double *number
 
 typedef dsgd_status read_value(const reader *r, dsgd_yaml *entry, void *field);
 
-/** Reads a number, or a word: the i-th word as -(i + 1). */
+/** Reads a number or a word. The i-th valid word is stored as -(i + 1). */
 static dsgd_status read_double(const reader *r, dsgd_yaml *entry, void *field)
 {
     const int word = dsgd_find_word(r->o->words, dsgd_yaml_text(entry));
@@ -156,7 +156,10 @@ static dsgd_status read_table(const reader *r, dsgd_yaml *entry, void *field)
     return DSGD_OK;
 }
 
-/** Adds a pair within the limits of the option. @p where is the place that an error names. */
+/**
+ * Adds a pair of numbers that is within the limits of the option. @p where is the position that an
+ * error prints.
+ */
 static dsgd_status add_pair(const reader *r, dsgd_pairs *field, const double *pair,
                             const char *where)
 {
@@ -175,7 +178,7 @@ static dsgd_status add_pair_of(const reader *r, const char *where, char *line, v
 {
     double pair[2] = {0, 0};
     char extra = 0;
-    /* rejects 0x10 and nan */
+    /* true if the line has only decimal numbers, and not 0x10 or nan */
     const bool decimal = line[strspn(line, "0123456789+-.eE, \t\r")] == '\0';
     if (!decimal || sscanf(line, "%lf%*[ \t,]%lf %c", &pair[0], &pair[1], &extra) != 2)
         return dsgd_refuse(r->error, "%s: expected two whole numbers, got `%.60s`", where, line);
@@ -198,7 +201,7 @@ static dsgd_status add_word_of(const reader *r, const char *where, char *line, v
     return DSGD_OK;
 }
 
-/** Reads each line of a file that is not blank. A # begins a comment. */
+/** Reads each line of a file that is not blank. The character # starts a comment. */
 static dsgd_status read_file(const reader *r, const char *name, void *field)
 {
     const char *const path = dsgd_config_path(r->config, name);
@@ -231,7 +234,10 @@ static dsgd_status check_required(dsgd_config *config, dsgd_yaml *mapping,
     return DSGD_OK;
 }
 
-/** Reads a mapping. Keys that it lacks keep their values: the defaults, or those of the base. */
+/**
+ * Reads a mapping into a struct. Keys that the mapping lacks keep their values: defaults, or values
+ * of the base.
+ */
 static dsgd_status read_record(const reader *r, dsgd_yaml *entry, void *field)
 {
     DSGD_TRY(dsgd_config_refine(r->config, entry, r->o->fields, NULL, field, r->error));
@@ -316,7 +322,7 @@ static dsgd_status take_record(const reader *r, dsgd_yaml *element, void *field)
                             (char *)list->v + list->n++ * size, r->error);
 }
 
-/** Adds a pick, or the picks of a file. */
+/** Adds a registry entry with its options to a list, or all registry entries of a shipped file. */
 static dsgd_status take_picks(const reader *r, dsgd_yaml *element, void *field)
 {
     dsgd_specs *const list = field;
@@ -347,7 +353,8 @@ static dsgd_status read_list(const reader *r, dsgd_yaml *entry, void *field)
                                          [DSGD_SPECS] = take_picks};
     const dsgd_option *const o = r->o;
     const char *const alone = dsgd_yaml_text(entry);
-    memset(field, 0, sizeof(dsgd_structs)); /* every kind of list is a number and a pointer */
+    memset(field, 0, sizeof(dsgd_structs)); /* Clear the list: all kinds of lists consist of a
+                                             * number and a pointer. */
     if (alone != NULL && (o->kind == DSGD_PAIRS || o->kind == DSGD_LINES) &&
         dsgd_find_word(o->words, alone) < 0)
         return read_file(r, alone, field);

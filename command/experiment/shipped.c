@@ -1,6 +1,6 @@
 /**
  * @file shipped.c
- * Finds files by name.
+ * Finds and opens shipped files by their names.
  */
 #include "command/experiment/shipped.h"
 
@@ -20,12 +20,13 @@ const char *dsgd_shipped_hint(const char *kind, const char *name, const char *co
         names = dsgd_keep_more(names, n + 1, sizeof *names);
         names[n++] = dsgd_xprintf("%.*s", (int)(strlen(*f) - strlen(".yaml")), *f);
     }
-    return dsgd_hint(name, dsgd_keep_more(names, n + 1, sizeof *names)); /* NULL ends the list */
+    /* The element after the last name stays NULL and ends the list. */
+    return dsgd_hint(name, dsgd_keep_more(names, n + 1, sizeof *names));
 }
 
 /**
- * Returns the path of a shipped file, or @p own if the name contains a slash or a dot. NULL if
- * there is no such file.
+ * Returns the path of a shipped file, or @p own if the name contains a slash or a dot. Returns NULL
+ * if no such file exists.
  */
 static const char *path_of(const char *kind, const char *name, const char *own)
 {
@@ -35,7 +36,7 @@ static const char *path_of(const char *kind, const char *name, const char *own)
     return dsgd_can_read("%s", path) ? path : NULL;
 }
 
-/** Returns "platform" for "platforms". */
+/** Returns the singular of a kind, for example "platform" for "platforms". */
 static const char *singular(const char *kind)
 {
     return dsgd_xprintf("%.*s", (int)strlen(kind) - dsgd_ends_with(kind, "s"), kind);

@@ -1,14 +1,15 @@
 /**
  * @file traces.c
- * Reads workloads, platforms and lists of imbalance.
+ * Reads workloads, platforms and imbalance sets.
  */
 #include "command/experiment/traces.h"
 
-enum { MOST_DEPTH = 8 }; /* longest chain of files that name another, because a circle has no end */
+/* Largest length of a chain of files in which each file names the next. This limit ends circles. */
+enum { MOST_DEPTH = 8 };
 
 /**
- * Returns the part of a file that describes a platform or a workload: the whole file, or a key of
- * an experiment.
+ * Returns the entry that describes a platform or a workload: the whole file, or the value of a key
+ * in an experiment.
  */
 static dsgd_yaml *part_of(dsgd_config *config, const char *key)
 {
@@ -17,8 +18,8 @@ static dsgd_yaml *part_of(dsgd_config *config, const char *key)
 }
 
 /**
- * Reads a workload; one with `like` starts from the workload of that name. @p depth is the number
- * of files in the chain.
+ * Reads a workload. A workload with the key `like` starts from the workload that `like` names. @p
+ * depth is the number of files in this chain.
  */
 static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int depth,
                                  dsgd_workload *workload, dsgd_error *error)
@@ -28,7 +29,10 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int dept
     dsgd_yaml *const like =
         is_name ? entry : dsgd_yaml_chosen(config, dsgd_yaml_find(entry, *like_key));
     const char *const name = dsgd_yaml_text(like);
-    /* the caller reports missing keys; `like` is a known key, so that an error can suggest it */
+    /*
+     * If `like` is missing, the caller reports missing keys. `like` must be a valid key here, so
+     * that an error can suggest it.
+     */
     if (like == NULL)
         return dsgd_config_read(config, entry, dsgd_workload_options, like_key, workload, error);
     if (name == NULL)
@@ -44,8 +48,8 @@ static dsgd_status read_workload(dsgd_config *config, dsgd_yaml *entry, int dept
     if (is_name)
         return DSGD_OK;
     /*
-     * A workload keeps only those of bytes, tensors and transformer that it gives itself, because
-     * each replaces the others.
+     * The keys bytes, tensors and transformer replace each other. If the workload gives one of
+     * them, discard the base's values of the others.
      */
     const bool has_transformer = dsgd_yaml_find(entry, "transformer") != NULL;
     if (dsgd_yaml_find(entry, "bytes") != NULL || has_transformer)
@@ -74,7 +78,7 @@ dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_work
     return dsgd_workload_read(*config, part_of(*config, "workload"), workload, error);
 }
 
-/** Reads a platform; one with `name` starts from the platform of that name. */
+/** Reads a platform. A platform with the key `name` starts from the platform that `name` names. */
 static dsgd_status read_platform(dsgd_config *config, dsgd_yaml *entry, int depth,
                                  dsgd_platform *platform, dsgd_error *error)
 {

@@ -1,6 +1,6 @@
 /**
  * @file traces.h
- * Reads files that describe workloads, platforms and lists of imbalance.
+ * Reads files that describe workloads, platforms and imbalance sets.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 #include "traces/platform.h"
 #include "traces/workload.h"
 
-/** The keys of a file of imbalance, a dsgd_spec_set. */
+/** The keys of an imbalance set file, which is read as a dsgd_spec_set. */
 extern const dsgd_option dsgd_imbalance_set_options[];
 
 /**
- * Reads a workload, a platform or a list of imbalance for `dsgd describe` and `dsgd platform`: a
- * shipped one by its name, or a file by its path. A platform may also be SimGrid XML, which does
- * not set *config.
+ * Reads a workload, a platform or an imbalance set for `dsgd describe` and `dsgd platform`. @p name
+ * is the name of a shipped file or the path of a file. A platform may also be a SimGrid XML file;
+ * then *config is not set.
  */
 dsgd_status dsgd_workload_open(const char *name, dsgd_config **config, dsgd_workload *workload,
                                dsgd_error *error);
@@ -25,15 +25,15 @@ dsgd_status dsgd_imbalance_set_open(const char *name, dsgd_config **config, dsgd
                                     dsgd_error *error);
 
 /**
- * Reads the keys of a platform, or its name. A platform with `name` starts from the platform of
- * that name.
+ * Reads a platform from a mapping of its keys, or from its name. A platform with the key `name`
+ * starts from the platform that `name` names.
  */
 dsgd_status dsgd_platform_read(dsgd_config *config, dsgd_yaml *entry, dsgd_platform *platform,
                                dsgd_error *error);
 
 /**
- * Reads the keys of a workload, or its name. A workload with `like` starts from the workload of
- * that name.
+ * Reads a workload from a mapping of its keys, or from its name. A workload with the key `like`
+ * starts from the workload that `like` names.
  */
 dsgd_status dsgd_workload_read(dsgd_config *config, dsgd_yaml *entry, dsgd_workload *workload,
                                dsgd_error *error);
