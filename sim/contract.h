@@ -1,23 +1,24 @@
 /**
  * @file contract.h
- * The contract of an algorithm: what a worker is, how an algorithm describes itself, and checks of
- * the number of workers. The verbs that an algorithm calls are in sim/verbs/.
+ * Defines what an algorithm is: the struct of a worker (dsgd_node), the table by which an algorithm
+ * describes itself (dsgd_algorithm), and checks of the number of workers. The verbs that an
+ * algorithm calls are in sim/verbs/.
  */
 #pragma once
 
 #include "base/option.h"
 #include "base/status.h"
-#include "sim/abi.h" /* DSGD_PLUGIN_ABI; written by sim/abi.cmake */
+#include "sim/abi.h" /* defines DSGD_PLUGIN_ABI; sim/abi.cmake writes this file */
 
 DSGD_BEGIN_C
 
 /** One worker or server, as its algorithm sees it. */
 typedef struct dsgd_node {
-    int rank; /* of a worker: [0, n_workers); of a server: [0, n_servers) */
-    int n_workers; /* P */
-    int64_t step; /* the step under way, from 0; -1 before the first step */
-    const void *params; /* the algorithm's options; NULL if it has no option table */
-    double samples; /* samples of a mini-batch, from the workload */
+    int rank; /* rank of a worker, in [0, n_workers), or of a server, in [0, n_servers) */
+    int n_workers; /* number of workers, P in formulas */
+    int64_t step; /* number of the current step, from 0; -1 before the first step */
+    const void *params; /* options of the algorithm; NULL if the algorithm has no option table */
+    double samples; /* samples per mini-batch, from the workload */
 } dsgd_node;
 
 /**
@@ -26,30 +27,37 @@ typedef struct dsgd_node {
  */
 typedef struct dsgd_vector dsgd_vector;
 
-/** The text that `dsgd describe algorithm NAME` prints. No line break at the end. */
+/**
+ * The text that `dsgd describe algorithm NAME` prints. Each string has no line break at its end.
+ */
 typedef struct dsgd_doc {
-    const char *idea; /* what the algorithm does, and why */
+    const char *idea; /* what the algorithm does, and why it does so */
     const char *rule; /* the update of one step, as formulas */
-    const char *sends; /* which messages a worker sends per step, and their size; N: model bytes */
-    const char *waits; /* which worker waits for which other workers */
+    const char *sends; /* messages that a worker sends per step, and their sizes; N means the bytes
+                        * of the model */
+    const char *waits; /* which workers wait, and for which other workers */
 } dsgd_doc;
 
 /**
- * An algebraic law that holds with some options. The conformance suite (`dsgd test`) tests every
- * law that an algorithm declares. x_i is the model of worker i, g a gradient.
+ * An algebraic law that holds for some options of an algorithm. The conformance suite (`dsgd test`)
+ * tests every law that an algorithm declares. In the comments, x_i is the model of worker i, and g
+ * is a gradient.
  */
 typedef enum dsgd_law_kind {
-    DSGD_LAW_END, /* ends a list of laws */
-    DSGD_LAW_PLAIN_SGD, /* with P = 1 the algorithm equals its optimizer */
-    DSGD_LAW_ALLREDUCE, /* equals allreduce up to rounding, if the optimizer is linear in g */
-    /* With g = 0, the sum of all x_i is constant at instants when all workers have made the same
-     * number of steps and no message is on its way. */
+    DSGD_LAW_END, /* end of a list of laws */
+    DSGD_LAW_PLAIN_SGD, /* With one worker, the algorithm equals its optimizer. */
+    DSGD_LAW_ALLREDUCE, /* The algorithm equals allreduce up to rounding, if the optimizer is linear
+                         * in g. */
+    /*
+     * If g = 0, the sum of all x_i is constant. The sum is compared at instants when all workers
+     * have made the same number of steps and no message is on its way.
+     */
     DSGD_LAW_KEEPS_MEAN,
-    DSGD_LAW_KEEPS_SUM, /* like KEEPS_MEAN, for the sum over workers and servers */
-    DSGD_LAW_REACHES_MEAN /* with g = 0, each x_i converges to the mean of the initial models */
+    DSGD_LAW_KEEPS_SUM, /* like DSGD_LAW_KEEPS_MEAN, but for the sum over workers and servers */
+    DSGD_LAW_REACHES_MEAN /* If g = 0, each x_i converges to the mean of the initial models. */
 } dsgd_law_kind;
 
-/** A constant array of a type, for an initializer. */
+/** DSGD_LIST(type, ...) is a constant array, for use in an initializer. */
 #ifdef __cplusplus
 #define DSGD_LIST(type, ...)                                                                       \
     ([]() -> const type * {                                                                        \
@@ -60,143 +68,195 @@ typedef enum dsgd_law_kind {
 #define DSGD_LIST(type, ...) ((const type[]){__VA_ARGS__})
 #endif
 
-/** An option with a value that differs from its default. */
+/** An option and a value that differs from its default. A law lists such options. */
 typedef struct dsgd_law_option {
-    /* The option, such as "period". If the option picks an entry of a registry, the text also has
-     * the name of the entry, such as "graph=ring". NULL ends a list. */
+    /*
+     * Name of the option, such as "period". If the option picks an entry of a registry, the string
+     * also contains the entry, such as "graph=ring". NULL ends a list of options.
+     */
     const char *option;
-    double value; /* a number, or the index of a word; 0 if the option picks an entry */
+    double value; /* value of the option: a number, or the index of a word; 0 if the option picks an
+                   * entry */
 } dsgd_law_option;
 #define DSGD_WITH(...) DSGD_LIST(dsgd_law_option, __VA_ARGS__, {.option = NULL})
 
-/** A law and the conditions under which it holds. */
+/** A law and the options and numbers of workers for which it holds. */
 typedef struct dsgd_law {
     dsgd_law_kind kind;
-    const dsgd_law_option *with; /* the options, made by DSGD_WITH(); NULL if all have defaults */
-    bool (*at)(const void *params,
-               int n_workers); /* pure: returns whether the law holds; NULL if it holds at any P */
+    const dsgd_law_option *with; /* options under which the law holds, made by DSGD_WITH(); NULL if
+                                  * all options have their defaults */
+    bool (*at)(const void *params, int n_workers); /* Pure. Returns whether the law holds for @p
+                                                    * n_workers; NULL if it holds for any number. */
 } dsgd_law;
 #define DSGD_LAWS(...) DSGD_LIST(dsgd_law, __VA_ARGS__, {.kind = DSGD_LAW_END})
 
-/** What an algorithm declares about itself: the bits of `traits`. */
+/** Properties that an algorithm declares: the bits of `traits`. */
 typedef enum dsgd_trait {
     /*
-     * Promises about messages. They do not change results. They let the engine simulate the run
-     * faster. A run that breaks a promise stops with an error.
+     * The first two traits are promises about messages. They do not change results; they let the
+     * engine simulate a run faster. A run that breaks a promise stops with an error.
      *
-     * The algorithm calls only collectives: of all workers, of groups, and partial collectives. It
-     * calls no gossip, pairs, servers or messages. Non-blocking collectives of a group are then
-     * executed one after another, too: a collective that waits for other workers delays the next
-     * one.
+     * DSGD_SENDS_COLLECTIVES: the algorithm calls only collectives, of all workers or of groups,
+     * and partial collectives. It calls no verbs for gossip, pairs, servers or messages. The engine
+     * then also executes non-blocking collectives of a group one after another, so a collective
+     * that waits for other workers delays the next collective.
      */
     DSGD_SENDS_COLLECTIVES = 1 << 0,
-    /* The algorithm calls only allreduces on DSGD_WORLD. `exchange: fusion` requires this. */
+    /*
+     * The algorithm calls only allreduces of all workers (DSGD_WORLD). `exchange: fusion` requires
+     * this trait.
+     */
     DSGD_SENDS_ALLREDUCES = 1 << 1 | DSGD_SENDS_COLLECTIVES,
 
-    /* In a step a worker may send three vectors, while an allreduce sends two. `exchange: bucket:
-     * auto` uses this to bound the error of merged buckets. */
+    /*
+     * A worker may send three vectors per step; an allreduce sends only two. `exchange: bucket:
+     * auto` uses this trait to bound the error of merged buckets.
+     */
     DSGD_SENDS_THREE_VECTORS = 1 << 14,
 
     /*
-     * The output is dsgd_model() of the servers, not the mean of the workers' models. Evaluations,
-     * `until: accuracy` and targets use the output. If several servers share the model, the output
-     * consists of their parts. With DSGD_WHOLE_SERVERS, it is the mean of the servers' models. If
-     * the options leave no server, the workers hold the output in dsgd_shared(). Servers have no
-     * running statistics; the output has the mean of the workers' running statistics.
+     * The output of the algorithm is dsgd_model() of the servers, not the mean of the workers'
+     * models. Evaluations, `until: accuracy` and targets use the output. If several servers share
+     * the model, the output consists of their parts. With DSGD_WHOLE_SERVERS, the output is the
+     * mean of the servers' models. If the options leave no server, the output is dsgd_shared() of
+     * the workers. Servers have no running statistics, so the output contains the mean of the
+     * workers' running statistics.
      */
     DSGD_OUTPUT_SERVERS = 1 << 2,
-    /* Each server has a whole vector and exchanges messages only, for example one server per
-     * region. Without this trait, the servers share one vector, and every exchange (also a message)
-     * is split into one part per server. */
+    /*
+     * Each server has a whole vector, and exchanges only messages. For example, there is one server
+     * per region. Without this trait, the servers share one vector, and every exchange with them
+     * (also a message) is split into one part per server.
+     */
     DSGD_WHOLE_SERVERS = 1 << 3,
 
-    /* The collectives carry models, not gradients or differences of models. `exchange: encoding`
-     * then rejects compressors that send only a few of the numbers. */
+    /*
+     * The collectives send models, not gradients or differences of models. `exchange: encoding`
+     * then rejects compressors that send only some of the numbers.
+     */
     DSGD_AVERAGES_MODELS = 1 << 4,
-    /* The algorithm compresses what it sends, with any options, so that the platform's `encoding`
-     * decides how long compression takes. An option that picks an encoding implies this trait. */
+    /*
+     * The algorithm compresses what it sends, whatever its options are. So the platform's
+     * `encoding` decides how long compression takes. An option that picks an encoding implies this
+     * trait.
+     */
     DSGD_ENCODES = 1 << 5,
-    /* Each worker has its own mini-batches, the same in every epoch: dsgd_own_batch(). */
+    /*
+     * Each worker has its own mini-batches, which are the same in every epoch. See
+     * dsgd_own_batch().
+     */
     DSGD_OWN_BATCHES = 1 << 6,
-    /* The algorithm calls dsgd_cancel(). All chunks of a gradient are then ready at the same time,
-     * at the end of its computation. */
+    /*
+     * The algorithm calls dsgd_cancel(). All pieces of a gradient are then ready at the same time,
+     * at the end of the gradient's computation.
+     */
     DSGD_CANCELS = 1 << 7,
-    /* The algorithm draws when or to whom it sends. Two seeds then give different times even if all
-     * steps take the same time. Draws of an option `graph` do not count. */
+    /*
+     * The algorithm draws at random when it sends or to which worker it sends. Two seeds then give
+     * different times, even if all steps take the same time. Random graphs of an option `graph` do
+     * not need this trait.
+     */
     DSGD_DRAWS = 1 << 8,
 
     /*
-     * What happens when a worker fails. Without one of these traits, and without `comes_back`, all
-     * workers restart from the last checkpoint.
+     * The following traits decide what happens when a worker fails. An algorithm that has none of
+     * them, and no `comes_back`, restarts all workers from the last checkpoint.
      *
-     * A worker that exchanges messages with servers rejoins. A failed worker sends nothing, and a
-     * message is lost unless all of its chunks had left before the failure. dsgd_recv() returns
-     * NULL where the worker would wait for an answer. The worker rejoins in a step that does not
-     * count; in that step dsgd_has_joined() is true, and the worker asks for the state it needs.
+     * DSGD_REJOINS: a failed worker that exchanges messages with servers rejoins. While it is
+     * failed, it sends nothing, and a message is lost unless all of its pieces had left before the
+     * failure. Its dsgd_recv() returns NULL instead of waiting for an answer. The worker rejoins in
+     * a step that does not count. In that step, dsgd_has_joined() returns true, and the worker asks
+     * for the state that it needs.
      */
     DSGD_REJOINS = 1 << 9,
-    /* When a worker fails, the only server gets an empty message from it. The message arrives after
-     * the last message of that worker, when the failure is detected or the worker is repaired. */
+    /*
+     * When a worker fails, the only server receives an empty message from that worker. This message
+     * arrives after the worker's last real message, when the failure is detected or the worker is
+     * repaired.
+     */
     DSGD_NOTIFIES_SERVER = 1 << 10,
     /*
-     * Supports `failures: policy: quorum`: the running workers continue without the failed one.
-     * Collectives, which must all be allreduces, cover the running workers, and a mean divides by
-     * their number. A repaired worker rejoins in the first step of a period, when all workers have
-     * the same state, and copies that state. State that only the failed worker had is lost; reset
-     * it if dsgd_has_joined().
+     * The algorithm supports `failures: policy: quorum`: the running workers continue without the
+     * failed worker. All collectives must be allreduces. They include only the running workers, and
+     * a mean divides by the number of running workers. A repaired worker rejoins in the first step
+     * of a period, when all workers have the same state, and copies that state. State that only the
+     * failed worker had is lost; reset such state if dsgd_has_joined() returns true.
      */
     DSGD_QUORUM = 1 << 11,
-    /* Supports `failures: policy: quorum` for workers with different models. A repaired worker
-     * rejoins in any step and then has the model of the worker from which it copied the state. */
+    /*
+     * The algorithm supports `failures: policy: quorum` for workers with different models. A
+     * repaired worker rejoins in any step, and then has the model of the worker whose state it
+     * copied.
+     */
     DSGD_QUORUM_COPIES = 1 << 12 | DSGD_QUORUM,
-    /* All workers restart, even if the algorithm has `comes_back` or DSGD_REJOINS. Used in
-     * `traits_with`, for options that make workers wait for each other. */
+    /*
+     * All workers restart from the last checkpoint, even if the algorithm has `comes_back` or
+     * DSGD_REJOINS. `traits_with` returns this trait for options that make workers wait for each
+     * other.
+     */
     DSGD_RESTARTS = 1 << 13
 } dsgd_trait;
 
-/** An algorithm: a constant that a source file of algorithms/ or a plug-in defines. */
+/** An algorithm: a constant that a source file in algorithms/ or a plug-in defines. */
 typedef struct dsgd_algorithm {
-    dsgd_entry about; /* required: name, summary, reference; optional: params_size, options */
+    dsgd_entry about; /* description; required: name, summary, reference; optional: params_size,
+                       * options */
     dsgd_doc doc;
     /**
-     * Optional, pure. Rejects combinations that an option table cannot express; the message must
-     * name a way out. If it is NULL, only an option `graph` is checked.
+     * Optional, pure. Rejects combinations of options that an option table cannot express. The
+     * error message must name a way out. If `check` is NULL, only an option `graph` is checked.
      */
     dsgd_status (*check)(const void *params, int n_workers, dsgd_error *error);
-    /** Required. The life of one worker. Returns only after dsgd_next_step() returned false. */
+    /**
+     * Required. Executes one worker from start to end. Returns only after dsgd_next_step() has
+     * returned false.
+     */
     void (*work)(dsgd_node *self);
-    /** Optional. A second actor of each worker, which sends or answers requests while work() runs.
+    /**
+     * Optional. Executes a second actor of each worker, which sends or answers requests while
+     * work() runs.
      */
     void (*assist)(dsgd_node *self);
-    /** Optional. The life of one server. Servers have their own hosts, numbered after the workers.
+    /**
+     * Optional. Executes one server from start to end. Servers have their own hosts, which are
+     * numbered after the workers.
      */
     void (*serve)(dsgd_node *self);
-    /** Optional, pure. Returns the number of servers. If it is NULL, the number is that of the
-     * option `servers`, or 1 without such an option. */
+    /**
+     * Optional, pure. Returns the number of servers. If `n_servers` is NULL, the option `servers`
+     * sets the number; without this option, the number is 1.
+     */
     int (*n_servers)(const void *params, int n_workers);
-    /** Optional, pure. Returns the smallest number of chunks; fewer are rejected. Used if a
-     * fragment of the model needs at least one chunk. If it is NULL, the number is 1. */
+    /**
+     * Optional, pure. Returns the smallest number of pieces per vector; the run rejects fewer. An
+     * algorithm uses it if a fragment of the model needs at least one piece. If `least_pieces` is
+     * NULL, the smallest number is 1.
+     */
     int64_t (*least_pieces)(const void *params, int n_workers);
-    /** Optional, pure. Returns the number of steps after which the communication pattern repeats.
-     * If it is NULL, the number is that of the option `period`, else the period of the option
-     * `graph`, else 1. */
+    /**
+     * Optional, pure. Returns the number of steps after which the communication pattern repeats. If
+     * `period` is NULL, the number is the value of the option `period`, or else the period of the
+     * option `graph`, or else 1.
+     */
     int64_t (*period)(const void *params, int n_workers);
-    const dsgd_law *laws; /* ends with DSGD_LAW_END; NULL if there are none */
-    unsigned traits; /* bits of dsgd_trait */
-    /** Optional, pure. Returns the traits, if they depend on the options. */
+    const dsgd_law *laws; /* list of laws, which ends with DSGD_LAW_END; NULL if the algorithm
+                           * declares no law */
+    unsigned traits; /* traits of the algorithm: bits of dsgd_trait */
+    /** Optional, pure. Returns the traits that depend on the options. */
     unsigned (*traits_with)(const void *params);
     /**
-     * Optional. Called in a repaired worker before it starts its step again. @p peer is a running
-     * worker, or -1 if there is none. While the worker is failed, the other workers continue. If
-     * one of them calls dsgd_pair_average() or dsgd_pair_fetch() for the failed worker, the call
-     * gives up when the failure is detected. comes_back() may call these two verbs and
-     * dsgd_server_exchange(), but no other verb that waits for other workers. If it is NULL, the
-     * workers wait for each other, and all restart from the last checkpoint.
+     * Optional. The engine calls comes_back() in a repaired worker before the worker starts its
+     * step again. @p peer is a running worker, or -1 if no worker is running. While the worker is
+     * failed, the other workers continue. If another worker calls dsgd_pair_average() or
+     * dsgd_pair_fetch() with the failed worker, this call gives up when the failure is detected.
+     * comes_back() may call these two verbs and dsgd_server_exchange(), but no other verb that
+     * waits for other workers. If `comes_back` is NULL, the workers wait for each other, and all
+     * restart from the last checkpoint.
      */
     void (*comes_back)(dsgd_node *self, int peer);
 } dsgd_algorithm;
 
-/** Returns the traits of an algorithm with these options. */
+/** Returns all traits of an algorithm with the options @p params. */
 static inline unsigned dsgd_traits_of(const dsgd_algorithm *algorithm, const void *params)
 {
     return algorithm->traits_with != NULL ? algorithm->traits_with(params) : algorithm->traits;
@@ -218,16 +278,20 @@ static inline int dsgd_log2(int64_t n)
     return bits;
 }
 
-/** Rejects a number of workers that is not a power of two. The message names the two nearest. */
+/**
+ * Rejects a number of workers that is not a power of two. The error message contains the two
+ * nearest powers of two.
+ */
 dsgd_status dsgd_check_power_of_two(const char *name, int n_workers, dsgd_error *error);
 
 /**
- * Rejects a number of workers that is not a multiple of @p size, except if there are fewer workers
- * than @p size: they form one group. The message names two numbers that are valid.
+ * Rejects a number of workers that is not a multiple of @p size. If there are fewer workers than @p
+ * size, the workers form one group, and the number is valid. The error message contains two numbers
+ * that are valid.
  */
 dsgd_status dsgd_check_groups(const char *name, int64_t size, int n_workers, dsgd_error *error);
 
-/** Returns the number of workers in a group of @p size, at most @p n_workers. */
+/** Returns the number of workers in a group: @p size, but at most @p n_workers. */
 static inline int dsgd_group_size(int64_t size, int n_workers)
 {
     return size < n_workers ? (int)size : n_workers;
@@ -236,12 +300,12 @@ static inline int dsgd_group_size(int64_t size, int n_workers)
 /* --- algorithms from outside the tree --------------------------------------------------------- */
 
 /**
- * The symbol that a plug-in (a shared object) exports:
+ * The symbol that a plug-in (a shared object) exports. A plug-in that was built with other headers
+ * than the program is rejected. The definition is
  *     const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list};
- * A plug-in that was built with different headers than the program is rejected.
  */
 typedef struct dsgd_plugin {
-    uint32_t abi; /* DSGD_PLUGIN_ABI */
+    uint32_t abi; /* version of the headers: DSGD_PLUGIN_ABI */
     const dsgd_algorithm *const *algorithms; /* NULL-terminated */
 } dsgd_plugin;
 

@@ -1,8 +1,9 @@
 /**
  * @file graph.c
- * The graphs of gossip. The distances of the exponential graphs follow A. Nedic, A. Olshevsky, M.
- * Rabbat, "Network topology and communication-computation tradeoffs in decentralized optimization"
- * (2018), M. Assran et al., "Stochastic gradient push" (ICML 2019), and the code released with it.
+ * Defines the kinds of graphs for gossip. The distances of exponential graphs follow A. Nedic, A.
+ * Olshevsky, M. Rabbat, "Network topology and communication-computation tradeoffs in decentralized
+ * optimization" (2018), M. Assran et al., "Stochastic gradient push" (ICML 2019), and the code that
+ * Assran et al. released.
  */
 #include "sim/graph.h"
 
@@ -18,8 +19,8 @@ static int modulo(int64_t a, int n)
 }
 
 /**
- * Inserts a rank into an ascending list of @p n ranks, unless the list contains it or it is @p
- * self. Returns the new length of the list.
+ * Inserts @p rank into an ascending list of @p n ranks, unless the list contains @p rank already or
+ * @p rank equals @p self. Returns the new length of the list.
  */
 static int insert(int *list, int n, int rank, int self)
 {
@@ -36,8 +37,8 @@ static int insert(int *list, int n, int rank, int self)
 /* --- ring ------------------------------------------------------------------------------------- */
 
 /**
- * Stores the four neighbours of a rank in a torus with @p rows rows; there are fewer if the torus
- * has fewer than three rows or columns. Returns their number.
+ * Stores the neighbours of a rank in a torus with @p rows rows, and returns their number. The
+ * number is 4, or less if the torus has fewer than three rows or columns.
  */
 static int beside(int n_workers, int rows, int rank, int *to)
 {
@@ -64,10 +65,13 @@ static const dsgd_graph_kind ring = {
 /* --- torus ------------------------------------------------------------------------------------ */
 
 typedef struct torus_params {
-    int64_t rows; /* -1 means auto */
+    int64_t rows; /* number of rows; -1 means auto */
 } torus_params;
 
-/** Returns the number of rows. `auto` is the largest divisor of P up to the square root of P. */
+/**
+ * Returns the number of rows of a torus. For `auto`, this is the largest divisor of P that is at
+ * most the square root of P.
+ */
 static int torus_rows(const dsgd_graph *graph)
 {
     const torus_params *const params = graph->params;
@@ -134,8 +138,8 @@ static const char *const schedule_words[] = {"forward", "alternating", "adjacent
                                              NULL};
 
 /**
- * Returns ceil(log P / log(peers + 1)), at least 1. The exponents m of distances are less than this
- * number.
+ * Returns the number of different exponents m in the distances of schedule forward: ceil(log P /
+ * log(peers + 1)), but at least 1.
  */
 static int forward_exponents(const dsgd_graph *graph)
 {
@@ -147,15 +151,18 @@ static int forward_exponents(const dsgd_graph *graph)
 }
 
 /**
- * Returns the length of the list of distances, which is +1 -1 +2 -2 +4 ..., or +1 -1 +3 -3 +5 -5 +9
- * ... if the schedule is bipartite.
+ * Returns the length of the list of distances. The list is +1 -1 +2 -2 +4 ..., or, with schedule
+ * bipartite, +1 -1 +3 -3 +5 -5 +9 ...
  */
 static int list_length(const dsgd_graph *graph)
 {
     return graph->n_workers > 2 ? 2 * (dsgd_log2(graph->n_workers - 1) + 1) : 1;
 }
 
-/** Returns the i-th peer of a rank in a round. */
+/**
+ * Returns the i-th peer of a rank in a round: its receiver, or its sender if graph->senders is
+ * true.
+ */
 static int exponential_peer(const dsgd_graph *graph, int rank, int64_t round, int i)
 {
     const exponential_params *const params = graph->params;
@@ -174,7 +181,10 @@ static int exponential_peer(const dsgd_graph *graph, int rank, int64_t round, in
         const int64_t power = 1L << (at / 2);
         distance = params->schedule == BIPARTITE && power > 1 ? power + 1 : power;
         distance = at % 2 == 0 ? distance : -distance;
-        /* Odd ranks use the opposite direction, so that the two ends choose each other. */
+        /*
+         * Odd ranks use the opposite direction, so that the two workers of a pair choose each
+         * other.
+         */
         if (params->schedule == BIPARTITE && rank % 2 == 1)
             distance = -distance;
     }
@@ -247,7 +257,9 @@ const dsgd_spec dsgd_graph_exponential_pairs = {&exponential.about, &pairs_param
 
 /* --- matching --------------------------------------------------------------------------------- */
 
-/** Positions 2i and 2i + 1 of a random order are a pair. If P is odd, the last one has no partner.
+/**
+ * Stores the partner of a rank. Positions 2i and 2i + 1 of a random order are a pair. If P is odd,
+ * the worker at the last position has no partner.
  */
 static int matching_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
@@ -303,7 +315,7 @@ static int edges_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
     return n;
 }
 
-/** Returns the representative of all workers that edges connect with @p i (union-find). */
+/** Returns the representative of the workers that edges connect with worker @p i (union-find). */
 static int64_t head_of(int64_t *head, int64_t i)
 {
     for (; head[i] != i; i = head[i])
@@ -311,7 +323,10 @@ static int64_t head_of(int64_t *head, int64_t i)
     return i;
 }
 
-/** Returns the first worker that no edges connect with worker 0, or -1. */
+/**
+ * Returns the lowest rank that no path of edges connects with worker 0, or -1 if all workers are
+ * connected.
+ */
 static int unreached(const dsgd_graph *graph)
 {
     const dsgd_pairs *const edges = &((const edges_params *)graph->params)->edges;
@@ -386,14 +401,16 @@ static dsgd_status check_bipartite(const dsgd_spec *pick, int n_workers, const c
 {
     const dsgd_graph graph = {pick->params, n_workers, 0};
     const int64_t period = dsgd_graph_period(pick, n_workers);
-    /* A random graph connects ranks 0 and 2 in some round. */
+    /* A random graph has no period. Some round connects ranks 0 and 2, so it is not bipartite. */
     int other = period == 0 && n_workers > 2 ? 2 : -1;
     int rank = 0;
     int *const to = dsgd_xcalloc((size_t)n_workers, sizeof *to);
     for (int64_t i = 0; other < 0 && i < period * n_workers; i++) {
         rank = (int)(i % n_workers);
         for (int n = kind_of(pick)->to(&graph, rank, i / n_workers, to); n > 0; n--)
-            other = to[n - 1] % 2 == rank % 2 ? to[n - 1] : other; /* ends with the first one */
+            other = to[n - 1] % 2 == rank % 2
+                        ? to[n - 1]
+                        : other; /* the loop ends after the first wrong edge */
     }
     free(to);
     if (other < 0)
@@ -435,7 +452,7 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint
         n.n_from = kind->to(&back, rank, round, room->from);
         n.from = room->from;
     }
-    bool alike = n.n_to > 0; /* true if all shares are equal */
+    bool alike = n.n_to > 0; /* true if all shares of this worker are equal */
     for (int i = 0; i < n.n_to; i++) {
         int most = n.n_to;
         if (doubly_stochastic && kind->irregular) {
@@ -446,7 +463,8 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint
         room->share[i] = 1.0 / (most + 1);
         n.keep -= room->share[i];
     }
-    if (alike) /* so that keep equals the shares exactly */
+    if (alike) /* makes `keep` exactly equal to the shares; subtraction would leave a rounding error
+                */
         n.keep = room->share[0];
     return n;
 }

@@ -1,6 +1,7 @@
 /**
  * @file registry.h
- * All algorithms: the built-in ones (algorithms/registry.c), then those of plug-ins.
+ * The list of all algorithms: first the built-in ones (algorithms/registry.c), then the algorithms
+ * of plug-ins.
  */
 #pragma once
 
@@ -11,7 +12,7 @@
 extern const dsgd_entry *dsgd_algorithms[];
 
 /**
- * Adds an algorithm, which must exist until the program ends. Rejects an algorithm without a
- * required member, and a name that is in use.
+ * Adds an algorithm to the list. The algorithm must exist until the program ends. Rejects an
+ * algorithm without a required member, or with a name that is already in use.
  */
 dsgd_status dsgd_algorithm_add(const dsgd_algorithm *algorithm, dsgd_error *error);

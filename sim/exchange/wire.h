@@ -1,6 +1,7 @@
 /**
  * @file wire.h
- * The exchanges of a worker: state of channels.c, except fields whose comment names another file.
+ * The state of a worker's exchanges. channels.c uses all fields, except those whose comment names
+ * another file.
  */
 #pragma once
 
@@ -8,45 +9,59 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Times at which the copy engines and the encoder of one host are free. */
+/** Times at which the copy engines and the encoder of one host become free. */
 typedef struct dsgd_copies {
-    double out_s, in_s; /* copies out of device memory, and into device memory */
-    double encoded_s; /* the encoder (encodings.c) */
+    double out_s, in_s; /* time at which the last copy out of device memory ends; the same for
+                         * copies into device memory */
+    double encoded_s; /* time at which the encoder has compressed its last piece (encodings.c) */
 } dsgd_copies;
 
-/** The exchanges of a worker or server. A struct that is not defined here is defined by its file.
+/**
+ * The exchanges of a worker or server. Each struct that this header does not define is defined in
+ * the file that uses it.
  */
 typedef struct dsgd_wire {
-    struct dsgd_channel *channels; /* [n_channels] */
-    struct dsgd_channel *side_channels; /* [n_channels]; NULL before first use */
-    dsgd_copies *copies; /* [n_lanes] one per host; a server has one */
-    double reduction_s_per_byte; /* seconds to add a received byte (run.c) */
-    struct dsgd_request *requests; /* requests that have not ended, the newest first */
-    struct dsgd_request *ended[18]; /* the last requests, so that their addresses are not reused */
+    struct dsgd_channel *channels; /* [n_channels] channels of the worker */
+    struct dsgd_channel *side_channels; /* [n_channels] side channels of the worker; NULL before
+                                         * their first use */
+    dsgd_copies *copies; /* [n_lanes] one entry per host of a worker; a server has one entry */
+    double reduction_s_per_byte; /* seconds to add one received byte to a sum (run.c) */
+    struct dsgd_request *requests; /* list of the requests that have not ended, newest first */
+    struct dsgd_request *ended[18]; /* the requests that ended last; they are freed late, so that a
+                                     * new request does not get the address of an old one */
     size_t n_ended;
     double polled_s; /* time of the last poll that found nothing */
-    int64_t polls; /* number of such polls at that instant */
-    bool unsent; /* messages.c: the last message was not sent, because the worker had failed */
-    int answers; /* pair.c: DSGD_ANYONE; 1 for given workers; 0 before the first answer */
+    int64_t polls; /* number of polls that found nothing at the instant polled_s */
+    bool unsent; /* messages.c: true if the last message was not sent, because the worker had
+                  * failed */
+    int answers; /* pair.c: sources of the requests that the worker answers: DSGD_ANYONE for all
+                  * workers, 1 for given workers, 0 before the first answer */
     int64_t collectives; /* collectives.c: number of collectives that the worker has started */
-    struct dsgd_reduction *gathered; /* collectives.c: control data that the worker may read */
-    struct dsgd_partial *partial; /* partial.c: the only one; two would need an order */
+    struct dsgd_reduction *gathered; /* collectives.c: control data of the last dsgd_allgather(),
+                                      * which the worker may still read */
+    struct dsgd_partial *partial; /* partial.c: the worker's only partial collective; two would need
+                                   * an order */
     struct dsgd_activation *early; /* partial.c: activations that came before `partial` existed */
-    struct dsgd_turns *inlet; /* turns.c: messages into a server; NULL before first use */
+    struct dsgd_turns *inlet; /* turns.c: queue of messages into a server; NULL before first use */
     struct dsgd_inbound {
-        struct dsgd_channel *first, *last; /* queue of channels that want to send to this host */
-        double instant_s; /* arrival of the first channel of those that arrived at one instant */
-    } inbound; /* turns.c */
+        struct dsgd_channel *first, *last; /* first and last channel in the queue of channels that
+                                            * want to send to this host */
+        double instant_s; /* arrival time of the first channel of the present instant; channels
+                           * that arrive within 5 ps of it arrive at the same instant */
+    } inbound; /* turns.c: state of the queue of senders */
 } dsgd_wire;
 
-/** The state of each family of exchanges in a run. Only the file of that name uses it. */
+/**
+ * The state that each family of exchanges has once per run. Only the file with the name of the
+ * field, or the file in the comment, uses it.
+ */
 typedef struct dsgd_exchanges {
-    struct dsgd_comms *comms; /* communicators.c */
+    struct dsgd_comms *comms; /* used in communicators.c */
     struct dsgd_reductions *reductions;
-    struct dsgd_alarms *alarms; /* partial.c */
+    struct dsgd_alarms *alarms; /* used in partial.c */
     struct dsgd_analytic *analytic;
     struct dsgd_fusion_state *fusion;
     struct dsgd_gossip_state *gossip;
     struct dsgd_server_state *servers;
-    struct dsgd_inbox *inboxes; /* messages.c */
+    struct dsgd_inbox *inboxes; /* used in messages.c */
 } dsgd_exchanges;
