@@ -237,7 +237,7 @@ char **dsgd_folder_names(const char *path, const char *ending)
     return names;
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing files ---------------------------------------------------------------------------- */
 
 FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path, ...)
 {

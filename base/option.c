@@ -35,7 +35,7 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
     return NULL;
 }
 
-/* --- tables that are wrong -------------------------------------------------------------------- */
+/* --- checks of option tables ------------------------------------------------------------------ */
 
 /* Sizes of fields, in the order of kinds; 0 for a struct, whose fields are checked one by one. */
 static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(int64_t),
@@ -108,7 +108,7 @@ dsgd_status dsgd_entry_check(const dsgd_entry *about, dsgd_error *error)
     return check_rows(about->options, about->n_options, about->params_size, error);
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* --- names of options ------------------------------------------------------------------------- */
 
 int dsgd_find_word(const char *const *words, const char *text)
 {

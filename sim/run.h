@@ -40,7 +40,7 @@ dsgd_status dsgd_learning_check(const dsgd_run_config *config, dsgd_split **spli
  */
 size_t dsgd_learning_gpu_bytes(const dsgd_run_config *config);
 
-/* --- what a configuration implies (check.c) --------------------------------------------------- */
+/* --- properties of a configuration (check.c) -------------------------------------------------- */
 
 /**
  * Returns true if the other workers continue while some are down. If false, a failure makes all

@@ -105,7 +105,7 @@ double dsgd_trial_distance(const double *a, const double *b, size_t n);
 /** Returns the largest relative distance that counts as rounding. */
 double dsgd_trial_rounding(const dsgd_tester *t);
 
-/* --- what is checked -------------------------------------------------------------------------- */
+/* --- the checks ------------------------------------------------------------------------------- */
 
 /**
  * The answer to a question at one P. Returns DSGD_OK for yes. Otherwise t->why has a sentence, and

@@ -5,7 +5,7 @@
 
 #include "sim/conformance/checks.h"
 
-/* --- one check -------------------------------------------------------------------------------- */
+/* --- running one check ------------------------------------------------------------------------ */
 
 enum { MOST_COUNTS = 8 };
 
@@ -81,7 +81,7 @@ static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *set
     return verdict;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- running all checks ----------------------------------------------------------------------- */
 
 /* Some of the numbers of workers are odd, and some are not powers of two. */
 static const check of_defaults[] = {

@@ -5,7 +5,7 @@
  */
 #include "sim/conformance/checks.h"
 
-/* --- identities ------------------------------------------------------------------------------- */
+/* --- identities of algorithms ----------------------------------------------------------------- */
 
 /** Allreduce SGD; plain SGD with one worker. */
 static void allreduce_work(dsgd_node *self)
@@ -83,7 +83,7 @@ dsgd_status dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int w
     return answer;
 }
 
-/* --- conservation ----------------------------------------------------------------------------- */
+/* --- conservation of sums --------------------------------------------------------------------- */
 
 /** Compares the mean of the models with the mean at the start. */
 static dsgd_status compare_means(dsgd_tester *t, const dsgd_trial *trial, difference *d)

@@ -5,7 +5,7 @@
 #include "models/encodings/params.h"
 #include "sim/conformance/checks.h"
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* --- options as text -------------------------------------------------------------------------- */
 
 dsgd_setting dsgd_setting_default(const dsgd_tester *t)
 {
@@ -56,7 +56,7 @@ static void *pick(const dsgd_option *o, void *params, const dsgd_entry *about)
     return field->params;
 }
 
-/* --- of a law --------------------------------------------------------------------------------- */
+/* --- options of a law ------------------------------------------------------------------------- */
 
 static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
 {
@@ -95,7 +95,7 @@ dsgd_status dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_settin
     return DSGD_OK;
 }
 
-/* --- varied ----------------------------------------------------------------------------------- */
+/* --- settings with varied options ------------------------------------------------------------- */
 
 enum { MOST_NUMBERS = 16 };
 

@@ -16,7 +16,7 @@
 #include "sim/exchange/channels.h"
 #include "sim/result.h"
 
-/* --- what is run ------------------------------------------------------------------------------ */
+/* --- configurations of trials ----------------------------------------------------------------- */
 
 enum { SEED = 1 };
 
@@ -262,7 +262,7 @@ dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_o
     return status == DSGD_OK || status == DSGD_EUSAGE ? status : DSGD_ERUNS;
 }
 
-/* --- distances -------------------------------------------------------------------------------- */
+/* --- distances between models ----------------------------------------------------------------- */
 
 double dsgd_trial_distance(const double *a, const double *b, size_t n)
 {

@@ -10,7 +10,10 @@
 /* --- memory of the run ------------------------------------------------------------------------ */
 
 #ifdef DSGD_ADDRESS_SANITIZER
-enum { MOST_UNITS = 1 }; /* the sanitizer watches every block except empty ones */
+enum {
+    MOST_UNITS = 1
+}; /* the address sanitizer can watch a freed block only if it is not reused;
+    * empty blocks are reused */
 #else
 enum { MOST_UNITS = 128 };
 #endif
@@ -18,15 +21,15 @@ enum { UNIT_BYTES = 16 };
 
 /** A block of the run's memory, in a doubly linked list. */
 struct dsgd_block {
-    struct dsgd_block *next, **link; /* link: the pointer to this block */
-    struct dsgd_block *next_unused; /* next block in `unused` */
+    struct dsgd_block *next, **link; /* link: the pointer that points to this block */
+    struct dsgd_block *next_unused; /* next block in the list `unused` */
     size_t units;
     _Alignas(max_align_t) unsigned char memory[];
 };
 
 /**
- * Small freed blocks by size in units. The block that was freed last is the first, because the
- * cache still has it.
+ * Lists of small freed blocks, one list per size in units. The block that was freed last is the
+ * first of its list, because it is probably still in the cache.
  */
 static struct dsgd_block *unused[MOST_UNITS + 1];
 static size_t n_unused;
@@ -81,12 +84,13 @@ size_t dsgd_run_free_all(dsgd_engine *engine)
     return n;
 }
 
-/* --- waiting ---------------------------------------------------------------------------------- */
+/* --- sleeping, waking and waiting ------------------------------------------------------------- */
 
 void dsgd_work_wake(dsgd_worker *w)
 {
     const int n = w->waits.n_asleep;
-    w->waits.n_asleep = 0; /* set before a woken actor runs and sleeps again */
+    w->waits.n_asleep =
+        0; /* set to 0 before a woken actor runs, because that actor may sleep again */
     w->waits.wakes += n;
     for (int i = 0; i < n; i++)
         dsgd_semaphore_post(w->waits.work);
@@ -106,7 +110,10 @@ bool dsgd_work_sleep_until(dsgd_worker *w, double until_s)
         dsgd_semaphore_wait(w->waits.work);
     else if (until_s <= dsgd_now_s() ||
              !dsgd_semaphore_wait_for(w->waits.work, until_s - dsgd_now_s())) {
-        /* if wakes has changed, the actor is woken at this very instant */
+        /*
+         * if wakes has changed, dsgd_work_wake() also woke this actor at this instant, and has
+         * subtracted it already
+         */
         w->waits.n_asleep -= w->waits.wakes == wakes;
         return false;
     }
@@ -174,7 +181,7 @@ void dsgd_count_events(const dsgd_engine *engine, uint64_t n)
         return;
     const uint64_t before = atomic_load_explicit(&progress->events, memory_order_relaxed);
     atomic_store_explicit(&progress->events, before + n,
-                          memory_order_relaxed); /* this actor is the only writer */
+                          memory_order_relaxed); /* no other actor writes `events` */
     atomic_store_explicit(&progress->virtual_s, dsgd_time_now_s(engine), memory_order_relaxed);
 }
 

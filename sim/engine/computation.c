@@ -1,6 +1,6 @@
 /**
- * @file computation.c Gradients whose chunks become ready during the backward pass, and the local
- * steps and linear combinations that are applied at that moment.
+ * @file computation.c Gradients whose chunks become ready during the backward pass. Local
+ * steps and linear combinations are applied when a chunk becomes ready.
  */
 #include "base/round.h"
 #include "sim/engine/engine.h"
@@ -10,13 +10,13 @@
 /* --- local steps ------------------------------------------------------------------------------ */
 
 /**
- * Returns the learning rate of the current local step. A server has no other steps, so its number
- * is @p made.
+ * Returns the learning rate of the current local step. A worker uses the number of its step. A
+ * server has no steps, so it uses @p made, the number of its local steps.
  */
 static double learning_rate(const dsgd_worker *w, int64_t made)
 {
     if (w->engine->config->learning == NULL)
-        return 1; /* has no effect */
+        return 1; /* the learning rate has no effect if nothing is trained */
     return dsgd_optimizer_lr(&w->engine->config->learning->optimizer,
                              dsgd_is_server(w) ? made : w->node.step);
 }
@@ -34,7 +34,8 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
     const int64_t stamp = ++w->learner.local_steps[k];
     const int64_t updates = update->y->history[k].updates++;
     const double missed = age.taken < 0 ? 0 : dsgd_greater((double)(updates - age.taken), 0);
-    if (age.age >= 0 && engine->n_servers == 0) /* with servers pushes count, not local steps */
+    if (age.age >= 0 && engine->n_servers == 0) /* with servers, ages are counted at each push, not
+                                                 * at each local step */
         dsgd_count_gradient(engine, (dsgd_lag){age.age + missed, age.age_max + missed},
                             dsgd_piece_share(engine, k));
     if (engine->learning.values == NULL) {
@@ -69,14 +70,14 @@ void dsgd_local_step(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_update_when_ready(w, (dsgd_update){.apply = local_step_piece, .y = x, .x = g});
     if (dsgd_vector_ready(g))
-        dsgd_work_wake(w); /* wakes assist() in dsgd_next_turn() */
+        dsgd_work_wake(w); /* wakes assist(), which may wait for local steps in dsgd_next_turn() */
 }
 
 /* --- values of gradients ---------------------------------------------------------------------- */
 
 /**
- * g <- gradient at x[n_pieces] over the first @p count samples of the mini-batch. The other samples
- * count as zeros.
+ * Sets g to the gradient at x[n_pieces] over the first @p count samples of the mini-batch. The
+ * other samples count as zeros.
  */
 static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *x, int64_t count)
 {
@@ -103,11 +104,15 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
     free(old);
 }
 
-/** A gradient that may be cancelled: the inputs from which its value is computed at its end. */
+/**
+ * Inputs of a gradient that may be cancelled. The value of the gradient is computed from them at
+ * its end.
+ */
 struct dsgd_undescribed {
     dsgd_vector *g;
     int64_t count;
-    dsgd_piece x[]; /* [n_pieces] model at the start of the gradient, which is held */
+    dsgd_piece x[]; /* [n_pieces] chunks of the model at the start of the gradient; their values are
+                     * retained */
 };
 
 static void keep_inputs(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, int64_t count)
@@ -135,8 +140,9 @@ static void drop_inputs(dsgd_worker *w)
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
 /**
- * Returns the seconds of a worker's host per second of the reference GPU. The steps of a group of
- * hosts are already in seconds of its own hosts.
+ * Returns how much slower the worker's host is than the reference GPU: the ratio of the computation
+ * times. The steps of a group of hosts are already in seconds of its own hosts, so their ratio is
+ * 1.
  */
 static double slowness(const dsgd_worker *w)
 {
@@ -146,8 +152,9 @@ static double slowness(const dsgd_worker *w)
 }
 
 /**
- * Computes at full rate or, while a collective runs, at the rate 1 - s, where s is the platform's
- * share; a change of that posts the semaphore. Work that is requested in the meantime follows. So T
+ * Performs the current part of a computation while collectives or other work may slow it down. The
+ * rate is 1 or, while a collective runs, 1 - s, where s is the platform's collective share. A
+ * change of the rate posts the semaphore. Work that is requested in the meantime is added. So T
  * seconds of work during a collective of C seconds take T + s C if the collective ends first, else
  * T / (1 - s).
  */
@@ -183,7 +190,7 @@ void dsgd_gpu_has_collectives(dsgd_worker *w, int more)
         dsgd_semaphore_post(w->gpu.semaphore);
 }
 
-/** Returns true if chunks become ready one after another. */
+/** Returns true if chunks of the gradient become ready one after another, not all at the end. */
 static bool overlaps(const dsgd_engine *engine)
 {
     const dsgd_run_config *const config = engine->config;
@@ -191,7 +198,10 @@ static bool overlaps(const dsgd_engine *engine)
            !(config->algorithm->traits & DSGD_CANCELS);
 }
 
-/** Computes until the next chunk is ready (the first one after the forward pass), or one pass. */
+/**
+ * Computes until the next chunk is ready, or to the end of one pass. The first chunk becomes ready
+ * after the forward pass and its part of the backward pass.
+ */
 static dsgd_await compute_piece(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
@@ -203,7 +213,8 @@ static dsgd_await compute_piece(dsgd_worker *w)
         todo_s = dsgd_stages_next_s(w);
     } else if (c->forward == 0) {
         /*
-         * Chunks become ready during the backward pass; without overlap all chunks do at its end.
+         * Chunks become ready during the backward pass. Without overlap, all chunks become ready at
+         * its end.
          */
         const double backward_s = overlaps(engine) ? dsgd_less(c->backward_s, c->compute_s) : 0;
         todo_s = k == 0 ? c->compute_s - backward_s : 0;
@@ -238,11 +249,14 @@ static void end_pieces(dsgd_worker *w)
     dsgd_computation *const c = &w->gpu.computation;
     const struct dsgd_undescribed *const u = c->undescribed;
     const size_t before = c->ready;
-    /* A pass ends with its last piece, too. */
+    /*
+     * The computation ends with its last chunk. If it is computed pass by pass, each pass ends
+     * here.
+     */
     const bool over = w->gpu.until == w->engine->layout.n_pieces || c->forward > 0;
     w->gpu.computes = false;
     if (over) {
-        /* a run may be continued without values */
+        /* a run that continues after its end has no values */
         if (u != NULL && w->engine->learning.values != NULL)
             describe_gradient(w, u->g, u->x, u->count);
         drop_inputs(w);
@@ -261,7 +275,7 @@ static void end_pieces(dsgd_worker *w)
     dsgd_updates_apply(w, before);
     dsgd_ready_wake(w);
     if (over)
-        dsgd_work_wake(w); /* assist(), in dsgd_next_turn() */
+        dsgd_work_wake(w); /* wakes assist(), which may wait in dsgd_next_turn() */
 }
 
 dsgd_await dsgd_gpu_next(void *worker)
@@ -293,7 +307,7 @@ void dsgd_computation_wait(dsgd_worker *w)
     dsgd_updates_forget(w);
 }
 
-/** Must be called before the GPU computes. */
+/** Counts the start of a computation. Must be called before the GPU computes. */
 static void announce(dsgd_worker *w)
 {
     dsgd_stay_if_endless(w);
@@ -302,7 +316,7 @@ static void announce(dsgd_worker *w)
 }
 
 /**
- * Starts a computation that takes @p alone_s on this host, of which @p forward_s are a forward
+ * Starts a computation that takes @p alone_s on this host. Its first @p forward_s are the forward
  * pass.
  */
 static void start_computation(dsgd_worker *w, double alone_s, double forward_s, const char *verb)
@@ -319,7 +333,9 @@ static void start_computation(dsgd_worker *w, double alone_s, double forward_s, 
     }
 }
 
-/** Makes g, computed at x, wait for the current computation. Both may be views. */
+/**
+ * Marks g as a gradient at x that the current computation makes ready. Both vectors may be views.
+ */
 static void take_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x)
 {
     DSGD_FOR_PIECES (k, g) {
@@ -343,11 +359,10 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
 }
 
 /*
- * --- start of a gradient
- * --------------------------------------------------------------------------
+ * --- start of a gradient -------------------------------------------------------------------------
  */
 
-/** Returns the time of a worker's step on the reference GPU, from its random draws. */
+/** Returns the time of a worker's step on the reference GPU, according to its random draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
 {
     const int64_t drawn = step + engine->workers[rank].gpu.n_cancelled;
@@ -363,7 +378,9 @@ static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)
                : dsgd_imbalance_seconds(engine->imbalance, engine->config->workload->step_s, at);
 }
 
-/** Returns the time of this worker's step on the reference GPU, with the changes of `what_if`. */
+/**
+ * Returns the time of this worker's step on the reference GPU, including the changes of `what_if`.
+ */
 static double reference_time_s(dsgd_node *self)
 {
     const dsgd_worker *const w = dsgd_worker_of(self);
@@ -381,7 +398,9 @@ double dsgd_compute_time_s(dsgd_node *self)
     return reference_time_s(self) * slowness(dsgd_worker_of(self));
 }
 
-/** Returns the time of the backward pass of a step with the mean time, on the reference GPU. */
+/**
+ * Returns the time of the backward pass on the reference GPU, for a step that takes the mean time.
+ */
 static double nominal_backward_s(const dsgd_worker *w)
 {
     const dsgd_workload *const workload = w->engine->config->workload;
@@ -394,7 +413,10 @@ void dsgd_gradient(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
     dsgd_gradient_until(self, g, x, 1, INFINITY);
 }
 
-/** Micro-batch m starts after m times its length; its backward pass starts a forward pass later. */
+/**
+ * Micro-batch m starts after m times the length of a micro-batch. Its backward pass starts when its
+ * forward pass has ended.
+ */
 dsgd_cut dsgd_cut_step(dsgd_node *self, double step_s, int n_micro_batches, double limit_s)
 {
     if (step_s <= limit_s)
@@ -420,7 +442,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     dsgd_require_whole(x, "dsgd_gradient");
     dsgd_computation_wait(w);
     const double all_s = reference_time_s(self);
-    /* A worker that is away computes nothing. */
+    /* A failed worker computes nothing. */
     const bool away = engine->failures.by_quorum && w->presence.state != DSGD_HERE;
     const dsgd_cut cut = away ? (dsgd_cut){0, 0}
                               : dsgd_cut_step(self, all_s, n_micro_batches, limit_s / slowness(w));
@@ -434,8 +456,8 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
             describe_gradient(w, g, x->piece, count);
     }
     /*
-     * Chunks become final in the last micro-batch's backward pass, which a dropped step does not
-     * have.
+     * Chunks become ready in the backward pass of the last micro-batch. A step that was cut short
+     * does not compute that pass.
      */
     const double backward_s =
         cut.done == n_micro_batches ? nominal_backward_s(w) / n_micro_batches : 0;
@@ -451,7 +473,7 @@ int dsgd_gradient_until(dsgd_node *self, dsgd_vector *g, dsgd_vector *x, int n_m
     return cut.done;
 }
 
-/* --- pass by pass ----------------------------------------------------------------------------- */
+/* --- gradients that are computed pass by pass ------------------------------------------------- */
 
 size_t dsgd_units(dsgd_node *self)
 {
@@ -459,7 +481,7 @@ size_t dsgd_units(dsgd_node *self)
     return overlaps(engine) && engine->hybrid.replica == NULL ? engine->layout.n_pieces : 1;
 }
 
-/** Starts a pass of these chunks once the GPU is free. @p all_s is the time of all chunks. */
+/** Starts a pass of the chunks of @p x. @p all_s is the time of this pass for all chunks. */
 static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const char *verb)
 {
     dsgd_computation *const c = &w->gpu.computation;
@@ -473,7 +495,8 @@ static void begin_pass(dsgd_worker *w, const dsgd_vector *x, double all_s, const
 }
 
 /**
- * Stops the program if @p are is false (these chunks are not the next), or if they are not a unit.
+ * Stops the program if @p are is false, that is, if the chunks of @p x are not the next to compute.
+ * Also stops the program if the chunks are not one unit.
  */
 static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, const char *order)
 {
@@ -486,7 +509,7 @@ static void require_next(const dsgd_worker *w, const dsgd_vector *x, bool are, c
                  w->node.rank, x->first, x->end, w->node.step, order);
 }
 
-/** Waits until the previous pass is over. */
+/** Waits until the previous pass has ended. */
 static void await_turn(dsgd_worker *w)
 {
     while (dsgd_computing(w))
@@ -544,7 +567,7 @@ void dsgd_compute_pass(dsgd_node *self, dsgd_vector *g, dsgd_vector *x)
     backward(dsgd_worker_of(self), g, x);
 }
 
-/** Ends the gradient now; its time counts as lost. */
+/** Ends the gradient now. Its time counts as lost. */
 static void cancel_now(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
@@ -569,7 +592,7 @@ static void cancel_now(dsgd_worker *w)
 void dsgd_lose_computation(dsgd_worker *w)
 {
     const size_t before = w->gpu.computation.ready;
-    /* Whether the computation is one of an earlier step, which counts. */
+    /* True if the last computation belongs to an earlier step; such a gradient is not lost. */
     const bool is_before = w->gpu.computation.since_s < w->clock.since_s;
     if (w->gpu.computation.number < 0 || (!dsgd_computing(w) && is_before))
         return;

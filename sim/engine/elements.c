@@ -8,7 +8,7 @@
 
 /* --- elements --------------------------------------------------------------------------------- */
 
-/** y[k] <- f(y[k], x[k]), element by element. */
+/** Sets y[k] <- f(y[k], x[k]), element by element. */
 static void elements_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
     const dsgd_codec codec = {.kind = update->codec, .number = update->a};

@@ -2,18 +2,18 @@
  * @file encodings.c Gradient compression: the verbs that compress vectors, how compressed vectors
  * are sent and added, and the residuals of error feedback.
  *
- * A worker's encoder is a part of its GPU. It processes one chunk at a time, in the order of
- * arrival, while other exchanges run. An exchange of a chunk waits until the chunk is compressed,
- * and other work of the GPU ends later by the time of the compression.
+ * A worker's encoder is a part of its GPU. The encoder processes one chunk at a time, in the order
+ * of arrival, while other exchanges run. The exchange of a chunk waits until the chunk is
+ * compressed. Each compression delays the other work of the GPU by the time of the compression.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"
 
-/* --- on the wire ------------------------------------------------------------------------------ */
+/* --- compressed sizes and the encoder --------------------------------------------------------- */
 
 /**
- * Returns the description of a compression or, if it has no `about`, of low-rank factors. Made once
- * per run.
+ * Returns the dsgd_encoded with the properties of @p wanted. Makes it if the run has none yet. If
+ * @p wanted has no `about`, it describes low-rank factors.
  */
 static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
 {
@@ -37,7 +37,7 @@ static dsgd_encoded *encoded_like(dsgd_engine *engine, dsgd_encoded wanted)
     return engine->all_encoded = e;
 }
 
-/** Returns the description of @p encoding, or NULL if it sends all numbers. */
+/** Returns the dsgd_encoded of @p encoding, or NULL if @p encoding does not compress. */
 static const dsgd_encoded *encoded_by(dsgd_engine *engine, const dsgd_spec *encoding)
 {
     if (dsgd_encoding_is_none(encoding))
@@ -55,8 +55,8 @@ const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine)
 }
 
 /**
- * Gives chunk @p k to the encoder now. Returns the time at which the encoder has read or written
- * it.
+ * Adds chunk @p k to the encoder's queue. Returns the time at which the encoder has compressed or
+ * decompressed the chunk.
  */
 static double pass_encoder(dsgd_worker *w, size_t k)
 {
@@ -69,7 +69,7 @@ static double pass_encoder(dsgd_worker *w, size_t k)
     return *free_s;
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
+/* --- compressed values ------------------------------------------------------------------------ */
 
 static dsgd_encoding_at at_of(const dsgd_engine *engine, dsgd_origin where, size_t k, uint32_t call)
 {
@@ -84,8 +84,8 @@ static dsgd_encoding_at at_of(const dsgd_engine *engine, dsgd_origin where, size
 }
 
 /**
- * Returns Q(x) or, with error feedback, Q(x + e), and sets e <- x + e - Q(x + e), where e is a
- * vector of @p owner.
+ * Returns the compressed value Q(x). With error feedback, returns Q(x + e) and sets e <- x + e -
+ * Q(x + e), where the residual e is a vector of @p owner.
  */
 static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_spec *encoding, dsgd_vector **e,
                                 const dsgd_encoding_at *at, dsgd_value x)
@@ -105,7 +105,7 @@ static dsgd_value encoded_value(dsgd_worker *owner, const dsgd_spec *encoding, d
     return q;
 }
 
-/** Returns the same for @p x, a chunk of vector @p of. */
+/** Returns the compressed value of @p x, which is chunk @p k of vector @p of. */
 static dsgd_value encoded_piece(dsgd_worker *w, const dsgd_spec *encoding, dsgd_vector *of,
                                 size_t k, uint32_t call, dsgd_value x)
 {
@@ -134,7 +134,10 @@ dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t ca
     return piece;
 }
 
-/** Adds x to the residual of the vector that x is the compressed form of, where the sum is 0. */
+/**
+ * Where the compressed sum is 0, adds x to the residual of vector @p of, whose compressed form is
+ * x.
+ */
 static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, dsgd_value sum)
 {
     static const dsgd_codec mask = {.kind = DSGD_CODEC_MASK};
@@ -151,11 +154,12 @@ static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, 
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum)
 {
-    static const uint32_t of_sums = 1 << 23; /* calls of verbs have smaller numbers */
+    static const uint32_t of_sums = 1 << 23; /* number of the compression of a sum; the numbers of
+                                              * verbs' calls are smaller */
     dsgd_encoding_at at = at_of(engine, added->where, added->piece, of_sums);
     at.worker = UINT32_MAX;
     at.step = (uint32_t)added->number;
-    /* a worker that compresses a share of the sum does not have the other shares */
+    /* the sum consists of n shares, and each worker compresses only its own share */
     at.parts = added->n;
     const bool selects = dsgd_encoding_kind_of(&encoded->encoding)->sparse;
     dsgd_vector *const first = added->of[0];
@@ -168,9 +172,9 @@ dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
     return again;
 }
 
-/* --- verbs ------------------------------------------------------------------------------------ */
+/* --- the verb dsgd_encode() ------------------------------------------------------------------- */
 
-/** y[k] <- a value computed from x[k], with the age of x[k]. */
+/** Sets y[k] to @p value, which was computed from x[k], with the age of x[k]. */
 static void set_piece(const dsgd_update *update, size_t k, const dsgd_piece *x, dsgd_value value)
 {
     dsgd_vector *const y = update->y;
@@ -208,8 +212,8 @@ void dsgd_encode(dsgd_node *self, dsgd_vector *q, dsgd_vector *x, const dsgd_spe
 /* --- low rank --------------------------------------------------------------------------------- */
 
 /**
- * Applies a matrix step to x and z: the matrix and a factor, or both factors. Returns @p otherwise
- * if the chunk is not a matrix of that rank.
+ * Applies a matrix step to x and z. They are a matrix and a low-rank factor, or both factors.
+ * Returns @p otherwise if the chunk is not a matrix of that rank.
  */
 static dsgd_value matrix_value(dsgd_worker *w, const dsgd_update *update, size_t k, dsgd_value x,
                                dsgd_value z, dsgd_value otherwise)

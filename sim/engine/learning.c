@@ -1,5 +1,5 @@
 /**
- * @file learning.c Data, network and values of a run, the models at time 0, and evaluations: of the
+ * @file learning.c Data, network and values of a run; the models at time 0; evaluations of the
  * algorithm's output during the run, and of each worker's own model at its end.
  */
 #include "base/program.h"
@@ -38,7 +38,7 @@ int64_t dsgd_own_batch(dsgd_node *self, int64_t *n)
     return dsgd_stream_batch(&stream, (uint32_t)self->rank, (uint64_t)self->step);
 }
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* --- opening data, network and values --------------------------------------------------------- */
 
 static dsgd_status open_values(dsgd_engine *engine, dsgd_error *error)
 {
@@ -71,7 +71,7 @@ static dsgd_status load_learning(const dsgd_learning *learning, uint64_t seed, b
     return dsgd_model_build(model, learning->model.params, *data, network, error);
 }
 
-/** Checks that a vector for each mini-batch of the run fits into memory. */
+/** Checks that the vectors of all mini-batches of the run fit into half of the memory. */
 static dsgd_status check_own_batches(const dsgd_run_config *config, const dsgd_data *data,
                                      const dsgd_network *network, const dsgd_split *split,
                                      dsgd_error *error)
@@ -155,9 +155,13 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
         const dsgd_stream stream = stream_of(engine);
         learning->sampler = dsgd_sampler_new(&stream);
     }
-    if (!computes) /* the imbalance needs only the samples' lengths */
+    if (!computes) /* the run opened the data only because the imbalance needs the samples' lengths
+                    */
         return DSGD_OK;
-    /* The reduced model's parameters are cut at the same fractions as the workload's bytes. */
+    /*
+     * The reduced model's parameters are cut into chunks at the same fractions as the workload's
+     * bytes.
+     */
     const size_t n = engine->layout.n_pieces;
     double before = 0;
     learning->piece_begin = dsgd_run_alloc(engine, (n + 1) * sizeof *learning->piece_begin);
@@ -229,8 +233,8 @@ static dsgd_value *copy_pieces(const dsgd_vector *x, dsgd_value *values)
 }
 
 /**
- * values <- the models whose mean is the output. Returns their number, or 0 if the output is the
- * mean of the workers' models.
+ * Copies the models whose mean is the algorithm's output to @p values. Returns their number, or 0
+ * if the output is the mean of the workers' models.
  */
 static int copy_output(const dsgd_engine *engine, dsgd_value *values)
 {
@@ -246,7 +250,7 @@ static int copy_output(const dsgd_engine *engine, dsgd_value *values)
     }
     for (int s = 0; s < n_servers; s++)
         values = copy_pieces(engine->workers[p + s].learner.model, values);
-    /* before its first use, the shared vector is the model */
+    /* before the first use of dsgd_shared(), the shared vector equals the model */
     for (int w = 0; w < p && n_servers == 0; w++) {
         const dsgd_worker *const worker = &engine->workers[w];
         values = copy_pieces(worker->learner.shared == NULL ? worker->learner.model
@@ -263,7 +267,8 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     const size_t p = (size_t)engine->n_workers;
     dsgd_value *models = dsgd_xcalloc(n * (2 * p + (size_t)engine->n_servers), sizeof *models);
     dsgd_value *states = dsgd_xcalloc(p, sizeof *states);
-    size_t here = 0; /* running workers, whose models count; all workers if none runs */
+    size_t here = 0; /* number of running workers, whose models are evaluated; all workers if none
+                      * runs */
     for (size_t i = 0; i < 2 * p && (i < p || here == 0); i++) {
         const dsgd_worker *const w = &engine->workers[i % p];
         if (i < p && w->presence.state != DSGD_HERE)
@@ -305,8 +310,8 @@ static bool same_values(const dsgd_value *a, const dsgd_value *b, size_t n)
 }
 
 /**
- * Lists the different models of the workers. After an allreduce there is one; after averages of
- * pairs there are half as many as workers.
+ * Lists the different models of the workers. After an allreduce all workers have one model. After
+ * averages of pairs there are half as many models as workers.
  */
 static void find_local(dsgd_engine *engine)
 {
@@ -333,9 +338,9 @@ static void find_local(dsgd_engine *engine)
 enum { LEAST_ON_PART = 32 };
 
 /**
- * Returns the number of parts of the test set if each model is evaluated on one part. An accuracy
- * on n samples has a variance of at most 1 / (4 n); the variance of a mean of models with weights c
- * is that, times the sum of c^2.
+ * Returns the number of parts into which the test set is divided if each model is evaluated on one
+ * part. An accuracy on n samples has a variance v of at most 1 / (4 n). A weighted mean of models'
+ * accuracies with weights c has the variance v times the sum of c^2.
  */
 static uint32_t local_parts(const dsgd_engine *engine)
 {
@@ -360,8 +365,8 @@ static size_t evaluate_own(dsgd_engine *engine, size_t i, uint32_t part, uint32_
 }
 
 /**
- * Evaluates each different model on one part of the test set, so that the parts have the same
- * numbers of models.
+ * Evaluates each different model on one part of the test set. All parts get about the same number
+ * of models.
  */
 static void evaluate_local(dsgd_engine *engine)
 {
@@ -386,8 +391,7 @@ void dsgd_evaluate_last(dsgd_engine *engine)
 }
 
 /**
- * A model, and the difference between its accuracy and the mean accuracy of all models on the same
- * part.
+ * A model, and its accuracy minus the mean accuracy of all models on the same part of the test set.
  */
 typedef struct candidate {
     double above;
@@ -403,8 +407,8 @@ static int lowest_first(const void *a, const void *b)
 
 /**
  * Returns the smallest accuracy of a model on the whole test set. at[n] has the accuracies on the
- * parts; the smallest of these would be the accuracy on only a few samples. So the sqrt(n) models
- * that are lowest on their parts are evaluated on all parts.
+ * parts of the test set. The smallest of them is not precise, because a part has few samples. So
+ * the sqrt(n) models with the lowest accuracies on their parts are evaluated on the whole test set.
  */
 static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
 {
@@ -421,7 +425,7 @@ static double least_accuracy(dsgd_engine *engine, const dsgd_evaluation *at)
     candidate *const models = dsgd_xcalloc(n, sizeof *models);
     for (size_t i = 0; i < n; i++)
         sum[i % n_parts] += at[i].accuracy;
-    for (size_t i = 0; i < n; i++) { /* part k has ceil((n - k) / n_parts) models */
+    for (size_t i = 0; i < n; i++) { /* part k of the test set has ceil((n - k) / n_parts) models */
         const size_t n_on_part = (n - i % n_parts + n_parts - 1) / n_parts;
         models[i] = (candidate){at[i].accuracy - sum[i % n_parts] / (double)n_on_part, i};
     }

@@ -7,14 +7,16 @@
 #include "sim/failures/failures.h"
 #include "sim/observe/observe.h"
 
-/** Called when the run has ended. Returns only if the run is continued (waiting.c). */
+/** Waits for ever when the run has ended. Returns only if waiting.c continues the run. */
 static void stay_after_end(dsgd_worker *w)
 {
     while (!w->engine->watch.continued)
         dsgd_work_sleep(w);
 }
 
-/** Reports the share of the run that is done, by the bound that is nearest. */
+/**
+ * Reports the share of the run that is done, measured by the bound that the run will reach first.
+ */
 static void report_progress(const dsgd_engine *engine, double samples)
 {
     const dsgd_until *const until = &engine->config->until;
@@ -30,14 +32,15 @@ static void report_progress(const dsgd_engine *engine, double samples)
                           memory_order_relaxed);
 }
 
-static const double rounding = 1e-12; /* rounding error of a sum of many shares of steps */
+static const double rounding = 1e-12; /* relative rounding error of a sum of many shares of steps */
 
 /** Counts a step, makes an evaluation if one is due, and ends the run at its bound. */
 static void count_step(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_until *const until = &engine->config->until;
-    const bool counts = !engine->finished; /* another worker may have ended the run just now */
+    const bool counts = !engine->finished; /* false if another worker ended the run at this virtual
+                                            * time */
     if (!counts)
         stay_after_end(w);
     w->clock.steps++;
@@ -48,7 +51,7 @@ static void count_step(dsgd_worker *w)
     engine->progress.steps++;
     engine->progress.whole_steps += w->gpu.computation.share;
     const double accuracy = dsgd_evaluate_if_due(engine);
-    /* an accuracy that is NAN stays NAN */
+    /* an accuracy of NAN also ends the run */
     if (until->accuracy > 0 && !(accuracy < until->accuracy))
         dsgd_finish(engine);
     const double samples = engine->progress.whole_steps * engine->config->workload->samples;
@@ -62,12 +65,13 @@ static void count_step(dsgd_worker *w)
         stay_after_end(w);
 }
 
-/** Returns true if this worker must stop now, or has made all its steps. */
+/** Returns true if this worker must stop now, or has made all of its steps. */
 static bool is_to_stop(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
     if (dsgd_now_s() >= w->presence.dies_s && !engine->watch.continued) {
-        dsgd_sleep(0); /* operations that the worker started at this instant still start */
+        dsgd_sleep(0); /* lets the operations that the worker started at this virtual time still
+                        * start */
         w->clock.stopped = true;
     }
     return w->clock.stopped ||
@@ -86,7 +90,7 @@ bool dsgd_next_step(dsgd_node *self)
         w->clock.may_return = true;
         return false;
     }
-    if (w->gpu.cancelled || (fails && self->step >= 0)) { /* the step starts again */
+    if (w->gpu.cancelled || (fails && self->step >= 0)) { /* the worker repeats the current step */
         w->gpu.cancelled = false;
         w->gpu.n_cancelled++;
         if (w->engine->finished)
@@ -117,14 +121,15 @@ bool dsgd_next_step(dsgd_node *self)
 }
 
 /**
- * Number of turns of a worker while no worker makes a step or computes: before the end of the run,
- * and after it.
+ * Largest numbers of turns that assist() takes while no worker makes a step or computes: before the
+ * end of the run, and while the run is continued after its end.
  */
 enum { MOST_IDLE_TURNS = 10000, MOST_LATE_TURNS = 1000 };
 
 /**
- * If only turns have happened for a long time, sleeps until anything else happens. Otherwise a run
- * whose workers hang would not end, because assist() takes turns.
+ * If only turns of assist() have happened for a long time, sleeps until a worker makes a step or
+ * starts a computation. Otherwise a run whose workers hang would not end, because assist() would
+ * take turns for ever.
  */
 static void rest_if_idle(dsgd_worker *w)
 {
@@ -141,7 +146,8 @@ static void rest_if_idle(dsgd_worker *w)
 
 bool dsgd_next_turn(dsgd_node *self, int64_t local_steps)
 {
-    static const double least_s = 1e-6; /* time of a lock and an MPI call */
+    static const double least_s =
+        1e-6; /* shortest time between two turns: a lock and an MPI call */
     static const dsgd_waiting turn = {"dsgd_next_turn", dsgd_lacks_no_host};
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &turn, NULL);

@@ -1,6 +1,6 @@
 /**
- * @file vectors.c Vectors in chunks, updates that wait for chunks to be computed, linear
- * combinations and views.
+ * @file vectors.c Vectors that consist of chunks, updates that wait until chunks are computed,
+ * linear combinations and views.
  */
 #include "sim/engine/vectors.h"
 #include "base/round.h"
@@ -98,17 +98,18 @@ dsgd_vector *dsgd_model(dsgd_node *self)
     return dsgd_worker_of(self)->learner.model;
 }
 
-/* --- what waits for pieces -------------------------------------------------------------------- */
+/* --- updates that wait for chunks ------------------------------------------------------------- */
 
 /** An update that waits for chunks that are not ready. */
 typedef struct dsgd_deferred {
     struct dsgd_deferred *next;
     dsgd_update update;
     /*
-     * true if a copy of a vector that was ready is kept, because the algorithm may change it before
+     * true if x[] has a copy of the update's vector x, which was ready; the algorithm may change
+     * that vector before the update is applied
      */
     bool keeps_x;
-    dsgd_piece x[]; /* [x->end] copy, if kept */
+    dsgd_piece x[]; /* [update.x->end] copy of the chunks; empty if keeps_x is false */
 } dsgd_deferred;
 
 static void defer(dsgd_worker *w, dsgd_update update)
@@ -214,13 +215,14 @@ dsgd_value dsgd_combined(const dsgd_worker *w, size_t k, double a, dsgd_value x,
                                weights, divisor);
 }
 
-/** y[k] <- (a y[k] + b x) / divisor. */
+/** Sets y[k] <- (a y[k] + b x) / divisor. */
 static void combine_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *x)
 {
     const dsgd_value sum = dsgd_combined(w, k, update->a, update->y->piece[k].value, update->b,
                                          x->value, update->divisor);
     dsgd_vector_update(update->y, k, sum, dsgd_local_steps(w, k));
-    if (update->y->whole != w->learner.model) /* the model itself is not a gradient */
+    if (update->y->whole != w->learner.model) /* only gradients have ages to sum; the model is not a
+                                               * gradient */
         update->y->history[k] = sum_of_histories(update->y->history[k], update->x->history[k]);
 }
 
@@ -238,13 +240,18 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor)
 
 /* --- views ------------------------------------------------------------------------------------ */
 
-/** Returns the view with these chunks of the whole vector of x. */
+/**
+ * Returns the view of the whole vector of x that has these chunks. Makes the view if it does not
+ * exist.
+ */
 static dsgd_vector *view_of(const dsgd_vector *x, size_t first, size_t end, size_t stride)
 {
     dsgd_vector *const whole = x->whole;
     dsgd_vector *const last = whole->view;
     dsgd_vector *view = last;
-    /* starts with the next view, which is the right one if parts are used in turn */
+    /*
+     * start the search with the view after the last used one, because parts are often used in turn
+     */
     while (view != NULL) {
         view = view->next;
         if (view->first == first && view->end == end && view->stride == stride)
@@ -308,7 +315,7 @@ void dsgd_require_whole(const dsgd_vector *x, const char *verb)
         x->owner->node.rank, verb, x->owner->node.step);
 }
 
-/* --- of the run ------------------------------------------------------------------------------- */
+/* --- all vectors of the run ------------------------------------------------------------------- */
 
 void dsgd_vector_read(dsgd_vector *x, double *elements)
 {

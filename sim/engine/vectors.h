@@ -1,5 +1,5 @@
 /**
- * @file vectors.h The vectors of an algorithm, and how they are sent.
+ * @file vectors.h Functions for vectors of an algorithm, and for their compression.
  */
 #pragma once
 
@@ -7,16 +7,16 @@
 
 /* --- vectors.c -------------------------------------------------------------------------------- */
 
-/** Stops the program with a message why @p verb cannot use @p x. */
+/** Stops the program with a message that explains why @p verb cannot use @p x. */
 void dsgd_refuse_vector(const dsgd_node *self, const dsgd_vector *x, const char *verb)
     __attribute__((noreturn));
 
-/** Returns a view of vector @p whole with the chunks that @p x has. */
+/** Returns a view of vector @p whole that has the same chunks as @p x. */
 dsgd_vector *dsgd_view_like(dsgd_vector *whole, const dsgd_vector *x);
 
 /**
- * For a verb: stops the program if a vector is NULL, belongs to another worker, or to a message
- * that is no longer valid.
+ * Stops the program if a vector that an algorithm passes to a verb is NULL, belongs to another
+ * worker, or belongs to a message that is no longer valid.
  */
 #define DSGD_OWN(self, ...)                                                                        \
     do {                                                                                           \
@@ -31,7 +31,10 @@ void dsgd_require_same_pieces(const dsgd_vector *x, const dsgd_vector *y);
 /** Stops the program if @p x is a view, because @p verb takes only whole vectors. */
 void dsgd_require_whole(const dsgd_vector *x, const char *verb);
 
-/** Returns the first chunk of @p x from @p k on, or a number >= x->end if there is none. */
+/**
+ * Returns the index of the first chunk of @p x that is @p k or later. Returns a number >= x->end if
+ * there is none.
+ */
 static inline size_t dsgd_piece_from(const dsgd_vector *x, size_t k)
 {
     return k <= x->first ? x->first
@@ -44,19 +47,22 @@ static inline size_t dsgd_count_pieces(const dsgd_vector *x)
     return x->end <= x->first ? 0 : (x->end - x->first + x->stride - 1) / x->stride;
 }
 
-/** Waits until a chunk is computed. For the actors `work` and `assist`. */
+/** Waits until a chunk is computed. Only the actors `work` and `assist` may call this function. */
 void dsgd_piece_wait(dsgd_vector *x, size_t piece);
 /**
- * Waits until values that are added to the chunk are not overwritten any more. A local step may
- * still be pending.
+ * Waits until no copy or linear combination that overwrites the chunk is pending, so that values
+ * can be added to the chunk. A local step may still be pending.
  */
 void dsgd_piece_wait_until_set(dsgd_vector *x, size_t piece);
 
-/** Replaces the chunk's value by @p value, which the chunk then owns. The push-sum weight stays. */
+/**
+ * Replaces the value of @p piece by @p value and becomes the owner of @p value. The push-sum weight
+ * stays.
+ */
 void dsgd_piece_set(dsgd_engine *engine, dsgd_piece *piece, dsgd_value value, int64_t stamp);
 /** Like dsgd_piece_set(), for chunk @p piece of @p x. */
 void dsgd_vector_set(dsgd_vector *x, size_t piece, dsgd_value value, int64_t stamp);
-/** Like dsgd_vector_set(), and counts as an update of @p x. */
+/** Like dsgd_vector_set(), and increments the chunk's number of updates. */
 void dsgd_vector_update(dsgd_vector *x, size_t piece, dsgd_value value, int64_t stamp);
 
 /** Returns (a x + b y) / divisor for two values of chunk @p k. The caller owns the result. */
@@ -66,27 +72,29 @@ dsgd_value dsgd_combined(const dsgd_worker *w, size_t k, double a, dsgd_value x,
 /** Releases the values of all vectors of the run. */
 void dsgd_vectors_release(dsgd_engine *engine);
 
-/** Applies the update to each chunk once y[k] and x[k] are ready. Does not wait. */
+/** Applies the update to each chunk as soon as y[k] and x[k] are ready. Does not wait. */
 void dsgd_update_when_ready(dsgd_worker *w, dsgd_update update);
 /**
- * Applies the updates that waited for the chunks of the gradient from @p before on, which are
- * ready.
+ * Applies the pending updates to the chunks of the gradient that have become ready since @p before
+ * chunks were ready.
  */
 void dsgd_updates_apply(dsgd_worker *w, size_t before);
-/** Discards the list of updates that waited for a gradient that is ready. */
+/** Clears the list of pending updates. All chunks of the gradient must be ready. */
 void dsgd_updates_forget(dsgd_worker *w);
 
 /** Returns true if all chunks of a vector are computed. */
 bool dsgd_vector_ready(const dsgd_vector *x);
-/** Like dsgd_update_when_ready(), for an update that does not only add to y. */
+/** Like dsgd_update_when_ready(), for an update that overwrites y instead of only adding to y. */
 void dsgd_set_when_ready(dsgd_worker *w, dsgd_update update);
 
-/** For tests: elements[n_params] <- the elements of a vector, computed now. */
+/** Copies the elements of a vector to elements[n_params]. Only tests use this function. */
 void dsgd_vector_read(dsgd_vector *x, double *elements);
 
 /* --- encodings.c ------------------------------------------------------------------------------ */
 
-/** Returns the bytes of chunk @p k on the wire. */
+/**
+ * Returns the bytes of chunk @p k on the wire. If @p encoded is NULL, the chunk is not compressed.
+ */
 static inline double dsgd_encoded_bytes(const dsgd_engine *engine, const dsgd_encoded *encoded,
                                         size_t k)
 {
@@ -94,26 +102,27 @@ static inline double dsgd_encoded_bytes(const dsgd_engine *engine, const dsgd_en
 }
 
 /**
- * Returns the gradient compression of `exchange: encoding`, or NULL if vectors are sent as they
- * are.
+ * Returns the gradient compression of `exchange: encoding`, or NULL if vectors are sent
+ * uncompressed.
  */
 const dsgd_encoded *dsgd_encoded_exchange(dsgd_engine *engine);
 
 /**
- * Returns the compressed form of chunk @p k of x under `exchange: encoding`, with the residual of
- * error feedback of x. The caller owns its value. @p call as in dsgd_encoding_at.
+ * Returns the compressed form of @p piece, which is chunk @p k of x, under `exchange: encoding`.
+ * Uses the residual of error feedback of x. The caller owns the value. @p call is the number of the
+ * call in the worker's step.
  */
 dsgd_piece dsgd_piece_encoded(dsgd_worker *w, dsgd_vector *x, size_t k, dsgd_piece piece,
                               uint32_t call);
 /**
- * Returns the same for x[k], or x[k] itself if it is compressed already, belongs to a server, or if
- * the run uses no compression.
+ * Returns the compressed form of x[k], like dsgd_piece_encoded(). Returns x[k] itself if it is
+ * compressed already, belongs to a server, or if the run uses no compression.
  */
 dsgd_piece dsgd_piece_sent(dsgd_worker *w, dsgd_vector *x, size_t k, uint32_t call);
 
 /**
- * The addends of a sum: compressed chunks x[n] of the vectors of[n], in sum `number` of these
- * members.
+ * The addends of a sum: x[n] are compressed chunks of the vectors of[n]. `number` is the number of
+ * this sum among the sums of these members.
  */
 typedef struct dsgd_addends {
     dsgd_origin where;
@@ -124,9 +133,9 @@ typedef struct dsgd_addends {
 } dsgd_addends;
 
 /**
- * Returns the compressed form of a sum of compressed chunks, which is equal at all workers.
- * Releases @p sum. With error feedback the sum has its own residual. If a selection drops a value
- * that a member sent, the value returns to the residual of that member instead.
+ * Compresses a sum of compressed chunks again; the result is equal at all workers. Releases @p sum.
+ * With error feedback the sum has its own residual. Exception: if the compression selects numbers
+ * and drops a value that a member sent, the value returns to the residual of that member.
  */
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum);

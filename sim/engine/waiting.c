@@ -1,25 +1,28 @@
 /**
- * @file waiting.c Finds out which workers wait for which others, and whether a run that reached its
- * bound has workers that would wait for ever.
+ * @file waiting.c Finds the workers that wait for other workers, and decides whether a run that
+ * reached its bound has workers that would wait for ever.
  *
- * At the bound of a correct run some workers wait, too: for a straggler, for a message under way,
- * for the rest of a round. No number of steps or seconds distinguishes these waits from a deadlock.
- * With hundreds of local steps per round, or with a worker that is a hundred times slower, a wait
- * may take most of the run. Therefore the run continues, without being counted and without values,
- * until every wait of the time of its end is over. A worker hangs if its wait is not over when
- * nothing moves any more, including messages, however long they take. This state is reached because
- * every actor stops: work() after twice the steps that any worker had made by then (and
- * LEAST_STEPS), or after MOST_CALLS verbs without a step; assist() when it takes turns while no
- * worker makes steps or computes (steps.c). So the verdict is wrong only if other workers would
- * send what is missing later than that: by more steps than the whole run had. In a correct run the
- * waits end soon, so this costs less than a step, and nothing if no worker waits.
+ * Some workers also wait at the end of a correct run: for a straggler, for a message that is under
+ * way, or for the rest of a round. No number of steps or seconds distinguishes these waits from a
+ * deadlock. With hundreds of local steps per round, or with a worker that is a hundred times
+ * slower, a wait may take most of the run. Therefore the run continues after its end, without being
+ * counted and without values, until every wait that existed at its end is over.
  *
- * Waits of assist() for a request, or for its worker's steps, do not count: they may never end.
+ * A worker hangs if its wait is not over when no actor and no message moves any more. The run
+ * always reaches this state, because every actor stops. work() stops after twice the largest number
+ * of steps of any worker at the end of the run (at least LEAST_STEPS), or after MOST_CALLS verbs
+ * without a step. assist() stops if it takes turns while no worker makes steps or computes
+ * (steps.c). So the verdict is wrong only if a worker would send the missing message after more
+ * additional steps than the whole run had. In a correct run the waits end soon, so the continuation
+ * takes less time than a step, and no time if no worker waits.
+ *
+ * Waits of assist() for a request, or for its worker's steps, are not watched, because they may
+ * never end.
  */
 #include "sim/engine/engine.h"
 #include "sim/result.h"
 
-/* --- at the end of a run ---------------------------------------------------------------------- */
+/* --- waits at the end of a run ---------------------------------------------------------------- */
 
 static const dsgd_wait *watched_wait(const dsgd_worker *w)
 {
@@ -50,7 +53,7 @@ int dsgd_waits_watch(dsgd_engine *engine)
     return engine->watch.n;
 }
 
-enum { MOST_CALLS = 100000 }; /* verbs of work() without a step */
+enum { MOST_CALLS = 100000 }; /* largest number of verbs that work() may call without a step */
 
 void dsgd_stay_if_endless(dsgd_worker *w)
 {
@@ -61,12 +64,14 @@ void dsgd_stay_if_endless(dsgd_worker *w)
 }
 
 /**
- * Longer than all messages that are under way can take: a thousand messages of 1 GB at 1 B/s, one
- * after another. A long wait costs nothing if nothing moves.
+ * More virtual time than all messages under way can take: a thousand messages of 1 GB at 1 B/s, one
+ * after another. A long virtual time costs no wall time if nothing moves.
  */
 static const double until_nothing_moves_s = 1e15;
 
-enum { LEAST_STEPS = 1000 }; /* twice the local steps of the longest rounds in use */
+enum {
+    LEAST_STEPS = 1000
+}; /* twice the number of local steps in the longest round that is in use */
 
 void dsgd_waits_continue(dsgd_engine *engine)
 {
@@ -94,9 +99,12 @@ void dsgd_waits_end(dsgd_engine *engine)
     engine->learning.values = engine->watch.computed;
 }
 
-/* --- the report ------------------------------------------------------------------------------- */
+/* --- the report of a deadlock ----------------------------------------------------------------- */
 
-/* number of waiting workers that the report names, and of workers that each of them waits for */
+/*
+ * largest number of waiting workers that the report names, and of workers that it names as the
+ * cause of each wait
+ */
 enum { MOST_NAMED = 3 };
 
 /** Appends " for workers 0, 1 and 5 more". */
@@ -128,14 +136,14 @@ static void append_peers(const dsgd_worker *w, const dsgd_wait *wait, char **tex
         dsgd_append(text, " and %d more", n - n_named);
 }
 
-/** The part of a host in a deadlock. */
+/** The role of a host in a deadlock. */
 typedef struct part_in_deadlock {
-    int waited_for_by; /* number of workers that wait for it */
-    bool is_next_to_cause; /* true if it waits for a worker that does not wait */
+    int waited_for_by; /* number of workers that wait for this host */
+    bool is_next_to_cause; /* true if this host waits for a worker that does not wait itself */
     bool reported;
 } part_in_deadlock;
 
-/** Returns the parts [workers, then servers]. */
+/** Returns an array of the roles of all hosts: first the workers, then the servers. */
 static part_in_deadlock *parts_in_deadlock(const dsgd_engine *engine)
 {
     const int n_hosts = engine->n_workers + engine->n_servers;
@@ -155,8 +163,8 @@ static part_in_deadlock *parts_in_deadlock(const dsgd_engine *engine)
 }
 
 /**
- * Appends "worker 6 does not wait, but 7 workers wait for it; " if more workers wait for one host
- * than for any other.
+ * Appends "worker 6 does not wait, but 7 workers wait for it; " if one host does not wait and more
+ * workers wait for it than for any other host.
  */
 static void append_host_without_wait(const dsgd_engine *engine, const part_in_deadlock *parts,
                                      char **text)
@@ -179,7 +187,10 @@ static void append_host_without_wait(const dsgd_engine *engine, const part_in_de
                 parts[first].waited_for_by);
 }
 
-/** Returns the next worker to report: the one nearest to the cause, then by rank. There is one. */
+/**
+ * Returns the next worker to report: the waiting worker nearest to the cause; of equally near
+ * workers, the one with the lowest rank. At least one unreported worker must exist.
+ */
 static int next_to_report(const dsgd_engine *engine, part_in_deadlock *parts)
 {
     int next = -1;

@@ -81,7 +81,7 @@ bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why)
     return false;
 }
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* --- opening failures ------------------------------------------------------------------------- */
 
 dsgd_failure_units dsgd_failures_of_run_units(const dsgd_engine *engine, int which)
 {

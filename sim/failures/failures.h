@@ -6,7 +6,7 @@
 
 #include "sim/engine/engine.h"
 
-/* --- for the engine --------------------------------------------------------------------------- */
+/* --- functions for the engine ----------------------------------------------------------------- */
 
 /**
  * Opens the failures of a run, after the places of its hosts are known. @p period is the
@@ -68,7 +68,7 @@ static inline double dsgd_time_now_s(const dsgd_engine *engine)
     return dsgd_now_s() + engine->failures.away_s;
 }
 
-/* --- among failures.c, restart.c and rejoin.c --------------------------------------------------
+/* --- functions that failures.c, restart.c and rejoin.c share --------------------------------------
  */
 
 /** Number of failures without progress between them at which a run counts as endless. */

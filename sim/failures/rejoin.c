@@ -173,7 +173,7 @@ bool dsgd_wait_failure_detected(dsgd_worker *w, dsgd_worker *peer)
     return true;
 }
 
-/* --- by quorum -------------------------------------------------------------------------------- */
+/* --- rejoining with quorum -------------------------------------------------------------------- */
 
 double dsgd_failure_detected_s(const dsgd_worker *w)
 {

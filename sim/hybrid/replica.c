@@ -162,7 +162,7 @@ size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes)
     return n_cut;
 }
 
-/* --- a step ----------------------------------------------------------------------------------- */
+/* --- the times of a step ---------------------------------------------------------------------- */
 
 /**
  * Returns the time of a micro-batch in a stage's layers, each of which takes @p layer_s. Gathers

@@ -399,7 +399,7 @@ dsgd_pipeline_times dsgd_swarm_run(const dsgd_pipeline *pipeline,
     return s.times;
 }
 
-/* --- between stages --------------------------------------------------------------------------- */
+/* --- moves between stages --------------------------------------------------------------------- */
 
 int64_t dsgd_swarm_migrate(int64_t n_stages, const double *work, int64_t n_hosts,
                            const double *speed, int32_t *stage_of)

@@ -6,7 +6,7 @@
 #include "sim/observe/observe.h"
 #include "sim/result.h"
 
-/* --- during the run --------------------------------------------------------------------------- */
+/* --- counts during the run -------------------------------------------------------------------- */
 
 /** Returns the length of the intersection of [a, b] with another interval. */
 static double overlap_s(double a, double b, dsgd_interval with)
@@ -320,7 +320,7 @@ void dsgd_count_step_time(dsgd_engine *engine, double step_s)
     count->sum_s += step_s;
 }
 
-/* --- at the end ------------------------------------------------------------------------------- */
+/* --- results at the end of the run ------------------------------------------------------------ */
 
 static double mean_of(struct dsgd_sum of)
 {

@@ -101,7 +101,7 @@ void dsgd_sum_up(dsgd_engine *engine);
  */
 void dsgd_sum_up_loads(dsgd_engine *engine);
 
-/* --- timeline.c: what happens, for who watches ------------------------------------------------ */
+/* --- timeline.c: events for observers of a run ------------------------------------------------ */
 
 /*
  * All these functions do nothing if nothing is recorded. They set host, step and times of a
@@ -141,7 +141,7 @@ void dsgd_timeline_cancel(const dsgd_engine *engine, size_t span);
 /** Records that the worker begins its step. */
 void dsgd_timeline_step(dsgd_worker *w);
 
-/* --- ledger.c: which values there are --------------------------------------------------------- */
+/* --- ledger.c: the values of a run ------------------------------------------------------------ */
 
 /** Opens the ledger, before the models of time 0 are set. Does nothing if no ledger is wanted. */
 void dsgd_ledger_open(dsgd_engine *engine);
@@ -163,7 +163,7 @@ static inline void dsgd_ledger_enter(const dsgd_worker *w, dsgd_ledger_entry ent
         dsgd_ledger_add(w, entry, value);
 }
 
-/* --- observe.c: what happens, told once to accounts, timeline and ledger ---------------------- */
+/* --- observe.c: events for accounts, timeline and ledger -------------------------------------- */
 
 /*
  * Hosts are indices of engine->workers; lanes are hosts of one worker. The number of a message

@@ -314,7 +314,7 @@ void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
     dsgd_timeline_end(w->engine, wait->span);
 }
 
-/* --- the window ------------------------------------------------------------------------------- */
+/* --- the window of the timeline --------------------------------------------------------------- */
 
 void dsgd_timeline_step(dsgd_worker *w)
 {
