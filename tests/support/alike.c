@@ -1,6 +1,7 @@
 /**
  * @file alike.c
- * Compares a run that is computed with the same run simulated message by message.
+ * Compares a run whose results are computed directly with the same run simulated message by
+ * message.
  */
 #include "tests/support/alike.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file arrivals.c
- * Emulations of algorithms whose result depends on the order of arrivals.
+ * Emulates algorithms whose result depends on the order in which gradients arrive.
  */
 #include "tests/support/arrivals.h"
 #include "tests/support/kept.h"
@@ -10,17 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** The state of a worker. */
+/** The state of one worker of an emulation. */
 typedef struct pace {
-    double *x, *g, *v; /* [n] */
-    double *old; /* [n]: the model that the worker fetched */
-    double began_s, ends_s; /* beginning and end of its computation; end INFINITY: no computation */
-    bool waits; /* the worker has finished and may not continue yet */
-    double since_s; /* time since which it waits */
-    long begun; /* number of computations that it has begun */
-    long finished; /* number of computations that were not cancelled */
-    long fetched; /* version of the server's model that it fetched last */
-    long left; /* number of local steps left in its round */
+    double *x, *g, *v; /* model, gradient and momentum, [n] values each */
+    double *old; /* model that the worker fetched last from the server, [n] values */
+    double began_s, ends_s; /* start and end of the current computation; the end is INFINITY if the
+                             * worker computes nothing */
+    bool waits; /* true while the worker waits for the permission to start its next computation */
+    double since_s; /* time at which the worker started to wait */
+    long begun; /* number of computations that the worker has started */
+    long finished; /* number of computations that the worker has completed; cancelled computations
+                    * do not count */
+    long fetched; /* version number of the server's model that the worker fetched last */
+    long left; /* number of local steps left in the worker's round */
 } pace;
 
 typedef struct arrivals {
@@ -29,7 +31,7 @@ typedef struct arrivals {
     double now_s;
     pace *worker;
     long version;
-    double *center, *v, *sum; /* [n] */
+    double *center, *v, *sum; /* model of the server, its momentum, and sum of gradients */
     double *room;
 } arrivals;
 
@@ -74,7 +76,7 @@ static void arrivals_end(arrivals *a)
     free(a->room);
 }
 
-/** Begins the next computation at the worker's model. */
+/** Starts the worker's next computation, which takes the gradient at the worker's own model. */
 static void compute(arrivals *a, int worker)
 {
     const emulation_problem *const p = a->p;
@@ -126,8 +128,8 @@ static int next_end(const arrivals *a)
 }
 
 /**
- * Returns the worker that finishes next and advances the time to its end, or returns -1 if there is
- * no such worker.
+ * Advances the time to the next end of a computation. Returns the worker whose computation ends, or
+ * -1 if no computation ends before the end of the run.
  */
 static int next_arrival(arrivals *a)
 {
@@ -153,7 +155,7 @@ static void stop_waiting(arrivals *a, int worker)
     a->worker[worker].waits = false;
 }
 
-/** Makes a local step of x. */
+/** Makes a local step of model x with gradient g and momentum v. */
 static void descend(const emulation_problem *p, const double *g, double *v, double *x)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -175,7 +177,7 @@ static void count_delay(arrivals *a, int worker)
     lag->max = fmax(lag->max, (double)delay_of(a, worker));
 }
 
-/** Counts a change of the server's model. */
+/** Counts a change of the server's model as one update and one new version. */
 static void changed(arrivals *a)
 {
     a->version++;
@@ -224,11 +226,11 @@ void arrivals_ssp(const emulation_problem *p, long slack, arrivals_result *r)
 /* --- backup workers --------------------------------------------------------------------------- */
 
 /**
- * Numbers of free tokens by the step for which they were released. Workers take the oldest token
- * first.
+ * Tokens that the server has released and no worker has taken, counted by step number. Workers take
+ * the oldest token first.
  */
 typedef struct tokens {
-    long *left; /* [steps] */
+    long *left; /* number of free tokens for each step, [steps] entries */
     long oldest, most;
 } tokens;
 
@@ -259,8 +261,8 @@ static void release_tokens(arrivals *a, tokens *t)
 }
 
 /**
- * Lets each waiting worker whose last gradient is older than the server's step continue with that
- * step.
+ * Lets waiting workers continue with the server's current step. Workers whose last gradient already
+ * belongs to this step continue to wait.
  */
 static void go_on_with_newest(arrivals *a, long *number)
 {
@@ -372,8 +374,8 @@ long arrivals_local_steps(long period, double speed, double fastest)
 }
 
 /**
- * Applies arrival number t (from 0) of g to W, m and the sum, by Delayed Nesterov. All vectors have
- * [n] elements.
+ * Makes one server update of Delayed Nesterov with gradient g, the arrival number t (from 0).
+ * Updates the model w, the momentum m and the sum of gradients, which are vectors of [n] values.
  */
 static void delayed_nesterov(const arrivals_local_options *o, size_t n, long t, const double *g,
                              double *m, double *sum, double *w)
@@ -390,7 +392,7 @@ static void delayed_nesterov(const arrivals_local_options *o, size_t n, long t, 
     }
 }
 
-/** Ends the grace period: all waiting workers take the same model. */
+/** Ends the grace period: all waiting workers fetch the server's model and start a round. */
 static void take_up(arrivals *a, double at_s, const long *steps, double *round_s)
 {
     a->now_s = at_s;
@@ -409,8 +411,8 @@ void arrivals_local_sgd(const emulation_problem *p, arrivals_local_options optio
 {
     arrivals a = arrivals_new(p, r);
     double *const round_s =
-        kept(calloc((size_t)p->workers, sizeof *round_s)); /* begin of each worker's round */
-    double over_s = INFINITY; /* end of the grace period */
+        kept(calloc((size_t)p->workers, sizeof *round_s)); /* start time of each worker's round */
+    double over_s = INFINITY; /* end time of the grace period; INFINITY if none is running */
     int present = 0;
     for (int w = 0; w < p->workers; w++)
         a.worker[w].left = options.local_steps[w];
@@ -455,8 +457,9 @@ static bool both_wait(const arrivals *a, edge_of *edge, int i, int j)
 }
 
 /**
- * Adds the new edges to the epoch. Vertices that the edges of the epoch connect have the same
- * number in @p part. Returns true if there is a new edge.
+ * Adds edges between waiting neighbours to the epoch if they connect two parts of its graph.
+ * part[i] is the number of the connected part of the epoch's graph that contains worker i. Returns
+ * true if it adds an edge.
  */
 static bool find_edges(arrivals *a, edge_of *edge, int *part)
 {
@@ -482,7 +485,8 @@ static int waiting_neighbours(const arrivals *a, edge_of *edge, int worker)
 }
 
 /**
- * Sets the worker's g to the Metropolis mean of its model and the models of its waiting neighbours.
+ * Computes the worker's next model: the Metropolis mean of its model and the models of its waiting
+ * neighbours. Stores the mean in the worker's g.
  */
 static void metropolis(const arrivals *a, edge_of *edge, int worker)
 {
@@ -499,7 +503,10 @@ static void metropolis(const arrivals *a, edge_of *edge, int worker)
     }
 }
 
-/** Mixes all finished workers that have a finished neighbour, and lets them continue. */
+/**
+ * Mixes the models of all waiting workers that have a waiting neighbour, and lets these workers
+ * continue.
+ */
 static void mix_and_go_on(arrivals *a, edge_of *edge, bool *mixes)
 {
     const int workers = a->p->workers;

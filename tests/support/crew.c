@@ -1,6 +1,7 @@
 /**
  * @file crew.c
- * Local steps with own or mean gradients, and means of two models.
+ * Trains workers through a store of values. Makes local steps with own or mean gradients, and
+ * averages pairs of models.
  */
 #include "tests/support/crew.h"
 
@@ -34,8 +35,8 @@ crew crew_open(const dsgd_values_config *config, const double *x)
 }
 
 /**
- * Returns the mean of @p count values. The first value is *x, and the others are @p apart values
- * apart.
+ * Returns the mean of @p count values. The first value is *x. Each further value lies @p apart
+ * values after the previous one.
  */
 static dsgd_value mean(const crew *c, dsgd_origin where, size_t piece, uint32_t count,
                        const dsgd_value *x, size_t apart)

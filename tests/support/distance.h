@@ -1,14 +1,14 @@
 /**
  * @file distance.h
- * Relative distance between two vectors, for all tests. (`dsgd test` has a distance of its own,
- * which the tests check.)
+ * Relative distance between two vectors, for all tests. (The command `dsgd test` has its own
+ * distance function, which the tests check.)
  */
 #pragma once
 
 #include <math.h>
 #include <stddef.h>
 
-/** Returns ||a - b|| / ||b||, or 0 if both are 0. */
+/** Returns the relative distance ||a - b|| / ||b||, or 0 if both vectors are 0. */
 static inline double support_distance(const double *a, const double *b, size_t n)
 {
     double difference = 0;

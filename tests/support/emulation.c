@@ -1,6 +1,6 @@
 /**
  * @file emulation.c
- * Emulations of the algorithms, event by event.
+ * Emulates the algorithms, event by event.
  */
 #include "tests/support/emulation.h"
 
@@ -13,42 +13,50 @@
 
 typedef struct emulation emulation;
 
-/** An event of a worker. */
+/** An event that happens to one worker at a given time. */
 typedef struct event {
-    struct event *next; /* next event: later, or posted later for the same instant */
+    struct event *next; /* next event in the list; it happens later, or at the same time but was
+                         * posted later */
     double at_s;
     void (*run)(emulation *e, int worker, const struct event *now);
     int worker;
-    long number; /* number of a piece, or rank of a sender */
-    double content[]; /* [n]: content of a message */
+    long number; /* number of a piece of the model, or rank of the sender of a message */
+    double content[]; /* content of a message, [n] values */
 } event;
 
-/** The state of a worker. */
+/** The state of one worker of the emulation. */
 typedef struct life {
     long step;
-    size_t ready, done; /* pieces of this step: with a gradient, and exchanged */
+    size_t ready, done; /* number of pieces in this step that have a gradient, and number of pieces
+                         * that have been exchanged */
     double *x, *v, *g;
-    double *b; /* published vector: a send buffer, a shared copy, or the model of a process */
-    double *old; /* copy that it keeps for later */
-    double *applied; /* the gradient that it hands over */
-    bool hands_over, waits; /* a gradient is not yet applied; the training waits for this */
-    bool sends; /* an exchange of this active worker is in progress */
-    long asked; /* number of averagings that it has begun */
-    long left; /* number of averagings left in this step */
-    long answered; /* number of averagings that it has answered */
-    bool arrived; /* its request has arrived and is not yet answered */
-    double averagings; /* number of averagings of its model */
-    double averagings_at; /* their number at the snapshot */
-    double handed_averagings_at; /* their number at the snapshot of the gradient handed over */
+    double *b; /* vector that other workers read: a send buffer, a shared copy, or the model of a
+                * process */
+    double *old; /* copy of a vector that the worker needs later: a sent vector, the last fetched
+                  * model, or the elastic force */
+    double *applied; /* gradient that the training process hands over to the gossip process */
+    bool hands_over, waits; /* hands_over: a handed-over gradient is not applied yet; waits: the
+                             * training waits until it is applied */
+    bool sends; /* true while an exchange that this active worker has started is in progress */
+    long asked; /* number of averagings that the worker has started */
+    long left; /* number of averagings that the worker must still make in this step */
+    long answered; /* number of requests that the worker has answered */
+    bool arrived; /* true if the worker's request has arrived at its peer and has no answer yet */
+    double averagings; /* number of averagings of the worker's model so far */
+    double averagings_at; /* value of averagings at the start of the current gradient */
+    double handed_averagings_at; /* value of averagings_at for the gradient that was handed over */
 } life;
 
-/** The state of one piece of a worker in a partial collective. */
+/** The state of one piece of the model at one worker, in a partial collective. */
 typedef struct share {
-    long made; /* step of the oldest content in the send buffer; NOTHING if it is null */
-    long published; /* step of the last publication */
-    long took; /* version of the last sum used; at a server, pushes before the fetch */
-    long lag; /* lag of its sample in the latest version; NOTHING if it is null */
-    bool counts; /* true if its sample was published for the latest version */
+    long made; /* step in which the oldest content of the send buffer was made; NOTHING if the
+                * buffer is empty */
+    long published; /* last step in which the worker published the piece */
+    long took; /* version of the last sum that the worker used; at a server, the number of pushes
+                * before the last fetch */
+    long lag; /* lag, in versions, of the worker's contribution to the latest version; NOTHING if it
+               * was empty */
+    bool counts; /* true if the worker published its contribution in time for the latest version */
     bool waits;
 } share;
 
@@ -56,25 +64,34 @@ struct emulation {
     const emulation_problem *p;
     emulation_result *out;
     double now_s;
-    event *events; /* list of events, earliest first */
+    event *events; /* list of future events, earliest first */
     life *lives;
     /**
-     * Runs when a piece of the gradient is ready and the exchanges of the previous pieces have
+     * Runs when a piece of the gradient is ready and the exchanges of all previous pieces have
      * ended.
      */
     void (*arrive)(emulation *e, int worker, size_t piece);
-    /** Runs right after the snapshot of a step; may be NULL. */
+    /**
+     * Runs right after the gradient's snapshot of the model at the start of a step. NULL if an
+     * algorithm does not need it.
+     */
     void (*begin)(emulation *e, int worker);
-    /** Runs after the last piece, and calls next_step() at once or later; may be NULL. */
+    /**
+     * Runs after the last piece of a step. The function must call next_step(), at once or later. If
+     * it is NULL, next_step() is called at once.
+     */
     void (*finish)(emulation *e, int worker);
     const void *options;
-    double *sum, *mean; /* [n]: sum of the current meeting, and mean of the last one */
-    int *n_met; /* [pieces]: number of workers in the current meeting */
-    long *rounds; /* [pieces]: number of past meetings; at a server, pushes */
-    share *shares; /* [workers][pieces] */
-    double *sums; /* [workers][n]: sums of the latest version */
-    long *latest; /* [pieces]: the latest version */
-    bool owner; /* true if the process has the model (b), and x is a copy for training */
+    double *sum, *mean; /* sum of the vectors in the current meeting, and mean of the last meeting;
+                         * [n] values each */
+    int *n_met; /* number of workers that have joined the current meeting of each piece, [pieces]
+                 * entries */
+    long *rounds; /* number of past meetings of each piece, or, at a server, number of its pushes;
+                   * [pieces] entries */
+    share *shares; /* state of each piece at each worker, [workers][pieces] */
+    double *sums; /* sum that each worker's group has made for the latest version, [workers][n] */
+    long *latest; /* number of the latest version of each piece, [pieces] entries */
+    bool owner; /* true if a gossip process owns the model b, and the training uses the copy x */
 };
 
 enum { NOTHING = -2 };
@@ -97,8 +114,8 @@ static void *fresh(size_t n, size_t size)
 /* --- events ----------------------------------------------------------------------------------- */
 
 /**
- * Posts an event that happens @p in_s seconds from now, after the posted events of the same
- * instant.
+ * Posts an event that happens @p in_s seconds from now. Events that were posted earlier for the
+ * same instant happen first.
  */
 static event *post(emulation *e, double in_s, event what)
 {
@@ -177,7 +194,7 @@ static void count(emulation_lag *lag, double value)
     lag->max = fmax(lag->max, value);
 }
 
-/** Makes the local step of a piece of `x` with gradient `g`. */
+/** Makes the local step of one piece of the model x with gradient g. */
 static void descend(emulation *e, int worker, size_t piece, double *x, const double *g)
 {
     const emulation_problem *const p = e->p;
@@ -246,8 +263,8 @@ static bool due(long step, long period)
 }
 
 /**
- * Adds a piece of a worker's vector to the meeting. Returns true if all workers have added it;
- * e->mean then has their mean.
+ * Adds a piece of a worker's vector a to the current meeting. Returns true if all workers have
+ * joined the meeting; e->mean is then the mean of their vectors.
  */
 static bool meet(emulation *e, size_t piece, const double *a)
 {
@@ -322,8 +339,8 @@ typedef struct gossip_options {
 } gossip_options;
 
 /**
- * Returns the vector that a worker sent in a step. A worker is at most one step ahead of a
- * neighbour that needs the vector.
+ * Returns the vector that a worker sent in a step. Two buffers suffice, because a worker is at most
+ * one step ahead of any neighbour that still needs its vector.
  */
 static double *sent_in(const emulation *e, int worker, long step)
 {
@@ -387,8 +404,8 @@ void emulation_gossip(const emulation_problem *p,
 /* --- partial collectives ---------------------------------------------------------------------- */
 
 /**
- * Returns true if i and j are in the same group of version t. Such ranks differ only in bits (t g +
- * r) mod G.
+ * Returns true if workers i and j are in the same group of version t. The members of a group of 2^g
+ * workers differ only in the rank bits (t g + r) mod log2(P), r < g.
  */
 static bool same_group(const emulation_problem *p, int group, long version, int i, int j)
 {
@@ -405,7 +422,7 @@ static bool same_group(const emulation_problem *p, int group, long version, int 
     return differing == 0;
 }
 
-/** Counts the samples of all workers for a version. */
+/** Counts the contributions of all workers to a version: their lags, and how many were in time. */
 static void sample_shares(emulation *e, size_t piece, long version)
 {
     for (int w = 0; w < e->p->workers; w++) {
@@ -421,8 +438,8 @@ static void sample_shares(emulation *e, size_t piece, long version)
 }
 
 /**
- * Counts the mean lag of a worker's latest sum. If @p group is not 0, the mean covers the worker's
- * group of version @p grouped; else it covers all workers.
+ * Counts the mean lag of the latest sum at its use by a worker. If @p group is not 0, the mean
+ * covers the worker's group in version @p grouped. If it is 0, the mean covers all workers.
  */
 static void count_use(emulation *e, int worker, size_t piece, int group, long grouped)
 {
@@ -439,7 +456,10 @@ static void count_use(emulation *e, int worker, size_t piece, int group, long gr
         count(&e->out->use_versions, sum / n);
 }
 
-/** Counts the use of a piece of the latest sum in a worker's step. */
+/**
+ * Counts repeated and missed versions when a worker uses a piece of the latest sum. Versions of @p
+ * skipped_steps steps do not exist, and do not count as missed.
+ */
 static void use_sum(emulation *e, int worker, size_t piece, long skipped_steps)
 {
     share *const s = share_of(e, worker, piece);
@@ -449,7 +469,10 @@ static void use_sum(emulation *e, int worker, size_t piece, long skipped_steps)
     s->took = version;
 }
 
-/** Returns the number of steps in (from, to) without a version. */
+/**
+ * Returns the number of steps between (and excluding) @p from and @p to that have no version,
+ * because all workers synchronise in them.
+ */
 static long without_version(long from, long to, long period)
 {
     long n = 0;
@@ -484,7 +507,10 @@ static void wagma_sums(emulation *e, size_t piece, long version)
     }
 }
 
-/** Makes the last part of a step: with cta, the gradient's update. */
+/**
+ * Completes the WAGMA step of a piece. If option cta is true, the local step with the gradient
+ * happens here.
+ */
 static void wagma_end(emulation *e, int worker, size_t piece)
 {
     const emulation_wagma_options *const o = e->options;
@@ -567,7 +593,9 @@ static void eager_use(emulation *e, int worker, size_t piece)
     descend(e, worker, piece, l->x, l->g);
 }
 
-/** Sums the send buffers of all workers and empties them. */
+/**
+ * Computes the sum of the send buffers of all workers for a version, and then empties the buffers.
+ */
 static void eager_sum(emulation *e, size_t piece, long version)
 {
     sample_shares(e, piece, version);
@@ -596,7 +624,7 @@ static void eager_all(emulation *e, size_t piece)
     all_done(e, piece);
 }
 
-/** Wakes all workers that wait for the version that has just been summed. */
+/** Wakes all workers that wait for the sum of the version that eager_sum() has just computed. */
 static void eager_wake(emulation *e, size_t piece)
 {
     for (int w = 0; w < e->p->workers; w++) {
@@ -672,7 +700,9 @@ typedef struct dasgd_options {
     double xi;
 } dasgd_options;
 
-/** Returns the number of averages that a worker needs for its step. */
+/**
+ * Returns the number of averages of all models that must exist before a worker can end its step.
+ */
 static long dasgd_needs(const dasgd_options *o, long step)
 {
     if (o->d == 0)
@@ -805,7 +835,7 @@ void emulation_downpour(const emulation_problem *p, long period, emulation_resul
 int emulation_exponential_peer(const emulation_problem *p, int worker, long nth)
 {
     int rounds = 1;
-    while (1 << rounds <= p->workers - 1) /* floor(log2(P - 1)) + 1 */
+    while (1 << rounds <= p->workers - 1) /* the final value of rounds is floor(log2(P - 1)) + 1 */
         rounds++;
     const long entry = nth % (2 * rounds);
     const int m = (int)(entry / 2);
@@ -827,7 +857,7 @@ static void paper_arrive(emulation *e, int worker, size_t piece)
     piece_done(e, worker, piece);
 }
 
-/** Returns the model that a worker's exchanges average. */
+/** Returns the worker's model that exchanges average: x in the paper's algorithm, else b. */
 static double *averaged(const emulation *e, int worker)
 {
     const emulation_pair_options *const o = e->options;
@@ -845,8 +875,8 @@ static void paper_begin(emulation *e, int worker)
 }
 
 /**
- * Adds a reply to a worker's model. The reply is half the difference, so that changes of the model
- * in the meantime are kept.
+ * Adds a peer's reply to a worker's model. The reply is half the difference of the two models.
+ * Changes of the model between request and reply are therefore kept.
  */
 static void hear_reply(emulation *e, int worker, const event *now)
 {
@@ -876,9 +906,9 @@ static void reply(emulation *e, int worker, int asker, const double *asked)
 }
 
 /**
- * Answers a request. A process answers in the order of its schedule: its nth answer belongs to the
- * nth request of its peer. A process that has sent a request does not change its model before the
- * reply, so its model equals the request.
+ * Answers an averaging request. A gossip process answers in the order of its schedule: its nth
+ * answer belongs to the nth request of its peer. A process does not change its model between its
+ * own request and the reply, so its model still equals the request.
  */
 static void answer(emulation *e, int worker, const event *now)
 {
@@ -896,15 +926,15 @@ static void answer(emulation *e, int worker, const event *now)
             continue;
         l[w].arrived = false;
         reply(e, worker, w, averaged(e, w));
-        w = -1; /* start again: another worker may have waited for this answer */
+        w = -1; /* restart from worker 1, because another worker may wait for this answer */
     }
 }
 
 static void apply_handed(emulation *e, int worker);
 
 /**
- * Starts the next exchange of an active worker. A process first applies the gradient that was
- * handed over.
+ * Starts the next exchange of an active worker. A gossip process first applies the gradient that
+ * the training handed over.
  */
 static void ask(emulation *e, int worker)
 {
@@ -932,7 +962,10 @@ static void shared_arrive(emulation *e, int worker, size_t piece)
     piece_done(e, worker, piece);
 }
 
-/** Lets the training take the model and continue, after its gradient has been handed over. */
+/**
+ * Hands the worker's gradient over to its gossip process. The training then copies the model of the
+ * process and continues with its next step.
+ */
 static void hand_over(emulation *e, int worker)
 {
     life *const l = &e->lives[worker];
@@ -1018,11 +1051,12 @@ emulation_cut emulation_cut_step(double step_s, int micro_batches, double backwa
 }
 
 /**
- * Returns the gain of a threshold, which is the mean over the steps of
+ * Returns the expected gain of a threshold. The gain is the mean, over the steps, of
  *
  *     (1 - dropped share) raw / (raw - saved) - 1,   raw = computation + overhead,
  *
- * where the computation and the saved part of it are those of the slowest worker.
+ * where the computation, and the part of it that the threshold saves, are those of the slowest
+ * worker.
  */
 static double threshold_gain(const emulation_calibration *c, double threshold_s)
 {
@@ -1054,7 +1088,7 @@ double emulation_threshold(const emulation_calibration *c)
         most_s = fmax(most_s, c->seconds[i]);
     }
     double best_s = INFINITY;
-    double best = 1e-12; /* smaller gains are rounding errors */
+    double best = 1e-12; /* gains below 1e-12 are rounding errors */
     for (int i = 0; i < 200; i++) {
         const double threshold_s = least_s + (most_s - least_s) * i / 199;
         const double gain = threshold_gain(c, threshold_s);

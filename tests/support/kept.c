@@ -1,6 +1,6 @@
 /**
  * @file kept.c
- * Memory that lives until the test's process ends.
+ * Keeps allocated memory until the test's process ends.
  */
 #include "tests/support/kept.h"
 

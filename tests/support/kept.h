@@ -1,11 +1,11 @@
 /**
  * @file kept.h
- * Memory of a test that lives until the process of the test ends.
+ * Keeps allocated memory of a test until its process ends.
  */
 #pragma once
 
 /**
- * Registers @p memory (from malloc() and similar functions) so that dsgd_drop() frees it, and
- * returns it; see base/status.h.
+ * Registers @p memory, which malloc() or a similar function has returned, so that dsgd_drop()
+ * (base/status.h) frees it. Returns @p memory.
  */
 void *kept(void *memory);

@@ -1,6 +1,6 @@
 /**
  * @file lockstep.c
- * Common parts of the emulations in lock-step.
+ * Common parts of the emulations in which all workers advance in lock-step.
  */
 #include "tests/support/lockstep.h"
 #include "tests/support/kept.h"

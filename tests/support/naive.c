@@ -1,16 +1,16 @@
 /**
  * @file naive.c
- * Forward passes of networks, in long double, by plain loops.
+ * Computes forward passes of networks by plain loops in long double.
  */
 #include "tests/support/naive.h"
 
-/** One layer for one sample: its input, its output and its parameters. */
+/** One layer for one sample: where its input, its output and its parameters are. */
 typedef struct place {
     const dsgd_layer *layer;
     const long double *w; /* the layer's parameters */
     const long double *in, *other;
     long double *out;
-    uint32_t length; /* number of rows that count (LSTM) */
+    uint32_t length; /* number of rows of the sequence that count (only in an LSTM) */
 } place;
 
 static long double sigmoid(long double z)
@@ -151,7 +151,10 @@ static void lstm(const place *p)
     }
 }
 
-/** Computes a layer for one sample. Every layer except batch norm depends on one sample only. */
+/**
+ * Computes the output of a layer for one sample. Batch norm depends on the whole batch and is
+ * therefore computed elsewhere.
+ */
 static void one_sample(const place *p)
 {
     const dsgd_layer *const l = p->layer;
@@ -218,7 +221,7 @@ static void batch_norm(const dsgd_layer *l, const long double *w, const naive_ba
     }
 }
 
-/** Returns the size of a tensor, by its number. */
+/** Returns the number of values of a tensor with the given number. */
 static size_t size_of(const dsgd_network *network, uint32_t tensor)
 {
     const dsgd_tensor *const t =

@@ -1,6 +1,6 @@
 /**
  * @file noise.c
- * Images of random noise.
+ * Makes images of random noise.
  */
 #include "tests/support/noise.h"
 

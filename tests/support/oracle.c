@@ -1,6 +1,6 @@
 /**
  * @file oracle.c
- * Emulations of the algorithms in lock-step.
+ * Emulates the algorithms step by step, with all workers in lock-step.
  */
 #include "tests/support/oracle.h"
 
@@ -40,11 +40,13 @@ void oracle_gossip(const oracle_problem *p, const double *mixing, long rounds, l
     }
 }
 
-/** Numerators and weights of push-sum. The numerators are the models of a lockstep. */
+/**
+ * The state of push-sum: numerators and weights. The numerators are the models x of the lockstep s.
+ */
 typedef struct push_sum {
     lockstep s;
-    double *z; /* de-biased models, in the caller's array */
-    double *weights; /* in the caller's array */
+    double *z; /* de-biased models (numerator / weight), in the caller's array [workers][n] */
+    double *weights; /* push-sum weight of each worker, in the caller's array [workers] */
 } push_sum;
 
 static void debias(push_sum *m)
@@ -82,13 +84,14 @@ void oracle_sgp(const oracle_problem *p, const double *mixing, long rounds, doub
 }
 
 /**
- * Adds the values in flight to a, then splits a by the shares. The share that a worker keeps stays
- * in a, and the other shares are in flight.
+ * Adds the shares that are in flight to a, and then splits a by the matrix of shares. The share
+ * that a worker keeps for itself stays in a. The other shares are in flight until the next call.
  */
 static void exchange_late(int workers, size_t n, const double *shares, double *a, double *flying)
 {
     const size_t count = (size_t)workers * n;
-    const size_t next = (size_t)workers + 1; /* distance between elements of the diagonal */
+    const size_t next = (size_t)workers + 1; /* index distance between two elements of the matrix
+                                              * diagonal */
     double *const sent = lockstep_zeros((size_t)workers * (size_t)workers);
     memcpy(sent, shares, (size_t)workers * (size_t)workers * sizeof *sent);
     for (int w = 0; w < workers; w++)
@@ -120,8 +123,9 @@ void oracle_osgp(const oracle_problem *p, const double *mixing, long rounds, dou
 }
 
 /**
- * Lets each worker in turn fetch the centre and pull it. The worker's own half of the elastic
- * difference goes to @p elastic and is applied after the local update.
+ * Lets each worker in turn compute its elastic difference to the centre and pull the centre towards
+ * its own model. The worker later subtracts the same difference from its own model; @p elastic
+ * stores it until then.
  */
 static void visit_center(const lockstep *s, double alpha, const long *order, double *center,
                          double *elastic)
@@ -136,8 +140,8 @@ static void visit_center(const lockstep *s, double alpha, const long *order, dou
 }
 
 /**
- * Makes the local update of EAMSGD. The gradient is taken ahead, at w + v. The weight decay belongs
- * to this gradient and is also taken there.
+ * Makes the local step of EAMSGD. The gradient is taken ahead of the model, at x + delta v. The
+ * weight decay also uses this point.
  */
 static void look_ahead_step(lockstep *s, long step, double delta)
 {
@@ -172,8 +176,9 @@ void oracle_easgd(const oracle_problem *p, double alpha, long period, double del
 }
 
 /**
- * An outer optimizer. It gets the model at the beginning of a round in @p old and the mean at the
- * end in @p mean, updates its state @p u, and leaves the next model in @p old.
+ * An outer optimizer. @p old contains the model at the start of a round, and @p mean the mean of
+ * the workers' models at the end of the round. The function updates the optimizer state @p u, and
+ * stores the next model in @p old.
  */
 typedef void outer_step(const oracle_problem *p, double rate, double momentum, const double *mean,
                         double *u, double *old);
@@ -197,7 +202,7 @@ static void rounds_with(const oracle_problem *p, long period, outer_step *outer,
     }
 }
 
-/** Makes a step of SGD with Nesterov momentum, in the form of DiLoCo. */
+/** Makes an outer step of SGD with Nesterov momentum, with the formula of DiLoCo. */
 static void nesterov(const oracle_problem *p, double rate, double momentum, const double *mean,
                      double *u, double *old)
 {
@@ -209,8 +214,8 @@ static void nesterov(const oracle_problem *p, double rate, double momentum, cons
 }
 
 /**
- * Makes a heavy-ball step (SlowMo) with the mean of the gradients that would have led from the
- * first model of the round to the last.
+ * Makes an outer step of SlowMo: heavy-ball momentum, where the outer gradient is (old - mean) /
+ * lr.
  */
 static void slow_momentum(const oracle_problem *p, double rate, double momentum, const double *mean,
                           double *u, double *old)

@@ -1,6 +1,6 @@
 /**
  * @file oracle_encoded.c
- * Emulations of algorithms that compress their messages.
+ * Emulates algorithms that compress their messages, with all workers in lock-step.
  */
 #include "tests/support/oracle_encoded.h"
 
@@ -24,7 +24,7 @@ static size_t count_of(double density, size_t n)
     return k < 1 && n > 0 ? 1 : k;
 }
 
-/** Returns the number of values before value i in the order of absolute values. */
+/** Returns the position of value i when values are sorted by decreasing absolute value. */
 static size_t rank_of(const double *v, size_t n, size_t i)
 {
     size_t before = 0;
@@ -109,8 +109,8 @@ void oracle_qsgd(const oracle_encoding *e, oracle_place at, size_t n, const doub
 }
 
 /**
- * Computes q <- Q(v) of a worker's vector, piece by piece. If the worker is -1, v is a sum, and
- * each worker has a share of it.
+ * Compresses a vector piece by piece: q <- Q(v). If @p worker is -1, v is the sum of all workers'
+ * vectors, and each worker compresses its own share of each piece.
  */
 static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t pieces, int worker,
                        long step, const double *v, double *q)
@@ -130,8 +130,8 @@ static void encode_all(const oracle_problem *p, const oracle_encoding *e, size_t
 }
 
 /**
- * Compresses one row: u <- Q(u + d), and with feedback d <- u + d - Q(u + d). Then copies u to all
- * rows.
+ * Compresses the mean gradient u in row 0 of s->g: u <- Q(u + d). With feedback, d <- u + d - Q(u +
+ * d); else d <- 0. Then copies u to all rows of s->g.
  */
 static void encode_again(const lockstep *s, const oracle_encoding *e, size_t pieces, bool feedback,
                          long step, double *d)
@@ -220,7 +220,8 @@ static int descending(const void *a, const void *b)
 }
 
 /**
- * Returns the k-th largest |v| that is not 0, or the smallest such value if there are fewer than k.
+ * Returns the k-th largest non-zero |v|. If fewer than k values are not zero, returns the smallest
+ * non-zero |v|.
  */
 static double threshold_of(const double *v, size_t n, size_t k)
 {
@@ -235,12 +236,13 @@ static double threshold_of(const double *v, size_t n, size_t k)
 }
 
 /**
- * Makes one step of n elements. @p e contains the gradient; the result goes to @p u (one row), and
- * the new error to @p e.
+ * Makes one Ok-Topk step of a piece of n values. @p e [workers][n] contains the sum of old error
+ * and gradient, and contains the new error afterwards. The function stores the mean update in @p u
+ * [n].
  */
 static void ok_step(const oracle_problem *p, size_t n, size_t k, double *e, double *u)
 {
-    double *const local = lockstep_zeros((size_t)p->workers); /* local thresholds th */
+    double *const local = lockstep_zeros((size_t)p->workers); /* selection thresholds */
     for (int w = 0; w < p->workers; w++)
         local[w] = threshold_of(e + (size_t)w * p->n, n, k);
     for (size_t i = 0; i < n; i++) {
@@ -250,7 +252,7 @@ static void ok_step(const oracle_problem *p, size_t n, size_t k, double *e, doub
             u[i] += fabs(a) >= local[w] ? a : 0;
         }
     }
-    const double global = threshold_of(u, n, k); /* global threshold gth */
+    const double global = threshold_of(u, n, k); /* selection threshold of the sum (gth) */
     for (size_t i = 0; i < n; i++) {
         const bool everywhere = u[i] != 0 && fabs(u[i]) >= global;
         for (int w = 0; w < p->workers && everywhere; w++) {
@@ -283,7 +285,10 @@ void oracle_ok_topk(const oracle_problem *p, double density, size_t pieces, doub
 
 /* --- CHOCO-SGD -------------------------------------------------------------------------------- */
 
-/** Computes x <- x + gamma (W xhat - xhat). */
+/**
+ * Makes the gossip step of CHOCO-SGD: x <- x + gamma (W xhat - xhat), where xhat are the public
+ * copies.
+ */
 static void choco_mix(lockstep *s, const oracle_choco_options *o, const double *public, double *sum)
 {
     memcpy(sum, public, s->count * sizeof *sum);

@@ -1,6 +1,7 @@
 /**
  * @file oracle_groups.c
- * Emulations of gradient tracking, hierarchies and Streaming DiLoCo in lock-step.
+ * Emulates gradient tracking, hierarchical local SGD and Streaming DiLoCo, with all workers in
+ * lock-step.
  */
 #include "tests/support/oracle_groups.h"
 #include "tests/support/kept.h"
@@ -35,7 +36,9 @@ void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, boo
 
 /* --- hierarchies ------------------------------------------------------------------------------ */
 
-/** Replaces the rows of each group of consecutive ranks by their mean. */
+/**
+ * Replaces each row by the mean of the rows of its group. A group consists of consecutive ranks.
+ */
 static void average_groups(const oracle_problem *p, int group, double *a)
 {
     for (int first = 0; first < p->workers; first += group) {
@@ -46,8 +49,9 @@ static void average_groups(const oracle_problem *p, int group, double *a)
 }
 
 /**
- * Averages each group. Then adds the difference between the mean of all rows at the last call and
- * the group's row at that call, which @p sent contains.
+ * Averages the models of each group, and then corrects them with older models. @p sent contains
+ * each group's model at the last call. The correction is the mean of all rows of sent minus the
+ * group's own row.
  */
 static void correct_groups(const oracle_problem *p, int group, double *x, double *sent)
 {
@@ -56,7 +60,8 @@ static void correct_groups(const oracle_problem *p, int group, double *x, double
     memcpy(ahead, sent, (size_t)p->workers * p->n * sizeof *ahead);
     lockstep_average(p, ahead);
     for (size_t i = 0; i < (size_t)p->workers * p->n; i++) {
-        x[i] += ahead[i] - sent[i]; /* zero before the first call, when all rows are equal */
+        x[i] += ahead[i] - sent[i]; /* the correction is 0 in the first call, because all rows of
+                                     * sent are 0 */
         sent[i] = x[i];
     }
 }
@@ -82,7 +87,10 @@ void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x)
 
 /* --- Streaming DiLoCo ------------------------------------------------------------------------- */
 
-/** Computes, for the parameters of a fragment, mean <- the mean over all workers of g - theta. */
+/**
+ * Computes the outer gradient for the parameters of a fragment: mean <- the mean over all workers
+ * of global - theta, where theta is a worker's model.
+ */
 static void take_differences(const lockstep *s, const oracle_streaming_options *o, size_t fragment,
                              const double *global, double *mean)
 {
@@ -96,7 +104,10 @@ static void take_differences(const lockstep *s, const oracle_streaming_options *
     }
 }
 
-/** Makes the outer step of a fragment, and mixes the result into the workers' models. */
+/**
+ * Makes the outer step for the parameters of a fragment, and mixes the result into the workers'
+ * models.
+ */
 static void outer_step(const lockstep *s, const oracle_streaming_options *o, size_t fragment,
                        const double *mean, double *u, double *global)
 {
@@ -115,7 +126,7 @@ static void outer_step(const lockstep *s, const oracle_streaming_options *o, siz
 void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options options,
                              double *global, double *x)
 {
-    const long each = options.period / (long)options.fragments; /* S: steps between two fragments */
+    const long each = options.period / (long)options.fragments; /* S, steps between two fragments */
     lockstep_require(options.period % (long)options.fragments == 0, "F does not divide H");
     lockstep_require(0 <= options.delay && options.delay < each, "tau is not below H / F");
     lockstep_require_one_start(p);
@@ -124,7 +135,7 @@ void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options o
     double *const mean = lockstep_zeros(p->n);
     double *const u = lockstep_zeros(p->n);
     memcpy(g, p->initial, p->n * sizeof *g);
-    long since = 0; /* s: steps since the last fragment */
+    long since = 0; /* s, the number of steps since the last fragment */
     size_t fragment = 0;
     for (long t = 0; t < p->steps; t++) {
         lockstep_step(&s, t);

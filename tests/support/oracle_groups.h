@@ -1,23 +1,25 @@
 /**
  * @file oracle_groups.h
- * Emulations in lock-step, as in tests/support/oracle.h, of three kinds of algorithms: workers
- * correct the difference from their neighbours, workers average in groups, or workers average
- * fragment by fragment.
+ * Emulations in lock-step, as in tests/support/oracle.h, of three kinds of algorithms. In gradient
+ * tracking and D2, workers correct the difference from their neighbours. In hierarchical local SGD,
+ * workers average in groups. In Streaming DiLoCo, workers average fragment by fragment.
  */
 #pragma once
 
 #include "tests/support/oracle.h"
 
 /**
- * Emulates gradient tracking and D2. The local step changes a model by u, and W is the mixing
- * matrix [P][P]:
+ * Emulates gradient tracking and D2. The local step changes a model by u, c is the correction, and
+ * W is the mixing matrix [P][P]:
  *
  *     tracking: x <- W (x + u + c), c <- W (c + u) - u;
  *     D2:       x' = W (x + u + c), c <- x' - x - u, x <- x'.
  */
 void oracle_gradient_tracking(const oracle_problem *p, const double *mixing, bool d2, double *x);
 
-/** Groups of consecutive ranks that average their models once per period. */
+/**
+ * A level of a hierarchy: groups of consecutive ranks that average their models once per period.
+ */
 typedef struct oracle_level {
     long period;
     int group;
@@ -25,34 +27,38 @@ typedef struct oracle_level {
 
 /** Options of hierarchical local SGD. */
 typedef struct oracle_hierarchy {
-    const oracle_level *level; /* levels, with growing periods and groups */
+    const oracle_level *level; /* levels of the hierarchy; periods and groups grow from level to
+                                * level */
     int n_levels;
-    int machine; /* consecutive ranks that average their gradients in every step; 1: none */
+    int machine; /* number of consecutive ranks that average their gradients in every step; 1 if no
+                  * ranks do so */
     /**
-     * If true, the highest level takes the mean of older models: the models of the groups below at
-     * the last time that it was due. Each group then adds the difference between its model now and
-     * its model at that time.
+     * If true, the highest level uses older models: the models of its groups at its previous
+     * averaging. Each group then adds the mean of all these models minus its own model at that
+     * time.
      */
     bool delayed;
 } oracle_hierarchy;
 /**
- * Emulates hierarchical local SGD. After step t a period is due if (t + 1) mod period = 0. Only the
- * models of the largest due period are averaged. The last group may be smaller than the others.
+ * Emulates hierarchical local SGD. After step t, a level is due if (t + 1) mod period = 0. Only the
+ * highest due level averages models. The last group may be smaller than the others.
  */
 void oracle_hierarchical(const oracle_problem *p, oracle_hierarchy h, double *x);
 
 /** Options of Streaming DiLoCo. */
 typedef struct oracle_streaming_options {
-    const size_t *fragment; /* [n]: fragment of each parameter, less than fragments */
-    size_t fragments; /* number of fragments F */
-    long period; /* H, a multiple of F */
-    long delay; /* tau < H / F */
-    double mixing; /* alpha: share of the local model that is kept */
-    double outer_lr, outer_momentum; /* Nesterov, as in oracle_diloco() */
+    const size_t *fragment; /* fragment number of each parameter, [n] entries below fragments */
+    size_t fragments; /* F, the number of fragments */
+    long period; /* H, the number of steps after which each fragment has been exchanged once; a
+                  * multiple of F */
+    long delay; /* tau, the number of steps that an exchange takes; less than H / F */
+    double mixing; /* alpha, the share of the local model that a worker keeps */
+    double outer_lr, outer_momentum; /* learning rate and Nesterov momentum of the outer step, as in
+                                      * oracle_diloco() */
 } oracle_streaming_options;
 /**
  * Emulates Streaming DiLoCo. All workers must start with the same model.
- * @param global [n], output: the global copies; may be NULL
+ * @param global output: the global model, [n]; NULL if the caller does not need it
  */
 void oracle_streaming_diloco(const oracle_problem *p, oracle_streaming_options options,
                              double *global, double *x);

@@ -1,6 +1,6 @@
 /**
  * @file oracle_power.c
- * Emulation of PowerSGD (tests/support/oracle_encoded.h).
+ * Emulates PowerSGD (tests/support/oracle_encoded.h), with all workers in lock-step.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,17 +10,17 @@
 #include "tests/support/lockstep.h"
 #include "tests/support/oracle_encoded.h"
 
-/** A matrix of the problem and its factors. */
+/** A matrix of the problem and its two factors. */
 typedef struct factors {
     const oracle_problem *p;
     size_t first, rows, columns, size, rank;
-    double *left, *right; /* p [rows][rank], q [columns][rank] */
-    double *own; /* product of one worker, as long as the longer factor */
+    double *left, *right; /* factors p [rows][rank] and q [columns][rank] */
+    double *own; /* product of one worker's matrix and a factor; has room for the longer factor */
 } factors;
 
 /**
- * Makes the columns of a [n][rank] orthonormal, one after another. Subtracts the projections on the
- * previous columns, then divides by the norm.
+ * Makes the columns of a matrix a [n][rank] orthonormal, one after another. The function subtracts
+ * the projections on the previous columns, then divides by the norm.
  */
 static void orthogonalise(double *a, size_t n, size_t rank)
 {
@@ -41,7 +41,10 @@ static void orthogonalise(double *a, size_t n, size_t rank)
     }
 }
 
-/** Computes to <- A from, or to <- A^T from if @p transposed. */
+/**
+ * Multiplies a worker's matrix A by a factor: to <- A from. If @p transposed is true, to <- A^T
+ * from.
+ */
 static void multiply(const factors *f, const double *a, bool transposed, const double *from,
                      double *to)
 {
@@ -55,7 +58,7 @@ static void multiply(const factors *f, const double *a, bool transposed, const d
             }
 }
 
-/** Computes a <- a + scale p q^T. */
+/** Adds a multiple of a product of factors to a matrix: a <- a + scale left right^T. */
 static void add_product(const factors *f, double scale, const double *left, const double *right,
                         double *a)
 {
@@ -66,8 +69,9 @@ static void add_product(const factors *f, double scale, const double *left, cons
 }
 
 /**
- * Sets the other factor to the sum of all workers' A from (or A^T from). If @p deduct, subtracts each worker's
- * own part from its A.
+ * Sets one factor to the sum over all workers of A times the other factor (or of A^T times it, if
+ * @p transposed is true). If @p deduct is true, subtracts from each worker's A the part that this
+ * worker has sent.
  */
 static void sum_products(factors *f, double *e, bool transposed, bool deduct)
 {
@@ -86,8 +90,8 @@ static void sum_products(factors *f, double *e, bool transposed, bool deduct)
 }
 
 /**
- * Makes the product of a step. Even steps make the left factor orthogonal, and odd steps the right
- * factor.
+ * Makes the only product of a step. If @p product is even, the left factor is made orthogonal and
+ * the right factor is computed; if it is odd, the roles are exchanged.
  */
 static void alternate(factors *f, long product, double *e, double *u)
 {
@@ -112,7 +116,7 @@ static void both_products(factors *f, double *e, double *u)
         add_product(f, -1, f->left, f->right, e + (size_t)w * f->p->n + f->first);
 }
 
-/** Sets u to the mean of e and clears e, because everything is sent. */
+/** Exchanges parameters without compression: sets u to the mean of e, and e to 0. */
 static void dense(const oracle_problem *p, size_t first, size_t n, double *e, double *u)
 {
     for (size_t i = first; i < first + n; i++) {
@@ -142,7 +146,10 @@ static factors factors_new(const oracle_problem *p, const oracle_power_options *
     return f;
 }
 
-/** Sets u to the part of e that is sent, and e to the rest. */
+/**
+ * Sets the update u to the mean of the parts of e that are sent, and e to the parts that are not
+ * sent.
+ */
 static void power_step(factors *f, const oracle_power_options *o, long step, double *e, double *u)
 {
     for (size_t m = 0; m < o->n_matrices; m++) {

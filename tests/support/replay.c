@@ -1,6 +1,6 @@
 /**
  * @file replay.c
- * Step times from a file, and runs that use them.
+ * Makes runs whose step times come from a file.
  */
 #include "tests/support/replay.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/draw.h"
 
-/** Returns a step time of 0.5 to 1.5 s. One step in six takes up to 6 s more. */
+/** Returns a random step time of 0.5 to 1.5 s. One step in six takes up to 6 s more. */
 static double uneven_seconds(int row, int worker)
 {
     const dsgd_draw at = {77, DSGD_DRAW_DATA, (uint32_t)worker, (uint32_t)row, 0};
@@ -31,7 +31,8 @@ void support_replay(support_case *c, const double *seconds, int rows, char file[
         for (int w = 0; w < c->config.workers; w++)
             fprintf(written, "%d,%d,%.17g\n", w, row, seconds[row * c->config.workers + w]);
     fclose(written);
-    char **const name = support_imbalance(c, "replay"); /* the only parameter of replay */
+    char **const name = support_imbalance(c, "replay"); /* the file name is the only parameter of
+                                                         * imbalance replay */
     *name = file;
 }
 

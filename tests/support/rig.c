@@ -1,6 +1,6 @@
 /**
  * @file rig.c
- * Small networks of every model on small data.
+ * Builds small networks of every model, with small data sets.
  */
 #include "tests/support/rig.h"
 
@@ -72,7 +72,13 @@ double rig_number(uint64_t salt, uint64_t i)
     return (double)((7919 * i + 104729 * salt + i * i % 613) % 1009) / 1009;
 }
 
-enum { OF_X, OF_LABELS, OF_LENGTHS, OF_PARAMS }; /* series of rig_number() */
+enum {
+    OF_X,
+    OF_LABELS,
+    OF_LENGTHS,
+    OF_PARAMS
+}; /* numbers of the series of rig_number() for
+    * features, labels, lengths, parameters */
 
 static void fill_inputs(const rig_spec *spec, size_t n, dsgd_samples *s)
 {
@@ -130,7 +136,7 @@ void *rig_params(const rig_spec *spec)
     return params;
 }
 
-static rig *rigs; /* rigs of this process */
+static rig *rigs; /* list of all rigs of this process */
 
 static void close_rigs(void)
 {
@@ -176,14 +182,14 @@ rig *rig_new(const rig_spec *spec, const dsgd_device *device, size_t n_pieces)
                   error.text);
     s->problem = (dsgd_problem){&s->network, &s->data, n_pieces, s->piece_begin,
                                 .update = {.momentum = 0.9, .weight_decay = 1e-2}};
-    /* If there are as many pieces as parameters or more, some pieces are empty. */
+    /* Some pieces are empty if there are more pieces than parameters. */
     for (size_t k = 0; k <= n_pieces; k++)
         s->piece_begin[k] = s->network.n_params * k / n_pieces;
     s->device = device;
     ck_assert_int_eq(device->open(&s->problem, NULL, 1, &s->context, NULL), DSGD_OK);
     s->x = dsgd_xcalloc(s->network.n_params, sizeof *s->x);
     for (size_t i = 0; i < s->network.n_params; i++)
-        s->x[i] = rig_number(OF_PARAMS, i) - 0.5; /* also biases, gains and shifts */
+        s->x[i] = rig_number(OF_PARAMS, i) - 0.5; /* also randomises biases, gains and shifts */
     s->state = dsgd_xcalloc(s->network.n_state + 1, sizeof *s->state);
     dsgd_network_initial_state(&s->network, 5, 3, s->state);
     for (uint32_t i = 0; i < RIG_MOST_SAMPLES; i++)
@@ -216,7 +222,9 @@ void vector_end(const rig *s, const vector *v, double *x)
     }
 }
 
-/** Makes a buffer for a model state, or returns NULL if the network has no state. */
+/**
+ * Makes a device buffer with the given model state, or returns NULL if the network has no state.
+ */
 static dsgd_buffer state_buffer(const rig *s, const double *state)
 {
     if (s->network.n_state == 0)

@@ -1,13 +1,13 @@
 /**
  * @file set.h
- * Sets several fields of a case at once.
+ * A macro that sets several fields of a test case at once.
  */
 #pragma once
 
 /**
- * SET(c, workload.bytes = 8, config.until.steps = 20) means c->workload.bytes = 8;
- * c->config.until.steps = 20. It takes 2 to 12 assignments, and evaluates @p c once for each. An
- * initializer with a comma needs parentheses.
+ * Assigns several fields of @p c. SET(c, workload.bytes = 8, config.until.steps = 20) means
+ * c->workload.bytes = 8; c->config.until.steps = 20. The macro takes 2 to 12 assignments, and
+ * evaluates @p c once for each assignment. An initializer with a comma needs parentheses.
  */
 #define SET(c, ...)                                                                                \
     do {                                                                                           \

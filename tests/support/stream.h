@@ -1,19 +1,22 @@
 /**
  * @file stream.h
- * The definition of the order of a stream (models/data/data.h), sample by sample. The samplers must
- * draw in this order.
+ * Defines the order of the samples of a stream (models/data/data.h), sample by sample. The samplers
+ * must draw the samples in this order.
  */
 #pragma once
 
 #include "base/draw.h"
 #include "models/data/split.h"
 
-/** Returns the index in the training set of sample @p j in step @p t of worker @p w. */
+/**
+ * Returns the index in the training set of sample number @p j in the mini-batch of step @p t of
+ * worker @p w.
+ */
 static inline uint32_t stream_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
     const dsgd_split *const split = stream->split;
     const uint32_t n = split == NULL ? stream->n_samples : split->begin[w + 1] - split->begin[w];
-    if (split != NULL && split->own_batches) { /* draw a mini-batch of the epoch, then the sample in
+    if (split != NULL && split->own_batches) { /* draw a mini-batch of the epoch, then a sample in
                                                 * it */
         const uint32_t n_batches = n < stream->batch ? 1 : n / stream->batch;
         const dsgd_draw of_epoch = {stream->seed, DSGD_DRAW_SAMPLES, w, (uint32_t)(t / n_batches),

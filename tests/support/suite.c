@@ -1,6 +1,6 @@
 /**
  * @file suite.c
- * Makes a suite of Check from the entries of a file.
+ * Builds a suite of Check from the registered tests of a file.
  */
 #include "tests/support/suite.h"
 

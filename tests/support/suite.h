@@ -22,20 +22,22 @@
 #include <stdbool.h>
 #include <string.h>
 
-/** A test, the beginning of a test case, or the beginning of a suite. */
+/** A registered item of a file: a test, the start of a test case, or the start of a suite. */
 typedef struct suite_entry {
-    const char *name; /* name of a case; NULL if the entry is a test */
-    const char *suite; /* suite that begins with the case; NULL if none */
-    double seconds; /* time limit for a test of the case; if 0, Check's default */
-    SFun set_up, tear_down; /* run before and after each test; may be NULL */
-    bool once; /* runs set_up and tear_down once for all tests, in the parent process */
+    const char *name; /* name of the test case; NULL if the entry is a test */
+    const char *suite; /* name of the suite that starts with this test case; NULL if no suite starts
+                        * here */
+    double seconds; /* time limit in seconds for each test of the test case; if 0, Check's default
+                     * applies */
+    SFun set_up, tear_down; /* functions that run before and after each test; NULL if not needed */
+    bool once; /* if true, set_up and tear_down run once for all tests, in the parent */
     const TTest *test;
-    int from, to; /* the test runs for _i = from .. to - 1 */
+    int from, to; /* the test runs once for each _i from `from` to to - 1 */
     int line;
     struct suite_entry *next;
 } suite_entry;
 
-/** Returns the suite with this name among the entries of a file. */
+/** Builds the suite with this name from the registered entries of a file. */
 Suite *suite_of(const suite_entry *entries, const char *name);
 
 #define SUITE_REGISTER(function, ...)                                                              \
@@ -46,9 +48,9 @@ Suite *suite_of(const suite_entry *entries, const char *name);
         suite_entries = &entry;                                                                    \
     }
 
-/** Begins a suite and its first case; further arguments are fields of suite_entry. */
+/** Starts a suite and its first test case. Further arguments initialize fields of suite_entry. */
 #define SUITE(suite_name, ...)                                                                     \
-    static suite_entry *suite_entries; /* entries register before main() */                        \
+    static suite_entry *suite_entries; /* filled before main() runs */                             \
     SUITE_REGISTER(suite_name##_begin, .suite = #suite_name, .name = __VA_ARGS__)                  \
     Suite *suite_name##_suite(void);                                                               \
     Suite *suite_name##_suite(void)                                                                \
@@ -57,14 +59,17 @@ Suite *suite_of(const suite_entry *entries, const char *name);
     }                                                                                              \
     _Static_assert(true, "")
 
-/** Begins another case of the suite. */
+/** Starts another test case of the current suite. */
 #define CASE(...) CASE_AT(__LINE__, __VA_ARGS__)
 #define CASE_AT(at, ...) CASE_NAMED(at, __VA_ARGS__)
 #define CASE_NAMED(at, ...)                                                                        \
     SUITE_REGISTER(case_of_line_##at, .name = __VA_ARGS__)                                         \
     _Static_assert(true, "")
 
-/** Defines a test; the body follows. The test runs for each _i from @p from_ to @p to_ - 1. */
+/**
+ * Defines a test, whose body follows the macro. The test runs once for each _i from @p from_ to @p
+ * to_ - 1.
+ */
 #define TEST_RANGE(test_name, from_, to_)                                                          \
     static void test_name##_body(int _i CK_ATTRIBUTE_UNUSED);                                      \
     static const TTest test_name##_test = {#test_name, test_name##_body, __FILE__, __LINE__};      \
@@ -74,7 +79,7 @@ Suite *suite_of(const suite_entry *entries, const char *name);
 #define TEST_ROWS(test_name, rows) TEST_RANGE(test_name, 0, sizeof rows / sizeof rows[0])
 #define TEST(test_name) TEST_RANGE(test_name, 0, 1)
 
-/** Fails the test unless a text contains a part. */
+/** Fails the test unless the string @p text contains the string @p part. */
 #define ck_assert_has(text, part)                                                                  \
     do {                                                                                           \
         const char *const text_ = (text);                                                          \

@@ -1,6 +1,6 @@
 /**
  * @file support.c
- * Runs of tests in processes of their own.
+ * Simulates the runs of tests, each in its own process.
  */
 #include "tests/support/support.h"
 
@@ -239,7 +239,10 @@ support_case *support_no_learning(support_case *c)
     return c;
 }
 
-/** Sets @p mean to the mean of the models of workers and servers, up to the length of @p mean. */
+/**
+ * Sets @p mean to the mean of the models of all workers and servers. Only the first SUPPORT_PARAMS
+ * parameters are computed.
+ */
 static void mean_of_all(dsgd_engine *engine, double *mean)
 {
     const int n = engine->n_workers + engine->n_servers;
@@ -250,7 +253,7 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
         for (size_t i = 0; i < n_params && i < SUPPORT_PARAMS; i++)
             mean[i] += x[i] / n;
     }
-    /* Each server has its own pieces. */
+    /* Each piece of the model belongs to one server. */
     for (size_t k = 0; k < engine->layout.n_pieces && engine->n_servers > 0; k++) {
         const dsgd_worker *const s =
             &engine->workers[engine->n_workers + (int)(k % (size_t)engine->n_servers)];
@@ -282,7 +285,10 @@ void support_spread(support_case *c)
     c->config.prepare = spread;
 }
 
-/** Runs in the last instant. Copies all models, and sums the push-sum weights. */
+/**
+ * Runs at the end of the simulation. Copies the models of all workers, and sums the push-sum
+ * weights.
+ */
 static void inspect(dsgd_engine *engine, void *argument)
 {
     support_outcome *const outcome = argument;
@@ -332,7 +338,7 @@ support_outcome *support_simulate(const support_case *c)
     support_outcome *outcome = mmap(NULL, outcome_bytes, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ck_assert_ptr_ne(outcome, MAP_FAILED);
-    fflush(stdout); /* else the child would print the same text again */
+    fflush(stdout); /* otherwise the child would print the buffered text again */
     const pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
@@ -418,7 +424,7 @@ support_problem *support_problem_new(const support_case *c)
     return p;
 }
 
-/** Returns the output minus the target for a sample. */
+/** Returns the prediction error of a sample: the linear model's output minus the target. */
 static double error_of(const support_problem *p, const dsgd_samples *samples, size_t i,
                        const double *x)
 {
@@ -474,7 +480,8 @@ double *support_plain_sgd(const support_case *c, long steps)
 void support_expect_kept_mean(support_case *c)
 {
     const int p = c->config.workers;
-    c->drop = (dsgd_lr_drop){1, 0}; /* one step makes the models differ; later steps only mix */
+    c->drop = (dsgd_lr_drop){1, 0}; /* only step 0 trains, so that models differ; later steps only
+                                     * mix */
     c->learning.optimizer.decay = (dsgd_structs){1, &c->drop};
     c->learning.optimizer.momentum = 0;
     c->config.until.steps = SUPPORT_MIXING_STEPS + 4;
@@ -483,10 +490,10 @@ void support_expect_kept_mean(support_case *c)
     const support_outcome *alone = support_ok(c);
     const double *mean = support_mean_model(mixed, p), *want = support_mean_model(alone, p);
     ck_assert_double_gt(support_distance(alone->x, want, mixed->n_params),
-                        1e-3); /* the models differ */
+                        1e-3); /* without mixing, the models differ */
     ck_assert_double_lt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p), 10);
     ck_assert_double_gt(support_distance(mixed->x, alone->x, mixed->n_params * (size_t)p),
-                        1e-3); /* mixing has moved the models */
+                        1e-3); /* mixing has changed the models */
     ck_assert_double_le(support_distance(mean, want, mixed->n_params), 1e-12);
 }
 

@@ -1,8 +1,8 @@
 /**
  * @file support.h
- * Small runs for tests: an idle switch, a workload with given bytes and seconds, and a model on
- * generated or real data. SimGrid has one engine per process, so each simulation runs in a process
- * of its own. Its outcome returns through shared memory.
+ * Small simulations for tests: an idle switch, a workload with given bytes and seconds, and a model
+ * on generated or real data. SimGrid has one engine per process. Each simulation therefore runs in
+ * a process of its own, and returns its outcome through shared memory.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include "tests/support/set.h"
 
 /**
- * Under a sanitizer, actors are threads, and a switch between actors takes thirty times longer.
- * Tests with many cases therefore run fewer of them.
+ * SUPPORT_SLOW is 1 under a sanitizer. Actors are then threads, and a switch between actors takes
+ * thirty times longer. Tests with many cases therefore run fewer of them.
  */
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
 enum { SUPPORT_SLOW = 1 };
@@ -34,8 +34,8 @@ enum {
 };
 
 /**
- * A run and all the objects that it points to. Make a case with support_new(), change it, then
- * simulate it.
+ * A run and all the objects that it points to. To use it, make a case with support_new(), change
+ * it, then simulate it with support_ok().
  */
 typedef struct support_case {
     dsgd_platform platform;
@@ -55,56 +55,60 @@ typedef struct support_load {
 typedef struct support_outcome {
     dsgd_status status;
     dsgd_error error;
-    dsgd_run_result result; /* the arrays of the result are below */
+    dsgd_run_result result; /* result of the run; its arrays are in the members below */
     dsgd_point points[SUPPORT_POINTS];
-    dsgd_step_bin step_times[SUPPORT_STEP_BINS]; /* step times; the result points to them */
+    dsgd_step_bin step_times[SUPPORT_STEP_BINS]; /* histogram of the step times, to which
+                                                  * result.step_times points */
     double ages[SUPPORT_AGES], gradient_ages[SUPPORT_AGES];
     support_load loads[SUPPORT_LOADS];
     size_t n_params;
-    double note[64]; /* values that the algorithms of a test leave */
-    double weight; /* push-sum weight at workers and in flight, mean over pieces */
-    double final_mean[SUPPORT_PARAMS]; /* mean over workers and servers */
-    double x[]; /* [workers][n_params]: all models at the end */
+    double note[64]; /* values that an algorithm of a test stores for the test */
+    double weight; /* mean over the pieces of the push-sum weight at workers and in flight */
+    double final_mean[SUPPORT_PARAMS]; /* mean of the models of all workers and servers */
+    double x[]; /* models of all workers at the end, [workers][n_params] */
 } support_outcome;
 
 /** Returns zeroed memory that lives until the process ends. */
 void *support_alloc(size_t n, size_t size);
 
-/** Returns parameters with the defaults of the table @p about. */
+/** Returns newly allocated parameters for the entry @p about, filled with defaults. */
 void *support_params(const dsgd_entry *about);
 /**
- * Returns an entry of a registry with one numeric option set and defaults for the others. If the
- * name of the option is NULL, all options have their defaults.
+ * Returns the registry entry with the name @p name. The numeric option @p option has the given
+ * value, and the others have their defaults. If @p option is NULL, all options have their defaults.
  */
 dsgd_spec support_picked(const dsgd_entry *const *registry, const char *name, const char *option,
                          double value);
 
 /**
- * Returns the device that the environment variable DSGD_TEST_DEVICE names: cpu (double), cpu-float
- * (float) or cuda (float). If it is not set, the device is cpu.
+ * Returns the numerics of the device that the environment variable DSGD_TEST_DEVICE names: cpu
+ * (double), cpu-float (float) or cuda (float). If the variable is not set, the device is cpu.
  */
 dsgd_numerics support_numerics(void);
 bool support_in_float(void);
-/** Returns the relative distance that counts as rounding on that device. */
+/** Returns the relative distance that counts as rounding on the device of support_numerics(). */
 double support_rounding(void);
 
 /**
- * Makes a case: P workers on an idle switch (10 GB/s, 1 us, no overhead, no reduction cost), 1 MB
- * per exchange, 1 s per step. The model is the hyperplane in double with 32 features, batch 4,
- * learning rate 0.05 and momentum 0.9. The run ends after 20 steps.
+ * Makes a case with P workers on an idle switch (10 GB/s, 1 us, no overhead, no reduction cost), 1
+ * MB per exchange, and 1 s per step. The model is the hyperplane in double with 32 features, batch
+ * 4, learning rate 0.05 and momentum 0.9. The run ends after 20 steps.
  */
 support_case *support_new(const char *algorithm, int workers);
 
-/** Makes the data of support_new() once, for all processes that this process forks. */
+/**
+ * Generates the data of support_new() once. All processes that this process forks later use the
+ * same data.
+ */
 bool support_keep_data(void);
 
-/** Makes the case of support_new() for an algorithm whose struct the test defines. */
+/** Makes the case of support_new() for an algorithm that the test itself defines. */
 support_case *support_of(const dsgd_algorithm *algorithm, int workers);
 
-/** Every worker makes @p steps steps; nothing else ends the run. */
+/** Lets every worker make exactly @p steps steps. Nothing else ends the run. */
 void support_steps_each(support_case *c, long steps);
 
-/** Sets a numeric option of the algorithm (LONG, CHOICE or DOUBLE). */
+/** Sets a numeric option of the algorithm (LONG, CHOICE, BOOL or DOUBLE). */
 void support_option(support_case *c, const char *name, double value);
 
 typedef struct support_number {
@@ -130,24 +134,21 @@ int support_n_algorithms(void);
 /** Returns true if the algorithm has the option @p name. */
 bool support_has(const support_case *c, const char *name);
 
-/**
- * Gives every worker (and server) its own initial model: the common model plus noise of the same
- * size.
- */
+/** Gives every worker (and server) its own initial model, with random values in [0, 1). */
 void support_spread(support_case *c);
 
-/** Makes workers fail for ever, without a recovery policy. @p events has @p n failures. */
+/** Sets @p n failures @p events that are permanent. There is no recovery policy. */
 void support_dies(support_case *c, size_t n, dsgd_failure_event *events);
 
-/** Adds an imbalance entry. Returns its parameters, filled with defaults. */
+/** Adds an imbalance of kind @p kind. Returns its parameters, filled with defaults. */
 void *support_imbalance(support_case *c, const char *kind);
 
-/** Defines an algorithm of a test; further arguments are its members except the name. */
+/** Defines an algorithm for tests. The further arguments initialize its members except the name. */
 #define TEST_ALGORITHM(algorithm, ...)                                                             \
     static const dsgd_algorithm algorithm = {.about = {.name = #algorithm}, __VA_ARGS__}
 
 /**
- * Does the same as support_imbalance() and sets numeric options, for example IMBALANCE(c, "slow",
+ * Adds an imbalance of kind @p kind and sets its numeric options, for example IMBALANCE(c, "slow",
  * {"worker", 1}).
  */
 #define IMBALANCE(c, kind, ...)                                                                    \
@@ -156,25 +157,28 @@ void *support_imbalance(support_case *c, const char *kind);
                               (const support_number[]){__VA_ARGS__})
 void support_imbalance_numbers(support_case *c, const char *kind, size_t n,
                                const support_number *numbers);
-/** Does the same as support_imbalance() and sets one numeric option. */
+/** Adds an imbalance of kind @p kind and sets one of its numeric options. */
 void support_imbalance_number(support_case *c, const char *kind, const char *name, double value);
 
-/** Sets a numeric option of any entry that a table describes. */
+/** Sets a numeric option in the parameters of any registry entry. */
 void support_set(const dsgd_entry *about, void *params, const char *name, double value);
 
-/** Replaces the hyperplane by a perceptron with one hidden layer of 32 units on Fashion-MNIST. */
+/**
+ * Replaces the model and data of the case by a perceptron with one hidden layer of 32 units on
+ * Fashion-MNIST.
+ */
 void support_use_mlp(support_case *c);
 
 /**
- * Turns learning off, so that the run has only times, except for an algorithm that decides by
- * values. Returns the case.
+ * Turns learning off, so that the run computes only times. Algorithms whose decisions depend on
+ * values still have values. Returns the case.
  */
 support_case *support_no_learning(support_case *c);
 
-/** Runs the case. The outcome lives until the process ends. */
+/** Runs the case in a child process. The outcome lives until the calling process ends. */
 support_outcome *support_simulate(const support_case *c);
 
-/** Does the same as support_simulate(), and fails the test unless the run succeeds. */
+/** Runs the case as support_simulate() does, and fails the test unless the run succeeds. */
 support_outcome *support_ok(const support_case *c);
 
 /**
@@ -186,57 +190,73 @@ void support_expect_abort(const support_case *c, const char *sentence);
 void support_function_aborts(void (*function)(const void *argument), const void *argument,
                              const char *sentence);
 
-/** The outcome in the simulating process, where the algorithms of a test leave notes. */
+/**
+ * The outcome of the current simulation, in the simulating process. Algorithms of a test store
+ * notes in it.
+ */
 extern support_outcome *support_current;
 
-/** Returns the mean of the workers' models, [n_params], in memory of support_alloc(). */
+/** Returns the mean of the workers' models, [n_params], in memory from support_alloc(). */
 double *support_mean_model(const support_outcome *outcome, int workers);
 
-/** Steps of a run of support_expect_kept_mean() in which workers may still exchange models. */
+/**
+ * Number of steps of a run of support_expect_kept_mean() in which workers may still exchange
+ * models.
+ */
 enum { SUPPORT_MIXING_STEPS = 10 };
 
 /**
- * Fails the test unless mixing keeps the mean of the models. Overwrites the algorithm of the case.
+ * Fails the test unless the algorithm's exchanges keep the mean of the models. Replaces the
+ * algorithm of the case.
  */
 void support_expect_kept_mean(support_case *c);
 
 /**
- * The regression problem of a case with the hyperplane. Only the data and the order of the samples
- * come from the code under test.
+ * The regression problem of a case with the hyperplane model. Only the data and the order of the
+ * samples come from the code under test.
  */
 typedef struct support_problem {
     dsgd_data *data;
     dsgd_network network;
     dsgd_stream stream;
-    uint32_t count; /* number of samples of a mini-batch that count */
+    uint32_t count; /* number of samples of a mini-batch that the gradient uses */
 } support_problem;
 
 support_problem *support_problem_new(const support_case *c);
 
-/** Computes the gradient of the squared error, with its own formula. */
+/**
+ * Computes the gradient of the squared error with its own formula, independently of the code under
+ * test.
+ */
 void support_gradient(void *problem, int worker, long step, const double *x, double *g);
-/** Returns half the mean squared error on the test set, with its own formula. */
+/**
+ * Returns half the mean squared error on the test set, computed independently of the code under
+ * test.
+ */
 double support_loss(const support_problem *p, const double *x);
 
 /**
- * Returns the model after momentum SGD on the hyperplane by one worker, with its own formula. Only
- * the data comes from the code under test.
+ * Returns the model after one worker's momentum SGD on the hyperplane, computed independently of
+ * the code under test. Only the data comes from that code.
  */
 double *support_plain_sgd(const support_case *c, long steps);
 
-/** A synchronous baseline for comparisons: a local step, then the mean of all models. */
+/**
+ * A synchronous algorithm for comparisons: each step is a local step and then the mean of all
+ * models.
+ */
 extern const dsgd_algorithm support_averaging;
 
-/** An algorithm without messages: every worker makes only its own steps. */
+/** An algorithm without messages: every worker makes only local steps. */
 extern const dsgd_algorithm support_alone;
 
 /**
- * Returns the seconds that messages from each i to to[i] take, sent at the same time. If to[i] is
- * -1, i sends no message.
+ * Returns the seconds until all of some simultaneous messages have arrived: rank i sends to rank
+ * to[i]. If to[i] is -1, rank i sends no message.
  */
 double support_volley_s(const dsgd_machine *machine, const int *to, double bytes);
 
-/** Returns the view of the pieces index, index + n, index + 2 n, ... of x. */
+/** Returns a vector that consists of the pieces index, index + n, index + 2 n, ... of x. */
 static inline dsgd_vector *support_fragment(dsgd_node *self, dsgd_vector *x, size_t index, size_t n)
 {
     return dsgd_slice(self, x, index, dsgd_pieces(self, x), n);

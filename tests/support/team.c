@@ -1,6 +1,6 @@
 /**
  * @file team.c
- * Operations of every kind on one device.
+ * Runs one operation of each kind on one device.
  */
 #include "tests/support/team.h"
 
@@ -13,8 +13,8 @@ const char *const team_kind_names[] = {TEAM_OPERATIONS(TEAM_NAME)};
 static const double ones[TEAM_GROUP] = {1, 1};
 
 /**
- * Makes a buffer of @p n reals for each worker. Its content is @p x[n]; if @p x is NULL, it has no
- * content yet.
+ * Allocates a device buffer of @p n reals for each worker. If @p x is not NULL, each buffer starts
+ * with the content @p x[n]; otherwise its content is undefined.
  */
 static dsgd_buffer *buffers(const team *t, size_t n, const double *x)
 {
@@ -29,8 +29,8 @@ static dsgd_buffer *buffers(const team *t, size_t n, const double *x)
 }
 
 /**
- * Sets the models of all workers: the initial model, with one parameter after another changed from
- * worker to worker.
+ * Gives each worker its own model. Worker w's model is the model of worker w - 1 with one more
+ * parameter changed.
  */
 static void put_models(const team *t, size_t n)
 {
