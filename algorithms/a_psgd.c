@@ -3,18 +3,19 @@
  * A-PSGD: an asynchronous parameter server. Each worker pushes its update and fetches the model,
  * independently of the other workers.
  *
- * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012 (Downpour: period > 1). The
- * loop follows the code released with EASGD, which posts push and fetch together. Staleness is the
- * number of other workers' pushes since the fetch: P - 1 at equal speeds.
+ * J. Dean et al., "Large scale distributed deep networks", NeurIPS 2012. This file is the paper's
+ * Downpour SGD if `period` > 1. The worker's loop follows the code released with EASGD, which posts
+ * push and fetch together. The staleness of an update is the number of pushes of other workers
+ * since the worker's last fetch: P - 1 if all workers are equally fast.
  *
- * With one sample per step and plain SGD the values are those of Hogwild! (Niu et al., NeurIPS
- * 2011), whose additions to a weight are atomic: the gradient of a sparse sample is zero where the
- * sample is zero. The messages are not sparse.
+ * With one sample per step and plain SGD, the values are those of Hogwild! (Niu et al., NeurIPS
+ * 2011). Hogwild! adds atomically to single weights, and the gradient of a sparse sample is zero
+ * where the sample is zero. The messages of this file are not sparse.
  */
 #include "sim/algorithm.h"
 
 typedef struct a_psgd_params {
-    int64_t period; /* su */
+    int64_t period; /* local steps per push and fetch */
     int64_t servers;
 } a_psgd_params;
 
@@ -32,13 +33,14 @@ static void a_psgd_work(dsgd_node *self)
         if ((self->step + 1) % p->period != 0)
             continue;
         dsgd_copy(self, u, x);
-        dsgd_combine(self, u, 1, -1, fetched); /* the update since the last fetch */
+        dsgd_combine(self, u, 1, -1,
+                     fetched); /* u = x - fetched: the update since the last fetch */
         dsgd_server_exchange(self, u, x);
         dsgd_copy(self, fetched, x);
     }
 }
 
-/** Fetches the model. Updates that the worker had not pushed are lost. */
+/** Fetches the model for a repaired worker. Updates that the worker had not pushed are lost. */
 static void a_psgd_comes_back(dsgd_node *self, int peer)
 {
     (void)peer;

@@ -1,23 +1,28 @@
 /**
  * @file ad_psgd.c
- * AD-PSGD: while a gradient is computed, an active worker averages its model with one neighbour. No
- * worker waits for another's gradient.
+ * AD-PSGD: while a worker computes a gradient, it averages its model with the model of one
+ * neighbour. No worker waits for the gradient of another worker.
  *
  * X. Lian, W. Zhang, C. Zhang, J. Liu, "Asynchronous decentralized parallel stochastic gradient
- * descent", ICML 2018, Algorithm 1. Even ranks are passive, odd ranks active. `variant` selects the
- * paper or one of three released codes that differ from it. Two of these average in an endless loop
- * during the computation.
+ * descent", ICML 2018, Algorithm 1. Workers of odd rank are active: they start averages. Workers of
+ * even rank are passive: they answer. Option `variant` selects the paper's algorithm or one of
+ * three released codes that differ from it. Variants gossip_process and shared_copy average in an
+ * endless loop during the computation.
  */
 #include "sim/algorithm.h"
 
 typedef struct ad_psgd_params {
     int variant;
-    dsgd_spec graph; /* empty: the graph of the variant */
+    dsgd_spec graph; /* communication graph; if it is empty, the variant chooses the neighbours */
     int64_t averagings;
 } ad_psgd_params;
 
 enum { PAPER, GOSSIP_PROCESS, SHARED_COPY, PULL };
-enum { OWN = -1, ENDLESS = -2 }; /* averagings */
+enum {
+    OWN = -1,
+    ENDLESS = -2
+}; /* words of option averagings: the variant's own number, or an
+    * endless loop */
 
 static bool loops(const ad_psgd_params *p)
 {
@@ -36,16 +41,17 @@ static bool is_active(const dsgd_node *self)
 }
 
 /**
- * Returns the neighbour in a round of the graph, a random one if there are several. Needs P > 1.
+ * Returns the neighbour for this round. If the graph has several neighbours, the choice is random.
+ * Needs P > 1.
  */
 static int neighbour(dsgd_node *self, int64_t round)
 {
     const ad_psgd_params *p = self->params;
     const bool own = p->graph.about == NULL;
     const int n_workers = self->n_workers;
-    if (own && p->variant == PAPER) /* any passive worker */
+    if (own && p->variant == PAPER) /* chooses a random passive worker */
         return 2 * (int)dsgd_random_below(self, (uint64_t)(n_workers + 1) / 2);
-    if (own && p->variant == PULL) /* any other worker */
+    if (own && p->variant == PULL) /* chooses a random other worker */
         return (self->rank + 1 + (int)dsgd_random_below(self, (uint64_t)n_workers - 1)) % n_workers;
     const dsgd_neighbours *of = dsgd_neighbours_of(
         self, own ? &dsgd_graph_exponential_pairs : &p->graph, round, DSGD_COLUMN_STOCHASTIC);
@@ -59,7 +65,8 @@ static void paper_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        dsgd_gradient(self, g, x); /* at a snapshot of x, which averagings change meanwhile */
+        dsgd_gradient(self, g, x); /* computes g at the present x; the averages below change x
+                                    * during the computation */
         for (int64_t i = 0; is_active(self) && i < n; i++)
             dsgd_pair_average(self, x, neighbour(self, self->step * n + i));
         dsgd_local_step(self, x, g); /* applies the stale gradient to the current x */
@@ -67,9 +74,10 @@ static void paper_work(dsgd_node *self)
 }
 
 /**
- * SGP's released code: a second process, gossip_process_assist(), owns the model and averages it
- * without a pause. Between two rounds it applies a gradient while the worker computes the next one.
- * The worker waits only if the previous gradient has not been applied.
+ * Worker of variant gossip_process, SGP's released code. A second process, gossip_process_assist(),
+ * averages the model without a pause. Between two of its averages the worker applies the previous
+ * gradient, while it computes the next gradient. The worker waits only if the previous gradient has
+ * not yet been applied.
  */
 static void gossip_process_work(dsgd_node *self)
 {
@@ -78,7 +86,8 @@ static void gossip_process_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         const int64_t t = self->step;
-        dsgd_gradient(self, g[t % 2], x); /* at a model without the previous gradient */
+        dsgd_gradient(self, g[t % 2], x); /* computes a gradient at a model to which the previous
+                                           * gradient has not been applied */
         if (t == 0)
             continue;
         dsgd_lock(self);
@@ -88,7 +97,8 @@ static void gossip_process_work(dsgd_node *self)
 }
 
 /**
- * Both workers of a round know each other: the passive one waits for the active one of its round.
+ * Averages the model in rounds. Both workers of a pair know the pair of each round: the passive
+ * worker waits for its active partner.
  */
 static void gossip_process_assist(dsgd_node *self)
 {
@@ -98,14 +108,16 @@ static void gossip_process_assist(dsgd_node *self)
         dsgd_pair_average(self, x, neighbour(self, round));
         dsgd_unlock(self);
     }
-    for (int64_t round = 0; !is_active(self); round++) /* it polls, so no gradient waits for it */
+    for (int64_t round = 0; !is_active(self); round++) /* the passive worker takes no lock, so its
+                                                        * gradients never wait for an average */
         dsgd_pair_answer(self, x, neighbour(self, round));
 }
 
 /**
- * WAGMA's released code averages a copy of the model without a pause. When the gradient of a chunk
- * is ready, the worker averages x with the copy, writes the result back, and then applies its
- * gradient. Other workers see this gradient one step later.
+ * Worker of variant shared_copy, WAGMA's released code. A second process averages a copy of the
+ * model without a pause. When the gradient of a chunk is ready, the worker averages x with the
+ * copy, writes the average into both, and then applies the gradient to x. Other workers see this
+ * gradient one step later.
  */
 static void shared_copy_work(dsgd_node *self)
 {
@@ -122,8 +134,9 @@ static void shared_copy_work(dsgd_node *self)
 }
 
 /**
- * The released code writes the average of old buffers back, so values that the worker wrote into a
- * tensor during its exchange are lost. Here they are kept.
+ * Averages the copy of the model in a loop. The released code loses values that the worker writes
+ * into a tensor during the tensor's exchange, because it overwrites them with the average of old
+ * values. This simulator keeps these values.
  */
 static void shared_copy_assist(dsgd_node *self)
 {
@@ -137,7 +150,8 @@ static void shared_copy_assist(dsgd_node *self)
 }
 
 /**
- * KungFu: fetches another worker's saved model, averages, applies the gradient and saves the model.
+ * Worker of variant pull, KungFu's code: fetches the saved model of another worker, averages it
+ * with x, applies the gradient to x and saves x.
  */
 static void pull_work(dsgd_node *self)
 {
@@ -153,7 +167,7 @@ static void pull_work(dsgd_node *self)
             dsgd_combine(self, x, 0.5, 0.5, theirs);
         }
         dsgd_local_step(self, x, g);
-        dsgd_copy(self, saved, x); /* saves each chunk when it is ready */
+        dsgd_copy(self, saved, x); /* saves each chunk of x when the chunk is ready */
     }
 }
 
@@ -184,12 +198,15 @@ static void ad_psgd_assist(dsgd_node *self)
         variants[((const ad_psgd_params *)self->params)->variant].assist(self);
 }
 
-/** A repaired worker takes another worker's model and continues. Its gradient is lost. */
+/**
+ * Lets a repaired worker fetch the model of @p peer and continue. Its unfinished gradient is lost.
+ */
 static void ad_psgd_comes_back(dsgd_node *self, int peer)
 {
     const ad_psgd_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
-    if (peer >= 0 && p->variant == SHARED_COPY) /* only even ranks answer */
+    if (peer >= 0 && p->variant == SHARED_COPY) /* chooses a peer of even rank, because odd ranks do
+                                                 * not answer */
         peer = (self->rank + 2 - self->rank % 2) % self->n_workers;
     if (peer >= 0 && peer != self->rank)
         dsgd_pair_fetch(self, x, peer);
@@ -197,7 +214,10 @@ static void ad_psgd_comes_back(dsgd_node *self, int peer)
         dsgd_copy(self, dsgd_shared(self), x);
 }
 
-/** The loops of gossip_process wait for particular workers, so all restart after a failure. */
+/**
+ * Returns the traits. All workers of variant gossip_process restart after a failure, because they
+ * wait for particular partners.
+ */
 static unsigned ad_psgd_traits(const void *params)
 {
     const bool waits = ((const ad_psgd_params *)params)->variant == GOSSIP_PROCESS;
@@ -229,7 +249,8 @@ static dsgd_status ad_psgd_check(const void *params, int n_workers, dsgd_error *
         return dsgd_refuse(
             error, "ad_psgd: averagings must be 1 with variant: pull, got %jd. Leave it out",
             p->averagings);
-    if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS) /* it would wait for the slowest */
+    if (p->averagings >= 0 && p->variant == GOSSIP_PROCESS) /* with a fixed number of averages, all
+                                                               workers would wait for the slowest */
         return dsgd_refuse(error,
                            "ad_psgd: averagings must be endless with variant: gossip_process, "
                            "whose loops wait for each other, got %jd. Leave it out",

@@ -1,19 +1,20 @@
 /**
  * @file async_local_sgd.c
  * Asynchronous local SGD: each worker takes local steps and sends its change to a server. The
- * server applies it at once, with a momentum that is updated once per `delay` arrivals (Delayed
+ * server applies each change at once. Its momentum is updated once per `delay` arrivals (Delayed
  * Nesterov).
  *
  * B. Liu et al., "Asynchronous local-SGD training for language modeling", 2024, arXiv 2401.09135.
- * The update is that of HALoS's released code, whose regional servers have outer learning rate 3.2,
- * momentum 0.9, period 8 and delay 16. The grace period, and the outer learning rate for momentum
- * 0.9, are those of the authors' released notebook: its 0.5 s are a 25th of the round of its
- * fastest worker.
+ * The update follows the released code of HALoS, whose regional servers have outer learning rate
+ * 3.2, momentum 0.9, period 8 and delay 16. The default grace period, and the default outer
+ * learning rate for momentum 0.9, come from the authors' released notebook. Its grace period of 0.5
+ * s is 1/25 of the round of its fastest worker.
  */
 #include "sim/algorithm.h"
 
 typedef struct async_local_sgd_params {
-    int64_t period, delay; /* H; N, or AS_MANY_AS_WORKERS */
+    int64_t period, delay; /* period: H, local steps per round; delay: N, arrivals per momentum
+                            * update, or AS_MANY_AS_WORKERS */
     double outer_lr, momentum, c, grace;
     bool dylu;
 } async_local_sgd_params;
@@ -26,8 +27,8 @@ static int64_t arrivals(const async_local_sgd_params *p, int n_workers)
 }
 
 /**
- * Returns the local steps of a round. With dylu slow workers take fewer, by the times of all first
- * steps.
+ * Returns the number of local steps of a round. If dylu is true, slow workers take fewer steps, in
+ * proportion to the measured times of the first step of all workers.
  */
 static int64_t steps_of_round(dsgd_node *self)
 {
@@ -50,14 +51,15 @@ static void async_local_sgd_work(dsgd_node *self)
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *start = dsgd_vector_new(self); /* model at the start of the round */
-    double updates = 0; /* of the server, in start */
+    double updates = 0; /* number of the server's updates that the model in start contains */
     int64_t n = 0, n_done = 0;
     dsgd_copy(self, start, x);
 
     while (dsgd_next_step(self)) {
         if (n == 0)
             n = steps_of_round(self);
-        const bool joins = dsgd_has_joined(self); /* it only asks for a model */
+        const bool joins = dsgd_has_joined(self); /* a repaired worker sends no change; it only asks
+                                                   * for a model */
         if (!joins) {
             dsgd_gradient(self, g, x);
             dsgd_local_step(self, x, g);
@@ -77,16 +79,16 @@ static void async_local_sgd_work(dsgd_node *self)
     }
 }
 
-/** State of the server. */
+/** State of the server: arrived changes and waiting workers. */
 typedef struct arrived {
-    dsgd_vector *m, *delta; /* momentum; sum of the changes since its last update */
+    dsgd_vector *m, *delta; /* m: momentum; delta: sum of the changes since the last update of m */
     double updates;
     int n_wait;
-    double *began_s; /* [P] start of each worker's round */
-    bool *waits; /* [P] whether it waits for its next round */
+    double *began_s; /* start time of each worker's round, in seconds; P entries */
+    bool *waits; /* whether each worker waits for its next round; P entries */
 } arrived;
 
-/** Applies a change by Delayed Nesterov. */
+/** Applies the change of one worker by Delayed Nesterov. */
 static void apply_change(dsgd_node *self, arrived *a, dsgd_vector *change)
 {
     const async_local_sgd_params *p = self->params;
@@ -97,12 +99,13 @@ static void apply_change(dsgd_node *self, arrived *a, dsgd_vector *change)
         dsgd_combine(self, a->m, p->momentum, 1 / n, a->delta);
         dsgd_combine(self, a->delta, 0, 0, a->delta);
     }
-    const double share = moves ? 1 - p->c * n + p->c : p->c; /* N of them add up to 1 */
+    const double share =
+        moves ? 1 - p->c * n + p->c : p->c; /* the shares of N successive arrivals add up to 1 */
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr * share * p->momentum, a->m);
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr / n, change);
 }
 
-/** Starts the next round of all waiting workers, at the same model. */
+/** Starts the next round of all waiting workers. All these workers receive the same model. */
 static void restart(dsgd_node *self, arrived *a)
 {
     for (int i = 0; i < self->n_workers; i++) {
@@ -125,7 +128,8 @@ static void async_local_sgd_serve(dsgd_node *self)
                  0,
                  dsgd_memory_new(self, n, sizeof(double)),
                  dsgd_memory_new(self, n, sizeof *a.waits)};
-    for (double until_s = INFINITY;;) { /* the end of the grace period */
+    for (double until_s = INFINITY;;) { /* until_s: end of the grace period, INFINITY if no worker
+                                         * waits */
         const dsgd_message *l = dsgd_recv(self, until_s);
         if (l != NULL) {
             const double now_s = dsgd_time_s(self);

@@ -1,15 +1,15 @@
 /**
  * @file backup_workers.c
  * Synchronous SGD with backup workers: a server averages the first P - `backups` gradients of a
- * step and drops late ones.
+ * step and drops late gradients.
  *
  * J. Chen, X. Pan, R. Monga, S. Bengio, R. Jozefowicz, "Revisiting distributed synchronous SGD",
- * 2016. The tokens are those of TensorFlow's SyncReplicasOptimizer.
+ * 2016. `release: tokens` follows TensorFlow's SyncReplicasOptimizer.
  */
 #include "sim/algorithm.h"
 
 typedef struct backup_workers_params {
-    int64_t backups; /* b, or PUBLISHED */
+    int64_t backups; /* b, the number of gradients for which a step does not wait, or PUBLISHED */
     int release;
 } backup_workers_params;
 
@@ -27,10 +27,11 @@ static void backup_workers_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    double token = 0; /* the server's step for which the worker computes */
+    double token = 0; /* step of the server for which the worker computes its gradient */
 
     while (dsgd_next_step(self)) {
-        const bool joins = dsgd_has_joined(self); /* it sends an empty push, which is late */
+        const bool joins = dsgd_has_joined(self); /* a repaired worker pushes no gradient; the
+                                                   * server treats its empty push as late */
         if (!joins)
             dsgd_gradient(self, g, x);
         token = joins ? -1 : token;
@@ -44,17 +45,20 @@ static void backup_workers_work(dsgd_node *self)
 }
 
 /**
- * State of the server. There are P tokens per step, first in, first out: token n has step 1 + n /
- * P.
+ * State of the server. Each step has P tokens, which are handed out in order: token n belongs to
+ * step 1 + n / P.
  */
 typedef struct tokens {
     double step;
     int64_t n_taken;
-    int64_t *queue; /* [P] ring of workers that wait */
-    int64_t n_came, n_gone; /* into and out of the queue */
+    int64_t *queue; /* ring of P entries: ranks of the workers that wait for their next step */
+    int64_t n_came, n_gone; /* number of workers that have entered and left the queue so far */
 } tokens;
 
-/** Lets waiting workers begin their next step, with TOKENS as long as there are tokens. */
+/**
+ * Lets waiting workers begin their next step. If release is TOKENS, each worker needs a token of a
+ * step that has begun.
+ */
 static void hand_out(dsgd_node *self, tokens *t)
 {
     const backup_workers_params *p = self->params;
@@ -74,7 +78,7 @@ static void backup_workers_serve(dsgd_node *self)
     const int64_t wanted = self->n_workers - backups(p, self->n_workers);
     dsgd_vector *sum = dsgd_vector_new(self);
     tokens t = {.queue = dsgd_memory_new(self, (size_t)self->n_workers, sizeof(int64_t))};
-    int64_t n = 0; /* gradients in the sum */
+    int64_t n = 0; /* number of gradients in the sum */
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const bool late = l->numbers[0] < t.step;
@@ -96,7 +100,7 @@ static void backup_workers_serve(dsgd_node *self)
             continue;
         }
         t.queue[t.n_came++ % self->n_workers] = l->from;
-        if (p->release == TOKENS || n == 0) /* the step has ended */
+        if (p->release == TOKENS || n == 0) /* n == 0 here means that the step has just ended */
             hand_out(self, &t);
     }
 }
@@ -111,7 +115,10 @@ static dsgd_status backup_workers_check(const void *params, int n_workers, dsgd_
                        n_workers - 1, n_workers, p->backups);
 }
 
-/** With TOKENS a failed worker keeps its token, so all workers restart. */
+/**
+ * Returns the traits. If release is TOKENS, a failed worker keeps its token, so all workers must
+ * restart.
+ */
 static unsigned backup_workers_traits(const void *params)
 {
     const bool rejoins = ((const backup_workers_params *)params)->release == NEWEST;

@@ -5,8 +5,8 @@
  *
  * A. Koloskova, S. U. Stich, M. Jaggi, "Decentralized stochastic optimization and gossip algorithms
  * with compressed communication", ICML 2019, Algorithm 2 in the order of the paper. Public copies
- * start as zeros. A worker keeps the weighted sum of its neighbours' public copies instead of every
- * copy.
+ * start as zeros. A worker keeps only the weighted sum of its neighbours' public copies, not the
+ * single copies.
  */
 #include "sim/algorithm.h"
 
@@ -18,10 +18,11 @@ typedef struct choco_params {
 enum { BY_ENCODING = -1 };
 
 /**
- * Returns gamma, by default w / (2 - w). If a random share w of the elements is sent, the copy of
- * an element is 1 / w steps old on average. A mode of I - W with eigenvalue l then keeps the share
- * 1 - 2 a + a^2 (2 - w) of its square between two messages, a = gamma l / w. With this default the
- * share is least for l = 1, and below 1 for all eigenvalues l < 2 of I - W.
+ * Returns the consensus step size gamma, by default w / (2 - w). w is the share of the elements
+ * that a message contains. If the elements are random, the public copy of an element is 1 / w steps
+ * old on average. Consider an eigenvector of I - W with eigenvalue l, and let a = gamma l / w.
+ * Between two messages, its squared amplitude is multiplied by 1 - 2 a + a^2 (2 - w). With the
+ * default gamma this factor is smallest for l = 1, and it is below 1 for all eigenvalues l < 2.
  */
 static double step_of(const choco_params *p)
 {
@@ -35,8 +36,10 @@ static void choco_work(dsgd_node *self)
     const double gamma = step_of(p);
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *public = dsgd_vector_new(self); /* the copy of x at the neighbours */
-    dsgd_vector *sum = dsgd_vector_new(self); /* sum of W_ij times the public copy of j */
+    dsgd_vector *public = dsgd_vector_new(self); /* public copy of this worker's x, as its
+                                                  * neighbours have it */
+    dsgd_vector *sum = dsgd_vector_new(self); /* sum over the neighbours j of W_ij times the public
+                                               * copy of j */
     dsgd_vector *q = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {

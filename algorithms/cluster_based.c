@@ -2,15 +2,19 @@
  * @file cluster_based.c
  * Asynchronous SGD in the cluster-based model: processes of a cluster read each other's registers,
  * and clusters exchange messages. Each step ends with rounds of approximate agreement among
- * clusters that have a majority of all processes. One running process speaks for its cluster.
+ * clusters that together have a majority of all processes. One running process represents its whole
+ * cluster.
  *
  * H. Attiya, N. Schiller, "Asynchronous fully-decentralized SGD in the cluster-based model", CIAC
- * 2023. From its abstract: two layers of communication, crashes, wait-free reads and writes within
- * a cluster, multidimensional approximate agreement in each step, clusters with a majority of all
- * processes for arbitrary losses, and tolerance of partitions for strongly convex losses.
- * Assumptions of this simulator: a register is a copy at each reader, so a write is a message over
- * the links of the cluster and a read takes no time; an agreement is a mean, which includes the
- * values of slow processes; a repaired process takes what its registers and messages contain.
+ * 2023. This file follows the paper's abstract: two layers of communication, crashes, wait-free
+ * reads and writes within a cluster, and multidimensional approximate agreement in each step.
+ * Arbitrary losses need clusters with a majority of all processes. Strongly convex losses tolerate
+ * partitions.
+ *
+ * This simulator makes three assumptions. A register is a copy at each reader, so a write is a
+ * message over the links of the cluster, and a read takes no time. An agreement is a mean that
+ * includes the values of slow processes. A repaired process takes the values of its registers and
+ * messages.
  */
 #include "sim/algorithm.h"
 
@@ -20,18 +24,23 @@ typedef struct cluster_based_params {
 
 enum { MAJORITY = -1 };
 
-/** The last value of a process, and the one before; none if the round is below 0. */
+/**
+ * The last two values of a process, newest first. If a round is negative, its value does not exist
+ * yet.
+ */
 typedef struct last_values {
     dsgd_vector *x[2];
-    double round[2], latest; /* the values' rounds; the highest round known to the sender */
+    double round[2], latest; /* round: rounds of the two values; latest: highest round that their
+                              * sender knew */
 } last_values;
 
 typedef struct process {
-    dsgd_vector *x, *value, *sum; /* the model; the value that was sent; scratch */
-    last_values *by; /* [P] */
-    bool *has_value; /* [P] whether a cluster has a value of this round or a later one */
-    int64_t n_heard; /* number of processes of such clusters */
-    double round, latest; /* its own; the highest round that it knows */
+    dsgd_vector *x, *value, *sum; /* x: the model; value: the value that this process sent; sum:
+                                   * scratch memory */
+    last_values *by; /* last values of every process; P entries */
+    bool *has_value; /* whether each cluster has a value of this round or a later one; P entries */
+    int64_t n_heard; /* number of processes of the clusters for which has_value is true */
+    double round, latest; /* round: round of this process; latest: highest round that it knows */
 } process;
 
 static int64_t quorum_of(const cluster_based_params *p, int n_workers)
@@ -40,7 +49,10 @@ static int64_t quorum_of(const cluster_based_params *p, int n_workers)
     return wanted < n_workers ? wanted : n_workers;
 }
 
-/** Counts the cluster of process @p from if its value is of this round or a later one. */
+/**
+ * Counts the cluster of process @p from if the newest value of @p from belongs to this round or a
+ * later one.
+ */
 static void count_cluster(const dsgd_node *self, process *s, int from)
 {
     const cluster_based_params *p = self->params;
@@ -52,7 +64,8 @@ static void count_cluster(const dsgd_node *self, process *s, int from)
 }
 
 /**
- * Receives the next message. Returns false if none arrives until @p until_s, or after a failure.
+ * Receives the next message. Returns false if no message arrives until @p until_s, or after a
+ * failure.
  */
 static bool receive(dsgd_node *self, process *s, double until_s)
 {
@@ -69,7 +82,10 @@ static bool receive(dsgd_node *self, process *s, double until_s)
     return true;
 }
 
-/** Counts again, in a round in which the own cluster has a value. */
+/**
+ * Counts, for a new round, the clusters that have a value. The cluster of this process always
+ * counts.
+ */
 static void begin_round(const dsgd_node *self, process *s)
 {
     s->n_heard = 0;
@@ -80,8 +96,8 @@ static void begin_round(const dsgd_node *self, process *s)
 }
 
 /**
- * x <- the mean of the values of this round, and of older values whose senders knew of the round
- * before the highest one.
+ * Sets x to the mean of the values of this round. The mean also includes older values whose senders
+ * knew at least the round before the highest known round.
  */
 static void take_mean(dsgd_node *self, process *s)
 {
@@ -100,15 +116,17 @@ static void take_mean(dsgd_node *self, process *s)
     dsgd_copy(self, s->x, s->sum);
 }
 
-/** Executes a round of approximate agreement. Returns false after a failure. */
+/** Executes one round of approximate agreement. Returns false after a failure. */
 static bool agree_once(dsgd_node *self, process *s)
 {
-    static const double instant_s = 1e-9; /* values within this time count as simultaneous */
+    static const double instant_s = 1e-9; /* values that arrive within this time, in seconds, count
+                                           * as simultaneous */
     while (receive(self, s, dsgd_time_s(self)))
         continue;
     s->latest = fmax(s->latest, s->round);
     dsgd_copy(self, s->value, s->x);
-    for (int i = 1; i < self->n_workers; i++) /* each process starts at another receiver */
+    for (int i = 1; i < self->n_workers; i++) /* each process sends to its next rank first, so that
+                                               * not all send to the same rank at once */
         dsgd_send(self, (self->rank + i) % self->n_workers, s->value,
                   (double[]){s->round, s->latest}, 2);
     begin_round(self, s);
@@ -122,7 +140,7 @@ static bool agree_once(dsgd_node *self, process *s)
     return true;
 }
 
-/** Takes the value and the round of the process that is ahead of all. */
+/** Takes the value and the round of the process with the highest round. */
 static void take_latest_value(dsgd_node *self, process *s)
 {
     while (receive(self, s, dsgd_time_s(self)))

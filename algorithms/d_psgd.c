@@ -25,7 +25,8 @@ static void d_psgd_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (p->order == CTA)
-            dsgd_follow(self, x, g); /* a chunk of the old x is sent when its gradient is ready */
+            dsgd_follow(self, x, g); /* sends a chunk of the old x when the gradient of the chunk is
+                                      * ready */
         if (p->order == ATC)
             dsgd_local_step(self, x, g);
         for (int64_t i = 0; i < p->rounds; i++) /* x_i <- sum of W_ij x_j, W doubly stochastic */
@@ -33,7 +34,8 @@ static void d_psgd_work(dsgd_node *self)
                         dsgd_neighbours_of(self, &p->graph, self->step * p->rounds + i,
                                            DSGD_DOUBLY_STOCHASTIC));
         if (p->order != ATC)
-            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t), g at x before the average */
+            dsgd_local_step(self, x, g); /* x <- x + U(g, x, t); g was computed at x before the
+                                          * average */
     }
 }
 

@@ -1,24 +1,25 @@
 /**
  * @file dadm.c
- * DADM, distributed alternating dual maximization: every worker increases the dual of its own
- * mini-batches, and the resulting models are averaged.
+ * DADM, distributed alternating dual maximization: every worker increases the dual of its own mini-
+ * batches, and the resulting models are averaged.
  *
  * S. Zheng, J. Wang, F. Xia, W. Xu, T. Zhang, "A general distributed dual coordinate optimization
- * framework for regularized loss minimization", JMLR 18, 2017, without a second regulariser: then
- * it is CoCoA+ with sigma' = P (C. Ma et al., ICML 2015). It minimises the mean loss + lambda/2
- * |x|^2.
+ * framework for regularized loss minimization", JMLR 18, 2017. This file has no second regulariser.
+ * The algorithm then equals CoCoA+ with sigma' = P (C. Ma et al., ICML 2015). It minimises the mean
+ * loss + lambda/2 |x|^2.
  *
- * Any local solver that increases the local dual may be used. Here it is Prox-SDCA's step of a
- * given length s, a <- a + s (u - a) with u = - phi'(x . z), for which DADM's rate is proved. With
- * A_B = a z, the dual times its sample, the step is A_B <- A_B - s (g + A_B). It needs no margin
- * and is SDCA without duality (S. Shalev-Shwartz, ICML 2016), also if the model is not linear. A
- * mini-batch has one A_B, a vector as long as the model; with `batch` 1 this is one dual per
- * sample. Rejected: the exact maximum in a, because it exists only for linear models and needs
- * margins, which no other algorithm uses.
+ * DADM allows any local solver that increases the local dual. This file uses Prox-SDCA's step of a
+ * given length s, a <- a + s (u - a) with u = - phi'(x . z), for which DADM's rate is proved. Let
+ * A_B = a z be the dual times its sample. Then the step is A_B <- A_B - s (g + A_B). This step
+ * needs no margin and is SDCA without duality (S. Shalev-Shwartz, ICML 2016), also if the model is
+ * not linear. Each mini-batch has one A_B, a vector as long as the model. If `batch` is 1, this is
+ * one dual per sample. This file does not use the exact maximum in a, because it exists only for
+ * linear models and needs margins, which no other algorithm uses.
  *
- * Any optimizer U may take the step, so A_B changes by what the model changes instead of by s (g +
- * A_B). For plain SGD both are equal, with s = lr lambda n_l. Thus x = (1/P) sum of (1 / (lambda
- * n_l)) sum of A_B at the end of each round, where n_l is the number of a worker's mini-batches.
+ * Any optimizer U may take the step. A_B therefore changes by the change of the model instead of by
+ * s (g + A_B). For plain SGD both changes are equal, with s = lr lambda n_l, where n_l is the
+ * number of a worker's mini-batches. At the end of each round, x = (1/P) sum of (1 / (lambda n_l))
+ * sum of A_B.
  */
 #include "sim/algorithm.h"
 
@@ -30,7 +31,10 @@ typedef struct dadm_params {
 
 enum { AVERAGING, ADDING };
 
-/** Returns A_B of this step's mini-batch. It starts as lambda x_0, so that x starts as x_0. */
+/**
+ * Returns the dual vector A_B of this step's mini-batch. A_B starts as lambda x_0, so that the
+ * model starts as x_0.
+ */
 static dsgd_vector *dual_of(dsgd_node *self, dsgd_vector **duals, dsgd_vector *first)
 {
     const dadm_params *p = self->params;
@@ -61,7 +65,8 @@ static void dadm_work(dsgd_node *self)
     while (dsgd_next_step(self)) {
         dsgd_vector *dual = dual_of(self, duals, first);
         const double s = dsgd_learning_rate(self) * scale;
-        const double shorter = s > 1 ? 1 / s : 1; /* a longer step would decrease the dual again */
+        const double shorter = s > 1 ? 1 / s : 1; /* limits s to 1, because a longer step would
+                                                   * decrease the dual */
         dsgd_gradient(self, g, y);
         dsgd_combine(self, g, shorter, shorter, dual);
         dsgd_combine(self, dual, 1, -scale, y);

@@ -1,7 +1,7 @@
 /**
  * @file dasgd.c
- * DaSGD: every tau local steps a non-blocking allreduce of the models starts. Its mean is mixed
- * into the models d local steps later, and the exchange overlaps with these steps.
+ * DaSGD: every tau local steps a non-blocking allreduce of the models starts. The resulting mean is
+ * mixed into the models d local steps later. The exchange overlaps with these d steps.
  *
  * Q. Zhou et al., "DaSGD: squeezing SGD parallelization performance in distributed training using
  * delayed averaging", 2020.
@@ -19,10 +19,10 @@ static void dasgd_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *mean = dsgd_vector_new(self);
-    dsgd_request *round = NULL; /* the allreduce in flight */
+    dsgd_request *round = NULL; /* the running allreduce of the models, or NULL */
 
     while (dsgd_next_step(self)) {
-        const int64_t s = self->step % p->tau; /* local step within the round */
+        const int64_t s = self->step % p->tau; /* number of this local step within its round */
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
         if (p->d == 0 && s == p->tau - 1)

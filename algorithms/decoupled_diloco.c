@@ -4,15 +4,16 @@
  * an outer step when K changes have arrived and a grace period is over. Learners do not wait for
  * each other.
  *
- * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428, by its
- * abstract and summaries: a quorum, an adaptive grace window, weights by tokens. This simulator
- * chooses what they leave open: whole models, K, the grace period, the delay, and DiLoCo's outer
- * optimizer.
+ * "Decoupled DiLoCo for resilient distributed pre-training", 2026, arXiv 2604.21428. This file
+ * follows the paper's abstract and summaries: a quorum, an adaptive grace window, and weights by
+ * tokens. They leave several points open, which this simulator chooses: whole models are exchanged,
+ * the values of K, the grace period and the delay, and DiLoCo's outer optimizer.
  */
 #include "sim/algorithm.h"
 
 typedef struct decoupled_diloco_params {
-    int64_t period, quorum, delay; /* H; K, or MAJORITY; tau */
+    int64_t period, quorum, delay; /* period: H, local steps; quorum: K, changes, or MAJORITY;
+                                    * delay: tau, local steps */
     double grace, outer_lr, outer_momentum;
 } decoupled_diloco_params;
 
@@ -24,15 +25,21 @@ static int64_t quorum_of(const decoupled_diloco_params *p, int n_workers)
     return k < n_workers ? k : n_workers;
 }
 
-/** State of a learner. start: the server's last model. sent: x when the change was sent. */
+/**
+ * State of a learner. start is the server's last model. sent is the learner's x at the time of its
+ * last request.
+ */
 typedef struct learner {
     dsgd_vector *x, *start, *sent, *change;
-    int64_t n, n_sent; /* local steps since start; their number at the last request */
-    double asked; /* number of requests */
+    int64_t n, n_sent; /* n: local steps since start; n_sent: value of n at the last request */
+    double asked; /* number of requests to the server so far */
     bool waits;
 } learner;
 
-/** Sends the change, or nothing; the server answers with a model. */
+/**
+ * Sends @p change to the server, or an empty request if @p change is NULL. The server answers with
+ * a model.
+ */
 static void send_change(dsgd_node *self, learner *l, dsgd_vector *change)
 {
     l->asked++;
@@ -43,12 +50,14 @@ static void send_change(dsgd_node *self, learner *l, dsgd_vector *change)
 }
 
 /**
- * x <- the server's model + the change of x since the request, if the answer arrives until then.
+ * Waits for the server's model until @p until_s. If the model arrives, x becomes this model plus
+ * the change of x since the request.
  */
 static void receive_model(dsgd_node *self, learner *l, double until_s)
 {
     const dsgd_message *answer = dsgd_recv(self, until_s);
-    while (answer != NULL && answer->numbers[0] < l->asked) /* a request before a failure */
+    while (answer != NULL &&
+           answer->numbers[0] < l->asked) /* skips answers to requests from before a failure */
         answer = dsgd_recv(self, until_s);
     if (answer == NULL)
         return;
@@ -74,7 +83,8 @@ static void decoupled_diloco_work(dsgd_node *self)
             receive_model(self, &l, INFINITY);
             continue;
         }
-        if (l.waits) /* overlaps with `delay` steps */
+        if (l.waits) /* until `delay` steps after the request, the learner does not wait for the
+                      * answer */
             receive_model(self, &l, l.n - l.n_sent < p->delay ? dsgd_time_s(self) : INFINITY);
         dsgd_gradient(self, g, l.x);
         dsgd_local_step(self, l.x, g);
@@ -88,13 +98,16 @@ static void decoupled_diloco_work(dsgd_node *self)
     }
 }
 
-/** State of the server. */
+/** State of the server: changes of the present round and waiting learners. */
 typedef struct outer_round {
-    dsgd_vector *sum, *u; /* sum of the changes, weighted by steps; outer momentum */
+    dsgd_vector *sum, *u; /* sum: sum of the changes, weighted by their local steps; u: outer
+                           * momentum */
     double steps; /* sum of the weights */
-    int n; /* changes in the sum */
-    double *asked, *rounds; /* [P] request of a waiting learner, else 0; done at its last answer */
-    double done; /* number of rounds done */
+    int n; /* number of changes in sum */
+    double *asked, *rounds; /* asked: number of each waiting learner's request, 0 if the learner
+                             * does not wait; rounds: value of done at its last answer; P entries
+                             * each */
+    double done; /* number of outer rounds so far */
 } outer_round;
 
 static void send_model(dsgd_node *self, outer_round *r, int worker)
@@ -107,7 +120,7 @@ static void send_model(dsgd_node *self, outer_round *r, int worker)
 static void end_round(dsgd_node *self, outer_round *r)
 {
     const decoupled_diloco_params *p = self->params;
-    dsgd_divide(self, r->sum, r->steps); /* D */
+    dsgd_divide(self, r->sum, r->steps); /* sum <- D, the weighted mean of the changes */
     dsgd_combine(self, r->u, p->outer_momentum, 1, r->sum); /* u <- mu u + D */
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr, r->sum);
     dsgd_combine(self, dsgd_model(self), 1, -p->outer_lr * p->outer_momentum, r->u);
@@ -126,13 +139,14 @@ static void decoupled_diloco_serve(dsgd_node *self)
                      .u = dsgd_vector_new(self),
                      .asked = dsgd_memory_new(self, n, sizeof(double)),
                      .rounds = dsgd_memory_new(self, n, sizeof(double))};
-    double began_s = 0, until_s = INFINITY; /* start of the round; end of the grace period */
+    double began_s = 0, until_s = INFINITY; /* began_s: start of the round; until_s: end of the
+                                             * grace period */
     for (;;) {
         const dsgd_message *m = dsgd_recv(self, until_s);
         const double now_s = dsgd_time_s(self);
         if (m != NULL) {
             r.asked[m->from] = m->numbers[0];
-            if (m->x == NULL) { /* a repaired learner */
+            if (m->x == NULL) { /* an empty request comes from a repaired learner */
                 send_model(self, &r, m->from);
                 continue;
             }

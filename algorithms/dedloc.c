@@ -1,14 +1,17 @@
 /**
  * @file dedloc.c
- * DeDLOC: peers collect one large batch of gradients at one model, each at its own speed, average
- * the gradients weighted by samples, and take a step. Bandwidths determine which peer averages
- * which share of the vector.
+ * DeDLOC: peers collect one large batch of gradients at one model, each at its own speed. They
+ * average the gradients, weighted by samples, and take a step. Bandwidths determine the share of
+ * the vector that each peer averages.
  *
- * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021, and released
- * code: the batch in samples, deadlines, the parts that a sum leaves out, and the time that shares
- * minimise. A server stands for the distributed hash table by which peers find each other. Choices
- * of this simulator: a peer asks the server after each gradient, where the code polls; a peer that
- * missed a round gets the model of another peer, and its optimizer has missed the round.
+ * M. Diskin et al., "Distributed deep learning in open collaborations", NeurIPS 2021. The released
+ * code determines how the batch is counted in samples, the deadlines, which parts a sum leaves out,
+ * and the time that shares minimise. A server stands for the distributed hash table by which peers
+ * find each other.
+ *
+ * This simulator makes two choices. A peer asks the server after each gradient; the released code
+ * polls. A peer that missed a round gets the model of another peer, and its optimizer has missed
+ * the round.
  */
 #include "sim/algorithm.h"
 
@@ -21,12 +24,15 @@ typedef struct dedloc_params {
 enum { BY_BANDWIDTH, EQUAL };
 enum { AS_MANY_AS_WORKERS = -1 };
 
-/* The first number of a message is its kind, the second a round. */
+/*
+ * Kinds of messages. The first number of a message is its kind. The second number is a round, or
+ * the asking peer's rank (ASK).
+ */
 enum { NOTHING, REPORT, GO_ON, START, ASK, STATE, PART, MEAN };
 
-enum { FAILED = -1 }; /* the round of a peer that has lost its model */
+enum { FAILED = -1 }; /* round that a repaired peer reports after it has lost its model */
 
-/** Returns whether a peer computes gradients. Auxiliary peers, the last ones, only average. */
+/** Returns whether a peer computes gradients. The last `auxiliary` peers only average. */
 static bool computes(const dsgd_node *self, int rank)
 {
     const dedloc_params *p = self->params;
@@ -36,16 +42,20 @@ static bool computes(const dsgd_node *self, int rank)
 /* --- shares by bandwidth ---------------------------------------------------------------------- */
 
 /**
- * A peer that averages a share of the vector: it receives that share from others and sends the
- * mean.
+ * A peer that averages a share of the vector. It receives this share from the other peers and sends
+ * them the mean.
  */
 typedef struct reducer {
-    double bandwidth; /* of its link, in each direction; any unit */
-    bool contributes; /* it also has a gradient, which it sends in parts to the others */
-    int64_t pieces; /* chunks that it averages */
+    double bandwidth; /* bandwidth of the peer's link in each direction, in any unit */
+    bool contributes; /* the peer also computes a gradient, whose parts it sends to the other
+                       * reducers */
+    int64_t pieces; /* number of chunks that this peer averages */
 } reducer;
 
-/** Returns the traffic of the busier direction of the link, in vectors, over the bandwidth. */
+/**
+ * Returns the time that the peer's link needs for a share: the larger of the vectors sent and
+ * received, divided by the bandwidth.
+ */
 static double cost(const reducer *r, double share, int n, int n_contributing)
 {
     const double up = r->contributes ? 1 + (n - 2) * share : (n - 1) * share;
@@ -54,11 +64,11 @@ static double cost(const reducer *r, double share, int n, int n_contributing)
 }
 
 /**
- * Sets the chunks of n >= 1 reducers, n_pieces in all, so that the last link to finish finishes as
- * early as possible, provided that chunks are equal and both directions of all links are always
- * busy. A chunk goes to the reducer that raises the maximum least, among equals to the one with the
- * fewest chunks for its bandwidth. This is optimal, because a chunk can be placed without exceeding
- * the least maximum as long as some reducers have room below it.
+ * Distributes n_pieces equal chunks among n >= 1 reducers such that the slowest link finishes as
+ * early as possible. Both directions of all links are assumed to be always busy. Each chunk goes to
+ * the reducer with which the maximum cost is smallest. If reducers are equal, the chunk goes to the
+ * reducer with the fewest chunks per bandwidth. This greedy choice is optimal: as long as a reducer
+ * can take a chunk without exceeding the least possible maximum, the chunk goes to such a reducer.
  */
 static void share_out(reducer *reducers, int n, int64_t n_pieces)
 {
@@ -91,15 +101,18 @@ static void share_out(reducer *reducers, int n, int64_t n_pieces)
 
 typedef struct peer {
     dsgd_vector *x, *g, *sum, *reduced, *mean;
-    double round, samples; /* round of the model; samples in the sum */
+    double round, samples; /* round: round of the model; samples: number of samples in sum */
     size_t n_pieces;
-    double *parts,
-        *weight; /* [n_pieces] contributions to reduced, NAN if the mean is known; their samples */
-    double *group; /* [P + n_pieces] the members of the round, and the reducer of each chunk */
-    int n, n_computing; /* members of the group, 0 if it is not known; members that compute */
-    size_t n_means; /* chunks with a mean, also before the group is known */
-    int answer; /* kind of the server's answer */
-    int *asks, n_asks; /* [P] peers that get its model at the end of the step */
+    double *parts, *weight; /* parts: number of contributions to each chunk of reduced, NAN if the
+                             * mean is known; weight: their samples; n_pieces entries each */
+    double *group; /* ranks of the round's members, then the reducer's rank for each chunk; up to P
+                    * + n_pieces entries */
+    int n, n_computing; /* n: members of the group, 0 if the group is not known; n_computing:
+                         * members that compute gradients */
+    size_t n_means; /* number of chunks whose mean is known */
+    int answer; /* kind of the server's last answer */
+    int *asks, n_asks; /* ranks of peers that need this peer's model, sent at the end of the step; P
+                        * entries */
 } peer;
 
 static void begin_round(peer *p, double round)
@@ -116,7 +129,7 @@ static dsgd_vector *piece(dsgd_node *self, dsgd_vector *x, size_t k)
     return dsgd_slice(self, x, k, k + 1, 1);
 }
 
-/** Sends the mean of a chunk that this peer averages to all. */
+/** Sends the mean of chunk k, which this peer averages, to all other members of the group. */
 static void end_piece(dsgd_node *self, peer *p, size_t k)
 {
     dsgd_vector *const mean = piece(self, p->mean, k);
@@ -132,7 +145,7 @@ static void end_piece(dsgd_node *self, peer *p, size_t k)
 
 static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_vector *part)
 {
-    if (isnan(p->parts[k])) /* the part is late */
+    if (isnan(p->parts[k])) /* the mean of the chunk is already known, so this part is late */
         return;
     dsgd_combine(self, piece(self, p->reduced, k), p->parts[k] > 0, samples, part);
     p->weight[k] += samples;
@@ -140,7 +153,10 @@ static void add_part(dsgd_node *self, peer *p, size_t k, double samples, dsgd_ve
         end_piece(self, p, k);
 }
 
-/** Handles the next message. Returns false if none arrives until @p until_s, or after a failure. */
+/**
+ * Handles the next message. Returns false if no message arrives until @p until_s, or after a
+ * failure.
+ */
 static bool receive(dsgd_node *self, peer *p, double until_s)
 {
     const dsgd_message *m = dsgd_recv(self, until_s);
@@ -177,7 +193,7 @@ static bool receive(dsgd_node *self, peer *p, double until_s)
     return true;
 }
 
-/** Sends the model to the peers that ask for it. */
+/** Sends the model to the peers that have asked for it. */
 static void send_model(dsgd_node *self, peer *p)
 {
     for (int i = 0; i < p->n_asks && i < self->n_workers; i++)
@@ -186,7 +202,8 @@ static void send_model(dsgd_node *self, peer *p)
 }
 
 /**
- * Reports to the server and waits for an answer. Repeats this if the peer that should answer fails.
+ * Reports this peer's samples to the server and waits for an answer. Repeats the report after a
+ * timeout, because the peer that should send its model may have failed.
  */
 static void report_samples(dsgd_node *self, peer *p)
 {
@@ -202,7 +219,10 @@ static void report_samples(dsgd_node *self, peer *p)
     } while (p->answer == NOTHING && dsgd_time_s(self) >= until_s);
 }
 
-/** Updates x by the mean of the group, which leaves out parts that do not arrive in time. */
+/**
+ * Averages the gradients of the group and updates x. Parts that do not arrive in time are left out
+ * of the mean.
+ */
 static void average_and_step(dsgd_node *self, peer *p)
 {
     const dedloc_params *params = self->params;
@@ -232,7 +252,7 @@ static void average_and_step(dsgd_node *self, peer *p)
     begin_round(p, p->round + 1);
 }
 
-/** Adds one more gradient to the sum. */
+/** Computes one more gradient and adds it to the sum. */
 static void add_gradient(dsgd_node *self, peer *p)
 {
     const bool all = computes(self, self->rank);
@@ -256,7 +276,8 @@ static void dedloc_work(dsgd_node *self)
               .group = dsgd_memory_new(self, n + n_pieces, sizeof(double)),
               .asks = dsgd_memory_new(self, n, sizeof(int))};
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self)) { /* gets a model, then reports, so that others wait for it */
+        if (dsgd_has_joined(self)) { /* a repaired peer first gets a model; its second report lets
+                                      * others wait for it */
             begin_round(&p, FAILED);
             report_samples(self, &p);
         } else {
@@ -272,8 +293,8 @@ static void dedloc_work(dsgd_node *self)
 /* --- the server, which has no model ----------------------------------------------------------- */
 
 /**
- * State of a peer. expected: it was in the last round or has reported in this one. waits: for the
- * start of the round.
+ * The server's knowledge of a peer. expected: the peer was in the last round or has reported in
+ * this round. waits: the peer waits for the start of the averaging.
  */
 typedef struct known {
     bool expected, waits;
@@ -281,14 +302,18 @@ typedef struct known {
 } known;
 
 typedef struct tracker {
-    known *of; /* [P] */
-    double round, samples; /* samples of all peers */
+    known *of; /* state of each peer; P entries */
+    double round, samples; /* the present round; its samples of all peers */
     double until_s; /* latest start of the averaging; INFINITY until the batch is full */
-    double *start; /* [2 + P + pieces] numbers of a message */
-    reducer *reducers; /* [P] */
+    double *start; /* numbers of a START message: kind, round, members, reducer of each chunk; 2 + P
+                    * + n_pieces entries */
+    reducer *reducers; /* reducers of the present round; P entries */
 } tracker;
 
-/** Lets the next running peer send its model to @p worker, which keeps its own if there is none. */
+/**
+ * Asks the next expected peer to send its model to @p worker. If there is no such peer, @p worker
+ * keeps its own model.
+ */
 static void let_peer_send_model(dsgd_node *self, tracker *t, int worker)
 {
     int source = worker;
@@ -302,7 +327,9 @@ static void let_peer_send_model(dsgd_node *self, tracker *t, int worker)
     dsgd_send(self, source, NULL, (double[]){word, number}, 2);
 }
 
-/** Forms the group of a round from the waiting peers, each with a share. */
+/**
+ * Starts a round: forms the group of all waiting peers and gives each peer a share of the chunks.
+ */
 static void start_round(dsgd_node *self, tracker *t)
 {
     const dedloc_params *p = self->params;
@@ -334,7 +361,7 @@ static void start_round(dsgd_node *self, tracker *t)
     t->until_s = INFINITY;
 }
 
-/** Handles a peer's report of its samples of the round. */
+/** Handles a peer's report of its number of samples in this round. */
 static void take_report(dsgd_node *self, tracker *t, const dsgd_message *m)
 {
     const dedloc_params *p = self->params;

@@ -1,6 +1,6 @@
 /**
  * @file diloco.c
- * DiLoCo: long rounds of local steps. The mean change of a round is the gradient of an outer
+ * DiLoCo: long rounds of local steps. The mean change of a round serves as the gradient of an outer
  * optimizer.
  *
  * A. Douillard et al., "DiLoCo: distributed low-communication training of language models", 2023,
@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 
 typedef struct diloco_params {
-    int64_t period; /* H */
+    int64_t period; /* H, the number of local steps per round */
     double outer_lr, outer_momentum;
 } diloco_params;
 
@@ -33,7 +33,8 @@ static void diloco_work(dsgd_node *self)
         dsgd_allreduce_mean(self, change, DSGD_WORLD); /* D = (1/P) sum of (start - x) */
         dsgd_combine(self, u, p->outer_momentum, 1, change); /* u <- mu u + D */
         dsgd_combine(self, start, 1, -p->outer_lr, change);
-        dsgd_combine(self, start, 1, -p->outer_lr * p->outer_momentum, u); /* Nesterov: D + mu u */
+        dsgd_combine(self, start, 1, -p->outer_lr * p->outer_momentum,
+                     u); /* Nesterov's step along D + mu u */
         dsgd_copy(self, x, start);
     }
 }
@@ -66,6 +67,6 @@ const dsgd_algorithm dsgd_algorithm_diloco = {
     .laws = DSGD_LAWS(
         {DSGD_LAW_PLAIN_SGD, DSGD_WITH({"period", 5}, {"outer_lr", 1}, {"outer_momentum", 0})},
         {DSGD_LAW_ALLREDUCE, DSGD_WITH({"period", 1}, {"outer_lr", 1}, {"outer_momentum", 0})},
-        /* within a round */
+        /* the law is checked within a round, before the first average */
         {DSGD_LAW_KEEPS_MEAN, DSGD_WITH({"period", 1000})}),
 };

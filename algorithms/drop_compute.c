@@ -4,23 +4,26 @@
  * remaining micro-batches.
  *
  * N. Giladi et al., "DropCompute: simple and more robust distributed synchronous training via
- * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. An
- * automatic threshold needs the compute times of all workers once, 8 P bytes per calibration step.
+ * compute variance reduction", NeurIPS 2023, Algorithms 1 and 2, and the released code. To choose
+ * the threshold automatically, all workers exchange their compute times once, with 8 P bytes per
+ * calibration step.
  */
 #include "sim/algorithm.h"
 
 typedef struct drop_compute_params {
-    double threshold; /* seconds, or NONE or AUTO */
-    int64_t micro_batches; /* M */
+    double threshold; /* threshold in seconds, or NONE or AUTO */
+    int64_t micro_batches; /* M, the number of micro-batches per step */
     int64_t calibration, spare;
 } drop_compute_params;
 
 enum { NONE = -1, AUTO = -2, CANDIDATES = 200, EARLIEST_MICRO_BATCH = 6, PAPERS_M = 12 };
 
-/** Times of the calibration steps. */
+/** Measured times of the calibration steps. */
 typedef struct measured {
-    const double *compute_s; /* [P][calibration] */
-    double overhead_s; /* T^c: mean of a step's time - its longest computation */
+    const double *compute_s; /* compute time of each worker in each calibration step;
+                              * [P][calibration] */
+    double
+        overhead_s; /* T^c: mean over the steps of the step's time minus its longest computation */
 } measured;
 
 static double longest_computation(const dsgd_node *self, const measured *m, int64_t step)
@@ -32,7 +35,10 @@ static double longest_computation(const dsgd_node *self, const measured *m, int6
     return longest_s;
 }
 
-/** Returns the speed-up by a threshold: mean of (share of work done) / (share of time needed). */
+/**
+ * Returns the effective speed-up of threshold @p limit_s: the mean over the steps of (share of the
+ * work that is done) / (share of the time that is needed).
+ */
 static double effective_speed_up(dsgd_node *self, const measured *m, double limit_s)
 {
     const drop_compute_params *p = self->params;
@@ -56,9 +62,10 @@ static double effective_speed_up(dsgd_node *self, const measured *m, double limi
 }
 
 /**
- * Returns the candidate with the largest speed-up, or INFINITY if no speed-up is above 1.
- * Candidates lie between 6 / max(12, M) of the shortest step (released code: the end of the 6th of
- * 12 micro-batches) and the longest step.
+ * Returns the candidate threshold with the largest speed-up, or INFINITY if no speed-up is above 1.
+ * The largest candidate is the longest measured computation. The smallest candidate is 6 / max(12,
+ * M) of the shortest computation; the released code starts at the end of the 6th of 12 micro-
+ * batches.
  */
 static double best_threshold(dsgd_node *self, const measured *m)
 {
@@ -76,7 +83,7 @@ static double best_threshold(dsgd_node *self, const measured *m)
     for (int c = 0; c < CANDIDATES; c++) {
         const double limit_s = from_s + (longest_s - from_s) * c / (CANDIDATES - 1);
         const double gain = effective_speed_up(self, m, limit_s);
-        if (gain > best + 1e-9) { /* more than a rounding error */
+        if (gain > best + 1e-9) { /* the gain exceeds the best gain by more than a rounding error */
             best = gain;
             best_s = limit_s;
         }
@@ -84,7 +91,10 @@ static double best_threshold(dsgd_node *self, const measured *m)
     return best_s;
 }
 
-/** Gathers all compute times. Rank 0 chooses the threshold by them and by its own elapsed time. */
+/**
+ * Returns the threshold for all workers. Gathers the compute times of all workers. Rank 0 chooses
+ * the threshold by these times and by its own elapsed time.
+ */
 static double calibrate(dsgd_node *self, const double *mine_s, double wall_s)
 {
     const drop_compute_params *p = self->params;
@@ -102,16 +112,18 @@ static void drop_compute_work(dsgd_node *self)
     const bool automatic = p->threshold == AUTO;
     double limit_s = p->threshold >= 0 ? p->threshold : INFINITY;
     double *mine_s = dsgd_memory_new(self, (size_t)p->calibration, sizeof(double));
-    double began_s = 0; /* start of the calibration */
+    double began_s = 0; /* start time of the calibration */
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        const int64_t t = self->step - p->spare; /* step of the calibration */
+        const int64_t t = self->step - p->spare; /* number of this step within the calibration;
+                                                  * negative before the calibration */
         if (t == 0)
             began_s = dsgd_time_s(self);
         dsgd_gradient_until(self, g, x, (int)p->micro_batches, t < 0 ? INFINITY : limit_s);
-        dsgd_allreduce_mean(self, g, DSGD_WORLD); /* dropped micro-batches count as zeros */
+        dsgd_allreduce_mean(self, g,
+                            DSGD_WORLD); /* the mean counts dropped micro-batches as zeros */
         dsgd_local_step(self, x, g);
         if (automatic && t >= 0 && t < p->calibration)
             mine_s[t] = dsgd_compute_time_s(self);

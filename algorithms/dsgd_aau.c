@@ -1,22 +1,24 @@
 /**
  * @file dsgd_aau.c
  * DSGD-AAU: a worker that has finished its step waits until one of its neighbours has finished, and
- * mixes with all finished neighbours. Their number adapts to which workers are slow.
+ * mixes its model with those of all finished neighbours. The number of partners therefore adapts to
+ * the slow workers.
  *
  * G. Xiong, G. Yan, S. Wang, J. Li, "Straggler-resilient decentralized learning via adaptive
- * asynchronous updates", MobiHoc 2024, arXiv 2306.06559. This file follows its abstract and a
- * recollection of its body.
+ * asynchronous updates", MobiHoc 2024, arXiv 2306.06559. This file follows the paper's abstract and
+ * a recollection of its body.
  */
 #include "sim/algorithm.h"
 
 typedef struct dsgd_aau_params {
     dsgd_spec graph;
-    double grace; /* s */
+    double grace; /* time in seconds for which the end of an iteration waits for more workers */
 } dsgd_aau_params;
 
 /**
- * Mixes with the partners that the server names. With each comes the larger of both workers'
- * numbers of partners.
+ * Takes local steps and mixes the model with the partners that the server names. For each partner
+ * the server sends two numbers: the partner's rank, and the larger of both workers' numbers of
+ * partners.
  */
 static void dsgd_aau_work(dsgd_node *self)
 {
@@ -39,7 +41,7 @@ static void dsgd_aau_work(dsgd_node *self)
         double keep = 1;
         for (int i = 0; i < n; i++) {
             to[i] = (int)l->numbers[2 * i];
-            share[i] = 1.0 / (1 + l->numbers[2 * i + 1]); /* Metropolis */
+            share[i] = 1.0 / (1 + l->numbers[2 * i + 1]); /* Metropolis weight of the partner */
             keep -= share[i];
         }
         const unsigned promises = DSGD_PROMISE_COLUMNS | DSGD_PROMISE_ROWS;
@@ -47,14 +49,15 @@ static void dsgd_aau_work(dsgd_node *self)
     }
 }
 
-/** State of the server. */
+/** State of the server: finished workers and the edges of the present epoch. */
 typedef struct epoch {
     struct {
-        bool finished; /* the worker waits to mix */
-        int next; /* towards the representative of the workers that this epoch's edges connect */
-        int64_t partners; /* number of finished neighbours, if the worker is finished */
-    } * is; /* [P] */
-    int n_parts; /* number of parts that this epoch's edges have not connected */
+        bool finished; /* the worker has finished its step and waits to mix */
+        int next; /* next worker on the path to the representative of this worker's connected part
+                   */
+        int64_t partners; /* number of finished neighbours; 0 if the worker has not finished */
+    } * is; /* state of each worker; P entries */
+    int n_parts; /* number of connected parts of the graph of this epoch's edges */
     dsgd_neighbour_room room;
 } epoch;
 
@@ -78,7 +81,10 @@ static dsgd_neighbours neighbours_of(dsgd_node *self, const epoch *e, int i)
     return dsgd_graph_neighbours(&p->graph, self->n_workers, 0, i, 0, true, &e->room);
 }
 
-/** Returns the number of finished neighbours of i; if @p new, only of those in another part. */
+/**
+ * Returns the number of finished neighbours of worker i. If @p new is true, counts only neighbours
+ * in another connected part than i.
+ */
 static int64_t partners_of(dsgd_node *self, const epoch *e, int i, bool new)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
@@ -89,7 +95,9 @@ static int64_t partners_of(dsgd_node *self, const epoch *e, int i, bool new)
     return n;
 }
 
-/** Sends worker i its partners. The edges to them become edges of the epoch. */
+/**
+ * Sends worker i its partners. The edges from worker i to its partners become edges of the epoch.
+ */
 static void send_partners(dsgd_node *self, epoch *e, int i, double *numbers)
 {
     const dsgd_neighbours all = neighbours_of(self, e, i);
@@ -109,7 +117,8 @@ static void send_partners(dsgd_node *self, epoch *e, int i, double *numbers)
 }
 
 /**
- * Ends an iteration: all finished neighbours mix. If all workers are connected, a new epoch begins.
+ * Ends an iteration: all finished neighbours mix. If this epoch's edges connect all workers, a new
+ * epoch begins.
  */
 static void iterate(dsgd_node *self, epoch *e, double *numbers)
 {
@@ -134,7 +143,8 @@ static void dsgd_aau_serve(dsgd_node *self)
                .room = {room, room + n, room + 2 * n, dsgd_memory_new(self, n, sizeof(double))}};
     begin_epoch(&e, self->n_workers);
     for (;; iterate(self, &e, numbers)) {
-        double until_s = INFINITY; /* end of the iteration */
+        double until_s = INFINITY; /* end of the iteration, INFINITY until a new edge can connect
+                                    * two parts */
         for (const dsgd_message *l; (l = dsgd_recv(self, until_s)) != NULL;) {
             e.is[l->from].finished = true;
             if (until_s == INFINITY && partners_of(self, &e, l->from, true) > 0)

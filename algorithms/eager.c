@@ -1,18 +1,18 @@
 /**
  * @file eager.c
- * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives, and takes from
- * the other workers what their send buffers hold.
+ * Eager-SGD, solo and majority: the sum of gradients starts when one worker arrives. From the other
+ * workers, the sum takes the present contents of their send buffers.
  *
  * S. Li et al., "Taming unbalanced training workloads in deep learning with partial collective
- * operations", PPoPP 2020, figure 7. A worker that misses a sum, or applies one twice, drifts away
- * from the others until the models are synchronised.
+ * operations", PPoPP 2020, figure 7. A worker that misses a sum, or applies a sum twice, drifts
+ * away from the other workers until the models are synchronised.
  */
 #include "sim/algorithm.h"
 
 typedef struct eager_params {
-    int late; /* index of late_words */
-    int64_t limiter; /* -1: off */
-    int64_t period; /* of the averages of models; -1: off */
+    int late; /* index into late_words: treatment of late gradients */
+    int64_t limiter; /* steps between synchronous steps; -1 if off */
+    int64_t period; /* steps between two averages of all models; -1 if off */
 } eager_params;
 
 enum { LATE_DISCARD = 1 };
@@ -28,7 +28,7 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
                                     .draining = true,
                                     .discarding = p->late == LATE_DISCARD,
                                     .period = synchronous_every};
-    /* The send buffer B holds zeros until the first gradient. */
+    /* The send buffer B of the partial sum holds zeros until the first gradient. */
     dsgd_partial *sum = dsgd_partial_new(self, spec, NULL);
 
     while (dsgd_next_step(self)) {
@@ -40,7 +40,8 @@ static void eager_work(dsgd_node *self, dsgd_initiator initiator)
         } else {
             dsgd_partial_sum(self, sum, g, g); /* send buffer += g; g <- latest completed sum */
         }
-        dsgd_divide(self, g, self->n_workers); /* a late worker has contributed zeros */
+        dsgd_divide(self, g, self->n_workers); /* late workers have contributed zeros, so the
+                                                * divisor is always P */
         dsgd_local_step(self, x, g);
         if (p->period > 0 && (self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x, DSGD_WORLD);
@@ -63,7 +64,7 @@ static dsgd_status eager_check(const void *params, int n_workers, dsgd_error *er
     return dsgd_check_power_of_two("eager-SGD", n_workers, error);
 }
 
-/** Returns the least common multiple of both intervals. */
+/** Returns the least common multiple of the intervals of option `limiter` and option `period`. */
 static int64_t eager_period(const void *params, int n_workers)
 {
     (void)n_workers;

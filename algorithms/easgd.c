@@ -10,17 +10,17 @@
 
 typedef struct easgd_params {
     double beta;
-    int64_t period; /* tau */
+    int64_t period; /* tau, local steps between two exchanges with the centre */
     int64_t servers;
     int centre;
-    double delta; /* only of EAMSGD */
+    double delta; /* Nesterov momentum of a worker; only EAMSGD uses it */
 } easgd_params;
 
 enum { AT_SERVER, AT_ALL };
 
 /**
- * The elastic tie. e is the force. Only the synchronous variant uses centre, a replica at every
- * worker and the output, and sum.
+ * The elastic tie of a worker. e is the force. centre and sum are used only by the synchronous
+ * variant: centre is the worker's replica of the centre and the output; sum is scratch memory.
  */
 typedef struct elastic {
     double alpha;
@@ -35,8 +35,8 @@ static elastic elastic_new(dsgd_node *self)
 }
 
 /**
- * Computes e <- alpha (x - centre) and centre <- centre + e (synchronous: + sum of all e). The
- * caller computes x <- x - e.
+ * Computes the force e <- alpha (x - centre) and moves the centre by e; the synchronous variant
+ * moves its centre by the sum of all e. The caller must compute x <- x - e.
  */
 static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
 {
@@ -44,7 +44,7 @@ static void pull_to_centre(dsgd_node *self, const elastic *tie, dsgd_vector *x)
     if (p->centre == AT_SERVER) {
         dsgd_server_exchange(self, NULL, tie->e);
         dsgd_combine(self, tie->e, -tie->alpha, tie->alpha, x);
-        dsgd_server_exchange(self, tie->e, NULL); /* does not wait */
+        dsgd_server_exchange(self, tie->e, NULL); /* sends e to the server without waiting */
         return;
     }
     dsgd_copy(self, tie->e, tie->centre);
@@ -86,11 +86,12 @@ static void eamsgd_work(dsgd_node *self)
         if (exchanges)
             pull_to_centre(self, &tie, x);
         dsgd_copy(self, ahead, x);
-        dsgd_combine(self, ahead, 1, p->delta, v); /* x + delta v, Nesterov's look-ahead point */
+        dsgd_combine(self, ahead, 1, p->delta, v); /* ahead <- x + delta v, Nesterov's look-ahead
+                                                    * point */
         dsgd_gradient(self, g, ahead);
-        dsgd_local_step(self, ahead, g); /* x + delta v + U(g) */
+        dsgd_local_step(self, ahead, g); /* ahead <- x + delta v + U(g) */
         dsgd_copy(self, v, ahead);
-        dsgd_combine(self, v, 1, -1, x); /* v <- delta v + U(g) */
+        dsgd_combine(self, v, 1, -1, x); /* v <- ahead - x = delta v + U(g) */
         dsgd_copy(self, x, ahead);
         if (exchanges)
             dsgd_combine(self, x, 1, -1, tie.e);

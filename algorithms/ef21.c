@@ -4,9 +4,10 @@
  * changes that were sent.
  *
  * P. Richtarik, I. Sokolov, I. Fatkhullin, "EF21: a new, simpler, theoretically better, and
- * practically faster error feedback", NeurIPS 2021, Algorithm 2 with g_i = C(gradient) at first.
- * The paper has a server; here every worker keeps the server's state. Gradients are of mini-batches
- * (the paper's section on stochastic ones), and the optimizer takes the step.
+ * practically faster error feedback", NeurIPS 2021, Algorithm 2 with g_i = C(gradient) in the first
+ * step. The paper has a server; in this file every worker keeps the server's state. Gradients are
+ * computed on mini-batches (the paper's section on stochastic gradients), and the optimizer takes
+ * the step.
  */
 #include "sim/algorithm.h"
 
@@ -19,8 +20,9 @@ static void ef21_work(dsgd_node *self)
     const ef21_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *mine = dsgd_vector_new(self); /* g_i */
-    dsgd_vector *mean = dsgd_vector_new(self); /* (1/P) sum g_i */
+    dsgd_vector *mine =
+        dsgd_vector_new(self); /* g_i, the sum of this worker's compressed changes */
+    dsgd_vector *mean = dsgd_vector_new(self); /* (1/P) sum of all g_i */
     dsgd_vector *c = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {

@@ -1,12 +1,12 @@
 /**
  * @file gradient_tracking.c
- * Gradient tracking and D2: gossip that converges to the optimum of all data also if the data of
+ * Gradient tracking and D2: gossip that converges to the optimum of all data, even if the data of
  * the workers differ.
  *
  * P. Di Lorenzo and G. Scutari, "NEXT: in-network nonconvex optimization", IEEE TSIPN 2016, and A.
- * Nedic et al., SIAM J. Optim. 2017 (DIGing), mix before the local step. This file mixes after it,
- * as T. Vogels et al., "RelaySum", NeurIPS 2021, do in their comparison. D2: H. Tang et al., ICML
- * 2018, Algorithm 1.
+ * Nedic et al., SIAM J. Optim. 2017 (DIGing), mix the models before the local step. This file mixes
+ * them after the local step, as T. Vogels et al., "RelaySum", NeurIPS 2021, do in their comparison.
+ * D2 is from H. Tang et al., ICML 2018, Algorithm 1.
  */
 #include "sim/algorithm.h"
 
@@ -22,11 +22,12 @@ static void gradient_tracking_work(dsgd_node *self)
     const gradient_tracking_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *c =
-        dsgd_vector_new(self); /* correction of u: c + u tracks the mean of all updates */
-    dsgd_vector *u = dsgd_vector_new(self); /* this step's update */
+    dsgd_vector *c = dsgd_vector_new(self); /* correction of the update u: c + u tracks the mean
+                                             * update of all workers */
+    dsgd_vector *u = dsgd_vector_new(self); /* update U of this step */
     dsgd_vector *mixed =
-        dsgd_vector_new(self); /* x during the exchange, because evaluations would read shares */
+        dsgd_vector_new(self); /* copy of x for the exchange: during the exchange a vector holds
+                                * partial sums, which an evaluation of x must not read */
 
     while (dsgd_next_step(self)) {
         const dsgd_neighbours *const neighbours =
@@ -41,23 +42,23 @@ static void gradient_tracking_work(dsgd_node *self)
             dsgd_copy(self, mixed, x);
             dsgd_request *const models = dsgd_gossip_begin(self, mixed, neighbours);
             dsgd_request *const trackers = dsgd_gossip_begin(self, c, neighbours);
-            dsgd_request_wait(self, models, mixed); /* W (x + u + c) */
+            dsgd_request_wait(self, models, mixed); /* mixed <- W (x + u + c) */
             dsgd_copy(self, x, mixed);
             dsgd_request_wait(self, trackers, c);
             dsgd_combine(self, c, 1, -1, u); /* c <- W (c + u) - u */
         } else {
-            dsgd_copy(self, u, x); /* x + U(g, x, t) */
+            dsgd_copy(self, u, x); /* u <- x + U(g, x, t) */
             dsgd_combine(self, x, 1, 1, c);
-            dsgd_gossip(self, x, neighbours); /* x' <- W (x + U + c) */
+            dsgd_gossip(self, x, neighbours); /* x' <- W (x + U + c), where x' is the new x */
             dsgd_copy(self, c, x);
-            dsgd_combine(self, c, 1, -1, u); /* c <- x' - x - U */
+            dsgd_combine(self, c, 1, -1, u); /* c <- x' - (x + U) */
         }
     }
 }
 
 /**
  * Computes y <- (I - W) x / about and returns the Rayleigh quotient x (I - W) x / (x x). @p to
- * holds the receivers of each rank, @p n their number.
+ * holds the receivers of each rank, and @p n their number.
  */
 static double apply_laplacian(int n_workers, const int *n, int *const *to, double about,
                               const double *x, double *y)
@@ -77,14 +78,14 @@ static double apply_laplacian(int n_workers, const int *n, int *const *to, doubl
 }
 
 /**
- * Returns the smallest eigenvalue l of W, whose entries are the doubly stochastic shares, for an
- * undirected graph that does not change. The result of the power iteration is at least l, and above
- * l by less than 1 % of 1 - l.
+ * Returns the smallest eigenvalue l of the doubly stochastic matrix W of an undirected graph that
+ * does not change. The power iteration returns at least l, and exceeds l by less than 1 % of 1 - l.
  */
 static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
 {
     enum { MOST_ROUNDS = 1000 };
-    uint64_t random = 1; /* a start without any symmetry of the graph (Knuth's generator MMIX) */
+    uint64_t random = 1; /* random start vector without any symmetry of the graph (Knuth's generator
+                          * MMIX) */
     const size_t p = (size_t)n_workers;
     const dsgd_graph g = {pick->params, n_workers, 0};
     int *const n = dsgd_xcalloc(p, sizeof *n);
@@ -98,9 +99,11 @@ static double least_eigenvalue(const dsgd_spec *pick, int n_workers)
         random = random * 6364136223846793005 + 1442695040888963407;
         x[i] = (double)(random >> 11) / 0x1p53 - 0.5;
     }
-    double most = 0, before = -1; /* eigenvalue of I - W, below 2 */
+    double most = 0, before = -1; /* largest eigenvalue of I - W, which is below 2, and its previous
+                                   * estimate */
     for (int round = 0; round < MOST_ROUNDS && most - before > 1e-15; round++) {
-        before = round < 10 ? -1 : most; /* the first rounds may not change it */
+        before = round < 10 ? -1 : most; /* always runs the first 10 rounds, because the estimate
+                                          * may be constant at first */
         most = apply_laplacian(n_workers, n, to, most > 0 ? most : 1, x, y);
         double *const old = x;
         x = y;

@@ -3,14 +3,14 @@
  * Hierarchical SGD: the workers of a cluster synchronise in every step, and all clusters
  * synchronise every `period` steps.
  *
- * T. Lin et al., "Don't use large mini-batches, use local SGD", ICLR 2020, its hierarchical form;
- * PyTorch's hierarchical model averager.
+ * T. Lin et al., "Don't use large mini-batches, use local SGD", ICLR 2020, in its hierarchical
+ * form, and PyTorch's hierarchical model averager.
  */
 #include "sim/algorithm.h"
 
 typedef struct hierarchical_params {
-    int64_t cluster; /* workers */
-    int64_t period; /* H */
+    int64_t cluster; /* number of workers per cluster */
+    int64_t period; /* H, steps between two exchanges between clusters */
     int inside, between;
 } hierarchical_params;
 
@@ -24,7 +24,7 @@ static void clusters(const void *params, int n_workers, int *colour)
         colour[i] = i / (int)p->cluster;
 }
 
-/** Puts the first worker of each cluster, its leader, into one group. */
+/** Puts the first worker of each cluster, which is the cluster's leader, into one group. */
 static void leaders(const void *params, int n_workers, int *colour)
 {
     const hierarchical_params *p = params;
@@ -36,14 +36,17 @@ static void leaders(const void *params, int n_workers, int *colour)
 typedef struct bridge {
     const dsgd_comm *cluster, *leaders;
     bool leads;
-    dsgd_request *round; /* the leaders' allreduce in flight, if delayed */
-    dsgd_vector *sent, *mean; /* its input at this leader, and its result */
-    dsgd_vector *meeting; /* the model during the exchange, because evaluations read x */
+    dsgd_request *round; /* running allreduce of the leaders' models; only used if `between` is
+                          * DELAYED */
+    dsgd_vector *sent, *mean; /* sent: this leader's input of the allreduce; mean: the result of the
+                               * allreduce */
+    dsgd_vector *meeting; /* copy of x for the exchange, because evaluations read x during the
+                           * exchange */
 } bridge;
 
 /**
- * Adds to x the mean of the leaders' models of one period ago minus this leader's model of that
- * time, and starts the allreduce of the current models.
+ * Adds a correction to x: the mean of the leaders' models one period ago, minus this leader's model
+ * at that time. Then starts the allreduce of the current models.
  */
 static void add_delayed_mean(dsgd_node *self, bridge *b, dsgd_vector *x)
 {
@@ -64,7 +67,7 @@ static void average_between(dsgd_node *self, bridge *b, dsgd_vector *x)
         return;
     }
     dsgd_copy(self, b->meeting, x);
-    if (p->inside == MODELS) { /* otherwise they are equal */
+    if (p->inside == MODELS) { /* with GRADIENTS, the models of a cluster are already equal */
         dsgd_collective_run(self, DSGD_REDUCE, b->meeting, 0, b->cluster);
         if (b->leads)
             dsgd_divide(self, b->meeting, dsgd_group_size(p->cluster, self->n_workers));
@@ -107,7 +110,10 @@ static dsgd_status hierarchical_check(const void *params, int n_workers, dsgd_er
     return dsgd_check_groups("hierarchical: cluster", p->cluster, n_workers, error);
 }
 
-/** With `between: delayed` the leaders' allreduce overlaps with those of the clusters. */
+/**
+ * Returns the traits. If `between` is delayed, the leaders' allreduce overlaps with the allreduces
+ * of the clusters.
+ */
 static unsigned hierarchical_traits(const void *params)
 {
     const bool delayed = ((const hierarchical_params *)params)->between == DELAYED;

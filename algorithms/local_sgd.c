@@ -8,8 +8,8 @@
 #include "sim/algorithm.h"
 
 typedef struct local_sgd_params {
-    int64_t period; /* H */
-    int64_t post_local; /* -1: off */
+    int64_t period; /* H, the number of local steps per average */
+    int64_t post_local; /* number of first steps that average the models each; -1 if off */
     int order;
 } local_sgd_params;
 
@@ -27,7 +27,8 @@ static void local_sgd_work(dsgd_node *self)
         if (p->order == ATC)
             dsgd_local_step(self, x, g); /* x <- x + U(g, x, t) */
         else
-            dsgd_follow(self, x, g); /* a chunk of the old x is sent when its gradient is ready */
+            dsgd_follow(self, x, g); /* sends a chunk of the old x when the gradient of the chunk is
+                                      * ready */
         if (every_step || (self->step + 1) % p->period == 0)
             dsgd_allreduce_mean(self, x, DSGD_WORLD); /* x <- (1/P) sum x */
         if (p->order == CTA)

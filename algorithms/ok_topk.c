@@ -1,13 +1,15 @@
 /**
  * @file ok_topk.c
- * Ok-Topk: top-k SGD whose allreduce is sparse too, with traffic that does not grow with P.
+ * Ok-Topk: top-k SGD whose allreduce is sparse too. Its traffic does not grow with P.
  *
  * S. Li, T. Hoefler, "Near-optimal sparse allreduce for distributed deep learning", PPoPP 2022. The
- * selected elements are summed region by region, one region per worker, and the k largest elements
- * of the sum are gathered. Elements that are selected at a worker but not in the sum stay in its
- * residual. Unlike in the paper, both selections are exact in every step (the paper reuses
- * thresholds for tau' steps), regions have equal numbers of selected elements at no cost, and sizes
- * need no messages.
+ * selected elements are summed region by region, with one region per worker. Then the k largest
+ * elements of the sum are gathered. Elements that are selected at a worker but not in the sum stay
+ * in the worker's residual.
+ *
+ * This file differs from the paper in three points. Both selections are exact in every step; the
+ * paper reuses thresholds for tau' steps. Regions have equal numbers of selected elements at no
+ * cost. Sizes of messages need no messages of their own.
  */
 #include "sim/algorithm.h"
 
@@ -27,19 +29,22 @@ static void ok_topk_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self))
-            dsgd_combine(self, e, 0, 0, x); /* values that were not sent are lost */
+            dsgd_combine(self, e, 0, 0, x); /* a repaired worker has lost the values that it had not
+                                             * sent */
         dsgd_gradient(self, g, x);
         dsgd_combine(self, e, 1, 1, g); /* e <- e + g */
         dsgd_encode(self, mine, e, &encoding);
         dsgd_copy(self, u, mine);
         dsgd_allreduce_mean(self, u, DSGD_WORLD); /* u <- Q((1/P) sum Q(e)) */
         dsgd_mask(self, mine, u);
-        dsgd_combine(self, e, 1, -1, mine); /* without the elements that both selections have */
+        dsgd_combine(self, e, 1, -1, mine); /* removes from e the elements that are in both
+                                             * selections */
         dsgd_local_step(self, x, u);
     }
 }
 
-static const char *const reduce_words[] = {"gather", "regions", NULL}; /* DSGD_REDUCE_* */
+static const char *const reduce_words[] = {"gather", "regions",
+                                           NULL}; /* words for the values of DSGD_REDUCE_* */
 
 static const dsgd_option ok_topk_options[] = {
     DSGD_OPTION_AS("density", DOUBLE, ok_topk_params, select.share,

@@ -3,10 +3,10 @@
  * PowerSGD: allreduces of low-rank factors of the gradient, with error feedback.
  *
  * T. Vogels, S. P. Karimireddy, M. Jaggi, "PowerSGD: practical low-rank gradient compression for
- * distributed optimization", NeurIPS 2019. The default is the later released code: one product per
- * step, with the left factor in even steps and the right factor in odd steps. `products: 2` is the
- * paper's form. A chunk is one matrix, as close to a square as it can be, whatever tensors it
- * contains.
+ * distributed optimization", NeurIPS 2019. By default, this file follows the later released code,
+ * with one product per step: even steps compute one factor, odd steps the other factor. `products:
+ * 2` is the paper's form. Each chunk is one matrix, as close to a square as possible, independently
+ * of the tensors in the chunk.
  */
 #include "sim/algorithm.h"
 
@@ -14,23 +14,27 @@ typedef struct power_sgd_params {
     int64_t rank, products;
 } power_sgd_params;
 
-/** One product, with the factor `other` fixed: u <- mean of A's projections onto its columns. */
+/**
+ * Computes one product with fixed factor @p other: u <- the mean over the workers of the
+ * projections of A onto the columns of @p other.
+ */
 static void project(dsgd_node *self, const power_sgd_params *p, bool right, dsgd_vector *e,
                     dsgd_vector *other, dsgd_vector *factor, dsgd_vector *u)
 {
     dsgd_low_rank(self, DSGD_FACTOR_ORTHOGONALISE, other, NULL, p->rank, !right);
     dsgd_copy(self, factor, other);
-    dsgd_low_rank(self, DSGD_FACTOR_PROJECT, factor, e, p->rank, right); /* A^T p, or A q */
+    dsgd_low_rank(self, DSGD_FACTOR_PROJECT, factor, e, p->rank,
+                  right); /* factor <- A^T p (right) or A q (left) */
     dsgd_copy(self, u, factor);
     dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank,
-                  !right); /* p (A^T p)^T, or (A q) q^T */
+                  !right); /* u <- p (A^T p)^T, or (A q) q^T */
     dsgd_combine(self, e, 1, -1, u);
     dsgd_allreduce_mean(self, factor, DSGD_WORLD);
     dsgd_copy(self, u, factor);
     dsgd_low_rank(self, DSGD_FACTOR_EXPAND, u, other, p->rank, !right);
 }
 
-/** Both products: p = orth(mean of A q);  q = mean of A^T p;  u = p q^T;  e <- A - u. */
+/** Computes both products: p = orth(mean of A q); q = mean of A^T p; u = p q^T; e <- A - u. */
 static void project_twice(dsgd_node *self, const power_sgd_params *p, dsgd_vector *e,
                           dsgd_vector *left, dsgd_vector *q, dsgd_vector *u)
 {
@@ -60,7 +64,7 @@ static void power_sgd_work(dsgd_node *self)
     dsgd_low_rank(self, DSGD_FACTOR_DRAW, right, NULL, p->rank, true);
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
-        dsgd_combine(self, e, 1, 1, g); /* A = e + g */
+        dsgd_combine(self, e, 1, 1, g); /* e <- e + g, the matrix A of the projections */
         if (p->products == 2)
             project_twice(self, p, e, left, right, u);
         else if (self->step % 2 == 0)
@@ -68,8 +72,8 @@ static void power_sgd_work(dsgd_node *self)
         else
             project(self, p, false, e, right, left, u);
         dsgd_local_step(self, x, u);
-        if (dsgd_has_joined(
-                self)) /* it had no part in u, and values that it had not sent are lost */
+        if (dsgd_has_joined(self)) /* a repaired worker has no part in u and has lost the values
+                                    * that it had not sent */
             dsgd_combine(self, e, 0, 0, x);
     }
 }

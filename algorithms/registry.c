@@ -1,6 +1,7 @@
 /**
  * @file registry.c
- * The built-in algorithms, in the order of `dsgd list`, and room for those of plug-ins.
+ * The table of built-in algorithms, in the order of `dsgd list`, with room for algorithms of plug-
+ * ins.
  */
 #include "sim/registry.h"
 
@@ -26,14 +27,17 @@ enum {
 DSGD_ALGORITHM_LIST(X)
 #undef X
 
-/* Always ends with NULL. */
+/* Table of all algorithms; the last entry is always NULL. */
 const dsgd_entry *dsgd_algorithms[N_BUILT_IN + MOST_ADDED + 1] = {
 #define X(name) &dsgd_algorithm_##name.about,
     DSGD_ALGORITHM_LIST(X)
 #undef X
 };
 
-/** Returns whether a name needs no quotes in CSV and YAML. */
+/**
+ * Returns whether @p text is a valid name: it contains only letters, digits and _, so it needs no
+ * quotes in CSV and YAML.
+ */
 static bool is_name(const char *text)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";

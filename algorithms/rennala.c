@@ -1,7 +1,7 @@
 /**
  * @file rennala.c
- * Rennala SGD: asynchronous workers compute gradients at one model until the server has a batch of
- * them. Then running computations are cancelled.
+ * Rennala SGD: asynchronous workers compute gradients at one model until the server has a full
+ * batch of gradients. Then running computations are cancelled.
  *
  * A. Tyurin, P. Richtarik, "Optimal time complexities of parallel stochastic optimization methods
  * under a fixed computation model", NeurIPS 2023, and released code.
@@ -9,12 +9,15 @@
 #include "sim/algorithm.h"
 
 typedef struct rennala_params {
-    int64_t batch; /* B, or AS_MANY_AS_WORKERS */
+    int64_t batch; /* B, the number of gradients per round, or AS_MANY_AS_WORKERS */
 } rennala_params;
 
 enum { AS_MANY_AS_WORKERS = -1 };
 
-/** Receives from the server: continue at the same x; the next x; or a notice to ask for it. */
+/**
+ * Receives the server's answer. An empty message means: continue at the same x. A message with a
+ * model replaces x. A notice without a model makes the worker ask for the next model.
+ */
 static void receive_model(dsgd_node *self, dsgd_vector *x, double *round)
 {
     const dsgd_message *l = dsgd_recv(self, INFINITY);
@@ -44,7 +47,10 @@ static void rennala_work(dsgd_node *self)
     }
 }
 
-/** Notifies all workers except @p maker of the next round, each once until it asks. */
+/**
+ * Notifies all workers except @p maker that the next round has begun. A worker gets no second
+ * notice before it has asked for the model.
+ */
 static void notify(dsgd_node *self, int maker, int64_t *notified, double round)
 {
     for (int i = 0; i < self->n_workers; i++) {
@@ -68,7 +74,8 @@ static void rennala_serve(dsgd_node *self)
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
         if (l->x != NULL &&
-            l->numbers[0] < round) { /* its worker had not yet received the notice */
+            l->numbers[0] < round) { /* the gradient is of an older round: its worker sent it before
+                                      * it received the notice */
             dsgd_message_drop(self, l);
             continue;
         }

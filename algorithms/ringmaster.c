@@ -8,12 +8,15 @@
 #include "sim/algorithm.h"
 
 typedef struct ringmaster_params {
-    int64_t delay; /* R, or AS_MANY_AS_WORKERS or INFINITE */
+    int64_t delay; /* R, the staleness limit in updates, or AS_MANY_AS_WORKERS or INFINITE */
 } ringmaster_params;
 
 enum { AS_MANY_AS_WORKERS = -1, INFINITE = -2 };
 
-/** Receives the model: the answer to the push or, after a notice, to a request. */
+/**
+ * Receives the model, which the server sends in answer to a push. If a notice arrives instead, asks
+ * the server for the model.
+ */
 static void get_model(dsgd_node *self, dsgd_vector *x)
 {
     const dsgd_message *l = dsgd_recv(self, INFINITY);
@@ -47,9 +50,12 @@ static void ringmaster_work(dsgd_node *self)
     }
 }
 
-enum { NOTHING = -1 }; /* given[] of a worker that was notified */
+enum { NOTHING = -1 }; /* value of given[] for a worker that was notified */
 
-/** Notifies workers whose models are too old for R; they ask for the newest model. */
+/**
+ * Notifies the workers whose models are at least R updates old. Each notified worker asks for the
+ * newest model.
+ */
 static void cancel_old(dsgd_node *self, int64_t *given, int64_t updates)
 {
     const ringmaster_params *p = self->params;
@@ -65,14 +71,15 @@ static void cancel_old(dsgd_node *self, int64_t *given, int64_t updates)
 static void ringmaster_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
-    /* [P] updates in the workers' models */
+    /* Number of updates that each worker's model contains, or NOTHING; P entries. */
     int64_t *given = dsgd_memory_new(self, (size_t)self->n_workers, sizeof *given);
     int64_t updates = 0;
     for (;;) {
         const dsgd_message *l = dsgd_recv(self, INFINITY);
         const int worker = l->from;
         if (l->x != NULL &&
-            given[worker] == NOTHING) { /* its worker had not yet received the notice */
+            given[worker] ==
+                NOTHING) { /* the worker sent this push before it received the notice */
             dsgd_message_drop(self, l);
             continue;
         }

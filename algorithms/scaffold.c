@@ -1,17 +1,18 @@
 /**
  * @file scaffold.c
  * SCAFFOLD: local SGD with control variates. Each local step is corrected by the difference between
- * the mean gradient of all workers and this worker's gradient, both of the previous round.
+ * the mean gradient of all workers and this worker's mean gradient, both of the previous round.
  *
  * S. P. Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning",
- * ICML 2020, Algorithm 1 with all workers in every round. The paper's option II, c_i+ = c_i - c +
- * (x - y_i) / (K lr), is the mean of the round's gradients if the optimizer is plain SGD. This file
- * uses that mean, which remains a gradient under any optimizer. c is then the mean of all c_i.
+ * ICML 2020, Algorithm 1 with all workers in every round. The paper's option II is c_i+ = c_i - c +
+ * (x - y_i) / (K lr). If the optimizer is plain SGD, this expression is the mean of the round's
+ * gradients. This file always uses that mean, which remains a gradient under any optimizer. Then c
+ * is the mean of all c_i.
  */
 #include "sim/algorithm.h"
 
 typedef struct scaffold_params {
-    int64_t period; /* K */
+    int64_t period; /* K, the number of local steps per round */
     double global_lr;
 } scaffold_params;
 
@@ -23,7 +24,8 @@ static void scaffold_work(dsgd_node *self)
     dsgd_vector *x = dsgd_vector_new(self); /* model at the start of the round */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *sum = dsgd_vector_new(self); /* sum of the round's gradients */
-    dsgd_vector *mine = dsgd_vector_new(self); /* c_i */
+    dsgd_vector *mine = dsgd_vector_new(self); /* c_i, this worker's mean gradient of the previous
+                                                * round */
     dsgd_vector *c = dsgd_vector_new(self);
     dsgd_copy(self, x, y);
 
@@ -37,7 +39,7 @@ static void scaffold_work(dsgd_node *self)
             continue;
         dsgd_copy(self, change, y);
         dsgd_combine(self, change, 1, -1, x);
-        dsgd_allreduce_mean(self, change, DSGD_WORLD); /* (1/P) sum of (y_i - x) */
+        dsgd_allreduce_mean(self, change, DSGD_WORLD); /* change <- (1/P) sum of (y_i - x) */
         dsgd_combine(self, x, 1, p->global_lr, change);
         dsgd_copy(self, y, x);
         dsgd_combine(self, mine, 0, 1.0 / (double)p->period, sum);

@@ -7,16 +7,17 @@
  * learning", ICML 2019, Algorithms 1 and 2. x is the numerator, w its push-sum weight, and z = x /
  * w the model.
  *
- * OSGP's `delay` limits the number of steps for which a worker leaves a round open, not the age of
- * the shares. A round ends when its shares have arrived. Shares are matched by the number of the
- * round, and two workers may begin a round at different steps. With delay >= 2, staleness may
- * therefore exceed `delay` if steps differ in length. With delay = 1 every step is a round.
+ * OSGP's `delay` limits the number of steps for which a worker leaves a round open. It does not
+ * limit the age of the shares. A round ends when its shares have arrived. Shares are matched by the
+ * number of their round, and two workers may begin the same round at different steps. If delay >=
+ * 2, staleness may therefore exceed `delay` if steps differ in length. If delay = 1, every step is
+ * a round.
  */
 #include "sim/algorithm.h"
 
 typedef struct sgp_params {
     dsgd_spec graph;
-    int64_t delay; /* only of OSGP */
+    int64_t delay; /* steps for which a round may stay open; only OSGP uses it */
 } sgp_params;
 
 static void sgp_work(dsgd_node *self)
@@ -29,9 +30,9 @@ static void sgp_work(dsgd_node *self)
 
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self))
-            dsgd_bias(self, x, z); /* x <- w z */
+            dsgd_bias(self, x, z); /* x <- w z, because a repaired worker has received z */
         dsgd_gradient(self, g, z);
-        dsgd_local_step(self, x, g); /* updates the numerator */
+        dsgd_local_step(self, x, g); /* applies the update to the numerator x */
         dsgd_gossip(self, x,
                     dsgd_neighbours_of(self, &p->graph, self->step, DSGD_COLUMN_STOCHASTIC));
         dsgd_debias(self, z, x); /* z <- x / w */
@@ -44,16 +45,18 @@ static void osgp_work(dsgd_node *self)
     dsgd_vector *z = dsgd_model(self);
     dsgd_vector *x = dsgd_vector_new(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_request *round = NULL; /* the gossip in flight */
-    int64_t rounds = 0; /* number of rounds begun */
+    dsgd_request *round = NULL; /* the running gossip round, or NULL */
+    int64_t rounds = 0; /* number of rounds begun so far */
     int64_t begun = 0; /* step in which the last round began */
     dsgd_copy(self, x, z);
 
     while (dsgd_next_step(self)) {
         if (dsgd_has_joined(self))
             dsgd_bias(self, x, z);
-        /* Shares are added before a forward pass, at the latest `delay` steps after their round
-         * began. */
+        /*
+         * Adds the received shares before a forward pass, at the latest `delay` steps after their
+         * round began.
+         */
         if (round != NULL && (self->step - begun >= p->delay ||
                               dsgd_wait_any(self, DSGD_ON_REQUEST, dsgd_time_s(self)))) {
             dsgd_request_wait(self, round, x);
@@ -67,7 +70,7 @@ static void osgp_work(dsgd_node *self)
         dsgd_debias(self, z, x);
         dsgd_gradient(self, g, z);
         dsgd_local_step(self, x, g);
-        dsgd_debias(self, z, x); /* z for evaluations */
+        dsgd_debias(self, z, x); /* updates z, which evaluations read */
     }
 }
 
@@ -102,7 +105,8 @@ const dsgd_algorithm dsgd_algorithm_sgp = {
     .work = sgp_work,
     .traits = DSGD_QUORUM_COPIES,
     .laws = DSGD_LAWS({DSGD_LAW_PLAIN_SGD}, {DSGD_LAW_ALLREDUCE, DSGD_WITH({"graph=complete", 0})},
-                      {DSGD_LAW_KEEPS_MEAN}, /* as many in-peers as out-peers */
+                      {DSGD_LAW_KEEPS_MEAN}, /* holds because every worker has as many in-peers as
+                                              * out-peers */
                       {DSGD_LAW_REACHES_MEAN},
                       {DSGD_LAW_REACHES_MEAN, DSGD_WITH({"graph=matching", 0})}),
 };

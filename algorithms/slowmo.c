@@ -3,12 +3,12 @@
  * SlowMo: local SGD in which every average of the models passes through a slow momentum.
  *
  * J. Wang et al., "SlowMo: improving communication-efficient distributed SGD with slow momentum",
- * ICLR 2020, Algorithm 1. The base optimizer is local SGD, so this is BMUF.
+ * ICLR 2020, Algorithm 1. The base optimizer is local SGD, so this algorithm equals BMUF.
  */
 #include "sim/algorithm.h"
 
 typedef struct slowmo_params {
-    int64_t period; /* tau */
+    int64_t period; /* tau, the number of local steps per average */
     double alpha, beta;
 } slowmo_params;
 
@@ -18,7 +18,8 @@ static void slowmo_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     dsgd_vector *start = dsgd_vector_new(self);
-    dsgd_vector *u = dsgd_vector_new(self); /* the paper's u multiplied by the learning rate */
+    dsgd_vector *u = dsgd_vector_new(self); /* slow momentum: the paper's u multiplied by the
+                                             * learning rate */
     double old_rate = 0;
     dsgd_copy(self, start, x);
 
@@ -29,10 +30,13 @@ static void slowmo_work(dsgd_node *self)
             continue;
         const double rate = dsgd_learning_rate(self);
         dsgd_allreduce_mean(self, x, DSGD_WORLD);
-        /* lr u <- beta lr u + (start - x). If lr has changed, the old lr u is rescaled. */
+        /*
+         * Computes lr u <- beta lr u + (start - x). If the learning rate lr has changed, rescales
+         * the old lr u first.
+         */
         dsgd_combine(self, u, old_rate > 0 ? p->beta * rate / old_rate : 0, 1, start);
         dsgd_combine(self, u, 1, -1, x);
-        dsgd_combine(self, start, 1, -p->alpha, u); /* x <- start - alpha lr u */
+        dsgd_combine(self, start, 1, -p->alpha, u); /* start <- start - alpha lr u */
         dsgd_copy(self, x, start);
         old_rate = rate;
     }

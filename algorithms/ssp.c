@@ -9,7 +9,7 @@
 #include "sim/algorithm.h"
 
 typedef struct ssp_params {
-    int64_t slack; /* s */
+    int64_t slack; /* s, the largest lead over the slowest worker, in steps */
 } ssp_params;
 
 enum { INFINITE = -1 };
@@ -23,7 +23,8 @@ static void ssp_work(dsgd_node *self)
     dsgd_copy(self, fetched, x);
 
     while (dsgd_next_step(self)) {
-        const bool joins = dsgd_has_joined(self); /* it sends an empty push */
+        const bool joins = dsgd_has_joined(self); /* a repaired worker sends an empty push to get
+                                                   * the model */
         if (!joins) {
             dsgd_gradient(self, g, x);
             dsgd_local_step(self, x, g);
@@ -32,25 +33,27 @@ static void ssp_work(dsgd_node *self)
         }
         dsgd_send(self, dsgd_server_address(self, 0), joins ? NULL : u, &(double){0}, joins);
         const dsgd_message *l = dsgd_recv(self, INFINITY);
-        if (l == NULL || l->x == NULL) /* the worker has failed */
+        if (l == NULL || l->x == NULL) /* no model means that this worker has failed */
             continue;
-        dsgd_copy(self, x, l->x); /* the worker may begin its next step */
+        dsgd_copy(self, x, l->x); /* the server's answer allows the next step */
         dsgd_copy(self, fetched, x);
     }
 }
 
-/** State of the server. */
+/** State of the server: the clocks of the workers. */
 typedef struct clocks {
-    int64_t *clock; /* [P] finished steps; GONE after a failure */
-    int64_t *fetched; /* [P] updates in each worker's model; WAITS if it waits */
-    int64_t least, n_least; /* smallest clock; workers that have it */
-    int64_t updates; /* number of updates in the model */
+    int64_t *clock; /* number of finished steps of each worker, GONE after a failure; P entries */
+    int64_t *fetched; /* number of updates in each worker's model, WAITS if the worker waits; P
+                       * entries */
+    int64_t least,
+        n_least; /* least: the smallest clock; n_least: number of workers with this clock */
+    int64_t updates; /* number of updates in the server's model */
 } clocks;
 
 enum { WAITS = -1 };
 static const int64_t GONE = INT64_MAX;
 
-/** Sends the model to a worker that waits, if it may continue. */
+/** Sends the model to @p worker if it waits and its lead is at most the slack. */
 static void send_if_allowed(dsgd_node *self, clocks *c, int worker)
 {
     const ssp_params *p = self->params;
@@ -62,7 +65,8 @@ static void send_if_allowed(dsgd_node *self, clocks *c, int worker)
 }
 
 /**
- * A worker with the smallest clock has advanced or failed. If it was the last, others may continue.
+ * Handles that a worker with the smallest clock has advanced or failed. If no worker has that clock
+ * any more, other workers may continue.
  */
 static void advance_least(dsgd_node *self, clocks *c)
 {
@@ -71,7 +75,7 @@ static void advance_least(dsgd_node *self, clocks *c)
     int64_t least = GONE;
     for (int i = 0; i < self->n_workers; i++)
         least = c->clock[i] < least ? c->clock[i] : least;
-    if (least == GONE) /* the first repaired worker continues from there */
+    if (least == GONE) /* all workers have failed; the first repaired worker continues from least */
         return;
     c->least = least;
     for (int i = 0; i < self->n_workers; i++)
@@ -80,7 +84,7 @@ static void advance_least(dsgd_node *self, clocks *c)
         send_if_allowed(self, c, i);
 }
 
-/** Removes a failed worker: no worker waits for it, and it waits for none. */
+/** Removes a failed worker: no other worker waits for it, and it waits for no other worker. */
 static void remove_failed(dsgd_node *self, clocks *c, int worker)
 {
     const bool was_least = c->clock[worker] == c->least;
@@ -92,7 +96,10 @@ static void remove_failed(dsgd_node *self, clocks *c, int worker)
         advance_least(self, c);
 }
 
-/** Takes back a repaired worker; with the smallest clock if its failure was detected. */
+/**
+ * Readmits a repaired worker. If the server had noticed its failure, the worker gets the smallest
+ * clock.
+ */
 static void readmit_repaired(dsgd_node *self, clocks *c, int worker)
 {
     const bool was_missed = c->clock[worker] == GONE;

@@ -5,28 +5,30 @@
  * next local steps.
  *
  * A. Douillard et al., "Streaming DiLoCo with overlapping communication: towards a distributed free
- * lunch", 2025. Details follow torchft.
+ * lunch", 2025. Details follow the code of torchft.
  */
 #include "sim/algorithm.h"
 
 typedef struct streaming_diloco_params {
-    int64_t period; /* H */
-    int64_t fragments; /* F */
-    int64_t delay; /* tau */
-    double mixing; /* alpha */
+    int64_t period; /* H, local steps between two exchanges of a fragment */
+    int64_t fragments; /* F, the number of fragments */
+    int64_t delay; /* tau, the local steps that overlap with an exchange */
+    double mixing; /* alpha, the weight of the worker's own fragment */
     double outer_lr, outer_momentum;
 } streaming_diloco_params;
 
 static void streaming_diloco_work(dsgd_node *self)
 {
     const streaming_diloco_params *p = self->params;
-    const int64_t every = p->period / p->fragments; /* S */
+    const int64_t every = p->period / p->fragments; /* local steps between two exchanges of any
+                                                     * fragments */
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *global = dsgd_vector_new(self); /* each fragment after its last outer step */
+    dsgd_vector *global =
+        dsgd_vector_new(self); /* model after the last outer step of each fragment */
     dsgd_vector *change = dsgd_vector_new(self);
     dsgd_vector *u = dsgd_vector_new(self); /* outer momentum */
-    dsgd_request *round = NULL; /* the allreduce in flight */
+    dsgd_request *round = NULL; /* the running allreduce, or NULL before the first one */
     dsgd_copy(self, global, x);
 
     while (dsgd_next_step(self)) {
@@ -45,10 +47,12 @@ static void streaming_diloco_work(dsgd_node *self)
         }
         if (s < every)
             continue;
-        dsgd_request_wait(self, round, change_f); /* D: mean of (global - x) of tau steps ago */
+        dsgd_request_wait(self, round, change_f); /* D: the mean of (global - x), with x of tau
+                                                   * steps ago */
         dsgd_combine(self, u_f, p->outer_momentum, 1, change_f); /* u <- mu u + D */
         dsgd_combine(self, global_f, 1, -p->outer_lr, change_f);
-        dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum, u_f); /* Nesterov */
+        dsgd_combine(self, global_f, 1, -p->outer_lr * p->outer_momentum,
+                     u_f); /* Nesterov's step along D + mu u */
         dsgd_combine(self, x_f, p->mixing, 1 - p->mixing, global_f);
     }
 }

@@ -4,16 +4,16 @@
  * for later steps.
  *
  * A. F. Aji, K. Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017; S.
- * U. Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. The optimizer's
- * momentum follows the mean. `correction` applies momentum before the selection instead: Y. Lin et
- * al., "Deep gradient compression", ICLR 2018. If dense vectors need fewer bytes, 2 N (P - 1) / P,
- * they are sent.
+ * U. Stich, J.-B. Cordonnier, M. Jaggi, "Sparsified SGD with memory", NeurIPS 2018. The optimizer
+ * applies its momentum after the mean. Option `correction` applies momentum before the selection
+ * instead, as in Y. Lin et al., "Deep gradient compression", ICLR 2018. If dense vectors need fewer
+ * bytes than sparse ones, dense vectors, 2 N (P - 1) / P bytes, are sent.
  */
 #include "sim/algorithm.h"
 
 typedef struct top_k_params {
     dsgd_selection select;
-    double correction; /* -1: off */
+    double correction; /* momentum before the selection; -1 if off */
 } top_k_params;
 
 static void top_k_work(dsgd_node *self)
@@ -28,7 +28,8 @@ static void top_k_work(dsgd_node *self)
     dsgd_vector *sent = dsgd_vector_new(self);
 
     while (dsgd_next_step(self)) {
-        if (dsgd_has_joined(self)) { /* values that were not sent are lost */
+        if (dsgd_has_joined(
+                self)) { /* a repaired worker has lost the values that it had not sent */
             dsgd_combine(self, e, 0, 0, x);
             dsgd_combine(self, m, 0, 0, x);
         }
@@ -41,7 +42,7 @@ static void top_k_work(dsgd_node *self)
         }
         dsgd_encode(self, q, e, &encoding);
         dsgd_combine(self, e, 1, -1, q); /* e <- e - Q(e) */
-        if (p->correction >= 0) { /* m <- 0 where e was sent */
+        if (p->correction >= 0) { /* m <- 0 for the elements that q contains */
             dsgd_copy(self, sent, m);
             dsgd_mask(self, sent, q);
             dsgd_combine(self, m, 1, -1, sent);

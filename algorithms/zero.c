@@ -1,13 +1,13 @@
 /**
  * @file zero.c
  * ZeRO: allreduce SGD in which each worker keeps only a share of the optimizer's state (stage 1),
- * of the gradients too (stage 2), and of the model too (stage 3). In stage 3 a worker gathers the
+ * also of the gradients (stage 2), and also of the model (stage 3). In stage 3 a worker gathers the
  * model unit by unit for its computation.
  *
  * S. Rajbhandari, J. Rasley, O. Ruwase, Y. He, "ZeRO: memory optimizations toward training trillion
- * parameter models", SC 2020, sections 5 and 7. Stage 3 has the order of PyTorch's FSDP (Y. Zhao et
- * al., VLDB 2023): the next unit is gathered while one is computed. Each worker has a share of
- * every chunk.
+ * parameter models", SC 2020, sections 5 and 7. Stage 3 follows the order of PyTorch's FSDP (Y.
+ * Zhao et al., VLDB 2023): the next unit is gathered while the present unit is computed. Each
+ * worker has a share of every chunk.
  */
 #include "sim/algorithm.h"
 
@@ -16,11 +16,11 @@ typedef struct zero_params {
     bool reshard_after_forward;
 } zero_params;
 
-/** The units of the model in stage 3. */
+/** Units of the model, which stage 3 gathers one by one. */
 typedef struct units {
     size_t n;
-    dsgd_vector **x, **g; /* [n] */
-    dsgd_request **sum; /* [n] the gradients' reduce-scatters */
+    dsgd_vector **x, **g; /* model and gradient of each unit; n entries */
+    dsgd_request **sum; /* reduce-scatter of each unit's gradient; n entries */
 } units;
 
 static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
@@ -36,7 +36,10 @@ static units units_of(dsgd_node *self, dsgd_vector *x, dsgd_vector *g)
     return of;
 }
 
-/** g <- sum of all gradients, of which each worker receives its share, as by a reduce-scatter. */
+/**
+ * Computes g <- the sum of all gradients, of which each worker receives its share, as in a reduce-
+ * scatter.
+ */
 static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
 {
     dsgd_request *gathered =
@@ -44,10 +47,10 @@ static void sharded_gradient(dsgd_node *self, const units *of, bool reshards)
     for (size_t u = of->n; u-- > 0;) {
         dsgd_request_wait(self, gathered, of->x[u]);
         dsgd_compute_pass(self, NULL, of->x[u]);
-        if (u > 0) /* two units are complete at a time */
+        if (u > 0) /* gathers the next unit, so at most two units are complete at a time */
             gathered = dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[u - 1], DSGD_WORLD);
     }
-    dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* the loss is known */
+    dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY); /* waits for the end of the forward pass */
     if (reshards)
         gathered = dsgd_collective_begin(self, DSGD_ALLGATHER, of->x[0], DSGD_WORLD);
     for (size_t u = 0; u < of->n; u++) {
@@ -77,7 +80,7 @@ static void zero_work(dsgd_node *self)
             dsgd_collective_run(self, DSGD_REDUCE_SCATTER, g, 0, DSGD_WORLD);
         }
         dsgd_divide(self, g, self->n_workers);
-        dsgd_local_step(self, x, g); /* updates the own share */
+        dsgd_local_step(self, x, g); /* updates this worker's share of x */
         if (p->stage < 3)
             dsgd_collective_run(self, DSGD_ALLGATHER, x, 0, DSGD_WORLD);
     }

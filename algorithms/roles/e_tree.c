@@ -1,19 +1,22 @@
 /**
  * @file e_tree.c
- * Learning along a tree with three roles. Trainers are the leaves. An aggregator, a server for each
- * `group` of trainers, averages their models `rounds` times. The coordinator, a server, then
- * averages the aggregators' models.
+ * Learning along a tree with three roles. Trainers are the leaves. An aggregator is a server for
+ * `group` trainers and averages their models. After every `rounds` averages, the coordinator,
+ * another server, averages the aggregators' models.
  *
- * This is E-Tree (L. Yang et al., arXiv 2008.01553) with given groups, an example of RoleML (Y. Tan
- * et al., Middleware 2024). Each trainer sends a model up and receives one per `period`, and so
- * does each aggregator every `rounds`-th time.
+ * This file is E-Tree (L. Yang et al., arXiv 2008.01553) with given groups, an example of RoleML
+ * (Y. Tan et al., Middleware 2024). Each trainer sends a model up and receives a model once per
+ * `period`. Each aggregator does so after every `rounds` averages.
  */
 #include "sim/algorithm.h"
 
 typedef struct e_tree_params {
     int64_t period, rounds, group;
 } e_tree_params;
-enum { COORDINATOR, AGGREGATORS }; /* numbers of the servers */
+enum {
+    COORDINATOR,
+    AGGREGATORS
+}; /* numbers of the servers: the coordinator, then the aggregators */
 
 static int e_tree_servers(const void *params, int n_workers)
 {
@@ -21,7 +24,7 @@ static int e_tree_servers(const void *params, int n_workers)
     return AGGREGATORS + n_workers / dsgd_group_size(p->group, n_workers);
 }
 
-/** A trainer. */
+/** The program of a trainer. */
 static void e_tree_work(dsgd_node *self)
 {
     const e_tree_params *p = self->params;
@@ -39,7 +42,10 @@ static void e_tree_work(dsgd_node *self)
     }
 }
 
-/** An aggregator or the coordinator: averages its children's models and sends them the mean. */
+/**
+ * The program of an aggregator or of the coordinator: averages its children's models and sends them
+ * the mean.
+ */
 static void e_tree_serve(dsgd_node *self)
 {
     const e_tree_params *p = self->params;

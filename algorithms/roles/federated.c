@@ -4,8 +4,8 @@
  * trainers of the next round. An aggregator averages the models of these trainers. Coordinator and
  * aggregator are functions of one server.
  *
- * B. McMahan et al., AISTATS 2017, as in an example of RoleML (Y. Tan et al., Middleware 2024). Per
- * round the server sends a model to each chosen trainer and receives one from it.
+ * B. McMahan et al., AISTATS 2017, as in an example of RoleML (Y. Tan et al., Middleware 2024). In
+ * each round the server sends one model to each chosen trainer and receives one model from each.
  */
 #include "sim/algorithm.h"
 
@@ -14,14 +14,15 @@ typedef struct federated_params {
     double ratio;
 } federated_params;
 
-/** A trainer. */
+/** The program of a trainer. */
 static void federated_work(dsgd_node *self)
 {
     const federated_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
 
-    dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x); /* waits until it is chosen */
+    dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x); /* waits until the coordinator chooses this
+                                                       * trainer */
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         dsgd_local_step(self, x, g);
@@ -30,15 +31,17 @@ static void federated_work(dsgd_node *self)
             dsgd_copy(self, x, dsgd_recv(self, INFINITY)->x);
         }
     }
-    dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL, 0); /* leaves: no model follows */
+    dsgd_send(self, dsgd_server_address(self, 0), NULL, NULL,
+              0); /* tells the server by an empty message that this trainer leaves */
 }
 
 typedef struct clients {
-    bool *away; /* [P] whether the trainer trains, or has left */
-    int n, chosen; /* number of trainers that have not left; that train */
+    bool *away; /* whether each trainer is training or has left; P entries */
+    int n, chosen; /* n: number of trainers that have not left; chosen: number of trainers of this
+                    * round */
 } clients;
 
-/** Coordinator: sends its model to random trainers. */
+/** The coordinator: sends its model to random trainers. */
 static void choose(dsgd_node *self, clients *c)
 {
     const federated_params *p = self->params;
@@ -53,13 +56,13 @@ static void choose(dsgd_node *self, clients *c)
     }
 }
 
-/** Aggregator: computes the mean of the chosen trainers' models. */
+/** The aggregator: computes the mean of the chosen trainers' models. */
 static void aggregate(dsgd_node *self, clients *c, dsgd_vector *sum)
 {
     int n = 0;
     for (int i = 0; i < c->chosen; i++) {
         const dsgd_message *m = dsgd_recv(self, INFINITY);
-        c->away[m->from] = m->x == NULL; /* it has left */
+        c->away[m->from] = m->x == NULL; /* an empty message means that the trainer has left */
         c->n -= m->x == NULL;
         if (m->x != NULL) {
             dsgd_message_used(self, m, 0);

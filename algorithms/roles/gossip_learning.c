@@ -1,11 +1,11 @@
 /**
  * @file gossip_learning.c
- * Gossip learning, in which each worker has all roles. An aggregator sums the models that arrive,
- * and sends its worker's model to a random peer. A coordinator merges the sum with the own model. A
- * trainer trains the result. There is no server.
+ * Gossip learning, in which each worker has all three roles. The aggregator sums the models that
+ * arrive and sends its worker's model to a random peer. The coordinator merges the sum with the
+ * worker's own model. The trainer trains the result. There is no server.
  *
- * RoleML's peer trains only when a model has arrived, so peers that no peer chooses stand still.
- * Here a peer trains on when its `patience` ends.
+ * A peer of RoleML trains only after a model has arrived, so a peer that no other peer chooses
+ * stands still. In this file such a peer continues to train after its `patience` ends.
  *
  * R. Ormandi et al., 2013, as in an example of RoleML (Y. Tan et al., Middleware 2024). Each worker
  * sends one model per `period`.
@@ -18,7 +18,7 @@ typedef struct gossip_learning_params {
 } gossip_learning_params;
 
 /**
- * Aggregator: waits for the first model, at most until @p until_s, sums all models that have
+ * The aggregator: waits for the first model, at most until @p until_s. Sums all models that have
  * arrived, and returns their number.
  */
 static int collect(dsgd_node *self, dsgd_vector *sum, double until_s)
@@ -32,14 +32,14 @@ static int collect(dsgd_node *self, dsgd_vector *sum, double until_s)
     return n;
 }
 
-/** Aggregator: sends x to a random peer. */
+/** The aggregator: sends x to a random peer. */
 static void propagate(dsgd_node *self, dsgd_vector *x)
 {
     const int peer = (int)dsgd_random_below(self, (uint64_t)self->n_workers - 1);
     dsgd_send(self, peer + (peer >= self->rank), x, NULL, 0);
 }
 
-/** Coordinator: x <- the mean of x and of the models that have arrived. */
+/** The coordinator: x <- the mean of x and of the models that have arrived. */
 static void merge(dsgd_node *self, dsgd_vector *x, dsgd_vector *sum)
 {
     const gossip_learning_params *p = self->params;
@@ -53,12 +53,12 @@ static void gossip_learning_work(dsgd_node *self)
     const gossip_learning_params *p = self->params;
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
-    dsgd_vector *sum = dsgd_vector_new(self); /* not a model */
+    dsgd_vector *sum = dsgd_vector_new(self); /* sum of the models that have arrived */
 
     while (dsgd_next_step(self)) {
         if (self->step > 0 && self->step % p->period == 0 && self->n_workers > 1)
             merge(self, x, sum);
-        dsgd_gradient(self, g, x); /* trainer */
+        dsgd_gradient(self, g, x); /* the trainer: takes a local step */
         dsgd_local_step(self, x, g);
         if ((self->step + 1) % p->period == 0 && self->n_workers > 1)
             propagate(self, x);

@@ -1,13 +1,13 @@
 /**
  * @file my_algorithm.c
  * Local SGD whose averages become rare: all models are averaged after `period` steps, then after
- * twice as many, and so on.
+ * twice as many steps, and so on.
  *
- * Each worker sends one allreduce of the model per average.
+ * Each worker takes part in one allreduce of the model per average.
  */
 #include "sim/algorithm.h"
 
-/** The options of an experiment. The table below fills them in. */
+/** The options of an experiment. The table doubling_options fills them in. */
 typedef struct doubling_params {
     int64_t period;
 } doubling_params;
@@ -19,7 +19,7 @@ static void doubling_work(dsgd_node *self)
     dsgd_vector *x = dsgd_model(self);
     dsgd_vector *g = dsgd_vector_new(self);
     int64_t period = p->period;
-    int64_t last = period - 1; /* the step at the end of which the next average is taken */
+    int64_t last = period - 1; /* step that ends with the next average */
 
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
@@ -32,7 +32,10 @@ static void doubling_work(dsgd_node *self)
     }
 }
 
-/** Struct, field (its name is the key in the file), default, minimum, maximum, unit, help. */
+/**
+ * Arguments: struct, field (its name is the key in the file), default, minimum, maximum, unit,
+ * help.
+ */
 static const dsgd_option doubling_options[] = {
     DSGD_OPTION_LONG(doubling_params, period, 4, 1, 1e9, "steps",
                      "number of local steps before the first average; doubles with each average"),
@@ -52,5 +55,5 @@ static const dsgd_algorithm doubling = {
 
 static const dsgd_algorithm *const list[] = {&doubling, NULL};
 
-/** The symbol that the program loads. */
+/** The list that the program reads when it loads this plug-in. */
 const dsgd_plugin dsgd_plugin_algorithms = {DSGD_PLUGIN_ABI, list};
