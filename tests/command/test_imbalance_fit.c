@@ -7,8 +7,8 @@
 #include "tests/support/suite.h"
 
 /**
- * Writes step times of 8 workers that differ by 10 %, or of one worker. The times have a column
- * before and a column after them.
+ * Writes 400 step times to a file. Neighbouring ranks of eight workers differ by 10 %. Another
+ * column precedes the times, and one follows them.
  */
 static void write_steps(const char *name, int workers, const char *header)
 {
@@ -23,8 +23,8 @@ static void write_steps(const char *name, int workers, const char *header)
 }
 
 /**
- * Returns the first or the second block of output that begins with "imbalance:", as a list for an
- * experiment.
+ * Returns the first block of the output that starts with "imbalance:", or the second block if @p
+ * which is 1, as a list for an experiment.
  */
 static const char *entries_of(const char *output, int which)
 {
@@ -47,13 +47,19 @@ static const char *const replayed[] = {
 SUITE(imbalance_fit, "imbalance_fit", .seconds = 60, .set_up = make_folder,
       .tear_down = remove_folder);
 
-/** _i: a fit or quantiles, for one worker or eight */
+/**
+ * An even _i tests the fit, and an odd _i tests the quantiles. There is one worker if _i is below
+ * 2; otherwise, there are eight workers.
+ */
 TEST_RANGE(fit_prints_valid_entry, 0, 4)
 {
     const int workers = _i < 2 ? 1 : 8;
     write_steps("steps.csv", workers, "worker,step,seconds\n");
     char *output = dsgd_ends(0, "imbalance fit steps.csv -o fit");
-    /* An exponential distribution that starts at 1 s is a gamma distribution of shape 1. */
+    /*
+     * The step times follow an exponential distribution that starts at 1 s. This is a shifted gamma
+     * distribution of shape 1.
+     */
     ck_assert_has(output, "\nshifted gamma");
     ck_assert_int_eq(strstr(output, "{kind: persistent, deviation: 0.2") != NULL, workers == 8);
     const char *const entries = entries_of(output, _i % 2);
@@ -78,7 +84,7 @@ TEST_RANGE(fit_prints_valid_entry, 0, 4)
     }
     ck_assert_double_le(first, 1);
     ck_assert_double_eq_tol(first + last, 100, 1e-9);
-    char *again = NULL; /* it is drawn like any other figure, in another size */
+    char *again = NULL; /* output of drawing the figure again, in another size */
     ck_assert_msg(dsgd("plot fit quantiles --format svg --size slide -o .", &again) == 0, "%s",
                   again);
     ck_assert_msg(dsgd("plot fit --format svg -o .", &again) == 0, "%s", again);
@@ -120,7 +126,7 @@ TEST_ROWS(bad_input_of_fit_is_rejected_with_reason, bad_fits)
     write_file("s.csv", bad_fits[_i].content);
     char *output = dsgd_ends(bad_fits[_i].status, "imbalance %s", bad_fits[_i].arguments);
     ck_assert_has(output, bad_fits[_i].sentence);
-    ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* the error is one sentence */
+    ck_assert_ptr_null(strchr(strchr(output, '\n') + 1, '\n')); /* one line of message */
 }
 
 TEST(column_is_chosen_by_name_or_if_single)
@@ -133,8 +139,8 @@ TEST(column_is_chosen_by_name_or_if_single)
 }
 
 /**
- * Writes the step times of eight workers. The worker with rank 5 takes @p factor times as long, and
- * some workers take @p late_s longer in one step of a hundred.
+ * Writes 4,000 step times of eight workers. The times of rank 5 are multiplied by @p factor, and @p
+ * late_s is added to one time in 101.
  */
 static void write_ranks(const char *name, double factor, double late_s)
 {
@@ -168,8 +174,8 @@ TEST(fit_reports_slow_worker_in_any_unit)
 }
 
 /**
- * The means have distances 0.03, 0.01, 0.01 and 0.47 s. Compared with the median distance, the last
- * cannot be chance.
+ * The means of the workers are 0.03, 0.01, 0.01 and 0.47 s away from their median. The last
+ * distance is so much larger than the median distance that it cannot be chance.
  */
 TEST(fit_reports_slow_worker_of_four)
 {
@@ -182,7 +188,9 @@ TEST(fit_reports_slow_worker_of_four)
                   "worker 3 takes 1.46 times as long as the median worker\n");
 }
 
-/** A step that compiles kernels does not make a worker a straggler. */
+/**
+ * Tests that the first step, which also compiles kernels, does not affect the fitted slow worker.
+ */
 TEST(warm_up_step_is_left_out)
 {
     char *text = dsgd_xstrdup("rank;iteration;step_time_ms\n");
@@ -206,8 +214,8 @@ TEST(warm_up_step_is_left_out)
 }
 
 /**
- * Workers 0 and 1 have the step times 1, 3 s and 2, 4 s. As each waits for the other, the steps
- * take 2 and 4 s.
+ * Worker 0 takes 1 s and 3 s for its two steps, and worker 1 takes 2 s and 4 s. Each step ends with
+ * an allreduce, so the steps take 2 s and 4 s.
  */
 TEST_ROWS(fitted_file_can_be_replayed, replayed)
 {

@@ -1,8 +1,8 @@
 /**
  * @file test_import.c
- * Tests `dsgd import`: logs with known factors in the forms that users have, and files that are
- * rejected. If public logs are next to the project, it also compares results from one log with
- * other logs.
+ * Tests `dsgd import`: logs of nccl-tests with known parameters, in the formats that users have,
+ * and files that are rejected. If public logs are next to the project, predictions from one log are
+ * also compared with other logs.
  */
 #include <gsl/gsl_statistics_double.h>
 #include <unistd.h>
@@ -13,12 +13,12 @@
 #include "tests/support/suite.h"
 #include "traces/nccl_log.h"
 
-/** A log of nodes with eight GPUs. The times come from the formulas with known factors. */
+/** A log of nodes, whose times are computed with known parameters of NCCL's model. */
 typedef struct planted {
     const dsgd_nccl *nccl;
     const char *gpu, *prefix, *between;
     int call, nodes, gpus;
-    double nic_bytes_per_s, factor; /* factor of the times */
+    double nic_bytes_per_s, factor; /* bandwidth of a NIC; factor on all times of the log */
 } planted;
 
 static const dsgd_nccl a100 = {.generation = DSGD_GPU_AMPERE,
@@ -65,7 +65,7 @@ SUITE(import, "import", .seconds = 120, .set_up = make_folder, .tear_down = remo
 static const planted two_nodes = {
     &a100, "NVIDIA A100-SXM4-40GB", "", "", DSGD_NCCL_ALLREDUCE, 2, 8, 25e9, 1};
 
-/** Names of files that have another meaning in YAML. */
+/** Names of files that contain special characters of YAML. */
 static const char *const odd_names[] = {"my: site.yaml", "a #b.yaml", "{c}.yaml", "it's.yaml",
                                         "\"q\".yaml"};
 
@@ -92,7 +92,7 @@ TEST(logs_of_one_and_several_nodes_give_all_factors)
     ck_assert_double_eq_tol(mine.nccl.latency, a100.latency, 0.1);
     ck_assert_double_eq_tol(mine.nccl.node_bandwidth, a100.node_bandwidth, 0.01);
     ck_assert_double_eq_tol(mine.nccl.node_latency, a100.node_latency, 0.1);
-    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s, 25e9); /* the value of dgx-a100 */
+    ck_assert_double_eq(mine.host_bandwidth_bytes_per_s, 25e9); /* the value of dgx-a100 remains */
     ck_assert_int_eq(mine.library, DSGD_LIBRARY_NCCL);
     const dsgd_nccl_table *const tables = mine.nccl.tables.v;
     ck_assert_uint_eq(mine.nccl.tables.n, 2);
@@ -108,11 +108,13 @@ TEST(logs_of_one_and_several_nodes_give_all_factors)
         ck_assert_uint_le(strcspn(line, "\n"), 140);
     ck_assert_has(dsgd_ends(2, "import one.log -p dgx-a100 -o mine.yaml"), "--force replaces it");
     dsgd_ends(0, "import one.log -p dgx-a100 -o mine.yaml --force");
-    ck_assert_double_eq(read_platform("mine.yaml").nccl.latency, 1.4); /* the value of dgx-a100 */
+    ck_assert_double_eq(read_platform("mine.yaml").nccl.latency,
+                        1.4); /* the value of dgx-a100 remains */
 }
 
 /**
- * Logs as mpirun and srun write lines, with lines of NCCL between them, and without lines of ranks.
+ * Variants of the log: lines with the prefixes of mpirun and srun, lines of NCCL between rows, and
+ * a log without the lines that name the ranks.
  */
 static const struct {
     const char *gpu, *prefix, *between, *options;
@@ -139,8 +141,8 @@ TEST_ROWS(log_is_read_with_any_prefixes, dresses)
 }
 
 /**
- * The log is from rccl-tests, in an earlier version without roots. It has an allgather, a damaged
- * row, and two tables, because sizes begin again.
+ * A log of rccl-tests, whose earlier version prints no column for the root. It contains a damaged
+ * row and two tables. The second table is an allgather and starts where the size decreases.
  */
 TEST(versions_and_collectives_are_recognized_by_bandwidth)
 {
@@ -216,7 +218,10 @@ TEST_ROWS(import_warns_of_mismatches, told)
                   told[_i].sentence);
 }
 
-/** A line break would end the comment, and a terminal executes escape sequences. */
+/**
+ * Tests two dangers in names: a line break would end the comment that contains the name, and a
+ * terminal would execute escape sequences.
+ */
 TEST(names_of_files_and_gpus_are_escaped)
 {
     planted p = two_nodes;
@@ -233,7 +238,10 @@ TEST(names_of_files_and_gpus_are_escaped)
     ck_assert_has(output, "the name of a file must not contain a line break");
 }
 
-/** All files in a folder and its subfolders are read. The written file is an experiment. */
+/**
+ * Tests that `import` reads all files in a folder and in its subfolders, and that the file that it
+ * writes is an experiment.
+ */
 TEST(import_reads_folder)
 {
     write_log("a.log", &two_nodes);
@@ -256,7 +264,10 @@ TEST(import_reads_folder)
     ck_assert_has(dsgd_ends(2, "import job -o other.yaml"), "no file in it can be imported");
 }
 
-/** Only the tables of another machine, or of an unknown number of GPUs, are left out. */
+/**
+ * Tests that `import` skips tables of another machine and tables with an unknown number of GPUs,
+ * and only these.
+ */
 TEST(unusable_tables_are_skipped)
 {
     planted other = two_nodes;
@@ -273,8 +284,8 @@ TEST(unusable_tables_are_skipped)
 }
 
 /**
- * Rejected files are reported with file, line and message, and left out. If no other file is left,
- * the import fails.
+ * Tests that a rejected file in a folder is reported with its line and a message, and is skipped.
+ * If all files of the folder are rejected, the import fails.
  */
 TEST(rejected_file_in_folder_is_skipped)
 {
@@ -297,8 +308,8 @@ TEST(rejected_file_in_folder_is_skipped)
 }
 
 /**
- * The table has semicolons, decimal commas, a byte order mark and CRLF. The other table has commas
- * as separators and as decimal commas.
+ * The first table has semicolons as separators, decimal commas, a byte order mark and CRLF. In the
+ * second table, commas are both separators and decimal commas.
  */
 TEST(import_reads_decimal_commas)
 {
@@ -328,7 +339,10 @@ TEST(import_reads_decimal_commas)
                   "t.csv:2: 1 field, but the header has 3: the row uses another separator");
 }
 
-/** Scripts that call the program for each size write such logs. Lines of ranks have no name. */
+/**
+ * Scripts that start the program once per size write such logs, which repeat the header before each
+ * row.
+ */
 TEST(one_run_per_size_gives_one_table)
 {
     planted p = two_nodes;
@@ -346,7 +360,7 @@ static const char of_one_gpu[] = "printf '#  Rank  0 Pid 7 on n device  0 [0x07]
                                  " 8 2 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\\n"
                                  " 16 4 float sum -1 5.0 0.00 0.00 0 5.1 0.00 0.00 0\\n'";
 
-/** Commands that make b.log from a.log, which is a log of two nodes. */
+/** Shell commands that make a changed log b.log from a.log, a log of two nodes. */
 static const struct {
     const char *make, *import;
     int status;
@@ -387,8 +401,8 @@ TEST(import_requires_output_file)
 /* --- public logs ------------------------------------------------------------------------------ */
 
 /**
- * A log, and the platform with its data sheet. `varies` is true for Slingshot or sockets, whose
- * times vary.
+ * A public log, and the platform that contains the data sheet of its machine. `varies` is true if
+ * runs on the machine differ much in time, as with Slingshot or sockets.
  */
 static const struct {
     const char *log, *platform;
@@ -426,8 +440,8 @@ static const struct {
 enum { PUBLIC = sizeof public / sizeof public[0], MOST_SIZES = 64 };
 
 static dsgd_nccl_measured measured[PUBLIC];
-static dsgd_nccl sheets[PUBLIC]; /* parameters from data sheets and NCCL, without fitted factors */
-/* Largest and smallest times of several runs. */
+static dsgd_nccl sheets[PUBLIC]; /* parameters of data sheets and NCCL, without fitted factors */
+/* The largest and the smallest time for each size, over several runs of a log. */
 static double most_us[PUBLIC][MOST_SIZES], least_us[PUBLIC][MOST_SIZES];
 
 static double field(const dsgd_csv *csv, size_t row, const char *name)
@@ -436,7 +450,7 @@ static double field(const dsgd_csv *csv, size_t row, const char *name)
     return column < csv->n_columns ? strtod(dsgd_csv_field(csv, row, column), NULL) : 0;
 }
 
-/** Reads the public logs. Returns false if they are not there. */
+/** Reads all public logs. Returns false if a log is missing. */
 static bool read_public(void)
 {
     for (int i = 0; i < PUBLIC; i++) {
@@ -480,8 +494,8 @@ static bool read_public(void)
 }
 
 /**
- * Returns the median error in %, over every @p every-th size, starting with the second or the
- * first.
+ * Returns the median error in % of predicted times. It uses every second size if @p every is 2, and
+ * all sizes if it is 1.
  */
 static double median_error(const dsgd_nccl *nccl, int i, double least_bytes, size_t every)
 {
@@ -508,7 +522,7 @@ static int index_of(const char *log)
 
 static const double mib = 0x1p20;
 
-/** Prints numbers for documents if DSGD_TABLE=1 is set. */
+/** Prints an error for the tables of the documents, if DSGD_TABLE is set. */
 static void tell(const char *log, const char *other, double error)
 {
     if (getenv("DSGD_TABLE") != NULL)
@@ -516,8 +530,8 @@ static void tell(const char *log, const char *other, double error)
 }
 
 /**
- * Uses every other size of a log as a table and compares it with the remaining sizes. Also compares
- * the data sheet.
+ * Compares predicted times with every second size of each log. One prediction uses the other half
+ * of the sizes, and one uses only the data sheet.
  */
 TEST(predictions_from_logs_and_data_sheets)
 {
@@ -547,12 +561,12 @@ TEST(predictions_from_logs_and_data_sheets)
 }
 
 /**
- * A fit to one log is compared with another log: of another machine of the same kind, or of other
- * numbers of nodes.
+ * Pairs of logs. The factors that are fitted to one log predict the times of the other log. It is
+ * from another machine of the same kind, or has another number of nodes or another collective.
  */
 static const struct {
     const char *fitted, *other;
-    size_t n; /* number of fitted logs, starting with that one */
+    size_t n; /* number of logs for the fit, counted from `fitted` */
 } crossings[] = {
     {"dgxa100_n2", "dgxa100_n4", 1},
     {"dgxa100_n2", "sophia_n2", 1},
@@ -593,8 +607,9 @@ TEST(fit_to_one_log_predicts_another)
 }
 
 /**
- * Sizes from 64 MiB on are compared; the fit uses two nodes. NICs have 25 GB/s, but no run has used
- * more than 23.3.
+ * Uses a fit to two nodes to predict the times of eight nodes, for sizes of at least 64 MiB. The
+ * prediction must lie between the fastest run, less 5 %, and the slowest run. No run has used more
+ * than 23.3 of the 25 GB/s of a NIC.
  */
 TEST(slingshot_prediction_is_within_spread_of_runs)
 {

@@ -1,7 +1,7 @@
 /**
  * @file test_import_kineto.c
- * Tests traces of PyTorch's profiler: traces of artificial jobs, whose numbers are all known, and
- * real traces if they are next to the project.
+ * Tests the import of traces that PyTorch's profiler writes. Most traces are of artificial jobs,
+ * for which the correct results are known. Real traces are tested if they are next to the project.
  */
 #include "command/experiment/traces.h"
 #include "tests/command/shell.h"
@@ -9,20 +9,28 @@
 
 enum { BUCKETS = 4, MOST_RANKS = 8 };
 
-/** A job with plain DDP or with HSDP. */
+/** An artificial job of plain DDP or of HSDP, whose trace write_job() writes. */
 typedef struct job {
     int ranks, steps, late_rank;
-    double late_ms; /* additional computation time of late_rank */
-    /* Relative deviations: of each rank and step, and of all ranks in a step. */
+    double late_ms; /* added computation time per step of late_rank */
+    /*
+     * Relative deviations of computation times: one for each rank and step, and one for all ranks
+     * of a step.
+     */
     double jitter, common;
-    double ahead_ms; /* lead of the host over the GPU; if 0, the host limits the speed */
-    double sum_factor; /* factor on the platform's times of sums */
+    double ahead_ms; /* lead of the host over the GPU; 0 if the GPU waits for the host */
+    double sum_factor; /* factor on the times of sums in the platform's model */
     double busy; /* share of the computation time in which kernels run */
-    const char *kernel; /* name of the kernel of a sum */
-    bool clocks_jump; /* clocks jump by 20 ms between steps */
-    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* the place of a sum's size in the trace */
-    int shards; /* number of ranks in a group of HSDP; if 0, plain DDP */
-    enum { NONE, NEEDED, HIDDEN } gather; /* allgather of FSDP: forward waits for it, or not */
+    const char *kernel; /* name of the kernel that sums gradients */
+    bool clocks_jump; /* the clock of rank 3 jumps by 20 ms between steps */
+    enum { OF_KERNEL, OF_PARAMETERS, OF_INPUTS } words; /* event that contains the size of a sum */
+    int shards; /* number of ranks in a shard group of HSDP, or 0 for plain DDP */
+    enum {
+        NONE,
+        NEEDED,
+        HIDDEN
+    } gather; /* allgather of FSDP: none, one for which forward waits,
+               * or one that overlaps with forward */
 } job;
 
 static const job plain = {.ranks = 8,
@@ -47,13 +55,13 @@ static double sum_ms(const job *j, int b)
     return 1e3 * j->sum_factor * dsgd_nccl_s(&cost, 4 * elements[b]);
 }
 
-/** Returns the factor on the times of rank @p r in step @p k. */
+/** Returns the factor on the computation time of rank @p r in step @p k. */
 static double factor_of(const job *j, int r, int k)
 {
     return (1 + j->jitter * (((r * 7 + k * 13) % 11) / 5.0 - 1)) * (1 + j->common * (k % 3 - 1));
 }
 
-static char *events; /* events of the trace that is being written */
+static char *events; /* JSON of the events of the rank that is being written */
 static int n_events;
 
 static void add(const char *category, const char *name, double ms, double end_ms, const char *args)
@@ -100,8 +108,8 @@ static void add_sum(const job *j, int b, double ms, double end_ms)
 }
 
 /**
- * Adds a sum of HSDP: ranks of a node reduce and scatter, and then sum their shards with the shards
- * of the other nodes.
+ * Adds the two kernels of a gradient sum in HSDP. The ranks of a node reduce and scatter the
+ * bucket, and then each rank sums its shard with the same shard of the other nodes.
  */
 static void add_sharded_sum(const job *j, int r, int b, double ms, double end_ms)
 {
@@ -118,8 +126,8 @@ static void add_sharded_sum(const job *j, int r, int b, double ms, double end_ms
 }
 
 /**
- * Returns when rank @p r ends its forward pass in a step that begins at @p ms. An allgather ends 1
- * ms after the last rank.
+ * Returns the time at which rank @p r ends its forward pass, in a step that starts at @p ms. A
+ * needed allgather ends 1 ms after the last rank has started it.
  */
 static double forward_end_ms(const job *j, int r, int k, double ms)
 {
@@ -128,7 +136,10 @@ static double forward_end_ms(const job *j, int r, int k, double ms)
            (j->gather == NEEDED);
 }
 
-/** Adds a forward pass. A rank that is late for a needed allgather computes before it. */
+/**
+ * Adds the events of a forward pass. If the job has a needed allgather, a late rank computes before
+ * the allgather.
+ */
 static void add_forward(const job *j, int r, double ms, double end_ms)
 {
     const double late_ms = r == j->late_rank ? j->late_ms : 0;
@@ -147,8 +158,8 @@ static void add_forward(const job *j, int r, double ms, double end_ms)
 }
 
 /**
- * Adds the events of rank @p r in step @p k, whose computation begins at @p ms. The sums end at
- * ends[BUCKETS].
+ * Adds the events of rank @p r in step @p k, whose computation starts at @p ms. The array @p ends
+ * contains the end of the sum of each bucket.
  */
 static void add_step(const job *j, int r, int k, double ms, const double *ends)
 {
@@ -160,7 +171,7 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
     add_launch(host + 0.02);
     add_forward(j, r, at, forward_end_ms(j, r, k, at));
     at = forward_end_ms(j, r, k, at);
-    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* the sum of a loss, which is not a bucket */
+    add_launch(j->ahead_ms > 0 ? host + 0.05 : at); /* a sum of the loss, which is not a bucket */
     add("kernel", j->kernel, at, at + 0.01,
         dsgd_xprintf(
             "\"correlation\": %d, \"Collective name\": \"allreduce\", \"In msg nelems\": 1, "
@@ -172,7 +183,7 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
             add("cpu_op", "autograd::engine::evaluate_function: NllLossBackward", host_ms - 0.01,
                 host_ms, "");
         add_launch(host_ms);
-        /* the last kernel of the bucket, without a gap */
+        /* The kernels that compute the gradients of bucket b. */
         add_kernel(j, at, at + 0.9 * gaps_ms[b] * factor);
         add_launch(host_ms + 0.01);
         at += gaps_ms[b] * factor;
@@ -186,7 +197,7 @@ static void add_step(const job *j, int r, int k, double ms, const double *ends)
     }
 }
 
-/** Computes the ends of the sums in a step that begins at @p ms. */
+/** Computes when the sum of each bucket ends, in a step that starts at @p ms. */
 static void find_ends(const job *j, int k, double ms, double *ends)
 {
     double ready[MOST_RANKS];
@@ -202,7 +213,7 @@ static void find_ends(const job *j, int k, double ms, double *ends)
     }
 }
 
-/** Writes job/rankR.json for each rank. Returns the mean step time in ms. */
+/** Writes the trace of each rank to job/rankR.json, and returns the mean step time in ms. */
 static double write_job(const job *j)
 {
     double ms = 1000;
@@ -232,7 +243,7 @@ static const char *import(const char *options)
     return dsgd_ends(0, "import job -p dgx-a100 -o mine.yaml --force %s", options);
 }
 
-/** Returns the number after @p words in a text. */
+/** Returns the number that follows @p words in @p text. */
 static double number_behind(const char *text, const char *words)
 {
     const char *const at = strstr(text, words);
@@ -240,7 +251,7 @@ static double number_behind(const char *text, const char *words)
     return strtod(at + strlen(words), NULL);
 }
 
-/** Returns the error of the predicted step time in percent. */
+/** Returns the error of the predicted step time in percent, from the output of `import`. */
 static double step_error(const char *said)
 {
     return strtod(strstr(strstr(said, "\nstep "), "%") - 6, NULL);
@@ -317,16 +328,16 @@ TEST_RANGE(import_reports_slow_rank, 0, 16)
                   dsgd_xprintf("{kind: slow, worker: %d, factor: 2.", j.late_rank));
     ck_assert_double_le(fabs(step_error(said)), 5);
     /*
-     * Seven of eight ranks wait for 200 of some 360 ms. The measured loss to collectives must not
-     * be added to this.
+     * Rank late_rank takes 200 ms longer, so seven of eight ranks wait for 200 ms. The traces
+     * already contain the loss to collectives, so `explain` must not add it again.
      */
     const char *const where = dsgd_ends(0, "explain mine.yaml");
     ck_assert_double_eq_tol(number_behind(where, "\nwaiting for other workers ") / 0.175, 1, 0.1);
 }
 
 /**
- * Reduce-scatters in groups with different names, and allreduces between them, are one sum over all
- * ranks.
+ * Tests HSDP: reduce-scatters in differently named groups and the allreduces between the groups
+ * must count as one sum over all ranks.
  */
 TEST(hsdp_groups_count_as_one_job)
 {
@@ -349,8 +360,8 @@ TEST(hsdp_groups_count_as_one_job)
 }
 
 /**
- * Other ranks also wait for a rank in allgathers. If kernels need the gathered values, this wait
- * must not count as computation.
+ * Tests that waiting for a late rank in an allgather of FSDP does not count as computation, if
+ * kernels need the gathered values.
  */
 TEST_RANGE(waiting_in_fsdp_allgathers_is_not_computation, NEEDED, HIDDEN + 1)
 {
@@ -372,13 +383,13 @@ TEST_RANGE(waiting_in_fsdp_allgathers_is_not_computation, NEEDED, HIDDEN + 1)
     }
     shell_ends(0, "cd %s/job && sed -i 's/\"Collective name\": \"_reduce_sc[a-z_]*\", //' *.json",
                folder);
-    ck_assert_has(import(""), "sums are reduce-scatters"); /* from the name of the kernel */
+    ck_assert_has(import(""), "sums are reduce-scatters"); /* the name of the kernel shows this */
 }
 
 TEST(import_separates_slow_links_from_slow_ranks)
 {
     job j = plain;
-    j.sum_factor = 60; /* the last bucket is ready while the previous one is being sent */
+    j.sum_factor = 60; /* each bucket waits for the sum of the previous bucket */
     write_job(&j);
     const char *const said = import("");
     ck_assert_double_eq_tol(number_behind(said, "sum of bucket 3, 36.27 MB") / sum_ms(&j, 3), 1,
@@ -397,14 +408,14 @@ TEST(first_steps_predict_later_steps)
     const char *const said = import("--first 4");
     ck_assert_has(said, "4 steps make the experiment");
     ck_assert_double_le(number_behind(said, "for good and "),
-                        3); /* without the part that all ranks have in common */
+                        3); /* in %, without the deviation common to all ranks */
     ck_assert_has(read_file("mine.yaml"), "scale: true, common: true}");
     ck_assert_double_eq_tol(number_behind(said, "steps differ by "), 4, 1);
     ck_assert_double_le(fabs(step_error(said)), 5);
 }
 
 static const struct {
-    const char *command; /* shell command that changes the files */
+    const char *command; /* shell command that changes the traces */
     int status;
     const char *sentence;
 } damages[] = {
@@ -431,8 +442,8 @@ TEST_ROWS(bad_folder_is_rejected_with_reason, damages)
 }
 
 /**
- * If the steps of all ranks vary together, the simulated steps must vary in the same way and by as
- * much.
+ * Tests that the step times of a simulation deviate together and by the same amount, if the
+ * measured step times of all ranks deviate together.
  */
 TEST(deviation_of_steps_is_reproduced)
 {
@@ -448,8 +459,8 @@ TEST(deviation_of_steps_is_reproduced)
 }
 
 /**
- * In the trace of a single rank, kernels have waited for other ranks. Its sums are therefore only
- * upper bounds, and no link is judged.
+ * Tests the trace of a single rank. Its kernels may have waited for other ranks, so the times of
+ * sums are only upper bounds, and no link is called slow.
  */
 TEST(single_rank_bounds_sums)
 {
@@ -478,7 +489,10 @@ TEST(import_warns_of_jumping_clocks_and_limiting_hosts)
     ck_assert_has(said, "host-bound: kernels run for");
 }
 
-/** The trace is from HolisticTraceAnalysis: ResNet-50 on two A100, without rank 1. */
+/**
+ * Tests a trace of HolisticTraceAnalysis: ResNet-50 on two A100 GPUs, of which only rank 0 has a
+ * trace.
+ */
 TEST(real_trace_matches_resnet)
 {
     const char *const path = measurement("files/kineto/hta_resnet50_ddp_a100_rank.json.gz");

@@ -1,6 +1,7 @@
 /**
  * @file test_input.c
- * Every kind of bad input must give one message and its exit status, and must not change a file.
+ * Tests that each kind of invalid input ends a command with one message and the right exit status,
+ * and that it changes no file.
  */
 #include <ctype.h>
 #include <sys/stat.h>
@@ -9,18 +10,18 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/** Checks the experiment with four workers on a graph with these edges. */
+/** A `check` command for an experiment with four workers, whose graph has the given edges. */
 #define EDGES(edges)                                                                               \
     "check e.yaml --set workers=4 --set algorithms='{name: d_psgd, graph: {kind: edges, "          \
     "edges: " edges "}}'"
 
-/** An experiment of five lines. */
+/** The lines of a valid experiment, to which tests append further lines. */
 #define GOOD                                                                                       \
     "platform: idle-switch\nworkload: resnet50-p100\nworkers: 4\nalgorithms: allreduce\n"          \
     "until: {steps: 1}\n"
 
 static const struct {
-    const char *experiment; /* the whole experiment, or NULL for a valid one */
+    const char *experiment; /* text of the experiment, or NULL for a valid experiment */
     const char *arguments;
     int status;
     const char *sentence;
@@ -176,7 +177,7 @@ static const struct {
     {NULL, "check e.yaml --set algorithms='{name: wagma, label: \"a,b\"}'", 2, "without commas"},
     {NULL, "check e.yaml --set algorithms='{name: wagma, optimizer: {rate: 1}}'", 2,
      "unknown key `rate`"},
-    /* Lines after these defects must not be ignored silently. */
+    /* Each of these files has a defect. Lines after the defect must not be ignored silently. */
     {GOOD "# M\xfcller\nseed: [1, 2]\n", "check e.yaml", 3,
      "e.yaml:6:4: byte 0xfc is not valid UTF-8"},
     {GOOD "# \xed\xa0\x80\nseed: [1, 2]\n", "check e.yaml", 3,
@@ -222,10 +223,11 @@ TEST_ROWS(bad_input_gives_one_error_and_exit_status, bad)
     ck_assert_msg(strstr(output, "[ERR]") == NULL, "%s: libfyaml printed %s", bad[_i].arguments,
                   output);
     char *const results = dsgd_xprintf("%s/results", folder);
-    ck_assert_int_ne(access(results, F_OK), 0); /* nothing was written */
+    ck_assert_int_ne(access(results, F_OK), 0); /* no results folder exists */
 }
 
-TEST_RANGE(text_after_null_byte_is_not_ignored, 0, 4) /* _i: number of the file */
+TEST_RANGE(text_after_null_byte_is_not_ignored, 0,
+           4) /* _i: number of the file with the null byte */
 {
     static const char *const files[][2] = {
         {"e.yaml", "e.yaml:9:4"},
@@ -256,10 +258,10 @@ TEST(empty_data_folder_counts_as_missing)
     ck_assert_has(shell_ends(0, "DSGD_DATA= " DSGD_BINARY " list platforms"), "piz-daint");
 }
 
-/* Sanitizers map terabytes. */
+/* The sanitizers reserve terabytes of address space, so a limit would end them. */
 #if !defined(DSGD_ADDRESS_SANITIZER) && !defined(DSGD_THREAD_SANITIZER)
 
-/** Runs dsgd with a limit of bash's ulimit. */
+/** Runs the program under a limit. @p limit is an option of bash's ulimit, such as -v. */
 static int dsgd_within(const char *limit, long value, const char *arguments, char **output)
 {
     return shell(dsgd_xprintf("cd %s && export DSGD_DATA=%s && exec 2>&1; ulimit -c 0; ulimit %s "
@@ -268,7 +270,7 @@ static int dsgd_within(const char *limit, long value, const char *arguments, cha
                  output);
 }
 
-/** One call of each command. */
+/** One command line for each command of the program. */
 static const char *const all_commands[] = {
     "run e.yaml -o r --force",
     "check e.yaml",
@@ -290,7 +292,7 @@ static const char *const all_commands[] = {
 };
 enum { N_COMMANDS = sizeof all_commands / sizeof *all_commands };
 
-/** Writes the input files of all commands. */
+/** Writes the input files that the command lines in all_commands need. */
 static void write_for_all_commands(void)
 {
     write_experiment(learn);
@@ -312,18 +314,19 @@ static void write_for_all_commands(void)
 enum { BLOCKS = 3, LOCKED = 5 };
 
 /**
- * Limits on address space, data (KB), open files, blocks of a file, the stack and locked memory
- * (KB).
+ * Options of ulimit: address space and data in KB, open files, blocks of a file, and stack and
+ * locked memory in KB.
  */
 static const struct {
     const char *option;
-    long first, step; /* if step is 0, only the first limit is tested */
+    long first, step; /* first tested value, and step to the next; if 0, only one value is tested */
 } limits[] = {{"-v", 20000, 6000}, {"-d", 4000, 4000}, {"-n", 3, 1},
               {"-f", 0, 32},       {"-s", 128, 0},     {"-l", 0, 0}};
 
 /**
- * Below the first limit at which `--version` works, libraries fail to load or to initialise before
- * main(). This limit depends on the distribution. No command locks memory.
+ * Runs all commands under low limits. The lowest tested limit is the first at which `--version`
+ * works, which depends on the system: below it, libraries cannot be loaded. The limit on locked
+ * memory must change nothing.
  */
 TEST_ROWS(low_limits_give_error_and_no_hang, limits)
 {
@@ -345,8 +348,8 @@ TEST_ROWS(low_limits_give_error_and_no_hang, limits)
 }
 
 /**
- * Uses a user id without other processes, because the limit counts all processes of a user and does
- * not apply to root.
+ * Tests a low limit on processes. It counts all processes of a user and does not apply to root, so
+ * the commands run as a user without other processes.
  */
 TEST(few_processes_give_error_and_no_hang)
 {
@@ -356,8 +359,7 @@ TEST(few_processes_give_error_and_no_hang)
     if (geteuid() != 0 ||
         shell(dsgd_xprintf("%s prlimit --nproc=1000 %s --version 2>&1", user, DSGD_BINARY),
               &output) != 0)
-        return; /* only root can change the user, and this user may not be allowed to read the
-                 * program */
+        return; /* only root can change the user, and that user must be able to read the program */
     write_for_all_commands();
     shell_ends(0, "chmod -R a+rwX %s", folder);
     for (size_t i = 0; i < N_COMMANDS; i++)
@@ -415,7 +417,10 @@ static const struct {
     {"1GBps", "1us", "nanf", "finite, got nan flop/s"},
 };
 
-/** SimGrid accepts these values, but would then end the run, or messages would take no time. */
+/**
+ * Tests values in a platform file that SimGrid accepts, but with which the run would end or
+ * messages would take no time.
+ */
 TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
 {
     write_file("e.yaml", "platform: p.xml\nworkload: {bytes: 1M, step: 1s, samples: 1}\n"
@@ -441,8 +446,8 @@ TEST_ROWS(values_of_an_xml_platform_are_checked, bad_xml)
 }
 
 /**
- * Checks four machines with two GPUs that share a NIC (in YAML), and the same number of hosts (in
- * XML).
+ * Tests the numbers that `platform check` prints for a shipped platform, for a YAML file whose
+ * islands contain two hosts, and for a SimGrid file.
  */
 TEST(platform_check_compares_numbers)
 {
@@ -459,9 +464,9 @@ TEST(platform_check_compares_numbers)
         "1 B from host 0 to 1                         0.2 us        0.2 us    1.00",
         "16 MiB from host 0 to 2                    9.994 GB/s    9.994 GB/s  1.000",
         "bisection, each direction, per host        4.999 GB/s    4.999 GB/s  1.000",
-        /* 3 us of overheads, and latencies of 0.2 + 1 + 1 us */
+        /* three overheads of 1 us, and latencies of 0.2, 1 and 1 us */
         "allreduce of 1 B, recursive doubling           -         5.201 us\n",
-        /* 11 ms, then 2 times 30 ms */
+        /* one round of 11 ms within an island, and two rounds of 30 ms between islands */
         "allreduce of 100 MB, recursive doubling        -         71.01 ms\n",
         "\n0 of the simulated values differ from the closed form by more than 10 %.",
     };
@@ -475,7 +480,10 @@ TEST(platform_check_compares_numbers)
     output = dsgd_ends(0, "platform check p.xml");
     ck_assert_has(output, "1 B from host 0 to 7                           -         2.001 us\n");
     ck_assert_ptr_null(strstr(output, "differ"));
-    /* Only hosts that exist are checked: the third host is the first of the other region. */
+    /*
+     * The check uses only hosts that exist. Region a has two of four host numbers, so the third
+     * host is the first host of region b, which has the number 4.
+     */
     write_file("r.yaml", "topology: groups\ngroup_hosts: 4\nregions: [{name: a, hosts: 2}, {name: "
                          "b, hosts: 1}]\nroutes: [{from: a, to: b, latency: 1ms}]\n");
     output = dsgd_ends(0, "platform check r.yaml --workers 2");
@@ -488,8 +496,8 @@ TEST(platform_check_compares_numbers)
     ck_assert_has(output, "allreduce of 1 B, recursive doubling           -          1002 us\n");
     ck_assert_has(output, "\n0 of the simulated values differ");
     /*
-     * The routes of four switches to the three above them collide, and the prediction includes
-     * this.
+     * In this fat tree, routes from four switches to the three switches above them collide. The
+     * prediction of the bisection includes this.
      */
     write_file("f.yaml", "{topology: fat_tree, size: [4, 4, 4], up: [1, 3, 2], host_bandwidth: "
                          "10GB/s, host_latency: 2us}\n");
@@ -509,7 +517,7 @@ TEST(damaged_data_is_rejected_with_reason)
     ck_assert_has(output, "the file ends within its header");
 }
 
-/** An edge file, the expected message, and the exit status. */
+/** Text of a file of edges, the exit status, and the message. */
 static const struct {
     const char *file;
     int status;

@@ -1,7 +1,7 @@
 /**
  * @file test_lesson.c
- * `dsgd explain ALGORITHM` prints values that are equal to those of the run and follow from one
- * another, and describes them correctly.
+ * Tests `dsgd explain ALGORITHM`: the printed values are those of the run, each value follows from
+ * earlier values, and the text describes them correctly.
  */
 #include "command/experiment/experiment.h"
 #include "command/trace/lesson/lesson.h"
@@ -14,16 +14,16 @@
 enum { WORKERS = 4, BATCH = 4, STEPS = 4, MOST_HOSTS = WORKERS + 1 };
 
 static const double rounding =
-    1e-12; /* error of a few operations in double on numbers of order 1 */
+    1e-12; /* rounding error of a few double operations on values near 1 */
 
 /* --- a recorded run --------------------------------------------------------------------------- */
 
 static dsgd_experiment experiment;
 static dsgd_data *points;
-static dsgd_split *split; /* NULL if workers sample from all data */
+static dsgd_split *split; /* the split of the data, or NULL if all workers share all data */
 static dsgd_timeline timeline;
 static dsgd_lesson_run run;
-static double models[MOST_HOSTS][2]; /* models of the run at its end */
+static double models[MOST_HOSTS][2]; /* the model of each host at the end of the run */
 
 static void read_models(dsgd_engine *engine, void *unused)
 {
@@ -32,7 +32,10 @@ static void read_models(dsgd_engine *engine, void *unused)
         dsgd_vector_read(engine->workers[i].learner.model, models[i]);
 }
 
-/** Runs the experiment of lessons with one algorithm in this process. */
+/**
+ * Simulates the experiment of lessons with one algorithm, and records it in `run`. A ledger
+ * contains all values that were computed.
+ */
 static void record(const char *algorithm, bool with_ledger)
 {
     static const bool all[WORKERS] = {true, true, true, true};
@@ -51,7 +54,7 @@ static void record(const char *algorithm, bool with_ledger)
     config.memory_bytes = SIZE_MAX;
     config.inspect = read_models;
     config.until.steps =
-        25. * STEPS; /* ringmaster with its defaults always cancels the steps of worker 3 */
+        25. * STEPS; /* enough for ringmaster, which cancels all steps of worker 3 */
     dsgd_run_result result;
     ck_assert_msg(dsgd_simulate(&config, &result, &error) == DSGD_OK, "%s", error.text);
     ck_assert_msg(result.outcome == DSGD_RUN_OK, "%s: %s", algorithm, result.why.text);
@@ -83,7 +86,10 @@ static const double *x_of(size_t value)
     return run.ledger.values[value].elements;
 }
 
-/** Computes the gradient over the first samples of a mini-batch of BATCH samples. */
+/**
+ * Computes the gradient at the model @p x over the first @p n samples of the worker's mini-batch in
+ * step @p step.
+ */
 static void gradient(int worker, long step, int n, const double *x, double *g)
 {
     const dsgd_stream stream = {.seed = experiment.runs[0].config.seed,
@@ -109,12 +115,15 @@ static void expect_x(const double *x, const double *wanted, const char *what, si
                       wanted[1]);
 }
 
-/** A gradient equals that of its samples, and is recorded while its worker computes. */
+/**
+ * Checks a recorded gradient: it is the gradient of its samples, and it was recorded while its
+ * worker computed.
+ */
 static void check_gradient(size_t i)
 {
     const dsgd_made *const made = &run.ledger.values[i];
     double g[2];
-    int n = BATCH; /* fewer if some are dropped */
+    int n = BATCH; /* the algorithm may drop samples of the mini-batch */
     do
         gradient(made->worker, made->step, n, x_of(made->from[0]), g);
     while (n-- > 1 && fabs(g[0] - made->elements[0]) > rounding);
@@ -161,7 +170,10 @@ TEST_RANGE(ledger_values_follow_from_their_operands, 0, support_n_algorithms())
         expect_x(x_of(last[host]), models[host], "the last model of host", (size_t)host);
 }
 
-/** Writes the results of a run without a ledger to a file, because a process has one run. */
+/**
+ * Tests that a run without a ledger ends at the same time and with the same models as the run with
+ * a ledger that `dsgd explain` prints.
+ */
 TEST_RANGE(ledger_does_not_change_the_run, 0, support_n_algorithms())
 {
     const char *const name = dsgd_algorithms[_i]->name;
@@ -187,8 +199,7 @@ TEST(allreduce_follows_the_gradient_of_the_loss)
     ck_assert_double_eq(experiment.runs[0].learning.optimizer.lr, lr);
     double x[STEPS + 1][2] = {{x_of(1)[0], x_of(1)[1]}};
     for (int t = 0; t < STEPS; t++)
-        for (int k = 0; k < 2;
-             k++) { /* F is quadratic, so differences are exact except for rounding */
+        for (int k = 0; k < 2; k++) { /* F is quadratic, so a difference gives its exact gradient */
             double up[2] = {x[t][0], x[t][1]}, down[2] = {x[t][0], x[t][1]};
             up[k] += h;
             down[k] -= h;
@@ -215,8 +226,10 @@ TEST(allreduce_follows_the_gradient_of_the_loss)
     ck_assert_uint_eq(run.n_applications, STEPS * WORKERS * WORKERS);
 }
 
-/** Computes the mean over workers of the results of their local steps in step @p t, and of their
- * gradients. */
+/**
+ * Computes two means over workers in step @p t: of the models after their local steps, in @p x, and
+ * of their gradients, in @p g.
+ */
 static void mean_of_step(long t, double *x, double *g)
 {
     int n = 0;
@@ -247,13 +260,15 @@ TEST(gossip_by_d_psgd_keeps_the_mean)
         memcpy(before, x, sizeof before);
     }
     for (size_t i = 0; i < run.n_applications;
-         i++) /* between all but the first there are averages */
+         i++) /* an average precedes every local step except the first */
         ck_assert_int_eq((int)run.applications[i].age,
                          run.ledger.values[run.applications[i].gradient].step > 0);
 }
 
-/** In eager-SGD only the gradients of the slow worker are late, and each model applies them in
- * full. */
+/**
+ * Tests that in eager-SGD only the gradients of the slow worker are late, and that each model
+ * applies a late gradient in full.
+ */
 TEST(late_gradient_is_applied_to_a_newer_model)
 {
     record("eager_solo", true);
@@ -275,7 +290,10 @@ TEST(late_gradient_is_applied_to_a_newer_model)
     ck_assert_int_ge(n_stale, STEPS);
 }
 
-/** Counts, as the engine does, the pushes that the server has added since the worker fetched. */
+/**
+ * Checks the age of a gradient that a server adds. The engine counts the gradients that the server
+ * has added since the worker fetched its model.
+ */
 static void check_age_at_server(const dsgd_application *a)
 {
     const dsgd_ledger_entry *const e = &run.ledger.entries[a->entry];
@@ -289,8 +307,10 @@ static void check_age_at_server(const dsgd_application *a)
     ck_assert_int_eq((int)a->age, (int)age);
 }
 
-/** The age of a value that a server adds is the number of pushes of other workers since its worker
- * fetched. */
+/**
+ * Tests the ages of gradients at a server. An age is the number of gradients from other workers
+ * that the server added after the worker had fetched its model.
+ */
 TEST(server_applies_each_gradient_once_and_late)
 {
     record("a_psgd", true);
@@ -299,7 +319,8 @@ TEST(server_applies_each_gradient_once_and_late)
     for (size_t i = 0; i < run.n_applications; i++) {
         const dsgd_application *const a = &run.applications[i];
         if (run.ledger.entries[a->entry].host < WORKERS) {
-            ck_assert_int_eq((int)a->age, 0); /* applied at once to its own copy */
+            ck_assert_int_eq((int)a->age,
+                             0); /* a worker updates its own copy of the model at once */
             continue;
         }
         for (size_t k = 0; k < i; k++)
@@ -313,8 +334,10 @@ TEST(server_applies_each_gradient_once_and_late)
     ck_assert_int_ge((int)n_stale, (int)n_pushed / 2);
 }
 
-/** The elastic force contains models, of which a gradient is a small part, so it is not a step of
- * the server. */
+/**
+ * Tests EASGD: its elastic force consists mainly of models, so adding it to the server's model does
+ * not count as applying a gradient.
+ */
 TEST(server_does_not_apply_a_part_of_a_model_as_gradient)
 {
     record("{name: easgd, period: 1}", true);
@@ -325,7 +348,7 @@ TEST(server_does_not_apply_a_part_of_a_model_as_gradient)
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/** Compares every `x = (a, b), F = f` in a line with the loss. */
+/** Checks every `x = (a, b), F = f` in a text against the loss F, and returns their number. */
 static int check_losses(const char *text, const dsgd_quadratic *quadratic)
 {
     int n = 0;
@@ -359,15 +382,15 @@ TEST_RANGE(every_algorithm_has_a_lesson_of_80_columns, 0, support_n_algorithms()
     const char *const server = strstr(output, "\nserver 0   (");
     const bool served = ((const dsgd_algorithm *)dsgd_algorithms[_i])->traits & DSGD_OUTPUT_SERVERS;
     ck_assert_has(output, served ? "\nevaluated  (" : "\nmean x     (");
-    if (served) /* x and F of server 0 are printed once more */
+    if (served) /* the line `evaluated` repeats x and F of server 0 */
         ck_assert_int_eq(strncmp(strstr(output, "\nevaluated  ") + 11, server + 11, 29), 0);
-    record("allreduce", true); /* for its loss */
+    record("allreduce", true); /* sets run.quadratic */
     ck_assert_int_ge(check_losses(output, &run.quadratic), STEPS);
 }
 
 CASE("lesson", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
 
-/** Tests the numbers of workers that an algorithm accepts. */
+/** Tests lessons with 2 and with 16 workers, and a lesson with an option of its algorithm. */
 TEST(a_lesson_has_2_to_16_workers_and_its_own_options)
 {
     char *output = dsgd_ends(0, "explain eager_majority --workers 2 --steps 1");
@@ -393,7 +416,7 @@ TEST(lesson_reports_waits_and_stale_gradients)
     ck_assert_has(dsgd_ends(0, "explain drop_compute"), "0.75 of gradient 0 of");
     ck_assert_has(dsgd_ends(0, "explain d_psgd --workers 3"),
                   ": 0.333 x of worker 0 + 0.333 its\n");
-    output = dsgd_ends(0, "explain eamsgd"); /* its pushes are parts of gradients */
+    output = dsgd_ends(0, "explain eamsgd"); /* a push of EAMSGD is not a gradient */
     ck_assert_ptr_null(strstr(output, "updates old"));
     ck_assert_has(output, "steps with gradient 1 from (-0.571, -0.540) to (-0.207");
 }
@@ -407,12 +430,15 @@ TEST(lesson_shows_compressed_values_as_sent)
 {
     char *output = dsgd_ends(0, "explain top_k --steps 1");
     ck_assert_ptr_null(strstr(output, "sends (0.000, 0.000)"));
-    ck_assert_has(output, "sends (0.000, 1.357)"); /* of (-1.021, 1.357) */
+    ck_assert_has(output,
+                  "sends (0.000, 1.357)"); /* larger element of the gradient (-1.021, 1.357) */
     ck_assert_has(output, "sends (-2.372, 0.000)");
 }
 
-/** A worker does not wait while it computes, nor for workers that have sent; a step counts once its
- * gradient is complete. */
+/**
+ * Tests that a worker is not shown as waiting while it computes, or for workers that have already
+ * sent. A step counts when its gradient is complete.
+ */
 TEST(lesson_shows_final_waits)
 {
     char *output = dsgd_ends(0, "explain dasgd");
@@ -420,7 +446,7 @@ TEST(lesson_shows_final_waits)
     ck_assert_ptr_nonnull(wait);
     ck_assert(strstr(output, "2      gradient 2 = (") < wait);
     ck_assert_ptr_null(strstr(output, "3      waits until 1.275"));
-    ck_assert_has(output, "2      waits for worker 3 ("); /* at the end */
+    ck_assert_has(output, "2      waits for worker 3 ("); /* this wait lasts until the run ends */
     ck_assert_has(dsgd_ends(0, "explain sgp"), "3      waits until 0.650 s for messages (gossip)");
     ck_assert_has(dsgd_ends(0, "explain eager_solo"),
                   "worker 0   (0.259, -0.451)        0.633      6 ");

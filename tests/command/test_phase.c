@@ -1,11 +1,14 @@
 /**
  * @file test_phase.c
- * Tests `dsgd run --refine`, which finds the border of the full grid from a part of its runs.
+ * Tests `dsgd run --refine`, which runs only a part of a grid to find where the winner changes.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/* A server wins if links are fast and steps are uneven; otherwise an allreduce wins. */
+/*
+ * A grid of bandwidths and of deviations of step times. The server algorithm wins if links are fast
+ * and step times vary; otherwise allreduce wins.
+ */
 static const char experiment[] =
     "platform: {host_bandwidth: {sweep: {from: 10MB/s, to: 640MB/s, n: 9, log: true}}}\n"
     "workload: {bytes: 10M, step: 200ms, samples: 32}\n"
@@ -14,7 +17,7 @@ static const char experiment[] =
     "workers: 4\nalgorithms: [allreduce, a_psgd]\nuntil: {steps: 10}\n"
     "exchange: {pieces: 4}\n";
 
-/** Returns the output of an awk program for a file in the folder. */
+/** Runs an awk program on a CSV file in the test's folder, and returns its output. */
 static char *awk(const char *program, const char *file)
 {
     char *output = shell_ends(0, "awk -F, '%s' %s/%s", program, folder, file);
@@ -45,7 +48,7 @@ TEST(refined_border_equals_border_of_full_grid)
     const int n = atoi(awk("END {print NR - 1}", "part/runs.csv"));
     ck_assert_msg(n > 32 && n < 100, "%d of 162 runs", n); /* the coarse grid has 25 cells */
     ck_assert_has(output, dsgd_xprintf("%d of 162 runs were needed\n", n));
-    /* If an algorithm is faster by half or less, both grids must have similar leads. */
+    /* In cells where the lead of the winner is at most 50 %, both grids must show similar leads. */
     char *output_of_diff = NULL;
     shell(dsgd_xprintf("paste -d, %s/full/phase.csv %s/part/phase.csv | awk -F, 'NF > 1 && NR "
                        "> 1 {d = $7 / $18; if ($7 < 1.5 && (d > 1.2 || d < 0.8)) print}'",
@@ -55,8 +58,8 @@ TEST(refined_border_equals_border_of_full_grid)
 }
 
 /**
- * Prints the cells whose winner differs from the full grid, is certain in both grids, and is not
- * the winner of a neighbouring cell.
+ * An awk program that compares two grids. It prints the cells whose winners differ and are certain
+ * in both grids, if no neighbouring cell of the full grid has the winner of the partial grid.
  */
 static const char strangers[] =
     "FNR == 1 {f++; next} NF {k = f == 1 ? a++ : b++; w[f, k] = $5; u[f, k] = $4} "
@@ -65,7 +68,10 @@ static const char strangers[] =
     "for (i = -1; i <= 1; i++) for (j = -1; j <= 1; j++) if (x + i >= 0 && x + i < n && y + j >= 0 "
     "&& y + j < n && w[1, (y + j) * n + x + i] == w[2, k]) near = 1; if (!near) print k}}";
 
-/** With three seeds, a third of the runs must be enough to find the border within a cell. */
+/**
+ * Tests three seeds per cell: a third of the runs must be enough to find every winner to within one
+ * cell.
+ */
 TEST(rivals_and_seeds_run_where_they_matter)
 {
     write_file("e.yaml", experiment);
@@ -80,7 +86,10 @@ TEST(rivals_and_seeds_run_where_they_matter)
     ck_assert_str_ne(awk("$5 == \"a_psgd\"", "part/phase.csv"), "");
 }
 
-/** For any number of rounds, progress has one end with all runs, and swept values are numbers. */
+/**
+ * Tests that `--progress json` prints one event `end` with the number of all runs, and swept values
+ * as numbers.
+ */
 TEST(progress_ends_once)
 {
     write_file("e.yaml", experiment);
@@ -94,7 +103,10 @@ TEST(progress_ends_once)
     ck_assert_has(said, "deviation\":0.64");
 }
 
-/** Only missing runs are repeated, and the result is the same at any -j. */
+/**
+ * Tests that a second command repeats only runs whose results are missing, and that the result is
+ * the same for any -j.
+ */
 TEST(refined_grid_resumes)
 {
     write_file("e.yaml", experiment);
@@ -107,7 +119,7 @@ TEST(refined_grid_resumes)
           &output);
     run("run e.yaml -o part --refine -j 1", 0);
     ck_assert_str_eq(read_file("part/phase.csv"), phase);
-    /* Without --refine, the remaining runs follow, and all cells are known. */
+    /* Without --refine, the command also executes the remaining runs, so all cells become known. */
     run("run e.yaml -o part", 0);
     ck_assert_str_eq(awk("END {print NR - 1}", "part/runs.csv"), "162\n");
     ck_assert_ptr_null(strstr(awk("NF && NR > 1 {print $3}", "part/phase.csv"), "0"));
@@ -136,8 +148,9 @@ TEST_ROWS(unsuitable_experiment_is_rejected, refused)
 }
 
 /**
- * local SGD ends before its first exchange, and would be the fastest in every cell. In the second
- * case, allreduce also fails.
+ * Tests algorithms that must not win. With a period of 20, local SGD never exchanges in 10 steps,
+ * and would be the fastest in every cell. In the folder `failed` allreduce fails, and in `none` all
+ * algorithms fail.
  */
 TEST(algorithm_that_cannot_win_wins_no_cell)
 {
@@ -161,8 +174,8 @@ TEST(algorithm_that_cannot_win_wins_no_cell)
 }
 
 /**
- * The fastest algorithm is at chance level, diverges, or has a loss that grows without end. In the
- * last case it learns.
+ * Learning rates of local SGD, the fastest algorithm. With the first three it makes no progress,
+ * diverges, or has a growing loss. With the last rate it learns and wins.
  */
 static const struct {
     const char *rate;
@@ -185,7 +198,10 @@ TEST_ROWS(algorithm_without_progress_wins_no_cell, fast)
     ck_assert_str_ne(awk("$5 == \"a_psgd\"", "r/phase.csv"), "");
 }
 
-/** Seeds that disagree make cells uncertain. The figure must be drawn without a warning. */
+/**
+ * Tests cells whose winner depends on the seed. The figure marks them as uncertain, and gnuplot
+ * prints no warning.
+ */
 TEST(uncertain_cells_are_marked)
 {
     write_file("e.yaml", experiment);
@@ -206,7 +222,8 @@ TEST(uncertain_cells_are_marked)
 }
 
 /**
- * Values with many digits have no ticks of their own. Ticks are at 1, 2 or 5 times a power of ten.
+ * Tests an axis whose swept values have many digits. Its ticks are at 1, 2 or 5 times a power of
+ * ten.
  */
 TEST(ticks_of_odd_values_are_round)
 {
