@@ -50,7 +50,7 @@ static void take_up(const char *more, const char *whole)
     ck_assert_str_eq(shell_ends(0, "ls -A tmp; find . -name '*.new'"), "");
 }
 
-/** Makes the folder tmp, and the results of an undisturbed run. */
+/** Creates the folder tmp, runs the command without a disturbance, and returns all tables. */
 static char *play_undisturbed(const char *more)
 {
     write_experiment(learn);

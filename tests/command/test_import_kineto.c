@@ -305,7 +305,8 @@ TEST_ROWS(import_finds_planted_buckets_ready_times_and_steps, dresses)
 }
 
 /**
- * 200 ms on one of eight, whatever the ranks' clocks say, also beside noise of ranks and of steps.
+ * Tests that a rank that takes 200 ms longer is found among eight ranks, although their clocks
+ * differ. From _i = 8 on, the times of ranks and steps also vary.
  */
 TEST_RANGE(import_reports_slow_rank, 0, 16)
 {

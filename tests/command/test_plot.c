@@ -1,9 +1,8 @@
 /**
  * @file test_plot.c
- * `dsgd plot` draws the values of the tables, with legible texts.
- *
- * Figures are read back from their SVG: texts with their places, bars as polygons, points as uses
- * of a marker. Ticks give the scale of an axis.
+ * Tests that `dsgd plot` draws the values of the tables, with legible texts. Tests read a figure
+ * back from its SVG file, which contains texts with positions, bars as polygons, and points as uses
+ * of a marker. The ticks show the scale of an axis.
  */
 #include <dirent.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@ enum { MOST = 2000 };
 
 typedef struct label {
     double x, y, degrees, size;
-    char anchor; /* start, middle or end */
+    char anchor; /* first letter of the SVG value: start, middle or end */
     char text[128];
 } label;
 
@@ -33,7 +32,7 @@ typedef struct drawing {
 
 static drawing d;
 
-/** Copies the text of <text> without markup. */
+/** Copies the text inside a <text> element without markup. */
 static void read_text(const char *from, char *to)
 {
     size_t n = 0;
@@ -91,7 +90,10 @@ static void read_drawing(const char *name)
     }
 }
 
-/** Draws a figure of the folder r with options, reads it, and returns its text. */
+/**
+ * Draws a figure of the folder r, reads it into `d`, and returns the text of its SVG file. @p
+ * figure may contain options after the name.
+ */
 static const char *draw(const char *figure)
 {
     const char *const svg = dsgd_xprintf("r/figures/%.*s.svg", (int)strcspn(figure, " "), figure);
@@ -108,20 +110,20 @@ static const char one_count[] = "platform: idle-switch\n"
                                 "seed: [1, 2]\n"
                                 "imbalance: [{kind: delay, seconds: 50ms}]\n";
 
-/** Does the same for an experiment that learns. */
+/** Returns the experiment `one_count` with the section `learn`. */
 static const char *one_count_learned(void)
 {
     return dsgd_xprintf("%s%s", one_count, learn);
 }
 
-/** Runs the experiment with options into the folder r. */
+/** Writes @p experiment to e.yaml, and runs it with the options into the folder r. */
 static void run(const char *experiment, const char *options)
 {
     write_file("e.yaml", experiment);
     dsgd_ends(0, "run e.yaml -o r %s", options);
 }
 
-/** Returns the output of `dsgd plot` with arguments. It must not contain a warning. */
+/** Runs `dsgd plot`, checks that it prints no warning, and returns its output. */
 static char *plot(const char *arguments)
 {
     char *const output = dsgd_ends(0, "plot %s", arguments);
@@ -137,8 +139,8 @@ static bool has_file(const char *name)
 /* --- texts that can be read ------------------------------------------------------------------- */
 
 /**
- * Computes the corners of the area that a text covers. Letters are at least half as wide as high,
- * and lines are 0.7 high.
+ * Computes the corners of the rectangle that a text covers. A letter is taken to be 0.48 of the
+ * font size wide, and a line 0.7 of it high.
  */
 static void corners_of(const label *l, double corner[4][2])
 {
@@ -152,7 +154,9 @@ static void corners_of(const label *l, double corner[4][2])
     }
 }
 
-/** Returns true if a line along a side of the first area separates both areas. */
+/**
+ * Returns true if a line parallel to a side of the first rectangle separates the two rectangles.
+ */
 static bool separated(double a[4][2], double b[4][2])
 {
     for (int k = 0; k < 2; k++) {
@@ -189,7 +193,10 @@ static void expect_texts_apart(const char *name)
     }
 }
 
-/** Texts of the y axis end at the same x, and texts of the x axis have the same y. */
+/**
+ * Checks that the labels of an axis differ. Labels of the y axis end at the same x, and labels of
+ * the x axis have the same y.
+ */
 static void expect_different_ticks(const char *name)
 {
     for (size_t i = 0; i < d.n_labels; i++)
@@ -205,8 +212,8 @@ static void expect_different_ticks(const char *name)
 }
 
 /**
- * A name that is cut begins with a number. A text or the note at the foot must have the same number
- * and the whole name.
+ * Checks that a shortened name starts with a number, and that another text of the figure contains
+ * this number and the whole name.
  */
 static void expect_names_told(const char *name)
 {
@@ -227,7 +234,8 @@ static const char seventeen[] =
     "wagma_it's_mine, rotate: false}]\n";
 
 /**
- * Experiments that were once drawn badly: many algorithms, odd numbers of workers, swept values.
+ * Experiments whose figures were once illegible: with many algorithms, unusual numbers of workers,
+ * or swept values.
  */
 static const struct {
     const char *head, *options;
@@ -236,12 +244,14 @@ static const struct {
     {"workers: 8\nalgorithms: [allreduce, {name: local_sgd, label: my_own_name}]\n"
      "platform: {name: idle-switch, host_bandwidth: {sweep: [1.25GB/s, 5GB/s, 10GB/s]}}\n",
      "--size two-column"},
-    {"workers: 4\n", ""}, /* one of seventeen values */
+    {"workers: 4\n", ""}, /* with the 17 algorithms of `seventeen` */
 };
 
 enum { SEVENTEEN = 2 };
 
-/** Runs an experiment with several algorithms and places, which learns with @p learned. */
+/**
+ * Runs an experiment that learns as @p learned describes. @p head sets its algorithms and places.
+ */
 static void run_kind(const char *head, const char *learned)
 {
     run(dsgd_xprintf("%sworkload: {bytes: 1M, step: 100ms, samples: 8, unit: experience steps}\n"
@@ -266,7 +276,10 @@ static const char timeline[] =
     "late,1,1,1,1,v100:99\nlate,1.05,1.05,1,1,v101:99\nlate,2.49,2.49,1,1,v102:99\n"
     "message,2,2.4,1,0,\nheld,2,2,1,0,\n";
 
-/** Adds files of other commands to a shipped figure, and returns its folder. */
+/**
+ * Writes the files that a shipped figure needs in addition to runs.csv, and returns the folder that
+ * contains them.
+ */
 static const char *complete(const char *figure)
 {
     char *output = NULL;
@@ -333,7 +346,10 @@ TEST_ROWS(figures_have_separate_texts_and_different_ticks, shapes)
 
 /* --- what is drawn ---------------------------------------------------------------------------- */
 
-/** Computes the value at a pixel of an axis (of a figure with a single frame) from two ticks. */
+/**
+ * Returns the value of an axis at a pixel, computed from two ticks. The figure must have a single
+ * frame.
+ */
 static double value_at(bool of_y, double pixel)
 {
     double at[2], value[2];
@@ -345,8 +361,8 @@ static double value_at(bool of_y, double pixel)
         if (*end != '\0' || l->anchor != (of_y ? 'e' : 'm'))
             continue;
         /*
-         * A label of y is centred on its tick, and its base line is a third of its size below the
-         * tick.
+         * The label of a y tick is centred on the tick, and its base line is 0.3256 of its size
+         * below the tick.
          */
         at[n] = of_y ? l->y - l->size * 0.3256 : l->x;
         value[n++] = x;
@@ -356,8 +372,8 @@ static double value_at(bool of_y, double pixel)
 }
 
 /**
- * Returns the mean of a column of runs.csv over the two seeds. Runs 2 i + 1 and 2 i + 2 belong to
- * algorithm i.
+ * Returns the mean of a column of runs.csv over two seeds. Algorithm i has the runs 2 i + 1 and 2 i
+ * + 2.
  */
 static double mean_of(size_t i, const char *column)
 {
@@ -385,7 +401,8 @@ static void expect_last_point_at_height(double y, double tolerance)
 }
 
 /**
- * Counts the points within @p x_off and @p y_off of x and y. If a number is NAN, any value counts.
+ * Counts the points whose x differs by less than @p x_off and whose y differs by less than @p
+ * y_off. If x or y is NAN, it may have any value.
  */
 static size_t points_at(double x, double x_off, double y, double y_off)
 {
@@ -401,7 +418,7 @@ static void expect_point(double x, double y)
     ck_assert_msg(points_at(x, 0.01 * x, y, 0.02 * y) > 0, "no point at %g, %g", x, y);
 }
 
-/** Returns the label with this text. */
+/** Returns the label whose text is @p text. */
 static const label *label_named(const char *text)
 {
     size_t i = 0;
@@ -418,10 +435,10 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
     ck_assert_int_eq((int)d.n_bars, 3);
     for (size_t i = 0; i < 3; i++) {
         ck_assert_double_eq_tol(value_at(true, d.bars[i].foot), 0, 2);
-        /* A pixel is about 2 of 300 samples/s. */
+        /* The tolerance of 2 samples/s is about one pixel of the axis, which ends near 300. */
         expect_bar(i, mean_of(i, "throughput_samples_per_s"), 2);
     }
-    /* Shares of time are stacked to 100 %: three bars for each algorithm. */
+    /* The figure `time` stacks shares of time up to 100 %, with three bars for each algorithm. */
     draw("time --legend off");
     ck_assert_int_eq((int)d.n_bars, 9);
     for (size_t i = 0; i < 3; i++)
@@ -429,8 +446,8 @@ TEST(bars_are_as_high_as_the_means_of_the_table)
 }
 
 /**
- * Any number of runs.csv can be drawn by its name. Over intervals of checkpoints, Daly's interval
- * is marked at its place.
+ * Tests that any numeric column of runs.csv can be drawn by its name. If checkpoint intervals are
+ * swept, the figure marks Daly's interval.
  */
 TEST(plot_draws_a_column_by_name_and_marks_daly)
 {
@@ -454,8 +471,8 @@ TEST(plot_draws_a_column_by_name_and_marks_daly)
 }
 
 /**
- * A curve has as many crosses as its runs have failures, at the times of the failures. Without
- * failures there are no crosses.
+ * Tests that a learning curve has a cross at the time of each failure of its run, and no cross
+ * without failures.
  */
 TEST(figure_marks_failures_at_their_times)
 {
@@ -475,7 +492,7 @@ TEST(figure_marks_failures_at_their_times)
     ck_assert_ptr_null(strstr(draw("learning"), "a worker fails"));
 }
 
-/** Returns the upper end of the largest interval of a column, from data.gp. */
+/** Returns the largest upper end of the intervals of a column, from the file data.gp. */
 static double top_of(const char *column)
 {
     const char *const data = read_file("r/figures/data.gp");
@@ -511,7 +528,7 @@ TEST(curves_go_through_the_means_of_the_table)
     ck_assert_uint_eq(d.n_bars, 2); /* the baseline has no bar */
 }
 
-/** Returns the share of a run's steps that take at most @p step_s. */
+/** Returns the share of the steps of a run that take at most @p step_s. */
 static double share_of_steps(int run, double step_s)
 {
     char *rows = read_file("r/steps.csv");
@@ -537,8 +554,8 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
         const double step_s = 1e-3 * value_at(false, d.points[k].x);
         const double share = value_at(true, d.points[k].y) / 100;
         /*
-         * Both seeds of AD-PSGD are runs 5 and 6. A pixel is 0.4 % of the axes, and a join is 1 %
-         * of a time.
+         * AD-PSGD with its two seeds is runs 5 and 6. A pixel is 0.4 % of an axis, and lines of
+         * steps.csv join times that differ by up to 1 %.
          */
         const double below =
             (share_of_steps(5, 0.985 * step_s) + share_of_steps(6, 0.985 * step_s)) / 2;
@@ -550,7 +567,10 @@ TEST(marks_of_step_times_lie_on_the_distribution_of_the_table)
     }
 }
 
-/** A bar is missing if a seed does not reach the target. */
+/**
+ * Tests bars of the time, energy and cost up to a target. They equal the output of compare, and are
+ * omitted if a seed does not reach the target.
+ */
 TEST(bars_of_a_target_equal_those_of_compare)
 {
     run(one_count_learned(), "--numerics cpu --set until.steps=40 --set platform='{name: "
@@ -566,11 +586,14 @@ TEST(bars_of_a_target_equal_those_of_compare)
         ck_assert_has(svg, units[k]);
     static const char *const measures[] = {"time_to_target_s", "energy_to_target_j",
                                            "cost_to_target"};
-    for (size_t k = 0; k < 3; k++) { /* mean and interval of the only group in the figure */
+    for (size_t k = 0; k < 3; k++) { /* wagma is the only group in the figure */
         const char *const name = measures[k];
         const double mean = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_mean", name));
         const double ci = cell_number("r/compare.csv", "wagma,", dsgd_xprintf("%s_ci", name));
-        /* the interval of two seeds is half their range */
+        /*
+         * For two seeds data.gp contains half their range, which is the confidence interval divided
+         * by 12.7.
+         */
         ck_assert_double_eq_tol(top_of(name), mean + ci / 12.706204736, 1e-6 * mean);
     }
     ck_assert_ptr_null(strstr(dsgd_ends(0, "plot r --format svg -o none"), "to_target"));
@@ -608,14 +631,17 @@ TEST(plot_takes_style_names_and_formats)
     ck_assert(!has_file("out/throughput.png"));
 }
 
-/** gnuplot can run shell commands, so texts in results must not reach it unescaped. */
+/**
+ * Tests that no command runs a gnuplot script of the results folder, unless the user names its
+ * path. Scripts can run shell commands.
+ */
 TEST(plot_runs_a_script_only_if_its_path_is_given)
 {
     static const char script[] = "# Mine.\n# needs: runs.csv\nload common\nload open_canvas\n"
                                  "plot sin(x)\nunset multiplot\nunset output\n"
                                  "system('touch '.dir.'/was_here')\n";
     run(one_count, "");
-    write_file("own.gp", script); /* own.gp is next to the experiment */
+    write_file("own.gp", script); /* a script next to the experiment */
     write_file("r/own.gp", script);
     write_file("r/throughput.gp", script);
     ck_assert_ptr_null(strstr(dsgd_ends(0, "plot r --format svg"), "own"));
@@ -630,7 +656,10 @@ TEST(plot_runs_a_script_only_if_its_path_is_given)
     ck_assert(has_file("r/was_here"));
 }
 
-/** Without runs the program writes no data.gp, and reads no existing one. */
+/**
+ * Tests that gnuplot does not load an existing data.gp of the folder. Without runs, the program
+ * writes no data.gp of its own.
+ */
 TEST(foreign_data_are_not_run_as_a_script)
 {
     static const char *const tables[] = {"quantiles", "eager-cifar10", "curves", "staleness"};
@@ -671,8 +700,8 @@ TEST(names_can_be_long_and_contain_gnuplot_formats)
 }
 
 /**
- * Two algorithms have one colour and a third has another. Six unknown labels must get the other six
- * colours.
+ * Tests the colours of eight known and unknown labels. Two known algorithms share a colour and a
+ * third has another. The six unknown labels must get the other six colours.
  */
 TEST(unknown_labels_get_unused_colours)
 {
@@ -704,8 +733,8 @@ static const char accuracy[] = "learn:\n"
                                "  evaluate: {every: 5, local: true}\n";
 
 /**
- * Kinds of folders: settings of the runs, number of groups with a throughput, and number of groups
- * with learning results.
+ * Kinds of results folders: settings of the runs, number of groups with a throughput, and number of
+ * groups with training results.
  */
 static const struct {
     const char *head, *learn;
@@ -715,7 +744,7 @@ static const struct {
     {SEEDS "workers: [4, 8]\n" THREE, "", 6, 0},
     {SEEDS "workers: [4, 8]\nalgorithms: wagma\n", accuracy, 2, 2},
     {"platform: idle-switch\nworkers: 4\nalgorithms: wagma\n", learn, 1, 1},
-    {SEEDS "workers: 4\n" THREE, learn, 2, 2}, /* in this folder the first algorithm also fails */
+    {SEEDS "workers: 4\n" THREE, learn, 2, 2}, /* the runs of the first algorithm also fail */
     {SEEDS "workers: 4\nalgorithms: [allreduce, {name: wagma, optimizer: {lr: 1e30}}, {name: "
            "local_sgd, optimizer: {lr: 3}}]\n",
      learn, 3, 2},
@@ -758,8 +787,8 @@ static const struct {
 enum { N_KINDS = sizeof kinds / sizeof kinds[0], FAILED = 4 };
 
 /**
- * Returns the number of marks that a figure must have, or -1 if it is not checked or does not
- * exist.
+ * Returns the number of bars or points that a figure must contain, or -1 if the number is not
+ * checked.
  */
 static int expected_marks(const char *figure, int kind)
 {
@@ -771,8 +800,8 @@ static int expected_marks(const char *figure, int kind)
 }
 
 /**
- * Draws every figure of a kind of folder at a size. Texts must not overlap or leave the page, and
- * no mark may be lost.
+ * Draws every figure of one kind of folder in one size. Texts must not overlap or leave the page,
+ * and no bar or point may be missing.
  */
 static void draw_and_read(int kind, int size)
 {
@@ -802,7 +831,7 @@ static void draw_and_read(int kind, int size)
     ck_assert_int_ge(n, kinds[kind].learn[0] == '\0' ? 5 : 9);
 }
 
-/** Each kind is tested at one size; drawings_long tests all sizes. */
+/** Each kind of folder is tested in one size. The suite drawings_long tests all sizes. */
 TEST_RANGE(figures_of_every_kind_of_folder_are_legible, 0, N_KINDS)
 {
     draw_and_read(_i, (3 * _i + 1) % N_SIZES);
@@ -822,7 +851,7 @@ TEST(one_column_figure_has_room_for_bars_and_ticks)
         expect_texts_apart(svg);
     }
     ck_assert_has(read_file("phase.svg"), "75ms");
-    /* The last tick of an axis is never left out. */
+    /* The last tick of an axis always has a label. */
     ck_assert_has(read_file("phase.svg"), ">50GB/s<");
     dsgd_ends(0, "plot s throughput --log x --size one-column --format svg -o .");
     ck_assert_has(read_file("throughput.svg"), ">50GB/s<");
@@ -840,11 +869,11 @@ TEST(diverged_runs_have_times_but_no_learning)
     run(one_count_learned(), "--numerics cpu --set learn.optimizer.lr=1e30");
     dsgd_ends(0, "plot r --format svg");
     read_drawing("r/figures/throughput.svg");
-    ck_assert_int_eq((int)d.n_bars, 3); /* the throughput needs no other numbers */
+    ck_assert_int_eq((int)d.n_bars, 3); /* each bar needs only a throughput */
     ck_assert_has(read_file("r/figures/tradeoff.svg"), "no final accuracy or loss");
 }
 
-/** The axis has a range of 2.1, in which steps of 2 would have only one tick. */
+/** Tests an axis with a range of 2.1, in which steps of 2 would give only one tick. */
 TEST(a_narrow_axis_has_two_ticks)
 {
     shell_ends(0, "mkdir %s/r", folder);
@@ -860,8 +889,8 @@ TEST(a_narrow_axis_has_two_ticks)
 }
 
 /**
- * The ideal of all algorithms is the best ideal of any algorithm, because the first algorithm may
- * wait for a slow worker and then have a lower ideal.
+ * Tests the line of the ideal throughput, which is the highest ideal of all algorithms. The ideal
+ * of the first algorithm may be lower, because it may wait for a slow worker.
  */
 TEST(no_bar_is_above_the_ideal)
 {
@@ -898,7 +927,7 @@ TEST(swept_values_are_sorted_and_have_units)
         ck_assert_msg(strstr(data, parts[i]) != NULL, "%s", parts[i]);
 }
 
-/** Fails unless drawing with the options draws no figure of r and prints a message. */
+/** Checks that `plot r` with the options draws no figure and prints @p sentence. */
 static void expect_refusal(const char *options, const char *sentence)
 {
     char *output = NULL;
@@ -938,7 +967,7 @@ TEST(measured_points_are_drawn_at_their_values)
     run(one_count_learned(), "--numerics cpu");
     write_file("bars.csv", "algorithm,throughput_samples_per_s,low,high\nwagma,200,150,330\n");
     ck_assert_has(draw("throughput --points bars.csv"), "measured");
-    ck_assert_uint_eq(d.n_points, 3); /* in the legend, and dark with a light centre */
+    ck_assert_uint_eq(d.n_points, 3); /* one in the legend; a dark one and its light centre */
     expect_last_point_at_height(200, 2);
     write_file("curve.csv", "algorithm,virtual_s,loss\nwagma,0.75,3\n");
     draw("learning --points curve.csv --only wagma --legend off");
@@ -947,7 +976,7 @@ TEST(measured_points_are_drawn_at_their_values)
     write_file("m.csv", "workers,throughput_samples_per_s\n4,100\n5,2\n");
     ck_assert_has(dsgd_ends(0, "plot r throughput --format svg --points m.csv"),
                   "m.csv:3: not drawn, because it matches no run of r/runs.csv");
-    /* Published points are drawn in the same way. */
+    /* Points of a published table are drawn in the same way as measured points. */
     write_file("long.csv", "algorithm,quantity,published,relation,over\n"
                            "wagma,throughput_samples_per_s,200,~,\n"
                            "wagma,throughput_samples_per_s,300,~,algorithm=allreduce\n");
@@ -978,7 +1007,10 @@ TEST(a_bad_file_of_points_is_rejected_with_its_line_and_value)
     }
 }
 
-/** A bar of `speedup` over another bandwidth must equal the ratio that compare prints. */
+/**
+ * Tests that a bar of the figure `speedup`, relative to another bandwidth, equals the ratio that
+ * compare prints.
+ */
 TEST(ratios_to_a_swept_baseline_equal_those_of_compare)
 {
     write_file("e.yaml", one_count);
@@ -1000,7 +1032,9 @@ typedef struct look {
     int marker, dash, fill;
 } look;
 
-/** Computes the CIELAB values of a colour that is seen through a matrix on linear RGB. */
+/**
+ * Computes the CIELAB values of a colour after the matrix @p see has changed its linear RGB values.
+ */
 static void lab_of(const char *colour, const double see[3][3], double lab[3])
 {
     static const double to_xyz[3][3] = {{0.4124 / 0.9505, 0.3576 / 0.9505, 0.1805 / 0.9505},
@@ -1024,7 +1058,11 @@ static void lab_of(const char *colour, const double see[3][3], double lab[3])
     lab[2] = 200 * (f[1] - f[2]);
 }
 
-/** The matrices for dichromats are from Machado, Oliveira and Fernandes (2009), severity 1. */
+/**
+ * Views of colours, each with the smallest allowed distance of two colours: normal vision, three
+ * kinds of colour blindness, and grey. The matrices of colour blindness are from Machado, Oliveira
+ * and Fernandes (2009), with severity 1.
+ */
 static const struct {
     double see[3][3], least;
 } views[] = {
@@ -1044,7 +1082,7 @@ static const struct {
     {{{0.2126, 0.7152, 0.0722}, {0.2126, 0.7152, 0.0722}, {0.2126, 0.7152, 0.0722}}, 11},
 };
 
-/** Reads the styles that are not kinds of time, and then the spare styles. */
+/** Reads the styles of algorithms and the spare styles from style.gp, and returns their number. */
 static size_t read_looks(look *looks, size_t most)
 {
     char *const style = shell_ends(0, "cat %s/plots/style.gp", DSGD_SOURCE_DIR);

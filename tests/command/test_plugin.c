@@ -1,8 +1,8 @@
 /**
  * @file test_plugin.c
- * Plug-ins as their authors use them. This build is installed, the template is built with only the
- * installation, and the installed program lists, describes, tests and runs it. Files that are not
- * plug-ins are rejected.
+ * Tests plug-ins in the way in which their authors use them. The tests install this build, and
+ * build the template with only the installation. The installed program then lists, describes, tests
+ * and runs the plug-in. Files that are not plug-ins are rejected.
  */
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,14 +11,14 @@
 #include "tests/support/suite.h"
 
 /**
- * Folder of the installation (usr/) and of the author's project (mine/), for all tests of the
- * suite.
+ * A folder for all tests of the suite. It contains the installation in usr/ and the author's
+ * project in mine/.
  */
 static char folder[] = "/tmp/dsgd-plugin-XXXXXX";
 
 /**
- * Runs a shell command in the folder, stores its output, which the caller frees, in *output, and
- * returns the exit status.
+ * Runs a shell command in the folder, stores its output in *output, and returns the exit status.
+ * The caller frees the output.
  */
 static int shell(const char *command, char **output)
 {
@@ -28,13 +28,16 @@ static int shell(const char *command, char **output)
     size_t room = 0;
     *output = NULL;
     if (getdelim(output, &room, '\0', stream) < 0)
-        **output = '\0'; /* getdelim() allocates the buffer even if there is nothing to read */
+        **output = '\0'; /* getdelim() also allocates a buffer for an empty output */
     const int state = pclose(stream);
     ck_assert_msg(WIFEXITED(state), "%s: %s", command, *output);
     return WEXITSTATUS(state);
 }
 
-/** Checks the exit status of a command and, unless NULL, a text in its output. */
+/**
+ * Checks that a command ends with @p status, and that its output contains @p sentence, which may be
+ * NULL.
+ */
 static void expect(const char *command, int status, const char *sentence)
 {
     char *output = NULL;
@@ -45,18 +48,18 @@ static void expect(const char *command, int status, const char *sentence)
     free(output);
 }
 
-/** Builds plug-ins, as the manual says, with the compiler of this build. */
+/** A command that builds plug-ins as the manual describes, with the compiler of this build. */
 #define BUILD_OF(source, build)                                                                    \
     DSGD_CMAKE " -G Ninja -S " source " -B " build " -D CMAKE_PREFIX_PATH=$PWD/usr"                \
                " -D CMAKE_C_COMPILER=" DSGD_C_COMPILER                                             \
                " -D CMAKE_C_FLAGS='-Wall -Wextra -Wpedantic -Werror' && " DSGD_CMAKE               \
                " --build " build
-#define BUILD BUILD_OF("mine", "mine/build") /* mine/my_algorithm.c */
+#define BUILD BUILD_OF("mine", "mine/build") /* builds mine/my_algorithm.c */
 
 static void install_and_build(void)
 {
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    unsetenv("DSGD_DATA"); /* the installed program has to find its own files */
+    unsetenv("DSGD_DATA"); /* the program must find its installed files */
     unsetenv("DESTDIR");
     unsetenv("DSGD_CUDA_MODULE");
     expect(DSGD_CMAKE " --install " DSGD_BINARY_DIR " --prefix usr", 0, NULL);
@@ -91,7 +94,10 @@ TEST(a_plug_in_is_listed_and_described_like_the_others)
     expect("usr/bin/dsgd describe algorithm doubling", 2, "unknown algorithm `doubling`");
 }
 
-/** Two periods end before the bound, so there are two averages: after steps 3 and 9. */
+/**
+ * An experiment with the plug-in, whose period doubles after each average. Within 10 steps it
+ * averages after steps 3 and 9.
+ */
 static const char experiment[] = "platform: idle-switch\n"
                                  "workload: {bytes: 1M, step: 100ms, samples: 8}\n"
                                  "workers: 4\n"
@@ -109,13 +115,16 @@ TEST(a_plug_in_runs)
     expect("usr/bin/dsgd run e.yaml -o r --plugin my_algorithm.so", 0, "2 of 2 runs");
     expect("cat r/runs.csv", 0, "\n2,doubling,4,1,idle-switch,inline,ok,10,");
     expect("cat r/manifest.json", 0, "--plugin my_algorithm.so");
-    /* compare the messages of an allreduce in every step with those of two allreduces */
+    /* An allreduce after each of ten steps sends five times as many bytes as two averages. */
     expect("awk -F, '/,allreduce,/ {all = $20} /,doubling,/ {two = $20}"
            " END {print all / two}' r/runs.csv",
            0, "5\n");
 }
 
-/** Only worker 0 averages; the other workers reach the bound. */
+/**
+ * Tests a plug-in in which only worker 0 calls the allreduce. The other workers finish all steps,
+ * so worker 0 waits for ever.
+ */
 TEST(plug_in_that_hangs_fails_and_reports_waiting_workers)
 {
     expect(
@@ -130,7 +139,10 @@ TEST(plug_in_that_hangs_fails_and_reports_waiting_workers)
     expect("cut -d, -f 2-9 h/runs.csv", 0, "\ndoubling,4,1,idle-switch,inline,failed,");
 }
 
-/** A worker loops in its ninth step, so virtual time stops; the other run continues. */
+/**
+ * Tests a plug-in with an endless loop in the ninth step of a worker, which stops virtual time. The
+ * program ends this run and completes the other run.
+ */
 TEST(an_endless_loop_of_a_plug_in_is_ended)
 {
     expect("sed -e 's/dsgd_allreduce_mean(self, x, DSGD_WORLD);/for (volatile int i = 0; "
@@ -147,7 +159,7 @@ TEST(an_endless_loop_of_a_plug_in_is_ended)
     expect("cut -d, -f 2-9 l/runs.csv", 0, "\ndoubling,4,1,idle-switch,inline,failed,7.25,0.7999");
 }
 
-/** Tests an algorithm, and joins the lines of each paragraph of the output. */
+/** A command that tests an algorithm, and prints each paragraph of the output in one line. */
 #define TESTED(name, plug_in)                                                                      \
     "usr/bin/dsgd test algorithm " name " --plugin " plug_in                                       \
     " > tested 2>&1; status=$?; tr -s ' \\n' ' ' < tested; exit $status"
@@ -172,9 +184,11 @@ TEST(the_examples_are_short_and_pass_their_checks)
 }
 
 /**
- * 800 steps are 160 rounds of 5 steps of a trainer. Federated: one model to and from each of half
- * of the trainers per round, and the invitations of the last round. Tree: the same, and half as
- * often for 4 aggregators in 20 rounds. Gossip: one model, and no worker waits.
+ * Tests the numbers of messages. The workers make 800 steps, which are 160 rounds of 5 steps of one
+ * trainer. Federated learning sends one model in each direction for half of the trainers per round,
+ * and the invitations to the last round. E-tree learning sends the same for each trainer, and half
+ * as often for 4 aggregators in 20 rounds. Gossip learning sends one model per round, and never
+ * waits.
  */
 TEST(examples_send_the_messages_of_their_roles)
 {
@@ -192,7 +206,7 @@ TEST(examples_send_the_messages_of_their_roles)
         0, "federated 324 324 0.50\ne_tree 400 400 1.00\ngossip_learning 160 160 1.00\n");
 }
 
-/** How faulty_plugin.c is compiled, and the result of its test. */
+/** A flag with which faulty_plugin.c is compiled, and the exit status and message of its test. */
 static const struct {
     const char *flag;
     int status;
@@ -256,7 +270,7 @@ TEST_ROWS(declarations_of_a_plug_in_are_tested, tested)
     expect(TESTED("faulty", "faulty.so"), tested[_i].status, tested[_i].sentence);
 }
 
-/** Except for casts of void pointers, the template is also valid C++. */
+/** Tests the template as C++, which only needs a cast of a void pointer. */
 TEST(plug_in_can_be_written_in_cpp)
 {
     if (system("command -v c++ > /dev/null") != 0)
@@ -300,7 +314,7 @@ TEST(test_rejects_an_algorithm_that_it_cannot_test)
     expect("usr/bin/dsgd test model mlp", 2, "test: cannot test `model`");
 }
 
-/** A change that makes the example invalid, as the body of a sed script. */
+/** A sed script that makes a plug-in invalid, and the message that rejects the plug-in. */
 static const struct {
     const char *change;
     const char *sentence;
@@ -334,8 +348,7 @@ TEST_ROWS(invalid_plug_in_is_rejected, stale)
            stale[_i].sentence);
 }
 
-/** A shell command that changes a copy of the installed include/dsgd, with which a plug-in is
- * compiled. */
+/** A shell command that computes the hash of the interface for a changed copy of include/dsgd. */
 #define HASH                                                                                       \
     DSGD_CMAKE " -D "                                                                              \
                "'HEADERS=base/option.h;base/status.h;models/encodings/params.h;sim/"               \
@@ -345,7 +358,7 @@ TEST_ROWS(invalid_plug_in_is_rejected, stale)
 
 static const struct {
     const char *file, *change;
-    bool same; /* the interface stays the same */
+    bool same; /* true if the change does not affect the interface */
 } headers[] = {
     {"sim/contract.h", "s/int n_workers; /long n_workers; /", false},
     {"sim/graph.h", "s/irregular;/irregular, unused;/", false},
@@ -364,7 +377,7 @@ TEST_ROWS(plug_in_of_other_headers_is_rejected, headers)
                      headers[_i].file, headers[_i].change, headers[_i].file, headers[_i].file,
                      headers[_i].same ? "" : "!");
     expect(change, 0, NULL);
-    /* only the hash counts; it does not matter whether the example compiles with the change */
+    /* the plug-in has only the changed hash, because not every changed header compiles */
     expect("cp other/sim/abi.h abi.h && rm -r other && cp -r usr/include/dsgd other &&"
            " cp abi.h other/sim && " DSGD_C_COMPILER
            " -std=c11 -shared -fPIC -I other template.c -o other.so",
@@ -373,7 +386,10 @@ TEST_ROWS(plug_in_of_other_headers_is_rejected, headers)
            headers[_i].same ? "doubling" : "other.so was built for interface ");
 }
 
-/** The file that its constructor writes shows that a plug-in was loaded. */
+/**
+ * Tests that only the option --plugin loads a plug-in. The constructor of the plug-in writes a
+ * file, which shows that it was loaded.
+ */
 TEST(nothing_but_the_command_line_loads_a_plug_in)
 {
     static const char *const commands[] = {"check e.yaml",
@@ -424,12 +440,15 @@ TEST(file_that_is_not_a_plug_in_is_rejected)
            "missing.so: the plug-in cannot be read: No such file");
     expect("head -c 9000 my_algorithm.so > cut.so && usr/bin/dsgd list algorithms --plugin cut.so",
            3, "cut.so: ");
-    /* the library search path would find this file */
+    /* the library search path contains this file */
     expect("usr/bin/dsgd run e.yaml --plugin libc.so.6", 3,
            "libc.so.6: the plug-in cannot be read");
 }
 
-/** Also verbs that no built-in algorithm uses, which a linker could omit. */
+/**
+ * Tests that the program exports all functions for plug-ins. A linker could omit those that no
+ * built-in algorithm calls.
+ */
 TEST(plug_in_finds_every_verb)
 {
     expect("sed -En '/^static/!s/.*\\b(dsgd_[a-z0-9_]+\\()dsgd_node.*/\\1/p'"
@@ -459,7 +478,10 @@ TEST(data_folder_is_environment_then_installation_then_tree)
     expect(DSGD_BINARY " list platforms", 0, "piz-daint ");
 }
 
-/** The module is where a build with a CUDA compiler installs it; here it is the emulated one. */
+/**
+ * Tests that a moved installation finds the CUDA module in its own folder. The module of this test
+ * is the emulated one.
+ */
 TEST(an_installed_program_finds_its_cuda_module_wherever_it_is_moved)
 {
     expect("test -e usr/bin/" DSGD_INSTALLED_MODULE "/dsgd_cuda.so", DSGD_HAS_CUDA_MODULE ? 0 : 1,
@@ -469,7 +491,7 @@ TEST(an_installed_program_finds_its_cuda_module_wherever_it_is_moved)
            " && moved/bin/dsgd list devices",
            0, "this build has no module");
     if (access(DSGD_EMULATED_CUDA, R_OK) != 0)
-        return; /* a sanitizer build has none */
+        return; /* builds with a sanitizer have no emulated module */
     expect("cp " DSGD_EMULATED_CUDA " moved/bin/" DSGD_INSTALLED_MODULE
            "/dsgd_cuda.so && moved/bin/dsgd list devices",
            0, "an NVIDIA GPU");

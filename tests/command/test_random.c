@@ -1,8 +1,8 @@
 /**
  * @file test_random.c
- * Tests random experiments. If the program accepts an experiment, it must keep all laws of
- * tests/random/laws.h. Each version tests other experiments. `dsgd_random FIRST COUNT` tries more,
- * and shrinks an experiment that breaks a law.
+ * Tests random experiments. An experiment that the program accepts must fulfil all laws in
+ * tests/random/laws.h. Each version of the program tests other experiments. The command
+ * `dsgd_random FIRST COUNT` tests more experiments, and minimises those that break a law.
  */
 #include <check.h>
 
@@ -14,7 +14,7 @@
 
 enum { EXPERIMENTS = SUPPORT_SLOW ? 4 : 20 };
 
-/** Returns the number of the first experiment: 10203000 in version 1.2.3. */
+/** Returns the number of the first experiment, which depends on the version: 10203000 for 1.2.3. */
 static uint64_t first(void)
 {
     uint64_t seed = 0;
@@ -31,7 +31,7 @@ TEST_RANGE(random_experiment_is_rejected_or_obeys_laws, 0, EXPERIMENTS)
     uint64_t seed = first() + 50 * (uint64_t)_i;
     verdict v = REFUSED;
     part experiment = part_empty(NULL, MAPPING);
-    for (; v == REFUSED; seed++) { /* until an experiment is accepted */
+    for (; v == REFUSED; seed++) { /* try the next number if the experiment is rejected */
         experiment = random_experiment(seed);
         v = laws_check(folder, &experiment, &why);
     }
@@ -66,7 +66,10 @@ TEST(rejected_experiment_has_reason)
     ck_assert_has(why, "platform is missing");
 }
 
-/** A program that writes other curves if it has three threads and imbalance. */
+/**
+ * A script that imitates a faulty program. With three threads and the key `imbalance`, it adds a
+ * line to curves.csv.
+ */
 static const char faulty[] = "#!/bin/sh\n"
                              "" DSGD_BINARY " \"$@\" || exit\n"
                              "case \"$*\" in *'--threads 3'*) grep -q ^imbalance a.yaml && "
@@ -91,5 +94,5 @@ TEST(counterexample_is_minimized)
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
         ck_assert_msg(part_find(&experiment, keys[k]) != NULL, "no %s", keys[k]);
     ck_assert_ptr_nonnull(part_find(&experiment, "imbalance"));
-    ck_assert_uint_le(experiment.n, 7); /* only necessary keys, and `learn` if the law needs it */
+    ck_assert_uint_le(experiment.n, 7); /* only keys that the failure needs, and perhaps `learn` */
 }

@@ -1,13 +1,15 @@
 /**
  * @file test_report.c
- * `dsgd report` writes a well-formed, self-contained page with the necessary warnings.
+ * Tests that `dsgd report` writes a well-formed, self-contained page with the necessary warnings.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/** Checks that every element is closed, in order, and that every & begins an entity. */
+/**
+ * Checks that the page closes all elements in the right order, and that each & starts an entity.
+ */
 static void expect_well_formed(const char *html)
 {
     enum { MOST_DEPTH = 64 };
@@ -40,7 +42,10 @@ static void expect_well_formed(const char *html)
     ck_assert_int_eq(depth, 0);
 }
 
-/** Checks that the page loads and runs nothing. Its only addresses are names of namespaces. */
+/**
+ * Checks that the page loads no other file and runs no script. The only URLs that it may contain
+ * are names of namespaces.
+ */
 static void expect_self_contained(const char *html)
 {
     static const char *const none[] = {"<script",  "<link",         "<img",   "<iframe",
@@ -55,7 +60,7 @@ static void expect_self_contained(const char *html)
                       "%.60s", at);
 }
 
-/** Checks that no part of the page has the same name as another part. */
+/** Checks that all values of the attribute `id` in the page differ. */
 static void expect_unique_names(const char *html)
 {
     for (const char *at = html; (at = strstr(at, " id=")) != NULL; at++) {
@@ -65,7 +70,7 @@ static void expect_unique_names(const char *html)
     }
 }
 
-/** Checks that every reference names a part of the page. */
+/** Checks that each reference within the page names the `id` of an element. */
 static void expect_known_references(const char *html)
 {
     static const char *const forms[] = {"href='#", "href=\"#", "url(#", "url('#"};
@@ -120,7 +125,10 @@ TEST(report_of_real_results_is_self_contained)
     dsgd_ends(3, "report r -o no/such.html");
 }
 
-/** The legend also contains the target. Figures with another target are drawn again. */
+/**
+ * Tests that the headline figure contains the target of the report. If the target changes, the
+ * figure must be drawn again.
+ */
 TEST(the_headline_has_the_target)
 {
     static const char *const targets[] = {"", "5", "4.5"};
@@ -135,7 +143,7 @@ TEST(the_headline_has_the_target)
     }
 }
 
-/** A figure that would take a page too long to open is named instead. */
+/** Tests that the report prints the path of a figure that is too large, instead of the figure. */
 TEST(report_names_figures_that_are_too_large)
 {
     shell_ends(0, "mkdir -p %s/r/figures", folder);
@@ -160,7 +168,7 @@ TEST(report_names_figures_that_are_too_large)
 #define SPEED(run, algorithm, seed, speed)                                                         \
     run "," algorithm ",4," seed ",p,w,ok,5," speed ",1,0,,,1\n"
 
-/** Returns the last column but one of a row of data.gp, which is the speed-up. */
+/** Returns the second-last field of a row of data.gp, which is the speed-up. */
 static double value_before_last(const char *row)
 {
     const char *comma = row + strcspn(row, "\n");
@@ -172,8 +180,8 @@ static double value_before_last(const char *row)
 }
 
 /**
- * The geometric mean of the ratios to allreduce is 2, while the arithmetic mean is 2.5. The mean of
- * one seed is 1.5.
+ * The ratios of wagma to allreduce have the geometric mean 2 and the arithmetic mean 2.5. With only
+ * one seed, the ratio is 1.5.
  */
 TEST(speed_up_is_equal_in_table_figure_and_report)
 {
@@ -283,8 +291,8 @@ TEST(report_escapes_hostile_results)
 }
 
 /**
- * These folders imitate the first versions with a manifest. Readable files must be read correctly.
- * Results that cannot be continued must give the reason.
+ * Tests results folders of the first versions of the program. Compare and report must read them. A
+ * command that would execute runs again must reject them, with the reason.
  */
 TEST(results_of_the_first_versions_are_read_or_rejected)
 {

@@ -1,16 +1,16 @@
 /**
  * @file test_reproduce.c
- * Tests `dsgd reproduce`: published figures are scored point by point, and the simulation matches
- * them.
+ * Tests `dsgd reproduce`, which compares published numbers with a simulation. Each published point
+ * has an error, and the errors must stay small.
  */
 #include "base/csv.h"
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
 /**
- * Writes a figure of two algorithms whose times are known, because the network takes hardly any
- * time. Worker 0 takes 2 s per step, the others 1 s. With two workers, allreduce makes 10
- * samples/s, and AD-PSGD, in which no worker waits, 15.
+ * Writes a figure of two algorithms whose step times are known, because messages take hardly any
+ * time. Worker 0 takes 2 s per step, and all others take 1 s. With two workers, allreduce has 10
+ * samples/s, and AD-PSGD, which never waits, has 15.
  */
 static void write_figure(const char *rows)
 {
@@ -70,8 +70,9 @@ TEST(a_figure_is_scored_point_by_point_and_pair_by_pair)
 }
 
 /**
- * A step takes 2 s. The published time is 2.5 +- 0.25 s, of which 1.5 s are not scored, so 0.5 s is
- * compared with 1 s. For 1.9 +- 0.19 s, the part beyond 1.6 s is too small to score.
+ * Tests the column `beyond`, a part of a published time that is not compared. Steps take 2 s. A
+ * published 2.5 s, of which 1.5 s are not compared, gives 1.0 s against 0.5 s. The remaining 0.3 s
+ * of the published 1.9 s is too small to be scored.
  */
 TEST(a_point_is_scored_without_its_known_part_in_units_of_its_uncertainty)
 {
@@ -98,8 +99,8 @@ TEST(a_point_is_scored_without_its_known_part_in_units_of_its_uncertainty)
 }
 
 /**
- * Writes a figure of two workers with steps of 1 s and 20 samples/s. The published number is @p
- * published.
+ * Writes a figure whose steps take 1 s with two workers, which gives 20 samples/s. @p published is
+ * the throughput that the figure claims.
  */
 static void write_workload(const char *figure, const char *workload, double published)
 {
@@ -117,7 +118,7 @@ static void write_workload(const char *figure, const char *workload, double publ
                      published));
 }
 
-/** Writes the tables of plots/left_out.py to the test's folder. */
+/** Runs plots/left_out.py, which writes its tables to the test's folder. */
 static int leave_out(char **output)
 {
     return shell(dsgd_xprintf("cd %s && DSGD_DATA=%s python3 " DSGD_SOURCE_DIR
@@ -136,8 +137,8 @@ static const struct {
 };
 
 /**
- * Each of two figures finds a step of 1.25 s when the other is left out. No other figure has the
- * workload of the third figure.
+ * Tests a fit of `step` that leaves out the figure to be predicted. The figures a and b share a
+ * workload, so each predicts 1.25 s for the other. No other figure has the workload of c.
  */
 TEST_ROWS(left_out_fit_finds_a_constant_without_the_scored_figure, ranges)
 {
@@ -185,7 +186,9 @@ TEST_ROWS(reproduce_rejects_a_figure_that_it_cannot_score, bad_figures)
 
 /* --- compute utilisation ---------------------------------------------------------------------- */
 
-/** Returns the last bandwidth of the sweep, in Gb/s, at which the utilisation is below a share. */
+/**
+ * Returns the largest swept bandwidth, in Gb/s, at which the compute utilisation is below @p share.
+ */
 static double last_below(const dsgd_csv *runs, const char *workload, const char *algorithm,
                          double share)
 {
@@ -200,7 +203,9 @@ static double last_below(const dsgd_csv *runs, const char *workload, const char 
     return last;
 }
 
-/** Tests all 30 published cells; plots/compute-utilisation/README.md describes how they are read.
+/**
+ * Compares all 30 published numbers. plots/compute-utilisation/README.md describes how they are
+ * defined.
  */
 TEST(compute_utilisation_matches_the_published_one)
 {
@@ -220,7 +225,7 @@ TEST(compute_utilisation_matches_the_published_one)
             const double published = dsgd_csv_value(&table, row, c);
             const double simulated = last_below(&runs, dsgd_csv_field(&table, row, 0),
                                                 dsgd_csv_field(&table, row, 1), share);
-            /* The precision of its digits. */
+            /* The digits of the published numbers allow a precision of 5 %. */
             ck_assert_double_eq_tol(simulated, published, 0.05 * published);
         }
 }
@@ -228,7 +233,8 @@ TEST(compute_utilisation_matches_the_published_one)
 SUITE(figures_long, "published", .seconds = 900, .set_up = make_folder, .tear_down = remove_folder);
 
 /**
- * The published figures that take little time must keep their errors, all with the same parameters.
+ * Tests that errors do not grow in the published figures that take little time, all with the same
+ * parameters.
  */
 TEST(simulation_matches_published_figures)
 {
@@ -245,7 +251,7 @@ TEST(simulation_matches_published_figures)
                &median, &worst),
         2);
     ck_assert_double_le(median, 6);
-    /* An allreduce of 4 KiB after its wait, below the eager limit. */
+    /* The worst point is an allreduce of 4 KiB, below the eager limit, after a wait. */
     ck_assert_double_le(worst, 95);
     ck_assert_ptr_null(strstr(output, "not as simulated"));
     ck_assert_ptr_null(strstr(output, "DOES NOT HOLD"));

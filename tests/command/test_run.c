@@ -1,8 +1,8 @@
 /**
  * @file test_run.c
- * Tests the results of runs. They must have the same bytes at any -j and any number of threads. A
- * failed run must have no final values. Finished runs must not be lost by another run, a kill, a
- * limit or another experiment.
+ * Tests the results of `dsgd run`. They must have the same bytes for any -j and any number of
+ * threads. A failed run must have no final values. No other run, kill, limit or experiment may
+ * destroy the results of a finished run.
  */
 #include <fcntl.h>
 #include <jansson.h>
@@ -50,7 +50,10 @@ TEST_RANGE(failed_run_has_no_final_values, 0, 2) /* _i: number of the bound */
     ck_assert_msg(strstr(rows, ",failed,") != NULL && strstr(rows, ",,,,,,,") != NULL, "%s", rows);
 }
 
-/** The value that the platform already has changes nothing, but another value does. */
+/**
+ * Tests `--set` for one key of a shipped platform. The value that the platform already has must not
+ * change any time, and another value must.
+ */
 TEST(set_key_of_shipped_platform_keeps_other_keys)
 {
     static const char *const said[] = {"", "--set platform.nccl.latency=1.4",
@@ -111,12 +114,13 @@ TEST(results_contain_network_model)
     ck_assert_has(manifest, "\"network\": \"simgrid\"");
     output =
         dsgd_ends(0, "run e.yaml -o s --set 'network={sweep: [flows, simgrid]}' --set workers=4");
-    ck_assert_ptr_null(strstr(output, ", network simgrid\n")); /* only some runs use simgrid */
+    ck_assert_ptr_null(
+        strstr(output, ", network simgrid\n")); /* not printed if only some runs use simgrid */
     ck_assert_has(read_file("s/runs.csv"), ",swept.network\n");
     ck_assert_has(dsgd_ends(2, "run e.yaml -o n --set network=packets"), "flows or simgrid");
 }
 
-/** Settings of a file, of --set, and of a sweep. */
+/** Lines for e.yaml or options that contain removed keys, and the expected message. */
 static const struct {
     const char *more, *sets, *sentence;
 } gone[] = {
@@ -152,7 +156,7 @@ TEST_RANGE(results_contain_source_of_message_times, 0, sizeof timings / sizeof t
                   dsgd_xprintf(",%s,%s,", timings[_i].network, timings[_i].timed_by));
 }
 
-/** Run 2 has no bound that it could reach. The timeout ends it. */
+/** Run 2 would need 1e9 steps, so only the timeout can end it. */
 TEST(timed_out_run_is_ended_and_executed_again)
 {
     static const char endless[] = "run e.yaml -o r --set algorithms=allreduce --set workers=4 "
@@ -221,7 +225,7 @@ TEST(manifest_contains_names_that_are_not_utf_8)
     const char *const manifest = read_file("r/manifest.json");
     ck_assert_has(manifest, "\"file\": \"\xc3\xa9-\\\\xff.yaml\"");
     ck_assert_has(dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r --set until.steps=3"), "--force");
-    write_file("r/manifest.json", "(null)\n"); /* then the experiment of these results is unknown */
+    write_file("r/manifest.json", "(null)\n"); /* this manifest contains no experiment */
     ck_assert_has(dsgd_ends(2, "run \xc3\xa9-\xff.yaml -o r"), "--force");
 }
 
@@ -259,7 +263,10 @@ TEST(run_without_numerics_is_other_experiment)
     ck_assert_has(dsgd_ends(2, "run e.yaml -o s --numerics cpu --only 1"), "with other --numerics");
 }
 
-/** Results of another experiment are deleted, also those after a run without results. */
+/**
+ * Tests that --force deletes the results of another experiment, even if the first runs of that
+ * experiment have no results.
+ */
 TEST(force_does_not_mix_experiments)
 {
     write_experiment("");
@@ -281,7 +288,7 @@ TEST(repeated_run_executes_only_missing_runs)
     ck_assert_has(dsgd_ends(0, "run e.yaml -o r --force"), "6 of 6 runs");
 }
 
-/** If a part is damaged, its run is repeated. */
+/** Tests that a run is executed again if the file with its results is damaged. */
 TEST(damaged_parts_are_executed_again)
 {
     write_experiment("");
@@ -326,15 +333,15 @@ TEST(results_require_same_manifest_files_and_program)
     ck_assert_int_eq(unlink(dsgd_xprintf("%s/r/manifest.json", folder)), 0);
     ck_assert_has(dsgd_ends(2, "%s", again), "results without a manifest.json");
     shell_ends(0, "rm %s/r/*.csv", folder);
-    output = dsgd_ends(2, "%s", again); /* a part of it is there */
+    output = dsgd_ends(2, "%s", again); /* results remain in r/.parts */
     ck_assert_has(output, "results without a manifest.json");
     shell_ends(0, "cd %s/r && rm -r .parts && echo '{}' > manifest.json", folder);
-    dsgd_ends(0, "%s", again); /* there are no results that could be lost */
+    dsgd_ends(0, "%s", again); /* the folder has no results to lose */
 }
 
 /**
- * The first process runs in the background and computes for minutes. The second starts when the
- * first has the folder.
+ * Tests that two processes cannot write to one folder. The first one computes for minutes in the
+ * background, and the second one starts when the first has locked the folder.
  */
 TEST(only_one_process_writes_to_folder)
 {
@@ -356,11 +363,10 @@ TEST(only_one_process_writes_to_folder)
                                "ends, or give another folder with -o\n2\n",
                                holder));
     ck_assert_msg(strstr(first, dsgd_xprintf("\n%s\n", holder)) != NULL, "%s", output);
-    ck_assert_has(first, "6 of 6 runs"); /* a killed process holds no lock */
+    ck_assert_has(first, "6 of 6 runs"); /* a killed process loses its lock */
     const int held = open(dsgd_xprintf("%s/r/.parts/lock", folder), O_RDWR | O_CLOEXEC);
     ck_assert_int_eq(flock(held, LOCK_EX), 0);
-    ck_assert_int_eq(ftruncate(held, 0),
-                     0); /* an earlier version did not write its name into the lock */
+    ck_assert_int_eq(ftruncate(held, 0), 0); /* the lock of an earlier version contains no name */
     ck_assert_has(dsgd_ends(2, "run e.yaml -o r --force"), "r: another dsgd is writing");
     close(held);
     output = dsgd_ends(0, "run e.yaml -o r");
@@ -415,7 +421,7 @@ TEST(sender_to_stopped_worker_continues)
     dsgd_ends(0, "run e.yaml --set workers=4 --set 'algorithms=[rennala, ringmaster, a_psgd]'");
 }
 
-/** Returns a list of the seeds 1 to n. */
+/** Returns the key `seed` with a list of the seeds 1 to n. */
 static const char *seeds(int n)
 {
     char *text = dsgd_xstrdup("seed: [1");
@@ -441,12 +447,12 @@ TEST(ten_thousand_runs_need_at_most_256_descriptors)
     ck_assert_has(output, dsgd_xprintf(": %d runs\n", n));
     struct rusage usage;
     ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &usage), 0);
-    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* in KB; 94,000 without sanitizers */
+    ck_assert_int_lt(usage.ru_maxrss, 1000000); /* 1 GB; without sanitizers it is 94 MB */
 }
 
 /**
- * With any limit, the command must write all rows or an error message. In the second case, the same
- * command without a limit completes the rows.
+ * Tests a limit on open files. The command must write all rows or print an error about open files.
+ * After an error, the same command without the limit must complete the rows.
  */
 TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
 {
@@ -469,8 +475,8 @@ TEST_RANGE(low_limit_of_descriptors_loses_no_row, 6, 13) /* _i: the limit */
 }
 
 /**
- * Runs of minutes compute in the background when their parent gets a signal. The pipe to this
- * process closes when the last of them ends. Remaining temporary files are listed.
+ * Tests that runs end if their parent is killed. The script waits until two runs compute in the
+ * background, and shell_ends() returns when the last of them has closed its pipe.
  */
 TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: number of the signal */
 {
@@ -489,9 +495,9 @@ TEST_RANGE(no_process_outlives_its_parent, 0, 3) /* _i: number of the signal */
         folder, DSGD_SOURCE_DIR, DSGD_BINARY, by[_i].more, by[_i].name);
     output = shell_ends(0, "%s", script);
     ck_assert_str_eq(output, by[_i].output);
-    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* the folder is empty */
+    ck_assert_int_eq(rmdir(dsgd_xprintf("%s/tmp", folder)), 0); /* no temporary file remains */
     if (strcmp(by[_i].name, "KILL") == 0)
-        return; /* a kill leaves no time for a message */
+        return; /* a killed program prints no message */
     ck_assert_has(read_file("log"), "interrupted; r keeps what was done");
     ck_assert_has(read_file("log"), by[_i].rest);
 }
@@ -506,8 +512,8 @@ TEST(runs_with_commas_in_names_resume)
 }
 
 /**
- * Runs the program with some calls of fork() failing, as FAILING_FORKS describes, and stores its
- * output.
+ * Runs the program while some calls of fork() fail, and stores its output. @p plan is described at
+ * FAILING_FORKS in failing_fork.c.
  */
 static int with_failing_forks(const char *plan, const char *arguments, char **output)
 {
@@ -537,7 +543,10 @@ TEST(run_without_process_fails_if_no_run_is_running)
     ck_assert_has(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,failed,");
 }
 
-/** One process tests the file for all three runs, and one process executes each run. */
+/**
+ * Tests that one process checks the platform file for all runs: the third call of fork() fails, and
+ * the program needs only two.
+ */
 TEST(simgrid_platform_is_checked_once)
 {
     write_experiment("");
@@ -558,7 +567,8 @@ TEST(simgrid_platform_is_checked_once)
 }
 
 /**
- * A lost message has not arrived, so its run fails. Runs before and after the link is off succeed.
+ * Tests a SimGrid link that is off from 0.25 s to 0.75 s. A run fails if it loses a message. If the
+ * link is off only after the runs, they succeed.
  */
 TEST(failing_simgrid_link_fails_run)
 {
@@ -580,7 +590,7 @@ TEST(failing_simgrid_link_fails_run)
     dsgd_ends(0, words);
 }
 
-/** A process that is killed after it has written its rows has finished its run. */
+/** Tests a process that is killed after it has written its row. Its run counts as finished. */
 TEST(row_of_process_killed_at_its_end_is_kept)
 {
     write_experiment("");
@@ -591,7 +601,10 @@ TEST(row_of_process_killed_at_its_end_is_kept)
     ck_assert_has(read_file("r/runs.csv"), "\n6,ad_psgd,8,1,idle-switch,inline,ok,");
 }
 
-/** The table is longer than a buffer, and notes follow it in the same file. */
+/**
+ * Tests the order of a table, which is longer than an output buffer, and of the notes after it in
+ * the same file.
+ */
 TEST(notes_follow_table)
 {
     write_experiment("");

@@ -1,7 +1,7 @@
 /**
  * @file test_schema.c
- * `dsgd describe KEYS --json` prints a schema that accepts the same keys and values as the reader
- * of the files.
+ * Tests that the schema of `dsgd describe KEYS --json` accepts the same keys and values as the
+ * program does when it reads a file.
  */
 #include <dirent.h>
 #include <jansson.h>
@@ -207,7 +207,10 @@ static const char everything[] =
     "learn: {model: {name: mlp}, data: {name: hyperplane}, optimizer: {lr: 0.1}, evaluate: {every: "
     "1}}\n";
 
-/** Returns the error of the reader for a value given by --set, after another one, or "". */
+/**
+ * Returns the error for a key that --set assigns after the assignment @p before, or "" if there is
+ * no error.
+ */
 static char *said_of(const char *before, const char *assignment)
 {
     static char said[sizeof(dsgd_error)];
@@ -219,7 +222,10 @@ static char *said_of(const char *before, const char *assignment)
     return strcpy(said, error.text);
 }
 
-/** Returns true if all names in the error for an unknown key, except a cut one, are in @p keys. */
+/**
+ * Checks that @p keys contains all names that the error for an unknown key lists. The last name of
+ * a long error may be cut.
+ */
 static void expect_names_in(const json_t *keys, char *said, const char *where)
 {
     char *const list = strstr(said, "valid keys: ");
@@ -239,7 +245,7 @@ static void expect_names_in(const json_t *keys, char *said, const char *where)
     }
 }
 
-/** A number accepts all spellings of its unit, which ends its description. */
+/** Checks that a number with any unit is accepted. The end of its description names the unit. */
 static void expect_units(const json_t *value, const char *set, const char *before)
 {
     const char *const help = json_string_value(json_object_get(value, "description"));
@@ -253,7 +259,7 @@ static void expect_units(const json_t *value, const char *set, const char *befor
         }
 }
 
-/** The schema has the same keys and units at a place as the reader. */
+/** Checks that schema and program have the same keys and the same units at @p place. */
 static void expect_same_keys(const json_t *schema, const char *place, const char *before)
 {
     const json_t *const keys = json_object_get(schema, "properties");
@@ -273,7 +279,9 @@ static void expect_same_keys(const json_t *schema, const char *place, const char
     expect_names_in(keys, said_of(before, set), place);
 }
 
-/** Returns the mapping among the alternatives of a schema; for a registry, the mapping of @p name.
+/**
+ * Returns the mapping among the alternatives of a schema. If @p name is not NULL, returns the
+ * mapping of this entry of a registry.
  */
 static const json_t *mapping_of(const json_t *root, const json_t *schema, const char *key,
                                 const char *name)
@@ -324,7 +332,8 @@ TEST(the_schema_has_the_keys_of_the_reader)
 }
 
 static const struct {
-    const char *name, *place, *key, *set; /* its part of the schema; where an entry stands */
+    const char *name, *place, *key, *set; /* part of the schema; place of an entry; key with its
+                                           * name; assignment for --set */
     const dsgd_entry *const *registry;
 } registries[] = {
     {"algorithms", "algorithms.0", "name", "algorithms=[{name: %s}]", dsgd_algorithms},
@@ -334,7 +343,7 @@ static const struct {
     {"split", "learn.split", "kind", "learn.split={kind: %s}", dsgd_split_kinds},
 };
 
-/** Finds the schema part of a registry from the first key that uses it. */
+/** Returns the part of the schema that describes an entry of a registry. */
 static const json_t *part_of(const json_t *root, const char *name, const char *key,
                              const char *entry)
 {
