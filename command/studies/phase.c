@@ -1,7 +1,7 @@
 /**
  * @file phase.c
- * Refines the grid of an experiment with two swept numbers: the known results of its places, blocks
- * of places that are divided where the winner changes, and phase.csv.
+ * Refines the grid of an experiment with two swept numbers: reads the results at grid points,
+ * divides blocks of the grid where the fastest algorithm changes, and writes phase.csv.
  */
 #include "command/studies/phase.h"
 
@@ -17,8 +17,8 @@
 /* --- the grid --------------------------------------------------------------------------------- */
 
 /**
- * Reads the numbers of a column in rising order, each once. Returns false if a value is not a
- * number, or if there is only one.
+ * Reads the distinct numbers of a swept column in rising order. Returns false if a value is not a
+ * number, or if there is only one number.
  */
 static bool read_values(dsgd_phase *p, size_t side)
 {
@@ -37,7 +37,10 @@ static bool read_values(dsgd_phase *p, size_t side)
     return p->n[side] > 1;
 }
 
-/** Finds the two sweeps. Returns false if other things than algorithms and seeds differ. */
+/**
+ * Finds the two swept columns. Returns false if the runs differ in anything except these columns,
+ * algorithms and seeds.
+ */
 static bool find_sides(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
@@ -64,12 +67,13 @@ static dsgd_phase_place *place_at(const dsgd_phase *p, size_t x, size_t y)
     return &p->places[y * p->n[0] + x];
 }
 
-/** Assigns each run to its place in the grid. */
+/** Assigns each run to its grid point. */
 static void find_runs(dsgd_phase *p)
 {
     const dsgd_experiment *const e = p->experiment;
     const size_t n = e->n_unchanged;
-    size_t(*const numbers)[2] = dsgd_keep(n, sizeof *numbers); /* numbers of algorithm and seed */
+    /* for each run, the numbers of its algorithm and seed */
+    size_t(*const numbers)[2] = dsgd_keep(n, sizeof *numbers);
     dsgd_names labels = {.n = 0}, seeds = {.n = 0};
     for (size_t i = 0; i < n; i++) {
         numbers[i][0] = dsgd_names_add(&labels, e->runs[i].label);
@@ -128,15 +132,19 @@ void dsgd_phase_choose(const dsgd_phase *phase, bool *chosen)
                     chosen[c->runs[a * phase->n_seeds + s] - 1] = true;
 }
 
-/** Least number of steps of a coarse grid along each side, or all steps if there are fewer. */
+/** Smallest number of steps of the coarse grid along each side, unless the grid has fewer steps. */
 enum { LEAST_STEPS = 3 };
 
 /**
- * A single seed decides if the lead is at least this number of standard deviations of the noise.
+ * A single seed determines the fastest algorithm if the lead is at least this number of standard
+ * deviations of the noise.
  */
 static const double enough = 2;
 
-/** Error bound of an interpolated throughput, as a share of its change across the block. */
+/**
+ * Error bound of an interpolated throughput, as a share of the change of the throughput across the
+ * block.
+ */
 static const double curved = 0.5;
 
 static dsgd_phase_place *corner_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t k)
@@ -149,7 +157,10 @@ static dsgd_phase_block whole_grid(const dsgd_phase *p)
     return (dsgd_phase_block){{0, 0}, {p->n[0] - 1, p->n[1] - 1}};
 }
 
-/** Computes the weights of the four corners at shares @p u and @p v of the way along both sides. */
+/**
+ * Computes the interpolation weights of the four corners of a block. @p u and @p v are positions
+ * along the two sides, from 0 to 1.
+ */
 static void find_weights(double u, double v, double weights[4])
 {
     for (size_t k = 0; k < 4; k++)
@@ -159,7 +170,7 @@ static void find_weights(double u, double v, double weights[4])
 /* --- results ---------------------------------------------------------------------------------- */
 
 /**
- * Returns the logarithm of a run's throughput; NAN if the run has no valid result or cannot win.
+ * Returns the logarithm of a run's throughput, or NAN if the run has no valid result or cannot win.
  */
 static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, size_t s)
 {
@@ -168,7 +179,9 @@ static double log_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a, s
                                               : NAN;
 }
 
-/** Finds the winner and the second. Unknown values come last. */
+/**
+ * Finds the fastest and the second fastest algorithm. Algorithms with unknown throughput come last.
+ */
 static void rank(const dsgd_phase *p, dsgd_phase_place *c)
 {
     const double *const x = c->logs;
@@ -182,12 +195,13 @@ static void rank(const dsgd_phase *p, dsgd_phase_place *c)
             c->second = a;
     c->ratio = exp(x[c->winner] - x[c->second]);
     c->low = c->high = NAN;
-    c->is_uncertain = c->ratio < 1 + DSGD_TIE; /* false if no other algorithm can win */
+    /* If only one throughput is known, the ratio is NAN, and this comparison is false. */
+    c->is_uncertain = c->ratio < 1 + DSGD_TIE;
 }
 
 /**
- * Returns the spread between seeds at a place. It is interpolated geometrically between the corners
- * of the grid.
+ * Returns the spread between seeds at a grid point. It is interpolated geometrically between the
+ * corners of the grid.
  */
 static double noise_at(const dsgd_phase *p, const dsgd_phase_place *c)
 {
@@ -200,8 +214,8 @@ static double noise_at(const dsgd_phase *p, const dsgd_phase_place *c)
 }
 
 /**
- * Computes the interval of the winner's throughput over the second's, over their common seeds, or
- * from the noise if there is one seed.
+ * Computes the confidence interval of the winner's throughput divided by the second's, over their
+ * common seeds. If there is only one seed, compares the lead with the noise.
  */
 static void judge(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -223,8 +237,8 @@ static void judge(const dsgd_phase *p, dsgd_phase_place *c)
 }
 
 /**
- * Returns the mean over the wanted seeds of an algorithm; NAN if no seed is wanted or a run has no
- * result.
+ * Returns the mean logarithm of an algorithm's throughput over the wanted seeds. Returns NAN if no
+ * seed is wanted or a run has no result.
  */
 static double mean_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a)
 {
@@ -235,8 +249,8 @@ static double mean_of(const dsgd_phase *p, const dsgd_phase_place *c, size_t a)
 }
 
 /**
- * Reads the wanted results of a place. Means are taken of the differences to the algorithm with the
- * most seeds, over common seeds, because the numbers of seeds may differ.
+ * Reads the wanted results of a grid point. Algorithms can have different numbers of seeds, so each
+ * is compared over common seeds with the algorithm that has the most seeds.
  */
 static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -259,7 +273,10 @@ static void read_place(const dsgd_phase *p, dsgd_phase_place *c)
         judge(p, c);
 }
 
-/** Returns the largest spread of the logarithm of a ratio of two algorithms; 0 if it is unknown. */
+/**
+ * Returns the largest standard deviation over seeds of the logarithm of a ratio of two algorithms,
+ * or 0 if it is unknown.
+ */
 static double noise_of(const dsgd_phase *p, const dsgd_phase_place *c)
 {
     double *const x = dsgd_keep(p->n_seeds, sizeof *x);
@@ -297,9 +314,10 @@ static bool want(dsgd_phase_place *c, size_t a, size_t n_seeds)
 }
 
 /**
- * Marks the runs that would settle a place: an algorithm that seemed too slow and is not, or all
- * seeds of the algorithms that noise does not separate from the winner, unless there is a tie
- * anyway.
+ * Marks the runs that are needed to settle the winner at a grid point. These are a run of each
+ * algorithm that looked too slow before and does not now, and all seeds of algorithms whose
+ * distance to the winner is within the noise. If such a distance is a tie anyway, no more seeds are
+ * needed.
  */
 static bool want_more(const dsgd_phase *p, dsgd_phase_place *c)
 {
@@ -319,12 +337,12 @@ static bool want_more(const dsgd_phase *p, dsgd_phase_place *c)
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/** Returns the share of the way from one value to another at which a third value lies. */
+/** Returns the position of a value between two others, from 0 to 1. */
 static double share_of(const double *values, size_t from, size_t at, size_t to)
 {
     if (from == to)
         return 0;
-    if (values[from] > 0) /* logarithmic, as in ranges with `log` */
+    if (values[from] > 0) /* If the values are positive, use logarithms, as in ranges with `log`. */
         return log(values[at] / values[from]) / log(values[to] / values[from]);
     return (values[at] - values[from]) / (values[to] - values[from]);
 }
@@ -342,7 +360,7 @@ static double between(const dsgd_phase *p, const dsgd_phase_block *b, const dsgd
     return x;
 }
 
-/** Returns the error bound of that interpolation. */
+/** Returns the error bound of the interpolation in between(). */
 static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
 {
     double low = INFINITY, high = -INFINITY;
@@ -353,11 +371,14 @@ static double error_of(const dsgd_phase *p, const dsgd_phase_block *b, size_t a)
     return curved * (high - low);
 }
 
-/** Marks the algorithms that can win at a place of a block that is divided. */
+/**
+ * Marks the algorithms that can win at grid point @p c, which becomes a corner when block @p b is
+ * divided.
+ */
 static void want_rivals(const dsgd_phase *p, const dsgd_phase_block *b, dsgd_phase_place *c)
 {
     const bool is_new = !c->is_wanted;
-    double surely = -INFINITY; /* lower bound of the winner's throughput */
+    double surely = -INFINITY; /* lower bound of the logarithm of the winner's throughput */
     for (size_t a = 0; a < p->n_algorithms; a++)
         surely = fmax(surely, between(p, b, c, a) - error_of(p, b, a));
     for (size_t a = 0; a < p->n_algorithms; a++) {
@@ -377,7 +398,7 @@ static void want_corners(const dsgd_phase *p, const dsgd_phase_block *b, size_t 
 }
 
 /**
- * Divides the grid into blocks of @p stride steps along each side, and marks the places at their
+ * Divides the grid into blocks of @p stride steps along each side, and marks the runs at their
  * corners.
  */
 static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
@@ -397,7 +418,8 @@ static void begin(dsgd_phase *p, const size_t stride[2], size_t n_seeds)
 void dsgd_phase_begin(dsgd_phase *phase)
 {
     const dsgd_phase_block whole = whole_grid(phase);
-    size_t stride[] = {1, 1}; /* largest power of two that leaves LEAST_STEPS steps */
+    size_t stride[] = {1, 1}; /* for each side, the largest power of two for which the coarse grid
+                               * has LEAST_STEPS steps */
     for (size_t side = 0; side < 2; side++)
         while (2 * stride[side] * LEAST_STEPS <= whole.to[side])
             stride[side] *= 2;
@@ -405,7 +427,9 @@ void dsgd_phase_begin(dsgd_phase *phase)
     want_corners(phase, &whole, phase->n_seeds);
 }
 
-/** Returns whether no algorithm wins or ties at all known places of a block, edges included. */
+/**
+ * Returns true if no algorithm wins or ties at all known grid points of a block, edges included.
+ */
 static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
 {
     for (size_t a = 0; a < p->n_algorithms; a++) {
@@ -422,7 +446,9 @@ static bool is_open(const dsgd_phase *p, const dsgd_phase_block *b)
     return true;
 }
 
-/** Divides block @p i into up to four. Returns false if it cannot be divided. */
+/**
+ * Divides block @p i into up to four blocks. Returns false if the block has no inner grid points.
+ */
 static bool cut(dsgd_phase *p, size_t i)
 {
     const dsgd_phase_block b = p->blocks[i];
@@ -459,7 +485,7 @@ bool dsgd_phase_refine(dsgd_phase *phase)
     return any;
 }
 
-/** Reads the results, and interpolates unknown places between the corners of their block. */
+/** Reads the results, and interpolates unknown grid points between the corners of their blocks. */
 static void interpolate(dsgd_phase *phase)
 {
     read_wanted(phase);
@@ -470,7 +496,7 @@ static void interpolate(dsgd_phase *phase)
                 if (c->is_known)
                     continue;
                 for (size_t a = 0; a < phase->n_algorithms; a++)
-                    /* it was simulated and cannot win */
+                    /* Keep NAN if the algorithm was simulated here and cannot win. */
                     if (c->wanted[a] == 0 || !isnan(c->logs[a]))
                         c->logs[a] = between(phase, b, c, a);
                 rank(phase, c);
@@ -483,7 +509,10 @@ static void interpolate(dsgd_phase *phase)
 dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
 {
     if (phase->n_blocks == 0)
-        begin(phase, (const size_t[]){1, 1}, phase->n_seeds); /* all runs were executed */
+        /*
+         * If no block exists, all runs were executed, so each block has one step along each side.
+         */
+        begin(phase, (const size_t[]){1, 1}, phase->n_seeds);
     interpolate(phase);
     dsgd_whole_file file;
     FILE *const stream = dsgd_whole_open(&file, error, "%s/phase.csv", phase->results->folder);
@@ -497,11 +526,11 @@ dsgd_status dsgd_phase_write(dsgd_phase *phase, dsgd_error *error)
     for (size_t a = 0; a < phase->n_algorithms; a++)
         fprintf(stream, ",lead_%s", phase->labels[a]);
     /*
-     * The lead of an algorithm: the logarithm to base 2 of its throughput over the best throughput
-     * of the others.
+     * The lead of an algorithm is the logarithm to base 2 of its throughput divided by the best
+     * throughput of the other algorithms.
      */
     for (const dsgd_phase_place *c = phase->places; c < phase->places + phase->n_places; c++) {
-        if (c->at[0] == 0) /* gnuplot reads rows after a blank line as the next line of a grid */
+        if (c->at[0] == 0) /* Separate the lines of the grid by blank lines, as gnuplot requires. */
             fputc('\n', stream);
         dsgd_csv_number(stream, phase->values[0][c->at[0]]);
         dsgd_csv_numbers(stream, &phase->values[1][c->at[1]], 1);

@@ -1,6 +1,6 @@
 /**
  * @file sensitivity.c
- * Computes how each variation changes throughputs, speed-ups and rankings.
+ * Computes the effect of each variation on throughputs, speed-ups and rankings.
  */
 #include "command/studies/sensitivity.h"
 
@@ -29,14 +29,14 @@ dsgd_status dsgd_sensitivity_open(const char *sensitivity, dsgd_experiment *expe
 typedef struct analysis {
     dsgd_csv runs;
     dsgd_frame frame;
-    double *throughput; /* [rows] samples/s; NAN if the run does not count */
+    double *throughput; /* throughput of each row in samples/s; NAN if the run does not count */
     /*
-     * [variations][places][series] points; NULL if there is none. Points are planned, so their runs
-     * may have no results. A series that does not use the varied parameter has its unchanged point
-     * here.
+     * Array [variations][places][series] of points; NULL if a point does not exist. Points can have
+     * runs without results. If a series does not use the varied parameter, its point is the
+     * unchanged one.
      */
     const dsgd_frame_point **points;
-    const dsgd_frame_point **of; /* [variations] a point of each variation */
+    const dsgd_frame_point **of; /* array [variations]: any point of each variation */
     double percent;
 } analysis;
 
@@ -50,13 +50,13 @@ static const char *parameter_of(const analysis *a, size_t v)
     return dsgd_field_of(&a->runs, a->of[v]->rows[0], "parameter");
 }
 
-/** Returns the factor of a variation; NAN for a choice, which has none. */
+/** Returns the factor of a variation, or NAN for a variation of a choice. */
 static double factor_of(const analysis *a, size_t v)
 {
     return dsgd_csv_value(&a->runs, a->of[v]->rows[0], dsgd_csv_column(&a->runs, "factor"));
 }
 
-/** Returns the name of the series of a point for readers, such as "wagma; group 4". */
+/** Returns the name of a point's series for readers, such as "wagma; group 4". */
 static const char *name_of(const analysis *a, const dsgd_frame_point *p)
 {
     const dsgd_frame *const f = &a->frame;
@@ -87,18 +87,24 @@ static dsgd_status analysis_open(analysis *a, const char *folder, const char *ba
 
 /* --- effects ---------------------------------------------------------------------------------- */
 
-/** The effect of a variation on one series at one place; NAN if unknown. */
+/**
+ * The effect of a variation on one series at one place (combination of workers and swept values).
+ * Unknown numbers are NAN.
+ */
 typedef struct effect {
-    size_t n; /* seeds */
-    double throughput, unchanged; /* samples/s */
+    size_t n; /* number of seeds */
+    double throughput, unchanged; /* throughputs with and without the variation, in samples/s */
     double change; /* relative change of the throughput */
-    /* over the baseline; speedup_change is relative */
+    /*
+     * throughputs divided by the baseline's, with and without the variation, and their relative
+     * change
+     */
     double speedup, unchanged_speedup, speedup_change;
 } effect;
 
 /**
- * Returns the effect on the series at point @p k. Its n is 0 if neither the series nor its baseline
- * is varied, or if nothing is known.
+ * Returns the effect of a variation on the series at point @p k. Its field n is 0 if the variation
+ * changes neither the series nor its baseline, or if results are missing.
  */
 static effect effect_of(const analysis *a, size_t k)
 {
@@ -126,12 +132,12 @@ static effect effect_of(const analysis *a, size_t k)
     return e;
 }
 
-/** The order of two series at a place. */
+/** The order of the throughputs of two series at one place. */
 typedef enum order {
-    SLOWER = -1, /* the first series is slower */
-    TIE = 0, /* closer than DSGD_TIE or than the seeds' interval */
+    SLOWER = -1, /* The first series is slower. */
+    TIE = 0, /* The ratio is within DSGD_TIE or within the confidence interval. */
     FASTER = 1,
-    UNKNOWN = 2 /* the series have no seed in common */
+    UNKNOWN = 2 /* The series have no seed in common. */
 } order;
 
 static order order_of(const analysis *a, const dsgd_frame_point *p, const dsgd_frame_point *q)
@@ -148,7 +154,7 @@ static order order_of(const analysis *a, const dsgd_frame_point *p, const dsgd_f
     return ratio.ratio > 1 ? FASTER : SLOWER;
 }
 
-/** Returns whether one order is the reverse of the other. */
+/** Returns true if one order is the reverse of the other. */
 static bool is_swap(order a, order b)
 {
     return (a == FASTER && b == SLOWER) || (a == SLOWER && b == FASTER);
@@ -157,8 +163,8 @@ static bool is_swap(order a, order b)
 /* --- sensitivity.csv -------------------------------------------------------------------------- */
 
 /**
- * Writes the keys of a point, or their names if it is NULL, each after a comma; without the
- * variation.
+ * Writes the keys of a point except its variation, with a comma before each key. If @p p is NULL,
+ * writes the names of the keys.
  */
 static void write_keys(FILE *stream, const analysis *a, const dsgd_frame_point *p)
 {
@@ -204,11 +210,11 @@ static dsgd_status write_csv(const analysis *a, const char *folder, dsgd_error *
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/** The largest change by a parameter, and its place. */
+/** The largest change that a parameter causes, and the point with this change. */
 typedef struct largest {
-    const dsgd_frame_point *at; /* NULL if none is known */
+    const dsgd_frame_point *at; /* point with the largest change; NULL if no change is known */
     size_t variation;
-    double change; /* relative change */
+    double change; /* relative change of the throughput or speed-up at this point */
 } largest;
 
 typedef struct line {
@@ -234,7 +240,10 @@ static int by_effect(const void *a, const void *b)
     return y < 0 ? 1 : y > 0 ? -1 : strcmp(s->parameter, t->parameter);
 }
 
-/** Returns a factor such as " +20 %"; "" for a choice, whose name contains the change. */
+/**
+ * Returns the factor of a variation as a text such as " +20 %". Returns "" for a choice, because
+ * the name of a choice contains the change.
+ */
 static const char *factor_text(const analysis *a, size_t v)
 {
     const double factor = factor_of(a, v);
@@ -253,7 +262,7 @@ static const char *largest_text(const analysis *a, const largest *l)
                         dsgd_frame_place(&a->frame, l->at), *factor == '\0' ? "" : ", for", factor);
 }
 
-/** Prints the parameters in the order of their effect. */
+/** Prints the parameters, the parameter with the largest effect first. */
 static void print_parameters(const analysis *a, const char *folder)
 {
     const size_t n_series = a->frame.n[DSGD_SERIES];
@@ -282,8 +291,8 @@ static void print_parameters(const analysis *a, const char *folder)
     dsgd_columns t = {.wraps = true};
     for (size_t i = 0; i < n_lines; i++) {
         dsgd_columns_row(&t);
-        const size_t end =
-            strcspn(lines[i].parameter, "="); /* end of the name; the words of a choice may wrap */
+        /* length of the parameter's name; the words of a choice after the name may wrap */
+        const size_t end = strcspn(lines[i].parameter, "=");
         dsgd_columns_put(&t, "parameter", "%.*s%s%s", (int)end, lines[i].parameter,
                          lines[i].parameter[end] == '\0' ? "" : " ",
                          lines[i].parameter + end + (lines[i].parameter[end] == '='));
@@ -297,8 +306,8 @@ static void print_parameters(const analysis *a, const char *folder)
 }
 
 /**
- * Prints under which variations two series swap places. Also counts the pairs that are a tie in
- * some variations only.
+ * Prints the variations under which two series swap places. Also counts the pairs that tie only in
+ * some variations.
  */
 static bool print_pair(const analysis *a, size_t place, size_t first, size_t second, size_t *ties)
 {
@@ -327,7 +336,7 @@ static bool print_pair(const analysis *a, size_t place, size_t first, size_t sec
     return true;
 }
 
-/** Prints the pairs that swap places, and the number of rankings that change. */
+/** Prints the pairs of series that swap places, and the number of rankings that change. */
 static void print_rankings(const analysis *a)
 {
     size_t changed = 0, pairs = 0, ties = 0, left_out = 0;

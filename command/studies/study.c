@@ -1,6 +1,6 @@
 /**
  * @file study.c
- * Executes a study: its folder, its rounds and its conclusion.
+ * Executes a study: creates its folder, executes its rounds, and calls its conclusion.
  */
 #include "command/studies/study.h"
 

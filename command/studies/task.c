@@ -1,7 +1,7 @@
 /**
  * @file task.c
- * `dsgd task`: executes a learner's experiment, and reports whether it reaches the goals of its
- * task.
+ * Implements `dsgd task`: executes a learner's experiment, and reports whether the experiment
+ * reaches the goals of its task.
  */
 #include <unistd.h>
 
@@ -20,16 +20,20 @@
 /* --- the file --------------------------------------------------------------------------------- */
 
 typedef struct goal {
-    const char *measure, *of, *against, *target; /* against and target are NULL if there is none */
-    double at_least, at_most; /* negative if there is no limit */
+    /*
+     * measure, label of the algorithm, label of the other algorithm, and target; the last two are
+     * NULL if the goal does not set them
+     */
+    const char *measure, *of, *against, *target;
+    double at_least, at_most; /* limits of the measure; negative if there is no limit */
 } goal;
 
 typedef struct task {
     const char *path, *question, *given;
     dsgd_lines may_change;
     dsgd_structs goals;
-    dsgd_config *config; /* the file */
-    dsgd_pool_config runs; /* of the learner's experiment */
+    dsgd_config *config; /* the task file */
+    dsgd_pool_config runs; /* runs of the learner's experiment */
 } task;
 
 static const char *const no_limit[] = {"none", NULL};
@@ -67,7 +71,9 @@ const dsgd_option dsgd_task_options[] = {
     DSGD_OPTION_END,
 };
 
-/** Returns the index of a measure of `dsgd compare`, or DSGD_N_MEASURES if it is not one. */
+/**
+ * Returns the index of a measure of `dsgd compare`, or DSGD_N_MEASURES if @p name is not a measure.
+ */
 static size_t find_measure(const char *name)
 {
     size_t m = 0;
@@ -81,7 +87,7 @@ static const goal *goal_at(const task *t, size_t i)
     return (const goal *)t->goals.v + i;
 }
 
-/** Fails with an error about a key of goal @p i. */
+/** Sets an error about a key of goal @p i. */
 static dsgd_status goal_fails(const task *t, size_t i, const char *key, dsgd_error *error,
                               const char *sentence)
 {
@@ -110,7 +116,7 @@ static dsgd_status check_goal(const task *t, size_t i, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Reads the task in @p file, or, if that is NULL, the task that the experiment names. */
+/** Reads the task in @p file. If @p file is NULL, reads the task that the experiment names. */
 static dsgd_status read_task(const dsgd_experiment *experiment, const char *file, task *t,
                              dsgd_error *error)
 {
@@ -136,8 +142,8 @@ static dsgd_status read_task(const dsgd_experiment *experiment, const char *file
 /* --- the learner's experiment ----------------------------------------------------------------- */
 
 /**
- * Checks that the experiment differs from the given one only in keys that may change, and has the
- * algorithms of the goals.
+ * Checks that the learner's experiment differs from the given experiment only in keys that may
+ * change, and that it contains the algorithms of the goals.
  */
 static dsgd_status check_changes(const dsgd_experiment *experiment, const task *t,
                                  dsgd_error *error)
@@ -166,15 +172,16 @@ static dsgd_status check_changes(const dsgd_experiment *experiment, const task *
 
 /* --- a goal ----------------------------------------------------------------------------------- */
 
-/** The measured values of a goal at one place. */
+/** The measured values of a goal at one place (combination of workers and swept values). */
 typedef struct outcome {
-    double of, against, ratio; /* NAN if there is none */
+    double of, against, ratio; /* measures of the two algorithms, and their ratio; NAN if a measure
+                                * does not exist */
     bool met;
 } outcome;
 
 /**
- * Computes the measure of each row; NAN if the row has none or diverged. Returns DSGD_EUSAGE if the
- * measure is a text.
+ * Computes the measure of each row; NAN if the row has no measure or diverged. Returns DSGD_EUSAGE
+ * if the measure is a text.
  */
 static dsgd_status read_measure(const dsgd_comparison *c, const char *measure, double *x)
 {
@@ -187,11 +194,14 @@ static dsgd_status read_measure(const dsgd_comparison *c, const char *measure, d
     return DSGD_OK;
 }
 
-/** Averages over the seeds, all of which must have the measure; x[] is by row. */
+/**
+ * Compares the mean measure over all seeds with the limits of a goal. All seeds must have the
+ * measure. @p x contains the measure of each row.
+ */
 static outcome judge(const dsgd_comparison *c, const goal *want, const dsgd_frame_point *g,
                      const double *x)
 {
-    /* relative rounding of times and means: three times 0.1 is not 0.3 */
+    /* relative rounding error of times and means, because 3 * 0.1 differs from 0.3 */
     static const double rounding = 1e-9;
     double *const of = dsgd_keep(3 * g->n_rows, sizeof *of);
     double *const against = of + g->n_rows, *const logs = against + g->n_rows;
@@ -245,8 +255,8 @@ static void print_outcome(const dsgd_comparison *c, const dsgd_frame_point *g, c
 }
 
 /**
- * Judges a goal at all places, and prints its result: at the first place at which it is not
- * reached.
+ * Judges a goal at all places, and prints its result at the first place that misses the goal. If no
+ * place misses the goal, prints the result at the first place.
  */
 static dsgd_status judge_goal(const task *t, size_t i, bool *met, dsgd_error *error)
 {
@@ -284,7 +294,8 @@ typedef struct arguments {
     dsgd_operands file;
     const char *task;
     dsgd_texts sets, plugins;
-    int64_t jobs, threads; /* 0: not given */
+    int64_t jobs, threads; /* numbers of processes and threads; 0 if the user does not give the
+                            * option */
     int numerics;
     dsgd_run_limits limits;
 } arguments;
@@ -306,7 +317,7 @@ static const dsgd_argument options[] = {
     {.name = NULL},
 };
 
-/** Concludes a study whose state is a task. */
+/** Prints the result of each goal of a task, when all runs have ended. */
 static dsgd_status ask(void *state, dsgd_error *error)
 {
     (void)error;
@@ -335,7 +346,8 @@ static dsgd_status judge_runs(void *state, const dsgd_pool_counts *done, dsgd_er
     if (t->goals.n > 1)
         printf("\n%s: %zu of %zu goals are met\n", n_met == t->goals.n ? "passed" : "not yet",
                n_met, t->goals.n);
-    *error = (dsgd_error){""}; /* missed goals were printed */
+    *error = (dsgd_error){""}; /* Clear the error text, because the missed goals are already
+                                * printed. */
     return n_met < t->goals.n ? DSGD_ERUNS : DSGD_OK;
 }
 
@@ -369,7 +381,8 @@ static dsgd_status run(int count, char **words, dsgd_error *error)
                                     isatty(STDERR_FILENO) ? DSGD_PROGRESS_AUTO : DSGD_PROGRESS_OFF};
     const dsgd_study study = {{.state = &t}, ask, judge_runs};
     DSGD_TRY(dsgd_study_prepare(&t.runs, error));
-    return dsgd_study_run(&study, &t.runs, &a.plugins, error); /* in a temporary folder */
+    /* The results folder is temporary. */
+    return dsgd_study_run(&study, &t.runs, &a.plugins, error);
 }
 
 const dsgd_command dsgd_command_task = {

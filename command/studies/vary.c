@@ -1,6 +1,6 @@
 /**
  * @file vary.c
- * Makes the runs of --sensitivity: each run with every number of its platform, workload and
+ * Makes the variations of --sensitivity: each run with each number of its platform, workload and
  * compression smaller and larger, and with other choices of its exchange.
  */
 #include "command/studies/sensitivity.h"
@@ -10,35 +10,36 @@
 #include "command/studies/study.h"
 
 /**
- * Numbers that are known exactly, or whose change changes nothing. Whole numbers are counts and
- * shapes and are not varied either.
+ * Numbers that are not varied, because they are known exactly or have no effect. Whole numbers are
+ * not varied either, because they are counts and shapes.
  */
 static const char *const exact[] = {
-    "reference_speed", /* names the host on which `step` was measured; only `step` may be wrong */
+    "reference_speed", /* `reference_speed` names the host on which `step` was measured; only `step`
+                        * can be inexact. */
     "bytes",
     "elements",
     "uses",
     "sparse",
     "value_bytes",
-    "transformer", /* shape of the model, which can be counted */
+    "transformer", /* `transformer` is the shape of the model, which is known exactly. */
     "size",
     "up",
     "cables",
     "list",
-    "regions", /* shapes of the platform */
-    "routes", /* varied by route_bandwidth and route_latency, all together */
+    "regions", /* The keys from `size` to `regions` describe the shape of the platform. */
+    "routes", /* `route_bandwidth` and `route_latency` vary all routes together. */
     "eager_limit",
-    "doubling_limit", /* settings of the library */
+    "doubling_limit", /* `eager_limit` and `doubling_limit` are settings of the library. */
     "bucket",
     "first_bucket",
     "fusion",
     "cycle",
     "busy_power",
-    "idle_power", /* have no effect on time */
-    "samples", /* the unit of the throughput, the same for all algorithms */
+    "idle_power", /* `busy_power` and `idle_power` have no effect on time. */
+    "samples", /* `samples` is the unit of the throughput, and is the same for all algorithms. */
     NULL};
 
-/** The parts of a run in which numbers and choices are varied. */
+/** The parts of a run whose numbers and choices are varied. */
 static const dsgd_option parts[] = {
     DSGD_OPTION_STRUCT(dsgd_planned_run, platform, dsgd_platform_options, NULL),
     DSGD_OPTION_STRUCT(dsgd_planned_run, workload, dsgd_workload_options, NULL),
@@ -53,13 +54,13 @@ enum { MOST_PATH = 256 };
 
 /** A search for the numbers at a path, such as platform.nccl.latency, or for all paths. */
 typedef struct search {
-    const char *path; /* NULL to add all paths to names */
+    const char *path; /* path to find; NULL to add all paths to names */
     dsgd_names *names;
-    dsgd_numbers at; /* numbers at the path; n is 0 if there are none */
+    dsgd_numbers at; /* numbers at the path; n is 0 if the path has no numbers */
     const dsgd_option *option;
 } search;
 
-/** Copies an array, so that the run has its own. */
+/** Returns a copy of an array, so that a varied run does not share it. */
 static void *copied(const void *from, size_t size)
 {
     void *const copy = dsgd_keep(1, size + 1);
@@ -69,7 +70,7 @@ static void *copied(const void *from, size_t size)
 static void look(search *s, const dsgd_option *options, char *params, const char *above);
 
 /**
- * Searches the @p n structs of a list, or the struct of a pick; picks have options of their own.
+ * Searches the @p n structs of a list, or the options of a registry entry.
  */
 static void look_into(search *s, const dsgd_option *o, char *structs, size_t n, const char *name)
 {
@@ -127,7 +128,7 @@ static void look(search *s, const dsgd_option *options, char *params, const char
 
 /* --- variations ------------------------------------------------------------------------------- */
 
-/** Returns whether the run uses the number at a path, which the start of the path decides. */
+/** Returns true if the run uses the number at a path. The start of the path determines this. */
 static bool is_used(const dsgd_planned_run *run, const char *path)
 {
     const dsgd_platform *const p = &run->platform;
@@ -137,7 +138,7 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
     const struct {
         const char *prefix;
         bool is;
-        /* the platform describes its links by numbers */
+        /* `platform.host_*` is used if the platform describes its links by numbers. */
     } uses[] = {{"platform.host_", dsgd_platform_has_numbers(p)},
                 {"platform.group_", dsgd_platform_group_hosts(p) > 0 && p->routes.n == 0},
                 {"platform.route_", p->routes.n > 0},
@@ -151,7 +152,7 @@ static bool is_used(const dsgd_planned_run *run, const char *path)
     return true;
 }
 
-/** Adds a variation of run @p i, unless its algorithm rejects it. */
+/** Adds a variation of run @p i, unless the run's algorithm rejects the variation. */
 static void add_run(dsgd_experiment *experiment, size_t i, dsgd_planned_run *run,
                     const char *parameter, double factor)
 {
@@ -166,9 +167,9 @@ static void add_run(dsgd_experiment *experiment, size_t i, dsgd_planned_run *run
 }
 
 /**
- * Adds run @p i with the numbers at a path times @p factor (NAN: does not vary them), if that makes
- * a difference. A speed of an encoder that is given as a word is a guess, and is varied by a factor
- * of ten.
+ * Adds run @p i with the numbers at a path multiplied by @p factor, unless nothing changes. If @p
+ * factor is NAN, does not vary these numbers. A compression speed that is given as a word is a
+ * guess, and is varied by a factor of ten.
  */
 static void vary_number(dsgd_experiment *experiment, size_t i, const char *path, int sign,
                         double factor)
@@ -206,9 +207,9 @@ static size_t count_pieces(const dsgd_planned_run *run)
 }
 
 /**
- * Varies a choice of exchanges: all other words of a choice; for whole numbers with words (pieces),
- * all words and the smallest number. A choice that follows another choice is not varied by itself,
- * and neither is the collective of NCCL, which has no alternative.
+ * Adds variations of an option of the exchange. An option with words takes each of its other words;
+ * a number with words (`pieces`) takes each word and the smallest number. Does not vary an option
+ * that follows another option, or the collective of NCCL, which has no alternative.
  */
 static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
 {
@@ -226,10 +227,11 @@ static void vary_choice(dsgd_experiment *experiment, const dsgd_option *o)
                                      : is_word && e->collective == DSGD_COLLECTIVE_AUTO &&
                                            run.platform.library != DSGD_LIBRARY_MPI;
             if (is_word && strcmp(o->words[w], "rings") == 0 &&
-                dsgd_platform_dimensions(&run.platform).n[0] == 1) /* there is only one ring */
+                /* The platform has only one ring. */
+                dsgd_platform_dimensions(&run.platform).n[0] == 1)
                 continue;
             dsgd_option_put(o, &run.config.exchange, value);
-            /* because bucket sizes are valid only with buckets */
+            /* A bucket size is valid only if the vector is split into buckets. */
             if (!is_word && value != DSGD_PIECES_BUCKETS)
                 run.config.exchange.bucket_bytes = DSGD_BUCKET_AUTO;
             if (!follows &&

@@ -1,7 +1,7 @@
 /**
  * @file attribution.c
- * Changes the platform, the failures or the computation of a run for each counterfactual. Executes
- * the original runs, then their counterfactuals, in a temporary folder.
+ * Makes counterfactuals: copies of a run with a changed platform, changed failures or changed
+ * computation. Executes the original runs, then their counterfactuals, in a temporary folder.
  */
 #include "command/studies/explain/attribution.h"
 
@@ -26,8 +26,8 @@ const char *const dsgd_counterfactual_names[] = {
 /* --- platforms -------------------------------------------------------------------------------- */
 
 /**
- * Copies the list of hosts that differ, with room for @p more entries, because several runs share
- * the original list.
+ * Copies the list of hosts that differ from the platform's default, with room for @p more entries.
+ * A copy is needed because several runs share the original list.
  */
 static dsgd_platform_entry *own_hosts(dsgd_platform *p, size_t more)
 {
@@ -47,7 +47,7 @@ static void change_hosts(dsgd_platform *p, double latency_factor, double least_b
     }
 }
 
-/** Makes the GPUs of the hosts of these @p n workers as fast as the GPU of host @p place. */
+/** Makes the GPUs of the first hosts of @p n workers as fast as the GPU of host @p place. */
 static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, int place)
 {
     const double speed = dsgd_platform_host(p, place).speed;
@@ -62,7 +62,7 @@ static void equal_speeds(dsgd_platform *p, const dsgd_worker_facts *of, int n, i
     p->hosts.n = n_entries;
 }
 
-/** Multiplies every latency that links add to the time of a message. */
+/** Multiplies all latencies of links by a factor. */
 static void scale_latency(dsgd_platform *p, double factor)
 {
     change_hosts(p, factor, 0);
@@ -88,8 +88,8 @@ static void scale_bandwidth(dsgd_platform *p, double factor)
 }
 
 /**
- * Bandwidth factor of an ideal network: a gigabyte takes less than a nanosecond on links of more
- * than 1 GB/s.
+ * Bandwidth factor of an ideal network. On a link of at least 1 GB/s, a gigabyte then takes at most
+ * a nanosecond.
  */
 static const double idle_factor = 1e9;
 
@@ -104,7 +104,8 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     case DSGD_IDLE_NETWORK:
         scale_bandwidth(p, idle_factor);
         scale_latency(p, 0);
-        p->nccl.bandwidth *= idle_factor; /* the model of NCCL has its own limits of bandwidth */
+        /* The NCCL model has its own bandwidth limits, which are scaled too. */
+        p->nccl.bandwidth *= idle_factor;
         p->nccl.node_bandwidth *= idle_factor;
         p->message_overhead_s = 0;
         p->rendezvous_s = 0;
@@ -128,7 +129,7 @@ static void change_platform(dsgd_platform *p, dsgd_counterfactual which)
     }
 }
 
-/** Changes failures, and how the run handles them. */
+/** Changes the failures of a run, or the reaction of the run to failures. */
 static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
 {
     if (which == DSGD_WITHOUT_FAILURES) {
@@ -147,7 +148,7 @@ static void change_failures(dsgd_failures_config *f, dsgd_counterfactual which)
     }
 }
 
-/** Returns whether a change of failures makes a difference to the run. */
+/** Returns true if a counterfactual about failures changes the run. */
 static bool has_failures(const dsgd_planned_run *run, dsgd_counterfactual which)
 {
     const dsgd_failures_config *const f = &run->config.failures;
@@ -161,7 +162,7 @@ static bool has_failures(const dsgd_planned_run *run, dsgd_counterfactual which)
     return which == DSGD_WITHOUT_FAILURES || (f->detect_s > 0 && f->notice_s <= 0);
 }
 
-/** Returns whether the run has the cost that @p which removes. */
+/** Returns true if the run has the cost that counterfactual @p which removes. */
 static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
 {
     const dsgd_platform *const p = &run->platform;
@@ -176,7 +177,8 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
     if (which == DSGD_WITHOUT_LINK_FAILURES)
         return run->config.failures.links.n > 0;
     if (is_of_network && p->library == DSGD_LIBRARY_NCCL && p->nccl.tables.n > 0)
-        return false; /* measured tables contain the times of collectives, not their causes */
+        return false; /* Measured tables contain the times of collectives, and not the causes of
+                       * these times. */
     if (which == DSGD_WITHOUT_SLOW_LINKS)
         return p->hosts.n > 0;
     if (which == DSGD_HALF_LATENCY)
@@ -190,8 +192,8 @@ static bool has_cost(const dsgd_planned_run *run, dsgd_counterfactual which)
 /* --- instead ---------------------------------------------------------------------------------- */
 
 /**
- * Changes the algorithm, the buckets or the number of workers of a run. Returns false if the run
- * already is like that.
+ * Changes the algorithm, the buckets or the number of workers of a run, for option --instead.
+ * Returns false if the run does not change.
  */
 static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 {
@@ -219,8 +221,8 @@ static bool change_run(dsgd_planned_run *run, dsgd_counterfactual which)
 
 /**
  * Applies a counterfactual to a run. If the algorithm rejects the change, or Daly's interval is
- * unknown, the run stays unchanged and its parameter becomes NULL, so that it is not executed. With
- * @p instead the reason is printed.
+ * unknown, the run stays unchanged and its parameter becomes NULL, so that it is not executed. If
+ * @p instead is true, adds the reason to the list of skipped alternatives.
  */
 static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counterfactual which,
                  bool instead)
@@ -249,16 +251,15 @@ static void take(dsgd_experiment *experiment, dsgd_planned_run *run, dsgd_counte
 /* --- the list of runs ------------------------------------------------------------------------- */
 
 /**
- * Appends the counterfactuals of every run after the original runs, and settles the list. The
- * counterfactuals of run i begin at n_unchanged + DSGD_N_COUNTERFACTUALS * i. Their column is
- * `what_if`.
+ * Appends the counterfactuals of all runs after the original runs, in a column `what_if`. The
+ * counterfactuals of run i begin at index n_unchanged + DSGD_N_COUNTERFACTUALS * i.
  */
 static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
                                        const dsgd_explain_options *options, dsgd_numerics numerics,
                                        dsgd_error *error)
 {
     const size_t n = experiment->n_unchanged;
-    /* runs that the file leaves out were reported before */
+    /* Runs that the experiment skips were reported before. */
     experiment->left_out = dsgd_xstrdup("");
     DSGD_TRY(dsgd_study_check_length(experiment, n * (1 + DSGD_N_COUNTERFACTUALS), error));
     experiment->n_runs = n * (1 + DSGD_N_COUNTERFACTUALS);
@@ -281,13 +282,15 @@ static dsgd_status add_counterfactuals(dsgd_experiment *experiment,
 }
 
 /**
- * Completes a counterfactual of run @p i with the recorded facts. @p steps is the number of steps
- * of all workers divided by P. Returns false if the counterfactual would equal the original run.
+ * Completes a counterfactual of run @p i with the recorded facts of the run. @p steps is the number
+ * of steps of all workers divided by the number of workers. Returns false if the counterfactual
+ * would equal the original run.
  */
 static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual which,
                    const dsgd_facts *facts, double steps)
 {
-    static const double alike = 1e-9; /* relative difference of equal step times, by rounding */
+    /* relative difference below which step times are equal except for rounding */
+    static const double alike = 1e-9;
     dsgd_planned_run *const run = &experiment->runs[dsgd_counterfactual_run(experiment, i, which)];
     if (run->parameter == NULL)
         return false;
@@ -303,14 +306,17 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
         return facts->longest_s > facts->shortest_s * (1 + alike);
     }
     if (which == DSGD_WITHOUT_SLOWEST) {
-        /* The slowness that its host does not explain comes from its random draws. */
+        /*
+         * The slow-down that the speed of the slowest worker's host does not explain comes from
+         * random draws.
+         */
         const dsgd_worker_facts *const slowest = &facts->workers[facts->slowest];
         const double factor = median->compute_s / slowest->compute_s;
         const double speeds = dsgd_platform_host(&run->platform, median->place).speed /
                               dsgd_platform_host(&run->platform, slowest->place).speed;
         /*
-         * If a worker has several hosts, the speed of its first host does not determine its own
-         * speed.
+         * If a worker has several hosts, the speed of its first host does not determine the
+         * worker's speed.
          */
         const bool group = dsgd_workload_hosts(&run->workload) > 1;
         if (!group)
@@ -322,14 +328,17 @@ static bool settle(dsgd_experiment *experiment, size_t i, dsgd_counterfactual wh
     return which >= DSGD_N_CAUSES || has_cost(&experiment->runs[i], which);
 }
 
-/** The state of the study: the command line and the open experiment. */
+/** The state of the study: the options of the command line and the experiment. */
 typedef struct attribution {
     const dsgd_explain_options *options;
     dsgd_experiment *experiment;
     dsgd_pool_config config;
-    /* [n_runs] runs of the next round: first the original runs, then their counterfactuals */
+    /*
+     * array of n_runs flags: true for the runs of the next round (first the original runs, then
+     * their counterfactuals)
+     */
     bool *next;
-    bool is_over; /* there is no further round */
+    bool is_over; /* true if no round follows */
 } attribution;
 
 /* --- the runs --------------------------------------------------------------------------------- */
@@ -350,8 +359,8 @@ static void choose(void *of, bool *chosen)
 }
 
 /**
- * Selects the counterfactuals that differ from their original run for a second round. There is none
- * for a figure, or if no original run has results.
+ * Selects the counterfactuals that differ from their original runs for the second round. A figure
+ * has no second round, and neither has an experiment whose original runs all failed.
  */
 static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 {
@@ -375,10 +384,10 @@ static dsgd_status read_results(void *of, bool *more, dsgd_error *error)
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-/** Returns the slow-down of every worker in every step, as the table of a figure. */
+/** Returns the slow-down of each worker in each step, as the table for a figure. */
 static char *table_of(const dsgd_facts *f)
 {
-    /* cells that can be distinguished on half a page */
+    /* largest numbers of cells that a reader can distinguish on half a page */
     enum { MOST_ROWS = 128, MOST_COLUMNS = 160 };
     char *text = NULL;
     size_t n_bytes = 0;
@@ -391,12 +400,13 @@ static char *table_of(const dsgd_facts *f)
             const int64_t n[] = {rows < f->n_workers - i ? rows : f->n_workers - i,
                                  columns < f->n_steps - t ? columns : f->n_steps - t};
             /*
-             * the largest step time of the cell over the median; NAN if nothing was computed there
+             * largest step time in the cell divided by the median; NAN if no step was computed in
+             * the cell
              */
             double worst = NAN;
             for (int64_t k = 0; k < n[0] * n[1]; k++)
                 worst = fmax(worst, f->compute_s[(i + k / n[1]) * f->n_steps + t + k % n[1]] /
-                                        f->gradient_s); /* fmax() ignores NAN */
+                                        f->gradient_s); /* fmax() ignores NAN. */
             fprintf(stream, "%jd,%jd,%jd,%jd,", i, n[0], t, n[1]);
             /* An image needs rows of equal length, so a field must not be empty. */
             fprintf(stream, "%s\n", isnan(worst) ? "nan" : dsgd_csv_number_text(worst));
@@ -452,7 +462,7 @@ dsgd_status dsgd_attribution(const dsgd_explain_options *options, dsgd_error *er
     const dsgd_source source = {options->source.v[0], &options->sets, numerics, options->run};
     dsgd_experiment experiment;
     DSGD_TRY(dsgd_source_open(&source, &experiment, error));
-    /* A figure shows one run: the first, unless the user names another. */
+    /* A figure shows one run: the first run, unless the user gives --run. */
     const bool figure = options->format != DSGD_EXPLAIN_TEXT;
     const size_t run = (size_t)(figure && options->run == 0 ? 1 : options->run);
     dsgd_prepare_left_out(&experiment);

@@ -1,6 +1,6 @@
 /**
  * @file facts.c
- * Listens to the spans of a run (sim/timeline.h), and computes its facts from them.
+ * Receives the timeline spans of a run (sim/timeline.h), and computes the facts of the run.
  */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -14,35 +14,36 @@ typedef struct interval {
     double since_s, end_s;
 } interval;
 
-/** A wait in a verb, until the last peer that the worker waits for has done its part. */
+/** A wait in a verb for another worker. It ends when the last peer has done its part. */
 typedef struct wait {
     interval at;
     int peer;
 } wait;
 
-/** The computation of a step. */
+/** The computation of one step of a worker. */
 typedef struct step {
-    double compute_s; /* 0 if the step was not computed */
+    double compute_s; /* computing time of the step, in seconds; 0 if the step was not computed */
     double end_s;
 } step;
 
 typedef struct heard {
     size_t n_steps, n_waits;
     step *steps;
-    interval computation; /* the most recent computation */
-    double beside_s; /* time by which computations took longer because exchanges needed the GPU */
-    wait *waits; /* waits since then; the next computation may overlap with them */
+    interval computation; /* interval of the worker's most recent computation */
+    double beside_s; /* total time by which exchanges on the GPU delayed computation, in seconds */
+    wait *waits; /* waits since the most recent computation began; the next computation may overlap
+                  * with them */
 } heard;
 
 typedef struct listener {
     dsgd_facts facts;
     size_t n_gradients;
-    heard *workers; /* [n_workers] */
+    heard *workers; /* array of n_workers workers */
 } listener;
 
 /**
- * Counts the waits that began before a time, without the parts that overlap with the last
- * computation.
+ * Adds the waits that began before @p since_s to the facts, without their overlap with the worker's
+ * most recent computation.
  */
 static void count_waits(listener *l, heard *w, double since_s)
 {
@@ -74,7 +75,8 @@ static void hear(void *of, const dsgd_span *span)
 {
     listener *const l = of;
     const int n_workers = l->facts.n_workers;
-    const double end_s = fmin(span->turn_s, span->end_s); /* end of a wait for other workers */
+    /* time at which the wait for other workers ends */
+    const double end_s = fmin(span->turn_s, span->end_s);
     if (span->host >= n_workers)
         return;
     heard *const w = &l->workers[span->host];
@@ -109,7 +111,8 @@ static void sum_up_steps(listener *l)
             sum_s += s;
             f->workers[i].n_steps++;
         }
-        f->workers[i].compute_s = sum_s / (double)f->workers[i].n_steps; /* 0 / 0 is NAN */
+        /* The result is NAN (0 / 0) if the worker computed no step. */
+        f->workers[i].compute_s = sum_s / (double)f->workers[i].n_steps;
         if (f->workers[i].n_steps > 0)
             f->workers[i].beside_s = w->beside_s / (double)f->workers[i].n_steps;
     }
@@ -123,14 +126,14 @@ static void sum_up_steps(listener *l)
 }
 
 /**
- * Finds which worker finished the computation of each step last, over the steps that all workers
- * have. If several finish at the same instant, all of them count, unless these are all workers.
- * Also finds the slowest and the median worker.
+ * Finds the workers that finished the computation of each step last. Only steps that all workers
+ * computed count. If several workers finish at the same instant, each counts, unless all workers
+ * finish together. Also finds the slowest and the median worker.
  */
 static void sum_up_order(listener *l)
 {
     dsgd_facts *const f = &l->facts;
-    static const double instant = 1e-9; /* relative to the time */
+    static const double instant = 1e-9; /* relative difference below which two times are equal */
     const size_t n = (size_t)f->n_workers;
     size_t common = (size_t)f->n_steps;
     double *const means = dsgd_keep(n, sizeof *means);
@@ -156,10 +159,10 @@ static void sum_up_order(listener *l)
     f->median = (int)order[(n - 1) / 2];
 }
 
-/** Finds the stage of each worker that is slower than its other stages, if there is one. */
+/** Finds the pipeline stage of each worker that is slower than the worker's other stages. */
 static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
 {
-    /* lower bound of the slowness over that of the median stage */
+    /* smallest ratio to the median stage's slowness that makes a stage slow */
     static const double least = 1.001;
     const size_t n = (size_t)result->n_stages;
     double *const sorted = dsgd_keep(n + 1, sizeof *sorted);
@@ -182,7 +185,8 @@ static void sum_up_stages(dsgd_facts *f, const dsgd_run_result *result)
 /* --- the file, which never leaves the machine ------------------------------------------------- */
 
 /**
- * Writes an array of @p n elements, or reads it into new memory. Sets *good to false on failure.
+ * Writes an array of @p n elements to a file, or reads it from a file into new memory. Sets *good
+ * to false on failure.
  */
 static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size, bool *good)
 {
@@ -192,8 +196,8 @@ static void *pass(FILE *stream, bool writes, void *array, size_t n, size_t size,
 }
 
 /**
- * Writes the facts of run @p i to their file, or reads them. Returns false if they cannot be
- * written or do not exist.
+ * Writes the facts of run @p i to their file, or reads them. Returns false if the file cannot be
+ * written or does not exist.
  */
 static bool pass_facts(const char *folder, size_t i, bool writes, dsgd_facts *f)
 {

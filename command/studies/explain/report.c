@@ -1,7 +1,7 @@
 /**
  * @file report.c
- * Prints a summary of all points, then a section for each: where a step goes, how fast changed runs
- * would be, the slowest workers and the busiest links. A point is the runs that differ only in
+ * Prints a summary of all points, then a section for each point: parts of a step, speed-ups of
+ * changed runs, slowest workers and busiest links. A point is the set of runs that differ only in
  * their seeds.
  */
 #include <gsl/gsl_sort.h>
@@ -14,29 +14,39 @@
 
 typedef struct explained {
     const dsgd_experiment *experiment;
-    const dsgd_results *results; /* results of the runs and of their counterfactuals */
+    const dsgd_results *results; /* results of the original runs and of their counterfactuals */
 } explained;
 
-/** The throughput of a changed run over that of the original run. */
+/**
+ * The speed-up by a counterfactual: throughput of the changed runs divided by that of the original
+ * runs.
+ */
 typedef struct gain {
-    const char *name; /* name of the change */
-    dsgd_ratio speedup; /* n == 0 if no changed run has results */
-    double step_s, goodput; /* means */
+    const char *name; /* name of the counterfactual */
+    dsgd_ratio speedup; /* speed-up; its n is 0 if no changed run has results */
+    double step_s, goodput; /* mean step time in seconds and mean goodput of the changed runs */
 } gain;
 
-/** What is printed of a point in the title of its section, or once for all points. */
+/**
+ * Titles of a point. Titles that all points share are printed once; the others are printed in the
+ * point's section.
+ */
 enum { SETTING, WORKERS, SEEDS, N_TITLES };
 
-/** Runs that differ only in their seeds. */
+/** A point: runs that differ only in their seeds. */
 typedef struct point {
-    size_t n, *runs; /* [n] runs that have results */
-    const char *label; /* label of the algorithm, with swept values */
+    size_t n, *runs; /* array of the n runs that have results */
+    const char *label; /* label of the algorithm, followed by its swept values */
     const char *titles[N_TITLES];
-    double throughput, step_s, compute, communicate, wait, virtual_s, goodput; /* means */
+    /* means over the runs */
+    double throughput, step_s, compute, communicate, wait, virtual_s, goodput;
     gain gains[DSGD_SAME_STEPS];
 } point;
 
-/** Returns the run with which the counterfactuals of run @p i are compared. */
+/**
+ * Returns the run with which the counterfactuals of run @p i are compared: the run itself, or its
+ * counterfactual DSGD_SAME_STEPS if that run has results.
+ */
 static size_t original_of(const explained *e, size_t i)
 {
     const size_t by_steps = dsgd_counterfactual_run(e->experiment, i, DSGD_SAME_STEPS);
@@ -51,7 +61,10 @@ static double mean_of(const explained *e, const point *p, const char *column)
     return sum / (double)p->n;
 }
 
-/** Compares over the seeds for which both the original and the changed run have results. */
+/**
+ * Computes the speed-up by a counterfactual. Only seeds count for which both the original and the
+ * changed run have results.
+ */
 static gain gain_of(const explained *e, const point *p, dsgd_counterfactual which)
 {
     double *const logs = dsgd_keep(p->n, sizeof *logs);
@@ -73,7 +86,7 @@ static gain gain_of(const explained *e, const point *p, dsgd_counterfactual whic
     return (gain){name, dsgd_ratio_of(logs, n), sum_s / (double)n, goodput / (double)n};
 }
 
-/** Reads the runs of a point of the frame that have results. */
+/** Collects the runs of a frame's point that have results, and their means. */
 static point point_of(const explained *e, const dsgd_frame *f, const dsgd_frame_point *of)
 {
     const size_t number = dsgd_csv_column(f->csv, "run");
@@ -103,7 +116,10 @@ static point point_of(const explained *e, const dsgd_frame *f, const dsgd_frame_
     return p;
 }
 
-/** Removes titles that all points share from the points, and returns them as one line. */
+/**
+ * Removes the titles that all points share, and returns them as one line. Appends the other titles
+ * to the labels of the points.
+ */
 static const char *shared_title(point *points, size_t n)
 {
     char *text = dsgd_xstrdup("");
@@ -126,9 +142,11 @@ static const char *shared_title(point *points, size_t n)
 
 /* --- conclusions ------------------------------------------------------------------------------ */
 
-static const double least = 1.005; /* least speed-up that a conclusion names */
+static const double least = 1.005; /* smallest speed-up that a conclusion mentions */
 
-/** Returns the kind of a cause of lost time: workers, network, reductions and copies, or failures.
+/**
+ * Returns the kind of a cause of lost time: 0 for workers, 1 for the network, 2 for reductions and
+ * copies, 3 for failures.
  */
 static int kind_of(const point *p, const gain *g)
 {
@@ -139,13 +157,14 @@ static int kind_of(const point *p, const gain *g)
 }
 
 /**
- * Returns the change with the largest speed-up above @p bound, or NULL if there is none. Only
- * changes that remove a cause of lost time count, and only those of another kind than @p but (NULL
- * for all kinds). Of equal changes of one kind it returns the last one, which is the most specific.
+ * Returns the counterfactual with the largest speed-up above @p bound, or NULL if none exists. Only
+ * counterfactuals that remove a cause of lost time count, and only those of another kind than @p
+ * but (if it is not NULL). Among equal speed-ups of one kind, the last and most specific
+ * counterfactual is returned.
  */
 static const gain *best_of(const point *p, const gain *but, double bound)
 {
-    static const double equal = 1e-3; /* relative difference of two speed-ups that count as equal */
+    static const double equal = 1e-3; /* relative difference below which two speed-ups are equal */
     const gain *best = NULL;
     for (const gain *g = p->gains; g < p->gains + DSGD_N_CAUSES; g++) {
         const double ratio = best == NULL ? bound : best->speedup.ratio;
@@ -196,7 +215,7 @@ static void print_conclusion(const point *p)
     dsgd_print_text("", 0, "%s", text);
 }
 
-/** Prints a table below a blank line. */
+/** Prints a blank line and then a table. */
 static void print_below(dsgd_columns *t)
 {
     putchar('\n');
@@ -206,8 +225,8 @@ static void print_below(dsgd_columns *t)
 /* --- where a step goes, and what if ----------------------------------------------------------- */
 
 /**
- * Adds a row for a @p share of the step. Adds none for a share of zero, up to rounding, unless @p
- * always.
+ * Adds a row for one part of the step. @p share is the part's share of the step. If the share is 0
+ * except for rounding, adds the row only if @p always is true.
  */
 static void put_share(dsgd_columns *t, const point *p, const char *part, double share, bool always)
 {
@@ -222,8 +241,8 @@ static void put_share(dsgd_columns *t, const point *p, const char *part, double 
 }
 
 /**
- * Prints the parts of a step. @p beside_s is the time of a step by which GPUs compute longer
- * because exchanges need them.
+ * Prints the parts of a step. @p beside_s is the time per step by which exchanges on the GPU delay
+ * computation.
  */
 static void print_parts(const explained *e, const point *p, double beside_s)
 {
@@ -235,14 +254,17 @@ static void print_parts(const explained *e, const point *p, double beside_s)
     put_share(&t, p, "communication", p->communicate, true);
     put_share(&t, p, "waiting for other workers", p->wait, true);
     put_share(&t, p, "total", 1, true);
-    for (size_t k = 0; causes[k] != NULL; k++) /* lost work is computed, the rest waits */
+    /* Lost work is time that workers compute; the other causes are time that workers wait. */
+    for (size_t k = 0; causes[k] != NULL; k++)
         put_share(&t, p, dsgd_xprintf("taken by failures: %s", causes[k]),
                   mean_of(e, p, dsgd_xprintf("%s_s", causes[k])) / p->virtual_s, false);
     print_below(&t);
 }
 
-/** Returns where a run with another seed would be, by 95 %. The interval of the mean is narrower by
- * the root of n + 1. */
+/**
+ * Returns the 95 % interval of the speed-up for one more seed. It is wider than the interval of the
+ * mean by a factor of the root of n + 1.
+ */
 static const char *next_text(const dsgd_ratio *r)
 {
     enum { LEAST_SEEDS = 3 };
@@ -251,7 +273,10 @@ static const char *next_text(const dsgd_ratio *r)
                               : dsgd_xprintf("%.3f to %.3f", r->ratio / factor, r->ratio * factor);
 }
 
-/** Prints the changes of a range that have results, the largest speed-up first. */
+/**
+ * Prints the counterfactuals from @p first to @p end - 1 that have results, the largest speed-up
+ * first.
+ */
 static void print_gains(const point *p, const char *head, int first, int end)
 {
     static const char *const next = "another seed (95 %)", *const goodput = "goodput";
@@ -281,8 +306,10 @@ static void print_gains(const point *p, const char *head, int first, int end)
 
 enum { MOST_NAMED = 3 };
 
-/** Finds the largest of x[n] above @p bound, largest first, of equals the first. Returns their
- * number. */
+/**
+ * Finds up to MOST_NAMED elements of x[n] above @p bound, in falling order. Equal elements keep
+ * their order. Returns the number of elements found.
+ */
 static size_t find_largest(const double *x, size_t n, double bound, size_t largest[MOST_NAMED])
 {
     size_t n_found = 0;
@@ -300,7 +327,7 @@ static size_t find_largest(const double *x, size_t n, double bound, size_t large
 
 static void print_workers(const dsgd_facts *f, double steps)
 {
-    /* lower bound of computing time over that of the median worker */
+    /* smallest ratio to the median worker's computing time that makes a worker slow */
     static const double slow = 1.001;
     const double median_s = f->workers[f->median].compute_s;
     double *const compute_s = dsgd_keep((size_t)f->n_workers, sizeof *compute_s);
@@ -328,7 +355,10 @@ static void print_workers(const dsgd_facts *f, double steps)
         print_below(&t);
 }
 
-/** Returns "NIC 3, out" for a link of the program's own, and the name that a user's file gives. */
+/**
+ * Returns a readable name such as "NIC 3, out" for a link of the program. Returns the name of a
+ * link from a user's file unchanged.
+ */
 static const char *link_name(const char *link)
 {
     int i = 0;
@@ -346,9 +376,10 @@ static const char *link_name(const char *link)
 
 static void print_links(const dsgd_facts *f, double virtual_s)
 {
-    static const double alike = 0.99; /* ratio of two utilisations that count as equal */
+    static const double alike = 0.99; /* ratio above which two utilisations are equal */
     double *const use = dsgd_keep(f->n_links + 1, sizeof *use);
-    size_t busiest[MOST_NAMED], n_alike = 0; /* as busy as the last named one, or more */
+    /* number of links that are at least as busy as the last printed link */
+    size_t busiest[MOST_NAMED], n_alike = 0;
     dsgd_columns t = {.wraps = false};
     for (size_t i = 0; i < f->n_links; i++)
         use[i] = f->links[i].bytes / f->links[i].bytes_per_s / virtual_s;
@@ -379,7 +410,8 @@ static dsgd_status print_point(const explained *e, const point *p, dsgd_error *e
 {
     dsgd_facts facts = {0};
     double beside_s = 0;
-    for (size_t k = p->n; k-- > 0;) { /* the facts of the first run remain */
+    /* Read the first run last, so that `facts` contains the facts of the first run. */
+    for (size_t k = p->n; k-- > 0;) {
         DSGD_TRY(dsgd_facts_read(e->results->folder, p->runs[k], &facts, error));
         for (int i = 0; i < facts.n_workers; i++)
             beside_s += facts.workers[i].beside_s / facts.n_workers / (double)p->n;
@@ -401,7 +433,7 @@ static dsgd_status print_point(const explained *e, const point *p, dsgd_error *e
     return DSGD_OK;
 }
 
-/** Prints why runs failed or diverged. */
+/** Prints the reasons why runs failed or diverged. */
 static void print_notes(const explained *e)
 {
     for (size_t i = 0; i < e->experiment->n_runs; i++) {
@@ -427,7 +459,7 @@ dsgd_status dsgd_explained_print(const dsgd_experiment *experiment, const dsgd_r
     point *const points = dsgd_keep(f.n_points + 1, sizeof *points);
     for (const dsgd_frame_point *of = f.points; of < f.points + f.n_points; of++) {
         if (*dsgd_frame_value(&f, of, f.n_keys - 1) != '\0')
-            continue; /* a counterfactual: gain_of() reads it */
+            continue; /* Skip counterfactuals, because gain_of() reads them. */
         points[n] = point_of(&e, &f, of);
         if (points[n].n == 0)
             printf("%s: no run has results to explain\n\n", points[n].label);

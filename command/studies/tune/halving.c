@@ -1,7 +1,7 @@
 /**
  * @file halving.c
- * Ranks candidates by how soon they reach the target, or by how near they come to it, and decides
- * which candidates continue.
+ * Ranks candidates by their time to the target, or by their distance from the target, and selects
+ * the candidates that continue.
  */
 #include "base/option.h"
 #include "command/analysis/verdict.h"
@@ -12,8 +12,8 @@
 /* --- results ---------------------------------------------------------------------------------- */
 
 /**
- * Returns what is compared if there is no target: throughput if nothing is learned, accuracy if
- * there is one, else loss.
+ * Returns the quantity that is compared if the user gives no target: throughput if nothing is
+ * learned, accuracy if the runs measure it, else loss.
  */
 static dsgd_target final_target(const dsgd_tune *t, const dsgd_csv *curves)
 {
@@ -75,8 +75,8 @@ static dsgd_status read_results(dsgd_tune *t, dsgd_error *error)
 }
 
 /**
- * Returns the result of a candidate at a length with a seed, or of a shorter run if that reached
- * the target already. NULL if there is none.
+ * Returns the result of a candidate's run with a given length and seed, or the result of a shorter
+ * run that already reached the target. Returns NULL if no such run is done.
  */
 static const dsgd_tune_result *result_of(const dsgd_tune *t, size_t candidate, size_t length,
                                          size_t seed)
@@ -101,8 +101,8 @@ const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, size_t candidate, si
 /* --- trials ----------------------------------------------------------------------------------- */
 
 /**
- * Returns the value of a run at time or step @p at, interpolated linearly between evaluations;
- * after its end, its last value.
+ * Returns the value of a run at time or step @p at. Values between evaluations are interpolated
+ * linearly; after the end of the run, the last value is returned.
  */
 static double value_at(const dsgd_tune *t, const dsgd_tune_result *r, double at)
 {
@@ -121,8 +121,8 @@ static double value_at(const dsgd_tune *t, const dsgd_tune_result *r, double at)
 }
 
 /**
- * Returns when the first run of a rung that misses the target ends. Options that change the step
- * time are compared at equal time, not at equal steps.
+ * Returns the earliest end (in time or steps) of the runs in the current rung that miss the target.
+ * Candidates are compared at this time, because options can change the time of a step.
  */
 static double first_end(const dsgd_tune *t, const dsgd_tuned *a)
 {
@@ -136,7 +136,9 @@ static double first_end(const dsgd_tune *t, const dsgd_tuned *a)
     return end;
 }
 
-/** Returns the result of a candidate in the rung, with values at @p at. */
+/**
+ * Returns the results of a candidate in the current rung, with its values at time or step @p at.
+ */
 static dsgd_trial trial_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, double at)
 {
     const size_t length = dsgd_rung_length(t, a, a->rung), n = dsgd_rung_seeds(t, a, a->rung);
@@ -153,11 +155,13 @@ static dsgd_trial trial_of(const dsgd_tune *t, const dsgd_tuned *a, size_t candi
             places += r->reached;
             x.n_reached++;
         }
-        if (is_last && x.out == NULL && any != NULL) /* in the last rung all runs are known */
+        /* In the last rung, all runs of the candidate are known. */
+        if (is_last && x.out == NULL && any != NULL)
             x.out = any->out;
     }
     x.out = x.n_diverged > 0 ? "diverged" : x.out;
-    x.place = places / (double)x.n_reached; /* 0 / 0 is NAN */
+    /* The result is NAN (0 / 0) if no seed reached the target. */
+    x.place = places / (double)x.n_reached;
     x.near = values / (double)(n - x.n_diverged - x.n_reached);
     return x;
 }
@@ -168,8 +172,8 @@ static int order_of(double a, double b)
 }
 
 /**
- * Returns a negative number if @p a is better, and 0 if they are equal. A candidate that cannot win
- * comes after all others.
+ * Compares two candidates. Returns a negative number if @p a is better, and 0 if they are equal. A
+ * candidate that cannot win is worse than any candidate that can win.
  */
 static int compare(const dsgd_tune *t, const dsgd_trial *a, const dsgd_trial *b)
 {
@@ -196,11 +200,12 @@ void dsgd_tune_choose(void *tune, bool *chosen)
                 const size_t run = dsgd_tune_run(t, c, length, s);
                 const dsgd_tune_result *const known = result_of(t, c, length, s);
                 if (known == NULL || known == &t->results[run])
-                    chosen[run] = true; /* otherwise a shorter run has the result */
+                    /* Choose this run unless a shorter run already has the result. */
+                    chosen[run] = true;
             }
 }
 
-/** Returns whether two candidates differ at most in option @p k. */
+/** Returns true if two candidates have equal values of all options except option @p k. */
 static bool is_alike(const dsgd_tune *t, size_t a, size_t b, size_t k)
 {
     for (size_t j = 0; j < t->n_options; j++) {
@@ -217,7 +222,7 @@ size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidat
     const char *const value = dsgd_tune_value(t, candidate, k);
     double number = 0;
     if (value == NULL || !dsgd_parse_number(value, NULL, &number))
-        return SIZE_MAX; /* words have no neighbours */
+        return SIZE_MAX; /* Values that are words have no neighbours. */
     for (size_t c = candidate + (size_t)way; c - a->first < a->n; c += (size_t)way)
         if (is_alike(t, candidate, c, k))
             return c;
@@ -225,11 +230,11 @@ size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidat
 }
 
 /**
- * Returns whether a neighbour of the best candidate takes part in the rung. An early rung can drop
- * the candidate that is best later, and one seed the candidate that is best over all seeds. So in
- * rungs of full length, tried neighbours take part until the best lies between two worse
- * candidates. A neighbour that was not tried yet takes part in any rung, unless it is unclear on
- * which side the best lies.
+ * Returns true if neighbour @p beside of the best candidate takes part in the current rung. An
+ * early rung can drop the candidate that is best later, and a single seed can drop the candidate
+ * that is best over all seeds. So in rungs of full length, tried neighbours take part until the
+ * best candidate lies between two worse candidates. An untried neighbour takes part in any rung,
+ * unless it is unclear on which side the best candidate lies.
  */
 static bool belongs(const dsgd_tune *t, const dsgd_tuned *a, size_t beside)
 {
@@ -245,8 +250,8 @@ static bool belongs(const dsgd_tune *t, const dsgd_tuned *a, size_t beside)
 }
 
 /**
- * Adds neighbours of the best candidate to the rung, first those that were not tried yet. Returns
- * false if there are none.
+ * Adds neighbours of the best candidate to the current rung: untried neighbours if there are any,
+ * else tried neighbours. Returns false if no neighbour is added.
  */
 static bool look_beside(const dsgd_tune *t, const dsgd_tuned *a)
 {
@@ -264,7 +269,10 @@ static bool look_beside(const dsgd_tune *t, const dsgd_tuned *a)
     return any;
 }
 
-/** Returns how many candidates continue: none after the last rung, and none that diverged. */
+/**
+ * Returns the number of candidates that continue. It is 0 after the last rung. Diverged candidates
+ * do not continue.
+ */
 static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a)
 {
     if (a->rung + 1 == a->n_rungs)
@@ -279,7 +287,10 @@ static size_t n_kept(const dsgd_tune *t, const dsgd_tuned *a)
     return n;
 }
 
-/** After a round, moves to the next rung, unless neighbours of the best must be tried first. */
+/**
+ * Ranks the candidates after a round. Then moves to the next rung, unless neighbours of the best
+ * candidate must be tried first.
+ */
 static void advance(const dsgd_tune *t, dsgd_tuned *a)
 {
     const double at = first_end(t, a);
@@ -288,7 +299,8 @@ static void advance(const dsgd_tune *t, dsgd_tuned *a)
         if (!t->candidates[c].is_in)
             continue;
         const dsgd_trial x = trial_of(t, a, c, at);
-        size_t k = a->n_ranked++; /* best first; among equals the one with smaller values */
+        /* Sort the best candidate first. Among equal candidates, smaller values come first. */
+        size_t k = a->n_ranked++;
         for (; k > 0 && compare(t, &x, &a->ranked[k - 1]) < 0; k--)
             a->ranked[k] = a->ranked[k - 1];
         a->ranked[k] = x;

@@ -1,7 +1,7 @@
 /**
  * @file plan.c
- * Makes the assignments that sweep options of the algorithms, and makes candidates and their runs
- * from the swept experiment.
+ * Makes the assignments that sweep options of the algorithms. Makes candidates and their runs from
+ * the swept experiment.
  */
 #include "command/experiment/config.h"
 #include "command/studies/study.h"
@@ -10,8 +10,8 @@
 static const char of_rate[] = "optimizer.lr";
 
 /**
- * By default the rates are powers of two around the file's own rate: AROUND on either side at
- * first, and BEYOND more on each side if needed.
+ * Default learning rates are powers of two times the rate in the file. The first rung has AROUND
+ * rates on each side of this rate; up to BEYOND more rates on each side can follow.
  */
 enum { AROUND = 4, BEYOND = 4 };
 
@@ -28,7 +28,10 @@ void dsgd_tune_add(dsgd_lines *sets, const char *set)
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/** Returns what can follow `sweep:`; FROM:TO:N becomes a range with equal factors. */
+/**
+ * Returns the value for `sweep:`. FROM:TO:N becomes a range with equal factors; other texts are
+ * unchanged.
+ */
 static const char *values_of(const char *text)
 {
     const char *const first = strchr(text, ':');
@@ -39,15 +42,18 @@ static const char *values_of(const char *text)
                         (int)(second - first - 1), first + 1, second + 1);
 }
 
-/** Sweeps an option of algorithm @p i. As with --set, the last assignment wins. */
+/**
+ * Sweeps an option of algorithm @p i. If the option is swept twice, the last sweep is used, as with
+ * --set.
+ */
 static void sweep(dsgd_tune *t, size_t i, const char *option, const char *values)
 {
     dsgd_tune_add(&t->sets, dsgd_xprintf("algorithms.%zu.%s={sweep: %s}", i, option, values));
 }
 
 /**
- * Returns the rest of a text that begins with @p prefix, or NULL if it does not, or if nothing
- * follows.
+ * Returns the rest of a text after @p prefix. Returns NULL if the text does not begin with @p
+ * prefix or the rest is empty.
  */
 static const char *after(const char *text, const char *prefix)
 {
@@ -55,7 +61,7 @@ static const char *after(const char *text, const char *prefix)
     return strncmp(text, prefix, n) == 0 && text[n] != '\0' ? text + n : NULL;
 }
 
-/** Sweeps the option of --over PATH=VALUES, for all algorithms or for one. */
+/** Sweeps the option of an argument --over PATH=VALUES, for all algorithms or for one algorithm. */
 static dsgd_status sweep_over(dsgd_tune *t, const char *text, dsgd_error *error)
 {
     const char *const equals = strchr(text, '=');
@@ -104,7 +110,7 @@ static dsgd_status sweep_rate(dsgd_tune *t, const dsgd_planned_run *run, dsgd_er
     return DSGD_OK;
 }
 
-/** Makes every algorithm a mapping, so that its options can be set, and sweeps the options. */
+/** Turns each algorithm into a mapping, so that its options can be set. Then sweeps the options. */
 static dsgd_status sweep_all(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error)
 {
     const dsgd_experiment *const plain = t->plain;
@@ -128,7 +134,7 @@ static dsgd_status sweep_all(dsgd_tune *t, const dsgd_texts *over, dsgd_error *e
 
 /* --- seeds and lengths ------------------------------------------------------------------------ */
 
-/** Finds the smallest seeds from 1 that the experiment does not use. */
+/** Finds the n_seeds smallest seeds from 1 that the experiment does not use. */
 static void find_seeds(dsgd_tune *t)
 {
     size_t n = 0;
@@ -144,7 +150,8 @@ static void find_seeds(dsgd_tune *t)
 }
 
 /**
- * Computes the lengths of runs: the parts of the steps, seconds and samples that short rungs have.
+ * Computes the lengths of the runs in the rungs: parts of the experiment's steps, seconds and
+ * samples, up to the full length.
  */
 static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
 {
@@ -155,7 +162,7 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
         return dsgd_refuse(error, "until must contain steps, seconds or samples, because early "
                                   "rounds run for a part of them");
     if (t->on != DSGD_TUNE_FINAL && !t->target.below)
-        whole.accuracy = t->target.value; /* the run can end at the target */
+        whole.accuracy = t->target.value; /* The run can end when it reaches the target. */
     t->is_prefix = whole.seconds == 0 && whole.samples == 0 && run->learning.evaluate.every > 0;
     for (int k = DSGD_TUNE_MOST_LENGTHS - 1; k >= 0; k--) {
         const double part = pow(DSGD_TUNE_ETA, k);
@@ -167,7 +174,7 @@ static dsgd_status find_lengths(dsgd_tune *t, dsgd_error *error)
         const dsgd_until *const last = t->n_lengths == 0 ? NULL : &t->lengths[t->n_lengths - 1];
         if (last != NULL && length.steps <= last->steps && length.seconds <= last->seconds &&
             length.samples <= last->samples)
-            t->n_lengths--; /* the previous part is not shorter */
+            t->n_lengths--; /* Drop the previous length, because it is not shorter than this one. */
         t->lengths[t->n_lengths++] = length;
     }
     return DSGD_OK;
@@ -221,15 +228,13 @@ dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *err
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-/**
- * Returns what follows the entry in algorithms.ENTRY.OPTION: the option, or the end of its column.
- */
+/** Returns the rest of a path algorithms.ENTRY.OPTION after ENTRY: the option. */
 static const char *option_of(const char *path)
 {
     return strchr(path + strlen("algorithms."), '.') + 1;
 }
 
-/** Joins the columns of the same option of several algorithms into one. */
+/** Joins the columns of one option of several algorithms into a single column. */
 static void join_columns(dsgd_tune *t)
 {
     dsgd_experiment *const e = &t->grid;
@@ -256,7 +261,7 @@ static void join_columns(dsgd_tune *t)
     e->n_columns = t->n_options;
 }
 
-/** Returns a length as a text, such as "400 steps". */
+/** Returns the length of a run as a text, such as "400 steps". */
 static const char *length_text(const dsgd_tune *t, size_t length)
 {
     const dsgd_until *const until = &t->lengths[length];
@@ -270,8 +275,8 @@ static const char *length_text(const dsgd_tune *t, size_t length)
 }
 
 /**
- * Makes the runs of each candidate: of all lengths with the first seed, and of the full length with
- * the other seeds. The last column is the length.
+ * Makes the runs of each candidate: runs of all lengths with the first seed, and runs of full
+ * length with the other seeds. The last column is the length.
  */
 static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
 {
@@ -302,9 +307,9 @@ static dsgd_status add_runs(dsgd_tune *t, dsgd_error *error)
 }
 
 /**
- * Plans the rungs. Short rungs follow each other until three candidates are left. Then a rung of
- * full length has one seed, and a last rung of two candidates has all seeds. Both also try the
- * neighbours of the best.
+ * Plans the rungs. Short rungs follow each other until at most three candidates are left. Then one
+ * rung of full length has one seed, and the last rung has two candidates and all seeds. Both rungs
+ * of full length also try the neighbours of the best candidate.
  */
 static void begin_rungs(const dsgd_tune *t, dsgd_tuned *a)
 {
@@ -324,7 +329,7 @@ dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error)
     const int of_rates = dsgd_find_word(t->options, of_rate);
     for (size_t c = 0; c < t->n_candidates; c++) {
         dsgd_tuned *const a = algorithm_of(t, &t->grid.runs[dsgd_tune_run(t, c, 0, 0)]);
-        double rate = 0; /* only the middle rates of the default list begin */
+        double rate = 0; /* Of the default rates, only the middle ones are in the first rung. */
         if (a->rate > 0)
             dsgd_parse_number(dsgd_tune_value(t, c, (size_t)of_rates), NULL, &rate);
         const bool begins = !(a->rate > 0) || fabs(log2(rate / a->rate)) < AROUND + 0.5;

@@ -1,6 +1,6 @@
 /**
  * @file summary.c
- * Prints the table of the best values, and notes on it.
+ * Prints the table of the best values of `dsgd tune`, and notes on the table.
  */
 #include "base/csv.h"
 #include "base/file.h"
@@ -12,7 +12,8 @@
 #include "command/studies/tune/tune.h"
 
 /**
- * Returns the value of an option for readers, or NULL if the algorithm does not have the option.
+ * Returns the value of option @p k of a candidate for readers, or NULL if the algorithm does not
+ * have the option.
  */
 static const char *shown(const dsgd_tune *t, size_t candidate, size_t k)
 {
@@ -20,7 +21,7 @@ static const char *shown(const dsgd_tune *t, size_t candidate, size_t k)
     return value == NULL ? NULL : dsgd_swept_value(t->grid.columns[k], value);
 }
 
-/** Returns the values of a candidate, such as "0.1" or "lr 0.1, group 4". */
+/** Returns the values of all options of a candidate, such as "0.1" or "lr 0.1, group 4". */
 static const char *shown_all(const dsgd_tune *t, size_t candidate)
 {
     char *text = dsgd_xstrdup("");
@@ -38,8 +39,8 @@ static const char *shown_all(const dsgd_tune *t, size_t candidate)
 /* --- the table -------------------------------------------------------------------------------- */
 
 /**
- * Returns the times (or steps) to the target, or the final values, of a candidate's seeds in the
- * last rung, [n_seeds]; NAN if a seed has none.
+ * Returns an array of n_seeds numbers: the time (or steps) to the target, or the final value, of
+ * each seed of a candidate in the last rung. A number is NAN if the seed has no such value.
  */
 static double *of_seeds(const dsgd_tune *t, const dsgd_trial *x, bool of_place)
 {
@@ -51,7 +52,7 @@ static double *of_seeds(const dsgd_tune *t, const dsgd_trial *x, bool of_place)
     return v;
 }
 
-/** Moves finite numbers to the front. Returns their number. */
+/** Moves the finite numbers to the front of an array. Returns their number. */
 static size_t without_nan(double *x, size_t n)
 {
     size_t n_left = 0;
@@ -61,14 +62,14 @@ static size_t without_nan(double *x, size_t n)
     return n_left;
 }
 
-/** Returns a mean with its interval, such as "412 ± 30". */
+/** Returns a mean with its 95 % interval, such as "412 ± 30". */
 static const char *interval_text(dsgd_interval mean, int digits)
 {
     return isnan(mean.ci) ? dsgd_xprintf("%.*g", digits, mean.mean)
                           : dsgd_xprintf("%.*g ± %.2g", digits, mean.mean, mean.ci);
 }
 
-/** Returns the mean over all seeds of the best candidate. */
+/** Returns the mean of the best candidate over all seeds, as a text. */
 static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_place)
 {
     double *const x = of_seeds(t, a->ranked, of_place);
@@ -76,10 +77,10 @@ static const char *mean_text(const dsgd_tune *t, const dsgd_tuned *a, bool of_pl
 }
 
 /**
- * Returns how much better the best candidate is than the runner-up, over common seeds. Times,
- * losses and throughputs are compared by ratios, of which logarithms are taken; accuracies by
- * differences. A star follows if the best is better by more than a tie and the noise (95 %), or in
- * more seeds.
+ * Returns the advantage of the best candidate over the runner-up, over common seeds. Times, losses
+ * and throughputs are compared by ratios, accuracies by differences. A star follows if the
+ * advantage exceeds both a tie and the noise (95 %), or if the best candidate has results for more
+ * seeds.
  */
 static const char *difference(const dsgd_tune *t, const dsgd_tuned *a, bool of_place)
 {
@@ -139,7 +140,7 @@ static bool is_tried(const dsgd_tune *t, size_t candidate)
     return candidate != SIZE_MAX && t->candidates[candidate].is_tried;
 }
 
-/** Prints which best values are the smallest or largest of the values that were tried. */
+/** Prints the options whose best value is the smallest or largest tried value. */
 static void print_ends(const dsgd_tune *t, const dsgd_tuned *a)
 {
     const size_t best = a->ranked->candidate;
@@ -166,7 +167,9 @@ static void print_notes(const dsgd_tune *t, const dsgd_tuned *a)
         print_ends(t, a);
 }
 
-/** Prints the cost of the search, and the cost of all tried candidates with all seeds to the end.
+/**
+ * Prints the cost of the search, and the cost of a full grid: all tried candidates with all seeds
+ * and full length.
  */
 static void print_cost(const dsgd_tune *t)
 {

@@ -1,6 +1,7 @@
 /**
  * @file tune.c
- * `dsgd tune`: the best learning rate of each algorithm, and other options.
+ * Implements `dsgd tune`: finds the best learning rate of each algorithm, or the best values of
+ * other options.
  */
 #include "command/studies/tune/tune.h"
 
@@ -16,7 +17,8 @@ typedef struct arguments {
     dsgd_operands file;
     const char *folder, *target;
     dsgd_texts over, sets, plugins;
-    int64_t jobs, seeds, threads; /* 0 if not given */
+    int64_t jobs, seeds, threads; /* numbers of processes, seeds and threads; 0 if the user does not
+                                   * give the option */
     int on, numerics, progress;
     dsgd_run_limits limits;
     bool force;
@@ -79,14 +81,15 @@ static dsgd_status read_arguments(const arguments *a, dsgd_tune *t, dsgd_error *
 
 /* --- tuned.yaml ------------------------------------------------------------------------------- */
 
-/** Writes the user's file with the best values, under another name. */
+/** Writes the user's experiment with the best values to tuned.yaml. */
 static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
 {
     dsgd_lines sets = {0, NULL};
     for (size_t i = 0; i < t->own->n; i++)
         if (dsgd_is_of_algorithms(t->own->v[i]))
             dsgd_tune_add(&sets, t->own->v[i]);
-    dsgd_tune_add(&sets, t->sets.v[t->own->n]); /* the list of algorithms as mappings */
+    /* Turn the algorithms into mappings before their options are set. */
+    dsgd_tune_add(&sets, t->sets.v[t->own->n]);
     for (size_t i = 0; i < t->n_algorithms; i++) {
         const dsgd_tuned *const a = &t->algorithms[i];
         const dsgd_planned_run *const run =
@@ -106,7 +109,9 @@ static dsgd_status write_tuned(const dsgd_tune *t, dsgd_error *error)
     return dsgd_whole_close(&file, error);
 }
 
-/** Prints how to continue. A file that names other files by relative paths must stand beside them.
+/**
+ * Prints the commands that copy and run the tuned experiment. The copy is next to the user's file,
+ * because the file may name other files by relative paths.
  */
 static void print_end(const dsgd_tune *t)
 {
@@ -130,7 +135,7 @@ static void print_end(const dsgd_tune *t)
 
 static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_error *error)
 {
-    (void)done; /* if runs fail, the study ends earlier */
+    (void)done; /* If runs fail, the study ends before this function is called. */
     const dsgd_tune *const t = state;
     DSGD_TRY(write_tuned(t, error));
     DSGD_TRY(dsgd_tune_print(t, error));
@@ -139,8 +144,8 @@ static dsgd_status conclude(void *state, const dsgd_pool_counts *done, dsgd_erro
 }
 
 /**
- * Opens the grid. The user's own assignments were read before, so an error about an assignment is
- * about an --over.
+ * Opens the grid of candidates. The user's --set assignments were checked before, so an error in an
+ * assignment comes from an option --over.
  */
 static dsgd_status open_grid(dsgd_tune *t, int numerics, dsgd_error *error)
 {

@@ -1,14 +1,14 @@
 /**
  * @file tune.h
  * Finds the best values of options for each algorithm by successive halving (Jamieson and
- * Talwalkar, AISTATS 2016): all candidates run for a part of the steps with one seed, the best
- * third runs for more steps, and the best two, with the neighbours of the best, run to the end with
- * all seeds.
+ * Talwalkar, AISTATS 2016). All candidates run for a part of the steps with one seed. The best
+ * third runs for more steps. The best two candidates and the neighbours of the best one run to the
+ * end with all seeds.
  *
- * A candidate is a run of the experiment in which the options are swept; `swept` of that run has
- * its values. All candidates of an algorithm have the same random draws, of seeds that the
- * experiment does not use. Every round follows from the experiment and the results of the rounds
- * before.
+ * A candidate is a run of the experiment in which the options are swept; the field `swept` of the
+ * run contains its values. All candidates of an algorithm use the same random draws, from seeds
+ * that the experiment does not use. Each round follows from the experiment and the results of
+ * earlier rounds.
  */
 #pragma once
 
@@ -20,41 +20,54 @@
 typedef enum dsgd_tune_on { DSGD_TUNE_TIME, DSGD_TUNE_STEPS, DSGD_TUNE_FINAL } dsgd_tune_on;
 
 enum {
-    DSGD_TUNE_ETA = 3, /* one of ETA candidates continues, for ETA times the steps */
+    /* One of ETA candidates continues to the next rung, with ETA times the steps. */
+    DSGD_TUNE_ETA = 3,
     DSGD_TUNE_FINALISTS = 2,
-    DSGD_TUNE_MOST_LENGTHS = 4, /* number of different lengths of runs */
-    DSGD_TUNE_MOST_RUNGS = DSGD_TUNE_MOST_LENGTHS + 1 /* two rungs have the full length */
+    DSGD_TUNE_MOST_LENGTHS = 4, /* largest number of different lengths of runs */
+    DSGD_TUNE_MOST_RUNGS = DSGD_TUNE_MOST_LENGTHS + 1 /* Two rungs have the full length. */
 };
 
 typedef struct dsgd_candidate {
-    bool is_in; /* is in the current rung */
-    bool is_tried; /* was in any rung */
+    bool is_in; /* true if the candidate is in the current rung */
+    bool is_tried; /* true if the candidate was in any rung */
 } dsgd_candidate;
 
 /** The results of a candidate in a rung. */
 typedef struct dsgd_trial {
     size_t candidate;
-    size_t n_diverged, n_reached; /* numbers of seeds */
-    /* mean time or steps to the target over the seeds that reached it; NAN if none did */
+    size_t n_diverged, n_reached; /* numbers of seeds that diverged and that reached the target */
+    /*
+     * mean time or steps to the target, over the seeds that reached it; NAN if no seed reached it
+     */
     double place;
-    /* mean value of the other seeds when the first of their runs ended; NAN if there are none */
+    /*
+     * mean value of the seeds that missed the target, at the earliest end of such a run; NAN if no
+     * seed missed it
+     */
     double near;
-    /* why it cannot be best, or NULL; before the last rung only divergence counts */
+    /*
+     * reason why the candidate cannot be best, or NULL; before the last rung, only divergence
+     * counts
+     */
     const char *out;
 } dsgd_trial;
 
 /** An algorithm with its candidates. */
 typedef struct dsgd_tuned {
     const char *label;
-    /* rate of the file, around which rates are tried; NAN if the user gave rates; 0 if unknown */
+    /*
+     * learning rate in the file, the middle of the tried rates; NAN if the user gave rates; 0 if
+     * unknown
+     */
     double rate;
-    size_t first, n; /* range of its candidates among all candidates */
+    size_t first, n; /* index of the algorithm's first candidate, and number of its candidates */
     size_t n_begun; /* number of candidates in the first rung */
-    size_t rung, n_rungs, n_short; /* n_short: number of rungs of less than the full length */
+    size_t rung, n_rungs, n_short; /* current rung, number of rungs, and number of rungs of less
+                                    * than full length */
     bool is_over;
     /*
-     * [n_ranked] results of the rung, best first; at the end without those that cannot win, except
-     * the first
+     * Array of n_ranked results of the current rung, best first. After the last rung, candidates
+     * that cannot win are removed, except the first.
      */
     dsgd_trial *ranked;
     size_t n_ranked;
@@ -62,45 +75,57 @@ typedef struct dsgd_tuned {
 
 /** The results of a run. */
 typedef struct dsgd_tune_result {
-    bool is_done, diverged; /* diverged is also true if the loss grew without bound */
-    const char *out; /* why it cannot win by the rules of verdicts; NULL if it can */
-    double reached; /* time or steps to the target; NAN if it was not reached */
-    double value; /* final value; NAN if there is none */
-    double end, steps; /* time or steps of the last evaluation; steps of the run */
-    size_t row; /* row of runs.csv */
+    bool is_done, diverged; /* true if the run is done; true if it diverged or its loss grew without
+                             * bound */
+    /* reason why the run cannot win by the rules of verdicts; NULL if it can win */
+    const char *out;
+    double reached; /* time or steps to the target; NAN if the run missed the target */
+    double value; /* final value of the compared quantity; NAN if it is unknown */
+    double end, steps; /* time or steps of the last evaluation, and number of steps of the run */
+    size_t row; /* index of the run's row in runs.csv */
 } dsgd_tune_result;
 
-/** The state of a tuning. The configuration owns what it points to, except the results. */
+/**
+ * The state of a tuning. The configuration owns the memory to which the state points, except the
+ * results.
+ */
 typedef struct dsgd_tune {
-    dsgd_target target; /* with FINAL, the compared column and a value that no run reaches */
+    dsgd_target target; /* target; with DSGD_TUNE_FINAL, the compared column and a value that no run
+                         * reaches */
     dsgd_tune_on on;
-    bool of_throughput; /* nothing is learned, so throughputs are compared */
+    bool of_throughput; /* true if nothing is learned, so that throughputs are compared */
     const dsgd_experiment *plain; /* the user's experiment */
     const dsgd_texts *own; /* the user's --set assignments */
-    const char *command; /* the command line */
-    dsgd_lines sets; /* own, the list of algorithms as mappings, and the sweeps */
-    dsgd_tuned *algorithms; /* [n_algorithms] */
+    const char *command; /* command line of `dsgd tune` */
+    dsgd_lines sets; /* assignments: those of the user, the list of algorithms as mappings, and the
+                      * sweeps */
+    dsgd_tuned *algorithms; /* array of n_algorithms algorithms */
     size_t n_algorithms;
-    /* [n_options] options that are tuned for some algorithm, such as optimizer.lr */
+    /* array of n_options options that are tuned for at least one algorithm, such as optimizer.lr */
     const char **options;
     size_t n_options;
     size_t n_seeds, n_lengths;
-    int64_t *seeds; /* [n_seeds] */
-    /* in rising order; the last is the length in the file */
+    int64_t *seeds; /* array of n_seeds seeds */
+    /* lengths of runs in rising order; the last one is the length in the file */
     dsgd_until lengths[DSGD_TUNE_MOST_LENGTHS];
-    bool is_prefix; /* a short run equals the start of a long run, evaluations included */
+    bool is_prefix; /* true if a short run equals the start of a long run, including its evaluations
+                     */
 
-    /* column k is option k of all algorithms; the last column is the length */
+    /*
+     * experiment of all runs: column k is option k of all algorithms, and the last column is the
+     * length
+     */
     dsgd_experiment grid;
-    dsgd_candidate *candidates; /* [n_candidates] in the order of the grid */
+    dsgd_candidate *candidates; /* array of n_candidates candidates, in the order of the grid */
     size_t n_candidates;
     dsgd_pool_config pool; /* configuration of the runs of the grid */
-    dsgd_tune_result *results; /* [n_runs]; NULL before the first round is over */
-    dsgd_run_table curves; /* evaluations of the runs */
+    dsgd_tune_result *results; /* array of n_runs results; NULL before the first round ends */
+    dsgd_run_table curves; /* evaluations of all runs */
 } dsgd_tune;
 
 /**
- * Returns the index of a run of a candidate. Seeds after the first exist only for the full length.
+ * Returns the index of a candidate's run in the grid. Only runs of full length use other seeds than
+ * the first one.
  */
 static inline size_t dsgd_tune_run(const dsgd_tune *t, size_t candidate, size_t length, size_t seed)
 {
@@ -109,7 +134,7 @@ static inline size_t dsgd_tune_run(const dsgd_tune *t, size_t candidate, size_t 
 }
 
 /**
- * Returns the value of option @p k in the column, or NULL if the algorithm does not have the
+ * Returns the value of option @p k of a candidate, or NULL if the algorithm does not have the
  * option.
  */
 static inline const char *dsgd_tune_value(const dsgd_tune *t, size_t candidate, size_t k)
@@ -117,7 +142,7 @@ static inline const char *dsgd_tune_value(const dsgd_tune *t, size_t candidate, 
     return t->grid.runs[dsgd_tune_run(t, candidate, 0, 0)].swept[k];
 }
 
-/** Returns the index of the length of the runs of a rung. */
+/** Returns the index of the length of the runs in a rung. */
 static inline size_t dsgd_rung_length(const dsgd_tune *t, const dsgd_tuned *a, size_t rung)
 {
     return t->n_lengths - 1 - (rung < a->n_short ? a->n_short - rung : 0);
@@ -134,47 +159,48 @@ void dsgd_tune_add(dsgd_lines *sets, const char *set);
 /* --- plan.c: candidates of an experiment ------------------------------------------------------ */
 
 /**
- * Finds the options in the runs of t->plain, and adds their sweeps to t->sets. Rejects an
- * experiment in which more than algorithms and seeds differ.
+ * Finds the options to tune, and adds their sweeps to t->sets. Rejects an experiment whose runs
+ * differ in anything except algorithms and seeds.
  */
 dsgd_status dsgd_tune_plan(dsgd_tune *t, const dsgd_texts *over, dsgd_error *error);
 
 /**
  * Makes candidates from the runs of the grid, and the runs of each candidate. Joins the columns of
- * an option into one for all algorithms, such as algorithms.optimizer.lr.
+ * an option into one column for all algorithms, such as algorithms.optimizer.lr.
  */
 dsgd_status dsgd_tune_find(dsgd_tune *t, dsgd_error *error);
 
 /* --- halving.c: ranking of candidates --------------------------------------------------------- */
 
 /**
- * Returns the candidate of @p a with the next (@p way 1) or previous (-1) value of option @p k and
- * the same other values. SIZE_MAX if there is none, or if the value is not a number.
+ * Returns the neighbour of a candidate of @p a: the candidate with the next (@p way is 1) or
+ * previous (-1) value of option @p k and equal other values. Returns SIZE_MAX if no such candidate
+ * exists or the value is not a number.
  */
 size_t dsgd_tune_beside(const dsgd_tune *t, const dsgd_tuned *a, size_t candidate, size_t k,
                         int way);
 
 /**
- * Returns the result of a candidate at a length with a seed if it ended with a value, or of a
- * shorter run if that reached the target. NULL if the run diverged or does not exist.
+ * Returns the result of a candidate's run with a given length and seed, or the result of a shorter
+ * run that already reached the target. Returns NULL if the run diverged or does not exist.
  */
 const dsgd_tune_result *dsgd_tune_ended(const dsgd_tune *t, size_t candidate, size_t length,
                                         size_t seed);
 
 /**
- * Functions of a study whose state is a dsgd_tune: select the runs of a round; move to the next
- * rungs after it.
+ * Functions of a study whose state is a dsgd_tune. dsgd_tune_choose() selects the runs of a round;
+ * dsgd_tune_advance() moves to the next rungs after the round.
  */
 void dsgd_tune_choose(void *tune, bool *chosen);
 dsgd_status dsgd_tune_advance(void *tune, bool *more, dsgd_error *error);
 
 /**
- * Returns whether a->ranked begins with a best candidate. There is none if no candidate can win by
- * the rules of verdicts.
+ * Returns true if the first candidate in a->ranked is best. If no candidate can win by the rules of
+ * verdicts, no candidate is best.
  */
 bool dsgd_tune_has_best(const dsgd_tuned *a);
 
 /* --- summary.c -------------------------------------------------------------------------------- */
 
-/** Prints the table of the best values, which is also DIR/tune.csv, and notes on it. */
+/** Prints the table of the best values, and notes on it. Writes the table to DIR/tune.csv too. */
 dsgd_status dsgd_tune_print(const dsgd_tune *t, dsgd_error *error);
