@@ -1,7 +1,7 @@
 /**
  * @file test_sensitivity.c
- * Tests `dsgd run --sensitivity`: closed forms, rankings that change, and the choice of the varied
- * parameters.
+ * Tests `dsgd run --sensitivity`: throughput changes in closed form, rankings that change, and the
+ * choice of the parameters that are varied.
  */
 #include <ctype.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/** Runs the experiment and its variations, checks that they succeed, and returns the output. */
+/** Writes the experiment, runs it with the options, and returns the output. */
 static char *sensitivity(const char *experiment, const char *options)
 {
     write_file("e.yaml", experiment);
@@ -29,7 +29,10 @@ static double sensitivity_of(const char *row, const char *column)
 
 static void expect_effect(const char *row, double change, double elasticity)
 {
-    /* In SimGrid, times are sums of about ten terms in double precision. */
+    /*
+     * The tolerances allow rounding: a time of SimGrid is a sum of about ten terms in double
+     * precision.
+     */
     ck_assert_double_eq_tol(sensitivity_of(row, "change"), change, 1e-9);
     ck_assert_double_eq_tol(sensitivity_of(row, "elasticity"), elasticity, 1e-8);
     ck_assert_double_eq(sensitivity_of(row, "speedup"), 1);
@@ -39,7 +42,10 @@ SUITE(sensitivity, "sensitivity", .seconds = 60, .set_up = make_folder, .tear_do
 
 TEST(throughput_change_equals_closed_form)
 {
-    /* Recursive doubling among 4 takes 1 ms of computation and twice 1 MB at 1 GB/s: 3 ms. */
+    /*
+     * A step with 4 workers computes for 1 ms, and recursive doubling sends 1 MB over 1 GB/s twice.
+     * The step therefore takes 3 ms.
+     */
     static const char experiment[] =
         "platform: {host_bandwidth: 1GB/s, host_latency: 0}\n"
         "workload: {bytes: 1MB, step: 1ms, samples: 8, backward_share: 0}\n"
@@ -56,17 +62,15 @@ TEST(throughput_change_equals_closed_form)
     expect_effect("workload.step,1.2,allreduce,4,", 3 / 3.2 - 1, log(3 / 3.2) / log(1.2));
     ck_assert_has(unwrapped(output), " platform.host_bandwidth 0.0 % -14.3 %: allreduce at 4 ");
     ck_assert_has(output, "\nno ranking changes\n");
-    /*
-     * If a step has only communication, the throughput changes by the same factor as the bandwidth.
-     */
+    /* In a step without computation, the throughput changes by the same factor as the bandwidth. */
     sensitivity(experiment, "--sensitivity=50 --force --set workload.step=0");
     expect_effect("platform.host_bandwidth,0.5,allreduce,4,", -0.5, 1);
     expect_effect("platform.host_bandwidth,1.5,allreduce,4,", 0.5, 1);
 }
 
 /*
- * A ring among 16 takes 1.875 times 0.1 s, and 30 times 7.5 ms. Four shares to other workers take 4
- * times 0.1 s, and 4 times 7.5 ms.
+ * A ring of 16 workers takes 1.875 times 0.1 s to send, and 30 overheads of 7.5 ms. A worker of sgp
+ * sends four shares in 4 times 0.1 s, and has 4 overheads of 7.5 ms.
  */
 static const char swapping[] =
     "platform: {host_bandwidth: 1GB/s, host_latency: 0, message_overhead: 7.5ms}\n"
@@ -89,7 +93,7 @@ TEST(sensitivity_reports_swaps_with_parameter)
         " at 16 workers, allreduce is faster than push, but slower for platform.host_bandwidth "
         "+20 %, platform.message_overhead +20 %, exchange.pieces=buckets ");
     ck_assert_has(output, "Speed-ups over allreduce");
-    /* Rows are in the order of their effect on the speed-up. The step has hardly any effect. */
+    /* Rows are sorted by their effect on the speed-up. The step time has hardly any effect. */
     const char *const first = strstr(output, "\nplatform.host_bandwidth ");
     const char *const second = strstr(output, "\nplatform.message_overhead ");
     const char *const third = strstr(output, "\nworkload.step ");
@@ -103,29 +107,33 @@ TEST(sensitivity_reports_swaps_with_parameter)
 }
 
 /**
- * Two algorithms with two seeds, unchanged and under a variation that clearly reverses their order,
- * or does not.
+ * Throughputs of two algorithms with two seeds. The variation reverses the order of the algorithms
+ * clearly, or not clearly enough.
  */
 static const struct {
-    double unchanged[2][2], varied[2][2]; /* samples/s, [algorithm][seed] */
+    double unchanged[2][2], varied[2][2]; /* samples/s of each algorithm and seed */
     const char *end;
 } close_calls[] = {
     {{{100, 100}, {119, 121}}, {{100, 100}, {80, 80.5}}, "1 of 1 rankings change\n"},
-    /* The intervals over seeds contain 0, although the means differ by much. */
+    /*
+     * The means differ by much, but also between seeds, so an interval of the difference contains
+     * 0.
+     */
     {{{100, 100}, {110, 130}}, {{100, 100}, {80, 80.5}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {119, 121}}, {{100, 100}, {70, 90}}, "a swap\nno pair swaps places\n"},
     /*
-     * The seeds differ by far more than the algorithms, but both algorithms differ in the same way.
+     * The throughputs of seeds differ more than those of algorithms. Since both algorithms differ
+     * between seeds by the same ratio, the reversal is clear.
      */
     {{{100, 200}, {119, 242}}, {{100, 200}, {80, 161}}, "1 of 1 rankings change\n"},
-    /* The difference is less than 2 %. */
+    /* The difference of 1.9 % is below the limit of 2 %. */
     {{{100, 100}, {101.9, 101.91}}, {{100, 100}, {80, 80.5}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {102.1, 102.11}}, {{100, 100}, {97.9, 97.89}}, "1 of 1 rankings change\n"},
     {{{100, 100}, {102.1, 102.11}}, {{100, 100}, {98.1, 98.11}}, "a swap\nno pair swaps places\n"},
     {{{100, 100}, {119, 121}}, {{100, 100}, {150, 150.5}}, "\n\nno ranking changes\n"},
 };
 
-/** Returns a row of runs.csv with another throughput. */
+/** Returns a row of runs.csv, with its throughput replaced by @p throughput. */
 static const char *with_throughput(char *row, double throughput)
 {
     enum { BEFORE = 11 }; /* number of columns before the throughput */
@@ -144,8 +152,7 @@ TEST_ROWS(differences_below_the_spread_of_seeds_or_2_per_cent_are_ties, close_ca
     sensitivity(experiment, "--sensitivity");
     char *runs = read_file("r/runs.csv");
     strsep(&runs, "\n");
-    for (int i = 0; i < 28;
-         i++) { /* four unchanged rows, four with less bandwidth, then rows that stay the same */
+    for (int i = 0; i < 28; i++) { /* rows 4 to 7 have the lower bandwidth */
         const double(*const x)[2] =
             i < 4 || i >= 8 ? close_calls[_i].unchanged : close_calls[_i].varied;
         const char *const row = with_throughput(strsep(&runs, "\n"), x[i / 2 % 2][i % 2]);
@@ -173,8 +180,8 @@ TEST_ROWS(differences_below_the_spread_of_seeds_or_2_per_cent_are_ties, close_ca
 }
 
 /**
- * Platform and workload, the number of varied parameters, and texts that the list contains or does
- * not contain.
+ * Options that choose the platform and the workload, the number of varied parameters, and texts
+ * which the list must contain and must not contain.
  */
 static const struct {
     const char *sets;
@@ -193,7 +200,7 @@ static const struct {
     {"platform=idle-switch --set workload.backward_share=0", 3, "workload.step", "backward_share"},
 };
 
-enum { OTHER_COLLECTIVES = 4 }; /* collectives of MPI; NCCL is not a way to sum there */
+enum { OTHER_COLLECTIVES = 4 }; /* number of MPI's other collectives; NCCL is unavailable */
 
 static const char links[] =
     "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -213,14 +220,18 @@ TEST_ROWS(every_relevant_calibrated_parameter_is_varied, varied)
     ck_assert_msg(strstr(output, varied[_i].not_there) == NULL, "%.1500s", output);
 }
 
-/** Parameters that are known or that change no time (sensitivity.c gives the reasons). */
+/**
+ * Parameters that are not varied, because they are known exactly or change no time. sensitivity.c
+ * contains the reasons.
+ */
 static const char *const known[] = {
     "bytes",   "eager_limit", "doubling_limit", "reference_speed", "busy_power",    "idle_power",
     "samples", "value_bytes", "transformer",    "route_bandwidth", "route_latency", "inner",
     NULL};
 
 /**
- * Sets each number of a table, below @p above, and checks that it is among the varied parameters.
+ * Checks that each number of a table of keys is among the varied parameters. @p above is the key
+ * above the table.
  */
 static void expect_varied(const dsgd_option *options, const char *above)
 {
@@ -267,8 +278,8 @@ TEST(every_number_of_the_schema_is_varied)
 }
 
 /**
- * If the speed of an encoder is not stated, it decides the result, although allreduce has no
- * encoder.
+ * Tests a parameter with a guessed value, the speed of an encoder. It is varied by a factor of ten,
+ * which decides the result, although allreduce has no encoder.
  */
 TEST(guessed_speed_is_varied_by_factor_ten)
 {
@@ -286,8 +297,9 @@ TEST(guessed_speed_is_varied_by_factor_ten)
 }
 
 /**
- * dsgd_run_encodes(), and the report when it reads a manifest, must name the algorithms whose time
- * the speed of encoding changes.
+ * Tests that dsgd_run_encodes() returns true for exactly the algorithms whose time depends on the
+ * speed of encoding. Exactly these have an option in words[], for which the report searches a
+ * manifest.
  */
 TEST(run_names_encoding_in_sensitivity)
 {
@@ -304,7 +316,7 @@ TEST(run_names_encoding_in_sensitivity)
                                           name));
         char *output = NULL;
         if (dsgd("run e.yaml -o w --force --numerics off", &output) != 0)
-            continue; /* the algorithm decides by values */
+            continue; /* this algorithm cannot run without numerics */
         const char *const rows = read_file("w/runs.csv");
         const char *const first = cell_of("w/runs.csv", "1,", "virtual_s");
         const char *const second = cell_of("w/runs.csv", "2,", "virtual_s");
@@ -328,8 +340,8 @@ TEST(share_of_one_is_not_increased)
 TEST(each_place_is_compared_separately)
 {
     /*
-     * If one platform has an overhead per message and the other has none, each platform is varied
-     * only in the parameters that it has.
+     * Tests two platforms, of which only one has an overhead per message. Each platform must be
+     * varied only in its own parameters.
      */
     const char *const output =
         sensitivity(swapping, "--sensitivity --set platform='[idle-switch, {host_bandwidth: 1GB/s, "
@@ -356,13 +368,13 @@ TEST(variations_follow_unchanged_runs)
     const char *const whole = without_wall(read_file("results/e-sensitivity/runs.csv"));
     const char *const effects = read_file("results/e-sensitivity/sensitivity.csv");
     output = dsgd_ends(0, "run e.yaml --sensitivity -o b --only 17");
-    ck_assert_ptr_null(strstr(output, "ranking")); /* not before all runs are finished */
+    ck_assert_ptr_null(strstr(output, "ranking")); /* rankings are printed after all runs */
     ck_assert_has(output, "\n 17  wagma ");
     ck_assert_has(read_file("b/runs.csv"), "\n17,wagma,8,");
     ck_assert_has(dsgd_ends(0, "run e.yaml --sensitivity -o b -j 3"), "77 of 77 runs");
     ck_assert_str_eq(without_wall(read_file("b/runs.csv")), whole);
     ck_assert_str_eq(read_file("b/sensitivity.csv"), effects);
-    output = dsgd_ends(0, "run e.yaml -o c"); /* the unchanged runs are the same */
+    output = dsgd_ends(0, "run e.yaml -o c"); /* runs without --sensitivity are equal */
     char *rows = read_file("c/runs.csv");
     strsep(&rows, "\n");
     for (char *row = strsep(&rows, "\n"); *row != '\0'; row = strsep(&rows, "\n")) {

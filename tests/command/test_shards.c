@@ -1,7 +1,8 @@
 /**
  * @file test_shards.c
- * Tests an experiment that is executed in parts. `--only`, `--shard` and `dsgd merge` must give the
- * bytes of a single run, and must report parts that differ or are missing.
+ * Tests an experiment whose runs are divided between several commands, by `--only` or `--shard`.
+ * `dsgd merge` must then write the bytes of a single command, and must report parts that differ or
+ * are missing.
  */
 #include <unistd.h>
 
@@ -10,20 +11,20 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/** Writes an experiment of twelve runs, with curves, splits and a sweep. */
+/** Writes e.yaml, an experiment of twelve runs with curves, a split of the data, and a sweep. */
 static void write_sweep(void)
 {
     write_experiment(dsgd_xprintf("%s  split: dirichlet\nseed: {sweep: [1, 2]}\n", learn));
 }
 
-/** Runs the shards of e.yaml in s1, ..., sN. */
+/** Runs all @p n shards of e.yaml, each into its own folder s1, ..., sN. */
 static void run_shards(int n)
 {
     for (int i = 1; i <= n; i++)
         dsgd_ends(0, "run e.yaml -o s%d --shard %d/%d -j 2", i, i, n);
 }
 
-/** Checks that all files of two result folders are equal, except wall times and the command. */
+/** Checks that two results folders have equal files. The wall times and the command may differ. */
 static void assert_same_results(const char *a, const char *b)
 {
     static const char *const files[] = {"curves", "workers", "staleness", "steps"};
@@ -40,7 +41,7 @@ static void assert_same_results(const char *a, const char *b)
                   "%s", output);
 }
 
-static const int shard_counts[] = {1, 2, 3, 13}; /* 13 shards leave one shard without a run */
+static const int shard_counts[] = {1, 2, 3, 13}; /* with 13 shards one shard is empty */
 
 SUITE(shards, "shards", .seconds = 60, .set_up = make_folder, .tear_down = remove_folder);
 
@@ -68,10 +69,9 @@ TEST(each_run_is_in_one_shard_with_balanced_work)
                            "--set algorithms=allreduce | grep -c '  "
                            "allreduce *32 '",
                            i);
-        ck_assert_str_eq(output, "2\n"); /* two of the 8 large runs */
+        ck_assert_str_eq(output, "2\n"); /* 2 of the 8 runs with 32 workers */
     }
-    const char *const rows = read_file("s/runs.csv"); /* each process kept the runs that others had
-                                                       * finished */
+    const char *const rows = read_file("s/runs.csv"); /* each shard adds rows to the folder s */
     for (const char *c = rows; (c = strstr(c, ",allreduce,")) != NULL; c++)
         n_rows++;
     ck_assert_uint_eq(n_rows, 32);
@@ -95,7 +95,8 @@ TEST(long_run_has_its_own_shard)
 TEST(only_accepts_lists_and_ranges)
 {
     static const struct {
-        const char *only, *rows; /* first cells of the rows; NULL if the option is rejected */
+        const char *only, *rows; /* value of --only, and first cells of the rows, or NULL if it is
+                                  * rejected */
     } cases[] = {{"2", "2 "},
                  {"1,3,5:6", "1 3 5 6 "},
                  {"4:6,4", "4 5 6 "},
@@ -151,7 +152,7 @@ TEST(merge_rejects_other_experiments_programs_or_results)
     ck_assert_has(dsgd_ends(2, "merge s1 s2 other -o all"),
                   "other: the folder has the results of another experiment, or of this one by "
                   "another build of dsgd, compared with s1");
-    /* The same runs have one more column. */
+    /* The sweep has a single value, so it adds a column but no run. */
     dsgd_ends(0, "run e.yaml -o swept --only 1 --set inherent='{sweep: [true]}'");
     ck_assert_has(dsgd_ends(2, "merge s1 s2 swept -o all"),
                   "swept: the folder has the results of another experiment");
@@ -184,8 +185,8 @@ TEST(results_of_older_version_are_rejected_with_advice)
 }
 
 /**
- * The manifest is current, but the rows lack a cell. Under the current header, all later cells
- * would be wrong.
+ * Tests rows that lack a cell, together with a current manifest. Under the current header, all
+ * cells after the missing one would be in the wrong column.
  */
 TEST(rows_of_other_version_are_rejected)
 {
@@ -215,7 +216,7 @@ TEST(merge_rejects_different_results_of_one_run)
     dsgd_ends(0, "run e.yaml -o t --only 1,2");
     shell_ends(0, "sed '2,$s/^2,/1,/' t/.parts/2.part > "
                   "s1/.parts/1.part");
-    dsgd_ends(0, "merge s1 t -o all"); /* the part has another checksum */
+    dsgd_ends(0, "merge s1 t -o all"); /* merge ignores run 1 of s1: its checksum is wrong */
     dsgd_ends(0, "run e.yaml -o other --only 1 --set until.steps=3");
     shell_ends(0, "cp other/.parts/1.part s1/.parts/1.part");
     ck_assert_has(dsgd_ends(2, "merge s1 t -o all"), "run 1 has different results in t and s1");
@@ -230,7 +231,10 @@ TEST(merge_prefers_finished_run_to_failed_run)
     ck_assert_has(output, "1 of 2 runs failed; the results of the others are in all");
     ck_assert_str_eq(without_wall(read_file("all/runs.csv")),
                      without_wall(read_file("s/runs.csv")));
-    /* Run 1 failed in s. In t it succeeds, as if it had been repeated there. */
+    /*
+     * Run 1 failed in the folder s. The folder t contains a run 1 that succeeds, as after a
+     * repetition.
+     */
     dsgd_ends(0, "run e.yaml -o t --only 1 %s --set failures={}", set);
     output = shell_ends(0, "cp s/manifest.json t");
     output = dsgd_ends(0, "merge s t -o both");

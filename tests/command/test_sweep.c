@@ -1,6 +1,6 @@
 /**
  * @file test_sweep.c
- * Tests sweeps: any value of an experiment or of its platform can be a list of alternatives.
+ * Tests sweeps: each value of an experiment and of its platform can be a list of alternatives.
  */
 #include <sys/resource.h>
 
@@ -27,8 +27,8 @@ TEST(sweep_multiplies_runs_and_adds_column)
 }
 
 /**
- * A sweep, the number of runs that it makes from two, and the last field of the first and of the
- * last run.
+ * A sweep, the number of runs of an experiment that has two runs without it, and the last field in
+ * the lines of the first and the last run.
  */
 static const struct {
     const char *sweep;
@@ -70,12 +70,15 @@ TEST(swept_platform_counts_as_other_platform)
                  "'platform={sweep: [{host_bandwidth: 1GBps}, {host_bandwidth: 1MBps}]}'");
     const char *const rows = read_file("r/runs.csv");
     ck_assert_has(rows, "\n1,allreduce,4,1,inline,inline,ok,10,1.");
-    ck_assert_has(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1"); /* the time is 15 s longer */
+    ck_assert_has(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1"); /* run 2 takes 15 s longer */
     ck_assert_ptr_null(strstr(rows, "\n2,allreduce,4,1,inline,inline,ok,10,1."));
     ck_assert_has(rows, ",wall_s,swept.platform\n");
 }
 
-/** A range, and the swept values that it gives, or the message that rejects it. */
+/**
+ * A range, and the swept values that it produces. If the status is not 0, the text is the message
+ * that rejects the range.
+ */
 static const struct {
     const char *key, *range, *values;
     int status;
@@ -155,7 +158,7 @@ TEST(every_file_contains_swept_values_as_numbers)
     ck_assert_msg(strstr(output, "...") == NULL, "a value is cut:\n%s", output);
 }
 
-/** They must be rejected before hours of runs, not after them. */
+/** Tests that runs which cannot be distinguished in the results are rejected before they start. */
 TEST(indistinguishable_runs_are_rejected)
 {
     write_experiment("");
@@ -177,7 +180,9 @@ TEST(indistinguishable_runs_are_rejected)
                           "{name: wagma, group: 4, label: four}]'");
 }
 
-/** With `scale` the drawn values are factors, without a unit. */
+/**
+ * Tests that the name of a swept column has no unit if the key `scale` makes the values factors.
+ */
 TEST(swept_factor_has_no_unit)
 {
     write_experiment("");
@@ -215,9 +220,9 @@ TEST(sweep_in_named_file_is_rejected)
 }
 
 #if !defined(DSGD_ADDRESS_SANITIZER) &&                                                            \
-    !defined(DSGD_THREAD_SANITIZER) /* the memory of a sanitizer would also count */
+    !defined(DSGD_THREAD_SANITIZER) /* sanitizers use more memory */
 
-/** Returns the largest memory, in KB, that a program has used so far. */
+/** Returns the largest memory, in KB, that a child of this process has used so far. */
 static long most_memory(void)
 {
     struct rusage usage;
@@ -226,8 +231,8 @@ static long most_memory(void)
 }
 
 /**
- * 100,000 runs have one plan and one manifest, of 4 KB per run each. With all parameters of each
- * run it was 160 KB.
+ * Tests the memory for an experiment of many runs, of which only one is executed. An additional run
+ * takes about 4 KB in the plan and the manifest, and must take less than MOST_KB.
  */
 TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2) /* _i: number of the swept key */
 {
@@ -241,7 +246,7 @@ TEST_RANGE(additional_run_takes_few_kilobytes, 0, 2) /* _i: number of the swept 
             "until.steps=1 --set '%s={sweep: {from: 1, to: %d, n: %d}}'",
             n, swept[_i], n, n);
         dsgd_ends(0, "%s", command);
-        dsgd_ends(0, "%s", command); /* with the existing manifest */
+        dsgd_ends(0, "%s", command); /* the folder now has a manifest */
         ck_assert_int_lt(most_memory() - before, n == FEW ? 200000 : (MANY - FEW) * MOST_KB);
         before = most_memory();
     }

@@ -1,11 +1,12 @@
 /**
  * @file test_tables.c
- * The tables that `dsgd run` prints, and `dsgd help`: columns, and lines that fit a terminal.
+ * Tests the tables that `dsgd run` prints, and `dsgd help`: the number of columns, and lines that
+ * fit into a terminal.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-/** No line is longer than @p most columns; blanks are the only white space. */
+/** Checks that no line of @p text has more than @p most columns. */
 static void expect_lines_of(const char *text, size_t most)
 {
     for (; *text != '\0'; text += strcspn(text, "\n"), text += *text == '\n')
@@ -13,8 +14,8 @@ static void expect_lines_of(const char *text, size_t most)
 }
 
 /**
- * Counts the lines, up to an empty one, of a table that starts with @p head, and checks that at
- * least two blanks separate its columns.
+ * Returns the number of lines of the table that starts with @p head and ends with an empty line.
+ * Checks that each line has @p columns cells, with at least two blanks between two columns.
  */
 static size_t count_rows_of(const char *output, const char *head, size_t columns)
 {
@@ -25,11 +26,11 @@ static size_t count_rows_of(const char *output, const char *head, size_t columns
         size_t cells = 0;
         const size_t length = strcspn(line, "\n");
         if (strncmp(line, "run ", 4) == 0 && n > 0)
-            break; /* the reasons follow */
+            break; /* the table ends before the reasons of failures */
         for (size_t i = 0; i < length; i++)
             cells += line[i] != ' ' && strncmp(line + i, "(s)", 3) != 0 &&
                      (i == 0 || line[i - 1] == ' ');
-        for (size_t i = 1; i + 1 < length; i++) /* a single blank is allowed only in "step (s)" */
+        for (size_t i = 1; i + 1 < length; i++) /* only "step (s)" contains a single blank */
             ck_assert(line[i] != ' ' || line[i - 1] == ' ' || line[i + 1] == ' ' ||
                       line[i + 1] == '(' || *line == '.');
         if (*line != '.')

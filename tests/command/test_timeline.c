@@ -1,7 +1,7 @@
 /**
  * @file test_timeline.c
- * `dsgd timeline` shows times that add up to the results of the run, follows the trace event
- * format, and shows in a window exactly a part of the whole.
+ * Tests `dsgd timeline`. Its times add up to the results of the run, its file follows the trace
+ * event format, and a window shows exactly a part of the whole trace.
  */
 #include <jansson.h>
 
@@ -13,13 +13,13 @@ enum { WORKERS = 16, MOST_TRACKS = 4096, OF_HOST = 20000, FIRST_OUT = 100, FIRST
 
 /* --- the trace event format ------------------------------------------------------------------- */
 
-/** Start and end of the last interval of a track, in microseconds. */
+/** The start and the end of the last interval in a track, in microseconds. */
 typedef struct track {
     json_int_t id;
     double since_us, end_us;
 } track;
 
-/** One end of a flow, in the last interval of its track. */
+/** The numbers of starts and ends of one flow, and the time of its start. */
 typedef struct flow {
     int n_starts, n_ends;
     double since_us;
@@ -29,10 +29,10 @@ typedef struct trace {
     json_t *json;
     size_t n_tracks;
     track tracks[MOST_TRACKS];
-    flow *flows; /* by id */
+    flow *flows; /* flows, indexed by their id */
     size_t n_flows;
-    /* sums */
-    double state_s[WORKERS][3]; /* compute, communicate, wait */
+    /* Sums over all events of the trace. */
+    double state_s[WORKERS][3]; /* seconds that a worker computes, communicates, waits */
     size_t n_messages, n_arrived, n_late;
 } trace;
 
@@ -58,7 +58,7 @@ static track *track_of(const json_t *event)
     return &t.tracks[t.n_tracks++];
 }
 
-/** Checks that intervals of a track start one after another and do not overlap. */
+/** Checks that an interval starts after the previous interval of its track has ended. */
 static void check_interval(const json_t *event)
 {
     track *const of = track_of(event);
@@ -70,7 +70,10 @@ static void check_interval(const json_t *event)
     of->end_us = since_us + took_us;
 }
 
-/** Checks that a flow has one start and one later end, each in an interval. */
+/**
+ * Checks a start or an end of a flow. A flow has one start and one later end, and each of them lies
+ * within an interval.
+ */
 static void check_flow(const json_t *event, bool starts)
 {
     const size_t id = (size_t)number_in(event, "id");
@@ -83,12 +86,12 @@ static void check_flow(const json_t *event, bool starts)
     f->n_ends += !starts;
     if (starts)
         f->since_us = at_us;
-    else /* the file has starts first */
+    else /* starts precede ends in the file */
         ck_assert(f->n_starts == 1 && f->since_us <= at_us &&
                   strcmp(json_string_value(json_object_get(event, "bp")), "e") == 0);
 }
 
-/** Adds a state of a worker to the sums. */
+/** Adds a message, or the seconds of a worker's state, to the sums in `t`. */
 static void count_interval(const json_t *event)
 {
     static const char *const names[] = {"forward", "communicate", "wait", "backward"};
@@ -133,7 +136,7 @@ static void close_trace(void)
     t = (trace){.json = NULL};
 }
 
-/** Reads and checks a trace, and adds it up in `t`. */
+/** Reads a trace into `t`, checks its events, and computes the sums. */
 static void read_trace(const char *name)
 {
     close_trace();
@@ -157,7 +160,10 @@ static double of_window(const char *key)
 
 /* --- against the results ---------------------------------------------------------------------- */
 
-/** Every algorithm, with workers that are late now and then, and one that is always late. */
+/**
+ * Writes an experiment of every algorithm. In each step two random workers are late, and worker 3
+ * is always slow.
+ */
 static void write_all(const char *exchange)
 {
     char *names = dsgd_xstrdup("");
@@ -173,12 +179,12 @@ static void write_all(const char *exchange)
 }
 
 static const char *const exchanges[] = {
-    "exchange: {pieces: 1}\n", /* allreduces are computed */
+    "exchange: {pieces: 1}\n", /* allreduces in closed form */
     "exchange: {pieces: 3, blocking: false}\n",
     "network: flows\nexchange: {pieces: 2}\n",
 };
 
-/** Compares run @p i of the results with `t`. */
+/** Compares the sums in `t` with run @p i of the results. */
 static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
 {
     static const char *const shares[] = {"compute_share", "comm_share", "wait_share"};
@@ -203,11 +209,11 @@ static void compare(const dsgd_csv *runs, const dsgd_csv *workers, size_t i)
 
 SUITE(timeline, "timeline", .set_up = make_folder, .tear_down = remove_folder, .seconds = 60);
 
-/** Loop over exchanges. */
+/** _i: number of the exchange */
 TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
 {
     if (SUPPORT_SLOW && _i == 2)
-        return; /* actors are threads there */
+        return; /* too slow under a sanitizer */
     write_all(exchanges[_i]);
     char *output = dsgd_ends(0, "run e.yaml -o r --progress off");
     dsgd_csv runs;
@@ -229,7 +235,10 @@ TEST_RANGE(a_trace_adds_up_to_the_results_of_every_algorithm, 0, 3)
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-/** Returns the seconds of a state of a worker within [since_s, end_s] in the trace in `t`. */
+/**
+ * Returns the seconds that a worker spends in the state @p name between since_s and end_s,
+ * according to the trace in `t`.
+ */
 static double within(size_t worker, const char *name, double since_s, double end_s)
 {
     const json_t *const events = json_object_get(t.json, "traceEvents");
@@ -248,7 +257,10 @@ static double within(size_t worker, const char *name, double since_s, double end
     return sum_s;
 }
 
-/** Returns when the first or last worker starts a step in the trace in `t`. */
+/**
+ * Returns the time in s at which the first worker starts a step, or the last worker if @p last is
+ * true, according to the trace in `t`.
+ */
 static double begin_of(const char *step, bool last)
 {
     const json_t *const events = json_object_get(t.json, "traceEvents");
@@ -263,7 +275,10 @@ static double begin_of(const char *step, bool last)
     return at_s;
 }
 
-/** Windows of allreduce, of an allreduce in closed form, of WAGMA-SGD and of AD-PSGD. */
+/**
+ * Compares the trace of steps 2 to 4 with the same part of the whole trace, for allreduce, WAGMA
+ * and AD-PSGD.
+ */
 TEST_RANGE(window_equals_its_part_of_the_whole_trace, 0, 3)
 {
     static const char *const names[] = {"compute", "communicate", "wait"};
@@ -280,7 +295,7 @@ TEST_RANGE(window_equals_its_part_of_the_whole_trace, 0, 3)
     ck_assert_double_eq(part_s[6][0], 0);
     dsgd_ends(0, "timeline e.yaml %s --steps : -o t.json", options);
     read_trace("t.json");
-    static const double tolerance_s = 1e-8; /* a nanosecond per interval of the trace */
+    static const double tolerance_s = 1e-8; /* 1 ns for each of ten intervals */
     ck_assert_double_eq_tol(since_s, begin_of("step 2", false), tolerance_s);
     ck_assert_double_eq_tol(end_s, begin_of("step 4", true), tolerance_s);
     for (size_t w = 0; w < WORKERS; w++)
@@ -331,8 +346,10 @@ TEST_RANGE(chart_shows_waits_for_the_straggler_and_late_values, 0, 2)
     ck_assert_str_eq(output, charts[_i]);
 }
 
-/** The line and the track of a stage show its passes and, between them, its bubble. Backward passes
- * take twice as long. */
+/**
+ * Tests a pipeline. The chart and the trace have a line for each stage, with its passes and the
+ * bubbles between them. Backward passes take twice as long as forward passes.
+ */
 TEST(stages_are_shown_with_their_bubbles)
 {
     write_file("e.yaml", "platform: idle-switch\nworkers: 2\nalgorithms: [allreduce]\n"
@@ -365,7 +382,10 @@ TEST(a_description_has_the_chart_of_every_algorithm)
     }
 }
 
-/** The others wait for ever for a worker that stops, and the chart names this worker. */
+/**
+ * Tests a run that fails because all workers wait for a worker that stopped. The chart names the
+ * stopped worker.
+ */
 TEST(timeline_shows_a_failed_run_until_its_failure)
 {
     write_file("e.yaml",
@@ -375,8 +395,10 @@ TEST(timeline_shows_a_failed_run_until_its_failure)
     ck_assert_has(output, "<1");
 }
 
-/** The chart shows failed workers of an algorithm that continues, and the stops of one that
- * restarts. */
+/**
+ * Tests failures in a chart. Allreduce restarts, so the chart shows when all workers stop. AD-PSGD
+ * continues, so the chart shows only the failed worker.
+ */
 TEST(chart_shows_failures_with_their_costs)
 {
     write_file("e.yaml", "platform: idle-switch\nworkload: {bytes: 1k, step: 1s, samples: 8}\n"
@@ -389,7 +411,8 @@ TEST(chart_shows_failures_with_their_costs)
                           "lost 0.3 s\n");
     ck_assert_has(output, "! all workers stop there");
     ck_assert_ptr_null(strstr(output, "xx"));
-    const char *const row = strstr(output, "   0  "); /* 54 columns for 6 s of progress */
+    const char *const row =
+        strstr(output, "   0  "); /* the row has 54 columns for 6 s of progress */
     const int at = (int)(4.3 / 6 * (strcspn(row, "\n") - 23));
     ck_assert_msg(memchr(row + 6 + at - 1, '!', 3) != NULL, "%s", output);
     dsgd_ends(0, "timeline e.yaml --steps 0:6 -o t.json");
@@ -402,12 +425,14 @@ TEST(chart_shows_failures_with_their_costs)
     dsgd_ends(0, "timeline e.yaml --steps : --run 2 -o t.json");
     read_trace("t.json");
     ck_assert_double_eq_tol(within(2, "away", 0, 100), 3 + 0.5,
-                            0.01); /* includes its copy of a kilobyte */
+                            0.01); /* the time includes the copy of a 1 KB model */
     ck_assert_double_eq(within(0, "away", 0, 100), 0);
     close_trace();
 }
 
-/** If a wait ends with a step, the number of the step is separate from the rank. */
+/**
+ * Tests that a chart separates the rank of an awaited worker from a step number that follows it.
+ */
 TEST(chart_keeps_awaited_ranks_apart_from_step_numbers)
 {
     write_file("e.yaml", "platform: piz-daint\nworkload: resnet50-p100\nworkers: 16\n"
@@ -416,10 +441,13 @@ TEST(chart_keeps_awaited_ranks_apart_from_step_numbers)
     size_t n = 0;
     for (const char *w = strchr(output, '<'); w != NULL; w = strchr(w + 1, '<'), n++)
         ck_assert_msg(strtol(w + 1, NULL, 10) < 16, "%s", output);
-    ck_assert_uint_gt(n, 1); /* the key has one, too */
+    ck_assert_uint_gt(n, 1); /* the key contains one of these marks */
 }
 
-/** If not all workers are shown, the key names the hidden worker for which they wait. */
+/**
+ * Tests a chart that shows only some workers. Its key names the hidden worker for which the shown
+ * workers wait.
+ */
 TEST(chart_reports_hidden_workers)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 10M, step: 100ms, "
@@ -437,7 +465,7 @@ TEST(chart_reports_hidden_workers)
                               "shown: "));
 }
 
-/** Charts of any number of workers with the longest names. */
+/** Tests that charts of all algorithms have at most 80 columns. */
 TEST(a_chart_fits_a_terminal)
 {
     char *output = NULL;
@@ -459,7 +487,10 @@ TEST(a_figure_names_workers_and_marks_the_straggler)
         ck_assert_msg(strstr(svg, texts[i]) != NULL, "no %s", texts[i]);
     output = shell_ends(0, "ls %s", folder);
     ck_assert_str_eq(output, "e.yaml\ng.svg\n");
-    /* step 0 of the straggler started before the window */
+    /*
+     * Step 0 of the slow worker starts before the window, so the figure must not contain its
+     * number.
+     */
     output = dsgd_ends(0, "timeline e.yaml --format svg --run 2 --steps 1:3 -o g.svg");
     const char *const later = read_file("g.svg");
     ck_assert_has(later, ">1<");

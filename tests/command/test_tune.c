@@ -1,15 +1,15 @@
 /**
  * @file test_tune.c
- * Tests `dsgd tune`: the known best rate of a quadratic loss, the candidates and seeds that are
- * tried, and the messages.
+ * Tests `dsgd tune`: it must find the best learning rate of a quadratic loss, which is known.
+ * Further tests are of the candidates and seeds that are tried, and of messages.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
 /*
- * The model is y = w x with x of unit variance, in large batches. A step multiplies the error by 1
- * - lr, except for deviations of the batches. A rate of 1 is therefore best, the error stays
- * constant at 2, and it grows at larger rates.
+ * The model is y = w x, and x has unit variance. In large batches, a step multiplies the error by
+ * about 1 - lr. The best rate is therefore 1. At a rate of 2 the error stays constant, and at
+ * larger rates it grows.
  */
 static const char quadratic[] = "# One feature.\n"
                                 "platform: idle-switch # no contention\n"
@@ -29,7 +29,10 @@ static const char quadratic[] = "# One feature.\n"
                                 "  optimizer: {lr: 0.125}\n"
                                 "  evaluate: {every: 2}\n";
 
-/** Tunes e.yaml into the folder @p results, checks the exit status, and returns the output. */
+/**
+ * Tunes e.yaml with options into the folder @p results, checks the exit status, and returns the
+ * output.
+ */
 static char *tune(const char *results, const char *options, int expected)
 {
     char *output = NULL;
@@ -50,14 +53,17 @@ static void expect(const char *output, const char *part)
     ck_assert_has(output, part);
 }
 
-/** Returns the output of an awk program for a file in the folder. */
+/** Runs an awk program on a CSV file in the test's folder, and returns its output. */
 static char *awk(const char *program, const char *file)
 {
     char *output = shell_ends(0, "awk -F, '%s' %s/%s", program, folder, file);
     return output;
 }
 
-/** Returns the rates of an algorithm that ran to a length, in increasing order. */
+/**
+ * Returns the learning rates, in increasing order, with which an algorithm ran for @p length, such
+ * as "10 steps".
+ */
 static char *rates_of(const char *algorithm, const char *length)
 {
     return awk(dsgd_xprintf("$2 == \"%s\" && $NF == \"%s\" {print $(NF-1)}", algorithm, length),
@@ -65,8 +71,8 @@ static char *rates_of(const char *algorithm, const char *length)
 }
 
 /**
- * Returns the rate with the least final loss among the allreduce candidates that ran with all
- * seeds.
+ * Returns the learning rate of allreduce with the least mean loss, among the rates that ran with
+ * all three seeds.
  */
 static char *least_of(const char *compared, const char *column)
 {
@@ -84,14 +90,14 @@ TEST(tune_finds_best_rate_of_quadratic)
     const char *const output = quadratic_tuned("--target loss=1e-8 --on steps");
     expect(output, "allreduce   1  3 of 3");
     expect(output, "local_sgd   1  3 of 3");
-    expect(output, "0.5  3."); /* the runner-up, more than three times slower */
-    /* The printed table equals tune.csv. */
+    expect(output, "0.5  3."); /* the second-best rate is three times slower */
+    /* tune.csv contains the printed table. */
     ck_assert_str_eq(awk("{print $1, $2, $3, $5}", "r/tune.csv"),
                      "algorithm lr reached runner-up\nallreduce 1 3 of 3 0.5\nlocal_sgd 1 3 of 3 "
                      "0.5\n");
     /*
-     * At first all nine rates run, then the best three. Two of them have run to the end for other
-     * algorithms, because the error contracts most near 1.
+     * All nine rates run for 10 steps. Four rates run for 30 steps: the best three, and 2 as a
+     * neighbour of the best rate 1.
      */
     static const char *const rates[] = {"0.0078125 0.015625 0.03125 0.0625 0.125 0.25 0.5 1 2 ",
                                         "0.25 0.5 1 2 "};
@@ -102,17 +108,18 @@ TEST(tune_finds_best_rate_of_quadratic)
 TEST(candidates_share_draws_and_new_seeds)
 {
     quadratic_tuned("--target loss=1e-30");
-    /* Seeds 1 and 4 belong to the experiment. */
+    /* The experiment has the seeds 1 and 4, so tune uses others. */
     ck_assert_str_eq(awk("NR > 1 {print $4}", "r/runs.csv | sort -u"), "2\n3\n5\n");
     /*
-     * Early rungs have one seed. The last rung has all seeds, for the best two candidates and for
-     * the neighbours of the best, one of which was not in the previous rung.
+     * The first rung has only one seed. The last rung has three seeds, for the two best candidates
+     * and for the neighbours of the best. One neighbour was not among the candidates that passed
+     * the previous rung.
      */
     ck_assert_str_eq(awk("NR > 1 && $2 == \"allreduce\" {n[$NF \": \" $4]++} END {for (k in n) "
                          "print k, n[k]}",
                          "r/runs.csv | sort"),
                      "10 steps: 2 9\n30 steps: 2 4\n30 steps: 3 3\n30 steps: 5 3\n");
-    /* The same command must give the same bytes at any -j. */
+    /* The same command gives the same bytes with another -j. */
     const char *const best = read_file("r/tune.csv");
     tune("again", "--target loss=1e-30 -j 1", 0);
     ck_assert_str_eq(read_file("again/tune.csv"), best);
@@ -123,7 +130,9 @@ TEST(short_run_that_reaches_target_is_not_repeated)
     quadratic_tuned("--target loss=1e-8 --seeds 1");
     ck_assert_str_eq(awk("$2 == \"allreduce\" && $(NF-1) == 1 {print $NF}", "r/runs.csv"),
                      "10 steps\n");
-    /* The values that tune reports for it must equal those of the long run. */
+    /*
+     * The long run uses the best rate, 1. tune must print the time that `compare` computes from it.
+     */
     write_file("long.yaml", quadratic);
     dsgd_ends(0, "run long.yaml -o long --set seed=2 --set learn.optimizer.lr=1 --progress "
                  "off && " DSGD_BINARY " compare long --target loss=1e-8");
@@ -144,11 +153,11 @@ TEST(diverged_candidate_is_ranked_last)
 }
 
 /**
- * If the rate increases with the steps, a large rate reaches the target earlier, and then grows
+ * Lists of learning rates. With a large rate the loss reaches the target earlier, but then grows
  * without end.
  */
 static const struct {
-    const char *rates, *note, *best; /* expected in tune.csv */
+    const char *rates, *note, *best; /* rates to try, and expected note and best rate */
 } traps[] = {
     {"[1, 10]", "allreduce: the best lr, 1, is the smallest", "1\n1\n"},
     {"[1, 10, 1e-9]", "a full grid would take 12 runs", "1\n1\n"},
@@ -172,13 +181,13 @@ TEST_ROWS(candidate_that_cannot_win_is_not_best, traps)
 TEST(best_value_at_end_extends_search)
 {
     write_file("e.yaml", quadratic);
-    /* Around 1/64, the nine rates end at 1/4. */
+    /* The nine rates around 1/64 end at 1/4, so tune must also try larger rates. */
     const char *output = tune("r", "--target loss=1e-8 --set learn.optimizer.lr=0.015625", 0);
     expect(output, "allreduce   1  3 of 3");
     ck_assert_ptr_null(strstr(output, "smallest or largest"));
     /*
-     * Around 32, the rates begin at 2, which is as bad as no training. Around 1e60, all rates
-     * diverge.
+     * The nine rates around 32 start at 2, which does not reduce the loss, so tune must also try
+     * smaller rates. All rates around 1e60 diverge.
      */
     output = tune("high", "--target loss=1e-8 --set learn.optimizer.lr=32", 0);
     expect(output, "allreduce   1  3 of 3");
@@ -189,7 +198,7 @@ TEST(best_value_at_end_extends_search)
     ck_assert_str_eq(
         awk("$2 == \"allreduce\" && $NF == \"10 steps\" {n++} END {print n}", "huge/runs.csv"),
         "13\n");
-    /* Ranges that the user gives are not widened. */
+    /* If the user gives a range, tune does not widen it. */
     output = tune("given", "--target loss=1e-8 --over learn.optimizer.lr=0.0625:0.25:3", 0);
     expect(output, "  allreduce: the best lr, 0.25, is the smallest or largest");
     expect(output, "  local_sgd: the best lr, 0.25, is the smallest or largest");
@@ -204,7 +213,7 @@ TEST(missed_target_ranks_candidates_by_distance)
     const char *const output = quadratic_tuned("--target loss=1e-300 --on time");
     expect(output, "no value reaches loss=1e-300; they are ranked by how");
     expect(output, "0 of 3");
-    /* The best candidate has the least loss of those that ran to the end. */
+    /* The best candidate has the least loss of all candidates that ran to the end. */
     dsgd_ends(0, "compare r");
     ck_assert_str_eq(least_of("r/compare.csv", "algorithms.optimizer.lr"),
                      awk("NR == 2 {print $2}", "r/tune.csv"));
@@ -213,8 +222,8 @@ TEST(missed_target_ranks_candidates_by_distance)
 TEST(tune_finds_candidate_that_is_best_only_late)
 {
     /*
-     * The gradients have noise. Large rates come near the minimum earlier, and small rates come
-     * nearer.
+     * Because the gradients have noise, large rates approach the minimum faster, and small rates
+     * reach a smaller loss.
      */
     write_file("e.yaml", "platform: idle-switch\n"
                          "workload: {bytes: 1k, step: 100ms, samples: 8}\n"
@@ -226,8 +235,8 @@ TEST(tune_finds_candidate_that_is_best_only_late)
     static const char values[] = "[0.005, 0.01, 0.015, 0.02, 0.025, 0.03]";
     tune("r", dsgd_xprintf("--over learn.optimizer.lr='%s'", values), 0);
     /*
-     * The rate that is best at the end is the fifth of six at first. It returns as a neighbour of
-     * the best.
+     * The rate 0.01 is best in the end, but fifth of six after 134 steps. tune tries it again,
+     * because it is a neighbour of the best.
      */
     ck_assert_str_eq(awk("NR == 1 {for (i = 1; i <= NF; i++) k[$i] = i; next} $NF == \"134 steps\" "
                          "{print $k[\"final_loss\"], $(NF-1)}",
@@ -246,7 +255,7 @@ TEST(killed_tuning_resumes_to_same_result)
     quadratic_tuned("--target loss=1e-8");
     const char *const tried = read_file("r/tune.csv");
     char *output = NULL;
-    for (int i = 1; i < 4; i++) /* any number of runs may have finished by then */
+    for (int i = 1; i < 4; i++) /* the kill may come after any number of runs */
         shell(dsgd_xprintf("cd %s && timeout -s KILL 0.0%d " DSGD_BINARY
                            " tune e.yaml -o killed --target loss=1e-8 -j 1 2>&1",
                            folder, 3 * i),
@@ -257,7 +266,7 @@ TEST(killed_tuning_resumes_to_same_result)
           &output);
     tune("r", "--target loss=1e-8 -j 1", 0);
     ck_assert_str_eq(read_file("r/tune.csv"), tried);
-    /* Other options give other results, so they need another folder. */
+    /* Other options give other results, so tune rejects the existing folder. */
     expect(tune("r", "--target loss=1e-8 --seeds 2", 2), "--force");
 }
 
@@ -281,7 +290,7 @@ TEST(options_of_one_algorithm_are_tuned_with_rate)
     dsgd_ends(0, "compare r --target loss=1e-6");
 }
 
-/** Lists of algorithms, and parts of the lists that tune writes. */
+/** Lists of algorithms in the experiment, and parts of the lists that tune writes for them. */
 static const struct {
     const char *algorithms, *part;
 } written[] = {
@@ -325,7 +334,8 @@ TEST(best_final_accuracy_is_highest)
 }
 
 /**
- * The printed command must run from another folder, also if the experiment names a file next to it.
+ * Tests that the command that tune prints runs from another folder, even if the experiment names a
+ * file next to it.
  */
 TEST(last_line_is_command_that_runs)
 {
@@ -386,7 +396,7 @@ TEST(rate_or_target_is_rejected_if_nothing_is_learned)
 
 /* --- failures --------------------------------------------------------------------------------- */
 
-/** There is one failure per hour, and a checkpoint takes 30 s. */
+/** An experiment with one failure per hour (4 workers, mtbf 4 h), whose checkpoints take 30 s. */
 static const char failing[] = "platform: idle-switch\n"
                               "workload: {bytes: 1k, step: 30s, samples: 8}\n"
                               "workers: 4\n"
@@ -395,7 +405,10 @@ static const char failing[] = "platform: idle-switch\n"
                               "failures: {mtbf: 4h, detect: 30s, repair: 5min, restart: 1min,\n"
                               "           checkpoint: {seconds: 30s}}\n";
 
-/** Returns the goodput of a run that the options select. Each algorithm has one row. */
+/**
+ * Runs an experiment with options, and returns the goodput of run @p run. Each algorithm has one
+ * run.
+ */
 static double goodput_of(const char *file, const char *options, int run)
 {
     dsgd_ends(0, "run %s -o g --force --progress off %s", file, options);
@@ -403,8 +416,9 @@ static double goodput_of(const char *file, const char *options, int run)
 }
 
 /**
- * The best of seven intervals, spaced by factors of two, must have the goodput of Daly's interval
- * within 3 %. Intervals that are four times as long, or a quarter, must not.
+ * Tests a search over seven checkpoint intervals, from 1 min to 1 h. The goodput of the best one
+ * must be within 3 % of the goodput of Daly's interval. Intervals that are four times as long or as
+ * short must be at least 5 % worse.
  */
 TEST(tune_finds_checkpoint_interval_of_daly)
 {
@@ -412,7 +426,7 @@ TEST(tune_finds_checkpoint_interval_of_daly)
     write_file("e.yaml", failing);
     const char *const output = tune("r", over, 0);
     expect(output, "throughput");
-    for (int run = 1; run <= 2; run++) { /* the algorithms, each with its own interval */
+    for (int run = 1; run <= 2; run++) { /* each algorithm has its own interval */
         const double daly = goodput_of("e.yaml", "", run);
         ck_assert_double_eq_tol(goodput_of("r/tuned.yaml", "", run) / daly, 1, 0.03);
         ck_assert_double_le(goodput_of("e.yaml", "--set failures.checkpoint.interval=30min", run),
@@ -420,12 +434,15 @@ TEST(tune_finds_checkpoint_interval_of_daly)
         ck_assert_double_le(goodput_of("e.yaml", "--set failures.checkpoint.interval=2min", run),
                             0.95 * daly);
     }
-    /* Checkpoint keys that are not tuned keep the values of the file. */
+    /* tuned.yaml keeps the file's other keys of checkpoints. */
     ck_assert_double_gt(strtod(cell_of("g/runs.csv", "1,", "checkpoint_s"), NULL), 0);
     ck_assert_double_gt(strtod(awk("NR == 2 {print $2}", "r/tune.csv"), NULL), 200);
 }
 
-/** An algorithm keeps its own settings, and the other keys of the file keep their values. */
+/**
+ * Tests that one algorithm can set its own failure policy, while another keeps the policy of the
+ * file.
+ */
 TEST(algorithm_can_have_its_own_failure_policy)
 {
     write_file("e.yaml", failing);

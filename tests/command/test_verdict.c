@@ -1,6 +1,7 @@
 /**
  * @file test_verdict.c
- * Winners in result folders that each contain a trap for tables, pages and sentences.
+ * Tests verdicts, which name the winner of a results folder. Each folder contains a trap, such as a
+ * fast algorithm that does not learn. Tables, reports and figures must name the right winner.
  */
 #include <ctype.h>
 #include <sys/stat.h>
@@ -11,20 +12,21 @@
 
 enum { MOST_RUNS = 8, N_EVALUATIONS = 6 };
 
-/** A run with evenly spaced evaluations. */
+/** A run of a results folder. Its evaluations are at equal intervals of time. */
 typedef struct planted {
     const char *name;
     int seed;
-    double speed; /* samples/s; a run has 100 samples */
-    double values[N_EVALUATIONS]; /* accuracies or losses; the first is NAN if nothing is learned */
+    double speed; /* throughput in samples/s; a run has 100 samples */
+    double values[N_EVALUATIONS]; /* accuracies or losses of evaluations; the first is NAN without
+                                   * training */
     double sent_bytes;
-    const char *status, *why; /* NULL for ok */
-    int workers; /* 0 means 4 */
+    const char *status, *why; /* status and reason of a failed run, or NULL for ok */
+    int workers; /* number of workers; 0 means 4 */
     const char *value; /* value of the swept column */
     double cost;
 } planted;
 
-/* Learning curves of accuracy. */
+/* Accuracies of the evaluations of a run. */
 #define GOOD .1, .4, .6, .7, .75, .8
 #define NEAR .1, .4, .6, .7, .74, .78
 #define HALF .1, .2, .3, .4, .45, .5
@@ -36,10 +38,10 @@ static const struct {
     const char *trap;
     planted runs[MOST_RUNS];
     bool losses;
-    const char *target, *said[3]; /* sentences that the verdict contains; the last may be NULL */
-    const char *note; /* note of the headline figure */
-    const char *column; /* the swept column, or NULL */
-    const char *run; /* content of each run in the manifest, or NULL */
+    const char *target, *said[3]; /* sentences that the verdict must contain */
+    const char *note; /* note that the headline figure must contain */
+    const char *column; /* name of the swept column, or NULL */
+    const char *run; /* JSON of each run in the manifest, or NULL */
 } cases[] = {
     {"faster, at chance",
      {{"allreduce", 1, 100, {GOOD}}, {"fast", 1, 200, {CHANCE}}, {"wagma", 1, 150, {NEAR}}},
@@ -189,7 +191,7 @@ static const struct {
       {"wagma", 1, 90, {NOTHING}, .value = "4"},
       {"allreduce", 1, 200, {NOTHING}, .workers = 8, .value = "8"},
       {"wagma", 1, 300, {NOTHING}, .workers = 8, .value = "8"}},
-     .column = "workers", /* then workers is one column */
+     .column = "workers", /* the table prints the column `workers` once */
      .said = {"allreduce is first in 1 and wagma is first in 1 of 2 settings (workers, platform, "
               "workload and swept values).",
               "4 workers: allreduce is fastest: 100 samples/s, 1.11 times as fast as wagma.",
@@ -274,7 +276,10 @@ static void put_row(char **rows, int run, const planted *p, const char *swept)
                 swept == NULL ? "" : ",", swept == NULL ? "" : p->value);
 }
 
-/** Writes the tables of a folder, and a manifest with @p run for each run. */
+/**
+ * Writes the tables of a results folder, and a manifest that contains @p run for each of @p n_runs
+ * runs.
+ */
 static void write_tables(const char *rows, const char *curves, const char *swept, int n_runs,
                          const char *run)
 {
@@ -293,7 +298,7 @@ static void write_tables(const char *rows, const char *curves, const char *swept
     write_file("r/manifest.json", dsgd_xprintf("{\"runs\": [%s]}", runs));
 }
 
-/** Returns the texts of an SVG file, separated by blanks. */
+/** Replaces the tags of an SVG file by blanks, and returns the remaining texts. */
 static char *texts_of(char *svg)
 {
     for (char *c = svg, in = ' '; *c != '\0'; c++) {
@@ -332,8 +337,10 @@ TEST_ROWS(verdict_names_the_right_winner, cases)
                       dsgd_xprintf("%s; %s", *target == '\0' ? "4 GPUs" : "", cases[_i].note));
 }
 
-/** With fixed step times, the times of two seeds differ only if the algorithm declares that it
- * draws. */
+/**
+ * Tests that step times without imbalance depend on the seed only if the algorithm declares that it
+ * draws random numbers.
+ */
 TEST(seeds_change_times_only_if_the_algorithm_declares_draws)
 {
     char *names = dsgd_xstrdup("");
@@ -368,8 +375,10 @@ static const struct {
     {"--set placement=random", true},
 };
 
-/** A verdict mentions seeds only if another seed could change it; the note repeats the given
- * command. */
+/**
+ * Tests that a verdict mentions the number of seeds only if another seed could change the times.
+ * The printed command must contain the options of the run.
+ */
 TEST_ROWS(verdict_mentions_seeds_only_if_runs_are_random, chances)
 {
     write_file("e.yaml", "platform: {host_bandwidth: 1GB/s}\nworkload: {bytes: 100M, step: 100ms, "
@@ -400,11 +409,13 @@ static const char *const imbalances[] = {
     "fail_slow, slow_steps: 2, healthy_steps: 4",
     "noise, rate: 100, mean: 1ms, deviation: 1ms",
     "replay, file: steps.csv",
-    "data, per_row: 1ms", /* samples are drawn at random */
+    "data, per_row: 1ms", /* the samples are drawn at random */
 };
 
-/** Times of two seeds differ, and the verdict mentions seeds, only if the kind of imbalance is
- * random. */
+/**
+ * Tests for each kind of imbalance: times differ between seeds, and the verdict mentions seeds,
+ * only if the kind is random.
+ */
 TEST_ROWS(seeds_change_times_only_if_the_imbalance_is_random, imbalances)
 {
     const char *const row = imbalances[_i];
@@ -434,7 +445,10 @@ TEST_ROWS(seeds_change_times_only_if_the_imbalance_is_random, imbalances)
                   table);
 }
 
-/** wagma is as fast as allreduce up to 100 workers, and twice as fast beyond. */
+/**
+ * Tests 10,000 runs. wagma is as fast as allreduce up to 100 workers, and about twice as fast with
+ * more workers.
+ */
 TEST(verdict_summarizes_ten_thousand_runs)
 {
     enum { N_PLACES = 50, N_SEEDS = 100 };
