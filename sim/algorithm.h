@@ -1,11 +1,11 @@
 /**
- * @file algorithm.h The contract of an algorithm and its verbs. This is the only header that a file
- * in algorithms/ includes.
+ * @file algorithm.h The contract of an algorithm and its verbs. Files in algorithms/ include only
+ * this header.
  *
- * work() is the life of one worker: blocking, straight-line code in virtual time. Verbs never fail.
- * Each verb waits, chunk by chunk, until the chunks that it reads are computed, or defers its work
- * until then. Memory that a verb returns lives as long as the run. In the formulas P is the number
- * of workers, x a model, g a gradient, and x_i the vector of worker i.
+ * The function work() is the life of one worker: blocking, straight-line code in virtual time.
+ * Verbs never fail. A verb waits, chunk by chunk, until the chunks that it reads are computed, or
+ * defers its work until then. Memory that a verb returns lives until the end of the run. In the
+ * formulas P is the number of workers, x a model, g a gradient, and x_i the vector of worker i.
  */
 #pragma once
 

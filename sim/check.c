@@ -1,5 +1,6 @@
 /**
- * @file check.c Rejects configurations that cannot run, with a sentence, before the run starts.
+ * @file check.c Rejects configurations that cannot run, before the run starts. The error message
+ * has the reason.
  */
 #include "sim/run.h"
 
@@ -7,7 +8,10 @@
 #include "models/encodings/encoding.h"
 #include "sim/engine/engine.h"
 
-/** Returns the value of the algorithm's option @p name if it is an integer; else 1. */
+/**
+ * Returns the value of the algorithm's option @p name. Returns 1 if there is no such option, or if
+ * it is not an integer.
+ */
 static int64_t integer_of(const dsgd_run_config *config, const char *name)
 {
     const dsgd_option *const option = dsgd_option_find(config->algorithm->about.options, name);
@@ -24,7 +28,7 @@ int dsgd_n_servers(const dsgd_run_config *config)
     return algorithm->serve == NULL ? 0 : (int)integer_of(config, "servers");
 }
 
-/** Returns the graph that the algorithm's option `graph` picks, or NULL if there is none. */
+/** Returns the graph that the algorithm's option `graph` selects, or NULL if there is none. */
 static const dsgd_spec *graph_of(const dsgd_algorithm *algorithm, const void *params)
 {
     const dsgd_option *const graph = dsgd_option_find(algorithm->about.options, "graph");
@@ -75,9 +79,9 @@ int dsgd_server_parts(const dsgd_run_config *config)
 }
 
 /**
- * Returns an upper bound on the bytes that the busiest host sends in a step: two vectors, as an
- * allreduce does, or as a server does for each of its workers; three if the algorithm declares it;
- * or one vector per round of recursive doubling.
+ * Returns an upper bound on the bytes that the busiest host sends in a step. The bound is two
+ * vectors, as in an allreduce, or three vectors if the algorithm declares it. With recursive
+ * doubling it is at least one vector per round. A server sends that number for each of its workers.
  */
 static double bytes_of_step(const dsgd_run_config *config, double bytes)
 {
@@ -89,8 +93,8 @@ static double bytes_of_step(const dsgd_run_config *config, double bytes)
 }
 
 /**
- * Returns the time per byte of the slowest part of a path: a NIC, with the hosts that share it, or
- * a link between groups.
+ * Returns the time per byte on the slowest part of a path: a NIC that hosts share, or a link
+ * between groups.
  */
 static double carrying_s_per_byte(const dsgd_platform *p, int workers)
 {
@@ -153,8 +157,8 @@ double dsgd_bucket_bytes(const dsgd_run_config *config)
 }
 
 /**
- * For a worker with several hosts: cuts the chunks at the borders of stages, then divides them
- * evenly among the hosts of a stage.
+ * For workers with several hosts, cuts the chunks at the borders of stages, then divides each chunk
+ * evenly among the hosts of a stage. Returns the new number of chunks.
  */
 static size_t divide_among_hosts(const dsgd_run_config *config, size_t n, double **bytes)
 {
@@ -218,14 +222,18 @@ dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **i
                        "learn:. Add learn:, or remove kind: data");
 }
 
-/** A combination of settings that cannot run, if it applies. */
+/** A combination of settings that cannot run. */
 typedef struct conflict {
     bool applies;
-    const char *why; /* a sentence, up to the name of the algorithm, ... */
-    const char *rest; /* ... and what follows that name; NULL: the sentence does not name it */
+    const char *why; /* beginning of the error message, up to the name of the algorithm */
+    const char *rest; /* rest of the message after the name of the algorithm; NULL if the message
+                       * does not contain the name */
 } conflict;
 
-/** Refuses the first of the conflicts that applies; the list ends with {0}. */
+/**
+ * Rejects the configuration if a conflict applies, with the message of the first such conflict. The
+ * list of conflicts ends with {0}.
+ */
 static dsgd_status refuse_first(const conflict *c, const dsgd_run_config *config, dsgd_error *error)
 {
     while (c->why != NULL && !c->applies)
@@ -250,7 +258,7 @@ static dsgd_status check_workers(const dsgd_run_config *config, dsgd_error *erro
                              most, config->workers, hosts);
 }
 
-/** Checks `workload: inner` of workers that have several hosts. */
+/** Checks the key `workload: inner` for workers that have several hosts. */
 static dsgd_status check_inner(const dsgd_run_config *config, dsgd_error *error)
 {
     dsgd_replica *replica = NULL;
@@ -399,7 +407,10 @@ static dsgd_status check_exchange(const dsgd_run_config *config, dsgd_error *err
                              needed, algorithm->about.name, n, needed);
 }
 
-/** Returns the number of workers, islands or groups that an entry of `links` can name. */
+/**
+ * Returns the number of targets (workers, islands or groups) that exist for an entry of `failures:
+ * links`.
+ */
 static int64_t n_link_targets(const dsgd_run_config *config, const dsgd_link_event *e)
 {
     const dsgd_platform *const p = config->platform;
@@ -411,7 +422,7 @@ static int64_t n_link_targets(const dsgd_run_config *config, const dsgd_link_eve
     return size < 1 ? 0 : (dsgd_machine_of(config).n_hosts + size - 1) / size;
 }
 
-/** Checks that the links of `failures: links` exist, and that the network can slow them. */
+/** Checks that the links of `failures: links` exist, and that the network can make links slower. */
 static dsgd_status check_links(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_platform *const p = config->platform;
@@ -498,7 +509,7 @@ static dsgd_status check_failures(const dsgd_run_config *config, dsgd_error *err
     return status;
 }
 
-/** Checks the platform. Must run before the checks that divide by its numbers. */
+/** Checks the platform. Must run before the checks that divide by numbers of the platform. */
 static dsgd_status check_machine(const dsgd_run_config *config, dsgd_error *error)
 {
     const dsgd_machine machine = dsgd_machine_of(config);

@@ -1,47 +1,48 @@
 /**
- * @file ledger.h The values of a run: from which values each was computed, and which host held,
- * sent and received which value when. The list is kept in memory, for small runs. It does not
- * change the results.
+ * @file ledger.h The values of a run. The ledger lists from which values each value was computed,
+ * and which hosts held, sent and received the value, with times. The ledger is kept in memory, so
+ * it is for small runs. It does not change the results.
  *
- * A value is named by its index in `values`. Equal operations on equal values give one value.
- * Vectors have one chunk (`exchange: pieces: 1`, at most one server).
+ * The index in `values` identifies a value. Equal operations on equal values give one value.
+ * Vectors must have one chunk (`exchange: pieces: 1`, at most one server).
  */
 #pragma once
 
 #include "models/values/listener.h"
 
 typedef struct dsgd_made {
-    dsgd_made_by by; /* operation; ZERO only for values[0]; CONSTANT for the model at time 0 */
-    int worker; /* rank of the worker that computed the value first */
-    int64_t step; /* step of that worker */
-    double at_s; /* virtual time: start of a gradient, or instant of any other operation */
+    dsgd_made_by by; /* operation that made the value; ZERO only for values[0]; CONSTANT for the
+                      * model at time 0 */
+    int worker; /* rank of the first worker that computed the value */
+    int64_t step; /* step of worker `worker` when it computed the value */
+    double at_s; /* virtual time of the operation; for a gradient, time of its start */
     /*
-     * [n] indices of the operands, all smaller than the index of this value: the model of a
-     * gradient; model and gradient of an update; the operands of a combination. Encodings list no
-     * operand.
+     * [n] indices of the operands, which are all smaller than the index of this value. A gradient
+     * has one operand, the model. An update has two operands, the model and the gradient. A linear
+     * combination has all its operands. An encoding has no operands.
      */
     size_t n, *from;
     /*
-     * [n] weights of the operands: of a combination, divided by the divisor; of an update, 1 and
-     * -lr
+     * [n] weights of the operands. For a linear combination, they are divided by the divisor. For
+     * an update, they are 1 and -lr.
      */
     double *weights;
-    dsgd_value value; /* value, held during the run */
-    double *elements; /* [n_params] elements, read after the run */
+    dsgd_value value; /* handle of the value, which is retained during the run */
+    double *elements; /* [n_params] elements of the value, which are read after the run */
 } dsgd_made;
 
 typedef enum dsgd_yaml_kind {
-    DSGD_ENTRY_MODEL, /* the host's model is `value` from now on */
-    DSGD_ENTRY_UPDATED, /* a local step computed it, for the model or another vector */
-    DSGD_ENTRY_SENT, /* a verb sends it */
-    DSGD_ENTRY_RECEIVED, /* a message of `peer` delivered it */
-    DSGD_ENTRY_SAMPLED, /* the host contributes it to a sum */
-    DSGD_ENTRY_USED /* the host uses the sum */
+    DSGD_ENTRY_MODEL, /* the model of the host is `value` from now on */
+    DSGD_ENTRY_UPDATED, /* a local step computed `value`, for the model or another vector */
+    DSGD_ENTRY_SENT, /* a verb sends `value` */
+    DSGD_ENTRY_RECEIVED, /* a message of host `peer` delivered `value` */
+    DSGD_ENTRY_SAMPLED, /* the host contributes `value` to a sum */
+    DSGD_ENTRY_USED /* the host uses the sum `value` */
 } dsgd_yaml_kind;
 
 /**
- * Scopes from this number on belong to communicators. Smaller ones are 0 for all workers, and
- * versions of partial collectives.
+ * First scope that belongs to a communicator. Smaller scopes are 0 for all workers, and numbers
+ * from 1 on for versions of partial collectives.
  */
 #define DSGD_SCOPE_COMM ((uint64_t)1 << 32)
 
@@ -52,26 +53,26 @@ static inline bool dsgd_scope_is_of_versions(uint64_t scope)
 
 typedef struct dsgd_ledger_entry {
     dsgd_yaml_kind kind;
-    int host; /* workers by rank, then servers */
-    int peer; /* sender, for RECEIVED */
-    int64_t step; /* step of the host */
+    int host; /* rank of a worker; n_workers + rank for a server */
+    int peer; /* sender; only for kind RECEIVED */
+    int64_t step; /* current step of the host */
     double at_s;
     size_t value;
     /*
-     * local steps that the value's owner had made, for RECEIVED and SAMPLED; -1 if there is no
-     * value
+     * number of local steps of the owner when the value was made; only for RECEIVED and SAMPLED; -1
+     * for a contribution of zeros
      */
     int64_t stamp;
-    /* identity of the sum, for SAMPLED and USED (sim/exchange/reductions.h) */
+    /* identity of the sum; only for SAMPLED and USED (sim/exchange/reductions.h) */
     uint64_t scope, number;
-    const char *verb; /* verb, for SENT */
+    const char *verb; /* name of the verb; only for SENT */
 } dsgd_ledger_entry;
 
 typedef struct dsgd_ledger {
     size_t n_params;
     size_t n_values, n_entries;
-    dsgd_made *values; /* [n_values], in the order in which they were computed */
-    dsgd_ledger_entry *entries; /* [n_entries], in the order of their times */
+    dsgd_made *values; /* [n_values] all values in the order of their computation */
+    dsgd_ledger_entry *entries; /* [n_entries] all entries in the order of their times */
 
-    bool ended; /* true after the end of the run; workers that continue add nothing */
+    bool ended; /* true after the end of the run; if the run continues, nothing is added */
 } dsgd_ledger;

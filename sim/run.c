@@ -1,5 +1,6 @@
 /**
- * @file run.c One run: opens the engine, simulates, sums up and closes.
+ * @file run.c Performs one run: opens the engine, simulates, sums up the result and closes the
+ * engine.
  */
 #include "sim/failures/failures.h"
 #include "sim/hybrid/stage_hosts.h"
@@ -48,7 +49,7 @@ static void open_carrier(dsgd_engine *engine, int host)
                       dsgd_platform_host(engine->config->platform, c->place).speed;
 }
 
-/** Opens the parts that workers and servers have in common. */
+/** Opens the parts of the state that workers and servers have in common. */
 static void open_node(dsgd_engine *engine, int host)
 {
     dsgd_worker *const w = &engine->workers[host];
@@ -111,7 +112,7 @@ static void open_workers(dsgd_engine *engine)
 
 /* --- the simulation --------------------------------------------------------------------------- */
 
-/** Returns the rank of the first worker whose work() returned too early, or -1. */
+/** Returns the rank of the first worker whose work() returned too early, or -1 if there is none. */
 static int first_left(const dsgd_engine *engine)
 {
     for (int i = 0; i < engine->n_workers; i++)
@@ -121,14 +122,14 @@ static int first_left(const dsgd_engine *engine)
 }
 
 /**
- * Ends the run as failed. The sentence names the workers that wait, that returned and that had
- * failed.
+ * Ends the run with the outcome "failed". The message names the workers that wait, that returned
+ * too early, and that had failed.
  */
 static void fail(dsgd_engine *engine, const char *what)
 {
     dsgd_run_result *const result = engine->result;
     const int left = first_left(engine);
-    int stopped = 0; /* the first worker that had failed */
+    int stopped = 0; /* the first worker that had failed in the simulation */
     while (stopped < engine->n_workers && !engine->workers[stopped].clock.stopped)
         stopped++;
     char *waits = dsgd_xstrdup("");
@@ -148,9 +149,9 @@ static void fail(dsgd_engine *engine, const char *what)
 }
 
 /**
- * Adds a note if a worker leaves more and more requests or messages behind. A few may be pending at
- * the end, for example those of a delayed average. Many of them, from the first half of its steps
- * on, have been forgotten.
+ * Adds a note to the result if a worker leaves more and more requests or messages behind. A few of
+ * them may be pending at the end, for example those of a delayed average. If there are many of them
+ * since the first half of the worker's steps, the algorithm has forgotten them.
  */
 static void note_what_is_left(const dsgd_engine *engine, dsgd_error *note)
 {
@@ -178,7 +179,7 @@ static void sum_up(dsgd_engine *engine)
 
 static const double until_nothing_moves_s = 1e9;
 
-/** Waits until the end of the run, and handles failures. */
+/** Waits until the end of the run. Handles the failures that happen before. */
 static void await_end(dsgd_engine *engine)
 {
     for (bool ended = false; !ended;) {
@@ -194,7 +195,7 @@ static void await_end(dsgd_engine *engine)
     }
 }
 
-/** The actor that ends the run. */
+/** The actor `clock`, which ends the run. */
 static void clock_main(void *argument)
 {
     dsgd_engine *const engine = argument;
@@ -223,7 +224,8 @@ static void clock_main(void *argument)
 }
 
 /**
- * Makes the run fail if a worker waits for ever, or if work() returned before it was allowed to.
+ * Makes the run fail if a worker waits for ever, or if work() returned before dsgd_next_step()
+ * returned false.
  */
 static void fail_if_workers_hang(dsgd_engine *engine, bool ended)
 {
@@ -278,7 +280,7 @@ static void simulate(dsgd_engine *engine)
         sum_up(engine);
     fail_if_workers_hang(engine, ended);
     result->timing_wall_s = dsgd_wall_s() - start_s;
-    /* The simulation does not wait for later computations. */
+    /* subtract the time in which the simulation waited for values */
     result->timing_wall_s -= dsgd_values_stats_get(engine->learning.values).waiting_wall_s;
     dsgd_ledger_close(engine);
     dsgd_learning_end(engine);
@@ -292,8 +294,8 @@ static void simulate(dsgd_engine *engine)
 /* --- the run ---------------------------------------------------------------------------------- */
 
 /**
- * Determines which host of a worker has each chunk, and over which channel the chunk is sent: the
- * only channel of the host or, without blocking, one channel per chunk of the host, up to
+ * Determines the host of a worker that has each chunk, and the channel that sends the chunk. With
+ * blocking, a host has one channel. Without blocking, a host has one channel per chunk, but at most
  * DSGD_MAX_CHANNELS.
  */
 static void divide_pieces(dsgd_engine *engine, size_t parts)
@@ -308,7 +310,7 @@ static void divide_pieces(dsgd_engine *engine, size_t parts)
     double *const work = dsgd_run_alloc(engine, replica->n_parts * sizeof *work);
     size_t *const on_lane = dsgd_run_alloc(engine, (size_t)layout->n_lanes * sizeof *on_lane);
     double all = 0, begin = 0;
-    size_t most = 1; /* channels of a host */
+    size_t most = 1; /* number of channels of a host */
     for (size_t k = 0; k < n; k++)
         all += layout->piece_bytes[k];
     for (size_t k = 0; k < n; k++) {
@@ -323,7 +325,7 @@ static void divide_pieces(dsgd_engine *engine, size_t parts)
     }
     for (size_t k = n; k-- > 0;) {
         const int part = layout->piece_part[k];
-        /* Whether the piece is the first of its part in the forward pass. */
+        /* True if the chunk is the first of its part in the forward pass. */
         const bool first = k + 1 == n || layout->piece_part[k + 1] != part;
         layout->piece_later[k] =
             first || work[part] <= 0
@@ -341,8 +343,8 @@ static void divide_pieces(dsgd_engine *engine, size_t parts)
 }
 
 /**
- * Cuts the workload's bytes into chunks, and divides each chunk evenly among the servers that share
- * the vector.
+ * Cuts the workload's bytes into chunks. If several servers share the vector, divides each chunk
+ * evenly among them.
  */
 static void cut_bytes(dsgd_engine *engine)
 {
@@ -384,7 +386,7 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
         divide_pieces(engine, (size_t)dsgd_server_parts(config));
     if (config->workload->memory == DSGD_MEMORY_DEVICE) {
         engine->costs.staging_s_per_byte = config->platform->staging_s_per_byte;
-        /* All hosts of a worker operate at the same time. */
+        /* All hosts of a worker copy at the same time. */
         engine->costs.operation_s_per_byte =
             config->platform->operation_s_per_byte / engine->layout.n_lanes;
     }
@@ -395,7 +397,7 @@ static void open_engine(dsgd_engine *engine, const dsgd_run_config *config, dsgd
     engine->progress.most_steps = config->steps_each;
 }
 
-/** Opens all that a run needs, in this order. */
+/** Opens the parts of the run in the order in which they depend on each other. */
 static dsgd_status open_parts(dsgd_engine *engine, dsgd_error *error)
 {
     const dsgd_run_config *const config = engine->config;

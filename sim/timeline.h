@@ -1,10 +1,10 @@
 /**
- * @file timeline.h A record of the events of a run, in a window of steps and workers. Recording
- * changes nothing except that the run ends when the window ends.
+ * @file timeline.h A record of the events of a run, for a window of steps and for chosen workers.
+ * Recording does not change the run, except that the run ends when the window ends.
  *
- * The window opens when the first chosen worker begins step first_step. It closes when the last
- * chosen worker has ended step end_step - 1, or at the end of the run. Spans that cross a border of
- * the window are cut there.
+ * The window opens when the first chosen worker begins step first_step. The window closes when the
+ * last chosen worker has completed step end_step - 1, or at the end of the run. Spans that cross a
+ * border of the window are cut there.
  */
 #pragma once
 
@@ -13,65 +13,81 @@
 #include <stdint.h>
 
 typedef enum dsgd_span_kind {
-    DSGD_SPAN_STEP, /* step of a worker, from one dsgd_next_step() to the next */
-    DSGD_SPAN_COMPUTE, /* gradient, or a pass of it */
+    DSGD_SPAN_STEP, /* a step of a worker, from one dsgd_next_step() to the next */
+    DSGD_SPAN_COMPUTE, /* computation of a gradient, or of one pass of a gradient */
     /* part of transfers, overheads and reductions that does not overlap with computation */
     DSGD_SPAN_COMMUNICATE,
-    DSGD_SPAN_WAIT, /* wait for other workers in a verb, including communication */
+    DSGD_SPAN_WAIT, /* wait of a verb for other workers, including communication */
     DSGD_SPAN_EXCHANGE, /* exchange of one chunk by a channel */
-    DSGD_SPAN_MESSAGE, /* message, from the time when both sides are ready until it is received */
+    DSGD_SPAN_MESSAGE, /* a message, from the time when sender and receiver are ready until it is
+                        * received */
     /*
-     * pass of a micro-batch on host `track` of a worker with several hosts; `verb`: "forward", ...
+     * pass of a micro-batch on host `track` of a worker that has several hosts; `verb` is
+     * "forward", "backward", ...
      */
     DSGD_SPAN_PASS,
-    /* absence of a worker while the others continue; `verb`: "failed", "comes back" */
+    /* absence of a worker while the other workers continue; `verb` is "failed" or "comes back" */
     DSGD_SPAN_AWAY,
-    /* instant (as all kinds below): all workers have stopped, for the reason in `verb` */
+    /*
+     * Instant at which all workers stop, for the reason in `verb`. The kinds from here on are
+     * instants, without a duration.
+     */
     DSGD_SPAN_STOPPED,
-    DSGD_SPAN_ACTIVATED, /* a version of a partial collective starts */
-    DSGD_SPAN_CONTRIBUTED, /* the send buffer is sampled for a version of a partial collective */
-    DSGD_SPAN_USED, /* a sum of a partial collective, or a stale value of another worker, is used */
+    DSGD_SPAN_ACTIVATED, /* a version of a partial collective starts at the host */
+    DSGD_SPAN_CONTRIBUTED, /* an exchange takes the contents of the send buffer for a version of a
+                            * partial collective */
+    DSGD_SPAN_USED, /* the host uses a sum of a partial collective, or a stale value of another
+                     * worker */
 } dsgd_span_kind;
 
 /**
- * Hosts are workers by rank, then servers. A COMPUTE and a COMMUNICATE span of a host never
- * overlap.
+ * A period or an instant of a host. Hosts are workers by rank, then servers. A COMPUTE span and a
+ * COMMUNICATE span of a host never overlap.
  */
 typedef struct dsgd_span {
     dsgd_span_kind kind;
-    int host; /* host; of a message, the sender */
+    int host; /* host of the span; for a message, the sender */
     /*
-     * Of a message, the receiver. Of a wait, the last host to arrive (a difference below 1 % of the
-     * wait is ignored). Otherwise the host whose activation came first, or whose value is used. -1
-     * if there is no such host, or several.
+     * For a message, the receiver. For a wait, the last host to do its part, where differences
+     * below 1 % of the wait are ignored. For an activated version, the host whose activation came
+     * first. For a used value, the host that made it. -1 if there is no such host, or if there are
+     * several.
      */
     int peer;
-    int n_peers; /* number of hosts that a wait was for when it began */
-    /* of an exchange, its channel; of a wait, 0 in work() and 1 in assist(); of a pass, its host */
-    int track;
-    int64_t step; /* step of the host when the span began */
+    int n_peers; /* for a wait, the number of hosts that it waits for at its start */
     /*
-     * Number of the chunk (of a pass: the micro-batch), and version; -1 if there is none. The
-     * version of a stale value is its number of local steps or, at a server, of pushes.
+     * for an exchange, the number of its channel; for a wait, 0 in work() and 1 in assist(); for a
+     * pass, its host within the worker
+     */
+    int track;
+    int64_t step; /* step of the host at the start of the span */
+    /*
+     * Number of the chunk (for a pass: of the micro-batch), and number of the version; -1 if there
+     * is none. The version of a stale value is its number of local steps or, at a server, its
+     * number of pushes.
      */
     int64_t piece, version;
-    int64_t made; /* step in which the contribution was published; -1 if it never was */
-    double since_s, end_s; /* virtual times; end_s is INFINITY if the span ends after the window */
-    double alone_s; /* time of a computation if no exchange needs the GPU */
-    /* Start of a gradient's backward pass; of a wait, the time when the last peer did its part. */
-    double turn_s;
-    double bytes; /* bytes of a message */
+    int64_t made; /* step in which the contribution was published; -1 if it was not published */
+    double since_s, end_s; /* start and end in virtual time; end_s is INFINITY if the span ends
+                            * after the window */
+    double alone_s; /* for a computation, its duration if no exchange uses the GPU */
     /*
-     * Name of a wait, exchange, absence or stop; "activation" or NULL for a message; dsgd_cancelled
-     * for a gradient that was cancelled at its end; dsgd_pass for a pass of a gradient that is
-     * followed by others.
+     * For a gradient, the start of its backward pass; for a wait, the time at which the last host
+     * did its part.
+     */
+    double turn_s;
+    double bytes; /* for a message, its bytes */
+    /*
+     * Name of a wait, exchange, absence or stop. For a message, "activation" or NULL. For a
+     * gradient, dsgd_cancelled if it was cancelled at the end of the span; dsgd_pass if another
+     * pass of the same gradient follows.
      */
     const char *verb;
 } dsgd_span;
 
 /**
- * Initialises the first members of a span that concerns no other host and no chunk. @p kind_ is
- * STEP, ...
+ * Initialises the first members of a span that concerns no other host and no chunk. @p kind_ is the
+ * kind without DSGD_SPAN_, such as STEP.
  */
 #define DSGD_SPAN_OF_HOST(kind_) .kind = DSGD_SPAN_##kind_, .peer = -1, .piece = -1, .version = -1
 
@@ -83,33 +99,38 @@ static inline bool dsgd_is_cancelled(const dsgd_span *span)
     return span->kind == DSGD_SPAN_COMPUTE && span->verb == dsgd_cancelled;
 }
 
-/** Returns true if a gradient is complete at the end of the span. */
+/** Returns true if the span is a computation at whose end a gradient is complete. */
 static inline bool dsgd_ends_gradient(const dsgd_span *span)
 {
     return span->kind == DSGD_SPAN_COMPUTE && span->verb == NULL;
 }
 
-/** Largest number of spans, in memory and in files (about 100 bytes each). */
+/** Largest number of spans in memory and in files. A span takes about 100 bytes. */
 enum { DSGD_MOST_SPANS = 1000000 };
 
 typedef struct dsgd_timeline {
-    /* What to record. */
-    int64_t first_step, end_step; /* INT64_MAX as end_step means the end of the run */
-    const bool *chosen; /* [workers] true for workers to record; servers are always recorded */
+    /* Input: what to record. */
+    int64_t first_step, end_step; /* first step of the window, and first step after it; INT64_MAX as
+                                   * end_step means the end of the run */
+    const bool *chosen; /* [n_workers] true for workers to record; servers are always recorded */
     /*
-     * If `ended` is not NULL, it is called when a span has ended, and spans are not kept, so a run
-     * may have any length. Spans that have not ended when the run ends are not passed to it.
+     * Listener that is called when a span has ended. If it is NULL, spans are kept in `spans`. With
+     * a listener, spans are not kept, so a run may have any length. Spans that have not ended at
+     * the end of the run are not passed to the listener.
      */
     void (*ended)(void *listener, const dsgd_span *span);
     void *listener;
 
-    /* The record. */
-    /* true if the window has opened; true if it has closed before the end of the run */
+    /* Output: the record. */
+    /*
+     * opened: true if the window has opened; closed: true if it has closed before the end of the
+     * run
+     */
     bool opened, closed;
     bool full; /* true if the run ended early because there were more than DSGD_MOST_SPANS spans */
     double since_s, end_s; /* start and end of the window */
     size_t n_spans;
-    dsgd_span *spans; /* [n_spans], in the order in which their recording began */
+    dsgd_span *spans; /* [n_spans] spans in the order in which their recording began */
 
-    struct dsgd_recording *recording; /* state of observe/timeline.c during the run */
+    struct dsgd_recording *recording; /* state that observe/timeline.c uses during the run */
 } dsgd_timeline;

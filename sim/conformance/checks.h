@@ -1,5 +1,6 @@
 /**
- * @file checks.h Declarations that the checks share. Only for the files of this folder.
+ * @file checks.h Declarations that the files of this folder share. No other file includes this
+ * header.
  */
 #pragma once
 
@@ -10,35 +11,39 @@
 typedef struct dsgd_tester {
     const dsgd_algorithm *algorithm;
     const dsgd_conformance *how;
-    size_t *n; /* [DSGD_N_VERDICTS] */
-    const dsgd_law *law; /* law that is tested; NULL if none is */
+    size_t *n; /* [DSGD_N_VERDICTS] number of checks with each verdict */
+    const dsgd_law *law; /* law that is tested now; NULL if the current check tests no law */
     bool hung, undefined;
-    dsgd_error why; /* reason for the current answer, without algorithm, options and P */
+    dsgd_error why; /* reason for the last answer, without the algorithm, its options and P */
 } dsgd_tester;
 
-/** Values of the algorithm's options. */
+/** Values for all options of the algorithm. */
 typedef struct dsgd_setting {
     void *params;
-    char text[200]; /* options that differ from their defaults */
-    bool choice; /* true if an option that is a word, yes or no, or a pick differs */
-    bool encoding; /* true if the gradient compression differs */
+    char text[200]; /* text with the options that differ from their defaults */
+    bool choice; /* true if an option that is not a number differs from its default: a word, true or
+                  * false, or an entry of a registry */
+    bool encoding; /* true if the gradient compression differs from its default */
 } dsgd_setting;
 
 /* --- settings.c ------------------------------------------------------------------------------- */
 
 dsgd_setting dsgd_setting_default(const dsgd_tester *t);
 
-/** Makes the setting of a law. Rejects, in t->why, options that the algorithm does not have. */
+/**
+ * Makes the setting with the options of a law. If the algorithm does not have these options,
+ * returns an error and stores the reason in t->why.
+ */
 dsgd_status dsgd_setting_of_law(dsgd_tester *t, const dsgd_law *law, dsgd_setting *setting);
 
-/** Calls visit() for every setting that differs from the defaults in one option. */
+/** Calls visit() for each setting in which exactly one option differs from its default. */
 void dsgd_setting_variations(dsgd_tester *t, void (*visit)(dsgd_tester *t, const dsgd_setting *s));
 
 /* --- trial.c: small runs ---------------------------------------------------------------------- */
 
 enum { DSGD_TRIAL_WORKERS = 16, DSGD_TRIAL_PARAMS = 40, DSGD_TRIAL_IMBALANCES = 3 };
 
-/** A run and everything that its configuration points to. */
+/** A trial: a small run and everything that its configuration points to. */
 typedef struct dsgd_trial {
     dsgd_platform platform;
     dsgd_workload workload;
@@ -47,76 +52,90 @@ typedef struct dsgd_trial {
     dsgd_run_config config;
 } dsgd_trial;
 
-/** The outcome of a trial. */
+/** The outcome of a trial. The child process that runs the trial returns it. */
 typedef struct dsgd_trial_outcome {
     double virtual_s, steps;
     uint64_t messages;
-    double first_loss, last_loss; /* NAN if nothing is learned */
-    /* Largest change of an evaluation relative to the first loss, and its virtual time. */
+    double first_loss, last_loss; /* loss of the first and the last evaluation; NAN if nothing is
+                                   * learned */
+    /*
+     * Largest difference between the loss of an evaluation and the first loss, relative to the
+     * first loss, and the virtual time of that evaluation.
+     */
     double farthest, farthest_s;
-    dsgd_error left; /* note of the run, or empty */
+    dsgd_error left; /* note that the run printed about requests or messages left behind; empty if
+                      * there is none */
     size_t n_params;
-    /* mean of the models of workers and servers */
+    /* mean of the models of workers and servers, at the start and at the end */
     double before[DSGD_TRIAL_PARAMS], after[DSGD_TRIAL_PARAMS];
-    double x[DSGD_TRIAL_WORKERS][DSGD_TRIAL_PARAMS]; /* models at the end */
+    double x[DSGD_TRIAL_WORKERS][DSGD_TRIAL_PARAMS]; /* models of the workers at the end */
 } dsgd_trial_outcome;
 
 /**
- * Makes a trial: P workers on an idle switch (10 GB/s, 1 us), 1 MB per exchange in 3 chunks, 1 s
- * per step; a linear regression with 33 parameters, batch size 12, learning rate 0.05, momentum
- * 0.9. It ends after 20 steps.
+ * Makes a trial with P workers on an idle switch (10 GB/s, 1 us). Each exchange has 1 MB in 3
+ * chunks, and each step takes 1 s. The trial trains a linear regression with 33 parameters, batch
+ * size 12, learning rate 0.05 and momentum 0.9, and ends after 20 steps.
  */
 dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers);
 
-/** Sets the number of chunks to @p pieces, or to as many as the algorithm needs. */
+/**
+ * Sets the number of chunks to @p pieces. If the algorithm needs more chunks, sets their number to
+ * that minimum.
+ */
 void dsgd_trial_pieces(dsgd_trial *trial, int64_t pieces);
 
 /**
- * Sets the number of training points to @p points, and of test points to an eighth of them, instead
- * of 2,048.
+ * Sets the number of training points to @p points instead of 2,048. The number of test points is an
+ * eighth of it.
  */
 void dsgd_trial_points(dsgd_trial *trial, int64_t points);
 
-/** Adds an imbalance entry with one option set; @p option may be NULL. */
+/**
+ * Adds an imbalance entry of kind @p kind to the trial. If @p option is not NULL, sets that option
+ * to @p value.
+ */
 void dsgd_trial_imbalance(dsgd_trial *trial, const char *kind, const char *option, double value);
 
-/** Changes a trial so that no two workers are in step, and messages take longer than some steps. */
+/**
+ * Changes a trial so that no two workers are in step, and so that messages take longer than some
+ * steps.
+ */
 void dsgd_trial_disturb(dsgd_trial *trial);
 
 /**
- * Functions for dsgd_run_config.prepare: workers start with different models, or with the same
- * model, which has no zeros.
+ * Functions for dsgd_run_config.prepare. dsgd_begin_different() gives the workers different models.
+ * dsgd_begin_alike() gives all workers the same model, which contains no zeros.
  */
 void dsgd_begin_different(struct dsgd_engine *engine, void *outcome);
 void dsgd_begin_alike(struct dsgd_engine *engine, void *outcome);
 
 /**
- * Runs a trial in a child process. Returns DSGD_EUSAGE if check() rejects the options with this P,
- * and DSGD_ERUNS, with the reason in t->why, if something goes wrong.
+ * Runs a trial in a child process. Returns DSGD_EUSAGE if check() of the algorithm rejects the
+ * options with this P. Returns DSGD_ERUNS, with the reason in t->why, if the run fails.
  */
 dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_outcome *outcome);
 
-/** Answers no, with a sentence in t->why. */
+/** Answers a question with no: stores the reason in t->why and returns DSGD_ERUNS. */
 #define dsgd_answer_no(t, ...) dsgd_fail(&(t)->why, DSGD_ERUNS, __VA_ARGS__)
 
-/** Returns ||a - b|| / ||b||. */
+/** Returns the relative distance ||a - b|| / ||b||. */
 double dsgd_trial_distance(const double *a, const double *b, size_t n);
 
-/** Returns the largest relative distance that counts as rounding. */
+/** Returns the largest relative distance that counts as a rounding error. */
 double dsgd_trial_rounding(const dsgd_tester *t);
 
 /* --- the checks ------------------------------------------------------------------------------- */
 
 /**
- * The answer to a question at one P. Returns DSGD_OK for yes. Otherwise t->why has a sentence, and
- * the result is DSGD_EUSAGE if the algorithm rejects this P, and DSGD_ERUNS for no. t->undefined is
- * set if there is nothing to compare with.
+ * A question about the algorithm with one setting and one P. Returns DSGD_OK for yes, and
+ * DSGD_ERUNS for no. Returns DSGD_EUSAGE if the algorithm rejects this P. If the answer is not yes,
+ * t->why has the reason. t->undefined is set if there is nothing to compare with.
  */
 typedef dsgd_status dsgd_question(dsgd_tester *t, const dsgd_setting *setting, int workers);
 
-/* laws.c */
-/* dsgd_is_allreduce compares with plain SGD if P = 1 */
+/* The questions of laws.c: */
+/* with P = 1, dsgd_is_allreduce compares with plain SGD */
 dsgd_question dsgd_is_allreduce, dsgd_keeps_mean, dsgd_reaches_mean, dsgd_keeps_consensus;
-/* endurance.c */
+/* The questions of endurance.c: */
 dsgd_question dsgd_ends_and_repeats, dsgd_choice_ends_and_learns, dsgd_number_ends,
     dsgd_bears_a_slow_worker, dsgd_bears_delays;

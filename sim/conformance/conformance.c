@@ -1,5 +1,6 @@
 /**
- * @file conformance.c The list of checks. A check asks one question at several numbers of workers.
+ * @file conformance.c The list of checks. Each check asks one question about the algorithm at
+ * several numbers of workers.
  */
 #include "sim/conformance/conformance.h"
 
@@ -12,9 +13,11 @@ enum { MOST_COUNTS = 8 };
 typedef struct check {
     const char *subject;
     dsgd_question *question;
-    bool demanded; /* true if the check fails when every number of workers is rejected */
-    size_t enough; /* number of accepted numbers of workers at which to stop; 0 for all */
-    int counts[MOST_COUNTS], brief_counts[MOST_COUNTS]; /* numbers of workers; 0 ends the list */
+    bool demanded; /* true if the check fails when the algorithm rejects every number of workers */
+    size_t enough; /* number of accepted numbers of workers after which the check stops; 0 to try
+                    * all */
+    int counts[MOST_COUNTS], brief_counts[MOST_COUNTS]; /* numbers of workers to try, in full and in
+                                                         * brief checks; 0 ends each list */
 } check;
 
 static void report(dsgd_tester *t, dsgd_verdict verdict, const char *subject,
@@ -25,7 +28,7 @@ static void report(dsgd_tester *t, dsgd_verdict verdict, const char *subject,
     t->how->report(&ended, t->how->argument);
 }
 
-/** Returns "NAME with OPTIONS at P=8: WHY". */
+/** Returns the sentence "NAME with OPTIONS at P=8: WHY" for a report. */
 static char *sentence(const dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     const char *const name = t->algorithm->about.name;
@@ -37,7 +40,10 @@ static char *sentence(const dsgd_tester *t, const dsgd_setting *setting, int wor
     return text;
 }
 
-/** Asks at every number of workers until the first no. Returns the verdict. */
+/**
+ * Asks the question of a check at each number of workers until the answer is no. Returns the
+ * verdict.
+ */
 static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *setting,
                             char **workers, char **why)
 {
@@ -53,14 +59,15 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
         const bool refused = answer == DSGD_EUSAGE && !t->undefined;
         if (answer == DSGD_OK)
             dsgd_append(workers, "%s%d", accepted++ == 0 ? "" : ", ", counts[i]);
-        else if (!refused || *why == NULL) /* the first rejection is reported */
+        else if (!refused ||
+                 *why == NULL) /* report only the first rejection of a number of workers */
             *why = sentence(t, setting, counts[i]);
         if (answer != DSGD_OK && !refused)
             return t->undefined ? DSGD_CHECK_LEFT_OUT : DSGD_CHECK_FAILED;
     }
     if (accepted > 0)
         return DSGD_CHECK_PASSED;
-    if (*why == NULL) /* by the law itself */
+    if (*why == NULL) /* the law itself excludes every number of workers */
         *why = dsgd_xprintf("%s: the law holds at no P that was tried", t->algorithm->about.name);
     else
         dsgd_append(why, "%s", "; every P that was tried is rejected");
@@ -83,7 +90,10 @@ static dsgd_verdict make(dsgd_tester *t, const check *c, const dsgd_setting *set
 
 /* --- running all checks ----------------------------------------------------------------------- */
 
-/* Some of the numbers of workers are odd, and some are not powers of two. */
+/*
+ * Checks with default options. Some of the numbers of workers are odd, and some are not powers of
+ * two.
+ */
 static const check of_defaults[] = {
     {"ends and is reproducible",
      dsgd_ends_and_repeats,
@@ -109,7 +119,7 @@ static const check of_laws[] = {
 
 enum { CHOICE_ENDS, NUMBER_ENDS, STAYS };
 
-/* Checks with one option varied. */
+/* Checks in which one option differs from its default. */
 static const check of_variation[] = {
     [CHOICE_ENDS] = {"learns", dsgd_choice_ends_and_learns, false, 1, {8, 7, 6}, {8}},
     [NUMBER_ENDS] = {"ends", dsgd_number_ends, false, 1, {8, 7, 6}, {8}},
@@ -144,7 +154,8 @@ static void check_variation(dsgd_tester *t, const dsgd_setting *s)
 {
     if (make(t, &of_variation[s->choice ? CHOICE_ENDS : NUMBER_ENDS], s, true) != DSGD_CHECK_PASSED)
         return;
-    if (s->choice && !s->encoding) /* copies of randomly chosen chunks differ for a while */
+    if (s->choice && !s->encoding) /* with compression, copies of chunks that were chosen at random
+                                    * differ for a while */
         make(t, &of_variation[STAYS], s, false);
 }
 

@@ -1,11 +1,11 @@
 /**
- * @file endurance.c Properties that every algorithm must have without declaring them: it ends,
- * gives the same results each time and whether or not models are computed, learns, and never
- * deadlocks, whatever the delays.
+ * @file endurance.c Questions about properties that every algorithm must have without declaring
+ * them. A run ends, even with long delays, gives the same results each time, takes the same time
+ * whether or not models are computed, and learns.
  */
 #include "sim/conformance/checks.h"
 
-/** Runs the trial twice with models and once without. */
+/** Runs the trial twice with models and once without models. Answers no if the results differ. */
 static dsgd_status repeats(dsgd_tester *t, dsgd_trial *trial, dsgd_trial_outcome *one)
 {
     dsgd_trial_outcome other;
@@ -33,12 +33,17 @@ dsgd_status dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, i
 
 static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
-    enum { STEPS = 60, BRIEF_STEPS = 20, TIMES_ENCODED = 5 }; /* errors of compression add up */
+    enum {
+        STEPS = 60,
+        BRIEF_STEPS = 20,
+        TIMES_ENCODED = 5
+    }; /* with compression, more steps are needed, because errors of compression add up */
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     dsgd_trial_disturb(trial);
     trial->learning.optimizer = (dsgd_optimizer){.lr = 0.01};
-    const bool at_servers = t->algorithm->traits & DSGD_OUTPUT_SERVERS; /* after a round */
+    const bool at_servers = t->algorithm->traits &
+                            DSGD_OUTPUT_SERVERS; /* a server's model changes only after a round */
     trial->config.until.steps =
         fmax((t->how->brief ? BRIEF_STEPS : STEPS) * (setting->encoding ? TIMES_ENCODED : 1),
              at_servers ? 2 * (double)dsgd_period(&trial->config) : 0);
@@ -56,7 +61,7 @@ dsgd_status dsgd_choice_ends_and_learns(dsgd_tester *t, const dsgd_setting *sett
     return t->how->brief ? DSGD_OK : learns(t, setting, workers, false);
 }
 
-/** Runs the trial with disturbances and without models. */
+/** Runs the trial with disturbances and without models. Answers no if the run does not end. */
 static dsgd_status ends(dsgd_tester *t, dsgd_trial *trial)
 {
     dsgd_trial_outcome got;
@@ -77,7 +82,10 @@ dsgd_status dsgd_bears_a_slow_worker(dsgd_tester *t, const dsgd_setting *setting
     return ends(t, trial);
 }
 
-/** Checks random delays of up to many steps, with every way of exchanging. */
+/**
+ * Tests random delays that last up to many steps, with different numbers of chunks, blocking or
+ * not, overlapping or not.
+ */
 dsgd_status dsgd_bears_delays(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     for (uint64_t seed = 1; seed <= (t->how->brief ? 2 : 6); seed++) {

@@ -1,13 +1,13 @@
 /**
- * @file laws.c Declared laws, and consensus: compares the models of a run with those of another
- * run, or with a quantity that must not change. If a law does not hold, the run is repeated with 1,
- * 2, ... steps to find the first step at which it fails.
+ * @file laws.c Questions about declared laws and about consensus. The functions compare the models
+ * of a run with those of another run, or with a quantity that must not change. If a law does not
+ * hold, the run is repeated with 1, 2, ... steps to find the first step at which the law fails.
  */
 #include "sim/conformance/checks.h"
 
 /* --- identities of algorithms ----------------------------------------------------------------- */
 
-/** Allreduce SGD; plain SGD with one worker. */
+/** The work() of allreduce SGD, or of plain SGD if there is only one worker. */
 static void allreduce_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -20,19 +20,19 @@ static void allreduce_work(dsgd_node *self)
     }
 }
 
-/** A difference that is larger than rounding. */
+/** The result of a comparison. A difference counts if it is larger than rounding. */
 typedef struct difference {
-    int worker; /* first worker that differs; 0 for a mean; -1 if there is no difference */
+    int worker; /* first worker whose model differs; 0 if a mean differs; -1 if there is no
+                 * difference */
     double distance;
-    uint64_t messages; /* messages of the last run */
+    uint64_t messages; /* number of messages of the compared run */
 } difference;
 
-/** Runs the trial and compares its outcome. */
+/** A function that runs the trial and compares its outcome with the expected one. */
 typedef dsgd_status comparison(dsgd_tester *t, const dsgd_trial *trial, difference *d);
 
 /**
- * Compares after @p most steps. If there is a difference, finds the first step after which there is
- * one.
+ * Compares after @p most steps. If there is a difference, finds the first step with a difference.
  */
 static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *compare, int64_t most,
                               difference *d)
@@ -48,7 +48,7 @@ static dsgd_status find_first(dsgd_tester *t, dsgd_trial *trial, comparison *com
     return DSGD_ERUNS;
 }
 
-/** Compares the models with those of allreduce. */
+/** Compares the workers' models with those of a run of allreduce. */
 static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
     dsgd_trial_outcome got;
@@ -64,7 +64,7 @@ static dsgd_status compare_models(dsgd_tester *t, const dsgd_trial *trial, diffe
     DSGD_TRY(dsgd_trial_run(t, &baseline, &want));
     for (int w = 0; w < trial->config.workers && d->worker < 0; w++) {
         d->distance = dsgd_trial_distance(got.x[w], want.x[w], got.n_params);
-        if (!(d->distance <= dsgd_trial_rounding(t))) /* NAN differs, too */
+        if (!(d->distance <= dsgd_trial_rounding(t))) /* a distance of NAN counts as a difference */
             d->worker = w;
     }
     return DSGD_OK;
@@ -85,7 +85,7 @@ dsgd_status dsgd_is_allreduce(dsgd_tester *t, const dsgd_setting *setting, int w
 
 /* --- conservation of sums --------------------------------------------------------------------- */
 
-/** Compares the mean of the models with the mean at the start. */
+/** Compares the mean of the models at the end with their mean at the start. */
 static dsgd_status compare_means(dsgd_tester *t, const dsgd_trial *trial, difference *d)
 {
     dsgd_trial_outcome got;
@@ -114,7 +114,10 @@ dsgd_status dsgd_keeps_mean(dsgd_tester *t, const dsgd_setting *setting, int wor
                          : dsgd_answer_no(t, "the algorithm sends no message that could change it");
 }
 
-/** Uses enough steps for an algorithm that mixes in one of ten steps to mix forty times. */
+/**
+ * Answers whether all models converge to their initial mean. The run has enough steps for an
+ * algorithm that mixes in one of ten steps to mix forty times.
+ */
 dsgd_status dsgd_reaches_mean(dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
@@ -126,7 +129,10 @@ dsgd_status dsgd_reaches_mean(dsgd_tester *t, const dsgd_setting *setting, int w
     DSGD_TRY(dsgd_trial_run(t, trial, &got));
     for (int w = 0; w < workers; w++) {
         const double distance = dsgd_trial_distance(got.x[w], got.before, got.n_params);
-        /* larger than the difference that remains to mix, smaller than the effect of a weight */
+        /*
+         * 1e-3 is larger than the differences that mixing leaves, and smaller than the effect of a
+         * wrong weight
+         */
         if (!(distance <= 1e-3))
             return dsgd_answer_no(t,
                                   "after %.3g steps without learning worker %d is off by %g from "
@@ -136,15 +142,20 @@ dsgd_status dsgd_reaches_mean(dsgd_tester *t, const dsgd_setting *setting, int w
     return DSGD_OK;
 }
 
-/** Without learning all models keep their initial values, at the end and at every evaluation. */
+/**
+ * Without learning, all models must keep their initial values, at every evaluation and at the end.
+ */
 static dsgd_status stays(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     trial->learning.optimizer.lr = 0;
-    trial->learning.evaluate.every = 1.0 / workers; /* also during the exchanges of other workers */
+    trial->learning.evaluate.every = 1.0 / workers; /* evaluate after each step of each worker, so
+                                                     * also during the exchanges of other workers */
     trial->config.exchange.blocking = blocking;
-    /* there are many evaluations, and the value of the loss does not matter */
+    /*
+     * use few points, because there are many evaluations and the value of the loss does not matter
+     */
     dsgd_trial_points(trial, 64);
     trial->config.prepare = dsgd_begin_alike;
     dsgd_trial_disturb(trial);

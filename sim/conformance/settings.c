@@ -1,6 +1,6 @@
 /**
- * @file settings.c Options of an algorithm: the defaults, those of a law, and variations of one
- * option as its table allows.
+ * @file settings.c Settings of an algorithm's options: the defaults, the options of a law, and
+ * settings in which one option differs from its default.
  */
 #include "models/encodings/params.h"
 #include "sim/conformance/checks.h"
@@ -20,7 +20,7 @@ static size_t count_words(const dsgd_option *o)
     return n;
 }
 
-/** Returns true if the table allows a number. */
+/** Returns true if the option's table allows the number @p value. */
 static bool allows(const dsgd_option *o, double value)
 {
     const double n_words = (double)count_words(o);
@@ -41,14 +41,17 @@ static bool allows(const dsgd_option *o, double value)
     }
 }
 
-/** Appends "NAME=VALUE" to a setting's text. */
+/** Appends "NAME=VALUE" to the text of a setting. */
 static void append_text(dsgd_setting *s, const char *name, const char *value)
 {
     const size_t n = strlen(s->text);
     snprintf(s->text + n, sizeof s->text - n, "%s%s=%s", n == 0 ? "" : ", ", name, value);
 }
 
-/** Fills the field of a SPEC. Returns its parameters. */
+/**
+ * Sets an option of kind SPEC to the entry @p about of its registry, with default parameters.
+ * Returns the parameters.
+ */
 static void *pick(const dsgd_option *o, void *params, const dsgd_entry *about)
 {
     dsgd_spec *const field = (dsgd_spec *)(void *)((char *)params + o->offset);
@@ -61,7 +64,8 @@ static void *pick(const dsgd_option *o, void *params, const dsgd_entry *about)
 static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
 {
     char *name = dsgd_xstrdup(with->option);
-    char *const option = strsep(&name, "="); /* the rest is the name of a pick, or NULL */
+    char *const option = strsep(&name, "="); /* after this, name is the name of an entry of a
+                                              * registry, or NULL */
     const dsgd_option *const o = dsgd_option_find(t->algorithm->about.options, option);
     if (o == NULL)
         return dsgd_refuse(
@@ -109,7 +113,10 @@ static size_t add(const dsgd_option *o, double values[MOST_NUMBERS], size_t n, d
     return n;
 }
 
-/** Values other than the default: words, limits, and numbers near them. */
+/**
+ * Stores values of an option that differ from its default: words, limits, and numbers near the
+ * limits. Returns their number.
+ */
 static size_t numbers_of(const dsgd_option *o, bool brief, double values[MOST_NUMBERS])
 {
     size_t n = 0;
@@ -138,8 +145,8 @@ static bool has_defaults(const dsgd_entry *about)
 typedef void visitor(dsgd_tester *t, const dsgd_setting *s);
 
 /**
- * Varies one option over its other values. If @p of is not NULL, the option belongs to entry @p
- * about of the SPEC @p of, else to the algorithm.
+ * Visits settings in which one option has a value other than its default. If @p of is not NULL, the
+ * option belongs to entry @p about of the SPEC option @p of; else it belongs to the algorithm.
  */
 static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option *of,
                         const dsgd_entry *about, visitor *visit)
@@ -165,8 +172,8 @@ static void vary_number(dsgd_tester *t, const dsgd_option *o, const dsgd_option 
 }
 
 /**
- * Varies a pick: every entry of a registry with its defaults, and with one of its options varied.
- * Brief checks use only the defaults.
+ * Visits settings in which a SPEC option has another entry of its registry, and settings in which
+ * one option of an entry is varied. Brief checks visit only the first kind of settings.
  */
 static void vary_pick(dsgd_tester *t, const dsgd_option *o, visitor *visit)
 {

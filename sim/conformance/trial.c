@@ -1,5 +1,5 @@
 /**
- * @file trial.c Small runs in processes of their own, because SimGrid has one engine per process,
+ * @file trial.c Runs small runs in separate processes, because SimGrid has one engine per process,
  * and because the tested algorithm may crash or loop for ever.
  */
 #include <signal.h>
@@ -37,9 +37,10 @@ static void set_number(const dsgd_spec *pick, const char *name, double value)
 dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_keep(1, sizeof *trial);
-    trial->platform = (dsgd_platform){.host_bandwidth_bytes_per_s = 10e9, /* a switch */
-                                      .host_latency_s = 1e-6,
-                                      .doubling_bytes = 65536};
+    trial->platform =
+        (dsgd_platform){.host_bandwidth_bytes_per_s = 10e9, /* the platform is a switch */
+                        .host_latency_s = 1e-6,
+                        .doubling_bytes = 65536};
     trial->workload =
         (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
     trial->learning = (dsgd_learning){.model = picked(dsgd_model_kinds, "hyperplane"),
@@ -50,7 +51,8 @@ dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, in
                                                                      : DSGD_PRECISION_FLOAT};
     set_number(&trial->learning.data, "features", 32);
     set_number(&trial->learning.data, "points", 2048);
-    dsgd_data *data = NULL; /* made once, for all children, which report errors */
+    dsgd_data *data = NULL; /* open the data here once, so that all children share it; the children
+                             * report errors */
     dsgd_data_open(&trial->learning.data, SEED, true, &data, NULL);
     trial->config = (dsgd_run_config){.platform = &trial->platform,
                                       .network = t->how->network,
@@ -102,13 +104,12 @@ void dsgd_trial_disturb(dsgd_trial *trial)
 }
 
 /*
- * --- the state of a run
- * ---------------------------------------------------------------------------
+ * --- the state of a run -------------------------------------------------------------------------
  */
 
 /**
- * Computes the mean of the models of workers and servers. Each server has its own chunks, or all of
- * them.
+ * Computes the mean of the models of workers and servers. If servers share one model, each server
+ * has only some of the chunks.
  */
 static void mean_of_all(dsgd_engine *engine, double *mean)
 {
@@ -130,7 +131,9 @@ static void mean_of_all(dsgd_engine *engine, double *mean)
     }
 }
 
-/** Gives each worker and server a random model: the same for all, or one of its own. */
+/**
+ * Gives each worker and server a random initial model. If @p alike is true, all models are equal.
+ */
 static void begin(dsgd_engine *engine, dsgd_trial_outcome *outcome, bool alike)
 {
     double x[DSGD_TRIAL_PARAMS];
@@ -171,18 +174,18 @@ static void inspect(dsgd_engine *engine, void *argument)
 typedef struct child_job {
     const dsgd_trial *trial;
     double limit_s;
-    int errors; /* file descriptor for the child's standard error */
+    int errors; /* file descriptor that replaces the child's standard error; negative for none */
 } child_job;
 
 /**
- * Limits a process: it counts as hanging if it computes longer than its limit, or waits for ten
- * times that.
+ * Limits the time of the current process. A process counts as hanging if it computes longer than
+ * its limit, or lasts ten times as long as its limit.
  */
 static void limit(const child_job *job)
 {
     const struct rlimit none = {0, 0};
     const struct rlimit cpu = {(rlim_t)ceil(job->limit_s), (rlim_t)ceil(job->limit_s) + 1};
-    signal(SIGXCPU, SIG_DFL); /* the signal kills the process, which then counts as hanging */
+    signal(SIGXCPU, SIG_DFL); /* SIGXCPU kills the process, which then counts as hanging */
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &cpu);
     alarm((unsigned)ceil(10 * job->limit_s));
@@ -207,7 +210,8 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     outcome->first_loss = result.n_points > 0 ? result.points[0].at.loss : NAN;
     outcome->last_loss = result.n_points > 0 ? result.points[result.n_points - 1].at.loss : NAN;
     outcome->farthest = 0;
-    for (size_t i = 0; i < result.n_points; i++) { /* largest change, relative to the first loss */
+    for (size_t i = 0; i < result.n_points; i++) { /* find the largest difference from the first
+                                                    * loss, relative to the first loss */
         const dsgd_evaluation *const e = &result.points[i].at;
         const double change =
             fmax(fabs(e->loss - outcome->first_loss), e->consensus) / outcome->first_loss;
@@ -222,7 +226,9 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
                      result.outcome == DSGD_RUN_DIVERGED ? "diverged" : "failed", result.why.text);
 }
 
-/** Appends the message that a bug or a broken contract printed before it ended the process. */
+/**
+ * Appends to @p why the message that the child printed before a bug or a broken contract ended it.
+ */
 static void append_assertion(dsgd_error *why, FILE *errors)
 {
     char line[400];
@@ -247,7 +253,7 @@ dsgd_status dsgd_trial_run(dsgd_tester *t, const dsgd_trial *trial, dsgd_trial_o
     t->why.text[0] = '\0';
     const dsgd_status status =
         dsgd_in_child(simulate, &job, outcome, sizeof *outcome, "the simulation died", &t->why);
-    /* the process died; nothing else gives this status, because it reads and writes no file */
+    /* DSGD_EIO means here that the process died, because the process reads and writes no file */
     if (status == DSGD_EIO) {
         t->hung = strstr(t->why.text, "CPU time") != NULL || strstr(t->why.text, "Alarm") != NULL;
         append_assertion(&t->why, errors);

@@ -1,13 +1,13 @@
 /**
  * @file quorum.c Collectives of the running workers, with `failures: policy: quorum`. When the
- * first message of a collective begins, its members are decided: all workers except those whose
- * failure has been detected.
+ * first message of a collective begins, the members of the collective are decided: all workers
+ * except those whose failure has been detected.
  *
- * A worker that is away follows the others step by step. It computes and contributes nothing, but
- * gets the sums. So when it rejoins it has the state that it would copy from a running worker. The
- * others wait for it until its failure is detected. Then its part is performed with no data, which
- * takes as long as a restart of the collective without it. A worker that fails after its part has
- * begun has sent its data.
+ * A failed worker follows the other workers step by step. It computes and contributes nothing, but
+ * gets the sums. So when it rejoins, it has the state that it would copy from a running worker. The
+ * other workers wait for it until its failure is detected. After the detection its part of a
+ * collective is performed with no data, which takes as long as a restart of the collective without
+ * it. A worker that fails after its part of a collective has begun has sent its data.
  */
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
@@ -55,7 +55,8 @@ bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *r, dsgd_job *job)
         return false;
     c->held = job;
     r->n_held++;
-    if (r->over || r->n_held == r->n_members) { /* no member is left */
+    if (r->over || r->n_held == r->n_members) { /* all members are held, so no member performs the
+                                                 * collective */
         r->over = false;
         dsgd_quorum_over(w->engine, r);
     }

@@ -1,6 +1,6 @@
 /**
- * @file rejoin.c Workers fail and rejoin while the others continue. `presence` has the state of
- * each worker.
+ * @file rejoin.c Workers that fail and rejoin while the other workers continue. The member
+ * `presence` of each worker has its state.
  */
 #include "sim/failures/failures.h"
 
@@ -9,7 +9,7 @@
 #include "sim/result.h"
 #include "sim/run.h"
 
-/** Smallest number of steps from which a deadline is computed. */
+/** Smallest number of recent steps from which a deadline is computed. */
 enum { LEAST_ROUNDS = 3 };
 
 void dsgd_presence_set(dsgd_worker *w, dsgd_presence_state to)
@@ -49,8 +49,8 @@ static double median_of(double *s, int n)
 }
 
 /**
- * Returns the time at which the others give up a worker that fails now: median + k MAD of the times
- * of recent steps, as hivemind's users ask for (its issue 676).
+ * Returns the time at which the other workers give up waiting for a worker that fails now. The time
+ * is median + k MAD of the times of recent steps, as users of hivemind requested (its issue 676).
  */
 static double deadline_s(const dsgd_engine *engine)
 {
@@ -68,7 +68,10 @@ static double deadline_s(const dsgd_engine *engine)
     return fmin(latest_s, fmax(dsgd_now_s(), limit_s));
 }
 
-/** Makes the server wait only until it is notified of the failure. */
+/**
+ * Tells the server that a worker has failed, so that the server waits only until it is notified of
+ * the failure.
+ */
 static void announce(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
@@ -108,7 +111,7 @@ void dsgd_take_workers_down(dsgd_engine *engine)
         if (computes)
             dsgd_lose_computation(w);
         else
-            dsgd_work_wake(w); /* its restart starts again */
+            dsgd_work_wake(w); /* the restart of this worker begins again */
     }
 }
 
@@ -125,7 +128,8 @@ bool dsgd_rejoin(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const bool rejoins = engine->config->algorithm->traits & DSGD_REJOINS;
-    if (w->presence.state == DSGD_JOINS) /* the step in which it has asked for the state is over */
+    if (w->presence.state ==
+        DSGD_JOINS) /* the step in which the worker asked for the state is over */
         dsgd_presence_set(w, DSGD_HERE);
     while (w->presence.state != DSGD_HERE) {
         while (dsgd_now_s() < w->presence.up_s && w->presence.up_s < INFINITY)
@@ -138,7 +142,8 @@ bool dsgd_rejoin(dsgd_worker *w)
         while (w->presence.state == DSGD_JOINS && dsgd_now_s() < ready_s)
             dsgd_work_sleep_until(w, ready_s);
         if (w->presence.state == DSGD_JOINS && rejoins) {
-            w->gpu.computation.share = 0; /* its request for the state counts as no work */
+            w->gpu.computation.share = 0; /* the step in which the worker asks for the state does
+                                           * not count as work */
             return true;
         }
         if (w->presence.state == DSGD_JOINS)
@@ -158,17 +163,18 @@ bool dsgd_rejoin(dsgd_worker *w)
 
 bool dsgd_wait_failure_detected(dsgd_worker *w, dsgd_worker *peer)
 {
-    static const double least_s = 1e-3; /* time of a refused connection */
+    static const double least_s = 1e-3; /* time until a refused connection is reported */
     if (peer->presence.state == DSGD_HERE)
         return false;
     const double known_s = peer->presence.changed_s + w->engine->failures.state->config.detect_s;
     const double since_s = dsgd_now_s();
     dsgd_sleep(peer->presence.state == DSGD_DOWN ? fmax(least_s, known_s - since_s) : least_s);
-    /* and the wait did not overlap with computation */
+    /* count the wait if it did not overlap with computation */
     if (w->presence.state == DSGD_HERE && !dsgd_computing(w)) {
         const double from_s = fmax(since_s, fmax(w->presence.changed_s, w->gpu.computation.end_s));
         w->engine->result->failures.detect_s += (dsgd_now_s() - from_s) / w->engine->n_workers;
-        w->presence.changed_s = dsgd_now_s(); /* several chunks count once */
+        w->presence.changed_s = dsgd_now_s(); /* counts the wait only once if the worker exchanges
+                                               * several chunks */
     }
     return true;
 }
@@ -182,7 +188,7 @@ double dsgd_failure_detected_s(const dsgd_worker *w)
     return fmin(w->presence.given_up_s, back_s) + config->remake_s;
 }
 
-/** Counts a wait of the running workers, except parts that were counted before. */
+/** Adds a wait of the running workers ranks[n] to *cause, except parts that were counted before. */
 static void count_wait(dsgd_engine *engine, double *cause, const int *ranks, int n,
                        dsgd_interval wait)
 {
@@ -204,7 +210,7 @@ void dsgd_quorum_count_wait(const dsgd_worker *w, const int *ranks, int n)
     for (int i = 0; i < n; i++) {
         const dsgd_worker *const other = &engine->workers[ranks[i]];
         if (other->presence.state == DSGD_HERE && dsgd_computing(other))
-            return; /* the others wait for that worker */
+            return; /* a running worker still computes, so the others wait for it, not for w */
         if (other->presence.state == DSGD_HERE)
             wait.since_s = fmax(wait.since_s, other->gpu.computation.end_s);
     }
@@ -230,7 +236,7 @@ void dsgd_quorum_lead(dsgd_worker *w)
             dsgd_work_wake(&engine->workers[i]);
 }
 
-/** The actor at the peer that sends the state. */
+/** The actor on the host of the running worker that sends the state to a rejoining worker. */
 static void send_state(void *worker)
 {
     dsgd_worker *const w = worker;
@@ -238,7 +244,10 @@ static void send_state(void *worker)
                       w->engine->failures.state->copy_bytes);
 }
 
-/** Makes new communicators, and copies the state of the next running worker, if there is one. */
+/**
+ * Waits for the new communicators. Then copies the state of the next running worker, if there is
+ * one.
+ */
 static void copy_state(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
@@ -268,8 +277,8 @@ void dsgd_quorum_follow(dsgd_worker *w)
     dsgd_engine *const engine = w->engine;
     while (engine->failures.led <= w->node.step)
         dsgd_work_sleep(w);
-    if (w->presence.state ==
-        DSGD_JOINS) { /* the first step, to which it contributed nothing, is over */
+    if (w->presence.state == DSGD_JOINS) { /* the first step after the copy is over; the worker
+                                              contributed nothing to it */
         dsgd_presence_set(w, DSGD_HERE);
         return;
     }

@@ -1,9 +1,9 @@
 /**
- * @file restart.c All workers restart from a checkpoint when one of them fails. Only the time of
- * this is simulated. Repeated steps have the same random draws, so they take the same time and give
- * the same values as the first time. The simulation performs each step once, in seconds of
- * progress; failures.away_s is the time that has passed in addition. This file handles failures at
- * their times, and sums up their costs at the end.
+ * @file restart.c All workers restart from a checkpoint when one worker fails. Only the time of
+ * the restart is simulated. Repeated steps have the same random draws, so they take the same time
+ * and give the same values as the first time. Therefore the simulation performs each step once, in
+ * seconds of progress, and failures.away_s counts the additional time. This file handles failures
+ * at their times, and sums up their costs at the end.
  */
 #include "sim/failures/failures.h"
 
@@ -13,8 +13,9 @@
 #include "sim/run.h"
 
 /**
- * Records in the timeline why all workers have stopped: worker @p worker has failed (-1 for a
- * checkpoint), and the time that has been added to @p before.
+ * Records in the timeline why all workers have stopped. The reason is a failure of worker @p worker
+ * or, if @p worker is -1, a checkpoint. The record has the times that were added to the result
+ * since @p before.
  */
 static void record_stop(dsgd_engine *engine, int worker, const dsgd_failure_times *before)
 {
@@ -34,7 +35,7 @@ static void record_stop(dsgd_engine *engine, int worker, const dsgd_failure_time
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
         if (parts[k].s > 0)
             dsgd_append(&text, ", %s %.4g s", parts[k].cause, parts[k].s);
-    int first = 0; /* first worker that is shown */
+    int first = 0; /* first worker that the timeline shows */
     while (!t->chosen[first])
         first++;
     dsgd_timeline_mark(&engine->workers[first],
@@ -42,8 +43,8 @@ static void record_stop(dsgd_engine *engine, int worker, const dsgd_failure_time
 }
 
 /**
- * Adds the time until @p until_s (total time) to @p cause. Returns false if `until: seconds` comes
- * first.
+ * Advances *all_s to @p until_s (both are total times), and adds the difference to *cause. Returns
+ * false if the bound `until: seconds` comes first.
  */
 static bool spend(const dsgd_engine *engine, double *cause, double *all_s, double until_s)
 {
@@ -56,7 +57,8 @@ static bool spend(const dsgd_engine *engine, double *cause, double *all_s, doubl
 }
 
 /**
- * Advances *all_s from a failure until all workers work again. Returns false if the run is over.
+ * Advances *all_s from a failure to the time at which all workers work again. Returns false if the
+ * run is over.
  */
 static bool recover(dsgd_engine *engine, double *all_s)
 {
@@ -64,7 +66,7 @@ static bool recover(dsgd_engine *engine, double *all_s)
     dsgd_failure_times *const times = &engine->result->failures;
     for (bool fails = true; fails;) {
         const double known_s = f->next.down_s + f->config.detect_s;
-        /* Of the failures under way, the one that is repaired last. */
+        /* The failure that is repaired last, of all failures that overlap. */
         dsgd_failure last = dsgd_next_failure(engine);
         while (f->next.down_s < INFINITY && f->next.down_s <= fmax(known_s, last.up_s) &&
                f->in_a_row < DSGD_MOST_IN_A_ROW) {
@@ -94,8 +96,8 @@ static bool recover(dsgd_engine *engine, double *all_s)
 }
 
 /**
- * Handles a failure at *all_s: advances *all_s until the work since the last checkpoint has been
- * repeated, or until the next failure.
+ * Handles a failure at *all_s. Advances *all_s until the work since the last checkpoint has been
+ * repeated, or until the next failure. Returns false if the run is over.
  */
 static bool restart(dsgd_engine *engine, double *all_s)
 {
@@ -116,8 +118,9 @@ static bool restart(dsgd_engine *engine, double *all_s)
 }
 
 /**
- * Returns true if a notice of the next failure has arrived, there is time for a checkpoint before
- * it, and no checkpoint has been started for it.
+ * Returns true if the run must write a checkpoint because the next failure was announced. This
+ * requires that there is time for a checkpoint before the failure, and that no checkpoint has been
+ * started because of it.
  */
 static bool has_notice(const dsgd_engine *engine)
 {
@@ -163,7 +166,7 @@ void dsgd_failures_of_run_step(dsgd_engine *engine)
                          "workers is shorter than the checkpoint takes")
                    : !spend(engine, cause, &all_s, f->next.down_s) || !restart(engine, &all_s);
     over = over || !spend(engine, cause, &all_s, all_s + f->cost_s);
-    /* Failures during the checkpoint have been recorded by restart(). */
+    /* restart() has recorded the failures during the checkpoint already, so leave them out here. */
     dsgd_failure_times before = engine->result->failures;
     before.checkpoint_s = before_s;
     if (f->cost_s > 0)
@@ -173,7 +176,7 @@ void dsgd_failures_of_run_step(dsgd_engine *engine)
     if (over)
         dsgd_finish(engine);
     else if (f->cost_s > 0)
-        /* the clock must wake after less progress now */
+        /* the clock must wake after less progress, because total time has passed */
         dsgd_semaphore_post(engine->end_semaphore);
 }
 

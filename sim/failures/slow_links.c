@@ -1,15 +1,17 @@
 /**
- * @file slow_links.c Links that carry less or nothing for a while: the times, and the combined
- * factor. Messages under way continue with the bandwidth that remains.
+ * @file slow_links.c Links that are slower, or carry nothing, for a while. The functions compute
+ * the times of changes and the combined factor of each link. Messages that are under way continue
+ * with the bandwidth that remains.
  */
 #include "sim/engine/engine.h"
 #include "sim/failures/failures.h"
 #include "sim/network/network.h"
 
-/** The state of an entry of `links`. */
+/** The state of one entry of the key `links`. */
 typedef struct slowing {
-    double next_s; /* time of the next change; INFINITY if there is none */
-    uint32_t n; /* number of times that it has begun */
+    double
+        next_s; /* time at which the entry changes next; INFINITY if it does not change any more */
+    uint32_t n; /* number of slow periods that have ended */
     bool is_slow;
 } slowing;
 
@@ -18,7 +20,7 @@ static int group_of(const dsgd_engine *engine, int host)
     return dsgd_platform_group(engine->config->platform, dsgd_cluster_places()[host]);
 }
 
-/** Returns true if one of a worker's hosts uses the NIC. */
+/** Returns true if one of the worker's hosts uses NIC @p nic. */
 static bool is_behind(const dsgd_engine *engine, int64_t worker, int nic)
 {
     const int per_nic = dsgd_platform_nic_hosts(engine->config->platform);
@@ -29,7 +31,10 @@ static bool is_behind(const dsgd_engine *engine, int64_t worker, int nic)
     return lane < engine->layout.n_lanes;
 }
 
-/** Returns true if an entry concerns this link; arguments as for dsgd_network_ops.slow(). */
+/**
+ * Returns true if entry @p e concerns the link. @p from and @p to are as for
+ * dsgd_network_ops.slow().
+ */
 static bool is_about(const dsgd_engine *engine, const dsgd_link_event *e, int from, int to)
 {
     const dsgd_platform *const platform = engine->config->platform;
@@ -45,8 +50,8 @@ static bool is_about(const dsgd_engine *engine, const dsgd_link_event *e, int fr
 }
 
 /**
- * Sets the bandwidth factor of a link: the product of the factors of all active entries that
- * concern it.
+ * Sets the bandwidth factor of a link to the product of the factors of all active entries that
+ * concern the link.
  */
 static void slow(dsgd_engine *engine, const slowing *s, int from, int to)
 {
@@ -59,7 +64,7 @@ static void slow(dsgd_engine *engine, const slowing *s, int from, int to)
     dsgd_network_used->slow(from, to, factor);
 }
 
-/** Sets the factors of all links that an entry concerns. */
+/** Sets the bandwidth factors of all links that entry @p e concerns. */
 static void change(dsgd_engine *engine, const slowing *s, const dsgd_link_event *e)
 {
     const int n_hosts = dsgd_n_hosts(engine);

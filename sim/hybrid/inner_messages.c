@@ -1,11 +1,11 @@
 /**
  * @file inner_messages.c Times of the messages between the hosts of one worker, by closed forms of
- * the platform. All hosts of a stage send at the same time, and no other hosts send. The
- * activations of a micro-batch are divided among all hosts of a stage, on both sides (sequence
- * parallelism). Sums and gathers are collectives of the run's library, which run in all groups of a
- * stage at the same time. With swarm each host sends whole micro-batches evenly to all hosts of the
- * next stage; the formula assumes that each host sends to one host at a time. A stage's gradient is
- * summed over its hosts at the end of a job.
+ * the platform. The formulas assume that all hosts of a stage send at the same time, and that no
+ * other hosts send. The activations of a micro-batch are divided among all hosts of a stage, at the
+ * sender and at the receiver (sequence parallelism). Sums and gathers are collectives of the run's
+ * library, which run in all groups of a stage at the same time. With swarm each host sends whole
+ * micro-batches evenly to all hosts of the next stage; the formula assumes that a host sends to one
+ * host at a time. The gradient of a stage is summed over its hosts at the end of each job.
  */
 #include "sim/exchange/analytic.h"
 #include "sim/exchange/plan.h"
@@ -13,16 +13,21 @@
 #include "sim/network/nodes.h"
 #include "traces/closed_form.h"
 
-/** The messages of one worker. */
+/** The messages of one worker, and scratch memory for their computation. */
 typedef struct messages {
     dsgd_engine *engine;
     dsgd_worker *worker;
-    dsgd_nodes *nodes; /* nodes, for NCCL's collectives */
-    dsgd_ends *flows; /* [2 n_hosts] ends of the flows of a message or round, by places */
-    int *chosen; /* [2 n_hosts] members of a collective, as hosts of the cluster */
+    dsgd_nodes
+        *nodes; /* nodes of the platform, for NCCL's collectives; NULL if the library is MPI */
+    dsgd_ends *flows; /* [2 n_hosts] senders and receivers of the flows of a message or round, as
+                       * positions on the platform */
+    int *chosen; /* [2 n_hosts] members of a collective, as numbers of hosts of the cluster */
 } messages;
 
-/** Returns the worker's host with this stage, shard and index in the tensor group. */
+/**
+ * Returns the number, in the cluster, of the worker's host with this stage, shard and index in the
+ * tensor group.
+ */
 static int host_of(const messages *in, int stage, int shard, int tensor)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
@@ -30,7 +35,7 @@ static int host_of(const messages *in, int stage, int shard, int tensor)
                              (stage * g->n_shards + shard) * g->n_tensor + tensor);
 }
 
-/** Returns the place of a host of the cluster among the platform's hosts. */
+/** Returns the position of a host of the cluster among the platform's hosts. */
 static int place_of(const messages *in, int host)
 {
     return in->engine->accounts.carriers[host].place;
@@ -42,8 +47,8 @@ static dsgd_ends ends_of(const messages *in, int from, int to)
 }
 
 /**
- * Returns the time of messages from each host of a stage to the corresponding host of another
- * stage, and back if @p both is true.
+ * Returns the time of messages that each host of stage @p from sends to the corresponding host of
+ * stage @p to. If @p both is true, the hosts of @p to send back at the same time.
  */
 static double message_s(const messages *in, int from, int to, double bytes, bool both)
 {
@@ -61,8 +66,8 @@ static double message_s(const messages *in, int from, int to, double bytes, bool
 }
 
 /**
- * A collective in all tensor groups of a stage at the same time or, if of_tensor is false, among
- * hosts with the same index in these groups.
+ * A collective that runs in all tensor groups of a stage at the same time. If of_tensor is false,
+ * it runs in the groups of hosts that have the same index in their tensor groups.
  */
 typedef struct collective {
     int stage;
@@ -76,7 +81,7 @@ static int member_of(const messages *in, const collective *c, int group, int ind
     return c->of_tensor ? host_of(in, c->stage, group, index) : host_of(in, c->stage, index, group);
 }
 
-/** Sets in->chosen to the members of a group. Returns their number. */
+/** Stores the members of group @p group in in->chosen. Returns their number. */
 static int choose_group(const messages *in, const collective *c, int group)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
@@ -86,7 +91,10 @@ static int choose_group(const messages *in, const collective *c, int group)
     return n;
 }
 
-/** Returns the number of streams at the same time on each NIC that the stage's groups share. */
+/**
+ * Returns the number of streams that use a NIC at the same time, because the groups of the stage
+ * share NICs.
+ */
 static double streams_per_nic(const messages *in, const collective *c, const dsgd_nccl_shape *group)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
@@ -138,7 +146,7 @@ static double collective_s(const messages *in, collective c)
     return seconds;
 }
 
-/** Returns the time to send a stage's state from its second host to its first. */
+/** Returns the time to send the state of stage @p d from its second host to its first host. */
 static double copy_s(const messages *in, int d)
 {
     const dsgd_platform *const platform = in->engine->config->platform;
@@ -176,8 +184,7 @@ static void cost_stage(const messages *in, int d)
 }
 
 /*
- * --- messages in a step
- * ---------------------------------------------------------------------------
+ * --- messages in a step -------------------------------------------------------------------------
  */
 
 static bool share_island(const messages *in, int a, int b)
@@ -186,7 +193,10 @@ static bool share_island(const messages *in, int a, int b)
                                      place_of(in, b));
 }
 
-/** Adds a stream from one of the worker's hosts to another one, unless both are the same. */
+/**
+ * Adds a stream of @p bytes between two hosts of the worker. Does nothing if both hosts are the
+ * same.
+ */
 static void add_stream(const messages *in, int from, int to, double bytes)
 {
     dsgd_replica_state *const m = in->worker->replica;
@@ -197,7 +207,7 @@ static void add_stream(const messages *in, int from, int to, double bytes)
         .from = from, .to = to, .on_wires = !share_island(in, from, to), .bytes = bytes};
 }
 
-/** Adds a stream from the i-th chosen host to the next chosen host on its node. */
+/** Adds a stream from the i-th chosen host to the next chosen host on the same node. */
 static void add_within(const messages *in, int n, int i, double bytes)
 {
     const int here = in->chosen[i];
@@ -208,9 +218,9 @@ static void add_within(const messages *in, int n, int i, double bytes)
 }
 
 /**
- * Adds the streams of a group's ring, with c->bytes from each member to the next. NCCL makes as
- * many rings as a node has NICs. Each ring has a part of the bytes, enters and leaves every node by
- * its own NIC, and goes through all GPUs of the node.
+ * Adds the streams of a group's ring, in which each member sends c->bytes to the next member. NCCL
+ * makes as many rings as a node has NICs. Each ring has an equal part of the bytes, enters and
+ * leaves every node by its own NIC, and goes through all GPUs of the node.
  */
 static void add_ring(const messages *in, const collective *c, int group)
 {
@@ -229,14 +239,18 @@ static void add_ring(const messages *in, const collective *c, int group)
     }
 }
 
-/** Adds the rings of a stage's sums and gathers; with swarm, of its only sum. */
+/**
+ * Adds the rings of the sums and gathers of stage @p d. With swarm, a stage has only the sum of
+ * gradients.
+ */
 static void add_rings(const messages *in, int d)
 {
     const dsgd_replica *const g = in->engine->hybrid.replica;
     const double n = g->n_tensor, s = g->n_shards;
     const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
     const dsgd_pipeline_shape *const shape = &g->pipeline->shape;
-    const int64_t passes = 3 * shape->n_micro_batches / shape->n_jobs; /* passes of each layer */
+    const int64_t passes = 3 * shape->n_micro_batches /
+                           shape->n_jobs; /* number of gathers and scatters of each layer */
     const double gathers = (g->n_stage_hosts > 1 ? 2 : (double)passes) * (s - 1) / s *
                            in->engine->layout.bytes * g->share[d] / n;
     for (int k = 0; k < g->n_shards; k++)
@@ -246,7 +260,8 @@ static void add_rings(const messages *in, int d)
 }
 
 /**
- * Adds the streams of micro-batches forward, of their gradients backward, and of merged gradients.
+ * Adds the streams of activations forward, of their gradients backward, and of gradients that two
+ * hosts merge.
  */
 static void add_streams(const messages *in, int d, int shard, int tensor)
 {
@@ -254,10 +269,11 @@ static void add_streams(const messages *in, int d, int shard, int tensor)
     const double all = g->inner->activation_bytes;
     const double model_bytes = in->engine->layout.bytes * g->share[d];
     const int here = host_of(in, d, shard, tensor);
-    /* Number of parts that are followed by a part on the next host. */
+    /* Number of parts of this stage that are followed by a part on the next host. */
     const size_t borders =
         (g->n_parts_each + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
-    for (int p = 0; p < g->n_stage_hosts; p++) { /* starting with the host of the same shard */
+    for (int p = 0; p < g->n_stage_hosts;
+         p++) { /* the first receiver is the host of the same shard */
         const int next = host_of(in, (d + 1) % g->n_stages, (shard + p) % g->n_shards, tensor);
         const double bytes = all / g->n_beside / g->n_stage_hosts * (double)borders;
         add_stream(in, here, next, bytes);

@@ -1,20 +1,21 @@
 /**
- * @file replica.c The parts of the model on the hosts of a worker, and the times of a step: a
- * pipeline schedule whose tasks take the time of a stage's layers and of the messages that they
- * wait for.
+ * @file replica.c The parts of the model on the hosts of a worker, and the times of a step. A step
+ * is a pipeline schedule. Each task takes the time of a stage's layers and of the messages that the
+ * layers wait for.
  *
- * With tensor parallelism a layer sums over its group twice in each direction, and computes nothing
- * during the sums (Shoeybi et al., "Megatron-LM", 2019). With shards a layer's parameters are
- * gathered while the layer before computes, and its gradient is scattered while the next layer
- * computes. For l layers with a computation of f, a gather of g and a scatter of s, the forward
- * pass takes g + f + (l - 1) max(f, g), and the backward pass g + f + (l - 1) max(f, g + s) + s.
- * Both are repeated for each micro-batch (Zhao et al., "PyTorch FSDP", 2023, without
- * `reshard_after_forward: false`).
+ * With tensor parallelism a layer sums over its tensor group twice in each direction, and computes
+ * nothing during the sums (Shoeybi et al., "Megatron-LM", 2019). With shards, the parameters of a
+ * layer are gathered while the previous layer computes, and the gradient of a layer is scattered
+ * while the next layer computes. For l layers with a computation of f, a gather of g and a scatter
+ * of s, the forward pass takes g + f + (l - 1) max(f, g), and the backward pass takes g + f + (l -
+ * 1) max(f, g + s) + s. Gathers and scatters are repeated for each micro-batch (Zhao et al.,
+ * "PyTorch FSDP", 2023, without `reshard_after_forward: false`).
  */
 #include "sim/hybrid/replica.h"
 
 /**
- * Divides the model evenly, at the borders of the transformer's layers if there is a transformer.
+ * Divides the model evenly among its parts. With a transformer, the borders of parts are borders of
+ * layers.
  */
 static void divide_model(dsgd_replica *replica, const dsgd_workload *workload)
 {
@@ -94,13 +95,14 @@ void dsgd_replica_close(dsgd_replica *replica)
 
 dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
 {
-    enum { ARRAYS = 7 }; /* number of arrays of n_stages elements */
+    enum { ARRAYS = 7 }; /* number of arrays that have n_stages elements each */
     const size_t n = (size_t)replica->n_stages;
     dsgd_replica_state *const m = dsgd_xcalloc(1, sizeof *m);
     double *const all = dsgd_xcalloc((size_t)replica->n_groups + ARRAYS * n + 2 * replica->n_parts +
                                          (size_t)replica->n_hosts,
                                      sizeof *all);
-    m->slowness = all; /* first, because this pointer is freed */
+    m->slowness = all; /* slowness must point to the start of the memory, because
+                        * dsgd_replica_state_free() frees it */
     double *const of = all + replica->n_groups;
     m->costs = (dsgd_replica_costs){of, of + n, of + 2 * n, of + 3 * n, of + 4 * n, of + 5 * n};
     m->slow = of + 6 * n;
@@ -137,7 +139,10 @@ size_t dsgd_replica_part(const dsgd_replica *replica, double share)
 
 size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes)
 {
-    /* Tolerance, as a share of the vector: the borders of parts are borders of tensors. */
+    /*
+     * Tolerance for borders, as a share of the vector. Borders of parts that differ less from the
+     * borders of chunks are equal to them.
+     */
     static const double rounding = 1e-9;
     double *const cut = dsgd_xcalloc(n + replica->n_parts, sizeof *cut);
     double all = 0, begin = 0;
@@ -165,8 +170,8 @@ size_t dsgd_replica_cut(const dsgd_replica *replica, size_t n, double **bytes)
 /* --- the times of a step ---------------------------------------------------------------------- */
 
 /**
- * Returns the time of a micro-batch in a stage's layers, each of which takes @p layer_s. Gathers
- * and scatters overlap with the next layer.
+ * Returns the time of one pass of a micro-batch through a stage, in which each layer takes @p
+ * layer_s. The gathers and scatters of a layer overlap with the computation of its neighbour.
  */
 static double pass_s(const dsgd_replica *replica, int stage, double layer_s, double gather_s,
                      double scatter_s)
@@ -175,7 +180,10 @@ static double pass_s(const dsgd_replica *replica, int stage, double layer_s, dou
     return gather_s + layer_s + others * fmax(layer_s, gather_s + scatter_s) + scatter_s;
 }
 
-/** Computes the forward and backward times of a micro-batch on a host with that slowness. */
+/**
+ * Computes the forward and backward times of a micro-batch in stage @p d, on a host with the given
+ * slowness.
+ */
 static void stage_s(const dsgd_replica *replica, const dsgd_replica_costs *costs, int d,
                     double slowness, double *forward_s, double *backward_s)
 {
@@ -193,10 +201,13 @@ double dsgd_replica_work_s(const dsgd_replica *replica, const dsgd_replica_state
     return forward_s + backward_s;
 }
 
-/* share of the gradient of the weights in a backward pass */
+/* time to compute the gradient of the weights, as a share of a backward pass */
 static const double weights_share = 0.5;
 
-/** Computes when each part is ready, from the times of hosts and slots in the pipeline. */
+/**
+ * Computes the time at which each part of the gradient is ready. Increases m->step_s if a part is
+ * ready later.
+ */
 static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const double *backward_s)
 {
     const dsgd_pipeline *const pipeline = replica->pipeline;
@@ -221,15 +232,17 @@ static void find_ready(const dsgd_replica *replica, dsgd_replica_state *m, const
 }
 
 /**
- * Runs the pipeline with the slowness in @p m. Afterwards replica->seconds has the forward times
- * [n_stages], followed by backward_s [n_stages].
+ * Runs the pipeline with the slowness in @p m. Afterwards replica->seconds contains
+ * forward_s[n_stages], then backward_s[n_stages].
  */
 static dsgd_pipeline_times run_step(const dsgd_replica *replica, const dsgd_replica_state *m,
                                     void (*done)(void *, const dsgd_pipeline_pass *),
                                     void *listener)
 {
     double *const forward_s = replica->seconds, *const backward_s = forward_s + replica->n_stages;
-    /* Slowness of a host that has two stages, or that is one of several hosts of a stage. */
+    /*
+     * Slowness of each host, which is used if a host has two stages or a stage has several hosts.
+     */
     double *const factor = backward_s + replica->n_stages;
     const bool is_apart = replica->pipeline->weights > 1 || replica->n_stage_hosts > 1;
     for (int i = 0; i < replica->n_groups; i++) {

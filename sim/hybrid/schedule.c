@@ -1,7 +1,7 @@
 /**
- * @file schedule.c Each kind of pipeline determines the order of each host's tasks. These orders
- * are merged into one order of all tasks in which no task waits for a later one, so one pass over
- * it gives all times.
+ * @file schedule.c The schedules of all kinds of pipelines except swarm. Each kind determines the
+ * order of each host's tasks. These orders are merged into one order of all tasks, in which no task
+ * waits for a later one. One pass over the merged order then gives all times.
  */
 #include "sim/hybrid/schedule.h"
 #include "sim/hybrid/swarm.h"
@@ -52,7 +52,7 @@ dsgd_status dsgd_pipeline_check(const dsgd_pipeline_shape *shape, dsgd_error *er
     return DSGD_OK;
 }
 
-/* The order of a host while it is made. */
+/* The order of a host's tasks, while it is made. */
 typedef struct order {
     const dsgd_pipeline_shape *shape;
     int32_t host;
@@ -92,8 +92,8 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /*
- * Adds the k-th pass of a host: D micro-batches through its first chunk, then the same through its
- * second chunk, and so on; then the next D micro-batches.
+ * Adds the k-th pass of a host. D micro-batches go through its first chunk, then these micro-
+ * batches go through its second chunk, and so on. Then the next D micro-batches follow.
  */
 static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
 {
@@ -104,10 +104,10 @@ static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
 }
 
 /*
- * The number of micro-batches under way at host d is the number of hosts from d to the end. With
- * chunks it is the smallest number of passes at which none is late. If gradients of weights are
- * separate, host d delays those of d micro-batches: the host with the fewest passes to wait for has
- * the most idle time to fill.
+ * Orders a host's tasks as 1F1B. The number of micro-batches under way at host d is the number of
+ * hosts from d to the end of the pipeline. With interleaved it is the smallest number of passes
+ * with which no pass is late. With zero-bubble, host d delays the gradients of the weights by d
+ * micro-batches, because the host that waits for the fewest passes has the most idle time to fill.
  */
 static void order_1f1b(order *o)
 {
@@ -138,9 +138,9 @@ static void order_gems(order *o)
 }
 
 /**
- * Returns which micro-batch of one direction uses time slot @p t of a schedule that begins at slot
- * 0, if all tasks take the same time; -1 if none does. D / 2 micro-batches use every other slot,
- * and the next D / 2 follow 2 D slots later (README.md).
+ * Returns the micro-batch of one direction that uses time slot @p t, or -1 if none uses it. The
+ * schedule begins at slot 0, and all tasks take one slot. D / 2 micro-batches use every second
+ * slot, and the next D / 2 micro-batches start 2 D slots later (README.md).
  */
 static int64_t at_slot(int64_t t, int64_t stages)
 {
@@ -149,8 +149,8 @@ static int64_t at_slot(int64_t t, int64_t stages)
 }
 
 /*
- * Orders both directions by time slots. No two tasks of a host share a slot. Every second
- * micro-batch goes in the other direction.
+ * Orders a host's tasks in both directions by time slots. No two tasks of a host share a slot.
+ * Every second micro-batch goes in the opposite direction.
  */
 static void order_chimera(order *o)
 {
@@ -172,8 +172,8 @@ static void (*const order_of[DSGD_PIPELINE_ORDERED])(order *) = {
 };
 
 /*
- * Position of each task in the order of all tasks while this order is made: [3][n_parts][N] by
- * phase, part and micro-batch; -1 if the task has no position yet.
+ * Positions of tasks in the merged order of all hosts, while this order is made. at[3][n_parts][N]
+ * has the position by phase, part and micro-batch; -1 if the task has no position yet.
  */
 typedef struct places {
     const dsgd_pipeline *pipeline;
@@ -187,7 +187,10 @@ static int32_t *place(const places *p, const dsgd_pipeline_task *task, int64_t p
     return &p->at[row * p->pipeline->shape.n_micro_batches + task->micro_batch];
 }
 
-/* Finds the task whose message a task waits for. Returns false if that task has no position yet. */
+/*
+ * Finds the task that sends the message for which @p task waits. Returns false if that task has no
+ * position yet.
+ */
 static bool find_needed(const places *p, dsgd_pipeline_task *task)
 {
     const bool forward = task->phase == DSGD_FORWARD;
@@ -197,7 +200,7 @@ static bool find_needed(const places *p, dsgd_pipeline_task *task)
     const int64_t other = (task->host + (forward != is_second ? stages - 1 : 1)) % stages;
     task->needs = task->link = -1;
     if (task->phase == DSGD_WEIGHTS || from < 0 || from == p->n_parts)
-        return true; /* its input is on its own host */
+        return true; /* the input of the task is on the task's own host */
     task->needs = *place(p, task, from);
     if (other != task->host)
         task->link =
@@ -205,7 +208,7 @@ static bool find_needed(const places *p, dsgd_pipeline_task *task)
     return task->needs >= 0;
 }
 
-/* Merges the orders of all hosts, [D][each], into one order of all tasks. */
+/* Merges the orders of all hosts into one order. @p row has the orders: [D][tasks of a host]. */
 static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
 {
     const int64_t stages = pipeline->shape.n_stages, each = pipeline->n_tasks / stages;
@@ -221,7 +224,7 @@ static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
         for (int64_t d = 0; d < stages; d++)
             for (dsgd_pipeline_task *task;
                  next[d] < each && find_needed(&p, task = &row[d * each + next[d]]); next[d]++) {
-                /* position of the previous task */
+                /* member `before` of the previous task holds that task's position */
                 task->before = next[d] == 0 ? -1 : task[-1].before;
                 pipeline->task[placed] = *task;
                 task->before = placed;
@@ -232,7 +235,10 @@ static void place_all(dsgd_pipeline *pipeline, dsgd_pipeline_task *row)
     free(next);
 }
 
-/* Returns the peak number of activations that a host stores in its order. */
+/*
+ * Returns the largest number of activations that a host stores at a time, in micro-batches of a
+ * whole stage.
+ */
 static double held_in(const dsgd_pipeline *pipeline, const dsgd_pipeline_task *row, int64_t n)
 {
     const dsgd_pipeline_phase last =
@@ -263,7 +269,7 @@ dsgd_pipeline *dsgd_pipeline_new(const dsgd_pipeline_shape *shape)
     pipeline->task = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *pipeline->task);
     pipeline->held = dsgd_xcalloc((size_t)stages, sizeof *pipeline->held);
 
-    /* [D][each] */
+    /* [D][each] order of each host */
     dsgd_pipeline_task *const row = dsgd_xcalloc((size_t)pipeline->n_tasks, sizeof *row);
     for (int64_t d = 0; d < stages; d++) {
         order o = {.shape = &pipeline->shape, .host = (int32_t)d, .next = &row[d * each]};
@@ -325,7 +331,7 @@ dsgd_pipeline_times dsgd_pipeline_run(const dsgd_pipeline *pipeline,
             seconds->done(seconds->listener, &(dsgd_pipeline_pass){task->host, task->micro_batch,
                                                                    task->phase, at_s, end_s[i]});
         all_busy_s += task_s;
-        if (task->phase != DSGD_FORWARD) /* the last pass overwrites earlier ones */
+        if (task->phase != DSGD_FORWARD) /* the last pass overwrites the times of earlier passes */
             gradient_s[(task->host * pipeline->n_slots + task->slot) * jobs +
                        task->micro_batch / of_job] = end_s[i];
     }

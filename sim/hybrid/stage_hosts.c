@@ -1,10 +1,11 @@
 /**
- * @file stage_hosts.c Hosts of a worker's stages (sim/hybrid/swarm.h) that fail, rejoin and move by
- * themselves. Failures do not depend on the events of a run. So a step is planned at its start with
- * all failures that happen in it. A change between two steps takes effect in the next one.
+ * @file stage_hosts.c Single hosts of a worker's stages that fail, rejoin and move to another stage
+ * (sim/hybrid/swarm.h). Failures do not depend on the events of a run. Therefore a step is planned
+ * at its start, with all failures that happen in it. A change between two steps takes effect in the
+ * next step.
  *
- * The last running host of a stage does not leave it. When it fails, the whole worker fails, and
- * rejoins as other workers do, together with that host.
+ * The last running host of a stage does not leave it. If that host fails, the whole worker fails.
+ * It rejoins like any other worker, together with the host.
  */
 #include "sim/hybrid/stage_hosts.h"
 
@@ -12,29 +13,35 @@
 #include "sim/hybrid/swarm.h"
 #include "sim/result.h"
 
-/** A time without one host, in total time. */
+/** An outage: a period in which one host is absent. All times are total times. */
 typedef struct outage {
-    /* index in the worker; -1 if the outage is part of another one, or of the whole worker */
+    /*
+     * index of the host in the worker; -1 if the outage is a part of another outage, or of a
+     * failure of the whole worker
+     */
     int host;
     bool moves;
-    /* times of failure, of repair, and of the return with the state (set by decide_outages()) */
+    /*
+     * time of the failure, time of the repair, and time at which the host has its state and returns
+     * (set by decide_outages())
+     */
     double down_s, up_s, back_s;
 } outage;
 
 struct dsgd_stage_hosts {
-    dsgd_failures *source; /* NULL if no host fails */
+    dsgd_failures *source; /* source of the hosts' failures; NULL if no host fails */
     dsgd_failure next;
     struct stage_hosts_of {
-        /* outages that are known; that steps include; that are over, like all before them */
+        /* numbers of outages: known; included in steps; finished, like all earlier ones */
         size_t n, n_met, n_over;
-        outage *outages; /* [n] sorted by down_s */
-        dsgd_absence *away; /* absences in the last step */
-        double *back_s; /* [n_groups] end of the last outage of each host */
-        double *slow; /* [n_groups] sum of slowness over n_steps steps */
-        int64_t n_steps; /* number of steps since the stages were compared */
-        double compare_s; /* time of the next comparison */
+        outage *outages; /* [n] known outages, sorted by down_s */
+        dsgd_absence *away; /* absences of hosts in the last step */
+        double *back_s; /* [n_groups] end of each host's last outage */
+        double *slow; /* [n_groups] sum of each host's slowness over n_steps steps */
+        int64_t n_steps; /* number of steps since the last comparison of the stages */
+        double compare_s; /* time of the next comparison of the stages */
         double lost_s;
-    } * of; /* [n_workers] */
+    } * of; /* [n_workers] state of each worker */
 };
 
 dsgd_status dsgd_stage_hosts_open(dsgd_engine *engine, dsgd_error *error)
@@ -93,7 +100,7 @@ static void add(struct stage_hosts_of *of, outage added)
 
 /* --- failures and moves in a step ------------------------------------------------------------- */
 
-/** Adds the failures until @p until_s to the outages of all workers. */
+/** Adds the failures that happen until @p until_s to the outages of their workers. */
 static void read_until(dsgd_engine *engine, double until_s)
 {
     struct dsgd_stage_hosts *const hosts = engine->hybrid.stage_hosts;
@@ -108,7 +115,7 @@ static void read_until(dsgd_engine *engine, double until_s)
     }
 }
 
-/** Returns true if another host of the same stage runs when the outage begins. */
+/** Returns true if another host of the same stage runs when outage @p o begins. */
 static bool is_outlived(const dsgd_worker *w, const struct stage_hosts_of *of, const outage *o)
 {
     const int32_t *const stage_of = w->replica->stage_of;
@@ -118,7 +125,7 @@ static bool is_outlived(const dsgd_worker *w, const struct stage_hosts_of *of, c
     return is;
 }
 
-/** Extends the current outage of a host that fails again before it is back. */
+/** Extends the current outage of a host that fails again before it has returned. */
 static void extend_outage(struct stage_hosts_of *of, outage *o)
 {
     outage *before = o - 1;
@@ -130,8 +137,8 @@ static void extend_outage(struct stage_hosts_of *of, outage *o)
 }
 
 /**
- * Decides for each outage that begins until @p until_s whether it extends another outage, concerns
- * only its host, or takes the whole worker down.
+ * Decides the effect of each outage that begins until @p until_s. The outage extends another outage
+ * of the same host, concerns only its host, or makes the whole worker fail.
  */
 static void decide_outages(dsgd_worker *w, double until_s)
 {
@@ -170,7 +177,10 @@ static void set_away(dsgd_worker *w, double now_s)
     }
 }
 
-/** Moves a host to the stage that needs it most, if that shortens the step. */
+/**
+ * Moves a host to the stage that needs it most, if the move shortens the step and a comparison of
+ * the stages is due.
+ */
 static void migrate(dsgd_worker *w, double now_s)
 {
     dsgd_engine *const engine = w->engine;

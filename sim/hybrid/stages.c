@@ -1,11 +1,11 @@
 /**
  * @file stages.c Steps of workers that are groups of hosts (sim/hybrid/replica.h): their times,
- * when chunks are ready in them, and the messages between the hosts of a worker.
+ * the times at which chunks are ready, and the messages between the hosts of a worker.
  *
- * These messages use the network if a worker's hosts share no island. In each period of computation
- * between two chunks the share of the bytes is the share of the step. Other messages compete with
- * them. They are never late themselves, because the schedule already includes their time without
- * other traffic.
+ * These messages use the network if the worker's hosts are on different nodes. Between two chunks,
+ * the computation sends a share of the messages' bytes that is equal to its share of the step.
+ * Other messages compete with these messages. The messages themselves are never late, because the
+ * schedule already includes their time without other traffic.
  */
 #include "base/round.h"
 #include "sim/hybrid/stage_hosts.h"
@@ -34,8 +34,8 @@ double dsgd_stages_time_s(dsgd_worker *w, dsgd_step_at at)
 }
 
 /**
- * Returns the time from the start of the computation until chunk @p k is ready, for a group of
- * hosts. A chunk is never ready before an earlier chunk.
+ * Returns the time from the start of the computation until chunk @p k is ready, for a worker that
+ * is a group of hosts. A chunk is never ready before an earlier chunk.
  */
 static double ready_s(const dsgd_worker *w, size_t k)
 {
@@ -70,10 +70,10 @@ void dsgd_stages_send(dsgd_worker *w, double seconds)
             dsgd_pass_bytes(m->streams[i].from, m->streams[i].to, share * m->streams[i].bytes);
 }
 
-/** A computation whose passes are recorded, and the scale of their times. */
+/** A worker whose passes are recorded in the timeline. */
 typedef struct watch {
     const dsgd_worker *worker;
-    double virtual_s; /* virtual seconds per second of the schedule */
+    double virtual_s; /* number of virtual seconds per second of the schedule */
 } watch;
 
 static void record(const watch *of, const dsgd_pipeline_pass *pass, const char *verb)
@@ -100,7 +100,7 @@ static void record_pass(void *listener, const dsgd_pipeline_pass *pass)
                                         [DSGD_LOST] = "lost"};
     record(listener, pass, verbs[pass->phase]);
 }
-/** Records the passes of a step, and the absences during the step. */
+/** Records the passes of a step, and the absences of hosts during the step. */
 static void record_all(watch *of)
 {
     const dsgd_replica_state *const m = of->worker->replica;
@@ -113,7 +113,10 @@ static void record_all(watch *of)
     }
 }
 
-/** Records the passes of a step that was computed as a whole, if a timeline shows them. */
+/**
+ * Records the passes of a step in the timeline, if the run has one and the step was computed as a
+ * whole.
+ */
 static void record_passes(const dsgd_worker *w)
 {
     const dsgd_computation *const c = &w->gpu.computation;

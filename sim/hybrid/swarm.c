@@ -1,50 +1,60 @@
 /**
- * @file swarm.c Simulates micro-batches in the order of their arrival at stages: the first arrival
- * is the first in a host's queue. So everything about a pass is known when it arrives, also whether
- * its host fails before the end of the pass, because failures are known in advance.
+ * @file swarm.c Simulates micro-batches in the order of their arrival at stages. A host performs
+ * tasks in the order of their arrival. Therefore the times of a pass are known when its micro-batch
+ * arrives. Even a failure of the host before the end of the pass is known, because the caller
+ * passes all failures in advance.
  */
 #include "sim/hybrid/swarm.h"
 #include "sim/network/events.h"
 
-/** Weight of the newest pass in the moving average of a host's slowness. */
+/** Weight of the newest measurement in the moving average of a host's slowness. */
 static const double newest = 0.1;
 
 /**
- * An event: a micro-batch that arrives at a stage, one of its backward passes that is repeated, or
- * the detection or the end of an absence.
+ * An event of one of four kinds: a micro-batch arrives at a stage; a backward pass that must be
+ * repeated arrives; an absence is detected; an absence ends.
  */
 typedef struct passing {
-    int64_t micro_batch, n_done; /* number of passes that are done, of 2 D */
-    /* [D] host that takes the micro-batch in each stage; -1 if there is none, or none any more */
+    int64_t micro_batch, n_done; /* number of passes that the micro-batch has made, out of 2 D; for
+                                  * an absence, 0 at its detection and 1 at its end */
+    /*
+     * [D] host that the micro-batch was given to in each stage; -1 if there is none, or if that
+     * host failed and the work must be repeated
+     */
     int32_t *via;
-    /* true if its host has failed; true if that host had done the forward pass */
+    /*
+     * is_stuck: true if the host of the current pass failed; had_forward: true if that host had
+     * done the forward pass
+     */
     bool is_stuck, had_forward;
-    bool is_again; /* true if only the pass at `stage` is repeated, by host `by` */
+    bool is_again; /* true if only the backward pass of `stage` is repeated, by host `by` */
     int64_t stage;
     int32_t by;
-    /* host whose pass has just ended, which gives a measurement; -1 if there is none */
+    /* host that has just ended a pass, whose slowness is measured; -1 if nothing is measured */
     int64_t measures;
-    double slowness; /* slowness of that host */
-    const dsgd_absence *absence; /* absence of a host; NULL for a micro-batch */
-    struct passing *next; /* next repeated pass */
+    double slowness; /* slowness of the host `measures` */
+    const dsgd_absence *absence; /* absence that starts or ends; NULL for a micro-batch */
+    struct passing *next; /* next pass in the list of repeated passes */
 } passing;
 
-/** The state of a run. */
+/** The state of dsgd_swarm_run(). */
 typedef struct swarm {
     const dsgd_pipeline_seconds *seconds;
     int64_t n_stages, n_hosts, n_micro_batches, n_jobs;
-    int32_t *stage_of; /* [n_hosts] */
-    int64_t *begin, *host; /* [D + 1] index of a stage's first host in host[n_hosts] */
-    dsgd_heap events; /* events by time; each micro-batch arrives at one place at a time */
+    int32_t *stage_of; /* [n_hosts] stage of each host */
+    int64_t *begin, *host; /* begin: [D + 1] index of each stage's first host in host[n_hosts] */
+    dsgd_heap events; /* future events, sorted by time; a micro-batch has at most one event */
     uint64_t n_events;
-    passing *passing, *again; /* [N + 2 n_away] events; list of repeated passes */
+    passing *passing, *again; /* passing: [N + 2 n_away] events; again: list of repeated passes */
     struct host_state {
-        double free_s; /* time at which it has finished all its work */
-        double given; /* sum of its slowness over the micro-batches that it was given */
-        const dsgd_absence *absence; /* current or next absence; NULL if there is none */
-        bool is_known; /* true while its failure is detected */
-    } * states; /* [n_hosts] */
-    int64_t *to_do; /* [D][J] number of backward passes that are left */
+        double free_s; /* time at which the host has finished all work that it was given */
+        double given; /* sum of the host's expected slowness over all micro-batches that it was
+                       * given */
+        const dsgd_absence
+            *absence; /* current or next absence of the host; NULL if there is none */
+        bool is_known; /* true from the detection of an absence until the host rejoins */
+    } * states; /* [n_hosts] state of each host */
+    int64_t *to_do; /* [D][J] number of backward passes that are not done yet */
     double *end_s, *gradient_s, all_busy_s;
     dsgd_pipeline_times times;
 } swarm;
@@ -54,7 +64,7 @@ static double slowness_of(const swarm *s, int64_t host)
     return s->seconds->slowness == NULL ? 1 : s->seconds->slowness[host];
 }
 
-/** Returns the slowness of a host as the scheduler knows it: measured or true. */
+/** Returns the slowness of a host that the scheduler uses: the measured or the true one. */
 static double expected_slowness(const swarm *s, int64_t host)
 {
     const dsgd_measured *const m = s->seconds->measured;
@@ -92,7 +102,10 @@ static void report(const swarm *s, dsgd_pipeline_pass pass)
         s->seconds->done(s->seconds->listener, &pass);
 }
 
-/** Chooses the host that takes a micro-batch; of equal hosts, the first. */
+/**
+ * Chooses the host that takes a micro-batch in a stage. If several hosts are equally good, chooses
+ * the first.
+ */
 static int32_t choose(swarm *s, int64_t stage)
 {
     int64_t best = -1;
@@ -110,7 +123,7 @@ static int32_t choose(swarm *s, int64_t stage)
     return (int32_t)best;
 }
 
-/** Updates the measurement of the host whose pass has just ended. */
+/** Updates the measured slowness of the host whose pass has just ended. */
 static void measure(const swarm *s, passing *m)
 {
     dsgd_measured *const of = m->measures < 0 ? NULL : &s->seconds->measured[m->measures];
@@ -121,7 +134,7 @@ static void measure(const swarm *s, passing *m)
     m->measures = -1;
 }
 
-/** Marks a pass that would end after the failure of its host. */
+/** Marks a pass as lost because its host fails at @p until_s, before the pass would end. */
 static void lose_pass(swarm *s, passing *m, int64_t host, double from_s, double until_s)
 {
     struct host_state *const state = &s->states[host];
@@ -142,8 +155,8 @@ static void end_backward(swarm *s, const passing *m, int64_t stage, double end_s
 }
 
 /**
- * Performs the pass of a micro-batch that has arrived at a stage: chooses its host, computes its
- * end, and sends it to the next stage, if there is one.
+ * Performs the pass of a micro-batch that has arrived at a stage: chooses the host, computes the
+ * end of the pass, and sends the micro-batch to the next stage, if there is one.
  */
 static void pass(swarm *s, passing *m, double at_s)
 {
@@ -151,7 +164,9 @@ static void pass(swarm *s, passing *m, double at_s)
     const int64_t n = s->n_stages, k = m->n_done, stage = stage_at(s, k);
     const bool forward = k < n;
     int32_t *const by = peer_at(m, stage);
-    /* A micro-batch whose activations were lost goes forward again before it goes backward. */
+    /*
+     * A micro-batch whose activations were lost repeats the forward pass before the backward pass.
+     */
     const bool goes_forward = *by < 0;
     if (goes_forward)
         *by = choose(s, stage);
@@ -182,7 +197,7 @@ static void pass(swarm *s, passing *m, double at_s)
     m->slowness = slowness;
     if (!m->is_again)
         s->end_s[k * s->n_micro_batches + m->micro_batch] = end_s;
-    /* the last stage starts the backward pass without a message */
+    /* the last stage starts the backward pass without waiting for a message */
     const double *const message_s = k == n - 1 ? NULL : seconds->message_s;
     if (!is_over(s, m))
         plan(s, m, end_s + (message_s == NULL ? 0 : message_s[forward ? stage : stage - 1]));
@@ -191,12 +206,12 @@ static void pass(swarm *s, passing *m, double at_s)
 }
 
 /*
- * --- absences ------------------------------------------------------------------------------------
+ * --- absences -----------------------------------------------------------------------------------
  */
 
 /**
- * Sends a micro-batch to the host that replaces a failed one: from the stage before and, for a
- * backward pass, also from the stage after.
+ * Sends a micro-batch to the host that replaces a failed host. The previous stage sends the
+ * activations. For a backward pass, the next stage sends the gradient, too.
  */
 static void send_again(swarm *s, passing *m, double at_s)
 {
@@ -226,7 +241,7 @@ static void repeat_backward(swarm *s, passing *m, int64_t stage, double at_s)
     send_again(s, again, at_s);
 }
 
-/** Repeats the work of a failed host on a micro-batch, once the failure is detected. */
+/** Repeats the work of a failed host on one micro-batch. Called when the failure is detected. */
 static void repeat_lost(swarm *s, passing *m, const dsgd_absence *absence, double now_s)
 {
     const int64_t stage = s->stage_of[absence->host], job = job_of(s, m, stage);
@@ -258,7 +273,7 @@ static void repeat_all_lost(swarm *s, const dsgd_absence *absence, double now_s)
         repeat_lost(s, m, absence, now_s);
 }
 
-/** Returns the next absence of a host from index @p i on, or NULL if there is none. */
+/** Returns the first absence of @p host with index @p i or higher, or NULL if there is none. */
 static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
 {
     while (i < s->seconds->n_away && s->seconds->away[i].host != host)
@@ -267,7 +282,8 @@ static const dsgd_absence *next_absence(const swarm *s, int64_t i, int64_t host)
 }
 
 /**
- * Lets a host rejoin with its state. Its load counts as that of the other host with the least load.
+ * Lets a host rejoin with its state. Its load is set at least to the smallest load of the stage's
+ * other hosts.
  */
 static void rejoin_host(swarm *s, const dsgd_absence *absence)
 {
@@ -285,8 +301,7 @@ static void rejoin_host(swarm *s, const dsgd_absence *absence)
 }
 
 /*
- * --- a run
- * ----------------------------------------------------------------------------------------
+ * --- one step -----------------------------------------------------------------------------------
  */
 
 static void open_stages(swarm *s, int64_t n_stage_hosts)
@@ -364,7 +379,7 @@ static void close_swarm(swarm *s)
     free(s->events.entry);
 }
 
-/** Returns the sum of the seconds in which hosts were running. */
+/** Returns the total time in which hosts were running, summed over all hosts. */
 static double present_s(const swarm *s)
 {
     double all_s = (double)s->n_hosts * s->times.makespan_s;
@@ -405,7 +420,7 @@ int64_t dsgd_swarm_migrate(int64_t n_stages, const double *work, int64_t n_hosts
                            const double *speed, int32_t *stage_of)
 {
     static const double rounding = 1e-9;
-    /* sum of the speeds of a stage's hosts */
+    /* [n_stages] sum of the speeds of each stage's hosts */
     double *const speeds = dsgd_xcalloc((size_t)n_stages, sizeof *speeds);
     int64_t to = 0, mover = -1;
     for (int64_t host = 0; host < n_hosts; host++)

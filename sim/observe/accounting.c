@@ -1,5 +1,5 @@
 /**
- * @file accounting.c Counts shares of time, messages, ages of values and times of steps.
+ * @file accounting.c Counts shares of time, messages, ages of values, and times of steps.
  */
 #include "base/round.h"
 #include "sim/engine/engine.h"
@@ -8,7 +8,7 @@
 
 /* --- counts during the run -------------------------------------------------------------------- */
 
-/** Returns the length of the intersection of [a, b] with another interval. */
+/** Returns the length of the intersection of the intervals [a, b] and @p with. */
 static double overlap_s(double a, double b, dsgd_interval with)
 {
     return dsgd_greater(dsgd_less(b, with.end_s) - dsgd_greater(a, with.since_s), 0);
@@ -22,14 +22,17 @@ static void record_communication(const dsgd_worker *w, double since_s, double en
         dsgd_timeline_record(w->engine, span);
 }
 
-/** Returns the last computation until @p to_s, at which it may still run. */
+/**
+ * Returns the interval of the worker's last computation. If it still runs, the interval ends at @p
+ * to_s.
+ */
 static dsgd_interval last_computation(const dsgd_worker *w, double to_s)
 {
     return (dsgd_interval){w->gpu.computation.since_s,
                            dsgd_computing(w) ? to_s : w->gpu.computation.end_s};
 }
 
-/** Records the parts of [since_s, to_s] that do not overlap with computation, for the timeline. */
+/** Records for the timeline the parts of [since_s, to_s] that do not overlap with computation. */
 static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
 {
     for (size_t i = 0; i <= w->accounts.n_earlier; i++) {
@@ -44,8 +47,8 @@ static void record_exposed(const dsgd_worker *w, double since_s, double to_s)
 }
 
 /**
- * Counts the part of an interval that does not overlap with computation. Discards computations that
- * end before the interval does.
+ * Counts the part of a communication from @p from_s to @p to_s that does not overlap with
+ * computation. Discards the earlier computations that end before @p to_s.
  */
 static void count_communication(dsgd_worker *w, double from_s, double to_s)
 {
@@ -56,7 +59,8 @@ static void count_communication(dsgd_worker *w, double from_s, double to_s)
         record_exposed(w, start_s, to_s);
     double hidden_s = overlap_s(start_s, to_s, last_computation(w, to_s));
     const size_t n = w->accounts.n_earlier;
-    for (size_t i = 0; i < n; i++) /* first the last one, then the others in their order */
+    for (size_t i = 0; i < n; i++) /* the newest earlier computation comes first, then the others in
+                                    * their order */
         hidden_s += overlap_s(start_s, to_s, w->accounts.earlier[i == 0 ? n - 1 : i - 1]);
     w->accounts.n_earlier = 0;
     for (size_t i = 0; i < n; i++)
@@ -73,7 +77,7 @@ static void append(dsgd_interval **list, size_t *n, dsgd_interval interval)
     (*list)[(*n)++] = interval;
 }
 
-/** Counts the postponed communication that had ended by @p until_s. */
+/** Counts the postponed communication that ended before or at @p until_s. */
 static void count_put_off(dsgd_worker *w, double until_s)
 {
     size_t n = 0;
@@ -107,7 +111,8 @@ void dsgd_count_later_end(dsgd_worker *w)
 }
 
 /*
- * Communication that spans more computations than this counts as if it began after the oldest ones.
+ * Largest number of earlier computations that are kept. If a communication spans more computations,
+ * it is counted as if it began after the oldest ones.
  */
 enum { MOST_EARLIER = 65 };
 
@@ -122,11 +127,11 @@ void dsgd_count_computation(dsgd_worker *w)
     append(&w->accounts.earlier, &w->accounts.n_earlier, last);
 }
 
-enum { MANTISSA_BITS = 52 }; /* bits below exponent and sign */
+enum { MANTISSA_BITS = 52 }; /* number of bits below the exponent and the sign of a double */
 
 /*
- * The bits of a positive number plus 1 are the next number: like nextafter() and ilogb(), without
- * function calls.
+ * Adding 1 to the bits of a positive double gives the next larger double. These functions replace
+ * nextafter() and ilogb() without calls of library functions.
  */
 
 static uint64_t bits_of(double x)
@@ -144,10 +149,11 @@ static double number_of(uint64_t bits)
 }
 
 /**
- * Returns true if adding @p x has the same effect, including rounding, on every number from @p sum
- * to the next power of two. Two successive numbers are enough to decide this, because only ties are
- * rounded up for one of them and down for the other. Then such additions can be made in any order,
- * or as one. Adds @p n of them to *end. No number is negative.
+ * Returns true if adding @p x has the same effect, including rounding, on every double from @p sum
+ * to the next power of two. Then several additions of x can be made in any order, or as one
+ * addition. Two successive doubles are enough to decide this, because only ties are rounded up for
+ * one of them and down for the other. Adds the effect of @p n additions of x to *end. All arguments
+ * must be >= 0.
  */
 static bool add_evenly(double sum, double x, int64_t n, double *end)
 {
@@ -158,7 +164,10 @@ static bool add_evenly(double sum, double x, int64_t n, double *end)
            bits_of(*end) >> MANTISSA_BITS == bits_of(sum) >> MANTISSA_BITS;
 }
 
-/** Returns sum + x + x + ..., with @p n times x. */
+/**
+ * Returns sum + x + x + ..., where x is added @p n times, with the same rounding as single
+ * additions.
+ */
 static double add_times(double sum, double x, int64_t n)
 {
     double end = sum;
@@ -169,7 +178,7 @@ static double add_times(double sum, double x, int64_t n)
     return sum;
 }
 
-/** Returns the bin of an age. The last bin also counts all greater ages. */
+/** Returns the histogram bin of an age. The last bin also counts all larger ages. */
 static double *bin_of(dsgd_ages *ages, double age)
 {
     const size_t bin = age < DSGD_MOST_AGES - 1 ? (size_t)age : DSGD_MOST_AGES - 1;
@@ -199,7 +208,7 @@ void dsgd_count_age(dsgd_worker *user, int owner, size_t piece, int64_t stamp, d
 {
     dsgd_engine *const engine = user->engine;
     if (stamp < 0)
-        return; /* a null contribution has no age */
+        return; /* a contribution of zeros has no age */
     const double age = age_of(user, dsgd_local_steps(&engine->workers[owner], piece), piece, stamp);
     add(&engine->accounts.staleness, &engine->result->staleness_max, (dsgd_lag){age, age}, weight);
     *bin_of(&engine->result->ages, age) += weight;
@@ -244,7 +253,7 @@ void dsgd_count_dropped(dsgd_worker *sender, int64_t step, double share)
 {
     sender->engine->result->dropped++;
     if (sender->node.step == step)
-        sender->gpu.computation.share = 0; /* its step has not been counted yet */
+        sender->gpu.computation.share = 0; /* the dropped step has not been counted yet */
     else
         sender->engine->progress.whole_steps -= share;
 }
@@ -269,7 +278,7 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
 {
     dsgd_carrier *const sender = &engine->accounts.carriers[from];
     dsgd_carrier *const receiver = &engine->accounts.carriers[to];
-    bytes = trunc(bytes); /* SimGrid sends whole bytes */
+    bytes = trunc(bytes); /* SimGrid sends only whole bytes */
     if (engine->config->loads && sender->to == NULL)
         sender->to = dsgd_run_alloc(engine, (size_t)dsgd_n_hosts(engine) * sizeof *sender->to);
     if (engine->config->loads)
@@ -287,9 +296,10 @@ void dsgd_count_carried(dsgd_engine *engine, int from, int to, double bytes)
 }
 
 /*
- * A histogram whose size does not depend on the number of steps and workers. It has the same bits
- * on every machine, because bins are found from the bits of a number, not from its logarithm. A bin
- * is 1/64 of a power of two wide: at most 1.6 % of a time, from 0.2 ns to 136 years.
+ * A histogram of step times. Its size does not depend on the number of steps and workers. It is
+ * equal on every machine, because bins are found from the bits of a time, not from its logarithm.
+ * The width of a bin is 1/64 of a power of two, which is at most 1.6 % of a time. The bins cover
+ * times from 0.2 ns to 136 years.
  */
 enum { PER_POWER = 64, LEAST_POWER = -32, N_POWERS = DSGD_MOST_STEP_TIMES / PER_POWER };
 
@@ -300,7 +310,7 @@ struct dsgd_step_count {
 static size_t step_bin_of(double step_s)
 {
     int power = 0;
-    const double mantissa = frexp(step_s, &power); /* 0, or at least 1/2 and below 1 */
+    const double mantissa = frexp(step_s, &power); /* mantissa is 0, or in [1/2, 1) */
     if (mantissa == 0 || power < LEAST_POWER)
         return 0;
     if (power >= LEAST_POWER + N_POWERS)
@@ -345,7 +355,9 @@ static void sum_up_step_times(dsgd_engine *engine)
     }
 }
 
-/** Sums up the stages of workers that are groups of hosts. */
+/**
+ * Adds the slowness and the bubbles of stages to the result, for workers that are groups of hosts.
+ */
 static void sum_up_stages(dsgd_engine *engine)
 {
     dsgd_run_result *const result = engine->result;
@@ -434,8 +446,9 @@ static double bytes_per_s_of(const dsgd_platform *platform, dsgd_way_out way, in
 }
 
 /**
- * Returns how many seconds the busiest connection of a kind needs for its bytes in one direction.
- * Lists the loads of all that have carried bytes, if @p lists.
+ * Returns the seconds that the busiest connection of kind @p way needs for its bytes in one
+ * direction. If @p lists is true, adds the loads of all used connections of this kind to the
+ * result.
  */
 static double busiest_of(dsgd_engine *engine, dsgd_way_out way, bool lists)
 {
@@ -443,7 +456,8 @@ static double busiest_of(dsgd_engine *engine, dsgd_way_out way, bool lists)
     const dsgd_platform *const platform = engine->config->platform;
     const int64_t hosts_each[] = {dsgd_platform_nic_hosts(platform),
                                   dsgd_platform_group_hosts(platform), platform->island_hosts > 0};
-    const int64_t hosts = hosts_each[way]; /* that share one; 0 if the platform has none */
+    const int64_t hosts = hosts_each[way]; /* number of hosts that share a connection of this kind;
+                                            * 0 if the platform has no such connection */
     double longest_s = 0;
     int last = -1;
     for (int i = 0; hosts > 0 && i < dsgd_n_hosts(engine); i++)
@@ -467,7 +481,10 @@ static double busiest_of(dsgd_engine *engine, dsgd_way_out way, bool lists)
     return longest_s;
 }
 
-/** Returns the seconds of the busiest link that the platform's numbers give; lists all loads. */
+/**
+ * Returns the seconds that the busiest connection of all kinds needs for its bytes. If @p lists is
+ * true, adds all loads to the result.
+ */
 static double busiest_s(dsgd_engine *engine, bool lists)
 {
     double longest_s = 0;
@@ -476,7 +493,7 @@ static double busiest_s(dsgd_engine *engine, bool lists)
     return longest_s;
 }
 
-/** Returns the cost of the bytes that left regions. */
+/** Returns the price of all bytes that left their region. */
 static double transfer_cost(const dsgd_engine *engine)
 {
     const dsgd_platform *const platform = engine->config->platform;
@@ -501,20 +518,22 @@ void dsgd_sum_up_loads(dsgd_engine *engine)
 }
 
 /**
- * Returns which part of a worker's current step counts when a run's time is over: age / m - c, for
- * steps with mean m and squared coefficient of variation c. By time T a renewal process has made T
- * / m - (1 - c) / 2 steps on average, and the mean age of the current step is m (1 + c) / 2:
- * together T / m. This is exact for constant steps.
+ * Returns the part of a worker's current step that counts if time ends the run. The part is age / m
+ * - c, for steps with mean m and squared coefficient of variation c. Reason: by time T a renewal
+ * process has made T / m - (1 - c) / 2 steps on average, and the mean age of the current step is m
+ * (1 + c) / 2. The sum of steps and part is T / m. This is exact for steps of equal length.
  */
 static double begun_part(const dsgd_worker *w, double end_s)
 {
-    /* with policy quorum, includes steps of the others while it was away */
+    /*
+     * with policy quorum, n includes the steps that other workers made while this worker was away
+     */
     const double n = (double)w->node.step;
     const double mean_s = w->clock.since_s / n;
     if (w->clock.stopped || w->presence.state != DSGD_HERE || n < 1)
         return 0;
     double variance_s2 = n > 1 ? (w->clock.squares_s2 - n * mean_s * mean_s) / (n - 1) : 0;
-    /* the variance would include the times that the worker was down */
+    /* mean_s includes the times that the worker was down, which can make this variance negative */
     if (w->engine->failures.others_continue)
         variance_s2 = fmax(0, variance_s2);
     const double part = (end_s - w->clock.since_s - variance_s2 / mean_s) / mean_s;
@@ -522,8 +541,8 @@ static double begun_part(const dsgd_worker *w, double end_s)
 }
 
 /**
- * Returns the number of steps per step that is counted as done: more than 1 if time ended the run
- * during steps.
+ * Returns the number of steps that were done per counted step. It is more than 1 if time ended the
+ * run during steps, because each worker had done a part of its step.
  */
 static double steps_for_one(const dsgd_engine *engine)
 {

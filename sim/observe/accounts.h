@@ -1,6 +1,6 @@
 /**
- * @file accounts.h The numbers that are counted in a run: the state that accounting.c writes,
- * except members that name another file.
+ * @file accounts.h The numbers that are counted in a run. accounting.c writes this state,
+ * except members whose comment names another file.
  */
 #pragma once
 
@@ -17,18 +17,25 @@ typedef struct dsgd_accounts {
     double communicated_s, counted_until_s;
     size_t n_earlier;
     /*
-     * [n_earlier] computations before the last one that may still overlap with communication to
-     * count
+     * [n_earlier] computations before the last computation that may still overlap with
+     * communication that is not counted yet
      */
     dsgd_interval *earlier;
-    double sent_bytes; /* bytes sent, also by a server (written by observe.c) */
-    /* schedules whose messages are counted later (also written by exchange/analytic.c) */
+    double sent_bytes; /* bytes that the worker or server has sent (written by observe.c) */
+    /*
+     * number of closed-form collectives whose communication is not counted yet (also written by
+     * exchange/analytic.c)
+     */
     int n_uncounted;
     size_t n_put_off;
-    dsgd_interval *put_off; /* communication while n_uncounted is not 0, sorted by end */
+    dsgd_interval *put_off; /* other communication that is counted when n_uncounted is 0, sorted by
+                             * end */
 } dsgd_accounts;
 
-/** Connections of a host to the network: its NIC, the links of its group, its NVLink domain. */
+/**
+ * The kinds of connections of a host to the network: its NIC, the links of its group, its NVLink
+ * domain.
+ */
 typedef enum dsgd_way_out {
     DSGD_BY_NIC,
     DSGD_BY_GROUP,
@@ -41,10 +48,11 @@ typedef struct dsgd_carrier {
     struct dsgd_carried {
         double sent, received;
     } by[DSGD_WAYS_OUT];
-    /* [dsgd_n_hosts()] bytes to each host; NULL unless the loads of links are counted */
+    /* [dsgd_n_hosts()] bytes sent to each host; NULL if the loads of links are not counted */
     double *to;
-    int place; /* index among the platform's hosts */
-    double slowness; /* seconds per second of the reference GPU */
+    int place; /* position among the platform's hosts */
+    double
+        slowness; /* time of a computation on this host, divided by the time on the reference GPU */
 } dsgd_carrier;
 
 /** A weighted sum. */
@@ -54,13 +62,15 @@ typedef struct dsgd_sum {
 
 /** The accounts of a run. */
 typedef struct dsgd_run_accounts {
-    dsgd_carrier *carriers; /* [dsgd_n_hosts()] by dsgd_cluster_host() */
-    double largest_bytes[2]; /* largest vector of an allreduce, and of a partial collective */
+    dsgd_carrier
+        *carriers; /* [dsgd_n_hosts()] bytes of each host, indexed by dsgd_cluster_host() */
+    double largest_bytes[2]; /* bytes of the largest vector of an allreduce, and of a partial
+                              * collective */
     dsgd_sum staleness, lag, gradient_staleness;
-    /* versions of partial collectives; contributions that were made in time */
+    /* number of versions of partial collectives, and number of new contributions to them */
     uint64_t versions, fresh;
     struct dsgd_step_count *step_counts;
-    /* record of events (written by timeline.c); NULL if nothing is recorded any more */
+    /* record of events (written by timeline.c); NULL if nothing is recorded, or not any more */
     struct dsgd_timeline *timeline;
     /* list of values (written by ledger.c); NULL if values are not listed */
     struct dsgd_ledger *ledger;

@@ -1,13 +1,16 @@
 /**
- * @file ledger.c Lists the values of a run, as the value store reports them, and the hosts that
- * have them.
+ * @file ledger.c Lists the values of a run and the hosts that have them. The value store reports
+ * new values.
  */
 #include "sim/ledger.h"
 #include "sim/observe/observe.h"
 
 #include "sim/engine/engine.h"
 
-/** Returns the place of a value in the ledger, 0 if it has none. Most values are near the end. */
+/**
+ * Returns the index of a value in the ledger, or 0 if the ledger does not contain it. The search
+ * starts at the end, because most values are new.
+ */
 static size_t place_of(const dsgd_ledger *ledger, dsgd_value value)
 {
     size_t i = value.node == NULL ? 0 : ledger->n_values - 1;
@@ -46,7 +49,7 @@ void dsgd_ledger_add(const dsgd_worker *w, dsgd_ledger_entry entry, dsgd_value v
     add_entry(ledger, entry);
 }
 
-/** Adds a new value, and holds it, so that no other value gets its handle. */
+/** Adds a new value to the ledger. Retains the value, so that its handle is not reused. */
 static void add_made(const dsgd_engine *engine, const dsgd_value_call *call)
 {
     const dsgd_made_by by = call->by;
@@ -60,7 +63,8 @@ static void add_made(const dsgd_engine *engine, const dsgd_value_call *call)
     made->step = (int64_t)call->where.step;
     made->value = dsgd_value_retain(call->made);
     const dsgd_computation *const c = &engine->workers[made->worker].gpu.computation;
-    if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL) /* computed at its end */
+    if (by == DSGD_MADE_GRADIENT &&
+        c->undescribed != NULL) /* the gradient's value is computed at the end of its computation */
         made->at_s = c->since_s;
     for (size_t i = 0; i < n; i++) {
         made->from[i] = place_of(engine->accounts.ledger, call->x[i]);

@@ -1,5 +1,5 @@
 /**
- * @file loads.c The bytes that each link has carried, for platforms whose links have names.
+ * @file loads.c Counts the bytes that each link has carried, for platforms whose links have names.
  */
 #include "sim/network/simgrid.h"
 #include "sim/observe/observe.h"
@@ -18,7 +18,7 @@ static void list_links(const dsgd_platform *platform, dsgd_load *loads, size_t n
                                .bytes_per_s = shape->link(platform, i).bytes_per_s};
 }
 
-/** Adds the bytes from one host to another to the loads of the links between them. */
+/** Adds the bytes that host @p from sent to host @p to to the loads of the links between them. */
 static void add_to_route(const dsgd_engine *engine, int from, int to, dsgd_load *loads)
 {
     const dsgd_carrier *const carriers = engine->accounts.carriers;

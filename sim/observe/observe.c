@@ -1,6 +1,5 @@
 /**
- * @file observe.c Reports each event of a run once, to the accounts, the timeline and the ledger
- * that want it.
+ * @file observe.c Distributes each event of a run to the accounts, the timeline and the ledger.
  */
 #include "sim/observe/observe.h"
 
@@ -24,8 +23,8 @@ static void count_message(dsgd_engine *engine, bool computed, int from, double b
 }
 
 /**
- * Records a message in the timeline, with the @p position of an activation, else -1. Returns its
- * number.
+ * Records a message in the timeline. If the message is an activation, @p position is its version
+ * and chunk; else -1. Returns the number of the message's span.
  */
 static size_t record_message(dsgd_engine *engine, int from, int to, double bytes, double since_s,
                              double end_s, int64_t position)
@@ -58,7 +57,10 @@ void dsgd_observe_activation(dsgd_engine *engine, int from, int to, int64_t posi
     record_message(engine, from, to, DSGD_ACTIVATION_BYTES, dsgd_now_s(), end_s, position);
 }
 
-/** Counts bytes that arrive now, unless the run has ended and its last messages only drain. */
+/**
+ * Counts bytes that arrive now. Does nothing after the end of the run, when the last messages still
+ * arrive.
+ */
 static inline void count_arrival(dsgd_engine *engine, int from, int to, int lane, double bytes)
 {
     if (engine->result->virtual_s > 0)
@@ -120,7 +122,7 @@ void dsgd_observe_sum(const dsgd_worker *w, uint64_t scope, uint64_t number, dsg
 void dsgd_observe_used(dsgd_worker *user, int owner, size_t piece, int64_t stamp, double weight)
 {
     if (stamp < 0)
-        return; /* a null contribution has no age */
+        return; /* a contribution of zeros has no age */
     dsgd_count_age(user, owner, piece, stamp, weight);
     const double lag = dsgd_greater((double)(dsgd_local_steps(user, piece) - stamp), 0);
     if (lag > 0)

@@ -1,32 +1,32 @@
 /**
- * @file timeline.c Records the events of a run while it is watched: spans of time, messages and
- * instants.
+ * @file timeline.c Records the events of a run while it is watched: periods of time (spans),
+ * messages and instants.
  *
- * Before the window opens, and for a listener, only current spans are kept. A span is recorded when
- * it begins or, if it is known only afterwards (communication that does not overlap with
- * computation), as a whole.
+ * Before the window opens, only current spans are kept. If a listener gets the spans, only current
+ * spans are kept during the whole run. A span is recorded when it begins. Spans that are known only
+ * afterwards (communication that does not overlap with computation) are recorded when they end.
  */
 #include "sim/timeline.h"
 #include "sim/engine/engine.h"
 #include "sim/observe/observe.h"
 #include "sim/result.h"
 
-/** A current wait. */
+/** A wait that is not over. */
 typedef struct open_wait {
     const dsgd_worker *worker;
     const dsgd_wait *wait;
-    int lacking; /* host that has not done its part yet */
-    double since_s; /* time since which that host has been checked */
+    int lacking; /* a host that has not done its part yet */
+    double since_s; /* time at which the wait began to wait for host `lacking` */
 } open_wait;
 
 const char dsgd_cancelled[] = "cancelled";
 const char dsgd_pass[] = "pass";
 
 struct dsgd_recording {
-    size_t n_free, *free; /* free places, of spans that ended before the window */
+    size_t n_free, *free; /* free places in `spans`, whose spans ended before the window */
     size_t n_waits;
     open_wait *waits;
-    int n_left; /* number of chosen workers that have not ended the window's steps */
+    int n_left; /* number of chosen workers that have not completed the steps of the window */
 };
 
 static bool is_chosen(const dsgd_engine *engine, int host)
@@ -50,8 +50,8 @@ void dsgd_timeline_open(dsgd_engine *engine)
 }
 
 /**
- * Returns true if spans are kept, and not passed to a listener. Kept spans must fit into memory, so
- * they are for few workers and steps.
+ * Returns true if spans are kept in memory, and false if they are passed to a listener. Kept spans
+ * must fit into memory, so only few workers and steps can be kept.
  */
 static bool is_kept(const dsgd_engine *engine)
 {
@@ -60,7 +60,10 @@ static bool is_kept(const dsgd_engine *engine)
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
-/** Stores a span. Returns its number, from 1, or 0 if there is no room, which ends the run. */
+/**
+ * Stores a span. Returns its number, counted from 1. If there are too many spans, ends the run and
+ * returns 0.
+ */
 static size_t put(dsgd_engine *engine, const dsgd_span *span)
 {
     dsgd_timeline *const t = engine->accounts.timeline;
@@ -107,7 +110,7 @@ size_t dsgd_timeline_begin(const dsgd_worker *w, dsgd_span span)
     return dsgd_timeline_record(w->engine, span);
 }
 
-/** Returns a current span, or NULL if it is not recorded. */
+/** Returns the span with number @p span, which has not ended, or NULL if it is not recorded. */
 static dsgd_span *open_span(const dsgd_engine *engine, size_t span)
 {
     const dsgd_run_accounts *const accounts = &engine->accounts;
@@ -160,7 +163,7 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
     mark.peer = -1;
     dsgd_timeline_mark(w, mark);
     if (w->engine->accounts.timeline != NULL &&
-        !is_kept(w->engine)) /* if spans are kept, the waits are checked soon anyway */
+        !is_kept(w->engine)) /* if spans are kept, other events check the waits soon */
         dsgd_timeline_look(w->engine, w->host);
 }
 
@@ -169,7 +172,7 @@ void dsgd_timeline_contribute(const dsgd_worker *w, size_t exchange, dsgd_span m
 void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double since_s)
 {
     dsgd_span *const span = open_span(engine, message);
-    /* Both hosts may have done their part. */
+    /* Sender and receiver of the message may both have done their part. */
     dsgd_timeline_look(engine, span == NULL ? 0 : span->host);
     if (span == NULL)
         return;
@@ -181,7 +184,10 @@ void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double sinc
 
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position)
 {
-    enum { FAR = 100000 }; /* it takes microseconds, so its span is one of the last */
+    enum {
+        FAR = 100000
+    }; /* number of last spans to search; an activation takes microseconds, so
+        * its span is recent */
     const dsgd_timeline *const t = to->engine->accounts.timeline;
     const int64_t n = (int64_t)to->engine->layout.n_pieces;
     if (t == NULL)
@@ -197,13 +203,12 @@ void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t po
 }
 
 /*
- * --- waits
- * ----------------------------------------------------------------------------------------
+ * --- waits --------------------------------------------------------------------------------------
  */
 
 /**
- * Returns the first host after @p after, cyclically, that has not done its part yet, or -1 if there
- * is none.
+ * Returns the next host after @p after that has not done its part in @p wait, or -1 if there is
+ * none. The search continues with host 0 after the last host.
  */
 static int next_lacking(const dsgd_worker *w, const dsgd_wait *wait, int after)
 {
@@ -242,12 +247,12 @@ size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait)
 }
 
 /**
- * Share of a wait below which a difference between arrivals is ignored, because it comes from the
- * protocol.
+ * Differences between arrivals of hosts are ignored below this share of a wait, because the
+ * protocol causes them.
  */
 static const double least_share = 0.01;
 
-/** Updates the last host of a wait. Returns true if the wait still needs other hosts. */
+/** Updates the host that a wait waits for. Returns true if the wait still waits for a host. */
 static bool update_wait(const dsgd_timeline *t, open_wait *open)
 {
     dsgd_span *const span = &t->spans[open->wait->span - 1];
@@ -264,15 +269,15 @@ static bool update_wait(const dsgd_timeline *t, open_wait *open)
 }
 
 /**
- * Checks the waits for a host and of a host (-1: all waits), and removes those that need no other
- * host.
+ * Updates all waits that @p host takes part in, as the waiting host or as the awaited host. If @p
+ * host is -1, updates all waits. Removes waits that wait for no other host.
  */
 static void update_waits(const dsgd_timeline *t, int host)
 {
     struct dsgd_recording *const r = t->recording;
     size_t n = 0;
     for (size_t i = 0; i < r->n_waits; i++) {
-        /* The activation of the waiting host itself may also change the wait. */
+        /* An activation by the waiting host itself may also end the wait for another host. */
         const bool may_change =
             host < 0 || r->waits[i].lacking == host || r->waits[i].worker->host == host;
         if (may_change && !(r->waits[i].wait->span > 0 && update_wait(t, &r->waits[i])))
@@ -285,7 +290,8 @@ static void update_waits(const dsgd_timeline *t, int host)
 }
 
 /*
- * With a listener there may be ten thousand workers, but only few of their waits are for one host.
+ * With a listener, only waits of or for @p host are checked, because there may be ten thousand
+ * workers.
  */
 void dsgd_timeline_look(const dsgd_engine *engine, int host)
 {
@@ -304,7 +310,7 @@ void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait)
     size_t i = 0;
     while (span->turn_s == INFINITY && i < r->n_waits && r->waits[i].wait != wait)
         i++;
-    /* the wait ends before all hosts have done their parts */
+    /* if the wait ends before all hosts have done their parts, remove it */
     if (span->turn_s == INFINITY && i < r->n_waits) {
         if (!is_kept(w->engine))
             update_wait(w->engine->accounts.timeline, &r->waits[i]);
@@ -352,7 +358,7 @@ void dsgd_timeline_close(dsgd_engine *engine)
         t->end_s = engine->result->virtual_s;
     for (size_t i = 0; i < r->n_free; i++)
         t->spans[r->free[i] - 1].since_s = INFINITY;
-    size_t n = 0; /* number of spans in the window */
+    size_t n = 0; /* number of spans that are in the window */
     for (size_t i = 0; i < t->n_spans; i++)
         if (t->spans[i].since_s < t->end_s || t->spans[i].end_s == t->end_s)
             t->spans[n++] = t->spans[i];
