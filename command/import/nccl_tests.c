@@ -1,7 +1,7 @@
 /**
  * @file nccl_tests.c
- * Reads logs of nccl-tests: factors of NCCL's formulas for a machine, and tables for the measured
- * shapes.
+ * Reads logs of nccl-tests. Fits factors of NCCL's formulas to the logs, and makes tables for the
+ * measured shapes (numbers of nodes and GPUs).
  */
 #include <gsl/gsl_sort.h>
 
@@ -9,15 +9,15 @@
 #include "command/import/reader.h"
 #include "traces/nccl_log.h"
 
-/** A table of medians of the logs of one shape. */
+/** A table of a shape: the median time of each message size over all logs of the shape. */
 typedef struct pool {
     dsgd_nccl_measured of;
-    const char **from; /* [of.table.bytes.n] files and lines */
+    const char **from; /* array with the files and lines of each of the of.table.bytes.n sizes */
     const char *title;
     bool sockets;
 } pool;
 
-/** The state of the reader. */
+/** State of the reader of nccl-tests logs. */
 typedef struct work {
     dsgd_import *in;
     dsgd_nccl_logs logs;
@@ -25,7 +25,7 @@ typedef struct work {
     pool *pools;
 } work;
 
-/** Returns whether a log of one size continues in the next log. */
+/** Returns true if a log with one size continues in the next log. */
 static bool is_next_size(const dsgd_nccl_log *log)
 {
     const dsgd_nccl_table *const t = &log->table, *const next = &log[1].table;
@@ -50,7 +50,8 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
     for (size_t i = before.n; i < m->logs.n; i++) {
         const dsgd_nccl_log *const log = &m->logs.v[i], *last = log;
         while (i + 1 < m->logs.n && is_next_size(last))
-            last = &m->logs.v[++i]; /* the tool was run once per size */
+            /* If the tool was run once per size, the logs with one size each belong together. */
+            last = &m->logs.v[++i];
         const size_t n = last->table.bytes.n;
         dsgd_import_gave(in, "lines %.0f-%.0f: %s, %s, %s from %s to %s", log->lines[0],
                          last->lines[n - 1], dsgd_nccl_calls[log->table.call],
@@ -72,7 +73,9 @@ static dsgd_status read(dsgd_import *in, const char *path, void *state, dsgd_err
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-/** Completes the shape of a log from the command line or the platform's nodes. */
+/**
+ * Completes the shape of a log. Missing numbers come from the command line or the platform's nodes.
+ */
 static dsgd_status complete_shape(const work *m, dsgd_nccl_log *log, dsgd_error *error)
 {
     const int64_t per_node = m->in->platform.island_hosts > 0 ? m->in->platform.island_hosts : 1;
@@ -106,7 +109,7 @@ static bool is_alike(const dsgd_nccl_table *a, const dsgd_nccl_table *b)
     return a->call == b->call && a->nodes == b->nodes && a->gpus == b->gpus;
 }
 
-/** A measurement of one size in a log. */
+/** A measured time of one message size in a log. */
 typedef struct sample {
     double bytes, us;
     const char *from;
@@ -118,7 +121,7 @@ static int compare_samples(const void *a, const void *b)
     return x->bytes < y->bytes || (x->bytes == y->bytes && x->us < y->us) ? -1 : 1;
 }
 
-/** Returns the *n measurements of a shape. */
+/** Returns the *n measurements of all logs that have the shape of a table. */
 static sample *samples_of(const work *m, const dsgd_nccl_table *t, size_t *n)
 {
     sample *all = dsgd_keep(1, sizeof *all);
@@ -133,11 +136,11 @@ static sample *samples_of(const work *m, const dsgd_nccl_table *t, size_t *n)
     return all;
 }
 
-/** Makes the table of a shape, and prints how far its logs differ. */
+/** Makes the table of a shape, and prints the spread of its logs. */
 static void make_pool(work *m, const dsgd_nccl_table *t)
 {
     enum { MOST_PLACES = 4 };
-    /* measurements of one machine differ by less at most sizes */
+    /* Measurements of one machine differ by less than this ratio at most sizes. */
     static const double most_spread = 1.5;
     size_t n = 0, n_several = 0;
     const sample *const s = samples_of(m, t, &n);
@@ -161,7 +164,7 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
         p->from[sizes] = from;
         if (end > i + 1)
             spreads[n_several++] =
-                /* without the highest and lowest tenth */
+                /* Ignore the highest and lowest tenth of the times. */
                 s[end - 1 - (end - i) / 10].us / s[i + (end - i) / 10].us;
     }
     p->of.table.bytes = (dsgd_numbers){sizes, all};
@@ -179,8 +182,8 @@ static void make_pool(work *m, const dsgd_nccl_table *t)
 }
 
 /**
- * Returns whether the GPUs of a log differ from those of the platform, or from those of the first
- * log, while other logs match.
+ * Returns true if the log's GPUs differ from the platform's GPUs, while other logs match. If the
+ * platform names no GPU, compares with the first log that names one.
  */
 static bool is_other_machine(const work *m, const dsgd_nccl_log *log)
 {
@@ -193,7 +196,7 @@ static bool is_other_machine(const work *m, const dsgd_nccl_log *log)
     return gpu != NULL && log->gpu != NULL && strstr(log->gpu, gpu) == NULL;
 }
 
-/** Returns whether other readers have found something. */
+/** Returns true if other readers found numbers or parts of the experiment. */
 static bool has_others(const dsgd_import *in)
 {
     bool has = in->n_numbers > 0;
@@ -203,8 +206,8 @@ static bool has_others(const dsgd_import *in)
 }
 
 /**
- * Completes the logs, and skips those that cannot be completed. If none is left, the reason of the
- * last one is the error.
+ * Completes the shapes of the logs, and skips logs that cannot be completed. If no log is left, the
+ * reason for the last log is the error.
  */
 static dsgd_status keep_complete(work *m, dsgd_error *error)
 {
@@ -260,14 +263,17 @@ static dsgd_status pool_logs(work *m, dsgd_error *error)
 
 /* --- what they say ---------------------------------------------------------------------------- */
 
-/** Warns if a log does not match the hardware of the platform. */
+/** Prints a warning if measured rates do not match the links or NICs of the platform. */
 static void compare_with_hardware(const work *m, const pool *p)
 {
     static const double most = 1.02, least = 0.3, least_bytes = 64 * 0x1p20;
     const dsgd_nccl_table *const t = &p->of.table;
     const bool within = t->nodes == 1;
     const double parts = (double)(within ? t->gpus : t->nodes), once = (parts - 1) / parts;
-    /* The share that each node or GPU must send with any algorithm; a switch may sum. */
+    /*
+     * Share of the message size that each node or GPU must send with any algorithm. A switch may
+     * sum values.
+     */
     const double factor = t->call == DSGD_NCCL_BROADCAST              ? 1
                           : t->call == DSGD_NCCL_SHARES               ? once
                           : within && m->in->platform.nccl.has_switch ? 1 + 1 / parts
@@ -290,10 +296,10 @@ static void compare_with_hardware(const work *m, const pool *p)
                                  : "were it sockets, or another network?");
 }
 
-/** Warns if the log has too few sizes for a statement. */
+/** Prints a warning if the largest measured size is too small for gradient buckets. */
 static void warn_of_reach(const pool *p)
 {
-    static const double least_bytes = 8 * 0x1p20; /* size of a bucket of gradients */
+    static const double least_bytes = 8 * 0x1p20; /* size of a gradient bucket in bytes */
     const double most = p->of.table.bytes.v[p->of.table.bytes.n - 1];
     if (most < least_bytes)
         printf("warning: %s: the largest size is %s. Larger messages are assumed to have its rate, "
@@ -302,7 +308,7 @@ static void warn_of_reach(const pool *p)
                p->title, dsgd_import_bytes(most));
 }
 
-/** Warns if the logs name GPUs that the platform does not have. */
+/** Prints a warning if the logs name other GPUs than the platform. */
 static void compare_gpus(const work *m)
 {
     const dsgd_nccl_log *log = m->logs.v, *const end = log + m->logs.n;
@@ -313,12 +319,13 @@ static void compare_gpus(const work *m)
                log->lines[0], log->gpu, m->in->platform_name, m->in->platform.gpu);
 }
 
-/** Finds the factors, and prints the error of the formulas with them. */
+/** Fits the factors of NCCL's formulas, and prints the error of the fitted formulas. */
 static void fit(work *m)
 {
     dsgd_nccl *const nccl = &m->in->platform.nccl;
     dsgd_nccl_measured *const all = dsgd_keep(m->n_pools, sizeof *all);
-    nccl->tables = (dsgd_structs){0, NULL}; /* tables of another machine */
+    /* Remove the platform's tables, because another machine was measured. */
+    nccl->tables = (dsgd_structs){0, NULL};
     compare_gpus(m);
     for (size_t i = 0; i < m->n_pools; i++) {
         compare_with_hardware(m, &m->pools[i]);
@@ -335,7 +342,8 @@ static void fit(work *m)
 /* --- the experiment --------------------------------------------------------------------------- */
 
 /**
- * Returns the origin of the factors within nodes or between them; NULL if there are no such logs.
+ * Returns the files and lines of the logs within a node or between nodes. Returns NULL if no such
+ * log exists.
  */
 static const char *origin_of(const work *m, bool within)
 {
@@ -393,7 +401,8 @@ static dsgd_status finish(dsgd_import *in, void *state, dsgd_error *error)
         return DSGD_OK;
     const dsgd_status status = pool_logs(m, error);
     if (status != DSGD_OK)
-        return has_others(in) ? DSGD_OK : status; /* skipped logs are reported */
+        /* The reasons for skipped logs were already printed. */
+        return has_others(in) ? DSGD_OK : status;
     fit(m);
     DSGD_TRY(put_factor(m, "nccl.bandwidth", nccl->bandwidth, false, error));
     DSGD_TRY(put_factor(m, "nccl.latency", nccl->latency, false, error));
@@ -424,7 +433,8 @@ const dsgd_import_reader dsgd_import_nccl_tests = {
     .gives = "logs of nccl-tests or rccl-tests (all_reduce, all_gather, reduce_scatter, broadcast, "
              "reduce): "
              "collectives of the platform",
-    .read = read, /* NULL: any text, because tables can begin far from the start of a page */
+    /* This reader accepts any text, because tables can begin far from the start of a log. */
+    .read = read,
     .state_bytes = sizeof(work),
     .finish = finish,
 };

@@ -1,6 +1,6 @@
 /**
  * @file ranks.c
- * Joins the profiles of a job's ranks: groups of sums, common steps, clocks and waits.
+ * Joins the profiles of a job's ranks: groups of gradient sums, common steps, clocks and waits.
  */
 #include "command/import/ranks.h"
 
@@ -35,7 +35,7 @@ static int by_rank(const void *a, const void *b)
     return x->rank != y->rank ? (x->rank > y->rank) * 2 - 1 : strverscmp(x->file, y->file);
 }
 
-/** Orders the traces of one job by rank. Traces without a rank get the next numbers. */
+/** Sorts the traces of one job by rank. A trace that does not contain its rank gets its index. */
 static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
 {
     qsort(w->traces, w->n, sizeof *w->traces, by_rank);
@@ -63,7 +63,10 @@ static dsgd_status order_ranks(dsgd_ranks *w, dsgd_error *error)
 
 /* --- buckets ---------------------------------------------------------------------------------- */
 
-/** Returns the group and the kind of sums with most bytes in a trace. */
+/**
+ * Returns the process group and the kind of gradient sums (allreduce or reduce-scatter) with most
+ * bytes in a trace.
+ */
 static dsgd_sums heaviest(const dsgd_kineto *t)
 {
     dsgd_sums all[DSGD_MOST_NAMES] = {{.group = NULL}};
@@ -88,9 +91,9 @@ static dsgd_sums heaviest(const dsgd_kineto *t)
 }
 
 /**
- * Joins the two sums of HSDP into one: the shards that reduce-scatters produce are summed by
- * allreduces between groups. The joined sum ends with the second, at all ranks together, like a sum
- * of plain DDP.
+ * Joins the two sums of HSDP into one. HSDP sums in two stages: a reduce-scatter in each group, and
+ * an allreduce of the shards between groups. The joined sum ends with the allreduce, at all ranks
+ * at the same time, as in plain DDP.
  */
 static void join_replicas(dsgd_kineto *t, dsgd_sums *of)
 {
@@ -105,13 +108,13 @@ static void join_replicas(dsgd_kineto *t, dsgd_sums *of)
                                : t->world >= of->ranks ? t->world / of->ranks
                                                        : 1;
                 c->end_us = fmax(c->end_us, a->end_us);
-                a->bytes = 0; /* not counted or reported again */
+                a->bytes = 0; /* Set its size to 0, so that this allreduce is not counted again. */
                 break;
             }
     }
 }
 
-/** Finds for each trace the group and the kind of sums with most bytes. */
+/** Finds the process group and the kind of gradient sums with most bytes for each trace. */
 static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
 {
     w->sums = dsgd_keep(w->n, sizeof *w->sums);
@@ -144,8 +147,8 @@ static dsgd_status choose_groups(dsgd_ranks *w, dsgd_error *error)
 }
 
 /**
- * Collects the sums of gradients in step @p s of a trace, or all other collectives, into
- * found[n_calls].
+ * Collects collectives of step @p s in found[n_calls]: the gradient sums if @p buckets is true,
+ * else all other collectives. Returns their number.
  */
 static size_t calls_of(const dsgd_ranks *w, const dsgd_kineto *t, size_t s, bool buckets,
                        const dsgd_kineto_call **found)
@@ -163,8 +166,8 @@ static size_t calls_of(const dsgd_ranks *w, const dsgd_kineto *t, size_t s, bool
 }
 
 /**
- * Returns whether the trace of rank @p r has step @p number with the sums of like[n_buckets], and
- * stores them in found[].
+ * Returns true if the trace of rank @p r contains step @p number with sums of the same sizes as
+ * like[n_buckets]. Stores these sums in found[].
  */
 static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto_call *const *like,
                       const dsgd_kineto_call **found)
@@ -181,8 +184,8 @@ static bool find_step(dsgd_ranks *w, size_t r, int64_t number, const dsgd_kineto
 }
 
 /**
- * Collects the steps that all traces contain, with the same sums as the last complete step, because
- * DDP reorders buckets after the first step.
+ * Collects the steps that all traces contain with the same sums as the last complete step. Earlier
+ * steps can differ, because DDP reorders buckets after the first step.
  */
 static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
 {
@@ -219,7 +222,7 @@ static dsgd_status collect_steps(dsgd_ranks *w, dsgd_error *error)
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/** Aligns the clocks, assuming that a collective ends at all ranks at the same time. */
+/** Aligns the clocks of the ranks. Assumes that a collective ends at all ranks at the same time. */
 static void align_clocks(dsgd_ranks *w)
 {
     static const double most_us = 1000;
@@ -248,8 +251,8 @@ double dsgd_ranks_arrival_us(const dsgd_ranks *w, size_t k, size_t b)
 }
 
 /**
- * Returns how long rank @p r waits in a collective while none of its kernels runs. others[n][room]
- * contains the collective of each rank.
+ * Returns the time that rank @p r waits in a collective while none of its kernels runs, in
+ * microseconds. others[n][room] contains the collective of each rank.
  */
 static double wait_us(const dsgd_ranks *w, const dsgd_kineto_call *const *others, size_t r)
 {
@@ -264,15 +267,15 @@ static double wait_us(const dsgd_ranks *w, const dsgd_kineto_call *const *others
 }
 
 /**
- * Finds waits in other collectives, such as allgathers of FSDP and broadcasts of buffers: the n-th
- * of a step is the same collective at all ranks.
+ * Finds waits in collectives that do not sum gradients, such as allgathers of FSDP and broadcasts
+ * of buffers. The n-th collective of a step is the same collective at all ranks.
  */
 static void find_waits(dsgd_ranks *w)
 {
     w->waits_us = dsgd_keep(w->n * w->room, sizeof *w->waits_us);
     const dsgd_kineto_call **const others = dsgd_keep(w->n * w->room, sizeof *others);
     for (size_t k = 0; k < w->n_steps; k++) {
-        size_t n = 0; /* number of collectives at all ranks; 0 if it differs */
+        size_t n = 0; /* number of collectives in the step; 0 if the ranks have different numbers */
         for (size_t r = 0; r < w->n; r++) {
             const dsgd_kineto *const t = &w->traces[r];
             const size_t s = (size_t)(w->steps[k * w->n + r] - t->steps);
@@ -288,7 +291,10 @@ static void find_waits(dsgd_ranks *w)
     }
 }
 
-/** Returns the waiting time of rank @p r in collectives that end within a time. */
+/**
+ * Returns the waiting time of rank @p r in collectives that end within an interval, in
+ * microseconds.
+ */
 static double waited_us(const dsgd_ranks *w, size_t r, double since_us, double until_us)
 {
     const dsgd_kineto *const t = &w->traces[r];
@@ -302,8 +308,8 @@ static double waited_us(const dsgd_ranks *w, size_t r, double since_us, double u
 /* --- times ------------------------------------------------------------------------------------ */
 
 /**
- * Returns whether the step before is known; then a step begins where the last collective of the
- * step before ends.
+ * Returns true if the profile contains the step before step @p k. Then step @p k begins when the
+ * last collective of the previous step ends.
  */
 static bool follows(const dsgd_ranks *w, size_t k)
 {

@@ -1,141 +1,154 @@
 /**
  * @file reader.h
- * The state of `dsgd import`, and the readers of files that add to it.
+ * Defines the state of `dsgd import`, and the readers that add their findings to it.
  *
  * A reader is an entry of the table in command/import.c, a file in this folder, and a function in
- * traces/ that knows the format. Files are offered to the readers in the order of the table. The
- * first reader that finds something takes the file. When all files are read, the platform is
- * opened, and finish() of each reader that took a file is called.
+ * traces/ that parses the format. Each file is offered to the readers in the order of the table,
+ * until a reader finds something in it. After the last file, the platform is opened, and finish()
+ * of each reader that found something is called.
  */
 #pragma once
 
 #include "traces/platform.h"
 
-/** The parts of the experiment to write. */
+/** The parts of the experiment file that `dsgd import` writes. */
 typedef enum dsgd_import_part {
-    DSGD_IMPORT_NCCL, /* keys of `nccl` in the platform that are not single numbers */
+    DSGD_IMPORT_NCCL, /* keys of the platform's `nccl` that are not single numbers */
     DSGD_IMPORT_WORKLOAD,
-    DSGD_IMPORT_IMBALANCE, /* elements of the list */
-    DSGD_IMPORT_TOP, /* workers, placement, exchange and until, each at most once */
+    DSGD_IMPORT_IMBALANCE, /* elements of the list `imbalance` */
+    DSGD_IMPORT_TOP, /* the keys workers, placement, exchange and until, each at most once */
     DSGD_IMPORT_PARTS
 } dsgd_import_part;
 
 /**
- * A number of the platform, such as `island_hosts` or `nccl.links`; a choice is stored by its
- * index.
+ * A number of the platform, such as `island_hosts` or `nccl.links`. If the value is a word, its
+ * index is stored.
  */
 typedef struct dsgd_import_number {
     const char *key, *from;
     double value;
 } dsgd_import_number;
 
-/** Measurements of a job, to compare with a simulation; step_s is 0 if there are none. */
+/**
+ * Measurements of a job that are compared with a simulation. step_s is 0 if no measurements exist.
+ */
 typedef struct dsgd_profiled {
-    double step_s, deviation_s; /* mean and standard deviation of steps; 0 if there are too few */
+    double step_s, deviation_s; /* mean and standard deviation of the step time in seconds; 0 if
+                                 * there are too few steps */
     size_t n_buckets;
-    bool is_bound; /* some ranks have no trace, so bucket_s may contain waiting for them */
-    double *bucket_bytes,
-        *bucket_s; /* [n_buckets] time from when all ranks have begun a sum to its end */
+    bool is_bound; /* true if some ranks have no trace, so that bucket_s may include waiting for
+                    * these ranks */
+    double *bucket_bytes, *bucket_s; /* arrays of n_buckets sizes, and of times from the start of a
+                                      * bucket's sum at the last rank to its end */
 } dsgd_profiled;
 
 typedef struct dsgd_import {
-    /* From the command line; NULL or 0 if not given. */
+    /* Options of the command line; NULL or 0 if the user does not give them. */
     const char *output, *platform_name, *workload_name;
-    int64_t nodes, ranks, first; /* number of steps from which the experiment is made; 0 for all */
-    const char *job_nodes; /* a list of hosts, or a file with one */
-    /* From the files. */
-    const char *gpu, *gpu_from; /* first name of a GPU, and its place; NULL if no file names one */
-    dsgd_import_number *numbers; /* [n_numbers] numbers of the platform */
+    int64_t nodes, ranks, first; /* numbers of nodes, of ranks, and of steps from which the
+                                  * experiment is made; 0 for all steps */
+    const char *job_nodes; /* list of the job's hosts, or a file that contains this list */
+    /* Findings in the files. */
+    const char *gpu, *gpu_from; /* first GPU name in the files, and the file that contains it; NULL
+                                 * if no file names a GPU */
+    dsgd_import_number *numbers; /* array of n_numbers numbers of the platform */
     size_t n_numbers;
-    char *parts[DSGD_IMPORT_PARTS]; /* lines of YAML, not indented */
+    char *parts[DSGD_IMPORT_PARTS]; /* YAML lines of each part, not indented */
     dsgd_profiled measured;
-    size_t left_out; /* number of files or tables of a known kind that were skipped */
-    char *gave; /* what the current file provides, in a line; NULL if nothing */
-    /* Valid from finish() on: the platform with all numbers, and the name of its base. */
+    size_t left_out; /* number of skipped files or tables of a known kind */
+    char *gave; /* findings in the current file, as one line; NULL if nothing was found */
+    /* The platform with all numbers. It is valid when finish() is called and later. */
     dsgd_platform platform;
     bool is_open;
 } dsgd_import;
 
 typedef struct dsgd_import_reader {
-    const char *name, *gives; /* kind of file, such as "log of nccl-tests", and what it provides */
+    const char *name, *gives; /* kind of file, such as "log of nccl-tests", and the parts that the
+                               * reader provides */
     /**
-     * Returns false if the file is certainly not for this reader, judged by its start (inflated,
-     * zero-terminated). NULL if the reader accepts any text.
+     * Function that returns false if the reader certainly cannot read the file. @p head is the
+     * start of the file, inflated and zero-terminated. NULL if the reader accepts any text.
      */
     bool (*recognise)(const char *head);
     /**
-     * Reads a file, and calls dsgd_import_gave() if it contains something. If not, the file is
-     * offered to the next reader. state[state_bytes] belongs to the reader. It is zero at first,
-     * and unchanged if a file is rejected.
+     * Function that reads a file. It calls dsgd_import_gave() if it finds something; otherwise the
+     * file is offered to the next reader. state[state_bytes] belongs to the reader and is zero at
+     * first. If the file is rejected, the state does not change.
      */
     dsgd_status (*read)(dsgd_import *m, const char *path, void *state, dsgd_error *error);
     size_t state_bytes;
-    /** Called after the platform was opened. Optional. */
+    /** Function that is called after the platform was opened; NULL if it is not needed. */
     dsgd_status (*finish)(dsgd_import *m, void *state, dsgd_error *error);
 } dsgd_import_reader;
 
 enum { DSGD_IMPORT_READERS = 7 };
 extern const dsgd_import_reader
-    *const dsgd_import_readers[DSGD_IMPORT_READERS]; /* (command/import.c) */
+    *const dsgd_import_readers[DSGD_IMPORT_READERS]; /* table of all readers (command/import.c) */
 
 extern const dsgd_import_reader dsgd_import_kineto, dsgd_import_nccl_tests, dsgd_import_slurm,
     dsgd_import_step_log, dsgd_import_step_times, dsgd_import_topology, dsgd_import_matrix;
 
-/** Reads at most @p most bytes of a file, inflated if it is gzip, and adds a zero. */
+/** Reads at most @p most bytes of a file and adds a zero byte. A gzip file is inflated. */
 dsgd_status dsgd_import_inflate(const char *path, size_t most, char **text, size_t *n,
                                 dsgd_error *error);
 
 /**
- * Reads a file as text, inflated if it is gzip. Control characters, which a terminal would obey,
- * become blanks.
+ * Reads a file as text. A gzip file is inflated. Control characters become blanks, because a
+ * terminal would execute them.
  */
 dsgd_status dsgd_import_text(const char *path, char **text, dsgd_error *error);
 
-/** Adds a text to what the current file provides. */
+/** Adds a text to the printed findings in the current file. */
 void dsgd_import_gave(dsgd_import *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**
- * Stores the name of the GPU as its driver or tool prints it, by which the platform is found. The
- * first name stays.
+ * Stores the name of a GPU as its driver or tool prints it. The platform is chosen by this name.
+ * Later names are ignored.
  */
 void dsgd_import_gpu(dsgd_import *m, const char *name, const char *from);
 
 /**
- * Adds a number of the platform and its place ("FILE:LINE"). Returns DSGD_EUSAGE with both places
- * if another file has another number, and DSGD_EIO if the platform accepts no such value.
+ * Adds a number of the platform and its position ("FILE:LINE"). Returns DSGD_EUSAGE with both
+ * positions if another file contains another value, and DSGD_EIO if the value is not valid.
  */
 dsgd_status dsgd_import_number_is(dsgd_import *m, const char *key, double value, const char *from,
                                   dsgd_error *error);
 
-/** Appends a line to a part, with its origin as a comment unless @p from is NULL. */
+/**
+ * Appends a line to a part of the experiment. Unless @p from is NULL, it becomes the line's
+ * comment.
+ */
 void dsgd_import_line(dsgd_import *m, dsgd_import_part part, const char *from, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
 
-/** Returns whether a line of a part begins with a key. */
+/** Returns true if a line of a part begins with a key. */
 bool dsgd_import_has(const dsgd_import *m, dsgd_import_part part, const char *key);
 
 /**
- * Set the step of the workload, if no file names a workload, and the number of workers. Existing
- * values stay.
+ * Sets the step time of the workload, or (second function) the number of workers. Does nothing if a
+ * file already gave the workload or the number of workers.
  */
 void dsgd_import_step(dsgd_import *m, double step_s, const char *from);
 void dsgd_import_workers(dsgd_import *m, int64_t workers, const char *from);
 
-/** Returns a size such as 32 MiB or 12.5 KiB. */
+/** Returns a size as a text, such as "32 MiB" or "12.5 KiB". */
 const char *dsgd_import_bytes(double bytes);
 
-/** Opens the base platform, and sets its numbers. */
+/** Opens the base platform, and sets the numbers that the files contain. */
 dsgd_status dsgd_import_open_platform(dsgd_import *m, dsgd_error *error);
 
-/** Returns the shape of a group of the platform: the first GPUs of each node. */
+/**
+ * Returns the shape of a group of GPUs on the platform: the first @p gpus GPUs of each of @p nodes
+ * nodes.
+ */
 dsgd_nccl_shape dsgd_import_shape(const dsgd_import *m, int64_t nodes, int64_t gpus);
 
-/** Writes the experiment. */
+/** Writes the experiment file. */
 dsgd_status dsgd_import_write(const dsgd_import *m, dsgd_error *error);
 
 /**
- * Simulates the experiment, and prints the difference from the measurements. Call it once per
- * process. (validate.c)
+ * Simulates the written experiment, and prints its difference from the measurements. Call this
+ * function once per process. (validate.c)
  */
 dsgd_status dsgd_import_validate(const dsgd_import *m, dsgd_error *error);

@@ -1,6 +1,6 @@
 /**
  * @file slurm.c
- * Reads Slurm's topology as groups, and finds the nodes of a job in it.
+ * Reads Slurm's topology as groups of the platform, and places workers on the nodes of a job.
  */
 #include "traces/slurm.h"
 
@@ -46,7 +46,9 @@ static size_t leaf_of(const dsgd_slurm_topology *t, const char *node)
     return t->n;
 }
 
-/** Places workers on the nodes of the job. The leaves of these nodes become the first groups. */
+/**
+ * Places workers on the nodes of the job. The leaf switches of these nodes become the first groups.
+ */
 static dsgd_status place_job(dsgd_import *m, const dsgd_slurm_topology *t, int64_t gpus,
                              int64_t group_hosts, dsgd_error *error)
 {
@@ -90,7 +92,10 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
     for (const dsgd_slurm_leaf *l = t->v; l < t->v + t->n; l++)
         largest = l->nodes.n > largest->nodes.n ? l : largest;
     const double nodes = (double)largest->nodes.n, hosts = nodes * (double)gpus;
-    /* Bandwidth out of a group: that of the platform per host, else all that the NICs carry. */
+    /*
+     * Bandwidth out of a group: the platform's bandwidth per host, or if the platform has no
+     * groups, the total bandwidth of the NICs.
+     */
     const double out = has_groups ? p->group_bytes_per_s / (double)p->group_hosts * hosts
                                   : p->host_bandwidth_bytes_per_s * (double)p->island_nics * nodes;
     const double flow = has_groups ? p->group_flow_bytes_per_s : p->host_bandwidth_bytes_per_s;

@@ -1,7 +1,7 @@
 /**
  * @file step_log.c
- * Reads step times from a training program's log. A time covers a whole step, with the part of its
- * exchanges that does not overlap with computation.
+ * Reads step times from a training program's log. A time covers a whole step, including the part of
+ * its exchanges that does not overlap with computation.
  */
 #include "traces/step_log.h"
 
@@ -11,17 +11,17 @@
 
 enum { LEAST_TIMES = 3 };
 
-/** The first log; other logs are rejected. */
+/** The step times of the first log. Other logs are rejected. */
 typedef struct work {
     dsgd_step_log log;
     const char *path;
     double median_s;
-    bool settles; /* leave out the first time, which includes compiling and caching */
+    bool settles; /* true if the first time is skipped, because it includes compiling and caching */
 } work;
 
 static bool recognise(const char *head)
 {
-    /* The steps may come after much other output, so that only other formats are excluded. */
+    /* Accept all texts except other formats, because the steps can follow much other output. */
     return strchr("{<", head[strspn(head, " \t\r\n")]) == NULL;
 }
 
@@ -66,7 +66,7 @@ static dsgd_status finish(dsgd_import *m, void *state, dsgd_error *error)
                                           w->log.lines[w->log.n - 1]);
     (void)error;
     if (m->parts[DSGD_IMPORT_WORKLOAD] != NULL)
-        return DSGD_OK; /* a profile contains more, so that it is used instead */
+        return DSGD_OK; /* A profile contains more than a log, so use the profile instead. */
     dsgd_steps all = {.file = w->path,
                       .column = "steps",
                       .is_whole = true,

@@ -1,6 +1,7 @@
 /**
  * @file steps.c
- * Fits entries of imbalance to measured step times: slow workers first, then the rest.
+ * Fits entries of imbalance to measured step times: first slow workers, then a distribution of the
+ * remaining differences.
  */
 #include "command/import/steps.h"
 
@@ -10,25 +11,30 @@
 #include "base/option.h"
 #include "traces/step_times.h"
 
-/* Workers differ if equal workers would differ as much with a lower probability than this. */
+/*
+ * Workers differ if the probability of such differences between equal workers is below this bound.
+ */
 static const double least_p_value = 0.01;
 
-/* The largest deviation that the kind `persistent` takes. */
+/* Largest deviation that imbalance of kind `persistent` accepts. */
 static const double most_persistent = 0.25;
 
-/* If values differ by more, a lognormal can have a deviation that no entry accepts. */
+/*
+ * Largest accepted ratio of two values. Above it, a lognormal can have a deviation that no entry
+ * accepts.
+ */
 static const double most_factor = 1e5;
 
-/* A difference of this number of standard errors is not chance. */
+/* Differences of more standard errors than this are not chance. */
 static const double most_errors = 4;
 
 /*
- * An outlier is this far from the median worker, in standard deviations of the others, and as a
- * share of the median.
+ * An outlier is a worker at least this far from the median worker: in standard deviations of the
+ * other workers, and as a share of the median.
  */
 static const double least_deviations = 4, least_share = 0.05;
 
-/** Returns whether a header has a column of step times, judged by its name. */
+/** Returns true if the names of a table's columns show that the table contains step times. */
 static bool has_step_times(const dsgd_csv *csv)
 {
     dsgd_step_times at;
@@ -54,16 +60,18 @@ dsgd_status dsgd_steps_read(const dsgd_csv *csv, dsgd_steps *m, dsgd_error *erro
 }
 
 /**
- * Finds workers whose mean is so far from the median of all means that one normal distribution of
- * workers does not explain it. Divides their values by their factor, so that the rest can be
- * fitted.
+ * Finds outliers: workers whose mean is too far from the median of all means for one normal
+ * distribution. Divides their times by their factors, so that the other differences can be fitted.
  */
 static void find_outliers(dsgd_steps *m)
 {
     enum { LEAST_WORKERS = 4 };
     const dsgd_fit_groups g = dsgd_fit_group(m->seconds, m->worker, m->n);
     double *const factors = dsgd_keep(2 * g.n, sizeof *factors), *const work = factors + g.n;
-    /* The factor is that of a normal distribution. */
+    /*
+     * For a normal distribution, the standard deviation is 1.4826 times the median absolute
+     * deviation.
+     */
     const double deviation = 1.4826 * gsl_stats_mad0(g.mean, 1, g.n, work);
     memcpy(work, g.mean, g.n * sizeof *work);
     const double median = gsl_stats_median(work, 1, g.n);
@@ -85,16 +93,17 @@ static void find_outliers(dsgd_steps *m)
 }
 
 /**
- * Removes a first step in which every worker takes several times as long because kernels are
- * compiled.
+ * Removes the first step if all workers take several times as long, because kernels are compiled in
+ * that step.
  */
 static void drop_warm_up(dsgd_steps *m)
 {
-    static const double least = 3; /* multiple of the median */
+    /* smallest ratio to the median step time that makes the first step a warm-up */
+    static const double least = 3;
     enum { LEAST_STEPS = 3 };
     double *const copy = dsgd_keep(m->n, sizeof *copy);
     const double first = gsl_stats_min(m->step, 1, m->n);
-    double least_s = INFINITY; /* shortest time of the first step */
+    double least_s = INFINITY; /* shortest time of a worker in the first step */
     size_t n = 0;
     memcpy(copy, m->seconds, m->n * sizeof *copy);
     const double median_s = gsl_stats_median(copy, 1, m->n);
@@ -112,7 +121,7 @@ static void drop_warm_up(dsgd_steps *m)
     m->warm_up = least_s / median_s;
 }
 
-/** Prints that the first step was left out, if it was. */
+/** Prints a note if the first step was removed. */
 static void print_warm_up(const dsgd_steps *m)
 {
     if (m->warm_up > 0)
@@ -123,8 +132,8 @@ static void print_warm_up(const dsgd_steps *m)
 }
 
 /**
- * Removes the part that all workers of a step have in common, if it is not chance, because no
- * worker waits for it.
+ * Removes the part of step times that all workers of a step have in common, unless it is chance. No
+ * worker waits for this part.
  */
 static void level_steps(dsgd_steps *m)
 {
@@ -151,7 +160,10 @@ dsgd_status dsgd_steps_fit(dsgd_steps *m, dsgd_error *error)
                          "%s: the values of %s, from %g to %g s, differ by a factor above 1e5 and "
                          "cannot be fitted",
                          m->file, m->column, m->min_s, m->max_s);
-    /* Below this the distribution functions of the families fail, and so would an entry. */
+    /*
+     * For smaller deviations, the distribution functions of the families fail, and entries would
+     * fail too.
+     */
     if (m->deviation_s < 1e-6 * m->mean_s)
         return dsgd_fail(error, DSGD_EIO,
                          "%s: all values of %s are about %g, so there is nothing to fit", m->file,
@@ -210,7 +222,7 @@ static void add_quantiles(const dsgd_steps *m, char **text)
     dsgd_append(text, "  - kind: quantiles\n    scale: true\n    table: {");
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
         const double beyond = fmin(percents[i], 100 - percents[i]) / 100 * (double)m->n;
-        if (beyond > 0 && beyond < 2) /* too few values lie beyond it */
+        if (beyond > 0 && beyond < 2) /* Skip quantiles beyond which there are too few values. */
             continue;
         const double x =
             gsl_stats_quantile_from_sorted_data(m->seconds, 1, m->n, percents[i] / 100);
@@ -225,8 +237,8 @@ static void add_quantiles(const dsgd_steps *m, char **text)
 }
 
 /**
- * Warns if the best fit is farther from a high quantile than chance allows, because the slowest of
- * many workers lies there.
+ * Prints a warning if the best fit is farther from a high quantile than chance allows. High
+ * quantiles matter, because the slowest of many workers has such a time.
  */
 static void warn_of_tail(const dsgd_steps *m)
 {
@@ -347,7 +359,7 @@ static bool recognise(const char *head)
     const size_t first = strcspn(head, "\r\n");
     char *const header = dsgd_xprintf("%.*s\n", (int)first, head);
     for (char *c = header; *c != '\0'; c++)
-        /* a mix of separators is reported when the file is read */
+        /* Treat ; and tab as commas; read() reports mixed separators later. */
         *c = *c == ';' || *c == '\t' ? ',' : *c;
     return head[first] != '\0' && strpbrk(head, "{}<>") == NULL &&
            dsgd_csv_parse(&csv, header, NULL) == DSGD_OK && has_step_times(&csv);

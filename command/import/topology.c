@@ -20,8 +20,8 @@ static dsgd_status put(dsgd_import *m, const char *path, const char *key, dsgd_s
 }
 
 /**
- * Sets the NICs of a node. Its GPUs share them evenly, so the nearest number that divides the GPUs
- * is used, with the same total bandwidth.
+ * Sets the number of NICs of a node. The GPUs must share the NICs evenly, so the largest possible
+ * number that divides the GPUs is used, with the same total bandwidth.
  */
 static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_topology *t,
                             dsgd_error *error)
@@ -42,7 +42,8 @@ static dsgd_status put_nics(dsgd_import *m, const char *path, const dsgd_nccl_to
 
 static void say(dsgd_import *m, const char *path, const dsgd_nccl_topology *t, dsgd_said links)
 {
-    static const double least_nic = 1.25e9; /* speed that NCCL assumes for a NIC of unknown speed */
+    /* bandwidth that NCCL assumes for a NIC of unknown speed, in bytes/s */
+    static const double least_nic = 1.25e9;
     char *text = dsgd_xprintf("%.0f GPUs", t->gpus.value);
     if (t->gpu != NULL)
         dsgd_append(&text, " (%s)", t->gpu);
@@ -101,7 +102,10 @@ static dsgd_status read(dsgd_import *m, const char *path, void *state, dsgd_erro
 const dsgd_import_reader dsgd_import_matrix = {
     .name = "topology of a node",
     .gives = "output of `nvidia-smi topo -m`: GPUs, NICs and links of a node",
-    .read = read, /* after nccl-tests, because logs of a job may contain both */
+    /*
+     * This reader comes after the reader of nccl-tests logs, because a job's log may contain both.
+     */
+    .read = read,
 };
 
 const dsgd_import_reader dsgd_import_topology = {

@@ -1,20 +1,24 @@
 /**
  * @file validate.c
- * Simulates the experiment that was written, and compares it with the measurements.
+ * Simulates the experiment that `dsgd import` wrote, and compares it with the measurements.
  */
 #include "command/console/table.h"
 #include "command/experiment/experiment.h"
 #include "command/import/reader.h"
 #include "sim/timeline.h"
 
-enum { FIRST = 2, STEPS = 50 }; /* number of compared steps after FIRST */
+enum { FIRST = 2, STEPS = 50 }; /* The compared steps are the STEPS steps from step FIRST on. */
 
-/** The observed times of a run. */
+/** The times that are observed in a simulated run. */
 typedef struct seen {
     size_t n_pieces;
-    /* [STEPS][n_pieces] when the last worker begins the sum of a chunk, and when the sum ends */
+    /*
+     * arrays [STEPS][n_pieces] of the times at which the last worker begins the sum of a chunk, and
+     * at which the sum ends
+     */
     double *since_s, *end_s;
-    double steps_s, squares, n_steps; /* over all workers */
+    double steps_s, squares, n_steps; /* sum of step times, sum of their squares, and number of
+                                       * steps, over all workers */
 } seen;
 
 static void note_span(void *listener, const dsgd_span *span)
@@ -55,7 +59,10 @@ static dsgd_status simulate(const dsgd_import *m, seen *s, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Adds a row, and returns its relative error; 0 if it is within a bound. */
+/**
+ * Adds a row to the table, and returns its relative error. If the measured value is an upper bound
+ * and holds, the error is 0.
+ */
 static double put(dsgd_columns *table, const char *what, double measured_s, double predicted_s,
                   bool is_bound)
 {
