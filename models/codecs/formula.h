@@ -1,8 +1,8 @@
 /**
  * @file formula.h
  * The formulas of encodings, written once for float, double and CUDA. Sums are computed in
- * DSGD_LANES lanes: lane l sums elements l, l + DSGD_LANES, ..., and the lanes are then summed as a
- * tree. A block of threads therefore gets the same bits as a single thread.
+ * DSGD_LANES lanes: lane l sums elements l, l + DSGD_LANES, and so on. The lanes are then summed as
+ * a tree. A block of threads therefore gets the same bits as a single thread.
  */
 #pragma once
 
@@ -22,7 +22,10 @@ typedef uint64_t dsgd_real_bits;
 typedef uint32_t dsgd_real_bits;
 #endif
 
-/** Returns the bits of |x|, which order numbers by magnitude; NaN is the largest. */
+/**
+ * Returns the bits of |x| without the sign. As integers, these bits order numbers by magnitude; NaN
+ * is the largest.
+ */
 static inline DSGD_DEVICE_FUNCTION dsgd_real_bits dsgd_magnitude_bits(real x)
 {
     dsgd_real_bits bits;
@@ -38,8 +41,10 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_real_of_bits(uint64_t magnitude)
     return x;
 }
 
-/** Returns the key of an element. TOP_K and RANDOM_K select the `count` elements with the largest
- * keys. */
+/**
+ * Returns the selection key of element i, whose value is @p x. TOP_K and RANDOM_K select the
+ * `count` elements with the largest keys.
+ */
 static inline DSGD_DEVICE_FUNCTION uint64_t dsgd_codec_key(const dsgd_codec *codec, real x,
                                                            size_t i)
 {
@@ -50,7 +55,7 @@ static inline DSGD_DEVICE_FUNCTION uint64_t dsgd_codec_key(const dsgd_codec *cod
            32;
 }
 
-/** Returns the number of bits of a key. */
+/** Returns the number of bits of a selection key. */
 static inline DSGD_DEVICE_FUNCTION int dsgd_codec_key_bits(const dsgd_codec *codec)
 {
     return codec->kind == DSGD_CODEC_TOP_K ? 8 * (int)sizeof(real) : 32;
@@ -62,30 +67,37 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_selected(const dsgd_codec *co
     return codec->kind == DSGD_CODEC_RANDOM_K ? (real)(codec->number * (double)x) : x;
 }
 
-/** Returns the term of an element in the sum that determines the scale of its block: SIGN,
- * STOCHASTIC. */
+/**
+ * Returns the term of element @p x in the sum that determines the scale of its block, for SIGN and
+ * STOCHASTIC.
+ */
 static inline DSGD_DEVICE_FUNCTION double dsgd_codec_term(const dsgd_codec *codec, real x)
 {
     const double v = (double)x;
     return codec->kind == DSGD_CODEC_SIGN ? fabs(v) : v * v;
 }
 
-/** Returns the scale of a block, as it is sent. */
+/**
+ * Returns the scale of a block of @p n elements from the sum of their terms, for SIGN and
+ * STOCHASTIC.
+ */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_scale(const dsgd_codec *codec, double sum,
                                                          size_t n)
 {
     return (real)(codec->kind == DSGD_CODEC_SIGN ? sum / (double)n : sqrt(sum));
 }
 
-/** Returns random number i, uniform in [0, 1). */
+/** Returns random number i of the chunk, uniform in [0, 1). */
 static inline DSGD_DEVICE_FUNCTION double dsgd_codec_uniform(const dsgd_codec *codec, size_t i)
 {
     return dsgd_philox_uniform(codec->seed, codec->purpose, codec->worker, codec->step,
                                codec->first + (uint32_t)i);
 }
 
-/** Returns the compressed element i of a chunk, in a block with this scale: SIGN, UNIFORM,
- * STOCHASTIC. */
+/**
+ * Returns the compressed element i of a chunk, given the scale of its block, for SIGN, UNIFORM and
+ * STOCHASTIC.
+ */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_rounded(const dsgd_codec *codec, real x,
                                                            size_t i, real scale)
 {
@@ -105,15 +117,21 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_rounded(const dsgd_codec *cod
     return (real)(v < 0 ? -rounded : rounded);
 }
 
-/** Returns element i of y, which depends on no sums: THRESHOLD, MASK, START, OUTER. */
+/**
+ * Returns element i of the compressed chunk, for kinds that need no sum over elements: THRESHOLD,
+ * MASK, START and OUTER.
+ */
 static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *codec, const real *x,
                                                            const real *z, size_t i)
 {
     if (codec->kind == DSGD_CODEC_THRESHOLD)
-        return fabs((double)x[i]) <= codec->number ? (real)0 : x[i]; /* NaN is sent */
+        return fabs((double)x[i]) <= codec->number
+                   ? (real)0
+                   : x[i]; /* NaN is not <= number, so NaN is sent */
     if (codec->kind == DSGD_CODEC_MASK)
         return z[i] == (real)0 ? (real)0 : x[i];
-    if (codec->kind == DSGD_CODEC_START) /* uniform, because logarithms differ among devices */
+    if (codec->kind == DSGD_CODEC_START) /* uniform, because a normal distribution needs logarithms,
+                                          * which differ among devices */
         return i < codec->count * codec->rows ? (real)(2 * dsgd_codec_uniform(codec, i) - 1)
                                               : (real)0;
     double sum = 0;
@@ -123,5 +141,5 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_codec_element(const dsgd_codec *cod
     return (real)sum;
 }
 
-/** The smallest length by which a column is divided. */
+/** Smallest length by which ORTHOGONAL divides a column. */
 #define DSGD_LEAST_LENGTH 1e-16

@@ -1,6 +1,7 @@
 /**
  * @file data.c
- * The order of training samples, of all or of each worker, and the release of a data set.
+ * The order in which workers use training samples, either all samples or each worker's own, and the
+ * release of a data set.
  */
 #include "models/data/data.h"
 
@@ -20,8 +21,10 @@ void dsgd_data_free(dsgd_data *data)
     free(data);
 }
 
-/** Returns the coordinates of the permutation of an epoch: of the worker's own samples, or, with
- * worker 0, of all samples. */
+/**
+ * Returns the coordinates of the random numbers that permute one epoch. Without a split, @p worker
+ * is 0 and the permutation covers all samples. With a split, it covers the worker's own samples.
+ */
 static dsgd_draw draw_of(const dsgd_stream *stream, uint32_t worker, uint64_t epoch)
 {
     return (dsgd_draw){stream->seed, DSGD_DRAW_SAMPLES, worker, (uint32_t)epoch, 0};
@@ -44,10 +47,13 @@ uint32_t dsgd_stream_batch(const dsgd_stream *stream, uint32_t w, uint64_t t)
     return dsgd_draw_permuted(draw_of(stream, w, t / n), n, (uint32_t)(t % n));
 }
 
-static const uint64_t no_epoch = UINT32_MAX; /* its permutation assigns samples to mini-batches */
+static const uint64_t no_epoch = UINT32_MAX; /* epoch number whose permutation assigns a worker's
+                                              * samples to its mini-batches */
 
-/** Returns sample j of worker @p w's step @p t, if samples are split. A single worker has all
- * samples, in the order without a split. */
+/**
+ * Returns sample j of step @p t of worker @p w, if samples are split. If there is only one worker,
+ * it has all samples in the same order as without a split.
+ */
 static uint32_t own_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, uint32_t j)
 {
     const uint32_t *const own = stream->split->samples + stream->split->begin[w];
@@ -63,7 +69,7 @@ static uint32_t own_sample(const dsgd_stream *stream, uint32_t w, uint64_t t, ui
 struct dsgd_sampler {
     dsgd_stream stream;
     dsgd_permuter *permuter;
-    uint32_t *drawn; /* [batch] for dsgd_sampler_rows() */
+    uint32_t *drawn; /* sample indices of one mini-batch, for dsgd_sampler_rows(); batch entries */
 };
 
 dsgd_sampler *dsgd_sampler_new(const dsgd_stream *stream)
@@ -98,7 +104,7 @@ void dsgd_sampler_draw(dsgd_sampler *sampler, uint32_t w, uint64_t t, uint32_t c
     const uint64_t position = (t * stream->n_workers + w) * stream->batch;
     uint32_t epoch = (uint32_t)(position / n);
     uint32_t at = (uint32_t)(position % n);
-    while (count > 0) { /* up to the end of each epoch */
+    while (count > 0) { /* each pass draws samples up to the end of an epoch */
         const uint32_t here = count < n - at ? count : n - at;
         dsgd_permuter_images(sampler->permuter, epoch++, at, here, indices);
         indices += here;

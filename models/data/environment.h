@@ -1,9 +1,9 @@
 /**
  * @file environment.h
- * The environment of the policy model: an agent walks to a goal in the square [-1, 1]^2, which a
- * wall at x = 0 with a gap around y = 0 divides. It is a reduced form of the PointGoal navigation
- * of DD-PPO (Wijmans et al., ICLR 2020), with a dense reward for geodesic progress, a small cost
- * per step, a bonus at the goal, and episodes of bounded length.
+ * The environment of the policy model. An agent walks to a goal in the square [-1, 1]^2. A wall at
+ * x = 0, with a gap around y = 0, divides the square. The task is a reduced form of the PointGoal
+ * navigation of DD-PPO (Wijmans et al., ICLR 2020). It has a dense reward for geodesic progress, a
+ * small cost per step, a bonus at the goal, and episodes of bounded length.
  *
  * The code is independent of the device, like formula.h. Random numbers are counter-based, so that
  * every device plays the same episodes.
@@ -17,19 +17,22 @@
 #include "base/real.h"
 
 enum {
-    DSGD_ENVIRONMENT_REALS = 5, /* state e: x, y, goal x, goal y, steps so far */
+    DSGD_ENVIRONMENT_REALS = 5, /* numbers of the state e: x, y, goal x, goal y, steps so far */
     DSGD_ENVIRONMENT_FEATURES = 6,
-    DSGD_ENVIRONMENT_ACTIONS = 8, /* compass directions */
+    DSGD_ENVIRONMENT_ACTIONS = 8, /* number of actions, the directions of a compass */
     DSGD_EPISODE_STEPS = 48
 };
 
 #define DSGD_ENVIRONMENT_STRIDE ((real)0.15)
-#define DSGD_ENVIRONMENT_GAP ((real)0.3) /* half width of the gap */
-#define DSGD_ENVIRONMENT_NEAR ((real)0.2) /* distance at which the goal counts as reached */
-#define DSGD_ENVIRONMENT_SLIP 0.1 /* probability of a uniformly random direction */
+#define DSGD_ENVIRONMENT_GAP ((real)0.3) /* half of the width of the gap in the wall */
+#define DSGD_ENVIRONMENT_NEAR ((real)0.2) /* distance at which the agent has reached the goal */
+#define DSGD_ENVIRONMENT_SLIP 0.1 /* probability that a step has a uniformly random direction */
 #define DSGD_ENVIRONMENT_COST ((real)0.02)
 
-/** e[DSGD_ENVIRONMENT_REALS] <- random start of an episode, for (seed, worker, step, index). */
+/**
+ * Stores in e[DSGD_ENVIRONMENT_REALS] the random start of the episode with coordinates (seed,
+ * worker, step, index).
+ */
 static inline DSGD_DEVICE_FUNCTION void dsgd_episode_begin(real *e, uint64_t seed, uint32_t worker,
                                                            uint32_t step, uint32_t index)
 {
@@ -45,7 +48,10 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_distance_between(real ax, real ay, 
     return real_sqrt((ax - bx) * (ax - bx) + (ay - by) * (ay - by));
 }
 
-/** Returns the length of the path to the goal: straight, or through the middle of the gap. */
+/**
+ * Returns the length of the path to the goal: straight, or through the middle of the gap if the
+ * wall is between agent and goal.
+ */
 static inline DSGD_DEVICE_FUNCTION real dsgd_way_left(const real *e)
 {
     if ((e[0] < 0) == (e[2] < 0))
@@ -53,7 +59,10 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_way_left(const real *e)
     return dsgd_distance_between(e[0], e[1], 0, 0) + dsgd_distance_between(0, 0, e[2], e[3]);
 }
 
-/** f[DSGD_ENVIRONMENT_FEATURES] <- the observation, which is the input of the network. */
+/**
+ * Stores in f[DSGD_ENVIRONMENT_FEATURES] the observation of state e, which is the input of the
+ * network.
+ */
 static inline DSGD_DEVICE_FUNCTION void dsgd_environment_observe(const real *e, real *f)
 {
     const bool same_side = (e[0] < 0) == (e[2] < 0);
@@ -72,9 +81,9 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_inside_room(real z)
 
 /**
  * Takes one step in direction @p action, or with probability DSGD_ENVIRONMENT_SLIP in a random
- * direction (random number @p id). Returns the reward: the decrease of the path length, minus the
- * cost of a step, plus 1 at the goal. Sets *ended if the episode is over, and *there if the goal is
- * reached.
+ * direction. @p id is the index of the random number. Returns the reward: the decrease of the path
+ * length, minus the cost of a step, plus 1 at the goal. Sets *ended to whether the episode is over,
+ * and *there to whether the agent has reached the goal.
  */
 static inline DSGD_DEVICE_FUNCTION real dsgd_environment_step(real *e, uint32_t action,
                                                               uint64_t seed, uint32_t id,
@@ -101,7 +110,9 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_environment_step(real *e, uint32_t 
     return before - dsgd_way_left(e) - DSGD_ENVIRONMENT_COST + (*there ? (real)1 : (real)0);
 }
 
-/** Samples from softmax(z[n]): returns the first action whose cumulative probability exceeds @p u.
+/**
+ * Returns a random action with the probabilities softmax(z[n]): the first action whose cumulative
+ * probability exceeds @p u.
  */
 static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_action_drawn(const real *z, uint32_t n, double u)
 {
@@ -121,8 +132,9 @@ static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_action_drawn(const real *z, uin
 }
 
 /**
- * z[n] <- scale * gradient by z of -advantage log p(action) - entropy_weight H(p), p = softmax(z):
- * REINFORCE (Williams, 1992) with the entropy bonus of A3C (Mnih et al., 2016).
+ * Replaces z[n] by scale times the gradient by z of -advantage log p(action) - entropy_weight H(p),
+ * where p = softmax(z). This is REINFORCE (Williams, 1992) with the entropy bonus of A3C (Mnih et
+ * al., 2016).
  */
 static inline DSGD_DEVICE_FUNCTION void dsgd_policy_gradient(real *z, uint32_t n, uint32_t action,
                                                              real advantage, real entropy_weight,

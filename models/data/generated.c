@@ -8,7 +8,10 @@
 #include "models/data/data.h"
 #include "models/data/environment.h"
 
-/** u[n] <- uniform numbers in (0, 1), for (what, row) and n columns from @p column on. */
+/**
+ * Fills u[n] with uniform numbers in (0, 1). Their coordinates are (what, row) and the n columns
+ * from @p column on.
+ */
 static void uniforms(uint64_t seed, uint32_t what, uint32_t row, uint32_t column, size_t n,
                      double *u)
 {
@@ -30,11 +33,19 @@ typedef struct hyperplane_params {
     int test;
 } hyperplane_params;
 
-enum { PLANE, POINTS, TEST_POINTS }; /* keys of random numbers */
+enum {
+    PLANE,
+    POINTS,
+    TEST_POINTS
+}; /* values of `what`: the plane, training points and test points
+    * have separate random numbers */
 
 static const char *const test_words[] = {"new", "trained", NULL};
 
-/** x[n] <- point @p i. One random number per feature determines whether it is 0, and its value. */
+/**
+ * Generates point @p i of @p what into x[n]. One random number per feature determines whether the
+ * feature is 0, and its value.
+ */
 static void draw_point(const hyperplane_params *p, uint64_t seed, uint32_t what, uint32_t i,
                        uint32_t n, double *x)
 {
@@ -45,7 +56,10 @@ static void draw_point(const hyperplane_params *p, uint64_t seed, uint32_t what,
         x[f] = x[f] < s ? 0 : p->mean + scale * (2 * ((x[f] - s) / (1 - s)) - 1);
 }
 
-/** Generates @p n points. The first @p n_distinct are random; the others repeat them in turn. */
+/**
+ * Generates @p n points. The first @p n_distinct points are random. The other points repeat them in
+ * turn.
+ */
 static dsgd_samples generate_points(const hyperplane_params *p, uint64_t seed, uint32_t what,
                                     const double *plane, uint32_t n, uint32_t n_distinct)
 {
@@ -125,20 +139,27 @@ DSGD_DATA_SOURCE(hyperplane, true, .name = "hyperplane",
 /* --- sequences -------------------------------------------------------------------------------- */
 
 /*
- * Sequences of different lengths, like features of video frames. Each class is a slow oscillation
- * of a few features, plus noise. Lengths are lognormal and truncated at `longest`. The default
- * spread is that of the UCF101 videos: 29 to 1,776 frames, mean 187, standard deviation of the
- * logarithm about 0.5.
+ * Parameters of sequences of different lengths, which resemble features of video frames. Each class
+ * is a slow oscillation of a few features, plus noise. Lengths have a lognormal distribution and
+ * are truncated at `longest`. The default spread is the spread of the UCF101 videos, which have 29
+ * to 1,776 frames, a mean of 187 frames, and a standard deviation of the logarithm of about 0.5.
  */
 typedef struct sequences_params {
     int64_t points, classes, features, longest;
     double median, spread, noise;
 } sequences_params;
 
-enum { TRAIN, TEST, CLASSES }; /* keys of random numbers */
+enum {
+    TRAIN,
+    TEST,
+    CLASSES
+}; /* values of `what`: training sequences, test sequences and classes
+    * have separate random numbers */
 
-/** Generates sample @p i: feature f is sin(begin + phase + frequency * t) + noise. @p u is scratch
- * memory for random numbers. */
+/**
+ * Generates sample @p i of @p what: feature f in row t is sin(begin + phase + frequency * t) +
+ * noise. @p u is scratch memory for random numbers.
+ */
 static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what, uint32_t i,
                          dsgd_samples *part, double *u)
 {
@@ -150,8 +171,8 @@ static void generate_one(const sequences_params *p, uint64_t seed, uint32_t what
     part->lengths[i] = (uint16_t)n;
     part->labels[i] = (uint8_t)(u[0] * (double)p->classes);
     const double begin = 2 * M_PI * u[1];
-    double *const waves = u; /* [d][2] */
-    double *const noise = u + 2 * d; /* [n][d] */
+    double *const waves = u; /* frequency and phase of each feature, [d][2] */
+    double *const noise = u + 2 * d; /* noise of each row and feature, [n][d] */
     uniforms(seed, CLASSES, part->labels[i], 0, 2 * d, waves);
     uniforms(seed, what, i, 3, n * d, noise);
     float *const x = part->x_real + (size_t)i * (size_t)p->longest * d;
@@ -220,8 +241,9 @@ DSGD_DATA_SOURCE(
 /* --- navigation: environments of the policy model --------------------------------------------- */
 
 /*
- * No data are stored: the number of a sample in the stream selects the random numbers of a step.
- * The test set is a number of episodes with their own initial states.
+ * Parameters of the navigation task. No data are stored: the number of a sample in the stream
+ * selects the random numbers of a step. The test set consists of `episodes` episodes with their own
+ * initial states.
  */
 typedef struct navigation_params {
     int64_t episodes;

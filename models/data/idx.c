@@ -1,8 +1,8 @@
 /**
  * @file idx.c
- * Images and labels in the IDX format of MNIST, plain or gzipped. A file starts with four
- * big-endian integers for images (magic, count, rows, columns) or two for labels (magic, count).
- * Bytes follow.
+ * Images and labels in the IDX format of MNIST, plain or gzipped. An image file starts with four
+ * big-endian integers: magic number, count, rows and columns. A label file starts with two: magic
+ * number and count. The samples follow as bytes.
  */
 #include <endian.h>
 
@@ -16,12 +16,12 @@ enum {
 };
 static const size_t most_bytes = (size_t)1 << 40;
 
-/** The header of a file. */
+/** Header of an IDX file. n is the number of samples. */
 typedef struct idx {
     uint32_t magic, n, rows, columns;
 } idx;
 
-/** Reads a file. *bytes is the data after the header, [n][rows][columns]. */
+/** Reads an IDX file. *bytes receives the data after the header, [n][rows][columns]. */
 static dsgd_status read_idx(const char *path, uint32_t magic, idx *header, uint8_t **bytes,
                             dsgd_error *error)
 {
@@ -91,7 +91,10 @@ static void normalise(dsgd_data *data)
     data->deviation = variance > 0 ? (float)(sqrt(variance) / 255) : 1;
 }
 
-/** Counts the classes. @p path is the file of the test labels. */
+/**
+ * Counts the classes of the training labels, and rejects test labels of other classes. @p path is
+ * the file of the test labels.
+ */
 static dsgd_status count_classes(dsgd_data *data, const char *path, dsgd_error *error)
 {
     for (uint32_t i = 0; i < data->train.n; i++)

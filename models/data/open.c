@@ -23,12 +23,13 @@ const dsgd_entry *const dsgd_data_sources[] = {
 enum { MOST_KEPT = 32, MOST_KEPT_BYTES = 256 << 20, MOST_AT_ONCE = 1 << 30 };
 
 /**
- * The data sets that are kept until this process ends: the first one, and others that fit. The
- * limit prevents that a sweep over data sets fills the memory, or that a fork copies many page
- * tables.
+ * The data sets that are kept until this process ends: the first data set, and further ones that
+ * fit into MOST_KEPT_BYTES. The limit keeps a sweep over data sets from filling the memory, and a
+ * fork from copying many page tables.
  */
 static struct kept {
-    char *key; /* a separate allocation, because texts of status.h can be freed earlier */
+    char *key; /* a separate allocation, because the text functions of status.h may free their texts
+                * earlier */
     dsgd_data *data;
 } kept[MOST_KEPT];
 
@@ -38,7 +39,7 @@ static size_t bytes_of(const dsgd_data *data)
     return ((size_t)data->train.n + data->test.n) * data->n_features * each;
 }
 
-/** Returns true if there is room to keep @p bytes more. */
+/** Returns true if there is room to keep a further data set of @p bytes. */
 static bool fits(size_t bytes)
 {
     size_t n = 0;
@@ -51,7 +52,7 @@ dsgd_status dsgd_data_open(const dsgd_spec *pick, uint64_t seed, bool keep, dsgd
                            dsgd_error *error)
 {
     const dsgd_data_source *const source = (const dsgd_data_source *)pick->about;
-    json_t *const json = /* everything that determines the data */
+    json_t *const json = /* the key contains everything that determines the data */
         json_pack("[o, I]", dsgd_json_spec(pick), (json_int_t)(source->seeded ? seed : 0));
     char *const key = json_dumps(json, JSON_COMPACT);
     DSGD_ASSERT(key != NULL, "the options of %s are no JSON", source->about.name);
@@ -89,7 +90,8 @@ dsgd_status dsgd_data_read_file(const char *path, size_t most, uint8_t **bytes, 
         count = gzread(file, *bytes + *n, left < MOST_AT_ONCE ? (unsigned)left : MOST_AT_ONCE);
         *n += count > 0 ? (size_t)count : 0;
     } while (count > 0 && *n <= most);
-    int code = Z_OK; /* zlib reports a wrong checksum only at the very end */
+    int code = Z_OK; /* must be read after the end of the file, because zlib checks the checksum
+                      * there */
     const char *const trouble = gzerror(file, &code);
     const char *const why = code == Z_ERRNO ? strerror(errno) : dsgd_xstrdup(trouble);
     gzclose(file);

@@ -1,6 +1,7 @@
 /**
  * @file split.c
- * Divides training samples among workers by their classes, and summarises the result.
+ * Divides training samples among workers by the classes of the samples, and computes a summary of
+ * the split.
  */
 #include "models/data/split.h"
 
@@ -8,13 +9,16 @@
 
 #include "base/draw.h"
 
-/** Random numbers of a worker have the coordinates (worker, class or CHOICES, index). */
+/** Coordinates of a worker's random numbers: the worker, a class or CHOICES, and an index. */
 enum { CHOICES = DSGD_MOST_CLASSES };
 
-#define ALL UINT32_MAX /* no worker */
-#define LAST UINT32_MAX /* index */
+#define ALL UINT32_MAX /* worker coordinate of random numbers that belong to no single worker */
+#define LAST UINT32_MAX /* index coordinate of the last random number of a gamma variate */
 
-/** Permutations, at worker ALL. OF_MEMBERS + class and OF_SHARDS + part have one each. */
+/**
+ * Numbers of the random permutations, whose worker coordinate is ALL. There is one permutation for
+ * each OF_MEMBERS + class and each OF_SHARDS + part.
+ */
 enum { OF_WORKERS, OF_CLASSES, OF_MEMBERS, OF_SHARDS = OF_MEMBERS + 256 };
 
 static dsgd_draw draw_at(uint64_t seed, uint32_t worker, uint32_t step, uint32_t index)
@@ -27,7 +31,10 @@ static uint32_t permuted(uint64_t seed, uint32_t what, uint32_t n, uint32_t i)
     return dsgd_draw_permuted(draw_at(seed, ALL, what, 0), n, i);
 }
 
-/** Returns the first of @p n things in part @p i of @p parts equal parts. */
+/**
+ * Returns the index of the first item of part @p i, if @p n items are divided into @p parts equal
+ * parts.
+ */
 static uint32_t part_begin(uint32_t n, uint64_t parts, uint64_t i)
 {
     return (uint32_t)(n * i / parts);
@@ -45,7 +52,7 @@ static int compare_targets(const void *a, const void *b)
     return order != 0 ? order : (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-/** Sets the classes to tenths of the samples, ordered by their targets. */
+/** Makes each tenth of the samples, ordered by their regression targets, one class. */
 static void class_targets(const dsgd_samples *train, uint32_t *class_of)
 {
     ranked *const order = dsgd_xcalloc(train->n, sizeof *order);
@@ -58,13 +65,14 @@ static void class_targets(const dsgd_samples *train, uint32_t *class_of)
 }
 
 /**
- * members[n] <- the numbers 0 to n - 1, ordered by group. begin[n_groups + 2], which must be zeros,
- * <- the first member of each group.
+ * Fills members[n] with the numbers 0 to n - 1, ordered by their group, and begin[] with the
+ * position of each group's first member. begin[n_groups + 2] must contain zeros.
  */
 static void list_groups(uint32_t n, uint32_t n_groups, const uint32_t *group_of, uint32_t *begin,
                         uint32_t *members)
 {
-    uint32_t *const next = begin + 1; /* next free place of each group; at the end, its end */
+    uint32_t *const next = begin + 1; /* next free place of each group; after the last loop, the end
+                                       * of each group */
     for (uint32_t i = 0; i < n; i++)
         next[group_of[i] + 1]++;
     for (uint32_t g = 0; g < n_groups; g++)
@@ -73,7 +81,7 @@ static void list_groups(uint32_t n, uint32_t n_groups, const uint32_t *group_of,
         members[next[group_of[i]]++] = i;
 }
 
-/** Sets the class of each training sample, and returns the number of classes. */
+/** Stores the class of each training sample in class_of, and returns the number of classes. */
 static uint32_t find_classes(const dsgd_data *data, uint32_t *class_of)
 {
     const dsgd_samples *const train = &data->train;
@@ -90,7 +98,7 @@ static uint32_t size_of(const dsgd_classes *classes, uint32_t c)
     return classes->begin[c + 1] - classes->begin[c];
 }
 
-/** Returns the i-th sample of a class, in random order. */
+/** Returns sample i of class @p c, in a random order of the class's samples. */
 static uint32_t member(const dsgd_classes *classes, uint64_t seed, uint32_t c, uint32_t i)
 {
     const uint32_t place = permuted(seed, OF_MEMBERS + c, size_of(classes, c), i);
@@ -104,9 +112,9 @@ typedef struct dirichlet_params {
 } dirichlet_params;
 
 /**
- * Returns the logarithm of a gamma variate of shape @p alpha: a variate of shape alpha + 1, by
- * Marsaglia and Tsang (2000), times U^(1/alpha). Without the logarithm, the power would underflow
- * for small alpha.
+ * Returns the logarithm of a random gamma variate of shape @p alpha. Computes a variate of shape
+ * alpha + 1, by Marsaglia and Tsang (2000), times U^(1/alpha). Without the logarithm, the power
+ * would underflow for small alpha.
  */
 static double log_gamma_drawn(double alpha, uint64_t seed, uint32_t worker, uint32_t c)
 {
@@ -121,7 +129,10 @@ static double log_gamma_drawn(double alpha, uint64_t seed, uint32_t worker, uint
     }
 }
 
-/** weights[n] <- exp(logs), scaled so that the largest weight of a class with samples left is 1. */
+/**
+ * Computes weights[n] <- exp(logs), scaled such that the largest weight is 1. Classes without
+ * remaining samples get weight 0.
+ */
 static void weigh(uint32_t n, const double *logs, const uint32_t *left, double *weights)
 {
     double most = -INFINITY;
@@ -132,7 +143,10 @@ static void weigh(uint32_t n, const double *logs, const uint32_t *left, double *
         weights[c] = left[c] == 0 ? 0 : exp(logs[c] - most);
 }
 
-/** Returns a random class, with probabilities in proportion to weight x number of samples left. */
+/**
+ * Returns a random class. Its probability is proportional to its weight times its number of
+ * remaining samples.
+ */
 static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, double u)
 {
     double total = 0;
@@ -143,7 +157,7 @@ static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, 
     for (uint32_t c = 0; c < n; c++) {
         if (left[c] == 0 || weights[c] == 0)
             continue;
-        chosen = c; /* this is the last class if rounding leaves u above all sums */
+        chosen = c; /* if rounding leaves u above all sums, the last class is chosen */
         below += weights[c] * left[c];
         if (u * total < below)
             break;
@@ -152,9 +166,9 @@ static uint32_t choose(uint32_t n, const double *weights, const uint32_t *left, 
 }
 
 /**
- * Gives samples to the workers, one worker after another in random order. Its shares of classes are
- * Dirichlet(alpha, ..., alpha), and its samples come from those that earlier workers have left. A
- * large alpha therefore gives a random division.
+ * Gives each worker its samples, one worker after another in random order. The class shares of a
+ * worker are Dirichlet(alpha, ..., alpha), and the worker takes samples that earlier workers have
+ * left. With a large alpha, the division is therefore random.
  */
 static dsgd_status dirichlet_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
                                   uint32_t n_workers, uint32_t *owner, dsgd_error *error)
@@ -200,16 +214,17 @@ typedef struct labels_params {
 } labels_params;
 
 /**
- * Cuts the samples, sorted by class, into P * per_worker equal shards. The shards are grouped into
- * per_worker consecutive parts. Every worker gets one shard of each part, so that its shards have
- * different classes.
+ * Sorts the samples by class and cuts them into P * per_worker equal shards. The shards are grouped
+ * into per_worker consecutive parts. Every worker gets one shard of each part, so that its shards
+ * have different classes.
  */
 static dsgd_status labels_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
                                uint32_t n_workers, uint32_t *owner, dsgd_error *error)
 {
     const uint64_t per_worker = (uint64_t)((const labels_params *)params)->per_worker;
     const uint32_t n = classes->n;
-    const uint32_t least = (n + n_workers - 1) / n_workers; /* every class has an owner */
+    const uint32_t least =
+        (n + n_workers - 1) / n_workers; /* with fewer shards, some class would have no owner */
     const uint32_t room = classes->n_samples / n_workers, most = room < n ? room : n;
     if (per_worker < least || per_worker > most)
         return dsgd_refuse(error,
@@ -241,7 +256,10 @@ static const dsgd_option labels_options[] = {
 
 /* --- iid -------------------------------------------------------------------------------------- */
 
-/** Divides all samples into equal random parts, for workers with their own mini-batches. */
+/**
+ * Divides all samples into equal random parts. Used for split iid if workers have their own mini-
+ * batches.
+ */
 static dsgd_status even_deal(const void *params, const dsgd_classes *classes, uint64_t seed,
                              uint32_t n_workers, uint32_t *owner, dsgd_error *error)
 {

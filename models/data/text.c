@@ -1,7 +1,7 @@
 /**
  * @file text.c
  * Characters of a text. A sample is a window of the text in which each character is labelled by the
- * next one. The last tenth of the text is the test set.
+ * next character. The last tenth of the text is the test set.
  */
 #include "models/data/data.h"
 
@@ -12,7 +12,9 @@ typedef struct text_params {
 
 enum { MOST_BYTES = 1 << 28, N_BYTES = 256 };
 
-/** Returns windows of @p context + 1 tokens, one every @p step tokens. */
+/**
+ * Returns samples of @p context tokens with their labels. One window begins every @p step tokens.
+ */
 static dsgd_samples windows(const uint8_t *tokens, size_t n, size_t context, size_t step)
 {
     const size_t n_windows = (n - context - 1) / step + 1;

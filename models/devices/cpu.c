@@ -15,14 +15,14 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 #include "models/layers/matmul.h"
 
 enum {
-    EVALUATED_SAMPLES = 256, /* per replica */
-    BLOCK = 2048, /* elements whose sums in double fit into the L1 cache */
-    FEW = 3, /* most inputs of a combination that needs no sums in memory */
-    TOGETHER = 8, /* most inputs of a combination that one loop adds */
-    LANES = 64, /* independent partial sums */
-    LINE_BYTES = 64, /* of the cache */
+    EVALUATED_SAMPLES = 256, /* samples per replica in an evaluation */
+    BLOCK = 2048, /* number of elements whose sums in double fit into the L1 cache */
+    FEW = 3, /* most inputs of a combination whose sums stay in registers */
+    TOGETHER = 8, /* most inputs that one loop adds to the sums in memory */
+    LANES = 64, /* number of independent partial sums of all_finite() */
+    LINE_BYTES = 64, /* bytes of a cache line */
     FETCHED_SAMPLES = 32, /* most samples that are prefetched per operation */
-    LEAST_AHEAD = 16384 /* with fewer bytes left, prefetching moves on to `then` */
+    LEAST_AHEAD = 16384 /* if `ahead` has fewer bytes left, `then` is prefetched */
 };
 
 extern const dsgd_device DEVICE;
@@ -32,11 +32,14 @@ extern const dsgd_device DEVICE;
 typedef struct execution {
     replica replica;
     kernel_args args;
-    dsgd_ahead ahead; /* memory to prefetch first: the gradient that is written */
-    dsgd_ahead then; /* memory to prefetch next: the parameters of the next operation */
+    dsgd_ahead ahead; /* memory that is prefetched first: the gradient that is written */
+    dsgd_ahead then; /* memory that is prefetched next: the parameters of the next operation */
 } execution;
 
-/* Local copies of replica and arguments can be kept in registers. */
+/*
+ * Calls a kernel for the indices [begin, end). The compiler can keep the local copies of replica
+ * and arguments in registers.
+ */
 #define CALL(c, kernel, layer, begin, end)                                                         \
     do {                                                                                           \
         const replica r_ = (c)->replica;                                                           \
@@ -53,7 +56,7 @@ typedef struct execution {
         CALL(c, kernel, layer, 0, n);                                                              \
     } while (0)
 
-/** Computes one product of a replica, preceded by its bias and followed by its ReLU. */
+/** Computes one matrix product of a replica, including its bias and its ReLU. */
 static void multiply_once(const matmul *p, dsgd_ahead *ahead, const matrices *x)
 {
     const bool biased = p->bias == BIAS_ADD;
@@ -105,9 +108,10 @@ static void multiply(execution *one, sample_range s, const matmul *matmuls, uint
 
 /** Scratch memory of one thread. */
 typedef struct scratch {
-    real *x, *g; /* [n_params] vectors gathered from chunks */
-    real *zeros; /* for missing inputs: a vector, its optimizer state, and a block */
-    real *workspace; /* for a replica of n_samples */
+    real *x, *g; /* vectors gathered from chunks, [n_params] */
+    real *
+        zeros; /* zeros for missing inputs: enough for a vector, its optimizer state, and a block */
+    real *workspace; /* workspace of a replica of n_samples samples */
     double scores[2 * EVALUATED_SAMPLES];
     uint32_t n_samples;
 } scratch;
@@ -115,13 +119,15 @@ typedef struct scratch {
 typedef struct context {
     dsgd_problem problem;
     dataset_view train, test;
-    size_t shift_bytes; /* from the start of a cache line to a vector's first element */
+    size_t shift_bytes; /* distance from the start of a cache line to a vector's first element */
     uint32_t n_threads;
     scratch *threads;
 } context;
 
-/** Allocates a buffer. Whole vectors are placed so that the weights of the largest layer start a
- * cache line. */
+/**
+ * Allocates a buffer. A buffer for a whole vector is placed so that the weights of the largest
+ * layer start at a cache line.
+ */
 static dsgd_buffer cpu_alloc(void *opened, size_t n)
 {
     const context *const c = opened;
@@ -194,7 +200,7 @@ static void cpu_get(void *opened, double *to, dsgd_buffer from, size_t n)
         to[i] = from == NULL ? 0 : (double)((const real *)from)[i];
 }
 
-/** Returns an execution of one replica of @p n samples in the workspace of the thread. */
+/** Returns an execution of one replica of @p n samples, in the workspace of the thread of @p s. */
 static execution execution_of(const context *c, scratch *s, const dataset_view *data, uint32_t n)
 {
     const dsgd_network *const network = c->problem.network;
@@ -209,7 +215,10 @@ static execution execution_of(const context *c, scratch *s, const dataset_view *
     return one;
 }
 
-/** Returns the chunks of a vector as one array: @p memory, or the only chunk itself. */
+/**
+ * Returns the chunks of a vector as one array. If the vector has only one chunk, returns the chunk,
+ * otherwise a copy in @p memory.
+ */
 static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real *memory)
 {
     if (p->n_pieces == 1 && pieces[0] != NULL)
@@ -227,8 +236,10 @@ static const real *gather(const dsgd_problem *p, const dsgd_buffer *pieces, real
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-/** Returns true if all numbers are finite, because then 0 * x is 0, otherwise NaN. Independent sums
- * need not wait for each other. */
+/**
+ * Returns true if all n numbers are finite: 0 * x is 0 for a finite x, otherwise NaN. The processor
+ * computes the independent partial sums in parallel.
+ */
 static bool all_finite(const real *x, size_t n)
 {
     real sums[LANES] = {0};
@@ -243,7 +254,9 @@ static bool all_finite(const real *x, size_t n)
     return sums[0] == (real)0;
 }
 
-/** Returns the memory of a vector with one chunk, for prefetching. */
+/**
+ * Returns the memory of a vector if it has only one chunk, otherwise no memory, for prefetching.
+ */
 static dsgd_ahead vector_ahead(const dsgd_problem *p, const dsgd_buffer *pieces)
 {
     const bool whole = p->n_pieces == 1 && pieces[0] != NULL;
@@ -262,7 +275,10 @@ static void fetch_samples(const context *c, const dsgd_gradient_op *op)
             __builtin_prefetch(x + op->samples[i] * size + at, 0, 2);
 }
 
-/** Computes a gradient. @p next is the next operation, which is prefetched, or NULL. */
+/**
+ * Computes the gradient @p op and prefetches operation @p next, which may be NULL. Returns true if
+ * all results are finite.
+ */
 static bool one_gradient(const context *c, scratch *s, const dsgd_gradient_op *op,
                          const dsgd_gradient_op *next)
 {
@@ -300,7 +316,7 @@ static void cpu_gradient(void *opened, uint32_t thread, const dsgd_gradient_op *
 
 /* --- updates and combinations ----------------------------------------------------------------- */
 
-/** Returns the clip factor of a chunk of a gradient. */
+/** Returns the clip factor of chunk @p g of a gradient. */
 static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real *g)
 {
     if (p->update.clip == 0)
@@ -311,7 +327,10 @@ static real clipping(const dsgd_problem *p, const dsgd_update_op *op, const real
     return (real)dsgd_clip_factor(p->update.clip, op->n, p->network->n_params, squares);
 }
 
-/** Updates elements [begin, end). Each loop uses one branch of dsgd_updated(). */
+/**
+ * Updates the elements [begin, end). Returns true if all new values are finite. Each loop uses one
+ * branch of dsgd_updated().
+ */
 static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op, size_t begin,
                          size_t end)
 {
@@ -330,7 +349,7 @@ static bool update_block(const dsgd_update_rule *rule, const dsgd_update_op *op,
             v_new[i] = first;
             s_new[i] = second;
         }
-        /* AdamW divides by the second moment; an infinite moment would leave x finite. */
+        /* AdamW divides by the second moment, so an infinite moment would leave x finite. */
         if (!all_finite(v_new + begin, end - begin) || !all_finite(s_new + begin, end - begin))
             return false;
     } else if (v_new != NULL) {
@@ -363,13 +382,18 @@ static bool one_update(const context *c, const scratch *s, const dsgd_update_op 
     return finite;
 }
 
-/** Returns a block of input @p i, from element @p first on; zeros for a missing input. */
+/**
+ * Returns input @p i of a combination from element @p first on. Returns zeros if there is no such
+ * input.
+ */
 static const real *input_at(const scratch *s, const dsgd_combine_op *op, size_t i, size_t first)
 {
     return i < op->n_inputs && op->x[i] != NULL ? (const real *)op->x[i] + first : s->zeros;
 }
 
-/** sum[n] += weights[i] x[i] for inputs [from, from + count), in order. Prefetches the next inputs.
+/**
+ * Adds weights[i] x[i] to sum[n] for the inputs [from, from + count), in order. Prefetches the next
+ * inputs.
  */
 static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
                                                              const dsgd_combine_op *op, size_t from,
@@ -398,7 +422,10 @@ static inline __attribute__((always_inline)) void add_inputs(const scratch *s,
     }
 }
 
-/** y <- sum / divisor. Multiplies by the inverse if that is exact, because divisions are slow. */
+/**
+ * Computes y <- sum / divisor. If the inverse is exact, multiplies by the inverse, because
+ * divisions are slow.
+ */
 static void divide(real *y, const double *sum, size_t n, double divisor)
 {
     const double inverse = 1 / divisor;
@@ -432,7 +459,9 @@ combine_few(const scratch *s, const dsgd_combine_op *op, size_t count, size_t fi
     }
 }
 
-/** Computes a block of any combination: several loops add to a sum in memory. */
+/**
+ * Computes a block of a combination of any number of inputs. Several loops add to sums in memory.
+ */
 static void combine_many(const scratch *s, const dsgd_combine_op *op, size_t first, size_t n)
 {
     double sum[BLOCK] = {0};
@@ -466,7 +495,7 @@ static bool one_combination(const context *c, const scratch *s, const dsgd_combi
     return finite;
 }
 
-/** Defines an operation of the device, which computes the operations of a call one by one. */
+/** Defines an operation of the device that computes the operations of a call one by one. */
 #define ONE_BY_ONE(operation, one)                                                                 \
     static void cpu_##operation(void *opened, uint32_t thread, const dsgd_##operation##_op *ops,   \
                                 size_t n_ops, bool *finite)                                        \
@@ -481,7 +510,7 @@ ONE_BY_ONE(combine, one_combination)
 static void cpu_encode(void *opened, uint32_t thread, const dsgd_encode_op *ops, size_t n_ops,
                        bool *finite)
 {
-    (void)opened, (void)thread; /* an encoding needs no problem */
+    (void)opened, (void)thread; /* an encoding needs neither the problem nor scratch memory */
     for (size_t i = 0; i < n_ops; i++)
         finite[i] = ENCODE(&ops[i]);
 }

@@ -2,16 +2,16 @@
  * @file cuda.cu
  * The CUDA device in float32: a module that device.c loads on request. This file contains the
  * context, its memory and the operations. cuda_layers.cuh, cuda_images.cuh, cuda_matmul.cuh,
- * cuda_mlp.cuh and cuda_vectors.cuh contain the code that runs on the GPU. All are one translation
- * unit.
+ * cuda_mlp.cuh and cuda_vectors.cuh contain the code that runs on the GPU. All these files are one
+ * translation unit.
  *
- * The operations of a call are batched: each launch runs over all replicas, in the order of
- * layers.h. README.md explains the rules for equal bits: atomics only for counts, and no library
- * that chooses an algorithm by batch size.
+ * The operations of a call are batched: each launch covers all replicas, in the order of layers.h.
+ * README.md explains the rules for equal bits: atomics only for counts, and no library that chooses
+ * an algorithm by batch size.
  *
- * A context has one stream on one device. Every function makes that device the current one of the
- * calling thread. alloc, release, put and get do not access the state of an operation in progress,
- * so they can run during one.
+ * A context has one stream on one device. Every function makes this device the current device of
+ * the calling thread. alloc, release, put and get do not access the state of an operation in
+ * progress, so they can run during an operation.
  */
 #include <algorithm>
 #include <cmath>
@@ -41,24 +41,24 @@ namespace
 
 enum : uint32_t {
     BATCH = 2048, /* most operations per launch */
-    EVALUATED_SAMPLES = 256, /* per replica */
+    EVALUATED_SAMPLES = 256, /* samples per replica in an evaluation */
     MOST_PARTS = 5 /* most arrays that a call stages */
 };
-const size_t most_workspace = (size_t)1 << 30; /* in reals; also at most an eighth of the memory */
-const size_t most_used =
-    9; /* tenths of the free memory, because other processes use the GPU, too */
+const size_t most_workspace = (size_t)1 << 30; /* largest workspace in reals; it also takes at most
+                                                * an eighth of the memory */
+const size_t most_used = 9; /* used tenths of the free memory; other processes use the GPU, too */
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /**
- * Mirrored host and device memory, so that a call needs one copy in each direction. There are two
- * of them, so that a call is staged while the previous one is computed.
+ * Mirrored host and device memory, so that a call needs only one copy in each direction. A context
+ * has two stagings, so that one call can be staged while the previous call is computed.
  */
 struct staging {
     char *host, *device;
     size_t used, room;
-    cudaEvent_t fetched; /* the results are in host[] */
-    bool in_flight; /* the results are not yet at the caller's address */
+    cudaEvent_t fetched; /* occurs when the results are in host[] */
+    bool in_flight; /* whether the results have not yet reached the caller's address */
     void *to;
     size_t offset, bytes;
 };
@@ -67,19 +67,19 @@ struct context {
     dsgd_problem problem;
     int device;
     cudaStream_t stream;
-    dataset_view train, test; /* on the device */
-    std::vector<void *> uploaded; /* their arrays */
+    dataset_view train, test; /* views of the samples in device memory */
+    std::vector<void *> uploaded; /* device arrays of these views */
     size_t uploaded_bytes;
-    size_t room_bytes; /* for buffers */
+    size_t room_bytes; /* bytes that buffers may occupy */
     staging staging_of[2];
-    staging *staged; /* the current one */
-    uint32_t ahead; /* calls that may be in flight when a call returns */
+    staging *staged; /* staging of the current call */
+    uint32_t ahead; /* number of calls that may still be computed when a call returns */
     real *workspace;
-    size_t workspace_room, workspace_limit; /* in reals */
-    size_t block_bytes; /* of shared memory that a block of launch_mlp() may take */
+    size_t workspace_room, workspace_limit; /* sizes in reals */
+    size_t block_bytes; /* shared memory that a block of launch_mlp() may use, in bytes */
 };
 
-/** Makes the device of the context the current one of this thread, and returns the context. */
+/** Makes the device of the context the current device of this thread, and returns the context. */
 context *entered(void *opened)
 {
     context *const c = static_cast<context *>(opened);
@@ -87,7 +87,7 @@ context *entered(void *opened)
     return c;
 }
 
-/** Waits for the results of a call that is in flight. */
+/** Waits for the results of a call that is still computed, and copies them to the caller. */
 void land(staging *s)
 {
     if (!s->in_flight)
@@ -102,7 +102,7 @@ staging *other_staging(context *c)
     return &c->staging_of[c->staged == &c->staging_of[0]];
 }
 
-/** Waits until at most @p calls calls are in flight. */
+/** Waits until at most @p calls calls are still computed. */
 void land_all_but(context *c, uint32_t calls)
 {
     land(other_staging(c));
@@ -126,13 +126,15 @@ void stage_begin(context *c, size_t bytes)
     DSGD_CUDA(cudaMalloc((void **)&s->device, s->room));
 }
 
-/** A staged array: its address for the host, and its device address, which is valid after
- * stage_send(). */
+/**
+ * A staged array. here is its host address. there is its device address, which is valid after
+ * stage_send().
+ */
 template <typename T> struct mirrored {
     T *here, *there;
 };
 
-/** Reserves room for n elements. */
+/** Reserves staging memory for an array of n elements. */
 template <typename T> mirrored<T> stage(context *c, size_t n)
 {
     staging *const s = c->staged;
@@ -141,7 +143,7 @@ template <typename T> mirrored<T> stage(context *c, size_t n)
     return {reinterpret_cast<T *>(s->host + at), reinterpret_cast<T *>(s->device + at)};
 }
 
-/** Stages from[n] and returns its device address. */
+/** Copies from[n] to staging memory and returns its device address. */
 template <typename T> T *stage(context *c, const T *from, size_t n)
 {
     const mirrored<T> to = stage<T>(c, n);
@@ -149,7 +151,10 @@ template <typename T> T *stage(context *c, const T *from, size_t n)
     return to.there;
 }
 
-/** Stages the flags `finite`, which are true until an operation finds a non-finite value. */
+/**
+ * Stages the flags `finite`. They are true until an operation finds a non-finite value. Returns
+ * their device address.
+ */
 bool *stage_finite(context *c, size_t n_ops)
 {
     const mirrored<bool> finite = stage<bool>(c, n_ops);
@@ -163,8 +168,10 @@ void stage_send(context *c)
                               cudaMemcpyHostToDevice, c->stream));
 }
 
-/** Ends a call: after its launches, the staged results at @p from are copied to @p to, possibly
- * later. */
+/**
+ * Ends a call: the results at device address @p from are copied to @p to after the launches. The
+ * copy may arrive after this function returns.
+ */
 template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t n)
 {
     staging *const s = c->staged;
@@ -179,23 +186,26 @@ template <typename T> void stage_fetch(context *c, T *to, const T *from, size_t 
     land_all_but(c, c->ahead);
 }
 
-/** Returns true if an allocation found memory. */
+/** Returns true if an allocation succeeded, and false if there was no memory. */
 bool has_memory(cudaError_t error)
 {
     if (error == cudaErrorMemoryAllocation)
-        cudaGetLastError(); /* clears the error */
+        cudaGetLastError(); /* clears the error of the CUDA runtime */
     else
         DSGD_CUDA(error);
     return error == cudaSuccess;
 }
 
-/** Makes room for n reals, and some more if the limit allows. Returns false if there is no memory.
+/**
+ * Makes room in the workspace for n reals, and for more if the limit allows. Returns false if there
+ * is no memory.
  */
 bool workspace_for(context *c, size_t n)
 {
     if (n <= c->workspace_room)
         return true;
-    DSGD_CUDA(cudaStreamSynchronize(c->stream)); /* a call in flight may use the workspace */
+    DSGD_CUDA(cudaStreamSynchronize(c->stream)); /* a call that is still computed may use the
+                                                  * workspace */
     DSGD_CUDA(cudaFree(c->workspace));
     c->workspace = NULL;
     c->workspace_room = 0;
@@ -256,7 +266,10 @@ void cuda_get(void *opened, double *to, dsgd_buffer from, size_t n)
 
 /* --- open and close --------------------------------------------------------------------------- */
 
-/** Replaces an array of n elements, unless it is NULL, by a copy on the device. */
+/**
+ * Replaces *array, an array of n elements in host memory, by a copy on the device. Does nothing if
+ * *array is NULL.
+ */
 template <typename T> cudaError_t upload(context *c, T **array, size_t n)
 {
     const T *const from = *array;
@@ -268,7 +281,7 @@ template <typename T> cudaError_t upload(context *c, T **array, size_t n)
     return cudaMemcpy(*array, from, n * sizeof(T), cudaMemcpyHostToDevice);
 }
 
-/** Creates a view of samples in device memory. */
+/** Creates a view @p to of the samples @p from in device memory. */
 cudaError_t upload_samples(context *c, dataset_view *to, const dsgd_samples *from)
 {
     const dsgd_data *const data = c->problem.data;
@@ -281,8 +294,10 @@ cudaError_t upload_samples(context *c, dataset_view *to, const dsgd_samples *fro
     return upload(c, &copy->lengths, from->n);
 }
 
-/** Checks that the module has code for this device, and that the device has memory pools and
- * computes. */
+/**
+ * Checks that the module has code for this device, that the device has memory pools, and that it
+ * computes.
+ */
 cudaError_t try_out(const context *c)
 {
     const copy nothing = {NULL, NULL, 0};
@@ -310,7 +325,7 @@ cudaError_t share_out(context *c, const dsgd_device_place *place)
     return cudaSuccess;
 }
 
-/** Everything that can fail because of the machine. */
+/** Prepares a context. This function contains everything that can fail because of the machine. */
 cudaError_t prepare(context *c, const dsgd_device_place *place)
 {
     int n_devices = 0;
@@ -318,7 +333,8 @@ cudaError_t prepare(context *c, const dsgd_device_place *place)
     c->device = (int)(place->index % (uint32_t)n_devices);
     TRY(cudaSetDevice(c->device));
     if (place->shares_cores && cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) != cudaSuccess)
-        cudaGetLastError(); /* a device that this process has already used keeps its flags */
+        cudaGetLastError(); /* ignores the error: a device that this process has already used keeps
+                             * its flags */
     TRY(cudaStreamCreate(&c->stream));
     c->staged = &c->staging_of[0];
     unsigned flags = cudaEventDisableTiming;
@@ -389,24 +405,26 @@ void cuda_survey(dsgd_device_survey *survey)
             cudaMemGetInfo(&survey->free_bytes[i], &all_bytes) != cudaSuccess)
             survey->free_bytes[i] = 0;
     }
-    cudaGetLastError(); /* open() reports errors of a device */
+    cudaGetLastError(); /* clears the error, because open() reports errors of a device */
 }
 
 /* --- vectors ---------------------------------------------------------------------------------- */
 
-/** Returns true if a vector is one buffer, so that it need not be gathered. */
+/** Returns true if a vector is one buffer and therefore need not be gathered. */
 bool whole(const context *c, const dsgd_buffer *pieces)
 {
     return c->problem.n_pieces == 1 && pieces[0] != NULL;
 }
 
-/** Returns the reals of workspace for a gathered vector. */
+/** Returns the size of the workspace for a gathered vector, in reals. */
 size_t vector_space(const context *c, const dsgd_buffer *pieces)
 {
     return whole(c, pieces) ? 0 : c->problem.network->n_params;
 }
 
-/** Returns the vector, or @p memory if the copies must gather it there or scatter it to its chunks.
+/**
+ * Returns the address of a vector. If the vector is not one buffer, this is @p memory, and @p
+ * copies receives the copies that gather the vector there or scatter it to its chunks.
  */
 real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory, bool gather,
                 std::vector<copy> *copies)
@@ -426,10 +444,10 @@ real *vector_at(const context *c, const dsgd_buffer *pieces, real *memory, bool 
     return memory;
 }
 
-/** Runs copies. @p there is their address on the device. */
+/** Runs copies. @p there is the device address of their descriptions. */
 void run_copies(const context *c, const std::vector<copy> &copies, const copy *there)
 {
-    const size_t at_once = 32768; /* limit of a grid's second dimension */
+    const size_t at_once = 32768; /* limit of the second dimension of a grid */
     for (size_t first = 0; first < copies.size(); first += at_once) {
         const size_t n = std::min(at_once, copies.size() - first);
         size_t most = 0;
@@ -454,15 +472,17 @@ execution execution_of(const context *c, const dataset_view *data, const replica
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-/** Returns the reals of workspace for a gradient: x, g and the replica. */
+/** Returns the size of the workspace for a gradient, in reals: x, g and the replica. */
 size_t space_of(const context *c, const dsgd_gradient_op *op)
 {
     return vector_space(c, op->x) + vector_space(c, op->g) +
            replica_space(c->problem.network, op->n_samples, true);
 }
 
-/** Returns true if matrix products write the whole gradient, because they note non-finite values
- * themselves. */
+/**
+ * Returns true if matrix products write all elements of the gradient. They report non-finite values
+ * themselves.
+ */
 bool by_matmuls(const dsgd_network *network)
 {
     bool all = true;
@@ -474,12 +494,15 @@ bool by_matmuls(const dsgd_network *network)
     return all;
 }
 
-/** The copies that gather and scatter the vectors of gradients in the workspace. */
+/** The copies that gather vectors before a computation and scatter gradients after it. */
 struct gatherings {
     std::vector<copy> before, after;
 };
 
-/** Stages the replicas of operations and their samples, and lists the copies. */
+/**
+ * Stages the replicas of operations and their samples, and adds the necessary copies to @p copies.
+ * Returns the device address of the replicas.
+ */
 const replica *stage_replicas(context *c, const dsgd_gradient_op *ops, size_t n_ops,
                               size_t n_samples, bool *finite, gatherings *copies)
 {
@@ -505,7 +528,7 @@ const replica *stage_replicas(context *c, const dsgd_gradient_op *ops, size_t n_
     return replicas.there;
 }
 
-/** Computes the operations of one batch, which fits into the workspace. */
+/** Computes one batch of gradients. The batch must fit into the workspace. */
 void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool *finite)
 {
     const dsgd_network *const network = c->problem.network;
@@ -535,8 +558,10 @@ void some_gradients(context *c, const dsgd_gradient_op *ops, size_t n_ops, bool 
     stage_fetch(c, finite, finite_there, n_ops);
 }
 
-/** Returns the number of operations that share the workspace, at least one. *space <- the reals
- * that they need. */
+/**
+ * Returns the number of operations that fit into the workspace together, at least one. *space <-
+ * the reals that these operations need.
+ */
 size_t batch_of(const context *c, const dsgd_gradient_op *ops, size_t n_ops, size_t *space)
 {
     size_t n = 0;
@@ -558,7 +583,7 @@ void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n
         while (!workspace_for(c, space)) {
             if (n == 1)
                 no_room(space);
-            c->workspace_limit = space / 2; /* from now on */
+            c->workspace_limit = space / 2; /* later batches use the smaller limit, too */
             n = batch_of(c, ops + first, n_ops - first, &space);
         }
         some_gradients(c, ops + first, n, finite + first);
@@ -567,7 +592,7 @@ void cuda_gradient(void *opened, uint32_t, const dsgd_gradient_op *ops, size_t n
 
 /* --- the other operations --------------------------------------------------------------------- */
 
-/** Runs SOME over at most BATCH operations at a time. */
+/** Runs SOME over all operations, at most BATCH at a time. */
 template <typename Op, void (*SOME)(context *, const Op *, size_t, bool *)>
 void in_batches(void *opened, uint32_t, const Op *ops, size_t n_ops, bool *finite)
 {
@@ -576,7 +601,7 @@ void in_batches(void *opened, uint32_t, const Op *ops, size_t n_ops, bool *finit
         SOME(c, ops + first, std::min((size_t)BATCH, n_ops - first), finite + first);
 }
 
-/** Returns the grid for operations on vectors, in cells. */
+/** Returns the grid for operations on vectors, whose threads compute cells. */
 template <typename Op> dim3 cell_grid(const Op *ops, size_t n_ops)
 {
     size_t most = 0;
@@ -641,8 +666,9 @@ void some_encodings(context *c, const dsgd_encode_op *ops, size_t n_ops, bool *f
 }
 
 /**
- * Returns one replica per EVALUATED_SAMPLES of n_all samples, without their scores. *at_once of
- * them share the workspace, after the vectors that the copies gather.
+ * Returns the replicas for the evaluation of n_all samples, one per EVALUATED_SAMPLES samples,
+ * without their scores. *at_once replicas share the workspace at a time, after the vectors that the
+ * copies gather.
  */
 std::vector<replica> evaluated(context *c, const dsgd_evaluate_op *op, uint32_t n_all,
                                size_t *at_once, std::vector<copy> *copies)
@@ -767,9 +793,9 @@ void cuda_copy(void *opened, dsgd_buffer to, dsgd_buffer from, size_t n)
 
 } // namespace
 
-/* The names are DSGD_DEVICE_SYMBOL and DSGD_CUDA_PROBE_SYMBOL. */
+/* The exported symbols are DSGD_DEVICE_SYMBOL and DSGD_CUDA_PROBE_SYMBOL. */
 extern "C" const dsgd_device dsgd_device_module = {
-    DSGD_DEVICE_ABI, "cuda",        sizeof(real),  BATCH,         false, /* threaded */
+    DSGD_DEVICE_ABI, "cuda",        sizeof(real),  BATCH,         false, /* not threaded */
     cuda_open,       cuda_close,    cuda_room,     cuda_survey,   cuda_alloc,
     cuda_release,    cuda_put,      cuda_get,      cuda_gradient, cuda_update,
     cuda_combine,    cuda_evaluate, cuda_distance, cuda_encode,   cuda_ahead,

@@ -7,15 +7,21 @@
 #include "models/devices/device.h"
 
 typedef struct dsgd_cuda_probe {
-    /** Returns the number of kernel launches so far, of all contexts. */
+    /** Returns the number of kernel launches of all contexts so far. */
     uint64_t (*launches)(void);
-    /** Limits the workspace of a context, in reals; a single operation may exceed it. */
+    /** Limits the workspace of a context, in reals. A single operation may exceed the limit. */
     void (*limit_workspace)(void *context, size_t n_reals);
-    /** Limits the shared memory of a block; 0: one launch for each product of an MLP. */
+    /**
+     * Limits the shared memory of a block, in bytes. With 0, each product of an MLP has its own
+     * launch.
+     */
     void (*limit_block)(void *context, size_t bytes);
-    /** Copies n reals with cudaMemcpyAsync() and waits, as a reference for bandwidth. */
+    /**
+     * Copies n reals with cudaMemcpyAsync() and waits. Benchmarks use it as a reference for the
+     * bandwidth.
+     */
     void (*copy)(void *context, dsgd_buffer to, dsgd_buffer from, size_t n);
 } dsgd_cuda_probe;
 
-/** Name of the symbol of type `const dsgd_cuda_probe`. */
+/** Name of the exported symbol of type `const dsgd_cuda_probe`. */
 #define DSGD_CUDA_PROBE_SYMBOL "dsgd_cuda_probe_module"

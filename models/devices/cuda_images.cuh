@@ -1,9 +1,9 @@
 /**
  * @file cuda_images.cuh
  * CUDA versions of the kernels in elementwise.h that handle whole rows: load, im2col, col2im and
- * max pooling. They have one thread per number or, if the memory layout allows it, per CELL
- * adjacent channels. Adjacent threads write adjacent addresses. Sums are kept in registers and have
- * the order of elementwise.h, so they have the same bits. Only cuda.cu includes this file.
+ * max pooling. They have one thread per number or, if the memory layout allows it, one thread per
+ * CELL adjacent channels. Adjacent threads write adjacent addresses. Sums are kept in registers and
+ * have the order of elementwise.h, so they have the same bits. Only cuda.cu includes this file.
  */
 #pragma once
 
@@ -15,8 +15,7 @@ namespace
 const uint32_t most_divided = (uint32_t)1 << 31;
 
 /**
- * Division by n of numbers below most_divided, as a product and a shift (Granlund, Montgomery,
- * 1994).
+ * Divides numbers below most_divided by n, with a product and a shift (Granlund, Montgomery, 1994).
  */
 struct divisor {
     uint32_t n, factor, shift;
@@ -31,7 +30,7 @@ divisor divisor_of(uint32_t n)
     return divisor{n, (uint32_t)((excess << 32) / n + 1), shift};
 }
 
-/** Returns *x mod n; *x <- *x / n. */
+/** Divides *x by @p by and returns the remainder. */
 __device__ uint32_t split(uint32_t *x, const divisor &by)
 {
     const uint32_t all = *x;
@@ -39,7 +38,7 @@ __device__ uint32_t split(uint32_t *x, const divisor &by)
     return all - *x * by.n;
 }
 
-/** Loads WIDE adjacent numbers; WIDE is 1, 2 or CELL. */
+/** Loads WIDE adjacent numbers into to[WIDE]. WIDE must be 1, 2 or CELL. */
 template <uint32_t WIDE> __device__ void load_wide(real *to, const real *from)
 {
     if (WIDE == 1) {
@@ -59,7 +58,7 @@ template <uint32_t WIDE> __device__ void load_wide(real *to, const real *from)
     to[3] = x.w;
 }
 
-/** Stores WIDE numbers in any memory. */
+/** Stores WIDE numbers at @p to, in any kind of memory. */
 template <uint32_t WIDE> __device__ void store_here(real *to, const real *x)
 {
     if (WIDE == 1)
@@ -70,7 +69,7 @@ template <uint32_t WIDE> __device__ void store_here(real *to, const real *x)
         *reinterpret_cast<float4 *>(to) = make_float4(x[0], x[1], x[2], x[3]);
 }
 
-/** Stores WIDE numbers in global memory. */
+/** Stores WIDE numbers at @p to, in global memory. */
 template <uint32_t WIDE> __device__ void store_wide(real *to, const real *x)
 {
     if (WIDE == 1)
@@ -84,14 +83,15 @@ __device__ bool is_aligned(const void *at)
     return (uintptr_t)at % alignment == 0;
 }
 
-/** The properties of a layer for the threads of a launch. */
+/** Properties of a layer, as the threads of a launch need them. */
 struct image {
     uint32_t columns, kernel_size, stride, padding;
     uint32_t in_width, in_height, out_width, out_height;
     bool adds, relu_input;
-    size_t in, out, saved; /* offsets of its tensors and its saved values */
-    uint32_t in_size, out_size, windows_size; /* per sample, in reals */
-    divisor by_column, by_cell; /* columns / CELL */
+    size_t in, out, saved; /* offsets of input, output and saved values, in reals per sample */
+    uint32_t in_size, out_size, windows_size; /* sizes of input, output and windows, in reals per
+                                               * sample */
+    divisor by_column, by_cell; /* divisors for columns and for columns / CELL */
     divisor by_kernel, by_stride, by_in_width, by_in_height, by_out_width, by_out_height;
 };
 
@@ -125,7 +125,7 @@ image image_of(const dsgd_layer *l)
     return p;
 }
 
-/** The tensors of a replica, from the first sample of a launch on. */
+/** Addresses of the tensors of a replica, starting at the first sample of a launch. */
 struct tensors {
     real *x, *dx, *y, *dy, *windows;
 };
@@ -142,7 +142,10 @@ __device__ tensors tensors_of(const image &p, const replica &r, uint32_t first)
     return t;
 }
 
-/** The place of a number in an image. Its index *e is reduced to the number of the sample. */
+/**
+ * Place of a number in an image. split_place() computes it from index *e and leaves the index of
+ * the sample in *e.
+ */
 struct place {
     uint32_t column, x, y;
 };
@@ -158,7 +161,9 @@ __device__ place split_place(uint32_t *e, const image &p, const divisor &by_widt
     return at;
 }
 
-/* Each body computes WIDE numbers at index e, in units of WIDE. */
+/*
+ * Each body computes the WIDE adjacent numbers with index e, which counts groups of WIDE numbers.
+ */
 
 struct im2col_body {
     template <uint32_t WIDE>
@@ -171,7 +176,8 @@ struct im2col_body {
         const uint32_t ix = split(&sample, p.by_out_width) * p.stride + kx - p.padding;
         const uint32_t iy = split(&sample, p.by_out_height) * p.stride + ky - p.padding;
         real v[WIDE] = {};
-        if (iy < p.in_height && ix < p.in_width) /* otherwise outside, also if wrapped below 0 */
+        if (iy < p.in_height && ix < p.in_width) /* false outside the image, also if an unsigned
+                                                  * number has wrapped around */
             load_wide<WIDE>(v, t.x + (size_t)sample * p.in_size +
                                    (iy * p.in_width + ix) * p.columns + column);
         store_wide<WIDE>(t.windows + (size_t)e * WIDE, v);
@@ -190,7 +196,8 @@ struct col2im_body {
             load_wide<WIDE>(sums, t.dx + (size_t)e * WIDE);
 #pragma unroll 1
         for (uint32_t ky = 0; ky < p.kernel_size; ky++) {
-            uint32_t oy = at.y + p.padding - ky; /* times the stride; wraps below 0 */
+            uint32_t oy = at.y + p.padding - ky; /* output line times the stride; wraps around if
+                                                  * negative */
             if (oy >= most_divided || split(&oy, p.by_stride) != 0 || oy >= p.out_height)
                 continue;
 #pragma unroll 1
@@ -218,7 +225,7 @@ struct col2im_body {
     }
 };
 
-/** Calls visit(v) for the numbers of the window at @p corner before its place (ky, kx). */
+/** Calls visit(v) for the numbers v of the window at @p corner that precede place (ky, kx). */
 template <uint32_t WIDE, typename Visit>
 __device__ void for_those_before(const image &p, const real *corner, uint32_t ky, uint32_t kx,
                                  Visit visit)
@@ -247,7 +254,7 @@ struct max_pool_body {
         for_those_before<WIDE>(p, corner, p.kernel_size, 0, [&](const real *z) {
 #pragma unroll
             for (uint32_t j = 0; j < WIDE; j++)
-                y[j] = z[j] <= y[j] || y[j] != y[j] ? y[j] : z[j]; /* NaN propagates */
+                y[j] = z[j] <= y[j] || y[j] != y[j] ? y[j] : z[j]; /* a NaN stays NaN */
         });
         store_wide<WIDE>(t.y + (size_t)e * WIDE, y);
     }
@@ -269,7 +276,7 @@ struct max_pool_backward_body {
             (inside ? (wy * p.out_width + wx) * p.columns + at.column : at.column);
         const real *const corner =
             t.x + (size_t)e * WIDE -
-            (ky * p.in_width + kx) * p.columns; /* the corner of the window */
+            (ky * p.in_width + kx) * p.columns; /* address of the window's corner */
         real here[WIDE], largest[WIDE], dx[WIDE], dy[WIDE];
         bool first[WIDE];
         load_wide<WIDE>(here, t.x + (size_t)e * WIDE);
@@ -296,7 +303,7 @@ struct max_pool_backward_body {
     }
 };
 
-/** Grid: (blocks, replicas). */
+/** Runs a body for all numbers of the samples @p s. The grid is (blocks, replicas). */
 template <typename Body>
 __global__ void __launch_bounds__(THREADS, 8)
     image_global(const replica *replicas, const __grid_constant__ image p, sample_range s,
@@ -318,8 +325,10 @@ __global__ void __launch_bounds__(THREADS, 8)
             Body::template run<1>(p, t, e);
 }
 
-/** Calls @p part for parts of the range with fewer than most_divided numbers; a sample has @p size
- * numbers. */
+/**
+ * Calls @p part for ranges of samples with fewer than most_divided numbers each. A sample has @p
+ * size numbers.
+ */
 template <typename Part> void in_parts(const execution *e, sample_range s, size_t size, Part part)
 {
     const size_t all = most_samples(e, s);
@@ -331,7 +340,9 @@ template <typename Part> void in_parts(const execution *e, sample_range s, size_
     }
 }
 
-/** Launches a body. @p size is the number of values per sample that it computes. */
+/**
+ * Launches a body for the samples @p s. @p size is the member with the number of values per sample.
+ */
 template <typename Body>
 void launch_image(const execution *e, sample_range s, const dsgd_layer *l, uint32_t image::*size)
 {
@@ -354,7 +365,7 @@ MAP_IMAGE(max_pool_backward, in_size)
 
 /* --- input ------------------------------------------------------------------------------------ */
 
-/** Loads WIDE features, from element @p at of the data set on. */
+/** Loads WIDE features into v, starting at element @p at of the data set. */
 template <uint32_t WIDE, bool BYTES>
 __device__ void features(real *v, const dataset_view &data, size_t at)
 {
@@ -369,7 +380,9 @@ __device__ void features(real *v, const dataset_view &data, size_t at)
     }
 }
 
-/** y <- features of the batch's samples, [n][n_features]. WIDE divides n_features. */
+/**
+ * Stores the features of the batch's samples in y, [n][n_features]. WIDE must divide n_features.
+ */
 template <uint32_t WIDE, bool BYTES>
 __device__ void load_features(const replica &r, const dataset_view &data, const divisor &by_feature,
                               uint32_t first_sample, real *y, uint32_t n)
@@ -386,7 +399,7 @@ __device__ void load_features(const replica &r, const dataset_view &data, const 
     }
 }
 
-/** load_kernel() for data in bytes or in reals. Grid: (blocks, replicas). */
+/** CUDA version of load_kernel(), for data in bytes or in reals. The grid is (blocks, replicas). */
 template <bool BYTES>
 __global__ void load_global(const replica *replicas, const __grid_constant__ dataset_view data,
                             dsgd_tensor in, divisor by_feature, divisor by_cell, sample_range s)

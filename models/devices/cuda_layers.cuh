@@ -22,14 +22,17 @@ namespace
 enum : uint32_t {
     THREADS = 256, /* most threads per block */
     WARP = 32,
-    CELL = 4, /* adjacent elements that a thread computes: a float4 */
-    /* A replica or operation has at most max(MOST_BLOCKS, ALL_BLOCKS / replicas) blocks. */
+    CELL = 4, /* number of adjacent elements that a thread computes: a float4 */
+    /* Each replica or operation has at most max(MOST_BLOCKS, ALL_BLOCKS / replicas) blocks. */
     MOST_BLOCKS = 64,
     ALL_BLOCKS = 8192,
 };
-const size_t alignment = 16; /* bytes: a float4 */
+const size_t alignment = 16; /* alignment of a float4, in bytes */
 
-/** After open(), a CUDA call that fails is a bug or a broken device, so the program aborts. */
+/**
+ * Aborts the program if a CUDA call fails. After open(), a failed call means a bug or a broken
+ * device.
+ */
 #define DSGD_CUDA(call) check(call, __FILE__, __LINE__)
 
 void check(cudaError_t error, const char *file, int line)
@@ -40,7 +43,7 @@ void check(cudaError_t error, const char *file, int line)
     abort();
 }
 
-/** Returns from a function of type cudaError_t with the result of @p call if it fails. */
+/** Returns the error of @p call from the present function if @p call fails. */
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         const cudaError_t error_ = (call);                                                         \
@@ -48,9 +51,12 @@ void check(cudaError_t error, const char *file, int line)
             return error_;                                                                         \
     } while (0)
 
-std::atomic<uint64_t> n_launches; /* of all contexts */
+std::atomic<uint64_t> n_launches; /* number of launches of all contexts */
 
-/** Launches a kernel. @p shared_bytes is the size of dynamic_shared() in each block. */
+/**
+ * Launches a kernel and returns its status. @p shared_bytes is the size of dynamic_shared() in each
+ * block.
+ */
 template <typename... Parameters, typename... Arguments>
 cudaError_t try_launch(cudaStream_t stream, dim3 grid, uint32_t threads, size_t shared_bytes,
                        void (*kernel)(Parameters...), Arguments... arguments)
@@ -71,7 +77,7 @@ void launch(cudaStream_t stream, dim3 grid, uint32_t threads, void (*kernel)(Par
     DSGD_CUDA(try_launch(stream, grid, threads, 0, kernel, arguments...));
 }
 
-/** Returns the shared memory of the block, whose size the launch gives. */
+/** Returns the shared memory of the block. The launch determines its size. */
 __device__ real *dynamic_shared()
 {
 #ifdef __CUDACC__
@@ -82,7 +88,7 @@ __device__ real *dynamic_shared()
 #endif
 }
 
-/** Returns the address. The compiler may assume that it is in global memory. */
+/** Returns address @p at and tells the compiler that it is in global memory. */
 template <typename T> __device__ T *global(T *at)
 {
 #ifdef __CUDA_ARCH__
@@ -91,7 +97,7 @@ template <typename T> __device__ T *global(T *at)
     return at;
 }
 
-/** Writes 16 bytes with one instruction. Otherwise the compiler may use four. */
+/** Writes 16 bytes with one instruction. Without it, the compiler may use four instructions. */
 __device__ void store_float4(real *to, float4 x)
 {
 #ifdef __CUDA_ARCH__
@@ -106,15 +112,21 @@ uint32_t blocks_for(size_t n, size_t per_block)
     return (uint32_t)((n + per_block - 1) / per_block);
 }
 
-/** Returns the blocks per replica or operation, of @p n_rows with at most @p n elements each. */
+/**
+ * Returns the number of blocks per row of a launch, if there are @p n_rows rows (replicas or
+ * operations) with at most @p n elements each.
+ */
 uint32_t element_blocks(size_t n, uint32_t threads, size_t n_rows)
 {
     const size_t most = std::max((size_t)MOST_BLOCKS, ALL_BLOCKS / n_rows);
     return (uint32_t)std::max((size_t)1, std::min(most, (n + threads - 1) / threads));
 }
 
-/** Returns the blocks per vector, of @p n_rows with at most @p n numbers each, in cells. The blocks
- * are long, but there are enough of them in total. */
+/**
+ * Returns the number of blocks per vector of a launch, if @p n_rows vectors with at most @p n
+ * numbers each are computed in cells. Each block computes many cells, unless there would be too few
+ * blocks in total.
+ */
 uint32_t cell_blocks(size_t n, size_t n_rows)
 {
     const size_t most = std::max((size_t)1, n / CELL / THREADS);
@@ -123,12 +135,12 @@ uint32_t cell_blocks(size_t n, size_t n_rows)
 
 } // namespace
 
-/** The replicas of a call. Each launch runs over all of them. */
+/** The replicas of a call. Each launch covers all of them. */
 typedef struct execution {
     cudaStream_t stream;
-    const replica *replicas; /* [n_replicas], on the device */
+    const replica *replicas; /* replicas in device memory; n_replicas entries */
     uint32_t n_replicas;
-    uint32_t most; /* samples of the largest replica */
+    uint32_t most; /* number of samples of the largest replica */
     kernel_args args;
 } execution;
 
@@ -137,7 +149,7 @@ namespace
 
 typedef void kernel_function(const replica *, const dsgd_layer *, const kernel_args *, size_t);
 
-/** Calls the kernel for n indices per sample or per replica. Grid: (blocks, replicas). */
+/** Calls a kernel for n indices per sample or per replica. The grid is (blocks, replicas). */
 template <kernel_function *CALLED, bool PER_SAMPLE>
 __global__ void map_global(const replica *replicas, dsgd_layer layer, kernel_args args,
                            sample_range s, size_t n)
@@ -150,7 +162,7 @@ __global__ void map_global(const replica *replicas, dsgd_layer layer, kernel_arg
         CALLED(&r, &layer, &args, i);
 }
 
-/** Returns the number of samples of the range in the largest replica. */
+/** Returns the number of samples of range @p s that the largest replica has. */
 size_t most_samples(const execution *e, sample_range s)
 {
     return e->most <= s.first ? 0 : std::min(s.n, e->most - s.first);

@@ -1,7 +1,8 @@
 /**
  * @file cuda_matmul.cuh
- * multiply() of layers.h: matrix products of all replicas of a call in one launch. Every sum has a
- * fixed order and uses fmaf(), without atomics. Only cuda.cu includes this file.
+ * multiply() of layers.h for CUDA: computes the matrix products of all replicas of a call in one
+ * launch. Every sum has a fixed order and uses fmaf(), without atomics. Only cuda.cu includes this
+ * file.
  */
 #pragma once
 
@@ -11,69 +12,72 @@ namespace
 {
 
 enum : uint32_t {
-    MOST_BATCHED = 128 /* most blocks for the products of a replica (SAMPLES_BATCHED) */
+    MOST_BATCHED = 128 /* most blocks for the batched products of a replica */
 };
 
 /**
- * A block computes a tile of ROWS x COLUMNS elements of C, and a thread computes CELL x CELL of
- * them. If a tile has fewer cells than the block has threads, PARTS threads share a cell and split
- * its sum over k. Slices of A and B with depth DEPTH pass through shared memory.
+ * The sizes of a tile. A block computes a tile of ROWS x COLUMNS elements of C, and a thread
+ * computes a cell of CELL x CELL elements. If a tile has fewer cells than the block has threads,
+ * PARTS threads share a cell and split its sum over k. Slices of A and B with depth DEPTH pass
+ * through shared memory.
  */
 template <uint32_t ROWS, uint32_t COLUMNS> struct tiling {
     static constexpr uint32_t WIDE = COLUMNS / CELL;
     static constexpr uint32_t CELLS = ROWS / CELL * WIDE;
     static constexpr uint32_t PARTS = THREADS / CELLS;
     static constexpr uint32_t DEPTH = 4 * PARTS < 16 ? 16 : 4 * PARTS;
-    static constexpr uint32_t A_WIDTH = ROWS + CELL; /* padded to avoid bank conflicts */
+    static constexpr uint32_t A_WIDTH = ROWS + CELL; /* padded width, to avoid bank conflicts */
     static constexpr uint32_t B_WIDTH = COLUMNS + CELL;
     /*
-     * Blocks per multiprocessor. This limits a thread to 80 or 64 registers, without spilling.
+     * Blocks per multiprocessor. This number limits a thread to 80 or 64 registers, without
+     * spilling.
      */
     static constexpr uint32_t RESIDENT = (ROWS + COLUMNS) * DEPTH / THREADS < 10 ? 4 : 3;
-    static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* sums of all parts */
+    static constexpr uint32_t SHARED = THREADS * CELL * CELL; /* reals for the sums of all parts */
     static_assert(DEPTH * (A_WIDTH + B_WIDTH) <= SHARED, "a slice fits the memory of the sums");
 };
 
-/** Rows of A or columns of B. Element k of line i is at[i * line + k * step]. */
+/** Lines of a matrix: rows of A or columns of B. Element k of line i is at[i * line + k * step]. */
 struct lines {
     const real *at;
     uint32_t line, step;
     uint32_t n_lines, depth;
-    bool ones; /* line n_lines is all ones (BIAS_GRAD) */
+    bool ones; /* whether a line of ones follows the last line (BIAS_GRAD) */
 };
 
-/** One product of a replica, and the tile that the block computes. */
+/** One matrix product of a replica, and the tile of it that the block computes. */
 struct tile {
     lines a, b;
-    uint32_t row, column; /* first ones of the tile, in C */
-    uint32_t n_rows, n_columns; /* of C */
+    uint32_t row, column; /* first row and column of the tile in C */
+    uint32_t n_rows, n_columns; /* size of C */
     uint32_t c_row;
     real *c;
-    const real *relu_output; /* strided like C; or NULL */
-    const real *bias; /* one per column, at distances of bias_step; or NULL */
+    const real *relu_output; /* output of the ReLU, strided like C; NULL if there is none */
+    const real *bias; /* bias of each column, at distances of bias_step; NULL if there is none */
     uint32_t bias_step;
     bool adds, relu;
-    bool *finite; /* set to false by non-finite elements; or NULL */
+    bool *finite; /* set to false if an element is not finite; may be NULL */
 };
 
 /**
- * A slice of LINES lines in registers, on its way from global memory to shared memory
- * [DEPTH][WIDTH]. Adjacent threads read adjacent addresses. If the elements of a line are adjacent,
- * a thread keeps its place k in the slice and visits several lines; otherwise it keeps its line and
- * visits several places. The distance between two elements of a thread is therefore constant in
- * both memories.
+ * A slice of LINES lines in the registers of all threads, on its way from global memory to shared
+ * memory [DEPTH][WIDTH]. Adjacent threads read adjacent addresses. If the elements of a line are
+ * adjacent, a thread keeps its place k in the slice and visits several lines. Otherwise it keeps
+ * its line and visits several places. Therefore the distance between two elements of a thread is
+ * constant in both memories.
  */
 template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
     static constexpr uint32_t SIZE = LINES * DEPTH;
     static constexpr uint32_t COUNT = SIZE < THREADS ? 1 : SIZE / THREADS;
     static constexpr uint32_t LINES_AWAY = THREADS / DEPTH, PLACES_AWAY = THREADS / LINES;
-    const real *at; /* the thread's first element in the next slice */
-    uint32_t away, next_slice; /* distances in reals to its next element and the next slice */
-    uint32_t left; /* elements of its line that are left */
-    uint32_t n_valid; /* number of its lines within the matrix */
-    bool along; /* elements of a line are adjacent */
-    real other; /* value for elements outside the matrix */
-    real *to; /* in shared memory */
+    const real *at; /* address of the thread's first element in the next slice */
+    uint32_t away, next_slice; /* distances in reals from one element to the next, and from one
+                                * slice to the next */
+    uint32_t left; /* number of elements left in the thread's line */
+    uint32_t n_valid; /* number of the thread's lines that are within the matrix */
+    bool along; /* whether the elements of a line are adjacent */
+    real other; /* value of elements outside the matrix */
+    real *to; /* address of the thread's first element in shared memory */
     uint32_t to_away;
     real carried[COUNT];
 
@@ -89,13 +93,13 @@ template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
         left = place < from.depth ? from.depth - place : 0;
         const uint32_t n_lines = line < from.n_lines ? from.n_lines - line : 0;
         n_valid = along ? (n_lines + LINES_AWAY - 1) / LINES_AWAY : n_lines;
-        /* Beyond the depth, a line of ones is multiplied by zeros of the other matrix. */
+        /* After the end of the sum, a line of ones is multiplied by zeros of the other matrix. */
         other = from.ones && line == from.n_lines ? 1.0f : 0.0f;
         to = shared + place * WIDTH + i;
         to_away = along ? LINES_AWAY : PLACES_AWAY * WIDTH;
     }
 
-    /** Reads the next slice. */
+    /** Reads the thread's elements of the next slice into registers. */
     __device__ void read()
     {
         const uint32_t places = n_valid == 0 ? 0 : (left + PLACES_AWAY - 1) / PLACES_AWAY;
@@ -118,7 +122,7 @@ template <uint32_t LINES, uint32_t DEPTH, uint32_t WIDTH> struct strip {
     }
 };
 
-/** sums += products of a row and a column of numbers. */
+/** Adds the products of row[CELL] and column[CELL] to sums[CELL][CELL]. */
 __device__ void multiply_cells(const real *row, const real *column, real (*sums)[CELL])
 {
 #pragma unroll
@@ -128,7 +132,7 @@ __device__ void multiply_cells(const real *row, const real *column, real (*sums)
             sums[i][j] = fmaf(row[i], column[j], sums[i][j]);
 }
 
-/** Adds the products of a slice to the thread's cell. */
+/** Adds the products of a slice to the sums of the thread's cell. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t y, uint32_t x,
                           real (*sums)[CELL])
@@ -144,7 +148,7 @@ __device__ void add_slice(const real *a, const real *b, uint32_t part, uint32_t 
     }
 }
 
-/** Computes the sums of the tile into shared memory, [PARTS][ROWS][COLUMNS]. */
+/** Stores the sums of the tile in shared memory, [PARTS][ROWS][COLUMNS]. */
 template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &t, real *shared)
 {
     typedef tiling<ROWS, COLUMNS> T;
@@ -163,7 +167,7 @@ template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &
         a_strip.write();
         b_strip.write();
         __syncthreads();
-        a_strip.read(); /* the next slice, in advance */
+        a_strip.read(); /* reads the next slice in advance */
         b_strip.read();
         add_slice<ROWS, COLUMNS>(a_slice, b_slice, part, y, x, sums);
         __syncthreads();
@@ -179,13 +183,17 @@ template <uint32_t ROWS, uint32_t COLUMNS> __device__ void sum_tile(const tile &
             make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
 }
 
-/** Writes the thread's elements of its column. PLAIN: neither old values nor a mask are needed. */
+/**
+ * Writes the thread's elements of one column of C. Returns true if they are finite. PLAIN means
+ * that neither old values of C nor a ReLU output are needed.
+ */
 template <uint32_t ROWS, uint32_t COLUMNS, bool PLAIN>
 __device__ bool store_column(const tile &t, uint32_t row, uint32_t column, const real *shared)
 {
     constexpr uint32_t ROWS_AWAY = THREADS / COLUMNS, N = ROWS / ROWS_AWAY;
     constexpr uint32_t AT_ONCE = N < 4 ? N : 4;
-    const uint32_t n = (t.n_rows - row + ROWS_AWAY - 1) / ROWS_AWAY; /* may exceed N */
+    const uint32_t n = (t.n_rows - row + ROWS_AWAY - 1) /
+                       ROWS_AWAY; /* number of the thread's elements within C; may exceed N */
     const uint32_t away = ROWS_AWAY * t.c_row;
     const bool biased = t.bias != NULL, relu = t.relu;
     const real bias = biased ? global(t.bias)[(size_t)column * t.bias_step] : 0.0f;
@@ -219,7 +227,10 @@ __device__ bool store_column(const tile &t, uint32_t row, uint32_t column, const
     return all_finite;
 }
 
-/** Adds the parts in order, and writes the elements within C. A thread keeps its column. */
+/**
+ * Adds the parts of each sum in order, and writes the elements of the tile that are within C. Each
+ * thread writes one column.
+ */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void store_tile(const tile &t, const real *shared)
 {
@@ -231,17 +242,17 @@ __device__ void store_tile(const tile &t, const real *shared)
     const bool finite = t.adds || t.relu_output != NULL
                             ? store_column<ROWS, COLUMNS, false>(t, row, column, from)
                             : store_column<ROWS, COLUMNS, true>(t, row, column, from);
-    if (!finite && t.finite != NULL) /* several threads can write the same value */
+    if (!finite && t.finite != NULL) /* several threads may write the same value */
         *t.finite = false;
 }
 
-/** The products of one launch with one tiling: the tiles of the first product come first. */
+/** The matrix products of one launch. The tiles of the first product come first. */
 struct tiled_matmuls {
     matmul v[MOST_MATMULS];
     uint32_t n_tiles[MOST_MATMULS];
 };
 
-/** Returns tile @p i of product @p batched of a replica. */
+/** Returns tile @p i of batched product @p batched of replica @p r. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ tile tile_of(const matmul *p, const replica *r, sample_range s, size_t batched,
                         uint32_t i)
@@ -267,8 +278,10 @@ __device__ tile tile_of(const matmul *p, const replica *r, sample_range s, size_
     return t;
 }
 
-/** Returns the block's tile of the replica's product @p batched; it has no rows if there is no
- * tile. */
+/**
+ * Finds the block's tile of batched product @p batched of replica @p r. If there is no such tile,
+ * it has no rows.
+ */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __device__ void find_tile(tile *t, const replica *r, const tiled_matmuls *all, sample_range s,
                           size_t batched)
@@ -282,7 +295,10 @@ __device__ void find_tile(tile *t, const replica *r, const tiled_matmuls *all, s
         t->n_rows = t->row = 0;
 }
 
-/** Grid: (tiles, replicas, products of a replica). One thread determines the work of the block. */
+/**
+ * Computes matrix products. The grid is (tiles, replicas, products of a replica). Thread 0
+ * determines the tile of the block.
+ */
 template <uint32_t ROWS, uint32_t COLUMNS>
 __global__ void __launch_bounds__(THREADS, tiling<ROWS, COLUMNS>::RESIDENT)
     matmul_global(const replica *replicas, const __grid_constant__ tiled_matmuls all,
@@ -331,7 +347,7 @@ void launch_matmul(const execution *e, sample_range s, const matmul *matmuls, ui
         launch(e->stream, grid, THREADS, matmul_global<ROWS, COLUMNS>, e->replicas, all, s);
 }
 
-/** The shape of the tiles of a call: 16 << rows by 16 << columns. */
+/** Shape of the tiles of a call: 16 << rows by 16 << columns. */
 struct tile_shape {
     uint32_t rows, columns;
 };
@@ -350,15 +366,17 @@ tile_shape tile_shape_of(const matmul *matmuls, uint32_t n_matmuls)
     return tile_shape{size(n_rows), size(n_columns)};
 }
 
-/** Returns the number of parts into which a call splits sums. Part i has the terms i, i + parts,
- * ... */
+/**
+ * Returns the number of parts into which a call splits each sum. Part i contains the terms i, i +
+ * parts, and so on.
+ */
 uint32_t parts_of(const matmul *matmuls, uint32_t n_matmuls)
 {
     const tile_shape shape = tile_shape_of(matmuls, n_matmuls);
     return tiling<16, 16>::PARTS >> shape.rows >> shape.columns;
 }
 
-/** Returns the number of tiles of ROWS x COLUMNS for the products of a replica. */
+/** Returns the number of tiles of ROWS x COLUMNS that the products of one replica need. */
 template <uint32_t ROWS, uint32_t COLUMNS>
 size_t tiles_of(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
@@ -368,8 +386,10 @@ size_t tiles_of(const execution *e, sample_range s, const matmul *matmuls, uint3
     return n;
 }
 
-/** Selects this tiling if it has fewer tiles. Tilings with equal PARTS sum in the same order, so
- * the choice is free. */
+/**
+ * Launches with tiles of 2 ROWS x COLUMNS / 2 if this gives fewer tiles, otherwise with ROWS x
+ * COLUMNS. Both tilings have equal PARTS and therefore sum in the same order.
+ */
 template <uint32_t ROWS, uint32_t COLUMNS>
 void launch_flat(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
@@ -383,7 +403,10 @@ void launch_flat(const execution *e, sample_range s, const matmul *matmuls, uint
 
 } // namespace
 
-/** Computes the products. The order of sums depends only on the shapes per sample. */
+/**
+ * Computes the matrix products of all replicas. The order of sums depends only on the shapes per
+ * sample.
+ */
 static void multiply(const execution *e, sample_range s, const matmul *matmuls, uint32_t n_matmuls)
 {
     static void (*const launches[3][3])(const execution *, sample_range, const matmul *,

@@ -2,9 +2,9 @@
  * @file cuda_mlp.cuh
  * Gradients of a network of linear layers in one launch. A block computes a whole replica. Its
  * activations and their gradients are in shared memory, so that only samples, parameters and
- * gradients pass through global memory. Every sum has the same order as in multiply() (parts_of()),
- * so results have the same bits as with a launch per layer. Networks and batches that do not fit
- * use a launch per layer. Only cuda.cu includes this file.
+ * parameter gradients pass through global memory. Every sum has the same order as in multiply()
+ * (parts_of()). The results therefore have the same bits as with a launch per layer. Networks and
+ * batches that do not fit use a launch per layer. Only cuda.cu includes this file.
  */
 #pragma once
 
@@ -16,13 +16,15 @@ namespace
 {
 
 enum : uint32_t {
-    MOST_LINKS = 8, /* layers */
+    MOST_LINKS = 8, /* most layers of a network */
     GROUPS = 4, /* groups of samples in a tile: thread group g has samples g, g + GROUPS, ... */
-    MOST_BEHIND = 32 /* reals that a tile reads after a tensor without using them */
+    MOST_BEHIND = 32 /* reals that a tile may read, without using them, after a tensor */
 };
 
-/** A tensor [n][row] in shared memory. A column of ones, the input of the bias, follows its
- * columns. */
+/**
+ * A tensor [n][row] in shared memory. After its columns follows a column of ones, the input of the
+ * bias.
+ */
 struct shared_tensor {
     uint32_t n_columns, row;
     uint32_t at; /* offset in reals per sample */
@@ -30,7 +32,8 @@ struct shared_tensor {
 
 /** A linear layer, with the numbers of parts of the sums in its forward and backward products. */
 struct mlp_link {
-    shared_tensor in, in_grad, out, out_grad; /* the input of the network has no grad */
+    shared_tensor in, in_grad, out, out_grad; /* tensors of the layer; the network's input has no
+                                               * gradient */
     uint32_t params;
     uint32_t forward_parts, backward_parts;
     bool relu, relu_input;
@@ -39,12 +42,14 @@ struct mlp_link {
 struct mlp {
     uint32_t n_links;
     mlp_link links[MOST_LINKS];
-    uint32_t reals; /* of shared memory per sample */
+    uint32_t reals; /* shared memory per sample, in reals */
     bool squared;
 };
 
-/** Returns the next tensor of the replica. Rows have an odd number of cells, to be in different
- * banks. */
+/**
+ * Returns the next tensor of a replica. Each row has an odd number of cells, so that rows start in
+ * different banks.
+ */
 shared_tensor shared_tensor_of(mlp *m, uint32_t n_columns)
 {
     const shared_tensor t = {n_columns, CELL * ((n_columns / CELL + 1) | 1), m->reals};
@@ -52,7 +57,7 @@ shared_tensor shared_tensor_of(mlp *m, uint32_t n_columns)
     return t;
 }
 
-/** Returns true if layer @p i is a link of a chain of linear layers that the kernel supports. */
+/** Returns true if layer @p i is a link of a chain of linear layers and the kernel supports it. */
 bool is_link(const dsgd_network *network, uint32_t i)
 {
     const dsgd_layer *const l = &network->layers[i];
@@ -60,7 +65,7 @@ bool is_link(const dsgd_network *network, uint32_t i)
            (!l->relu || l->relu_by_reader);
 }
 
-/** Describes the network. Returns false if the kernel does not support it. */
+/** Describes the network in *out. Returns false if the kernel does not support the network. */
 bool mlp_of(const dsgd_network *network, mlp *out)
 {
     *out = mlp();
@@ -119,22 +124,29 @@ __device__ void load_batch(const replica &r, const dataset_view &data, real *x, 
 
 /* --- activations and their grads -------------------------------------------------------------- */
 
-/** C [n][n_columns] <- A B, followed by the operations of store_tile(). A and C are in shared
- * memory. */
+/**
+ * A product C [n][n_columns] <- A B, followed by the operations of store_tile(). A and C are in
+ * shared memory.
+ */
 struct shared_product {
     const real *a, *b;
     real *c;
     uint32_t n, depth, n_columns;
     uint32_t a_row, b_row, b_column, c_row;
     uint32_t parts;
-    const real *bias; /* [n_columns]; or NULL */
-    const real *relu_output; /* strided like C; or NULL */
+    const real *bias; /* bias of each column, n_columns entries; NULL if there is none */
+    const real *relu_output; /* output of the ReLU, strided like C; NULL if there is none */
     bool relu;
 };
 
-/** The place of a thread in a tile: a cell of samples and columns, and a part of its sums. */
+/**
+ * The place of a thread in a tile: a cell of samples and columns, and a part of the cell's sums.
+ */
 template <uint32_t PARTS> struct cell_of_product {
-    /* Columns are PAIRED if two are read at once: adjacent threads have adjacent pairs. */
+    /*
+     * If PAIRED, a thread reads two adjacent columns at once, and adjacent threads have adjacent
+     * pairs.
+     */
     static constexpr bool PAIRED = PARTS != 0;
     static constexpr uint32_t LOADS = PAIRED ? CELL / 2 : CELL, WIDE = CELL / LOADS;
     uint32_t n_parts, across, part, sample, column;
@@ -149,7 +161,7 @@ template <uint32_t PARTS> struct cell_of_product {
         column = first_column + threadIdx.x % across * (PAIRED ? WIDE : CELL);
     }
 
-    /** Returns column @p j of the cell. */
+    /** Returns the index in C of column @p j of the cell. */
     __device__ uint32_t column_of(uint32_t j) const
     {
         return column + (PAIRED ? j / WIDE * across * WIDE + j % WIDE : j);
@@ -162,7 +174,7 @@ __device__ void sum_part(const shared_product &p, const cell_of_product<PARTS> &
                          real (*sums)[CELL])
 {
     typedef cell_of_product<PARTS> T;
-    const real *a[CELL]; /* outside C, valid memory is read but not stored */
+    const real *a[CELL]; /* threads outside C read valid memory and store nothing */
 #pragma unroll
     for (uint32_t i = 0; i < CELL; i++)
         a[i] = p.a + min(cell.sample + i * GROUPS, p.n - 1) * p.a_row;
@@ -190,7 +202,9 @@ __device__ void sum_part(const shared_product &p, const cell_of_product<PARTS> &
     }
 }
 
-/** Adds the sums of a part to C. The last part also finishes C. */
+/**
+ * Adds the sums of the thread's part to C. The last part also adds the bias and applies the ReLU.
+ */
 template <uint32_t PARTS>
 __device__ void add_part(const shared_product &p, const cell_of_product<PARTS> &cell,
                          const real (*sums)[CELL])
@@ -216,7 +230,10 @@ __device__ void add_part(const shared_product &p, const cell_of_product<PARTS> &
     }
 }
 
-/** PARTS: p.parts if two adjacent numbers of B can be read at once, otherwise 0. */
+/**
+ * Computes all tiles of a product. PARTS must be p.parts if two adjacent numbers of B can be read
+ * at once, otherwise 0.
+ */
 template <uint32_t PARTS> __device__ void product_tiles(const shared_product &p)
 {
     const uint32_t n_parts = PARTS == 0 ? p.parts : PARTS;
@@ -237,13 +254,16 @@ template <uint32_t PARTS> __device__ void product_tiles(const shared_product &p)
         }
 }
 
-/** Returns true if two adjacent numbers in rows of @p n at @p at can be read by one access. */
+/**
+ * Returns true if pairs of adjacent numbers can be read by one access, in rows of @p n numbers at
+ * @p at.
+ */
 __device__ bool in_pairs(const real *at, uint32_t n)
 {
     return n % 2 == 0 && (uintptr_t)at % (2 * sizeof(real)) == 0;
 }
 
-/** Y = X W + b, then ReLU. */
+/** Computes the forward pass of a layer: Y = X W + b, then ReLU if the layer has one. */
 __device__ void link_forward(const mlp_link &l, const replica &r, real *shared)
 {
     shared_product p = {};
@@ -266,10 +286,10 @@ __device__ void link_forward(const mlp_link &l, const replica &r, real *shared)
     else if (p.parts == 8)
         product_tiles<8>(p);
     else
-        product_tiles<4>(p); /* one row per sample has no other tilings */
+        product_tiles<4>(p); /* parts is 4: other tilings do not occur with one row per sample */
 }
 
-/** dX = dY W^T, and the backward pass of the preceding ReLU. */
+/** Computes dX = dY W^T and the backward pass of the preceding ReLU. */
 __device__ void link_backward(const mlp_link &l, const replica &r, real *shared)
 {
     shared_product p = {};
@@ -289,7 +309,10 @@ __device__ void link_backward(const mlp_link &l, const replica &r, real *shared)
 
 /* --- grads of parameters ---------------------------------------------------------------------- */
 
-/** Sums a cell over the samples. x and dy point to its first row and column in sample 0. */
+/**
+ * Sums a cell of the parameter gradient over the samples. @p x and @p dy point to the cell's first
+ * row and column in sample 0.
+ */
 template <uint32_t WIDE>
 __device__ void sum_samples(const mlp_link &l, uint32_t n, const real *x, const real *dy,
                             uint32_t away, real (*sums)[CELL])
@@ -321,7 +344,7 @@ __device__ void sum_samples(const mlp_link &l, uint32_t n, const real *x, const 
     }
 }
 
-/** Writes a cell of n_rows rows at @p to. *zero becomes NaN if the cell is not finite. */
+/** Writes the first n_rows rows of a cell at @p to. *zero becomes NaN if a number is not finite. */
 template <uint32_t WIDE>
 __device__ void store_cell_of_grads(real *to, uint32_t n_rows, uint32_t n_columns, uint32_t column,
                                     uint32_t away, const real (*sums)[CELL], real *zero)
@@ -339,8 +362,9 @@ __device__ void store_cell_of_grads(real *to, uint32_t n_rows, uint32_t n_column
 }
 
 /**
- * dW = X^T dY, followed by db, whose input is the column of ones. Each of ACROSS threads has WIDE
- * adjacent columns, and further ones at distances of ACROSS * WIDE.
+ * Computes dW = X^T dY, followed by db, whose input is the column of ones. Returns true if all
+ * results are finite. Each of ACROSS threads has WIDE adjacent columns, and further columns at
+ * distances of ACROSS * WIDE.
  */
 template <uint32_t ACROSS, uint32_t WIDE>
 __device__ bool params_backward(const mlp_link &l, const replica &r, const real *shared)
@@ -376,7 +400,9 @@ __device__ bool link_params_backward(const mlp_link &l, const replica &r, const 
 
 /* --- the launch ------------------------------------------------------------------------------- */
 
-/** Computes the gradients of the outputs: cross_entropy_kernel() and squared_error_kernel(). */
+/**
+ * Computes the gradients of the outputs, like cross_entropy_kernel() and squared_error_kernel().
+ */
 __device__ void loss_backward(const mlp &m, const replica &r, const dataset_view &data,
                               real *shared)
 {
@@ -394,7 +420,10 @@ __device__ void loss_backward(const mlp &m, const replica &r, const dataset_view
     }
 }
 
-/** Grid: replicas. Shared memory: m.reals for each sample of the largest replica. */
+/**
+ * Computes the gradients of all replicas. The grid is (replicas). A block needs m.reals of shared
+ * memory for each sample of the largest replica.
+ */
 __global__ void __launch_bounds__(THREADS, 4)
     mlp_global(const replica *replicas, const __grid_constant__ mlp m,
                const __grid_constant__ dataset_view data)
@@ -420,15 +449,17 @@ __global__ void __launch_bounds__(THREADS, 4)
         if (l > 0)
             link_backward(link, r, shared);
     }
-    if (!finite) /* several threads can write the same value */
+    if (!finite) /* several threads may write the same value */
         *r.finite = false;
 }
 
-/** *block_bytes <- shared memory per block with which two blocks fit on a multiprocessor, so that
- * one computes while the other waits. */
+/**
+ * Sets *block_bytes to the shared memory per block with which two blocks fit on a multiprocessor.
+ * Then one block computes while the other waits.
+ */
 cudaError_t allow_mlp(int device, size_t *block_bytes)
 {
-    const int of_block = 1024; /* reserved by the system per block */
+    const int of_block = 1024; /* bytes that the system reserves per block */
     int most = 0, of_multiprocessor = 0;
     TRY(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     TRY(cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
@@ -440,8 +471,10 @@ cudaError_t allow_mlp(int device, size_t *block_bytes)
                                 cudaSharedmemCarveoutMaxShared);
 }
 
-/** Computes the gradients. Returns false if a replica does not fit into @p block_bytes of shared
- * memory. */
+/**
+ * Computes the gradients of all replicas. Returns false if the network is not supported, or if a
+ * replica does not fit into @p block_bytes of shared memory.
+ */
 bool launch_mlp(const execution *e, const dsgd_network *network, size_t block_bytes)
 {
     mlp m;

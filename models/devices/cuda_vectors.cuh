@@ -1,7 +1,8 @@
 /**
  * @file cuda_vectors.cuh
- * __global__ functions on vectors: copies, updates, linear combinations, distances and encodings.
- * Grid: (blocks, operations). Only cuda.cu includes this file.
+ * Kernels (__global__ functions) on vectors: copies, updates, linear combinations, distances and
+ * encodings. Their grid is (blocks, operations), unless a comment gives another one. Only cuda.cu
+ * includes this file.
  */
 #pragma once
 
@@ -12,15 +13,15 @@ namespace
 {
 
 enum : uint32_t {
-    AHEAD = 4 /* inputs of a combination that are loaded at once before they are added */
+    AHEAD = 4 /* number of inputs of a combination that are loaded before they are added */
 };
 
-/** CELL adjacent numbers, in registers. */
+/** A cell: CELL adjacent numbers, in registers. */
 struct cell {
     real v[CELL];
 };
 
-/** Returns cell @p i of a buffer; zeros if the buffer is NULL. */
+/** Returns cell @p i of a buffer, or zeros if the buffer is NULL. */
 __device__ cell load_cell(const real *buffer, uint32_t i)
 {
     float4 x = make_float4(0, 0, 0, 0);
@@ -34,11 +35,14 @@ __device__ void store_cell(real *buffer, uint32_t i, const cell &x)
     store_float4(buffer + (size_t)CELL * i, make_float4(x.v[0], x.v[1], x.v[2], x.v[3]));
 }
 
-/** Calls @p body(i) for each whole cell i of n numbers, in any thread; then @p rest(j) for the
- * other numbers. */
+/**
+ * Calls @p body(i) for each whole cell i of n numbers, each in one thread, and @p rest(j) for the
+ * numbers j after the last whole cell.
+ */
 template <typename Body, typename Rest> __device__ void for_cells(size_t n, Body body, Rest rest)
 {
-    const uint32_t n_cells = (uint32_t)(n / CELL); /* a buffer is smaller than 64 GiB */
+    const uint32_t n_cells = (uint32_t)(n / CELL); /* 32 bits suffice, because a buffer is smaller
+                                                    * than 64 GiB */
     const uint32_t first = blockIdx.x * THREADS + threadIdx.x;
 #pragma unroll 1
     for (uint32_t i = first; i < n_cells; i += gridDim.x * THREADS)
@@ -47,7 +51,7 @@ template <typename Body, typename Rest> __device__ void for_cells(size_t n, Body
         rest((size_t)n_cells * CELL + first);
 }
 
-/** Calls @p body(j) for each of n numbers, in any thread. */
+/** Calls @p body(j) for each of n numbers, each in one thread. */
 template <typename Body> __device__ void for_numbers(size_t n, Body body)
 {
     const size_t stride = (size_t)gridDim.x * THREADS;
@@ -57,7 +61,7 @@ template <typename Body> __device__ void for_numbers(size_t n, Body body)
 
 struct copy {
     real *to;
-    const real *from; /* NULL: zeros */
+    const real *from; /* if NULL, zeros are copied */
     size_t n;
 };
 
@@ -67,7 +71,7 @@ __global__ void copy_global(const copy *copies)
     for_numbers(c.n, [&](size_t i) { c.to[i] = c.from == NULL ? 0.0f : c.from[i]; });
 }
 
-/** *finite <- false for each replica with a non-finite gradient or state. */
+/** Sets *finite to false for each replica whose gradient or state is not finite. */
 __global__ void finite_global(const replica *replicas, size_t n_params, size_t n_state)
 {
     const replica r = replicas[blockIdx.y];
@@ -89,7 +93,9 @@ struct update {
     dsgd_update_rule rule;
 };
 
-/** Joins n terms and 0 in one block: each thread joins strided terms, then the threads form a tree.
+/**
+ * Joins 0 and the terms 0 to n - 1 in one block. Each thread joins strided terms, then the threads
+ * join their results as a tree.
  */
 template <typename T, typename Term, typename Join>
 __device__ T block_joined(size_t n, Term term, Join join)
@@ -106,7 +112,7 @@ __device__ T block_joined(size_t n, Term term, Join join)
         __syncthreads();
     }
     const T joined = all[0];
-    __syncthreads(); /* another call can follow */
+    __syncthreads(); /* the next call overwrites all[] */
     return joined;
 }
 
@@ -115,7 +121,7 @@ template <typename Term> __device__ double block_sum(size_t n, Term term)
     return block_joined<double>(n, term, [](double a, double b) { return a + b; });
 }
 
-/** Sets the clip factor in the rule of each update. One block per operation. */
+/** Sets the clip factor of each update's rule. There is one block per operation. */
 __global__ void clip_global(update *updates, double bound, size_t n_params)
 {
     update *const u = &updates[blockIdx.x];
@@ -127,7 +133,7 @@ __global__ void clip_global(update *updates, double bound, size_t n_params)
         u->rule.clip = (real)dsgd_clip_factor(bound, u->op.n, n_params, squares);
 }
 
-/** Updates a number. Returns true if the new numbers are finite. */
+/** Updates one number. Returns true if the new numbers are finite. */
 template <bool ADAPTIVE>
 __device__ bool update_one(const dsgd_update_rule &of_any, real *x, real g, real *first,
                            real *second)
@@ -135,12 +141,14 @@ __device__ bool update_one(const dsgd_update_rule &of_any, real *x, real g, real
     dsgd_update_rule rule = of_any;
     rule.adaptive = ADAPTIVE;
     *x = dsgd_updated(&rule, *x, g, first, second);
-    /* AdamW divides by the second moment; an infinite moment would leave x finite. */
+    /* AdamW divides by the second moment, so an infinite moment would leave x finite. */
     return isfinite(*x) && (!ADAPTIVE || (isfinite(*first) && isfinite(*second)));
 }
 
-/** Computes update u with the threads of gridDim.x blocks. Returns true if the results of this
- * thread are finite. */
+/**
+ * Computes update @p u with the threads of gridDim.x blocks. Returns true if all results of this
+ * thread are finite.
+ */
 template <bool ADAPTIVE> __device__ bool update_all(const update &u)
 {
     const real *const x = static_cast<const real *>(u.op.x);
@@ -190,7 +198,7 @@ template <bool ADAPTIVE> __global__ void update_global(const update *updates, bo
         finite[blockIdx.y] = false;
 }
 
-/** Adds weight * x to the sums, unless @p present is NULL. */
+/** Adds weight * x to the sums. Does nothing if @p present is NULL. */
 __device__ void add_cell(double *sums, double weight, const cell &x, const real *present)
 {
     if (present == NULL)
@@ -200,7 +208,10 @@ __device__ void add_cell(double *sums, double weight, const cell &x, const real 
         sums[j] += weight * (double)x.v[j];
 }
 
-/** Combines N inputs, or any number if N is 0. EXACT: dsgd_has_exact_inverse() of the divisor. */
+/**
+ * Combines N inputs, or any number of inputs if N is 0. EXACT must be dsgd_has_exact_inverse() of
+ * the divisor. Returns true if all results of this thread are finite.
+ */
 template <uint32_t N, bool EXACT> __device__ bool combine_all(const dsgd_combine_op *op)
 {
     constexpr uint32_t HELD = N == 0 ? AHEAD : N;
@@ -256,7 +267,7 @@ template <uint32_t N, bool EXACT> __device__ bool combine_all(const dsgd_combine
     return finite;
 }
 
-/** Grid: (blocks, operations). */
+/** Computes linear combinations. The grid is (blocks, operations). */
 template <uint32_t N, bool EXACT>
 __global__ void combine_global(const dsgd_combine_op *ops, bool *finite)
 {
@@ -264,7 +275,7 @@ __global__ void combine_global(const dsgd_combine_op *ops, bool *finite)
         finite[blockIdx.y] = false;
 }
 
-/** Returns the kernel for the properties that all operations have in common. */
+/** Returns the fastest kernel that can compute all operations of a call. */
 auto combination_of(const dsgd_combine_op *ops, size_t n_ops)
 {
     uint32_t n = ops[0].n_inputs;
@@ -293,10 +304,10 @@ __global__ void distance_global(dsgd_distance_op *ops)
 
 /* --- encodings: the first block of an operation computes sums over a whole chunk -------------- */
 
-/* Sums have the same order as on the CPU (encode.c). */
+/* A thread computes one lane, so sums have the same order as on the CPU (encode.c). */
 static_assert((uint32_t)DSGD_LANES == THREADS, "a thread is a lane");
 
-/** Calls @p body(i) for each of n numbers, in any thread of this block. */
+/** Calls @p body(i) for each of n numbers, in the threads of this block only. */
 template <typename Body> __device__ void for_lanes(size_t n, Body body)
 {
     for (size_t i = threadIdx.x; i < n; i += THREADS)
@@ -320,9 +331,10 @@ struct encoder {
 constexpr uint32_t DIGIT_BITS = 4, N_DIGITS = 1U << DIGIT_BITS;
 
 /**
- * Finds, digit by digit, the `count`-th largest key and the number of selected elements with this
- * key. If more elements have it, bisection finds the index after the last selected one. Counts are
- * integers, so the order in which threads add to them does not matter.
+ * Computes TOP_K and RANDOM_K. Finds, digit by digit, the `count`-th largest key and the number of
+ * selected elements with this key. If more elements have this key, a bisection finds the index
+ * after the last selected one. Counts are integers, so the order in which threads add to them does
+ * not matter.
  */
 __device__ void encode_selection(const encoder &e)
 {
@@ -368,7 +380,7 @@ __device__ void encode_selection(const encoder &e)
     });
 }
 
-/** Returns the bits of the largest magnitude of n numbers. */
+/** Returns the bits of the largest magnitude among n numbers. */
 __device__ uint64_t largest_bits(const real *x, size_t n)
 {
     return block_joined<uint64_t>(
@@ -376,7 +388,7 @@ __device__ uint64_t largest_bits(const real *x, size_t n)
         [](uint64_t a, uint64_t b) { return b > a ? b : a; });
 }
 
-/** Compresses those blocks of the codec that belong to this block of threads. */
+/** Compresses the codec's blocks that belong to this block of threads. */
 __device__ void encode_blocks(const encoder &e)
 {
     const dsgd_codec *const codec = &e.op->codec;

@@ -1,8 +1,8 @@
 /**
  * @file device.c
- * Selects a device: the CPU at the highest level of the machine, or the CUDA module. The module is
- * loaded here, so that the program needs no CUDA library. Loading it calls no CUDA function. Its
- * open() does; after that, a process must not fork.
+ * Selects a device: the CPU at the highest level of the machine, or the CUDA module. This file
+ * loads the module at run time, so that the program needs no CUDA library. Loading the module calls
+ * no CUDA function, but its open() does. After open(), a process must not fork.
  */
 #include <dlfcn.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ extern const dsgd_device dsgd_device_cpu_float_v3, dsgd_device_cpu_double_v3;
 extern const dsgd_device dsgd_device_cpu_float_v4, dsgd_device_cpu_double_v4;
 #endif
 
-/** The CPU device at the x86-64 levels, in ascending order. */
+/** The CPU device at each x86-64 level, in ascending order. */
 static const struct cpu_level {
     const char *name;
     const dsgd_device *in_float, *in_double;
@@ -29,7 +29,7 @@ static const struct cpu_level {
 #endif
 };
 
-/** Returns the index of the highest level of this machine. */
+/** Returns the index of the highest level that this machine supports. */
 static size_t best_level(void)
 {
 #ifdef DSGD_CPU_LEVELS
@@ -47,8 +47,10 @@ static size_t best_level(void)
 #endif
 }
 
-/** Returns the best level, or a lower one from DSGD_CPU_LEVEL to reproduce the bits of another
- * machine. */
+/**
+ * Returns the best level. If DSGD_CPU_LEVEL names a lower level, returns the lower level, to
+ * reproduce the bits of another machine.
+ */
 static const struct cpu_level *chosen_level(void)
 {
     const size_t best = best_level();
@@ -71,8 +73,10 @@ const char *dsgd_device_cpu_level(void)
 
 static const char module_name[] = "dsgd_cuda.so";
 
-/** Returns DSGD_CUDA_MODULE, else the module in the folder of the program, else the installed
- * module. */
+/**
+ * Returns the path of the CUDA module: DSGD_CUDA_MODULE if it is set, else the module in the
+ * program's folder, else the installed module.
+ */
 static const char *module_path(void)
 {
     const char *const named = getenv("DSGD_CUDA_MODULE");
@@ -111,13 +115,13 @@ static dsgd_status load(const char *path, const dsgd_device **device, dsgd_error
 
 dsgd_status dsgd_device_cuda(const dsgd_device **device, dsgd_error *error)
 {
-    static const dsgd_device *loaded; /* a module is never unloaded */
+    static const dsgd_device *loaded; /* the loaded module, which is never unloaded */
     const dsgd_status status = loaded == NULL ? load(module_path(), &loaded, error) : DSGD_OK;
     *device = loaded;
     return status;
 }
 
-/** Tries to open every GPU. @p report is a dsgd_device_survey. */
+/** Tries to open every GPU. @p report is a dsgd_device_survey. Runs in a child process. */
 static dsgd_status try_devices(const void *argument, void *report, dsgd_error *error)
 {
     (void)argument;
@@ -129,7 +133,7 @@ static dsgd_status try_devices(const void *argument, void *report, dsgd_error *e
     device->survey(survey);
     dsgd_status status = DSGD_EDEVICE;
     for (uint32_t i = 0; i == 0 || i < survey->n;
-         i++) { /* the first call reports why there is none */
+         i++) { /* without a GPU, the call for GPU 0 reports the reason */
         void *context = NULL;
         const dsgd_device_place place = {.index = i};
         if (device->open(&problem, &place, 1, &context, status == DSGD_OK ? NULL : error) !=

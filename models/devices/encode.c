@@ -1,12 +1,12 @@
 /**
  * @file encode.c
  * The encodings of the CPU: the formulas of models/codecs/formula.h for one chunk. Sums have the
- * same order as in a block of CUDA's threads.
+ * same order as in a block of CUDA threads.
  */
 #include "models/codecs/formula.h"
 #include "models/devices/multiply.h"
 
-/** Returns the sum of the lanes, computed as a tree. */
+/** Returns the sum of the lanes, added as a tree. */
 static double lanes_sum(double *lane)
 {
     for (size_t half = DSGD_LANES / 2; half > 0; half /= 2)
@@ -24,15 +24,19 @@ static double dot(const real *x, const real *y, size_t n)
     return lanes_sum(lane);
 }
 
-/** The selected elements: those with keys above `key`, and the first `ties` elements with this key.
+/**
+ * The selected elements: those whose keys are above `key`, and the first `ties` elements whose keys
+ * equal `key`.
  */
 typedef struct selection {
     uint64_t key;
     size_t ties;
 } selection;
 
-/** Selects by radix: each pass finds a digit of the count-th largest key, among the keys that agree
- * so far. */
+/**
+ * Finds the `count` elements with the largest keys by radix selection: each pass finds one digit of
+ * the count-th largest key, among the keys that agree so far.
+ */
 static selection select_largest(const dsgd_codec *codec, const real *x, size_t n)
 {
     selection found = {0, (size_t)codec->count};
@@ -94,8 +98,10 @@ static void encode_blocks(const dsgd_encode_op *op)
     }
 }
 
-/** Orthonormalises the columns: subtracts from each column its parts along the previous ones, in
- * order, and divides it by its length. */
+/**
+ * Makes the columns orthonormal: subtracts from each column its components along the previous
+ * columns, in order, and divides the column by its length.
+ */
 static void encode_orthogonal(const dsgd_encode_op *op)
 {
     const size_t rows = op->codec.rows;
@@ -116,7 +122,7 @@ static void encode_orthogonal(const dsgd_encode_op *op)
     }
 }
 
-/** Computes a product. Each element is summed in order: along a row of A, or down a column. */
+/** Computes A z or A^T z. Each element is summed in order: along a row of A, or along a column. */
 static void encode_product(const dsgd_encode_op *op)
 {
     const dsgd_codec *const codec = &op->codec;

@@ -1,11 +1,12 @@
 /**
  * @file multiply.c
- * Compiled for each real and level (DSGD_REAL, DSGD_LEVEL). Compilers must not contract operations
- * here: fused() marks the places where a product and a sum are rounded once.
+ * Matrix products on one core, compiled for each real and level (DSGD_REAL, DSGD_LEVEL). The
+ * compiler must not contract operations in this file: fused() marks the places where a product and
+ * a sum are rounded once.
  *
- * C is divided into tiles of ROWS x COLUMNS that stay in registers during the loop over k. k is
- * divided so that the strip of B of a row of tiles stays in the first-level cache. A strip of B
- * that does not consist of whole rows is copied first.
+ * C is divided into tiles of ROWS x COLUMNS that stay in registers during the loop over k. The
+ * range of k is divided so that the strip of B for a row of tiles stays in the first-level cache. A
+ * strip of B that does not consist of whole rows is copied first.
  */
 #include "models/devices/multiply.h"
 
@@ -24,8 +25,10 @@ typedef DSGD_JOIN(dsgd_, operands, DSGD_REAL) operands;
 #define OF_REALS ps
 #endif
 
-/* OF_VECTORS(fmadd) is _mm512_fmadd_ps, ... It is not defined if the machine has no fused
- * operations. */
+/*
+ * Names an intrinsic: OF_VECTORS(fmadd) is, for example, _mm512_fmadd_ps. Not defined if the level
+ * has no fused operations.
+ */
 #if defined(__AVX512F__)
 #define OF_VECTORS(intrinsic) DSGD_JOIN(_mm512_, intrinsic, OF_REALS)
 enum { VECTOR_BYTES = 64, ROWS = 12 };
@@ -44,7 +47,7 @@ enum {
 };
 
 typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
-/* The same type without alignment. */
+/* A vector without alignment. */
 typedef real loose_vector __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real))));
 
 /** The common properties of a row of tiles. */
@@ -59,7 +62,7 @@ typedef struct strip {
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/** Returns sum + factor * row, rounded once if the machine supports it. */
+/** Returns sum + factor * row, rounded once if the level has fused operations. */
 ALWAYS vector fused(vector sum, real factor, vector row)
 {
 #ifdef OF_VECTORS
@@ -69,7 +72,7 @@ ALWAYS vector fused(vector sum, real factor, vector row)
 #endif
 }
 
-/** Returns max(x, 0); NaN propagates. */
+/** Returns max(x, 0) for each element. NaN propagates. */
 ALWAYS vector positive(vector x)
 {
     const __typeof__(x < (vector){0}) negative = x < (vector){0};
@@ -77,8 +80,8 @@ ALWAYS vector positive(vector x)
 }
 
 /**
- * Computes one tile of constant size: C <- @p start + A B. For each k it prefetches a line, from
- * @p ahead on.
+ * Computes one tile of constant size: C <- @p start + A B. Prefetches a cache line per k, starting
+ * at @p ahead.
  */
 ALWAYS void tile(int rows, int vectors, const strip *s, const real *a, const real *start, real *c,
                  const char *ahead)
@@ -136,7 +139,7 @@ ALWAYS void tile_of(int vectors, const strip *s, size_t rows, const real *a, con
 #undef TILE
 }
 
-/** Copies fewer elements than the width of a tile, in a few moves of constant size. */
+/** Copies n elements in a few moves of constant size. n must be less than COLUMNS. */
 ALWAYS void copy_few(real *to, const real *from, size_t n)
 {
 #pragma GCC unroll 8
@@ -170,7 +173,7 @@ static void narrow_tile(const strip *whole, size_t rows, size_t columns, const r
         copy_few(c + i * whole->c_row, wide + i * COLUMNS, columns);
 }
 
-/** Copies @p columns columns of B to rows of COLUMNS, with zeros after them. */
+/** Copies @p columns columns of B to rows of COLUMNS elements, with zeros after them. */
 static void copy_strip(real *to, size_t depth, size_t columns, const real *b, size_t b_row,
                        size_t b_column)
 {
@@ -180,9 +183,9 @@ static void copy_strip(real *to, size_t depth, size_t columns, const real *b, si
 }
 
 /**
- * Returns the number of rows of B that can be read as vectors from column @p j on. If the tile has
- * full width, these are all rows, otherwise the rows whose vectors end within B. It is 0 if a copy
- * of all rows costs less than a separate pass over C for the other rows.
+ * Returns the number of rows of B that can be read as vectors, starting at column @p j. If the tile
+ * has full width, these are all rows. Otherwise they are the rows whose vectors end within B.
+ * Returns 0 if a copy of all rows costs less than a separate pass over C for the other rows.
  */
 static size_t readable_rows(const operands *p, size_t j)
 {
@@ -194,14 +197,16 @@ static size_t readable_rows(const operands *p, size_t j)
     if (columns >= COLUMNS)
         return k;
     const size_t width = columns <= LANES ? LANES : COLUMNS;
-    const size_t end = (k - 1) * p->b_row + n; /* of B */
+    const size_t end = (k - 1) * p->b_row + n; /* number of elements of B */
     if (k == 0 || end < j + width || (k <= DEPTH && k <= p->m))
         return 0;
     return p->b_row == 0 ? k : (end - j - width) / p->b_row + 1;
 }
 
-/** Returns the memory that a tile of this depth prefetches, one line for each k; NULL if there is
- * none. */
+/**
+ * Returns the memory that a tile of this depth prefetches, one cache line for each k. Returns NULL
+ * if there is not enough memory left to prefetch.
+ */
 static const char *fetched(dsgd_ahead *ahead, size_t depth)
 {
     const size_t bytes = depth * LINE_BYTES;
@@ -216,7 +221,7 @@ static const char *fetched(dsgd_ahead *ahead, size_t depth)
 void MULTIPLY(const operands *p, dsgd_ahead *ahead)
 {
 #ifdef __AVX512F__
-    if (p->n <= LANES / 2) { /* half of each vector would be unused */
+    if (p->n <= LANES / 2) { /* with AVX-512, at least half of each vector would be unused */
         DSGD_JOIN(dsgd_multiply_, DSGD_REAL, v3)(p, ahead);
         return;
     }

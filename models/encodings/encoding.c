@@ -1,6 +1,6 @@
 /**
  * @file encoding.c
- * The encodings (gradient compression) that a user can name.
+ * The encodings (kinds of gradient compression) that a user can name.
  */
 #include "models/encodings/encoding.h"
 
@@ -11,12 +11,12 @@
 
 enum { FLOAT_BITS = 32, FLOAT_BYTES = 4, BYTE_BITS = 8 };
 
-static const dsgd_codec identity; /* of no kind: Q(x) = x */
+static const dsgd_codec identity; /* codec without a kind, for Q(x) = x */
 
-/** Sets the coordinates of the random numbers. */
+/** Sets the coordinates of the codec's random numbers. */
 static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t worker)
 {
-    enum { CALL = 256 }; /* number of purposes per call */
+    enum { CALL = 256 }; /* number of random-number purposes per call */
     codec->seed = at->seed;
     codec->purpose = DSGD_DRAW_ENCODING + CALL * at->call;
     codec->worker = worker;
@@ -32,7 +32,9 @@ static void draw_at(dsgd_codec *codec, const dsgd_encoding_at *at, uint32_t work
 #define REDUCE_ROW(type, words_, help_)                                                            \
     DSGD_OPTION_AS("reduce", CHOICE, type, common.reduce, help_, .words = words_)
 
-/** Defines the encoding NAME with NAME_options. Further fields of its kind follow. */
+/**
+ * Defines encoding NAME with the options NAME_options. Further fields of dsgd_encoding_kind follow.
+ */
 #define KIND(NAME, PARAMS, SUMMARY, REFERENCE, ...)                                                \
     static const dsgd_encoding_kind NAME = {.about = {.name = #NAME,                               \
                                                       .summary = SUMMARY,                          \
@@ -52,7 +54,8 @@ static const dsgd_encoding_kind none = {
 
 /* --- selections ------------------------------------------------------------------------------- */
 
-static const char *const regions_words[] = {"gather", "regions", NULL}; /* DSGD_REDUCE_* */
+static const char *const regions_words[] = {"gather", "regions",
+                                            NULL}; /* words for the values of DSGD_REDUCE_* */
 
 #define SELECTION(DOES)                                                                            \
     .does = DOES, .codec = selection_codec, .bytes = selection_bytes, .sparse = true,              \
@@ -61,7 +64,7 @@ static const char *const regions_words[] = {"gather", "regions", NULL}; /* DSGD_
 #define VALUE_ROW                                                                                  \
     DSGD_OPTION_LONG(dsgd_selection, value_bits, 32, 1, 64, NULL, "bits of each sent value")
 
-/** Returns the number of kept elements, at least one. */
+/** Returns the number of elements that are kept of a chunk of @p n elements, at least one. */
 static double kept(const dsgd_selection *p, double n)
 {
     return fmax(1, dsgd_floor(p->share * n));
@@ -88,9 +91,9 @@ static double selection_bytes(dsgd_codec_kind kind, const void *params, double n
 }
 
 /**
- * Returns the share of the largest elements in the sum of squares, if elements that are not sent
- * grow until they are sent. Then the elements are sent in turn, and their sizes are evenly
- * distributed up to the largest.
+ * Returns the share of the sum of squares that the largest elements contain. Elements that are not
+ * sent grow until they are sent. The elements are then sent in turn, and their sizes are evenly
+ * distributed between 0 and the largest size.
  */
 static double top_k_contraction(const void *params)
 {
@@ -99,8 +102,8 @@ static double top_k_contraction(const void *params)
 }
 
 /**
- * If values are divided by `share`, the error is 1 / share - 1. With a share of 0, one element is
- * sent.
+ * Returns the contraction of random_k. If sent values are divided by `share`, the relative squared
+ * error is 1 / share - 1. If `share` is 0, one element is sent and the contraction is unknown.
  */
 static double random_k_contraction(const void *params)
 {
@@ -162,10 +165,10 @@ KIND(threshold, dsgd_selection, "elements above a fixed absolute value with thei
 
 typedef struct rounding_params {
     dsgd_encoding_params common;
-    int64_t bits; /* UNIFORM */
-    int64_t levels; /* STOCHASTIC */
-    int64_t block; /* elements; 0: the whole chunk */
-    bool damped; /* STOCHASTIC */
+    int64_t bits; /* bits per element, for UNIFORM */
+    int64_t levels; /* number of quantisation levels, for STOCHASTIC */
+    int64_t block; /* number of elements per block; 0: the whole chunk */
+    bool damped; /* whether sent values are multiplied by 1 / (1 + v), for STOCHASTIC */
 } rounding_params;
 
 /** Returns a bound of the relative squared error of STOCHASTIC. */
@@ -192,7 +195,10 @@ static double qsgd_contraction(const void *params)
     return p->damped ? 1 / (1 + qsgd_variance(p)) : 1 - qsgd_variance(p);
 }
 
-/** Returns the square of the mean absolute value of standard normal numbers. */
+/**
+ * Returns the contraction of sign: the square of the mean absolute value of standard normal
+ * numbers.
+ */
 static double sign_contraction(const void *params)
 {
     (void)params;
@@ -200,8 +206,8 @@ static double sign_contraction(const void *params)
 }
 
 /**
- * For more than 2 bits: errors are at most half a level of 2^(bits-1) - 1 levels, for numbers up to
- * 4 standard deviations.
+ * Returns the contraction of uniform, or NAN for 2 bits. Numbers are assumed to lie within 4
+ * standard deviations, so errors are at most half of one of 2^(bits-1) - 1 levels.
  */
 static double uniform_contraction(const void *params)
 {
@@ -209,8 +215,10 @@ static double uniform_contraction(const void *params)
     return levels > 1 ? 1 - 4 / (3 * levels * levels) : NAN;
 }
 
-/** Returns the bytes: the bits of each element (for STOCHASTIC a sign and the levels 0 to `levels`)
- * and a float32 per block. */
+/**
+ * Returns the bytes of @p n elements: the bits of each element and a float32 per block. STOCHASTIC
+ * needs a sign and the levels 0 to `levels` per element.
+ */
 static double rounding_bytes(dsgd_codec_kind kind, const void *params, double n)
 {
     const rounding_params *const p = params;
@@ -330,7 +338,9 @@ dsgd_value dsgd_matrix_apply(const dsgd_matrix_step *step, dsgd_values *values, 
     return dsgd_values_encode(values, where, piece, &codec, x, z);
 }
 
-/** Takes one step of a subspace iteration from a random factor q: p = orth(A q), then p (A^T p)^T.
+/**
+ * Takes one step of a subspace iteration from a random factor q: p = orth(A q). The result is p
+ * (A^T p)^T.
  */
 static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
                                  const dsgd_encoding_at *at, dsgd_value x)
@@ -344,7 +354,7 @@ static dsgd_value low_rank_apply(const void *params, dsgd_values *values,
     const dsgd_value p = STEP(DSGD_CODEC_ORTHOGONAL, left, DSGD_ZERO_VALUE);
     const dsgd_value q = STEP(DSGD_CODEC_TRANSPOSED_TIMES, x, p);
     const dsgd_value y =
-        STEP(DSGD_CODEC_OUTER, p, q); /* x itself if the chunk is too small for the rank */
+        STEP(DSGD_CODEC_OUTER, p, q); /* x itself if the chunk is too small for this rank */
 #undef STEP
     const dsgd_value used[] = {start, left, p, q};
     for (size_t i = 0; i < sizeof used / sizeof used[0]; i++)
@@ -420,7 +430,8 @@ dsgd_spec dsgd_encoding_of(const char *name, const void *params)
 {
     const dsgd_entry *const about = dsgd_entry_find(dsgd_encoding_kinds, name);
     DSGD_ASSERT(about != NULL, "there is no encoding `%s`", name);
-    return (dsgd_spec){about, (void *)params}; /* params is never written through it */
+    return (dsgd_spec){about, (void *)params}; /* the cast is safe, because no code writes to params
+                                                * through a spec */
 }
 
 bool dsgd_encoding_is_none(const dsgd_spec *pick)

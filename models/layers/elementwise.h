@@ -15,32 +15,41 @@
 
 /* --- arguments of kernels --------------------------------------------------------------------- */
 
-/** One gradient or evaluation in progress. [a][n] means a tensors of n samples each, in this order.
+/**
+ * The memory of one gradient or evaluation in progress. [a][n] means a tensors of n samples each,
+ * in this order.
  */
 typedef struct replica {
-    const real *x; /* [n_params] */
-    real *g; /* [n_params]; NULL in evaluations */
-    const real *state; /* [n_state] */
-    real *state_new; /* [n_state]; NULL in evaluations */
-    const uint32_t *samples; /* [n] indices into the data set; NULL: first, first + 1, ... */
+    const real *x; /* parameters, [n_params] */
+    real *g; /* gradient, [n_params]; NULL in evaluations */
+    const real *state; /* state of the layers before the step, [n_state] */
+    real *state_new; /* state of the layers after the step, [n_state]; NULL in evaluations */
+    const uint32_t *samples; /* indices of the samples in the data set, [n]; NULL for first, first +
+                              * 1, ... */
     uint32_t first, n;
-    real *values; /* [n_reals][n]: activations */
-    real *grads; /* [n_reals][n]: gradients of the loss with respect to the activations */
-    real *saved; /* [n_saved][n]: saved by the forward pass for the backward pass */
-    real *totals; /* [n_totals]: sums over the batch */
-    bool *finite; /* set to false by a device that finds a non-finite element of g; or NULL */
-    double *scores; /* [n][2] in evaluations: loss and accuracy of a sample, means over its rows */
+    real *values; /* activations, [n_reals][n] */
+    real *grads; /* gradients of the loss with respect to the activations, [n_reals][n] */
+    real *saved; /* values that the forward pass saves for the backward pass, [n_saved][n] */
+    real *totals; /* sums over the batch, [n_totals] */
+    bool *
+        finite; /* the device sets *finite to false if an element of g is not finite; may be NULL */
+    double *scores; /* loss and accuracy of each sample, as means over its rows, [n][2]; only in
+                     * evaluations */
 } replica;
 
-/** Training or test samples in device memory. x = scale * byte + shift. */
+/**
+ * Training or test samples in device memory. A stored byte means the feature scale * byte + shift.
+ */
 typedef struct dataset_view {
-    uint32_t n_features, n_labels; /* as in dsgd_data */
+    uint32_t n_features, n_labels; /* same values as in dsgd_data */
     real scale, shift;
-    uint64_t seed; /* as in dsgd_data */
+    uint64_t seed; /* same value as in dsgd_data */
     dsgd_samples samples;
 } dataset_view;
 
-/** Samples [first, first + n) of a batch, as far as the replica has them. */
+/**
+ * The samples [first, first + n) of a batch. A replica with fewer samples uses those that it has.
+ */
 typedef struct sample_range {
     uint32_t first, n;
 } sample_range;
@@ -54,15 +63,20 @@ typedef struct kernel_args {
     size_t policy_saved, policy_state;
 } kernel_args;
 
-/** Defines a kernel with parameters const replica *r, const dsgd_layer *l, const kernel_args *args,
- * size_t i. */
+/**
+ * Defines a kernel, a function with the parameters const replica *r, const dsgd_layer *l, const
+ * kernel_args *args, size_t i.
+ */
 #define KERNEL(name, i)                                                                            \
     static inline DSGD_DEVICE_FUNCTION void name##_kernel(                                         \
         DSGD_UNUSED const replica *r, DSGD_UNUSED const dsgd_layer *l,                             \
         DSGD_UNUSED const kernel_args *args, DSGD_UNUSED size_t i)
 #define DSGD_UNUSED __attribute__((unused))
 
-/** Precedes a long sum in few threads, so that a GPU has 16 of its loads in progress at a time. */
+/**
+ * Placed before a long sum that few threads compute, so that a GPU loads 16 of its elements at a
+ * time.
+ */
 #ifdef __CUDA_ARCH__
 #define DSGD_LOADS_AHEAD _Pragma("unroll 16")
 #else
@@ -89,7 +103,10 @@ static inline DSGD_DEVICE_FUNCTION size_t sample_of(const replica *r, size_t i)
     return r->samples != NULL ? r->samples[i] : r->first + i;
 }
 
-/** Returns a view of @p samples, the training or test samples of @p data, in host memory. */
+/**
+ * Returns a view of @p samples in host memory. @p samples are the training or test samples of @p
+ * data.
+ */
 static inline dataset_view dataset_view_of(const dsgd_data *data, const dsgd_samples *samples)
 {
     const bool tokens = data->kind == DSGD_DATA_TOKENS;
@@ -115,13 +132,19 @@ static inline kernel_args kernel_args_of(const dsgd_network *network, const data
     return args;
 }
 
-/** Returns the reals of workspace for a replica. Evaluations need no gradients. */
+/**
+ * Returns the size of the workspace of a replica of @p n samples, in reals. @p grads is false in
+ * evaluations, which need no gradients.
+ */
 static inline size_t replica_space(const dsgd_network *network, uint32_t n, bool grads)
 {
     return n * ((grads ? 2 : 1) * network->n_reals + network->n_saved) + network->n_totals;
 }
 
-/** Returns a replica of @p n samples in @p memory [replica_space()]. Its other members are 0. */
+/**
+ * Returns a replica of @p n samples whose workspace is @p memory, of replica_space() reals. Its
+ * other members are 0.
+ */
 static inline replica replica_of(const dsgd_network *network, uint32_t n, bool grads, real *memory)
 {
     replica r;
@@ -173,7 +196,7 @@ KERNEL(add_backward, i)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/** i is sample and column. */
+/** Mean over the rows; i is an index over samples and columns. */
 KERNEL(mean_rows, i)
 {
     const size_t n = l->in.n_columns;
@@ -184,7 +207,7 @@ KERNEL(mean_rows, i)
     values_of(r, &l->out)[i] = sum / (real)l->in.n_rows;
 }
 
-/** i is sample, row and column. */
+/** Gradient of mean_rows; i is an index over samples, rows and columns. */
 KERNEL(mean_rows_backward, i)
 {
     const size_t n = l->in.n_columns;
@@ -199,7 +222,7 @@ KERNEL(last_row, i)
     values_of(r, &l->out)[i] = values_of(r, &l->in)[(i / n + 1) * tensor_size(&l->in) - n + i % n];
 }
 
-/** i is sample, row and column. */
+/** Gradient of last_row; i is an index over samples, rows and columns. */
 KERNEL(last_row_backward, i)
 {
     const size_t n = l->in.n_columns;
@@ -212,12 +235,14 @@ KERNEL(last_row_backward, i)
 
 /* --- images ----------------------------------------------------------------------------------- */
 
-/* CUDA has its own versions of these kernels (cuda_images.cuh), with one thread per number. Here
- * index i is a line of pixels, and GROUP channels are processed at a time, so that they become
- * vectors. */
+/*
+ * Kernels of image layers for CPUs. CUDA has its own versions (cuda_images.cuh), with one thread
+ * per number. In this section, index i is a line of pixels. GROUP channels are processed at a time,
+ * so that the compiler uses vector instructions.
+ */
 
-enum { GROUP = 8 /* channels: one or two vectors */ };
-#define ALONE /* no two elements of the loop overlap */
+enum { GROUP = 8 /* number of channels, which fill one or two vector registers */ };
+#define ALONE /* tells the compiler that no two elements of the loop overlap */
 #if !defined(__clang__) && !defined(__CUDACC__)
 #undef ALONE
 #define ALONE _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
@@ -241,7 +266,8 @@ static inline DSGD_DEVICE_FUNCTION uint32_t height_of(const dsgd_tensor *t)
     return t->n_rows / t->width;
 }
 
-/** Returns the number of lines of windows in the input of a pool, including an incomplete last one.
+/**
+ * Returns the number of lines of windows in the input of a pool. An incomplete last line counts.
  */
 static inline DSGD_DEVICE_FUNCTION uint32_t lines_of_windows(const dsgd_layer *l)
 {
@@ -260,7 +286,10 @@ static inline DSGD_DEVICE_FUNCTION void copy_reals(real *to, const real *from, s
         }
 }
 
-/** Line i of the output: for each pixel the elements under its window; zeros outside the image. */
+/**
+ * Copies the windows of output line i: for each output pixel the input elements under its window,
+ * and zeros outside the image.
+ */
 KERNEL(im2col, i)
 {
     const uint32_t k = l->kernel_size;
@@ -270,7 +299,9 @@ KERNEL(im2col, i)
     const uint32_t row = (uint32_t)(i % height_of(&l->out));
     const real *const x = values_of(r, &l->in) + i / height_of(&l->out) * tensor_size(&l->in);
     for (uint32_t ky = 0; ky < k; ky++) {
-        const uint32_t iy = row * l->stride + ky - l->padding; /* wraps below 0, as does left */
+        const uint32_t iy =
+            row * l->stride + ky - l->padding; /* wraps around if negative, so iy < height is false;
+                                                  left works in the same way */
         real *to = r->saved + l->saved * r->n + (i * l->out.width * k + ky) * k * c;
         uint32_t left = 0 - l->padding;
         for (uint32_t ox = 0; ox < l->out.width; ox++, left += l->stride, to += k * k * c)
@@ -285,7 +316,10 @@ KERNEL(im2col, i)
     }
 }
 
-/** Line i of the input: the sums of the gradients of all windows that contain its pixels. */
+/**
+ * Computes the gradients of input line i: for each pixel the sum of the gradients of all windows
+ * that contain the pixel.
+ */
 KERNEL(col2im, i)
 {
     const uint32_t k = l->kernel_size;
@@ -301,13 +335,14 @@ KERNEL(col2im, i)
         dx[j] = 0;
     for (uint32_t ky = 0; ky < k; ky++) {
         const uint32_t oy =
-            (uint32_t)(i % height) + l->padding - ky; /* times the stride; wraps below 0 */
+            (uint32_t)(i % height) + l->padding - ky; /* output line times the stride; wraps around
+                                                       * if negative */
         if (oy % l->stride != 0 || oy / l->stride >= height_of(&l->out))
             continue;
         for (uint32_t kx = 0; kx < k; kx++) {
             const real *from =
                 windows + (((size_t)(oy / l->stride) * l->out.width * k + ky) * k + kx) * c;
-            uint32_t ix = kx - l->padding; /* wraps below 0 */
+            uint32_t ix = kx - l->padding; /* input column; wraps around if negative */
             for (uint32_t ox = 0; ox < l->out.width; ox++, ix += l->stride, from += k * k * c)
                 if (ix < width)
                     CHANNELS(j, c, dx[(size_t)ix * c + j] += from[j];);
@@ -317,7 +352,7 @@ KERNEL(col2im, i)
         dx[j] = dsgd_relu_backward(x[j], dx[j]);
 }
 
-/** Line i of the output. */
+/** Computes line i of the output of a max pool. */
 KERNEL(max_pool, i)
 {
     const uint32_t c = l->in.n_columns;
@@ -330,15 +365,16 @@ KERNEL(max_pool, i)
         for (uint32_t ky = 0; ky < l->kernel_size; ky++)
             for (uint32_t kx = 0; kx < l->kernel_size; kx++) {
                 const real *const z = x + ((size_t)ky * l->in.width + kx) * c;
-                CHANNELS(j, c, const real m = y[j]; const real v = z[j]; /* NaN propagates */
+                CHANNELS(j, c, const real m = y[j];
+                         const real v = z[j]; /* if m or v is NaN, y becomes NaN */
                          y[j] = v <= m || m != m ? m : v;);
             }
     }
 }
 
 /**
- * Line i of windows of the input: the first maximum gets the gradient of its window, which becomes
- * 0.
+ * Computes the gradients of line i of windows: in each window, the first maximum gets the gradient
+ * of the window, and dy of the window then becomes 0.
  */
 KERNEL(max_pool_backward, i)
 {
@@ -374,12 +410,16 @@ KERNEL(max_pool_backward, i)
 /* --- normalisation ---------------------------------------------------------------------------- */
 
 #define NORM_EPSILON ((real)1e-5)
-#define NORM_MOMENTUM ((real)0.1) /* of the running statistics */
+#define NORM_MOMENTUM ((real)0.1) /* weight of the new batch in the running statistics */
 
-/* Totals of a batch norm per column: mean, 1 / deviation, sum of dy, sum of dy * normalised x. A
- * layer norm saves mean and 1 / deviation per row. */
+/*
+ * A batch norm has four totals per column: mean, 1 / deviation, sum of dy, and sum of dy *
+ * normalised x. A layer norm saves the mean and 1 / deviation of each row.
+ */
 
-/** Column j: batch statistics and new running statistics. Evaluations use the running statistics.
+/**
+ * Computes the batch statistics and the new running statistics of column j. Evaluations use the
+ * running statistics instead.
  */
 KERNEL(batch_norm_statistics, j)
 {
@@ -421,8 +461,8 @@ KERNEL(batch_norm, i)
 }
 
 /**
- * Column j: gradients of gain and shift. Row i has its mean at mean[i * step] and its inverse
- * deviation at mean[i * step + gap].
+ * Computes the gradients of gain and shift for column j. Row i has its mean at mean[i * step] and
+ * its inverse deviation at mean[i * step + gap].
  */
 static inline DSGD_DEVICE_FUNCTION void norm_backward_params(const replica *r, const dsgd_layer *l,
                                                              size_t j, const real *mean,
@@ -466,7 +506,7 @@ KERNEL(batch_norm_backward, i)
     *dx = (l->adds ? *dx : (real)0) + grad;
 }
 
-/** Row i. */
+/** Normalises row i and saves its mean and inverse deviation. */
 KERNEL(layer_norm, i)
 {
     const size_t c = l->in.n_columns;
@@ -515,7 +555,7 @@ KERNEL(layer_norm_backward_params, j)
 
 /* --- sequences -------------------------------------------------------------------------------- */
 
-/** i is sample, row and column. */
+/** Sums the vectors of the token and of its place; i is an index over samples, rows and columns. */
 KERNEL(embedding, i)
 {
     const size_t c = l->out.n_columns;
@@ -526,7 +566,7 @@ KERNEL(embedding, i)
     values_of(r, &l->out)[i] = tokens[token * c + i % c] + places[row % l->out.n_rows * c + i % c];
 }
 
-/** Column j of both tables. */
+/** Computes column j of the gradients of both tables, tokens and places. */
 KERNEL(embedding_backward, j)
 {
     const size_t c = l->out.n_columns;
@@ -543,7 +583,10 @@ KERNEL(embedding_backward, j)
     }
 }
 
-/** Row i of the scores of one head: softmax over the rows that are not in the future (causal). */
+/**
+ * Computes row i of the attention weights of one head: the softmax of the scores over the rows that
+ * are not in the future (causal).
+ */
 KERNEL(attention, i)
 {
     const size_t t = l->in.n_rows;
@@ -578,11 +621,17 @@ KERNEL(attention_backward, i)
         grad[j] = j < present ? scale * weight[j] * (grad[j] - sum) : (real)0;
 }
 
-/** Values that an LSTM saves, in reals per sample: [rows][4 units], [rows][units] twice, [units]
- * twice. */
+/**
+ * Offsets of the values that an LSTM saves per sample, in multiples of rows * units reals: gates
+ * [rows][4 units], cells [rows][units], previous outputs [rows][units], then the gradients of cell
+ * and output, [units] each.
+ */
 enum { LSTM_GATES = 0, LSTM_CELLS = 4, LSTM_BEFORE = 5, LSTM_CELL_GRAD = 6 };
 
-/** Returns the offset of a part. The gradient of the output follows the gradient of the cell. */
+/**
+ * Returns the offset of a part of the saved values. The gradient of the output follows the gradient
+ * of the cell.
+ */
 static inline DSGD_DEVICE_FUNCTION size_t lstm_saved(const dsgd_layer *l, size_t part)
 {
     return l->saved + part * tensor_size(&l->out);
@@ -595,12 +644,15 @@ static inline DSGD_DEVICE_FUNCTION bool lstm_over(const replica *r, const kernel
            args->step >= args->data.samples.lengths[sample_of(r, sample)];
 }
 
-/** i is sample and unit, at row args->step. After its end, a sequence repeats its last output. */
+/**
+ * Computes row args->step of an LSTM; i is an index over samples and units. After the end of a
+ * sequence, its last output repeats.
+ */
 KERNEL(lstm, i)
 {
     const size_t u = l->out.n_columns;
     const size_t sample = i / u;
-    const size_t t = sample * l->out.n_rows + args->step; /* row of the batch */
+    const size_t t = sample * l->out.n_rows + args->step; /* index of this row in the batch */
     const bool begins = args->step == 0;
     const real *const in = values_of(r, &l->in) + t * 4 * u + i % u;
     real *const gates = r->saved + lstm_saved(l, LSTM_GATES) * r->n + t * 4 * u + i % u;
@@ -643,7 +695,7 @@ KERNEL(lstm_backward, i)
     if (lstm_over(r, args, sample)) {
         for (size_t k = 0; k < 4; k++)
             dz[k * u] = 0;
-        *grad = dy; /* the recurrence adds nothing to it */
+        *grad = dy; /* the caller's matrix product adds 0 to it, because dz is 0 */
         return;
     }
     const real old = args->step == 0 ? (real)0 : cell[-(ptrdiff_t)u];
@@ -658,12 +710,12 @@ KERNEL(lstm_backward, i)
     dz[2 * u] = dc * in * ((real)1 - candidate * candidate);
     dz[3 * u] = dy * squashed * out * ((real)1 - out);
     *cell_grad = dc * forget;
-    *grad = 0; /* the recurrence adds the gradient through the gates */
+    *grad = 0; /* the caller's matrix product adds the gradient through the gates */
 }
 
 /* --- losses ----------------------------------------------------------------------------------- */
 
-/** Returns the label of output row i of the batch. */
+/** Returns the label of output row i, counted over all samples of the batch. */
 static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsgd_layer *l,
                                                      const kernel_args *args, size_t i)
 {
@@ -671,14 +723,17 @@ static inline DSGD_DEVICE_FUNCTION uint32_t label_of(const replica *r, const dsg
     return args->data.samples.labels[sample_of(r, i / rows) * args->data.n_labels + i % rows];
 }
 
-/** Row i of the output: gradient of the loss, which is the mean over all rows of the batch. */
+/**
+ * Computes the gradient of the loss for row i of the output. The loss is the mean over all rows of
+ * the batch.
+ */
 KERNEL(cross_entropy, i)
 {
     const uint32_t n = l->out.n_columns;
     const real *const z = values_of(r, &l->out) + i * n;
     real *const dz = grads_of(r, &l->out) + i * n;
-    for (uint32_t j = 0; j < n;
-         j++) /* a direct computation from z to dz needs 40 registers instead of 32 */
+    for (uint32_t j = 0; j < n; j++) /* copies z first: a direct computation from z to dz would need
+                                      * 40 registers instead of 32 */
         dz[j] = z[j];
     dsgd_cross_entropy(dz, dz, n, label_of(r, l, args, i),
                        (real)1 / (real)((size_t)r->n * l->out.n_rows));
@@ -692,7 +747,7 @@ KERNEL(squared_error, i)
                        (real)1 / (real)r->n);
 }
 
-/** Sample i: loss and accuracy, means over its rows. */
+/** Computes loss and accuracy of sample i, as means over its rows. */
 KERNEL(cross_entropy_score, i)
 {
     const uint32_t n = l->out.n_columns;
@@ -718,9 +773,11 @@ KERNEL(squared_error_score, i)
 
 /* --- policies --------------------------------------------------------------------------------- */
 
-/* Sample j of a batch is step j / E of environment j % E, with E = n_environments. Each sample
- * saves its action, its reward, a flag for the end of the episode, and the state of an environment
- * for evaluations. */
+/*
+ * Offsets of the values that each sample of a policy saves: its action, its reward, a flag for the
+ * end of the episode, and, in evaluations, the state of an environment. Sample j of a batch is step
+ * j / E of environment j % E, with E = n_environments.
+ */
 
 enum {
     POLICY_ACTION,
@@ -736,8 +793,10 @@ static inline DSGD_DEVICE_FUNCTION real *policy_saved(const replica *r, const ke
     return r->saved + (args->policy_saved + what) * r->n;
 }
 
-/** Returns the worker's environment i % n_environments; in evaluations the environment of episode
- * i. */
+/**
+ * Returns the worker's environment i % n_environments. In evaluations, returns the environment of
+ * episode i.
+ */
 static inline DSGD_DEVICE_FUNCTION real *environment_of(const replica *r, const kernel_args *args,
                                                         size_t i)
 {
@@ -775,7 +834,10 @@ KERNEL(act, i)
         dsgd_episode_begin(e, args->data.seed, id, 1, 0);
 }
 
-/** Environment e: replaces rewards by discounted returns within an episode and the batch. */
+/**
+ * Replaces the rewards of environment e by discounted returns. A return ends with its episode or
+ * with the batch.
+ */
 KERNEL(return, e)
 {
     real *const reward = policy_saved(r, args, POLICY_REWARD);
@@ -790,7 +852,10 @@ KERNEL(return, e)
     }
 }
 
-/** The baseline, the mean return of the batch, overwrites POLICY_ENDED of sample 0. */
+/**
+ * Computes the baseline, which is the mean return of the batch. It overwrites POLICY_ENDED of
+ * sample 0.
+ */
 KERNEL(baseline, i)
 {
     const real *const returns = policy_saved(r, args, POLICY_RETURN);
@@ -822,7 +887,10 @@ KERNEL(episode, i)
     r->scores[2 * i + 1] = 0;
 }
 
-/** Takes one step with the most likely action. Loss: -(sum of rewards). Accuracy: 1 at the goal. */
+/**
+ * Takes one step with the most likely action. The loss is minus the sum of rewards. The accuracy is
+ * 1 if the agent reaches the goal.
+ */
 KERNEL(episode_step, i)
 {
     const real *const z = values_of(r, &l->out) + i * l->out.n_columns;

@@ -14,14 +14,16 @@ static inline DSGD_DEVICE_FUNCTION real dsgd_relu(real z)
     return z < (real)0 ? (real)0 : z;
 }
 
-/** Returns the gradient of the input of a ReLU with output @p a; @p dz is the gradient of its
- * output. */
+/**
+ * Returns the gradient of the input of a ReLU. @p a is the output of the ReLU, and @p dz the
+ * gradient of this output.
+ */
 static inline DSGD_DEVICE_FUNCTION real dsgd_relu_backward(real a, real dz)
 {
     return a > (real)0 ? dz : (real)0;
 }
 
-/** Returns the index of the largest of z[n]; the first one if several are equal. */
+/** Returns the index of the largest element of z[n], the first one if several are equal. */
 static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_likeliest(const real *z, uint32_t n)
 {
     uint32_t largest = 0;
@@ -31,8 +33,8 @@ static inline DSGD_DEVICE_FUNCTION uint32_t dsgd_likeliest(const real *z, uint32
 }
 
 /**
- * dz[n] <- scale * (softmax(z) - onehot(label)). Returns the loss -log softmax(z)[label]. dz may be
- * z.
+ * Computes dz[n] <- scale * (softmax(z) - onehot(label)) and returns the loss -log
+ * softmax(z)[label]. @p dz may be @p z.
  */
 static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(const real *z, real *dz, uint32_t n,
                                                              uint32_t label, real scale)
@@ -49,7 +51,7 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_cross_entropy(const real *z, real
     return loss;
 }
 
-/** Squared error: *dz <- scale * (z - target). Returns (z - target)^2 / 2. */
+/** Computes *dz <- scale * (z - target) and returns the squared error (z - target)^2 / 2. */
 static inline DSGD_DEVICE_FUNCTION double dsgd_squared_error(real z, real *dz, real target,
                                                              real scale)
 {
@@ -58,23 +60,25 @@ static inline DSGD_DEVICE_FUNCTION double dsgd_squared_error(real z, real *dz, r
     return 0.5 * (double)error * (double)error;
 }
 
-/** Returns true if 1 / x is exact, so that a product with it has the same bits as the quotient. */
+/**
+ * Returns true if 1 / x is exact. A product with 1 / x then has the same bits as the quotient by x.
+ */
 static inline bool dsgd_has_exact_inverse(double x)
 {
     int exponent = 0;
     return fabs(frexp(x, &exponent)) == 0.5 && isnormal(1 / x);
 }
 
-/** An optimizer with the values that depend on step t. `momentum` is beta1 for ADAMW. */
+/** The parameters of an optimizer in step t. For ADAMW, `momentum` is beta1. */
 typedef struct dsgd_update_rule {
     bool adaptive, nesterov;
     real lr, momentum, weight_decay;
     real beta2, epsilon;
-    real first, second; /* ADAMW: 1 / (1 - beta1^t), 1 / (1 - beta2^t) */
-    real clip; /* factor on the gradient */
+    real first, second; /* 1 / (1 - beta1^t) and 1 / (1 - beta2^t); only for ADAMW, otherwise 1 */
+    real clip; /* factor of the gradient that clips its norm */
 } dsgd_update_rule;
 
-/** Returns the rule of step @p t, which counts from 1. */
+/** Returns the update rule of step @p t. Steps count from 1. */
 static inline DSGD_DEVICE_FUNCTION dsgd_update_rule
 dsgd_update_rule_of(const dsgd_optimizer *config, double lr, uint64_t t, real clip)
 {
@@ -92,21 +96,28 @@ dsgd_update_rule_of(const dsgd_optimizer *config, double lr, uint64_t t, real cl
     return rule;
 }
 
-/** Returns the clip factor of a chunk of n elements: min(1, bound * sqrt(n / n_params) /
- * sqrt(squares)). */
+/**
+ * Returns the clip factor of a chunk of @p n elements whose sum of squares is @p squares: min(1,
+ * bound * sqrt(n / n_params) / sqrt(squares)).
+ */
 static inline DSGD_DEVICE_FUNCTION double dsgd_clip_factor(double bound, size_t n, size_t n_params,
                                                            double squares)
 {
     const double share = bound * sqrt((double)n / (double)n_params);
     const double norm = sqrt(squares);
-    return norm > share ? share / norm : 1; /* 1 for NaN, which stays in the gradient */
+    return norm > share ? share / norm : 1; /* returns 1 if norm is NaN, so that NaN stays in the
+                                             * gradient */
 }
 
 /**
- * Updates one element. Returns the new x, and stores the new state in *v (momentum or first moment)
- * and *s (second moment, ADAMW). momentum: v' = mu v + (g + wd x); x' = x - lr v', or with Nesterov
- * x - lr (g + wd x + mu v') AdamW (Loshchilov, Hutter, 2019, algorithm 2): m' = b1 m + (1 - b1) g;
- * s' = b2 s + (1 - b2) g^2 x' = x - lr wd x - lr m'/(1 - b1^t) / (sqrt(s'/(1 - b2^t)) + epsilon)
+ * Updates one element. Returns the new x. Stores the new momentum or first moment in *v, and the
+ * second moment of ADAMW in *s. The formulas are:
+ *
+ *     momentum: v' = mu v + (g + wd x); x' = x - lr v'
+ *     Nesterov: v' = mu v + (g + wd x); x' = x - lr (g + wd x + mu v')
+ *     AdamW (Loshchilov, Hutter, 2019, algorithm 2):
+ *       m' = b1 m + (1 - b1) g; s' = b2 s + (1 - b2) g^2
+ *       x' = x - lr wd x - lr m'/(1 - b1^t) / (sqrt(s'/(1 - b2^t)) + epsilon)
  */
 static inline DSGD_DEVICE_FUNCTION real dsgd_updated(const dsgd_update_rule *rule, real x, real g,
                                                      real *v, real *s)

@@ -2,21 +2,27 @@
  * @file layers.h
  * Forward and backward pass of every layer and loss, as a sequence of kernels (elementwise.h) and
  * matrix products (matmul.h). The file is compiled once per device. A device defines the type
- * `execution`, which contains the replicas of a call and a member `args` of type kernel_args. It
- * also defines the following operations, each for all these replicas:
+ * `execution`, which contains the replicas of a call and a member `args` of type kernel_args. The
+ * device also defines three operations, which apply to all these replicas:
  *
- *   MAP(e, s, kernel, layer, n)
- *     calls kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n), in any
- * order: n calls per sample of the range s TOTAL(e, s, kernel, layer, n) the same for i in [0, n),
- * for sums over samples: one call adds in the order of samples multiply(e, s, matmuls, n) computes
- * n <= MOST_MATMULS matrix products, of which none reads the result of another
+ *     MAP(e, s, kernel, layer, n)
+ *       calls kernel(replica, layer, args, i) for i in [s.first * n, (s.first + s.n) * n),
+ *       in any order: n calls per sample of the range s
+ *     TOTAL(e, s, kernel, layer, n)
+ *       calls the kernel for i in [0, n). It is for sums over samples:
+ *       one call adds in the order of the samples
+ *     multiply(e, s, matmuls, n)
+ *       computes n <= MOST_MATMULS matrix products that do not read each other's results
  */
 #pragma once
 
 #include "models/layers/elementwise.h"
 #include "models/layers/matmul.h"
 
-/** Returns the attention weights of each head, or their gradients: [rows][rows]. */
+/**
+ * Returns the attention weights of each head, [rows][rows]. If @p grads is true, returns their
+ * gradients.
+ */
 static inline operand attention_weights(const dsgd_layer *l, bool grads)
 {
     const size_t t = l->in.n_rows;
@@ -24,7 +30,10 @@ static inline operand attention_weights(const dsgd_layer *l, bool grads)
                       t * t);
 }
 
-/** Queries, keys and values of each head, and its output: [rows][columns / n_heads] each. */
+/**
+ * Queries, keys and values of each head, and the output of the head, [rows][columns / n_heads]
+ * each.
+ */
 typedef struct heads {
     operand q, k, v, y;
 } heads;
@@ -48,7 +57,7 @@ static inline matmul per_head(const dsgd_layer *l, bool adds, matmul p)
     return p;
 }
 
-/** Y = softmax(Q K^T / sqrt(columns per head)) V for each sample and head. */
+/** Computes Y = softmax(Q K^T / sqrt(columns per head)) V for each sample and head. */
 static void attention_forward(execution *e, sample_range s, const dsgd_layer *l)
 {
     const uint32_t t = l->in.n_rows;
@@ -82,7 +91,10 @@ static void attention_backward(execution *e, sample_range s, const dsgd_layer *l
     multiply(e, s, second, 2);
 }
 
-/** Returns row @p step of each sample, [1][n], in a region with [n_rows][n] per sample. */
+/**
+ * Returns row @p step of each sample as a matrix [1][n]. The region contains [n_rows][n] reals per
+ * sample.
+ */
 static inline operand step_row(region in, size_t offset, uint32_t step, uint32_t n_rows, size_t n)
 {
     return operand_at(in, offset, step * n, n, 1, n_rows * n, 0);
@@ -127,7 +139,10 @@ static void lstm_backward(execution *e, sample_range s, const dsgd_layer *l)
     multiply(e, s, &p, 1);
 }
 
-/** Y = X W + b, then ReLU. X [rows][n_inputs] is a tensor or the output of im2col. */
+/**
+ * Returns the product Y = X W + b, followed by ReLU if the layer has one. X [rows][n_inputs] is a
+ * tensor or the output of im2col.
+ */
 static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_inputs)
 {
     matmul p =
@@ -139,9 +154,9 @@ static inline matmul linear_forward(const dsgd_layer *l, operand x, uint32_t n_i
 }
 
 /**
- * dW = X^T dY and db; also dX = dY W^T unless the layer reads the network's input. The dX of a
- * convolution overwrites its im2col rows. Returns the number of products that can be computed at
- * once.
+ * Stores in both[] the products dW = X^T dY, with db, and dX = dY W^T. A layer that reads the
+ * network's input needs no dX. The dX of a convolution overwrites its im2col rows. Returns the
+ * number of products that can be computed at once.
  */
 static inline uint32_t linear_backward(const dsgd_layer *l, operand x, uint32_t n_inputs,
                                        matmul *both)
@@ -160,12 +175,16 @@ static inline uint32_t linear_backward(const dsgd_layer *l, operand x, uint32_t 
     return windows || l->from == 0 ? 1 : 2;
 }
 
-/** The matrix products of a linear layer, or of a convolution between im2col and col2im. */
+/**
+ * Computes the matrix products of a linear layer, or of a convolution, whose im2col or col2im the
+ * caller runs.
+ */
 static void linear_products(execution *e, sample_range s, const dsgd_layer *l, bool backward)
 {
     const bool windows = l->kind == DSGD_CONVOLUTION;
     const uint32_t n_inputs = (windows ? l->kernel_size * l->kernel_size : 1) * l->in.n_columns;
-    const size_t n = (size_t)n_inputs * l->out.n_rows; /* after im2col, per sample */
+    const size_t n = (size_t)n_inputs * l->out.n_rows; /* number of inputs per sample; for a
+                                                        * convolution, after im2col */
     const operand x =
         windows ? operand_at(SAVED, l->saved, 0, n_inputs, 1, n, 0) : rows_of(VALUES, &l->in);
     const matmul forward = linear_forward(l, x, n_inputs);
@@ -269,8 +288,9 @@ static void forward(execution *e, sample_range s, const dsgd_network *network)
 }
 
 /**
- * Plays a batch in the worker's environments, from whose new states the next batch continues, and
- * computes the gradients of the outputs. @p most is the number of steps of the largest batch.
+ * Plays a batch in the worker's environments and computes the gradients of the outputs. The next
+ * batch continues from the new states of the environments. @p most is the number of steps of the
+ * largest batch.
  */
 static void play(execution *e, const dsgd_network *network, uint32_t most)
 {
@@ -290,7 +310,10 @@ static void play(execution *e, const dsgd_network *network, uint32_t most)
     MAP(e, all, policy_kernel, last, 1);
 }
 
-/** g <- gradient of every replica. @p most is the number of samples of the largest replica. */
+/**
+ * Computes the gradient g of every replica. @p most is the number of samples of the largest
+ * replica.
+ */
 static void network_gradient(execution *e, const dsgd_network *network, uint32_t most)
 {
     const dsgd_layer *first = &network->layers[0];
@@ -310,7 +333,9 @@ static void network_gradient(execution *e, const dsgd_network *network, uint32_t
         layer_backward(e, all, &network->layers[l]);
 }
 
-/** Fills the scores of every replica. @p most is the number of samples of the largest replica. */
+/**
+ * Computes the scores of every replica. @p most is the number of samples of the largest replica.
+ */
 static void network_scores(execution *e, const dsgd_network *network, uint32_t most)
 {
     const dsgd_layer *first = &network->layers[0];

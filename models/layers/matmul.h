@@ -1,8 +1,8 @@
 /**
  * @file matmul.h
- * A matrix product of a layer, C <- A B or C <- C + A B, given by shapes and strides that are valid
- * for every replica. matrices_of() converts it to pointers for one replica. Devices compute it
- * (multiply() in layers.h).
+ * A matrix product of a layer, C <- A B or C <- C + A B. Its shapes and strides are valid for every
+ * replica. matrices_of() converts the product to pointers for one replica. Devices compute the
+ * products (multiply() in layers.h).
  */
 #pragma once
 
@@ -12,43 +12,48 @@
 typedef enum region { PARAMETERS, PARAMETER_GRADS, VALUES, GRADS, SAVED } region;
 
 /**
- * A strided matrix in a replica. Element (i, j) of sample s and head h is at base + i row + j
- * column + s sample + h head, in reals.
+ * A strided matrix in a replica. Element (i, j) of sample s and head h is at base + i * row + j *
+ * column + s * sample + h * head, in reals.
  */
 typedef struct operand {
     region in;
-    /* Base in its region, in reals for PARAMETERS and PARAMETER_GRADS, otherwise in reals per
-     * sample. */
+    /*
+     * Base of the matrix in its region, in reals for PARAMETERS and PARAMETER_GRADS, otherwise in
+     * reals per sample.
+     */
     size_t offset;
-    size_t plus; /* added to the base, in reals */
+    size_t plus; /* number of reals added to the base */
     size_t row, column, sample, head;
 } operand;
 
 /** The dimension of the product that runs over the samples of a replica. */
 typedef enum sample_axis {
-    SAMPLES_ALONG_M, /* rows of A and C: one product with m = rows per sample * samples */
+    SAMPLES_ALONG_M, /* the rows of A and C: one product with m = rows per sample * samples */
     SAMPLES_ALONG_K, /* the sum: one product with k = rows per sample * samples */
-    SAMPLES_BATCHED /* none: one product per sample and head (batched matmul) */
+    SAMPLES_BATCHED /* no dimension: one product per sample and head (batched matmul) */
 } sample_axis;
 
-/** The bias of a linear layer is an additional row after W. */
+/** Use of the bias of a linear layer, which is an additional row after the weights W. */
 typedef enum bias_row {
     BIAS_NONE,
-    BIAS_ADD, /* C[i] += B[k] for every row i */
-    BIAS_GRAD /* C[m] <- sum over the rows of B */
+    BIAS_ADD, /* adds the bias: C[i] += B[k] for every row i */
+    BIAS_GRAD /* computes the gradient of the bias: C[m] <- the sum over the rows of B */
 } bias_row;
 
-enum { MOST_MATMULS = 2 /* in one call of multiply() */ };
+enum { MOST_MATMULS = 2 /* largest number of products in one call of multiply() */ };
 
-/** C [m][n] <- A [m][k] B [k][n], or C + A B. */
+/** The product C [m][n] <- A [m][k] B [k][n], or C <- C + A B. */
 typedef struct matmul {
-    uint32_t m, n, k; /* per sample */
+    uint32_t m, n, k; /* dimensions per sample */
     sample_axis samples;
     uint32_t n_heads;
     operand a, b, c;
-    bool adds; /* C + A B */
-    bool relu; /* then C <- max(C, 0) */
-    /* C is in GRADS; then C <- C if the value at its place is > 0, else 0 */
+    bool adds; /* true for C <- C + A B, false for C <- A B */
+    bool relu; /* whether C <- max(C, 0) follows */
+    /*
+     * Whether C, which must be in GRADS, becomes 0 wherever the value at the same place in VALUES
+     * is not above 0.
+     */
     bool relu_backward;
     bias_row bias;
 } matmul;
@@ -60,7 +65,7 @@ static inline operand operand_at(region in, size_t offset, size_t plus, size_t r
     return o;
 }
 
-/** Returns the rows of a tensor. */
+/** Returns the rows of tensor @p t in region @p in. */
 static inline operand rows_of(region in, const dsgd_tensor *t)
 {
     return operand_at(in, t->offset, 0, t->n_columns, 1, tensor_size(t), 0);
@@ -84,23 +89,22 @@ static inline matmul matmul_of(uint32_t m, uint32_t n, uint32_t k, sample_axis s
     return p;
 }
 
-/** One product of a replica. Element (i, j) of C is at c + i c_row + j. */
+/** A matrix product of one replica. Element (i, j) of C is at c + i * c_row + j. */
 typedef struct matrices {
     size_t m, k;
     const real *a, *b;
     real *c;
-    const real
-        *relu_output; /* output of the ReLU at the places of C, strided like C; NULL if none */
+    const real *relu_output; /* output of the ReLU, strided like C; NULL if none */
     size_t a_row, a_column, b_row, b_column, c_row;
 } matrices;
 
-/** Returns the number of samples of the range that the replica has. */
+/** Returns the number of samples of range @p s that replica @p r has. */
 static inline DSGD_DEVICE_FUNCTION uint32_t samples_in(const replica *r, sample_range s)
 {
     return r->n <= s.first ? 0 : r->n - s.first < s.n ? r->n - s.first : s.n;
 }
 
-/** Returns the address of an operand's element (0, 0) for sample @p sample and head 0. */
+/** Returns the address of element (0, 0) of operand @p o for sample @p sample and head 0. */
 static inline DSGD_DEVICE_FUNCTION real *base_of(const replica *r, const operand *o, size_t sample)
 {
     const size_t at = o->plus + sample * o->sample;
@@ -119,14 +123,14 @@ static inline DSGD_DEVICE_FUNCTION real *base_of(const replica *r, const operand
     return r->saved + o->offset * r->n + at;
 }
 
-/** Returns the number of products of the replica: one, or one per sample and head. */
+/** Returns the number of matrix products of replica @p r: one, or one per sample and head. */
 static inline DSGD_DEVICE_FUNCTION size_t matrices_in(const matmul *p, const replica *r,
                                                       sample_range s)
 {
     return p->samples == SAMPLES_BATCHED ? (size_t)samples_in(r, s) * p->n_heads : 1;
 }
 
-/** Returns product @p i of the replica, with i = sample * n_heads + head. */
+/** Returns matrix product @p i of replica @p r, with i = sample * n_heads + head. */
 static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const matmul *p, const replica *r,
                                                         sample_range s, size_t i)
 {
@@ -143,8 +147,10 @@ static inline DSGD_DEVICE_FUNCTION matrices matrices_of(const matmul *p, const r
     out.b = base_of(r, &p->b, sample) + head * p->b.head;
     out.c = base_of(r, &p->c, sample) + head * p->c.head;
     out.relu_output = p->relu_backward ? out.c - r->grads + r->values : NULL;
-    /* With one row per sample, the next row belongs to the next sample, which need not be adjacent
-     * (for a step of a sequence). */
+    /*
+     * If each sample has one row, the next row belongs to the next sample. That sample need not be
+     * adjacent in memory, for example in a step of a sequence.
+     */
     out.a_row = along_m && p->m == 1 ? p->a.sample : p->a.row;
     out.c_row = along_m && p->m == 1 ? p->c.sample : p->c.row;
     out.a_column = along_k && p->k == 1 ? p->a.sample : p->a.column;

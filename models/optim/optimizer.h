@@ -8,40 +8,52 @@
 #include "base/option.h"
 
 typedef enum dsgd_optimizer_kind {
-    DSGD_OPTIMIZER_MOMENTUM, /* SGD; torch.optim.SGD */
-    DSGD_OPTIMIZER_NESTEROV, /* torch.optim.SGD(nesterov=True) */
+    DSGD_OPTIMIZER_MOMENTUM, /* SGD with momentum, as torch.optim.SGD */
+    DSGD_OPTIMIZER_NESTEROV, /* SGD with Nesterov momentum, as torch.optim.SGD(nesterov=True) */
     DSGD_OPTIMIZER_ADAMW
 } dsgd_optimizer_kind;
 
 /** A drop of the learning rate, which is multiplied by `factor` from `step` on. */
 typedef struct dsgd_lr_drop {
-    int64_t step; /* of the worker */
+    int64_t step; /* first step of the worker with the lower rate */
     double factor;
 } dsgd_lr_drop;
 
-/** An optimizer, filled by dsgd_optimizer_options. */
+/** The options of an optimizer. dsgd_optimizer_options fills them in. */
 typedef struct dsgd_optimizer {
     dsgd_optimizer_kind kind;
-    double lr; /* after warm-up */
-    double momentum; /* for ADAMW beta1; below 0: see dsgd_optimizer_resolved() */
-    double beta2, epsilon; /* for ADAMW */
+    double lr; /* learning rate after warm-up */
+    double momentum; /* momentum factor, for ADAMW beta1; if negative, dsgd_optimizer_resolved()
+                      * sets the default */
+    double beta2, epsilon; /* only for ADAMW */
     double weight_decay;
-    /* Largest norm of a gradient; for a chunk with n of its N elements, clip * sqrt(n / N). 0:
-     * none. */
+    /*
+     * Largest norm of a gradient, or 0 for no clipping. The norm of a chunk with n of the N
+     * elements is limited to clip * sqrt(n / N).
+     */
     double clip;
-    int64_t warmup_steps; /* the rate rises linearly, from lr / (warmup_steps + 1) */
-    dsgd_structs decay; /* of dsgd_lr_drop */
+    int64_t warmup_steps; /* number of steps in which the rate rises linearly, from lr /
+                           * (warmup_steps + 1) */
+    dsgd_structs decay; /* list of drops, of type dsgd_lr_drop */
 } dsgd_optimizer;
 
-extern const char
-    *const dsgd_optimizer_kinds[]; /* indexed by dsgd_optimizer_kind; NULL-terminated */
+extern const char *const dsgd_optimizer_kinds[]; /* names of the kinds, ends with NULL */
 extern const dsgd_option dsgd_optimizer_options[];
 
-/** Returns the optimizer with its default momentum if none is given: 0.9 for ADAMW, else 0. */
+/**
+ * Returns the optimizer with the default momentum if none is given. The default is 0.9 for ADAMW,
+ * else 0.
+ */
 dsgd_optimizer dsgd_optimizer_resolved(const dsgd_optimizer *optimizer);
 
-/** Returns the learning rate of a worker's step (from 0): linear warm-up, then the drops. */
+/**
+ * Returns the learning rate of step @p step of a worker. Steps count from 0. The rate first rises
+ * in the warm-up, then falls by the drops.
+ */
 double dsgd_optimizer_lr(const dsgd_optimizer *optimizer, int64_t step);
 
-/** Returns the number of state vectors of a resolved optimizer: 0, 1 (momentum) or 2 (ADAMW). */
+/**
+ * Returns the number of state vectors of a resolved optimizer: 1 for SGD with momentum, 2 for
+ * ADAMW, else 0.
+ */
 uint32_t dsgd_optimizer_states(const dsgd_optimizer *optimizer);

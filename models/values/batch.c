@@ -1,6 +1,6 @@
 /**
  * @file batch.c
- * Converts nodes to operations, and computes them on the device.
+ * Converts batches of nodes to operations and computes the operations on the device.
  */
 #include "models/values/store.h"
 
@@ -20,14 +20,17 @@ void dsgd_batch_open(dsgd_values *values, dsgd_batch *b)
                       .ops.gradients = dsgd_store_alloc(values, room, sizeof largest)};
 }
 
-/** Draws the samples of all nodes, in one call for mini-batches that are consecutive in the stream.
+/**
+ * Draws the samples of all nodes of a batch. Mini-batches that are consecutive in the stream are
+ * drawn in one call.
  */
 static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const dsgd_batch *b)
 {
     const dsgd_stream *const stream = &values->config.stream;
     uint32_t *to = b->samples;
     dsgd_origin first = {0, 0},
-                next = {UINT32_MAX, 0}; /* first of, and after, the samples not yet drawn */
+                next = {UINT32_MAX, 0}; /* first: start of the samples not yet drawn; next: origin
+                                         * that would continue them */
     uint32_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
         const dsgd_value_node *const node = b->nodes[i];
@@ -47,7 +50,7 @@ static void draw_samples(const dsgd_values *values, dsgd_sampler *sampler, const
     dsgd_sampler_draw(sampler, first.worker, first.step, n, to);
 }
 
-/** Returns the samples of gradients or losses, node by node. */
+/** Returns the sample indices of all nodes of a batch of gradients, node by node. */
 static const uint32_t *samples_of(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = &values->queues[thread];
@@ -113,8 +116,10 @@ static dsgd_encode_op describe_encoding(const dsgd_values *values, const dsgd_va
                             .y = node->outputs[0]};
 }
 
-/** Computes loss and accuracy of a model, and the distance of the models from their mean.
- * lazy_graph.c documents the inputs. */
+/**
+ * Computes loss and accuracy of a model, and the consensus: the distance of the models from their
+ * mean. lazy_graph.c documents the node's inputs.
+ */
 static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node *node)
 {
     const dsgd_device *const device = values->config.device;
@@ -141,7 +146,7 @@ static void evaluate(dsgd_values *values, uint32_t thread, const dsgd_value_node
     *node->evaluation = (dsgd_evaluation){op.loss, op.accuracy, sqrt(sum)};
 }
 
-/** Sets @p op to evaluate this part of the test set. */
+/** Sets @p op to evaluate part @p part.worker of @p part.step parts of the test set. */
 static void take_part(const dsgd_values *values, dsgd_origin part, dsgd_evaluate_op *op)
 {
     const uint64_t n = values->config.problem.data->test.n;
@@ -151,7 +156,7 @@ static void take_part(const dsgd_values *values, dsgd_origin part, dsgd_evaluate
     op->of_test = true;
 }
 
-/** Computes evaluations on parts of the test set. */
+/** Computes a batch of evaluations on parts of the test set. */
 static void compute_scores(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     const size_t n_pieces = values->config.problem.n_pieces;

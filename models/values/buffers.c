@@ -1,9 +1,11 @@
 /**
  * @file buffers.c
- * Memory of the store, and device buffers of values, in pools of the threads that wrote them.
+ * The memory of the store, and the device buffers of values. Each thread has a pool of the buffers
+ * that it wrote.
  *
- * Writing a buffer that is in the cache of another core takes several times longer. Therefore a
- * buffer that another thread has read is reused late, and by the thread that wrote it.
+ * A thread needs several times longer to write a buffer that is in the cache of another core.
+ * Therefore a buffer that another thread has read is reused late, and only by the thread that wrote
+ * it.
  */
 #include "models/values/store.h"
 
@@ -33,12 +35,15 @@ void dsgd_store_free(dsgd_values *values)
 
 /* --- buffers of values ------------------------------------------------------------------------ */
 
-/* Limits per thread and shape. */
+/* Limits of a pool, which holds the free buffers of one thread and shape. */
 enum {
-    QUARANTINE_COUNT = 8, /* buffers in quarantine, so that other caches evict them first */
-    QUARANTINE_BYTES = 1 << 20, /* their total bytes: large buffers leave earlier */
-    SURPLUS_COUNT = 32, /* free buffers; above this number other threads take some */
-    SURPLUS_BYTES = 4 << 20 /* their total bytes */
+    QUARANTINE_COUNT = 8, /* buffers in quarantine, so that other cores' caches evict them before
+                           * they are reused */
+    QUARANTINE_BYTES = 1 << 20, /* largest total size of the quarantine; large buffers therefore
+                                 * leave it earlier */
+    SURPLUS_COUNT = 32, /* number of free buffers in a pool above which other threads take buffers
+                         * from it */
+    SURPLUS_BYTES = 4 << 20 /* total size of these free buffers */
 };
 
 void dsgd_buffers_open(dsgd_values *values)
@@ -95,7 +100,7 @@ static size_t at_most(size_t n, size_t bytes, size_t each)
     return each * n > bytes ? bytes / each : n;
 }
 
-/** Returns a free buffer, or NULL if the pools can spare none. */
+/** Returns a free buffer for @p thread, or NULL if no pool can spare one. */
 static dsgd_buffer take_free(const dsgd_values *values, uint32_t thread, size_t shape)
 {
     buffer_pool *const pool = &values->queues[thread].pools[shape];
@@ -130,8 +135,10 @@ void dsgd_buffers_trim(dsgd_values *values)
         }
 }
 
-/** Allocates a buffer. Returns NULL if that would exceed @p room_bytes, or if the device has no
- * memory. */
+/**
+ * Allocates a buffer on the device. Returns NULL if all buffers would exceed @p room_bytes, or if
+ * the device has no memory.
+ */
 static dsgd_buffer allocate(dsgd_values *values, size_t shape, size_t room_bytes)
 {
     const size_t bytes = shape_bytes(values, shape);

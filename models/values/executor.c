@@ -1,9 +1,8 @@
 /**
  * @file executor.c
  * Computes submitted nodes on threads, in batches of one kind, as soon as their inputs are done.
- *
- * The wall clock affects which nodes share a batch and which thread computes it, but not the
- * results: the result of a node does not depend on the other nodes of its batch.
+ * The wall clock affects which nodes share a batch and which thread computes it. It does not affect
+ * the results, because the result of a node does not depend on the other nodes of its batch.
  */
 #include "models/values/store.h"
 
@@ -14,7 +13,7 @@
 /* --- ready nodes: a queue for nodes in order, and a heap for late nodes ------------------------
  */
 
-/** Returns the ready node with the lowest rank, or NULL. */
+/** Returns the ready node with the lowest rank, or NULL if no node is ready. */
 static const ready_node *first_ready(const ready_nodes *ready)
 {
     const ready_node *const in_line = ready->first < ready->end ? &ready->line[ready->first] : NULL;
@@ -94,8 +93,10 @@ static void make_ready(dsgd_values *values, uint32_t thread, dsgd_value_node *no
         add_to_heap(values, ready, added);
 }
 
-/** Returns the ready nodes of the kind whose first node was submitted first, except kinds in @p
- * but; NULL if no node is ready. */
+/**
+ * Returns the list of ready nodes of one kind whose first node has the lowest rank. Kinds that are
+ * marked in @p but are excluded. Returns NULL if no node is ready.
+ */
 static ready_nodes *first_kind(run_queue *queue, const bool *but)
 {
     ready_nodes *first = NULL;
@@ -116,7 +117,7 @@ static void note_first(run_queue *queue)
     queue->first_rank = first == NULL ? UINT64_MAX : first_ready(first)->rank;
 }
 
-/** Returns the run queue with the ready node that was submitted first. */
+/** Returns the run queue that contains the ready node with the lowest rank. */
 static run_queue *first_queue(const dsgd_values *values)
 {
     run_queue *first = &values->queues[0];
@@ -133,8 +134,10 @@ static bool any_ready(const dsgd_values *values)
 
 enum { AHEAD = 256 };
 
-/** Returns the thread's own run queue, unless another queue is so far behind that the inputs of its
- * nodes keep much memory. */
+/**
+ * Returns the thread's own run queue. If another queue is more than AHEAD ranks behind, returns
+ * that queue, because the inputs of its nodes occupy much memory.
+ */
 static run_queue *next_queue(const dsgd_values *values, uint32_t thread)
 {
     run_queue *const own = &values->queues[thread];
@@ -142,8 +145,10 @@ static run_queue *next_queue(const dsgd_values *values, uint32_t thread)
     return own->first_rank - first->first_rank <= AHEAD ? own : first;
 }
 
-/** Returns the queue of the thread that computed the first input. Nodes that read constants are
- * distributed by their workers. */
+/**
+ * Returns the queue in which @p node becomes ready: the queue of the thread that computed its first
+ * input. If that input is a constant, the queue depends on the node's worker.
+ */
 static uint32_t queue_of(const dsgd_values *values, const dsgd_value_node *node)
 {
     const dsgd_value_node *const first = node->n_inputs > 0 ? node->inputs[0].node : NULL;
@@ -177,7 +182,10 @@ void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node)
         make_ready(values, queue_of(values, node), node);
 }
 
-/** A copy from the caller to a constant, or from an output of any node to the caller. */
+/**
+ * A copy between caller and device: from the caller to a constant, or from an output of any node to
+ * the caller.
+ */
 typedef struct transfer {
     dsgd_value_node *constant;
     const double *from;
@@ -201,8 +209,8 @@ static void move(dsgd_values *values, const transfer *t)
 }
 
 /**
- * Copies on this thread, or on the device's thread if the device is not threaded. The caller may be
- * an actor of the simulation, whose stack is too small for a driver.
+ * Copies on this thread if the device is threaded, otherwise on the device's thread. In the second
+ * case the caller may be an actor of the simulation, whose stack is too small for a driver.
  */
 static void transfer_now(dsgd_values *values, const transfer *t)
 {
@@ -255,8 +263,10 @@ void dsgd_executor_unread(dsgd_values *values, dsgd_value value)
     unref_live(values, value.node);
 }
 
-/** Marks the node as done by @p thread. Nodes that waited for it become ready in the queue of @p
- * thread. */
+/**
+ * Marks a node as done by @p thread. Nodes that waited only for this node become ready in the queue
+ * of @p thread.
+ */
 static void finish(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
 {
     node->thread = thread;
@@ -276,7 +286,7 @@ static void finish(dsgd_values *values, uint32_t thread, dsgd_value_node *node)
         release_if_unread(values, node, k);
 }
 
-/** Settles a node that is done: it is known whether its outputs are finite. */
+/** Settles a node that is done, once it is known whether its outputs are finite. */
 static void settle(dsgd_values *values, dsgd_value_node *node)
 {
     values->n_unfinished--;
@@ -285,7 +295,10 @@ static void settle(dsgd_values *values, dsgd_value_node *node)
 
 /* --- batches ---------------------------------------------------------------------------------- */
 
-/** Takes buffers for the outputs. Returns false, and takes none, if there is not enough memory. */
+/**
+ * Takes buffers for the outputs of a node. Returns false, and takes no buffer, if there is not
+ * enough memory.
+ */
 static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node, size_t room_bytes)
 {
     node->thread = thread;
@@ -301,7 +314,7 @@ static bool prepare(dsgd_values *values, uint32_t thread, dsgd_value_node *node,
     return true;
 }
 
-/** Adds the nodes of a batch to the statistics. */
+/** Adds the nodes of batch @p b to the statistics. */
 static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
 {
     uint64_t *const counts[NODE_KINDS] = {
@@ -315,10 +328,11 @@ static void count_batch(dsgd_values_stats *stats, const dsgd_batch *b)
 }
 
 /**
- * Keeps the first nodes of the batch, as many as there is memory for. The other nodes become ready
- * again. Nodes that are computed before earlier submitted ones must leave some memory: gradients a
- * quarter, other nodes an eighth. The first node of all, which is then computed alone, therefore
- * finds the memory that it needs. In the order of submission few values are alive.
+ * Prepares the first nodes of the batch, as many as there is memory for, and makes the other nodes
+ * ready again. Nodes that are computed before earlier submitted nodes must leave some memory free:
+ * gradients a quarter, other nodes an eighth. The first node of all, which is then computed alone,
+ * therefore finds the memory that it needs. If nodes are computed in the order of submission, few
+ * values are alive.
  */
 static void keep_what_fits(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
@@ -332,7 +346,7 @@ static void keep_what_fits(dsgd_values *values, uint32_t thread, dsgd_batch *b)
     b->n = n;
 }
 
-/** Takes ready nodes of one kind. Nodes after a divergence are skipped. */
+/** Moves ready nodes of one kind into batch @p b. After a divergence, later nodes are skipped. */
 static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, ready_nodes *ready,
                        dsgd_batch *b)
 {
@@ -351,8 +365,10 @@ static void take_nodes(dsgd_values *values, uint32_t thread, run_queue *queue, r
     note_first(queue);
 }
 
-/** Takes only the first ready node, with all memory of this run, or if needed any memory of the
- * device. */
+/**
+ * Takes only the first ready node. It may use all memory of this run and, if needed, any memory of
+ * the device.
+ */
 static bool take_alone(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     run_queue *const queue = next_queue(values, thread);
@@ -367,7 +383,10 @@ static bool take_alone(dsgd_values *values, uint32_t thread, dsgd_batch *b)
     return true;
 }
 
-/** Takes as many ready nodes of one kind from a run queue as there is memory for. */
+/**
+ * Takes as many ready nodes of one kind from a run queue as there is memory for. Returns false if
+ * no node is ready.
+ */
 static bool take_batch(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 {
     bool no_memory[NODE_KINDS] = {false};
@@ -387,8 +406,8 @@ static bool take_batch(dsgd_values *values, uint32_t thread, dsgd_batch *b)
 }
 
 /**
- * Settles a batch after the device has determined which nodes are finite. Keeps the first node, in
- * the order of the calls, that is not.
+ * Settles the nodes of a batch after the device has determined which results are finite. Records
+ * the first node, in the order of the calls, whose result is not finite.
  */
 static void settle_batch(dsgd_values *values, dsgd_batch *b)
 {
@@ -416,9 +435,9 @@ void dsgd_executor_wake(dsgd_values *values)
 }
 
 /**
- * Computes one batch. Returns false if no node was ready. The caller holds the lock, which is
- * released during the computation. A device that computes ahead has then finished the previous
- * batch, and nodes that read this batch can be submitted.
+ * Computes one batch. Returns false if no node was ready. The caller holds the lock; it is released
+ * during the computation. A device that computes ahead has then finished the previous batch, and
+ * nodes that read this batch can be submitted to it.
  */
 static bool work(dsgd_values *values, uint32_t thread)
 {
@@ -426,7 +445,7 @@ static bool work(dsgd_values *values, uint32_t thread)
     dsgd_batch *const b = &queue->now;
     const size_t before = values->n_unfinished;
     if (!take_batch(values, thread, b))
-        return values->n_unfinished < before; /* skipped nodes can have made others ready */
+        return values->n_unfinished < before; /* skipping nodes can have made other nodes ready */
     count_batch(&values->stats, b);
     dsgd_executor_wake(values);
     pthread_mutex_unlock(&values->lock);
@@ -448,7 +467,10 @@ static bool work(dsgd_values *values, uint32_t thread)
     return true;
 }
 
-/** Waits, without the lock, for the batch in flight. Returns false if there is none. */
+/**
+ * Waits, without the lock, for the batch that the device still computes. Returns false if there is
+ * no such batch.
+ */
 static bool land(dsgd_values *values, dsgd_batch *submitted)
 {
     if (submitted->n == 0)
@@ -501,11 +523,12 @@ void dsgd_executor_wait(dsgd_values *values, size_t unfinished)
         values->caller_waits = true;
         values->waits_for = unfinished;
         if (!helps && values->n_idle > 0)
-            pthread_cond_signal(&values->work_ready); /* to finish the batch in flight */
+            pthread_cond_signal(&values->work_ready); /* wakes a thread to finish the batch that the
+                                                       * device still computes */
         pthread_cond_wait(&values->work_done, &values->lock);
         values->caller_waits = false;
     }
-    dsgd_executor_wake(values); /* for nodes that this thread has just made ready */
+    dsgd_executor_wake(values); /* wakes a thread for nodes that this thread has just made ready */
     values->stats.waiting_wall_s += dsgd_wall_s() - start_s;
 }
 
@@ -527,7 +550,8 @@ void dsgd_executor_start(dsgd_values *values)
     values->threads = dsgd_store_alloc(values, *n, sizeof *values->threads);
     for (uint32_t i = 0; i < *n; i++)
         if (pthread_create(&values->threads[i], NULL, thread_main, values) != 0)
-            *n = i; /* no more threads can be created; the caller computes, too */
+            *n = i; /* the system allows no more threads; the created threads and the caller compute
+                     */
     if (*n == 0 && !values->config.device->threaded)
         dsgd_give_up("no compute thread could be created. Use fewer with --threads");
 }

@@ -1,10 +1,10 @@
 /**
  * @file lazy_graph.c
- * Builds the lazy graph with simplified and fused combinations, and submits it to the executor.
+ * Builds the lazy graph and submits it to the executor. Combinations are simplified and fused.
  */
 #include "models/values/store.h"
 
-/** Creates a node for the call's chunk with inputs x[n]. */
+/** Creates a node for chunk call->piece with the inputs x[n]. */
 static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_call *call, node_kind kind,
                                 const dsgd_value *x, size_t n, size_t n_outputs)
 {
@@ -19,7 +19,10 @@ static dsgd_value_node *node_of(dsgd_values *values, const dsgd_value_call *call
     return node;
 }
 
-/** Creates a node that reads the call's model and the mini-batches @p origins[n]. */
+/**
+ * Creates a node whose inputs are the model of the call. The node uses the mini-batches @p
+ * origins[n].
+ */
 static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_value_call *call,
                                      node_kind kind, const dsgd_origin *origins, size_t n)
 {
@@ -41,7 +44,7 @@ static dsgd_value_node *over_samples(dsgd_values *values, const dsgd_value_call 
     return node;
 }
 
-/** Creates the call's gradient. */
+/** Creates the gradient of the call over the mini-batches @p origins[n]. */
 static dsgd_value gradient(dsgd_values *values, const dsgd_value_call *call,
                            const dsgd_origin *origins, size_t n)
 {
@@ -53,14 +56,19 @@ static dsgd_value update(dsgd_values *values, const dsgd_value_call *call)
 {
     const bool adaptive = values->config.problem.update.kind == DSGD_OPTIMIZER_ADAMW;
     dsgd_value_node *const node = node_of(values, call, NODE_UPDATE, call->x, call->n, call->n - 1);
-    /* For other rules, t would prevent that equal updates with the same rate are merged. */
+    /*
+     * Other update rules do not use t. Without t, equal updates with the same rate can be merged.
+     */
     node->rate = (dsgd_rate){call->rate.lr, adaptive ? call->rate.t : 0};
     return (dsgd_value){dsgd_value_node_intern(values, node), 0};
 }
 
 enum { FEW_OPERANDS = 8 };
 
-/** Weighted inputs of a combination: many in one allocation at x, few in the struct. */
+/**
+ * Weighted inputs of a combination. x and weights point to an allocation, or to the struct's own
+ * arrays if there are few inputs.
+ */
 typedef struct operands {
     size_t n;
     dsgd_value *x;
@@ -88,18 +96,22 @@ static void free_operands(operands *in)
         free(in->x);
 }
 
-/** Returns the number, from 1, of an operand in @p out, or 0 if it is new. */
+/** Returns the position of @p x in @p out, counted from 1, or 0 if @p x is not in @p out. */
 static uint32_t number_of(const operands *out, dsgd_value x)
 {
     if (out->x != out->few)
         return x.node->operand_numbers[x.index];
-    for (size_t i = 0; i < out->n; i++) /* for few operands, without reading the nodes */
+    for (size_t i = 0; i < out->n;
+         i++) /* few operands are compared directly, which reads no nodes */
         if (dsgd_value_equal(out->x[i], x))
             return (uint32_t)i + 1;
     return 0;
 }
 
-/** Removes zeros, and merges equal operands at the place of the first one. */
+/**
+ * Removes zeros from the operands and merges equal operands. A merged operand keeps the place of
+ * its first occurrence.
+ */
 static void simplify(size_t n, const dsgd_value *x, const double *weights, operands *out)
 {
     make_operands(out, n);
@@ -127,8 +139,10 @@ static void simplify(size_t n, const dsgd_value *x, const double *weights, opera
     }
 }
 
-/** Returns true if all operands are gradients of one whole mini-batch at the same model with equal
- * weights. */
+/**
+ * Returns true if all operands can be fused: they are gradients of one whole mini-batch each, at
+ * the same model, with equal weights.
+ */
 static bool fusable(const dsgd_values *values, const operands *in)
 {
     if (in->n < 2)
@@ -145,8 +159,10 @@ static bool fusable(const dsgd_values *values, const operands *in)
     return true;
 }
 
-/** Combines the mini-batches of the operands, in order, to gradients of blocks. The caller releases
- * them. */
+/**
+ * Replaces the operands by gradients of blocks, which combine the mini-batches of several operands
+ * in order. The caller releases the new gradients.
+ */
 static void fuse(dsgd_values *values, const dsgd_value_call *call, const operands *in,
                  operands *out)
 {
@@ -168,7 +184,7 @@ static void fuse(dsgd_values *values, const dsgd_value_call *call, const operand
     free(origins);
 }
 
-/** Returns the call's sum of these operands. */
+/** Returns the sum of the operands @p in, divided by call->divisor. */
 static dsgd_value sum_of(dsgd_values *values, const dsgd_value_call *call, const operands *in)
 {
     if (in->n == 0)
@@ -232,7 +248,7 @@ static void add_input(dsgd_value_node *node, size_t shape, dsgd_value value, dou
     node->weights[node->n_inputs++] = share;
 }
 
-/** Adds the mean of x[n] as an input. */
+/** Adds the mean of x[n] as an input of @p node. */
 static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, size_t n,
                      const dsgd_value *x, const double *ones)
 {
@@ -241,7 +257,10 @@ static void add_mean(dsgd_values *values, dsgd_value_node *node, size_t shape, s
     add_input(node, shape, combine(values, &mean), 0);
 }
 
-/** Adds the distinct values of x[n] as inputs, each with its share of the models. */
+/**
+ * Adds the distinct values of x[n] as inputs of @p node, each with the share of models that contain
+ * it.
+ */
 static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const dsgd_value *x,
                          const double *ones)
 {
@@ -258,7 +277,7 @@ static void add_distinct(dsgd_value_node *node, size_t piece, size_t n, const ds
     free_operands(&distinct);
 }
 
-/** Returns x[n][n_pieces] as [n_pieces][n]. The caller frees it. */
+/** Returns x[n][n_pieces] as [n_pieces][n], in memory that the caller frees. */
 static dsgd_value *by_piece(const dsgd_values *values, size_t n, const dsgd_value *x)
 {
     const size_t n_pieces = values->config.problem.n_pieces;
@@ -269,7 +288,7 @@ static dsgd_value *by_piece(const dsgd_values *values, size_t n, const dsgd_valu
     return pieces;
 }
 
-/** Makes a node pending to which nothing refers, without an entry in `pending`. */
+/** Makes a node pending without an entry in `pending`, because no handle refers to the node. */
 static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
 {
     node->id = ++values->next_id;
@@ -279,13 +298,15 @@ static dsgd_value_node *in_no_ring(dsgd_values *values, dsgd_value_node *node)
 }
 
 /**
- * The inputs are the chunks of the evaluated model, the mean state if there is one, the chunks of
- * the models' mean if it is not the evaluated model, and the distinct chunks of models.
+ * Creates the node of an evaluation. Its inputs are, in this order: the chunks of the evaluated
+ * model; the mean state, if there is one; the chunks of the mean of the models, if the evaluated
+ * model is another one; the distinct chunks of the models.
  */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call)
 {
     const size_t n = call->n;
-    const size_t m = call->count; /* number of models whose mean is evaluated, if any */
+    const size_t m = call->count; /* number of models whose mean is evaluated; 0 for the mean of all
+                                   * n models */
     const size_t n_pieces = values->config.problem.n_pieces;
     const size_t most = n_pieces * (n + 1 + (m > 0)) + 1;
     dsgd_value_node *const node = dsgd_value_node_new(
@@ -328,7 +349,10 @@ void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)
         if (node->inputs[i].node != NULL)
             dsgd_lazy_submit(values, node->inputs[i].node);
     dsgd_executor_add(values, node);
-    /* Outputs without references were dropped before the node was added to the executor. */
+    /*
+     * Reports outputs without references now, because they were dropped before the executor had the
+     * node.
+     */
     for (uint32_t k = 0; k < node->n_outputs; k++)
         if (node->output_refs[k] == 0 && dsgd_value_node_per_output(values, node))
             dsgd_executor_unread(values, (dsgd_value){node, k});
@@ -337,8 +361,10 @@ void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node)
             dsgd_value_unref(values, node->inputs[i]);
 }
 
-/** Returns true for a mean of updated models, and for an update of such a mean or of the initial
- * model. */
+/**
+ * Returns true if a node is a mean that includes updated models, or an update of such a mean or of
+ * the initial model.
+ */
 static bool mixes_models(const dsgd_value_node *node)
 {
     bool updated = false;
@@ -349,9 +375,9 @@ static bool mixes_models(const dsgd_value_node *node)
 }
 
 /**
- * Returns true if a flush up to id @p last submits the node. Earlier nodes are already selected. A
- * later average whose inputs are all submitted is submitted with them, while they are in the cache.
- * Other later nodes wait, because they can still be merged.
+ * Returns true if a flush up to id @p last submits the node. `selected` is already set for earlier
+ * nodes. A later average is also submitted if all its inputs are submitted, because they are then
+ * in the cache. Other later nodes wait, because they can still be merged.
  */
 static bool selects(const dsgd_value_node *node, uint64_t last)
 {
@@ -368,9 +394,9 @@ static bool selects(const dsgd_value_node *node, uint64_t last)
 enum { AHEAD = 8 };
 
 /**
- * Fusable gradients are submitted only as inputs, because a combination can still fuse them. Nodes
- * that no selected node reads are submitted in order, each right after its inputs, so that nodes
- * that belong together are computed together.
+ * Submits the selected nodes. Fusable gradients are only submitted as inputs of other nodes,
+ * because a combination can still fuse them. Nodes that no selected node reads are submitted in
+ * order, each right after its inputs. Related nodes are therefore computed together.
  */
 void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
 {
@@ -395,6 +421,7 @@ void dsgd_lazy_flush(dsgd_values *values, uint64_t last)
         if (k + AHEAD < values->n_selected)
             dsgd_value_node_fetch(values->selected[k + AHEAD], offsetof(dsgd_value_node, kind));
         if (!node->is_operand && !dsgd_value_node_fusable(values, node))
-            dsgd_lazy_submit(values, node); /* does nothing if the node was submitted already */
+            dsgd_lazy_submit(values,
+                             node); /* does nothing if the node has already been submitted */
     }
 }

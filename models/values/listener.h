@@ -1,6 +1,6 @@
 /**
  * @file listener.h
- * The calls that create values, and a listener to which a store reports each call.
+ * The calls that create values, and a listener, to which a store reports each of these calls.
  *
  * Calls are reported on the caller's thread, after their nodes were built.
  */
@@ -8,14 +8,18 @@
 
 #include "models/values/values.h"
 
-/** Kinds of calls that create values, with the members of the call that each kind uses. */
+/**
+ * Kinds of calls that create values. The comment of each kind names the members of dsgd_value_call
+ * that it uses.
+ */
 typedef enum dsgd_made_by {
-    DSGD_MADE_ZERO, /* no call: the value is zeros */
-    DSGD_MADE_CONSTANT, /* piece (n_pieces: a model state), elements */
-    DSGD_MADE_GRADIENT, /* where, count, x[n_pieces], states[1] */
-    DSGD_MADE_UPDATE, /* where, piece, x[n] = x, g, and v if there is one, rate */
-    DSGD_MADE_COMBINATION, /* where, piece, x[n], elements = weights[n], divisor */
-    DSGD_MADE_ENCODED /* where, piece, x[n], codec */
+    DSGD_MADE_ZERO, /* no call: the value consists of zeros */
+    DSGD_MADE_CONSTANT, /* uses piece (n_pieces for a model state) and elements */
+    DSGD_MADE_GRADIENT, /* uses where, count, x[n_pieces], states[1] */
+    DSGD_MADE_UPDATE, /* uses where, piece, rate, and x[n]: x, g, and v if the optimizer has a state
+                       */
+    DSGD_MADE_COMBINATION, /* uses where, piece, x[n], elements (n weights), divisor */
+    DSGD_MADE_ENCODED /* uses where, piece, x[n], codec */
 } dsgd_made_by;
 
 /** A call that creates values. Calls of evaluations have no kind and are not reported. */
@@ -29,11 +33,11 @@ typedef struct dsgd_value_call {
     double divisor;
     dsgd_rate rate;
     const dsgd_codec *codec;
-    dsgd_value made; /* the first output of the node that the call created or found */
+    dsgd_value made; /* first output of the node that the call created or found */
 } dsgd_value_call;
 
-/** Receives a call. @p call and its arrays are valid until the listener returns. */
+/** A function that receives a call. @p call and its arrays are valid until the function returns. */
 typedef void dsgd_value_listener(void *argument, const dsgd_value_call *call);
 
-/** Reports every later call to @p listener; NULL stops the reports. */
+/** Reports every later call to @p listener. If @p listener is NULL, reports no more calls. */
 void dsgd_values_listen(dsgd_values *values, dsgd_value_listener *listener, void *argument);

@@ -1,6 +1,6 @@
 /**
  * @file nodes.c
- * Nodes of the lazy graph: their memory, the table of common subexpressions, and references.
+ * Nodes of the lazy graph: their memory, their references, and the table of common subexpressions.
  */
 #include "models/values/store.h"
 
@@ -57,7 +57,9 @@ static bool equal_nodes(const dsgd_value_node *a, const dsgd_value_node *b)
            memcmp(a->input_ids, b->input_ids, a->n_inputs * sizeof *a->input_ids) == 0;
 }
 
-/** Returns the index in the table of a hash, or of an index that may be beyond its end. */
+/**
+ * Returns the index in the table for @p i, which is a hash or an index that may exceed the table.
+ */
 static size_t entry(const dsgd_values *values, uint64_t i)
 {
     return i & (values->room_table - 1);
@@ -94,8 +96,10 @@ static void grow_table(dsgd_values *values)
             enter(values, old[i]);
 }
 
-/** Removes a node from the table. Moves up later entries that a search would otherwise miss after
- * the free entry. */
+/**
+ * Removes a node from the table. Moves later entries into the free place if a search would
+ * otherwise miss them.
+ */
 static void table_remove(dsgd_values *values, dsgd_value_node *node)
 {
     if (!node->in_table)
@@ -119,11 +123,13 @@ static void table_remove(dsgd_values *values, dsgd_value_node *node)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Room for combinations of six values. Unused memory is not accessed. */
+/* Memory of a usual node: enough for a combination of six values. Unused memory is not accessed. */
 enum { USUAL_BYTES = 11 * CACHE_LINE };
 
-/** Places the arrays of a node after it, and returns the total bytes. If @p memory is NULL, it only
- * returns the bytes. */
+/**
+ * Places the arrays of a node after the node, and returns the total size in bytes. If @p memory is
+ * NULL, only returns the size.
+ */
 static inline size_t lay_out(unsigned char *memory, dsgd_value_node *node)
 {
     const bool weighted = node->kind == NODE_COMBINE || node->kind == NODE_EVALUATE;
@@ -162,7 +168,7 @@ static dsgd_value_node *new_memory(dsgd_values *values, size_t bytes)
     return node;
 }
 
-/** Returns memory of the usual size, and prefetches the next one. */
+/** Returns the last spare node of a list, and prefetches the one before it. */
 static dsgd_value_node *take_spare(spare_nodes *spare)
 {
     dsgd_value_node *const node = spare->v[--spare->n];
@@ -172,8 +178,8 @@ static dsgd_value_node *take_spare(spare_nodes *spare)
 }
 
 /**
- * Creates a node with newly placed arrays, in spare memory of this or another kind if it is large
- * enough.
+ * Creates a node and places its arrays. Uses spare memory of this or another kind of node if it is
+ * large enough.
  */
 static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *header)
 {
@@ -195,9 +201,9 @@ static dsgd_value_node *build_anew(dsgd_values *values, const dsgd_value_node *h
 }
 
 /**
- * Reuses the next spare node of this kind, or returns NULL if its arrays have different lengths.
- * The arrays of its outputs contain zeros, because the counts of a dead node are 0. The caller sets
- * the other arrays.
+ * Reuses the next spare node of this kind. Returns NULL if there is none or if its arrays have
+ * different lengths. The arrays for the outputs already contain zeros, because the counts of a dead
+ * node are 0. The caller sets the other arrays.
  */
 static dsgd_value_node *build_again(dsgd_values *values, const dsgd_value_node *header)
 {
@@ -230,7 +236,7 @@ dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node 
     return node != NULL ? node : build_anew(values, header);
 }
 
-/** Frees a node, or keeps its memory as spare. Its outputs are NULL: released, or never set. */
+/** Frees a node, or keeps its memory for reuse. The node must have no output buffers. */
 static void delete_node(dsgd_values *values, dead_node dead)
 {
     if (!dead.large) {
@@ -265,7 +271,10 @@ static void ref_all(dsgd_value_node *node)
         dsgd_value_ref((dsgd_value){node, k});
 }
 
-/** Drops an output: the node is no longer merged with equal ones, and the output loses a reader. */
+/**
+ * Drops an output of a node. The node is no longer merged with equal nodes, and the output loses
+ * one reader.
+ */
 static void drop_output(dsgd_values *values, dsgd_value value)
 {
     table_remove(values, value.node);
@@ -302,7 +311,7 @@ void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node)
 {
     const uint32_t n = node->n_outputs;
     for (uint32_t k = 0; k < n; k++) {
-        const bool last = node->n_refs == 1; /* the last reference can free the node */
+        const bool last = node->n_refs == 1; /* releasing the last reference can free the node */
         dsgd_value_unref(values, (dsgd_value){node, k});
         if (last)
             return;
@@ -359,7 +368,9 @@ dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *no
     node->pending = true;
     node->pending_at = values->n_pending;
     values->pending[values->n_pending++] = node;
-    if (2 * values->n_in_table++ >= values->room_table) /* most are at their first entry */
+    if (2 * values->n_in_table++ >=
+        values->room_table) /* keeps at least half of the table free, so
+                             * that most nodes are at their first entry */
         grow_table(values);
     enter(values, (table_entry){node->hash, node});
     node->in_table = true;

@@ -1,23 +1,25 @@
 /**
  * @file store.h
  * Private header of the value store: the nodes of its lazy graph, and the state of the store.
- * README.md explains its files and their order of calls.
+ * README.md explains its files and the order in which they call each other.
  *
- * Counts of a node. Only calls of values.h change the first two counts, on the caller's thread and
- * without the lock, so that the calls determine which nodes are merged, fused or never computed.
- * The last two counts change under the lock while threads compute; they only determine when memory
- * is released.
+ * A node has four counts. Only calls of values.h change n_refs and output_refs, on the caller's
+ * thread and without the lock. The calls therefore determine which nodes are merged, fused or never
+ * computed. n_readers and n_live change under the lock while threads compute. They only determine
+ * when memory is released.
  *
- *   name              counts                                  changed in  at 0
- *   n_refs            references to any output: handles,      nodes.c     pending: deleted; fusable
- *                     inputs of pending nodes and of                      gradient: inputs dropped
- *                     fusable gradients
- *   output_refs[k]    references to output k                  nodes.c     dropped, if outputs are
- *                                                                         dropped one by one
- *   n_readers[k]      unfinished nodes that read output k,    executor.c  buffer released, once
- *                     + 1 until it is dropped                             the node is done
- *   n_live            outputs with readers,                   executor.c  node's memory reused
- *                     + 1 until the node is settled
+ *     n_refs (changed in nodes.c)
+ *       counts references to any output: handles, inputs of pending nodes and of fusable gradients.
+ *       At 0, a pending node is deleted, and a fusable gradient drops its inputs.
+ *     output_refs[k] (changed in nodes.c)
+ *       counts references to output k.
+ *       At 0, the output is dropped, if the outputs of the node are dropped one by one.
+ *     n_readers[k] (changed in executor.c)
+ *       counts unfinished nodes that read output k, plus 1 until the output is dropped.
+ *       At 0, the buffer of the output is released, once the node is done.
+ *     n_live (changed in executor.c)
+ *       counts outputs with readers, plus 1 until the node is settled.
+ *       At 0, the memory of the node is reused.
  */
 #pragma once
 
@@ -36,7 +38,7 @@ typedef enum node_kind {
     NODE_KINDS
 } node_kind;
 
-/** An entry in the list of nodes that wait for an input. */
+/** An entry in the list of nodes that wait for a given input. */
 typedef struct node_waiter {
     dsgd_value_node *node;
     struct node_waiter *next;
@@ -44,103 +46,120 @@ typedef struct node_waiter {
 
 enum { CACHE_LINE = 64 };
 
-/* A store has thousands of nodes, which are rarely in the first-level cache. Therefore the members
- * that only the caller's thread writes, those that are written once, and those that threads change
- * are in separate cache lines. The arrays after the node have the same order. */
+/*
+ * A node of the lazy graph. A store has thousands of nodes, which are rarely in the first-level
+ * cache. Therefore three groups of members have separate cache lines: members that only the
+ * caller's thread writes, members that are written once, and members that threads change. The
+ * arrays after the node have the same order.
+ */
 struct dsgd_value_node {
-    /* Caller's thread only; the counts are described above. */
+    /*
+     * Members that only the caller's thread uses. The comment at the top of this file describes the
+     * counts.
+     */
     _Alignas(CACHE_LINE) uint32_t n_refs;
-    bool pending; /* not submitted yet */
-    bool selected; /* for submission by the current flush */
-    bool is_operand; /* a selected node reads it */
-    bool in_table; /* it is in the table of common subexpressions */
-    size_t pending_at; /* index in dsgd_values.pending; SIZE_MAX if it is not there */
+    bool pending; /* the node has not yet been submitted */
+    bool selected; /* the current flush submits the node */
+    bool is_operand; /* another selected node reads this node */
+    bool in_table; /* the node is in the table of common subexpressions */
+    size_t pending_at; /* index in dsgd_values.pending, or SIZE_MAX */
     uint64_t hash;
-    uint32_t *output_refs; /* [n_outputs] */
-    uint32_t *operand_numbers; /* [n_outputs] from 1 while simplify() merges operands; else 0 */
-    uint64_t *input_ids; /* [n_inputs] identities, which outlive the inputs; 0 for zeros */
+    uint32_t *output_refs; /* references to each output; n_outputs entries */
+    uint32_t *operand_numbers; /* position of each output among merged operands, from 1; 0 except
+                                * during simplify(); n_outputs entries */
+    uint64_t *input_ids; /* identity of each input, valid even after the input's end; 0 for zeros;
+                          * n_inputs entries */
 
-    /* Constant once the node is built. */
+    /* Members that are constant once the node is built. */
     _Alignas(CACHE_LINE) node_kind kind;
     uint32_t n_inputs;
-    uint64_t id; /* from 1, in the order of the calls */
-    dsgd_value *inputs; /* [n_inputs] */
-    uint32_t shape; /* of the outputs; GRADIENT: of output 0, while output k has shape k */
+    uint64_t id; /* number of the node in the order of the calls, from 1 */
+    dsgd_value *inputs; /* input values; n_inputs entries */
+    uint32_t shape; /* shape of the outputs; for GRADIENT the shape of output 0, and output k has
+                     * shape k */
     uint32_t n_outputs;
-    dsgd_buffer *outputs; /* [n_outputs] set before the node is computed, then read unlocked */
-    dsgd_buffer *operands; /* [n_inputs] used by the thread that computes the node */
+    dsgd_buffer *outputs; /* output buffers, set before the computation, then read without the lock;
+                           * n_outputs entries */
+    dsgd_buffer
+        *operands; /* input buffers, for the thread that computes the node; n_inputs entries */
     dsgd_origin where;
-    double *weights; /* [n_inputs] COMBINE; EVALUATE: share of the models with this input */
+    double *weights; /* weight of each input (COMBINE), or share of the models with this input
+                      * (EVALUATE); n_inputs entries */
     union {
-        dsgd_origin
-            *samples; /* [n_samples] GRADIENT, LOSS: mini-batches; TEST: part and number of parts */
-        dsgd_codec *codec; /* ENCODE */
-        uint32_t *shapes; /* [n_inputs] EVALUATE: of the inputs */
+        dsgd_origin *samples; /* GRADIENT: origins of the mini-batches; TEST: part and number of
+                               * parts; n_samples entries */
+        dsgd_codec *codec; /* only for ENCODE */
+        uint32_t *shapes; /* shapes of the inputs, only for EVALUATE; n_inputs entries */
     };
-    double divisor; /* COMBINE */
-    dsgd_rate rate; /* UPDATE; t is only set for an adaptive rule */
+    double divisor; /* only for COMBINE */
+    dsgd_rate rate; /* only for UPDATE; t is 0 unless the rule is adaptive */
     uint32_t n_samples;
-    /* GRADIENT, LOSS: number of samples of each mini-batch, from its start; EVALUATE: number of
-     * inputs before the distinct chunks. */
+    /*
+     * GRADIENT: number of samples used of each mini-batch, from its start. EVALUATE: number of
+     * inputs before the distinct chunks.
+     */
     uint32_t count;
-    dsgd_evaluation *evaluation; /* EVALUATE, LOSS, TEST: where the result is stored */
-    uint32_t place; /* in dsgd_values.all */
-    bool large; /* larger than the usual memory of a node */
+    dsgd_evaluation *evaluation; /* place for the result of EVALUATE and TEST */
+    uint32_t place; /* index in dsgd_values.all */
+    bool large; /* the node needs more than the usual memory */
 
-    /* These change under the lock. */
+    /* Members that change under the lock. */
     _Alignas(CACHE_LINE) uint32_t n_live;
-    uint32_t n_missing; /* inputs that are not done */
-    uint32_t thread; /* the thread that computed the node and owns its buffers */
-    bool read_elsewhere; /* another thread has read its outputs */
-    /* The node is computed, submitted to a device that computes in this order, or skipped after a
-     * divergence. It is settled once it is known whether it is finite. */
+    uint32_t n_missing; /* number of inputs that are not done */
+    uint32_t thread; /* thread that computed the node and owns its buffers */
+    bool read_elsewhere; /* another thread than the owner has read an output */
+    /*
+     * The node is computed, or submitted to a device that computes in the order of submission, or
+     * skipped after a divergence. A done node is settled once it is known whether its result is
+     * finite.
+     */
     bool done;
-    uint32_t *n_readers; /* [n_outputs] */
-    node_waiter *waiters; /* submitted nodes that wait for this one */
-    node_waiter *waits; /* [n_inputs] this node's entries in the lists of its inputs */
-    uint64_t
-        rank; /* order of submission: inputs come right before the first node that reads them */
+    uint32_t *n_readers; /* readers of each output; n_outputs entries */
+    node_waiter *waiters; /* list of the submitted nodes that wait for this node */
+    node_waiter *waits; /* this node's entries in the lists of its inputs; n_inputs entries */
+    uint64_t rank; /* number in the order of submission */
 };
 
 typedef struct ready_node {
-    uint64_t rank; /* of the node, to avoid reading the node itself */
+    uint64_t rank; /* copy of the node's rank, so that comparisons do not read the node */
     dsgd_value_node *node;
 } ready_node;
 
 /**
- * Ready nodes of one kind. Most nodes become ready in the order of their ranks, and wait in a queue
- * (`line`). Late nodes are in a binary heap, whose lowest rank is heap[0].
+ * Ready nodes of one kind. Most nodes become ready in the order of their ranks and wait in the
+ * queue `line`. Late nodes wait in a binary heap, whose lowest rank is heap[0].
  */
 typedef struct ready_nodes {
-    ready_node *line; /* [first, end) */
+    ready_node *line; /* queue; it contains the elements [first, end) */
     size_t first, end, room_line;
-    ready_node *heap; /* [n_heap] */
+    ready_node *heap; /* binary heap of n_heap elements */
     size_t n_heap, room_heap;
 } ready_nodes;
 
 typedef struct ticket {
-    uint64_t id; /* of the EVALUATE or TEST node */
+    uint64_t id; /* id of the EVALUATE or TEST node */
     dsgd_evaluation result;
 } ticket;
 
-/** Queue of buffers; element i is v[(first + i) % room], room a power of two. */
+/** A queue of buffers. Element i is v[(first + i) % room], and room is a power of two. */
 typedef struct buffer_ring {
     dsgd_buffer *v;
     size_t first, n, room;
 } buffer_ring;
 
-/** Free buffers of one shape that one thread has written. */
+/** Free buffers of one shape that the same thread has written. */
 typedef struct buffer_pool {
-    buffer_ring own; /* only read by this thread; the last ones may still be in its cache */
-    buffer_ring quarantine; /* read by other threads; the oldest is the first */
+    buffer_ring own; /* buffers that only this thread has read; the last ones may still be in its
+                      * cache */
+    buffer_ring quarantine; /* buffers that other threads have read, the oldest first */
 } buffer_pool;
 
-/** A batch of nodes, and their operations for the device. */
+/** A batch of nodes, and the operations that compute them on the device. */
 typedef struct dsgd_batch {
     node_kind kind;
     size_t n, room;
-    dsgd_value_node **nodes; /* [n] */
-    bool *finite; /* [n] */
+    dsgd_value_node **nodes; /* nodes of the batch; n entries */
+    bool *finite; /* whether the result of each node is finite; n entries */
     union {
         dsgd_gradient_op *gradients;
         dsgd_update_op *updates;
@@ -148,42 +167,52 @@ typedef struct dsgd_batch {
         dsgd_encode_op *encodings;
         dsgd_evaluate_op *evaluations;
     } ops;
-    uint32_t *samples; /* of all gradients, consecutively */
+    uint32_t *samples; /* sample indices of all gradients, one after the other */
     size_t room_samples;
 } dsgd_batch;
 
-/** Returns the number of samples of a gradient or loss. */
+/** Returns the number of samples of gradient @p node. */
 static inline size_t dsgd_batch_samples(const dsgd_value_node *node)
 {
     return (size_t)node->n_samples * node->count;
 }
 
-/** Run queue of a thread: ready nodes that read its latest results, and its buffers. */
+/** Run queue of one thread: the ready nodes that read its latest results, and its free buffers. */
 typedef struct run_queue {
     ready_nodes ready[NODE_KINDS];
-    uint64_t first_rank; /* lowest in `ready`; UINT64_MAX if empty */
-    buffer_pool *pools; /* by shape */
-    /* Only its thread uses these, without the lock. A device that computes ahead has `submitted` in
-     * flight. */
-    dsgd_sampler *sampler; /* NULL before the first gradient */
+    uint64_t first_rank; /* lowest rank in `ready`; UINT64_MAX if no node is ready */
+    buffer_pool *pools; /* one pool for each shape */
+    /*
+     * Only the queue's thread uses the following members, without the lock. `submitted` is the
+     * batch that a device that computes ahead still computes.
+     */
+    dsgd_sampler *sampler; /* NULL before the thread's first gradient */
     dsgd_batch now, submitted;
 } run_queue;
 
-/** A node whose memory can be reused; the kind and size are here to avoid reading the node. */
+/**
+ * A node whose memory can be reused. kind and large are copies, so that nodes.c need not read the
+ * node.
+ */
 typedef struct dead_node {
     dsgd_value_node *node;
     node_kind kind;
     bool large;
 } dead_node;
 
-/** Memory of the usual size for new nodes. Its arrays are placed as in the last node that used it.
+/**
+ * Spare memory of the usual size for new nodes. Its arrays are placed as in the last node that used
+ * the memory.
  */
 typedef struct spare_nodes {
-    dsgd_value_node **v; /* [n] */
+    dsgd_value_node **v; /* spare nodes; n entries */
     size_t n, room;
 } spare_nodes;
 
-/** An entry in the table of common subexpressions. A search reads only nodes with its hash. */
+/**
+ * An entry in the table of common subexpressions. It contains the hash, so that a search reads only
+ * nodes with the right hash.
+ */
 typedef struct table_entry {
     uint64_t hash;
     dsgd_value_node *node; /* NULL if the entry is free */
@@ -191,68 +220,73 @@ typedef struct table_entry {
 
 struct dsgd_values {
     dsgd_values_config config;
-    void *context; /* of the device */
-    size_t *shape_sizes; /* [dsgd_n_shapes()] elements, constant */
+    void *context; /* context of the device */
+    size_t *shape_sizes; /* number of elements of each shape, constant; dsgd_n_shapes() entries */
     _Atomic(struct store_block *) blocks; /* newest block of dsgd_store_alloc() */
 
-    /* values.c; caller's thread only */
-    dsgd_value_listener *listener; /* or NULL */
+    /* Members of values.c, only for the caller's thread. */
+    dsgd_value_listener *listener; /* NULL if there is no listener */
     void *listener_argument;
     uint32_t gradients_since_flush, flush_every;
-    uint64_t id_at_flush; /* next_id at the last flush */
+    uint64_t id_at_flush; /* value of next_id at the last flush */
     ticket **tickets;
     size_t n_tickets, room_tickets;
-    uint32_t *test_order; /* [samples] order in which the test set is cut into parts; or NULL */
+    uint32_t *test_order; /* order in which the test set is cut into parts; NULL before the first
+                           * part */
 
-    /* nodes.c and lazy_graph.c; caller's thread only */
-    dsgd_value_node **pending; /* [n_pending] in the order of ids; NULL: no longer pending */
+    /* Members of nodes.c and lazy_graph.c, only for the caller's thread. */
+    dsgd_value_node **pending; /* pending nodes in the order of ids, NULL if no longer pending;
+                                * n_pending entries */
     size_t n_pending, room_pending;
     uint64_t next_id;
-    table_entry *table; /* [room_table] of common subexpressions, a power of two; or NULL */
+    table_entry *table; /* table of common subexpressions; room_table entries, a power of two */
     size_t room_table, n_in_table;
-    dsgd_value *dropped; /* outputs of submitted nodes, not yet reported to the executor */
+    dsgd_value *dropped; /* dropped outputs of submitted nodes that are not yet reported to the
+                          * executor */
     size_t n_dropped, room_dropped;
-    dsgd_value_node **all; /* [n_all] including spare nodes */
+    dsgd_value_node **all; /* all nodes, including spare nodes; n_all entries */
     size_t n_all, room_all;
-    spare_nodes spare[NODE_KINDS]; /* indexed by the former kind of the node */
-    dsgd_value_node **selected; /* [n_selected] by the current flush, in the order of ids */
+    spare_nodes spare[NODE_KINDS]; /* spare nodes by the last kind of the node */
+    dsgd_value_node **selected; /* nodes that the current flush selects, in the order of ids;
+                                 * n_selected entries */
     size_t n_selected;
 
-    /* executor.c; under the lock */
+    /* Members of executor.c, under the lock. */
     pthread_mutex_t lock;
     pthread_cond_t work_ready, work_done;
     pthread_t *threads;
     uint32_t n_threads_started, n_idle;
     bool closing;
-    bool caller_waits; /* until n_unfinished <= waits_for */
+    bool caller_waits; /* the caller waits until n_unfinished <= waits_for */
     size_t waits_for;
-    dead_node *dead; /* [n_dead] nodes with n_live 0, which nodes.c reuses */
+    dead_node *dead; /* nodes whose n_live is 0, which nodes.c reuses; n_dead entries */
     size_t n_dead, room_dead;
     uint64_t next_rank;
-    size_t n_unfinished; /* nodes that are submitted but not settled */
-    run_queue *queues; /* [n_queues] one per computing thread */
+    size_t n_unfinished; /* number of nodes that are submitted but not settled */
+    run_queue *queues; /* run queues, one per computing thread; n_queues entries */
     uint32_t n_queues;
-    const struct transfer *transfer; /* for which the caller waits; NULL if none */
-    uint64_t diverged_id; /* UINT64_MAX if none */
+    const struct transfer *transfer; /* transfer for which the caller waits, or NULL */
+    uint64_t diverged_id; /* id of the first node with a non-finite result, UINT64_MAX if there is
+                           * none */
     dsgd_origin diverged_where;
     dsgd_values_stats stats;
 
-    /* buffers.c; under the lock */
-    size_t held_bytes; /* of buffers in use */
-    size_t allocated_bytes; /* of buffers in use and free buffers in the pools */
+    /* Members of buffers.c, under the lock. */
+    size_t held_bytes; /* bytes of buffers in use */
+    size_t allocated_bytes; /* bytes of buffers in use and of free buffers in the pools */
     size_t room_bytes; /* limit of allocated_bytes; SIZE_MAX for host memory */
 };
 
 /**
- * Returns the number of shapes of buffers. Shape k < n_pieces is chunk k, n_pieces is the model
- * state, and n_pieces + 1 + k is the optimizer's state of chunk k.
+ * Returns the number of shapes of buffers. Shape k < n_pieces is chunk k. Shape n_pieces is the
+ * model state. Shape n_pieces + 1 + k is the optimizer's state of chunk k.
  */
 static inline size_t dsgd_n_shapes(const dsgd_values *values)
 {
     return 2 * values->config.problem.n_pieces + 1;
 }
 
-/** Returns the number of elements of a value of this shape. */
+/** Returns the number of elements of a value of shape @p shape. */
 static inline size_t dsgd_shape_size(const dsgd_values *values, size_t shape)
 {
     return values->shape_sizes[shape];
@@ -266,23 +300,28 @@ static inline size_t dsgd_value_shape(const dsgd_values *values, dsgd_value valu
                : node->shape + value.index;
 }
 
-/** Returns true if gradients have a model state as an additional input and output. */
+/**
+ * Returns true if the network has a state. Gradients then have the state as an additional input and
+ * output.
+ */
 static inline bool dsgd_has_state(const dsgd_values *values)
 {
     return values->config.problem.network->n_state > 0;
 }
 
-/** Returns true if a combination can fuse the node: a gradient that references its model until it
- * is dropped. */
+/**
+ * Returns true if a combination can fuse the node. Fusable nodes are gradients; they keep
+ * references to their model until they are dropped.
+ */
 static inline bool dsgd_value_node_fusable(const dsgd_values *values, const dsgd_value_node *node)
 {
     return node->kind == NODE_GRADIENT && !values->config.problem.network->coupled;
 }
 
 /**
- * Returns true if each output is dropped separately, because a new model must not keep the memory
- * of the velocity that was computed with it. The chunks of a fusable gradient are dropped together,
- * because the calls that fuse it come chunk by chunk.
+ * Returns true if the outputs of a node are dropped one by one, because a new model must not keep
+ * the memory of the velocity that was computed with it. The chunks of a fusable gradient are
+ * dropped together, because the calls that fuse it come chunk by chunk.
  */
 static inline bool dsgd_value_node_per_output(const dsgd_values *values,
                                               const dsgd_value_node *node)
@@ -294,18 +333,23 @@ static inline bool dsgd_value_node_per_output(const dsgd_values *values,
 /** Prefetches the cache lines of a node, except its first @p but bytes. */
 static inline void dsgd_value_node_fetch(const dsgd_value_node *node, size_t but)
 {
-    enum { BEHIND = 3 * CACHE_LINE }; /* size of the arrays of most nodes */
+    enum { BEHIND = 3 * CACHE_LINE }; /* bytes of arrays after most nodes */
     for (size_t at = but; at < sizeof *node + BEHIND; at += CACHE_LINE)
         __builtin_prefetch((const char *)node + at, 1);
 }
 
-/** Returns zeroed memory that the store owns until it is closed. Any thread may call it.
- * (buffers.c) */
+/**
+ * Returns memory filled with zeros, which the store frees when it is closed. Any thread may call
+ * this function. (buffers.c)
+ */
 void *dsgd_store_alloc(dsgd_values *values, size_t count, size_t bytes);
-/** Frees all memory of dsgd_store_alloc() when the store is closed. (buffers.c) */
+/** Frees all memory of dsgd_store_alloc(). Called when the store is closed. (buffers.c) */
 void dsgd_store_free(dsgd_values *values);
 
-/** Returns @p array with room for one more element than its @p n elements of @p bytes each. */
+/**
+ * Returns @p array, or a larger copy, with room for one more element. The array has @p n elements
+ * of @p bytes each.
+ */
 static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, size_t *room,
                                     size_t bytes)
 {
@@ -318,24 +362,33 @@ static inline void *dsgd_array_grow(dsgd_values *values, void *array, size_t n, 
 
 /* --- lazy_graph.c: on the caller's thread ----------------------------------------------------- */
 
-/** Creates the value of a gradient, update, combination or encoding; returns the first of several.
+/**
+ * Creates the node of a gradient, update, combination or encoding, and returns its first output.
  */
 dsgd_value dsgd_lazy_make(dsgd_values *values, const dsgd_value_call *call);
-/** Creates an evaluation, which is pending but not in `pending`, because nothing refers to it. */
+/**
+ * Creates the node of an evaluation. The node is pending, but not in `pending`, because no handle
+ * refers to it.
+ */
 dsgd_value_node *dsgd_lazy_evaluate(dsgd_values *values, const dsgd_value_call *call);
-/** Creates, in the same way, the TEST of part call->where.worker of call->where.step parts. */
+/**
+ * Creates the TEST node of part call->where.worker of call->where.step parts. Like an evaluation,
+ * it is not in `pending`.
+ */
 dsgd_value_node *dsgd_lazy_scores(dsgd_values *values, const dsgd_value_call *call);
-/** Submits a node and the pending nodes that it needs. Call it with the lock. */
+/** Submits a node and the pending nodes that it needs. The caller holds the lock. */
 void dsgd_lazy_submit(dsgd_values *values, dsgd_value_node *node);
-/** Submits pending nodes up to id @p last, and later ones that selects() adds. Call it with the
- * lock. */
+/**
+ * Submits the pending nodes up to id @p last, and later nodes that selects() adds. The caller holds
+ * the lock.
+ */
 void dsgd_lazy_flush(dsgd_values *values, uint64_t last);
 
 /* --- nodes.c: on the caller's thread ---------------------------------------------------------- */
 
 /**
- * Returns a node of this kind with these numbers of inputs, outputs and samples, which the caller
- * then sets.
+ * Returns a new node with the kind and the numbers of inputs, outputs and samples of @p header. The
+ * caller sets the arrays.
  */
 dsgd_value_node *dsgd_value_node_new(dsgd_values *values, const dsgd_value_node *header);
 static inline void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, dsgd_value value)
@@ -344,12 +397,14 @@ static inline void dsgd_value_node_set_input(dsgd_value_node *node, size_t i, ds
     node->input_ids[i] = value.node == NULL ? 0 : value.node->id << 16 | value.index;
 }
 
-/** Returns @p node, which is now pending, or an equal node that exists. Each output is referenced
- * for the caller. */
+/**
+ * Makes @p node pending and returns it, or returns an existing equal node instead. The caller gets
+ * a reference to each output.
+ */
 dsgd_value_node *dsgd_value_node_intern(dsgd_values *values, dsgd_value_node *node);
 /** Removes a node from the pending nodes. */
 void dsgd_value_node_unlink(dsgd_values *values, dsgd_value_node *node);
-/** Releases a reference to every output. */
+/** Releases one reference to every output of a node. */
 void dsgd_value_node_unref(dsgd_values *values, dsgd_value_node *node);
 static inline void dsgd_value_ref(dsgd_value value)
 {
@@ -375,26 +430,30 @@ static inline void dsgd_value_unref(dsgd_values *values, dsgd_value value)
     value.node->n_refs--;
 }
 
-/** Reports dropped outputs to the executor and reuses the memory of dead nodes. Call it with the
- * lock. */
+/**
+ * Reports dropped outputs to the executor and reuses the memory of dead nodes. The caller holds the
+ * lock.
+ */
 void dsgd_nodes_collect(dsgd_values *values);
-/** Frees all nodes and their outputs, even if they are still referenced. */
+/** Frees all nodes and their output buffers, even if references remain. */
 void dsgd_nodes_free(dsgd_values *values);
 
 /* --- executor.c: under the lock, except start and stop ---------------------------------------- */
 
-/** Adds a node whose inputs were added before. Call dsgd_executor_wake() afterwards. */
+/**
+ * Adds a node. Its inputs must have been added before. The caller then calls dsgd_executor_wake().
+ */
 void dsgd_executor_add(dsgd_values *values, dsgd_value_node *node);
 /** Stores @p x as the output of a constant, which is done at once. */
 void dsgd_executor_put(dsgd_values *values, dsgd_value_node *node, const double *x);
-/** x[n] <- output @p k of a node that is done. */
+/** Copies output @p k of a node that is done to x[n]. */
 void dsgd_executor_get(dsgd_values *values, const dsgd_value_node *node, uint32_t k, double *x,
                        size_t n);
-/** Decreases the number of readers of an output. */
+/** Decreases the number of readers of an output by one. */
 void dsgd_executor_unread(dsgd_values *values, dsgd_value value);
-/** Wakes one thread if nodes are ready; that thread wakes the next one. */
+/** Wakes one thread if nodes are ready. That thread wakes the next one. */
 void dsgd_executor_wake(dsgd_values *values);
-/** Computes, and waits for the other threads, until n_unfinished <= @p unfinished. */
+/** Computes nodes and waits for the other threads until n_unfinished <= @p unfinished. */
 void dsgd_executor_wait(dsgd_values *values, size_t unfinished);
 void dsgd_executor_start(dsgd_values *values);
 void dsgd_executor_stop(dsgd_values *values);
@@ -403,23 +462,27 @@ void dsgd_executor_stop(dsgd_values *values);
 
 void dsgd_batch_open(dsgd_values *values, dsgd_batch *b);
 
-/** Computes the nodes on the device's @p thread. finite[] is written at once, or later if `ahead`
- * is set. */
+/**
+ * Computes the nodes of a batch on the device's @p thread. The device writes finite[] before the
+ * return, or later if its function `ahead` is set.
+ */
 void dsgd_batch_compute(dsgd_values *values, uint32_t thread, dsgd_batch *b);
 
 /* --- buffers.c: under the lock ---------------------------------------------------------------- */
 
-/** Sets the sizes of shapes. Must be called first. */
+/** Sets the sizes of all shapes. Must be called before the other functions of buffers.c. */
 void dsgd_buffers_open(dsgd_values *values);
 /**
- * Returns a buffer for @p thread to write. Returns NULL if that would need more than @p room_bytes
- * of the device even with empty pools, or if the device has no more memory.
+ * Returns a buffer for @p thread to write. Returns NULL if the device would need more than @p
+ * room_bytes even with empty pools, or if the device has no more memory.
  */
 dsgd_buffer dsgd_buffer_take(dsgd_values *values, uint32_t thread, size_t shape, size_t room_bytes);
-/** Ends the program, because the device has no memory for another buffer and nothing left to
- * compute. */
+/**
+ * Ends the program with an error. Called if the device has no memory for another buffer and no node
+ * is left to compute.
+ */
 void dsgd_buffer_none(const dsgd_values *values, size_t shape);
-/** Returns output @p k to the pool of the thread that wrote it. */
+/** Returns the buffer of output @p k to the pool of the thread that wrote it. */
 void dsgd_buffer_release(dsgd_values *values, dsgd_value_node *node, uint32_t k);
 /** Returns all free buffers in the pools to the device. */
 void dsgd_buffers_trim(dsgd_values *values);

@@ -96,7 +96,7 @@ void dsgd_value_release(dsgd_values *values, dsgd_value value)
 
 /* --- flushing --------------------------------------------------------------------------------- */
 
-/** Submits pending nodes up to id @p last to the threads. The caller holds the lock. */
+/** Submits the pending nodes up to id @p last to the threads. The caller holds the lock. */
 static void flush(dsgd_values *values, uint64_t last)
 {
     values->gradients_since_flush = 0;
@@ -106,7 +106,9 @@ static void flush(dsgd_values *values, uint64_t last)
     dsgd_executor_wake(values);
     if (values->held_bytes > values->config.memory_bytes)
         dsgd_executor_wait(values, 0);
-    /* Limits how far the calls run ahead of the threads, because a submitted node keeps its inputs.
+    /*
+     * Limits how far the calls run ahead of the threads, because submitted nodes keep their inputs
+     * in memory.
      */
     dsgd_executor_wait(values, 8 * (size_t)values->flush_every);
 }
@@ -139,14 +141,18 @@ static dsgd_value constant(dsgd_values *values, const dsgd_value_call *call)
     return made;
 }
 
-/** Creates the values of a call, and reports the call. The caller owns their handles. Operands keep
- * their references. */
+/**
+ * Creates the value of a call and reports the call to the listener. The caller owns the returned
+ * handle. Operands keep their references.
+ */
 static dsgd_value make(dsgd_values *values, dsgd_value_call call)
 {
     if (values == NULL)
         return DSGD_ZERO_VALUE;
-    /* The flush is one round late: by then workers have released the gradients that they used, and
-     * the gradients have released their models. */
+    /*
+     * The flush submits only the nodes before the previous flush. By now workers have released the
+     * gradients that they used, and these gradients have released their models.
+     */
     if (call.by == DSGD_MADE_GRADIENT && ++values->gradients_since_flush >= values->flush_every)
         flush_locked(values, values->id_at_flush);
     call.made =
@@ -156,7 +162,7 @@ static dsgd_value make(dsgd_values *values, dsgd_value_call call)
     return call.made;
 }
 
-/** Replaces @p old, whose handle is released, by output @p k of the new node. */
+/** Releases the handle @p old and replaces it by output @p k of the new node. */
 static void replace(dsgd_values *values, dsgd_value *old, dsgd_value made, size_t k)
 {
     dsgd_value_unref(values, *old);
@@ -212,7 +218,8 @@ dsgd_value dsgd_values_update(dsgd_values *values, dsgd_origin where, size_t pie
 dsgd_value dsgd_values_combine(dsgd_values *values, dsgd_origin where, size_t piece, size_t n,
                                const dsgd_value *x, const double *weights, double divisor)
 {
-    if (values == NULL) /* before this function writes to a stack that is not in the cache */
+    if (values == NULL) /* returns before this function touches its stack, which may not be in the
+                         * cache */
         return DSGD_ZERO_VALUE;
     return make(values, (dsgd_value_call){DSGD_MADE_COMBINATION, .where = where, .piece = piece,
                                           .n = n, .x = x, .elements = weights, .divisor = divisor});
@@ -228,7 +235,7 @@ dsgd_value dsgd_values_encode(dsgd_values *values, dsgd_origin where, size_t pie
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** Submits an evaluation and returns its ticket. */
+/** Submits the node of an evaluation and returns the ticket of the evaluation. */
 static size_t ticket_of(dsgd_values *values, dsgd_value_node *node)
 {
     ticket *const t = dsgd_store_alloc(values, 1, sizeof *t);
@@ -277,7 +284,7 @@ dsgd_evaluation dsgd_values_result(dsgd_values *values, size_t number)
         return (dsgd_evaluation){NAN, NAN, NAN};
     pthread_mutex_lock(&values->lock);
     flush(values, UINT64_MAX);
-    dsgd_executor_wait(values, 0); /* also for earlier nodes, because any of them can diverge */
+    dsgd_executor_wait(values, 0); /* waits for all nodes, because any earlier node can diverge */
     const ticket *const t = values->tickets[number];
     const dsgd_evaluation result =
         t->id > values->diverged_id ? (dsgd_evaluation){NAN, NAN, NAN} : t->result;
@@ -323,7 +330,7 @@ void dsgd_values_read(dsgd_values *values, size_t piece, dsgd_value value, doubl
     if (buffer == NULL || value.node->id > values->diverged_id)
         for (size_t i = 0; i < n; i++)
             x[i] = NAN; /* the node was skipped after a divergence, or computed before the
-                           divergence was known */
+                         * divergence was known */
     else
         dsgd_executor_get(values, value.node, value.index, x, n);
     pthread_mutex_unlock(&values->lock);

@@ -1,12 +1,12 @@
 /**
  * @file models.c
- * The reduced models that a user can name: options and layers of each.
+ * The reduced models that a user can name, with their options and layers.
  */
 #include "models/zoo/network.h"
 
 /**
- * Defines the model NAME with NAME_params, NAME_options and NAME_layers(). SUGGESTED is a source of
- * data of kind WANTS.
+ * Defines model NAME from NAME_params, NAME_options and NAME_layers(). SUGGESTED is a data source
+ * of kind WANTS.
  */
 #define MODEL(NAME, LOSS, WANTS, SUGGESTED, ...)                                                   \
     static const dsgd_model_kind NAME = {                                                          \
@@ -18,7 +18,7 @@
 
 /* --- hyperplane, logreg ----------------------------------------------------------------------- */
 
-/** Adds no layers except the output layer. */
+/** Flattens the input. The model has no layers except the output layer. */
 static void linear_layers(const void *params, dsgd_builder *b)
 {
     (void)params;
@@ -73,7 +73,10 @@ typedef struct cnn_params {
     int64_t hidden;
 } cnn_params;
 
-/** 3 x 3 convolutions with 2 x 2 max pooling; 26,698 parameters for images of 28 x 28. */
+/**
+ * Adds 3 x 3 convolutions with 2 x 2 max pooling. The default model has 26,698 parameters for
+ * images of 28 x 28 pixels.
+ */
 static void cnn_layers(const void *params, dsgd_builder *b)
 {
     const cnn_params *const p = params;
@@ -121,10 +124,10 @@ static void residual_block(dsgd_builder *b, double width, uint32_t stride)
 }
 
 /**
- * A convolution of stride 2, blocks of two 3 x 3 convolutions, and global average pooling. Each
- * block except the first has twice the channels and half the image, with projections (option B) for
- * changes of the shape. Running statistics are local to a worker and are only averaged for
- * evaluations.
+ * Adds a convolution of stride 2, blocks of two 3 x 3 convolutions, and global average pooling.
+ * Each block except the first has twice the channels and half the image of the previous block.
+ * Projections (option B) adapt the shortcut to changes of the shape. Running statistics are local
+ * to a worker and are only averaged for evaluations.
  */
 static void resnet_small_layers(const void *params, dsgd_builder *b)
 {
@@ -155,7 +158,9 @@ typedef struct lstm_params {
     int64_t units;
 } lstm_params;
 
-/** An LSTM with the forget gate of Gers et al., 2000, and softmax on the last output. */
+/**
+ * Adds an LSTM with the forget gate of Gers et al., 2000. The output layer reads its last output.
+ */
 static void lstm_layers(const void *params, dsgd_builder *b)
 {
     dsgd_network_lstm(b, (double)((const lstm_params *)params)->units);
@@ -191,7 +196,7 @@ static void attention_block(dsgd_builder *b, int64_t width, int64_t heads)
     dsgd_network_add(b, middle, false);
 }
 
-/** A small decoder: token and position embeddings, then pre-norm blocks as in GPT-2. */
+/** Adds a small decoder: token and position embeddings, then pre-norm blocks as in GPT-2. */
 static void transformer_layers(const void *params, dsgd_builder *b)
 {
     const transformer_params *const p = params;
@@ -225,10 +230,10 @@ typedef struct policy_params {
 } policy_params;
 
 /**
- * REINFORCE with the mean return of the batch as baseline and an entropy bonus; a reduced form of
- * DD-PPO. A gradient plays batch / environments steps in each environment of the worker. Episodes
- * restart within a batch, and the next gradient continues where this one ended, because the
- * environments are the model state.
+ * Adds the hidden layer of a policy. The loss is REINFORCE with the mean return of the batch as
+ * baseline and an entropy bonus, a reduced form of DD-PPO. A gradient plays batch / environments
+ * steps in each environment of the worker. Episodes restart within a batch. The next gradient
+ * continues where this one ended, because the environments are the model state.
  */
 static void policy_layers(const void *params, dsgd_builder *b)
 {

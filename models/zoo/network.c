@@ -1,10 +1,10 @@
 /**
  * @file network.c
- * The builder of networks: shapes, offsets, initial parameters and states.
+ * The builder of networks: computes shapes, offsets, initial parameters and initial states.
  */
 #include "models/zoo/network.h"
 
-#define DSGD_IN_DOUBLE /* as initial states are */
+#define DSGD_IN_DOUBLE /* initial states are computed in double */
 #include "models/data/environment.h"
 
 dsgd_builder dsgd_network_begin(dsgd_network *network, const char *model, const dsgd_data *data,
@@ -31,7 +31,7 @@ uint32_t dsgd_network_here(const dsgd_builder *b)
     return b->network->layers[b->network->n_layers].from;
 }
 
-/** Returns the current tensor: the input of the entry after the last layer. */
+/** Returns the current tensor. It is stored as the input of the entry after the last layer. */
 static dsgd_tensor *here(dsgd_builder *b)
 {
     return &b->network->layers[b->network->n_layers].in;
@@ -54,7 +54,10 @@ void dsgd_network_goto(dsgd_builder *b, uint32_t tensor)
     *here(b) = tensor_of(b->network, tensor);
 }
 
-/** Converts an option to an integer in [1, 65536], or sets an error. */
+/**
+ * Converts the number @p n of an option to an integer in [1, 65536]. Sets an error if this is not
+ * possible.
+ */
 static uint32_t whole(dsgd_builder *b, double n, const char *what)
 {
     if (b->status == DSGD_OK && (n != floor(n) || n < 1 || n > 65536))
@@ -65,9 +68,8 @@ static uint32_t whole(dsgd_builder *b, double n, const char *what)
 }
 
 /**
- * Appends a layer that reads the current tensor. @p layer contains the shape of its output; it
- * saves
- * @p n_saved reals per sample.
+ * Appends a layer that reads the current tensor. @p layer contains the shape of its output. The
+ * layer saves @p n_saved reals per sample. Returns the number of the layer's output tensor.
  */
 static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
 {
@@ -89,8 +91,8 @@ static uint32_t append(dsgd_builder *b, dsgd_layer layer, size_t n_saved)
 }
 
 /**
- * Appends parameters [n_rows][n_columns] to the last layer, initially uniform in centre +- bound.
- * Returns the current tensor.
+ * Appends parameters [n_rows][n_columns] to the last layer. Their initial values are uniform in
+ * centre +- bound. Returns the number of the current tensor.
  */
 static uint32_t fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double centre, double bound)
 {
@@ -101,7 +103,7 @@ static uint32_t fill(dsgd_builder *b, size_t n_rows, size_t n_columns, double ce
     const uint32_t l = network->n_layers - 1;
     dsgd_layer *const layer = &network->layers[l];
     const uint32_t part = layer->n_params == 0 ? 0 : network->fills[network->n_fills - 1].part + 1;
-    /* The offset is relative to the layer until dsgd_network_end(). */
+    /* Until dsgd_network_end(), the offset is relative to the layer. */
     network->fills[network->n_fills++] =
         (dsgd_fill){layer->n_params, (uint32_t)n_rows, (uint32_t)n_columns, centre, bound, l, part};
     layer->n_params += n_rows * n_columns;
@@ -116,7 +118,7 @@ uint32_t dsgd_network_linear(dsgd_builder *b, double n_units, bool relu)
            (dsgd_layer){
                .kind = DSGD_LINEAR, .out = {in.n_rows, n, in.width}, .biased = true, .relu = relu},
            0);
-    fill(b, in.n_columns, n, 0, sqrt(6.0 / in.n_columns)); /* He et al., 2015 */
+    fill(b, in.n_columns, n, 0, sqrt(6.0 / in.n_columns)); /* initial bound of He et al., 2015 */
     return fill(b, 1, n, 0, 0);
 }
 
@@ -137,7 +139,7 @@ uint32_t dsgd_network_convolution(dsgd_builder *b, double n_channels, uint32_t k
                         .padding = padding,
                         .biased = biased,
                         .relu = relu},
-           n_inputs * height * width); /* the rows of im2col */
+           n_inputs * height * width); /* reals of the rows that im2col saves */
     fill(b, n_inputs, n, 0, sqrt(6.0 / (double)n_inputs));
     return biased ? fill(b, 1, n, 0, 0) : dsgd_network_here(b);
 }
@@ -179,7 +181,8 @@ uint32_t dsgd_network_batch_norm(dsgd_builder *b, bool relu)
                         .totals = network->n_totals,
                         .state = network->n_state},
            0);
-    network->n_totals += 4 * (size_t)in.n_columns; /* mean, 1 / deviation, two sums of backward */
+    network->n_totals += 4 * (size_t)in.n_columns; /* mean, 1 / deviation, and two sums of the
+                                                    * backward pass */
     network->n_state += 2 * (size_t)in.n_columns;
     network->coupled = true;
     fill(b, 1, in.n_columns, 1, 0);
@@ -208,7 +211,7 @@ uint32_t dsgd_network_embedding(dsgd_builder *b, uint32_t n_tokens, double n_col
 uint32_t dsgd_network_layer_norm(dsgd_builder *b)
 {
     const dsgd_tensor in = *here(b);
-    const size_t n_saved = 2 * (size_t)in.n_rows; /* mean and 1 / deviation of each */
+    const size_t n_saved = 2 * (size_t)in.n_rows; /* mean and 1 / deviation of each row */
     append(b, (dsgd_layer){.kind = DSGD_LAYER_NORM, .out = in}, n_saved);
     fill(b, 1, in.n_columns, 1, 0);
     return fill(b, 1, in.n_columns, 0, 0);
@@ -219,11 +222,11 @@ uint32_t dsgd_network_attention(dsgd_builder *b, uint32_t n_heads)
     const dsgd_tensor in = *here(b);
     DSGD_ASSERT(b->status != DSGD_OK || in.n_columns % (3 * n_heads) == 0,
                 "%u columns for %u heads", in.n_columns, n_heads);
-    return append(b,
-                  (dsgd_layer){.kind = DSGD_ATTENTION,
-                               .out = {in.n_rows, in.n_columns / 3, 1},
-                               .n_heads = n_heads},
-                  2 * (size_t)n_heads * in.n_rows * in.n_rows); /* weights and their gradients */
+    return append(
+        b,
+        (dsgd_layer){
+            .kind = DSGD_ATTENTION, .out = {in.n_rows, in.n_columns / 3, 1}, .n_heads = n_heads},
+        2 * (size_t)n_heads * in.n_rows * in.n_rows); /* attention weights and their gradients */
 }
 
 uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
@@ -231,18 +234,18 @@ uint32_t dsgd_network_lstm(dsgd_builder *b, double n_units)
     const uint32_t n = whole(b, n_units, "units");
     dsgd_network_linear(b, 4.0 * n, false);
     const uint32_t n_rows = here(b)->n_rows;
-    /* per row: 4 gates, cell, previous output, gradients of cell and output from the next row */
+    /* saves per row: 4 gates, cell, previous output, gradients of cell and output */
     append(b, (dsgd_layer){.kind = DSGD_LSTM, .out = {n_rows, n, 1}}, 8 * (size_t)n_rows * n);
     return fill(b, n, 4 * (size_t)n, 0, 1 / sqrt(n));
 }
 
 /**
- * Sets `adds` and `other_adds` if a later layer has written the gradient of the same tensor. Fuses
- * the backward pass of a ReLU into the last layer that writes its gradient.
+ * Sets `adds` and `other_adds` of layers whose input's gradient a later layer has already written.
+ * Marks the layers that compute the backward pass of a ReLU of their input.
  */
 static void mark_sums(dsgd_network *network)
 {
-    /* the layer that last wrote the gradient of a tensor */
+    /* for each tensor, the layer that writes its gradient last */
     const dsgd_layer *last[DSGD_MAX_LAYERS + 1] = {NULL};
     for (uint32_t l = network->n_layers; l-- > 0;) {
         dsgd_layer *const layer = &network->layers[l];
