@@ -175,7 +175,7 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
     expect_same(t);
 }
 
-/* --- what is evaluated ------------------------------------------------------------------------ */
+/* --- evaluated models ------------------------------------------------------------------------- */
 
 /** One of eight workers is a hundred times slower: the model that it fetched first is the start
  * model, which no server has any more. */

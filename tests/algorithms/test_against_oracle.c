@@ -290,7 +290,7 @@ TEST_RANGE(drop_compute, 0, 2)
     ck_assert_double_eq_tol(support_ok(t->c)->result.samples, whole * t->c->workload.samples, 1e-9);
 }
 
-/* --- one worker and two ----------------------------------------------------------------------- */
+/* --- runs of one and two workers -------------------------------------------------------------- */
 
 /** Momentum SGD of one worker of an emulation. */
 typedef struct learner {
@@ -374,7 +374,7 @@ TEST(pulled_pairs)
 static const int counts[] = {2, 3, 5, 8, 12};
 enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 
-/* --- selections ------------------------------------------------------------------------------- */
+/* --- top_k ------------------------------------------------------------------------------------ */
 
 TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
 {
@@ -393,8 +393,7 @@ TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
     expect_same(t);
 }
 
-/* --- sums of compressed vectors
- * -------------------------------------------------------------------- */
+/* --- sums of compressed vectors --------------------------------------------------------------- */
 
 static double drawn(oracle_place at, size_t index)
 {
@@ -525,7 +524,7 @@ TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i: workers, form, rank and pieces */
     expect_same(t);
 }
 
-/* --- neighbours ------------------------------------------------------------------------------- */
+/* --- CHOCO-SGD -------------------------------------------------------------------------------- */
 
 TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i: workers and graph, encoding */
 {

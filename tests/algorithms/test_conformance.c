@@ -109,7 +109,7 @@ TEST(local_steps_are_sgd_written_out)
     expect_near(got->x, want, got->n_params, "one worker");
 }
 
-/* --- wrong ones ------------------------------------------------------------------------------- */
+/* --- faulty algorithms ------------------------------------------------------------------------ */
 
 /** Local SGD, either correct or with one error. */
 typedef struct faulty_params {
@@ -311,7 +311,7 @@ TEST(accumulating_errors_are_detected)
                   "learns: ef21 with encoding={kind: sign, reduce: bidirectional} at P=8: ");
 }
 
-/* --- stops ------------------------------------------------------------------------------------ */
+/* --- workers that stop ------------------------------------------------------------------------ */
 
 CASE("robust", .seconds = 240);
 
@@ -383,8 +383,7 @@ TEST_RANGE(servers_outlive_a_worker, 0, 3)
     ck_assert_double_gt(got->result.virtual_s, 30);
 }
 
-/* --- forms of the exchange change times, not values
- * ----------------------------------------------- */
+/* --- values for different forms of the exchange ----------------------------------------------- */
 
 /**
  * If no worker is late, chunks and overlap change no value that does not depend on the order of

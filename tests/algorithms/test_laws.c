@@ -41,7 +41,7 @@ TEST_RANGE(allreduce_in_float_is_one_worker_with_a_large_batch, 0, 6)
     expect_large_batch(c, 1e-5);
 }
 
-/* --- the mean of the models ------------------------------------------------------------------- */
+/* --- mean of the models ----------------------------------------------------------------------- */
 
 TEST(full_averaging_keeps_the_mean)
 {

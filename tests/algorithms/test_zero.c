@@ -8,7 +8,7 @@
 
 SUITE(zero, "zero", .seconds = 120);
 
-/* --- passes ----------------------------------------------------------------------------------- */
+/* --- gradients by passes ---------------------------------------------------------------------- */
 
 /** Makes the same steps as support_alone, pass by pass. */
 static void by_passes_work(dsgd_node *self)

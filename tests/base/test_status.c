@@ -73,7 +73,7 @@ TEST(an_unreadable_file_is_remembered)
     ck_assert_str_eq(error.text, "/proc/self/mem: the file cannot be read: Input/output error");
 }
 
-/* --- what is kept ----------------------------------------------------------------------------- */
+/* --- kept memory ------------------------------------------------------------------------------ */
 
 static char ended[8]; /* names of the ended objects, in order */
 

@@ -82,7 +82,7 @@ static part shipped(source *s, const char *key, const char *kind)
     return one_of(s, key, dsgd_xprintf("%s/traces/%s", dsgd_data_folder(), kind), false);
 }
 
-/* --- by tables -------------------------------------------------------------------------------- */
+/* --- values from option tables ---------------------------------------------------------------- */
 
 static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth);
 
@@ -225,7 +225,7 @@ static part mapping_of(source *s, const char *key, const dsgd_option *options, i
     return mapping;
 }
 
-/* --- an experiment ---------------------------------------------------------------------------- */
+/* --- experiments ------------------------------------------------------------------------------ */
 
 static const dsgd_option *option(const char *name)
 {

@@ -15,7 +15,7 @@
  */
 static const double simgrid_precision_s = 1e-12;
 
-/* --- laws: NULL, or what is wrong ------------------------------------------------------------- */
+/* --- laws (each returns NULL or the fault) ---------------------------------------------------- */
 
 static char *shares_sum_to_one(const trial *t)
 {
@@ -358,7 +358,7 @@ static char *half_is_half(const trial *t)
     return why;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- table of laws ---------------------------------------------------------------------------- */
 
 static char *read_results(trial *t)
 {

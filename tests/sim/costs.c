@@ -1,6 +1,6 @@
 /**
  * @file costs.c
- * Helpers of the tests of messages and their times.
+ * Helper functions for tests of messages and their times.
  */
 #include <check.h>
 

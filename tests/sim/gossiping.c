@@ -1,6 +1,6 @@
 /**
  * @file gossiping.c
- * Helpers of the tests of graphs, gossip and pairs.
+ * Helper functions for tests of graphs, gossip and pairs.
  */
 #include "tests/sim/gossiping.h"
 

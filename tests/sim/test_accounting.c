@@ -1,6 +1,7 @@
 /**
- * @file test_accounting.c Where the time of a step goes: shares of computation, waiting and
- * communication, and exposed time. Sums of ages are compared bit by bit.
+ * @file test_accounting.c
+ * Tests the accounts of a step's time: shares of computation, waiting and communication, and
+ * exposed time. Also tests that sums of ages are equal bit by bit.
  */
 #include "base/draw.h"
 #include "sim/exchange/reductions.h"
@@ -14,17 +15,20 @@ SUITE(accounting, "accounting", .seconds = 60);
 TEST(shares_of_time_count_computation_waits_and_communication)
 {
     support_case *c = support_no_learning(support_of(&support_averaging, 4));
-    c->workload.bytes = 1e9; /* 2 phases of 0.1 s */
+    c->workload.bytes = 1e9; /* an allreduce takes 2 phases of 0.1 s */
     c->config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     support_imbalance_number(c, "ramp", "seconds",
-                             0.1); /* worker i computes for 1 + 0.1 i seconds of a step of 1.5 s */
+                             0.1); /* worker i computes for 1 + 0.1 i seconds in a step of 1.5 s */
     const dsgd_time_shares shares = support_ok(c)->result.shares;
     ck_assert_double_eq_tol(shares.compute, 1.15 / 1.5, 1e-3);
     ck_assert_double_eq_tol(shares.wait, 0.15 / 1.5, 1e-3);
     ck_assert_double_eq_tol(shares.communicate, 0.2 / 1.5, 1e-3);
 }
 
-/** Worker 0 computes for 1 s, waits 0.2 s for the other worker, and gets its vector in 0.1 s. */
+/**
+ * In each step, worker 0 computes for 1 s, waits 0.2 s for the other worker, and receives its
+ * vector in 0.1 s.
+ */
 TEST(communication_starts_when_both_sides_are_ready)
 {
     support_case *c = support_no_learning(support_new("d_psgd", 2));
@@ -37,9 +41,8 @@ TEST(communication_starts_when_both_sides_are_ready)
 }
 
 /**
- * Two chunks of 0.5 s each are exchanged one after another. The first exchange starts a quarter of
- * a second before the gradient ends, so a quarter of a second overlaps. The same happens in the
- * second step.
+ * Two chunks of 0.5 s each are exchanged one after another. The first exchange starts 0.25 s before
+ * the gradient ends. These 0.25 s overlap with the computation in every step.
  */
 TEST(an_overlapped_exchange_counts_as_computation)
 {
@@ -54,8 +57,8 @@ TEST(an_overlapped_exchange_counts_as_computation)
 }
 
 /**
- * Three seconds are postponed. The first is counted before a half second that ends in the second
- * one.
+ * Postpones the count of three seconds of communication. The first second is counted before a half
+ * second that ends in the second one.
  */
 static void putting_off_work(dsgd_node *self)
 {
@@ -88,8 +91,8 @@ TEST(deferred_time_is_counted_once_and_in_order)
 }
 
 /**
- * Worker i of 4 is i ms late. A worker that waits for all waits 1.5 ms on average. At a barrier
- * workers wait that need no other worker, too.
+ * Worker i of 4 is i ms late. With allreduce, a worker waits for all others, for 1.5 ms on average.
+ * With local SGD, workers wait only at the barrier, and this time is not exposed.
  */
 TEST_RANGE(exposed_time_excludes_the_barrier, 0, 2)
 {
@@ -125,12 +128,15 @@ static void counting_work(dsgd_node *self)
 
 TEST_ALGORITHM(counting, .work = counting_work);
 
-/** A run continues after its end only until its waits are over: one step, not thousands. */
+/**
+ * After the end of the run, workers continue only until all waits are over. They make one more
+ * step, not thousands.
+ */
 TEST(a_continued_run_ends_when_all_waits_are_over)
 {
     support_case *c = support_of(&counting, 4);
     support_imbalance_number(c, "ramp", "seconds", 0.3);
-    /* three of four workers wait or compute */
+    /* at this time, three of four workers wait or compute */
     c->config.until = (dsgd_until){.seconds = 10 * 1.9 + 1.5};
     const support_outcome *const got = support_ok(c);
     for (int i = 0; i < 4; i++) {
@@ -139,9 +145,12 @@ TEST(a_continued_run_ends_when_all_waits_are_over)
     }
 }
 
-/* --- step times and what is sent -------------------------------------------------------------- */
+/* --- step times and sent bytes ---------------------------------------------------------------- */
 
-/** Worker i of 4 takes 1 + i seconds for a step; with a barrier all take the longest time. */
+/**
+ * Worker i of 4 takes 1 + i seconds for a step. With a barrier, all workers take the time of the
+ * slowest worker.
+ */
 TEST_RANGE(step_times_last_from_start_to_start, 0, 2)
 {
     support_case *c = support_no_learning(support_new("local_sgd", 4));
@@ -169,9 +178,10 @@ TEST_RANGE(step_times_last_from_start_to_start, 0, 2)
 }
 
 /**
- * If steps under way at the end do not count, a rate is too low by (1 - c) / 2 steps per worker,
- * where c is the squared coefficient of variation: for 5 steps, by 10 % for constant steps and by
- * 7.5 % for gamma distributed steps with c = 1/4. (c = 1 is the exponential distribution.)
+ * If the unfinished steps at the end did not count, a worker's number of steps would be too low by
+ * (1 - c) / 2. c is the squared coefficient of variation of the step times. For 5 steps, the error
+ * would be 10 % for constant steps, and 7.5 % for gamma distributed steps with c = 1/4. (c = 1 is
+ * the exponential distribution.)
  */
 TEST_RANGE(throughput_is_unbiased_if_time_cuts_steps, 0, 4)
 {
@@ -182,7 +192,7 @@ TEST_RANGE(throughput_is_unbiased_if_time_cuts_steps, 0, 4)
     support_no_learning(c);
     support_option(c, "period", 1000);
     c->workload.bytes = 1;
-    c->workload.step_s = 1e-9; /* almost the whole step time is random */
+    c->workload.step_s = 1e-9; /* the random delay is almost the whole step time */
     c->config.until = (dsgd_until){.seconds = until_s};
     const char *const kind = deviation > 0 ? "gamma" : "constant";
     const dsgd_entry *const about = dsgd_entry_find(dsgd_imbalance_kinds, kind);
@@ -192,13 +202,13 @@ TEST_RANGE(throughput_is_unbiased_if_time_cuts_steps, 0, 4)
         support_set(about, drawn, "deviation", deviation);
     const dsgd_run_result *const r = &support_ok(c)->result;
     const double rate = r->samples_per_s / WORKERS / c->workload.samples;
-    const double error = deviation / sqrt(until_s * WORKERS); /* of renewals */
+    const double error = deviation / sqrt(until_s * WORKERS); /* standard error of the rate */
     ck_assert_double_eq_tol(rate, 1, 1e-6 + 3 * error + 0.01 * deviation);
 }
 
 /**
- * The number of bins is bounded: 20,000 different steps give some hundred bins, and no step is
- * lost.
+ * A histogram of step times has a bounded number of bins: 20,000 different step times give some
+ * hundred bins. The shares of the bins add up to 1.
  */
 TEST(a_histogram_of_step_times_is_bounded)
 {
@@ -218,11 +228,11 @@ TEST(a_histogram_of_step_times_is_bounded)
     }
     ck_assert_int_lt((int)r->step_times.n, 500);
     ck_assert_double_eq_tol(sum, 1, 1e-9);
-    /* except the last step */
+    /* the tolerance covers the last step */
     ck_assert_double_eq_tol(mean_s, r->step_mean_s, 1e-3 * r->step_mean_s);
 }
 
-/** Each worker of a ring of P sends 2 (P - 1) / P of the vector. */
+/** Each worker of a ring of P workers sends 2 (P - 1) / P of the vector. */
 TEST_RANGE(ring_sends_the_bytes_of_its_closed_form, 0, 3)
 {
     static const int workers[] = {2, 5, 16};
@@ -237,8 +247,8 @@ TEST_RANGE(ring_sends_the_bytes_of_its_closed_form, 0, 3)
 }
 
 /**
- * Short vectors; long vectors with a power of two of workers and with another number; and another
- * limit.
+ * Tests short vectors, long vectors with a power of two of workers and with another number, and
+ * another value of doubling_bytes.
  */
 TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
 {
@@ -260,7 +270,10 @@ TEST_RANGE(the_collective_is_chosen_by_bytes_and_workers, 0, 6)
     ck_assert_int_eq(support_ok(c)->result.collective, cases[_i].how);
 }
 
-/** The busiest NIC is the server's, the platform's first or last. */
+/**
+ * The busiest NIC is the server's, whether the server is on the platform's last host or on its
+ * first host.
+ */
 TEST(the_busiest_link_can_belong_to_any_host)
 {
     static const char *first[] = {"1", "2", "3", "4", "0"};
@@ -284,7 +297,8 @@ static void expect_load(const support_load *load, const char *name, double load_
 }
 
 /**
- * Islands of two hosts: a ring goes from even hosts to their neighbours, and then over the switch.
+ * Each island has two hosts. In a ring, even hosts send inside their island, and odd hosts send
+ * over the switch.
  */
 TEST(loads_are_counted_per_nic_and_island_link)
 {
@@ -297,9 +311,9 @@ TEST(loads_are_counted_per_nic_and_island_link)
     c->config.until.steps = 3;
     c->config.loads = true;
     const support_outcome *const run = support_ok(c);
-    const double all = 3 * 1.5 * 80e6; /* bytes that each host sends and receives */
+    const double all = 3 * 1.5 * 80e6; /* bytes that each host sends, and receives */
     ck_assert_uint_eq(run->result.n_loads, 16);
-    /* an island link is the busiest */
+    /* the busiest link is an island link */
     ck_assert_double_eq_tol(run->result.link_s, all / 5e9, 1e-9);
     for (int i = 0; i < 8; i++) {
         const int worker = i / 2;
@@ -315,8 +329,8 @@ TEST(loads_are_counted_per_nic_and_island_link)
 }
 
 /**
- * Each link is listed once, whatever its name: on a switch, and in a torus, whose links are sorted
- * by name, so the first of equal links is the same in every run.
+ * Each link is listed once. Tests a switch and a torus. The links of the torus are sorted by name,
+ * so the first of several equal links is the same in every run.
  */
 TEST_RANGE(loads_are_listed_once_and_in_a_fixed_order, 0, 2)
 {
@@ -340,10 +354,13 @@ TEST_RANGE(loads_are_listed_once_and_in_a_fixed_order, 0, 2)
         sum += load->bytes;
     }
     if (_i == 0)
-        ck_assert_double_eq_tol(sum, 2 * run->result.bytes, 1); /* out of a NIC and into a NIC */
+        ck_assert_double_eq_tol(sum, 2 * run->result.bytes, 1); /* two NICs count each message */
 }
 
-/** A worker pushes its vector and fetches another one, so half of all bytes are the server's. */
+/**
+ * A worker pushes its vector to the server and fetches another vector. The server therefore sends
+ * half of all bytes.
+ */
 TEST(bytes_of_servers_are_not_counted_for_workers)
 {
     support_case *c = support_no_learning(support_new("a_psgd", 4));
@@ -353,17 +370,17 @@ TEST(bytes_of_servers_are_not_counted_for_workers)
     ck_assert_double_gt(4 * r->sent_mean_bytes, 0.4 * r->bytes);
 }
 
-/* --- ages ------------------------------------------------------------------------------------- */
+/* --- ages of values --------------------------------------------------------------------------- */
 
 enum { OWNERS = 16, USES = 20000, PIECE = 1, PIECES = 2 };
 
-/** The counts, by one method or the other. */
+/** The ages counted by one of two methods: each contribution alone, or equal ages together. */
 typedef struct counts {
     struct dsgd_sum staleness;
     dsgd_run_result result;
 } counts;
 
-/** A run without a simulation, in which the test makes the workers' steps. */
+/** An engine without a simulation. The test itself makes the steps of the workers. */
 typedef struct rig {
     dsgd_engine engine;
     dsgd_worker workers[OWNERS];
@@ -406,8 +423,8 @@ static uint32_t below(uint32_t n)
 }
 
 /**
- * A sum over the workers that differ only in the bits of a group. Some contributions are null, some
- * are older than others.
+ * Makes a sum over a group of workers, whose ranks differ only in the bits of @p group. Some
+ * contributions are null, and some are older than others.
  */
 static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int leader)
 {
@@ -426,7 +443,7 @@ static dsgd_reduction *sum_of(rig *r, uint64_t number, dsgd_group group, int lea
     return reduction;
 }
 
-/** Counts one contribution after another, in the order of ranks. */
+/** Counts the age of one contribution after another, in the order of ranks. */
 static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
 {
     const double weight = dsgd_piece_share(&r->engine, PIECE) / of->n_members;
@@ -441,7 +458,10 @@ static void count_alone(rig *r, dsgd_worker *user, const dsgd_reduction *of)
     r->engine.result = &r->together.result;
 }
 
-/** Weights are powers of two, and fractions whose sums are rounded. */
+/**
+ * sizes of a vector in bytes; some weights are powers of two, and some are fractions whose sums are
+ * rounded
+ */
 static const double some_bytes[] = {2, 3, 10, 1.7};
 
 TEST_RANGE(ages_counted_together_equal_ages_counted_singly, 0, 4)
@@ -450,7 +470,7 @@ TEST_RANGE(ages_counted_together_equal_ages_counted_singly, 0, 4)
     dsgd_reduction *reduction = NULL;
     for (uint64_t use = 0; use < USES; use++) {
         const dsgd_group group = below(2) == 0 ? 0xf : 0xa;
-        if (use % 20 == 0) /* used 20 times while the owners make steps */
+        if (use % 20 == 0) /* each sum is used 20 times while workers make steps */
             reduction = sum_of(r, use, group, (int)below(OWNERS) & (int)~group);
         dsgd_worker *const user = &r->workers[below(OWNERS)];
         count_alone(r, user, reduction);
@@ -468,7 +488,10 @@ TEST_RANGE(ages_counted_together_equal_ages_counted_singly, 0, 4)
                      alone->ages.n * sizeof *alone->ages.share);
 }
 
-/** Ages beyond the histogram are in its last bin; the maximum is reported exactly. */
+/**
+ * The last bin of the histogram counts all ages that are too large for it. The maximum is
+ * nevertheless exact.
+ */
 TEST(the_last_bin_counts_all_older_ages)
 {
     rig *const r = new_rig(2);
@@ -487,8 +510,8 @@ TEST(the_last_bin_counts_all_older_ages)
 }
 
 /**
- * The time of counting does not grow with the number of contributions, except for one use in
- * thousands.
+ * Ages of equal contributions are counted together, so the time does not depend on their number.
+ * Only one use in thousands counts them one by one.
  */
 TEST_RANGE(ages_are_rarely_counted_singly, 0, 4)
 {
@@ -503,5 +526,5 @@ TEST_RANGE(ages_are_rarely_counted_singly, 0, 4)
             n_alone++;
             r->engine.accounts.staleness.sum += weight * (1000 * 5 + 24);
         }
-    ck_assert_int_le(n_alone, 20); /* one per power of two */
+    ck_assert_int_le(n_alone, 20); /* one use per power of two */
 }

@@ -1,8 +1,8 @@
 /**
  * @file test_analytic.c
- * Compares allreduces (of all workers or of groups) that are computed with the same allreduces
- * simulated message by message. Times may differ by 1e-9 of their value; counts and models must be
- * equal.
+ * Compares allreduces (of all workers or of groups) whose times are computed with the same
+ * allreduces simulated message by message. Times may differ by a relative error of 1e-9. Counts and
+ * models must be equal.
  */
 #include "sim/exchange/analytic.h"
 #include "tests/support/alike.h"
@@ -10,9 +10,10 @@
 #include "tests/support/support.h"
 
 /**
- * SimGrid does not distinguish events within a nanosecond. Messages of a few bytes, 16 of them in
- * drop_compute's allgathers in a ring, therefore arrive that much too early in each round. The same
- * holds for the parts of workers that an activation reaches nanoseconds before another event.
+ * Allowed difference of times in seconds. SimGrid does not distinguish events within a nanosecond.
+ * Messages of a few bytes therefore arrive too early in each round, for example 16 of them in
+ * drop_compute's allgathers in a ring. The same holds for the parts of workers that an activation
+ * reaches nanoseconds before another event.
  */
 static const double early_s = 1e-8;
 
@@ -20,12 +21,12 @@ static double slack_of(const support_case *c)
 {
     const bool partial = ~c->config.algorithm->traits & DSGD_SENDS_ALLREDUCES;
     const bool early = support_has(c, "calibration") || partial;
-    return early ? early_s : 0; /* out of several seconds */
+    return early ? early_s : 0; /* allowed difference; a run takes several seconds */
 }
 
 /**
- * Simulates a case in both ways, and fails unless all figures are the same. Returns the outcome of
- * the computed run.
+ * Simulates a case with computed and with simulated allreduces, and fails the test unless all
+ * figures are equal. Returns the outcome of the computed run.
  */
 static const support_outcome *expect_same_run(support_case *c, const char *where)
 {
@@ -44,8 +45,8 @@ static void free_switch(support_case *c)
 }
 
 /**
- * Makes hosts that are slower than the others: one has less speed and bandwidth, and two have a
- * higher latency.
+ * Makes some hosts slower than others: one has less speed and bandwidth, and two have a higher
+ * latency.
  */
 static void uneven_switch(support_case *c)
 {
@@ -57,7 +58,8 @@ static void uneven_switch(support_case *c)
 }
 
 /**
- * Groups whose uplinks are exactly as wide as needed, and copies between device and host memory.
+ * Makes groups whose uplinks are exactly as wide as needed, and copies between device and host
+ * memory.
  */
 static void groups(support_case *c)
 {
@@ -69,7 +71,9 @@ static void groups(support_case *c)
         platform.eager_bytes = 1e5, platform.partial_turn_s = 2e-5);
 }
 
-/** Nodes of four GPUs that share a NIC. One has a slower NIC, and one host has a higher latency. */
+/**
+ * Makes nodes of four GPUs that share a NIC. One NIC is slower, and one host has a higher latency.
+ */
 static void shared_nics(support_case *c)
 {
     static dsgd_platform_entry entries[] = {
@@ -81,7 +85,7 @@ static void shared_nics(support_case *c)
         platform.reduction_s_per_byte = 0.7e-9);
 }
 
-/** Nodes in which every host has its own NIC. */
+/** Makes nodes in which every host has its own NIC. */
 static void islands(support_case *c)
 {
     SET(c, platform.island_hosts = c->platform.island_nics = 4, platform.island_bytes_per_s = 150e9,
@@ -98,8 +102,8 @@ static void delays(support_case *c)
 }
 
 /**
- * Each worker has its own random delay, and there is a straggler. For milliseconds only the early
- * workers exchange messages.
+ * Gives each worker its own random delay, and makes one worker a straggler. For some milliseconds,
+ * only the early workers exchange messages.
  */
 static void jitter_and_straggler(support_case *c)
 {
@@ -125,7 +129,10 @@ enum {
     N_CASES = N_PLATFORMS * N_LATENESS * N_WORKERS * N_PIECES * N_COLLECTIVES
 };
 
-/** Makes case @p i of all combinations, with 4 steps and 8 MB. */
+/**
+ * Makes combination number @p i of platforms, delays, workers, pieces and collectives, with 4 steps
+ * and 8 MB. Stores its description in @p where.
+ */
 static support_case *combination(const char *algorithm, int i, char *where, size_t room)
 {
     const int platform = i % N_PLATFORMS, late = i / N_PLATFORMS % N_LATENESS;
@@ -164,10 +171,10 @@ static void be_frequent(support_case *c)
 SUITE(analytic, "closed", .seconds = 300);
 
 /**
- * Each algorithm tests another part of the combinations. Only few of the tested combinations are
- * slow.
+ * Tests algorithm _i. Each algorithm tests another part of the combinations, because some
+ * combinations are slow to simulate.
  */
-TEST_RANGE(computed_times_equal_message_times, 0, support_n_algorithms()) /* _i: algorithm */
+TEST_RANGE(computed_times_equal_message_times, 0, support_n_algorithms())
 {
     const dsgd_algorithm *const algorithm =
         support_new(dsgd_algorithms[_i]->name, 8)->config.algorithm;
@@ -185,8 +192,8 @@ TEST_RANGE(computed_times_equal_message_times, 0, support_n_algorithms()) /* _i:
 /* --- partial collectives and groups ----------------------------------------------------------- */
 
 /**
- * Each worker has its own random delay, because rounding would otherwise decide which of several
- * simultaneous workers an activation still reaches. Two workers are late by three versions.
+ * Gives each worker its own random delay. Without these delays, rounding would decide which of
+ * several simultaneous workers an activation still reaches. Two workers are late by three versions.
  */
 static void jitter_and_late_versions(support_case *c)
 {
@@ -215,8 +222,8 @@ static support_case *partial_combination(int i, char *where, size_t room)
     platforms[platform](c);
     (i % 3 == 0 ? jitter_and_straggler : jitter_and_late_versions)(c);
     SET(c, workload.bytes = 8e6, workload.backward_share = 0.5);
-    c->config.until = (dsgd_until){0}; /* without a total bound, no race decides who makes the last
-                                        * step */
+    c->config.until = (dsgd_until){0}; /* each worker has its own number of steps, so no race
+                                        * decides which worker makes the last one */
     SET(c, config.steps_each = 6, config.exchange.pieces = i % 2 == 0 ? 16 : 1,
         config.exchange.partial_collective = DSGD_PARTIAL_COLLECTIVE + collectives[how]);
     snprintf(where, room, "%s, %s %ld, %d workers, platform %d, %s", partial[which].algorithm,
@@ -227,7 +234,8 @@ static support_case *partial_combination(int i, char *where, size_t room)
 
 CASE("groups", .seconds = 300);
 
-TEST_RANGE(computed_partial_collectives_equal_simulated_ones, 0, 7) /* _i: first combination */
+TEST_RANGE(computed_partial_collectives_equal_simulated_ones, 0,
+           7) /* _i is the first combination */
 {
     double missed = 0, stale = 0;
     for (int i = _i; i < N_PARTIAL * N_PLATFORMS * 3 * N_COLLECTIVES; i += PARTIAL_STRIDE * 7) {
@@ -241,10 +249,7 @@ TEST_RANGE(computed_partial_collectives_equal_simulated_ones, 0, 7) /* _i: first
     ck_assert_double_gt(stale, 0);
 }
 
-/**
- * An algorithm that declares no traits sends each activation as a message, which slows other
- * messages by nanoseconds.
- */
+/** _i: first combination */
 TEST_RANGE(activations_are_alarms_at_the_times_of_messages, 0, 4)
 {
     support_case *const c = support_new(_i < 2 ? "eager_solo" : "wagma", 16);
@@ -262,9 +267,9 @@ TEST_RANGE(activations_are_alarms_at_the_times_of_messages, 0, 4)
 }
 
 /**
- * Some pairs are faster than others. Their activations of the next piece arrive before another pair
- * finishes its piece. Values that the members of this pair publish at that instant must belong to
- * the next piece, on both networks.
+ * Some pairs of workers are faster than others. Their activations of the next piece arrive before
+ * another pair finishes its piece. Values that the members of this pair publish at that instant
+ * must belong to the next piece, on both networks.
  */
 TEST(values_published_when_a_piece_ends_are_in_the_next)
 {
@@ -278,7 +283,7 @@ TEST(values_published_when_a_piece_ends_are_in_the_next)
     support_steps_each(c, 12);
     const dsgd_algorithm *const wagma = c->config.algorithm;
     any = *wagma;
-    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES; /* activations are messages */
+    any.traits &= ~(unsigned)DSGD_SENDS_ALLREDUCES; /* makes activations messages */
     double age = -1;
     for (int how = 0; how < 4; how++) {
         c->config.network = how % 2 == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
@@ -292,8 +297,8 @@ TEST(values_published_when_a_piece_ends_are_in_the_next)
 }
 
 /**
- * The first collective covers all workers. The workers then create their partial collective up to
- * three steps later.
+ * A test algorithm. Its first collective covers all workers. The workers then create their partial
+ * collective up to three steps later.
  */
 static void late_listeners_work(dsgd_node *self)
 {
@@ -327,15 +332,15 @@ TEST(a_late_listener_receives_earlier_activations)
     ck_assert_int_eq(alarms->result.outcome, DSGD_RUN_OK);
 }
 
-/* --- what an algorithm does meanwhile --------------------------------------------------------- */
+/* --- overlap with computations and ends of runs ----------------------------------------------- */
 
 CASE("closed", .seconds = 300);
 
 /**
  * Allreduces of 0.4 s run during four steps of 0.1 s. One worker is slow, and some allreduces are
- * left at the end.
+ * unfinished at the end. In test 1, each worker has its own number of steps.
  */
-TEST_RANGE(computations_hide_computed_allreduces_like_messages, 0, 2) /* _i: steps_each */
+TEST_RANGE(computations_hide_computed_allreduces_like_messages, 0, 2)
 {
     support_case *c = support_no_learning(support_new("dasgd", 9));
     OPTIONS(c, {"tau", 5}, {"d", 4});
@@ -349,8 +354,8 @@ TEST_RANGE(computations_hide_computed_allreduces_like_messages, 0, 2) /* _i: ste
     expect_same_run(c, "dasgd");
 }
 
-/** The run ends while messages are in flight; some of them are half sent. */
-TEST_RANGE(messages_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12) /* _i: the instant */
+/** The run ends at instant number _i, while messages are in flight. Some messages are half sent. */
+TEST_RANGE(messages_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12)
 {
     static const char *const algorithms[] = {"allreduce", "dasgd"};
     for (size_t i = 0; i < 2; i++) {
@@ -366,7 +371,8 @@ TEST_RANGE(messages_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12) /* 
 
 CASE("groups", .seconds = 300);
 
-TEST_RANGE(groups_in_flight_at_the_end_are_counted_in_the_same_way, 0, 12) /* _i: the instant */
+TEST_RANGE(groups_in_flight_at_the_end_are_counted_in_the_same_way, 0,
+           12) /* _i selects the end of the run */
 {
     support_case *c = support_no_learning(support_new(_i % 2 == 0 ? "wagma" : "eager_solo", 16));
     uneven_switch(c);
@@ -406,8 +412,11 @@ static const dsgd_algorithm first_rounds_alone = {.about = {.name = "first_round
                                                   .work = first_rounds_alone_work,
                                                   .traits = DSGD_SENDS_ALLREDUCES};
 
-/** If one member is missing, the run stops when all messages that can arrive have arrived. */
-TEST_RANGE(a_run_with_a_missing_member_ends_the_same, 0, 2) /* _i: no bound, or a time */
+/**
+ * If one member of an allreduce is missing, the run stops when all other messages have arrived.
+ * Test 0 has no time bound, and test 1 has one.
+ */
+TEST_RANGE(a_run_with_a_missing_member_ends_the_same, 0, 2)
 {
     support_case *c = support_of(&first_rounds_alone, 8);
     SET(c, workload.bytes = 1e9, platform.message_overhead_s = 0.01);
@@ -417,9 +426,9 @@ TEST_RANGE(a_run_with_a_missing_member_ends_the_same, 0, 2) /* _i: no bound, or 
     ck_assert_int_eq(support_simulate(c)->result.outcome, DSGD_RUN_FAILED);
 }
 
-/* --- where it is so --------------------------------------------------------------------------- */
+/* --- conditions for a closed form ------------------------------------------------------------- */
 
-/** The plan for which the run asks; it covers all ranks or the ranks of a group. */
+/** _i: end of the run */
 static dsgd_plan asked = {.how = DSGD_COLLECTIVE_RABENSEIFNER, .members.leader = -1};
 
 static void asking_work(dsgd_node *self)
@@ -461,18 +470,18 @@ TEST(schedules_are_simulated_where_links_are_shared)
     ck_assert(is_closed(c));
     c->platform.group_bytes_per_s *= 0.999;
     ck_assert(!is_closed(c));
-    c->platform.group_hosts = 12; /* no message leaves the group */
+    c->platform.group_hosts = 12; /* all hosts are in one group, so no message leaves the group */
     ck_assert(is_closed(c));
     c = support_new(NULL, 12);
     c->config.algorithm = &asking;
     islands(c);
     ck_assert(is_closed(c));
-    /* A NIC for four hosts; its members are not those of a hypercube. */
+    /* The four hosts of a NIC are not a hypercube of the plan. */
     c->platform.island_nics = 1;
     asked.how = DSGD_COLLECTIVE_RING;
     ck_assert(!is_closed(c));
     asked.how = DSGD_COLLECTIVE_RABENSEIFNER;
-    c->platform.island_hosts = 12; /* no worker sends through a NIC */
+    c->platform.island_hosts = 12; /* all hosts are in one node, so no message passes a NIC */
     ck_assert(is_closed(c));
     static double shape[] = {2, 6};
     SET(c, platform.topology = DSGD_TOPOLOGY_TORUS, platform.island_hosts = 0);
@@ -481,8 +490,8 @@ TEST(schedules_are_simulated_where_links_are_shared)
 }
 
 /**
- * A closed form exists only if all members of a NIC are in hypercubes. Other members leave the NIC
- * in turn, or meet there at any time.
+ * A closed form exists only if all members behind a NIC form hypercubes. Members that do not form
+ * one use the NIC one after another, or at times that are not known.
  */
 TEST(schedules_are_closed_where_rows_share_a_nic)
 {
@@ -507,7 +516,10 @@ TEST(schedules_are_closed_where_rows_share_a_nic)
     ck_assert(!is_closed(c));
 }
 
-/** Exchanges in another way than the algorithm declares, which would make the times wrong. */
+/**
+ * A test algorithm that averages in pairs, although it declares only collectives. This makes
+ * computed times wrong.
+ */
 static void lying_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -528,8 +540,8 @@ static const dsgd_algorithm lying[] = {
     {.about = {.name = "lying"}, .work = lying_work, .traits = DSGD_SENDS_COLLECTIVES}};
 
 /**
- * The test uses blocking and non-blocking exchanges, because the network itself promises one
- * message at a time only with blocking.
+ * Tests blocking and non-blocking exchanges. Only blocking exchanges guarantee by themselves that a
+ * worker has one message at a time.
  */
 TEST_RANGE(a_false_declaration_of_exchanges_aborts, 0, 6)
 {

@@ -1,12 +1,15 @@
 /**
- * @file test_cancel.c Cancelled gradients: the worker is free at once, its time counts as lost, no
- * gradient is computed, the same mini-batch is used later, and nothing else changes.
+ * @file test_cancel.c
+ * Tests cancelled gradients. The worker is free at once, its time counts as lost, and no gradient
+ * is computed. The same mini-batch is used later, and nothing else changes.
  */
 #include "sim/timeline.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Plain SGD. Steps 1 and 3 cancel their gradients after 0.25 s, once and twice. */
+/**
+ * Plain SGD that cancels gradients 0.25 s after their start: once in step 1, and twice in step 3.
+ */
 static void giving_up_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -28,7 +31,7 @@ static const dsgd_algorithm giving_up = {
 
 SUITE(cancel, "cancel", .seconds = 60);
 
-TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4) /* _i: pieces */
+TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4) /* _i is the number of pieces */
 {
     support_case *c = support_of(&giving_up, 2);
     SET(c, config.exchange.pieces = _i, config.until.steps = 6);
@@ -48,7 +51,10 @@ TEST_RANGE(a_cancelled_gradient_is_lost_and_computed_again, 1, 4) /* _i: pieces 
     ck_assert_double_eq_tol(want->result.virtual_s, 6, 1e-12);
 }
 
-/** The environment of a cancelled gradient is in its previous state. */
+/**
+ * After a cancelled gradient, the environment of the policy has the same state as before the
+ * gradient.
+ */
 TEST(a_model_state_is_as_before)
 {
     support_case *c = support_of(&giving_up, 2);
@@ -62,7 +68,9 @@ TEST(a_model_state_is_as_before)
     ck_assert_mem_eq(got->x, want->x, 2 * got->n_params * sizeof(double));
 }
 
-/** The time of a repeated step is drawn again. Without cancelling, times stay the same. */
+/**
+ * A repeated step draws a new step time. The times of steps that are not cancelled stay the same.
+ */
 TEST(the_time_of_a_repeated_step_is_drawn_again)
 {
     support_case *c = support_no_learning(support_of(&giving_up, 2));
@@ -70,17 +78,17 @@ TEST(the_time_of_a_repeated_step_is_drawn_again)
     support_imbalance_number(c, "ramp", "seconds", 0.5);
     support_set(dsgd_entry_find(dsgd_imbalance_kinds, "ramp"), c->imbalance[0].params, "rotate", 1);
     /*
-     * Worker 0: 1 s; 1.5 s, cancelled after 0.25 s; the third draw is 1 s. Worker 1: the other way
-     * round.
+     * Worker 0 takes 1 s in step 0. Its step 1 would take 1.5 s and is cancelled after 0.25 s; the
+     * repeated step takes 1 s. Worker 1 has the other two times: 1.5 s, 1 s (cancelled) and 1.5 s.
      */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.5 + 0.25 + 1.5, 1e-12);
 }
 
-/* --- in time ---------------------------------------------------------------------------------- */
+/* --- cancellation by a message ---------------------------------------------------------------- */
 
 /**
- * Worker 1 sends a message to worker 0 after its step. Worker 0 cancels when the message arrives,
- * or has finished before.
+ * Worker 1 sends a message to worker 0 after its first step. Worker 0 cancels its gradient when the
+ * message arrives, unless the gradient has ended before.
  */
 static void interrupted_work(dsgd_node *self)
 {
@@ -106,15 +114,15 @@ static const dsgd_algorithm interrupted = {
 TEST(a_message_interrupts_a_computation_when_it_arrives)
 {
     support_case *c = support_no_learning(support_of(&interrupted, 2));
-    support_imbalance_number(c, "slow", "factor", 1.4); /* worker 0 */
+    support_imbalance_number(c, "slow", "factor", 1.4); /* worker 0 takes 1.4 s per step */
     c->config.until = (dsgd_until){.seconds = 3};
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->note[1], DSGD_ON_MESSAGE);
     ck_assert_double_eq_tol(got->note[0], 1 + 1e-6, 1e-12);
     ck_assert_double_eq_tol(got->result.shares.lost, 1.000001 / 3 / 2, 1e-9);
     /*
-     * Worker 0 computes until the end from then on: 1.4 s and the rest. Worker 1 computes all the
-     * time.
+     * From the cancellation on, worker 0 computes until the end: a step of 1.4 s and part of
+     * another. Worker 1 always computes.
      */
     ck_assert_double_eq_tol(got->result.shares.compute, (3 + 3 - 1.000001) / 6, 1e-9);
 }
@@ -143,7 +151,7 @@ TEST(misuse_of_cancel_stops_the_program)
     support_expect_abort(c, "worker 0 cancels in step 0 a gradient that an update follows");
 }
 
-/* --- seen from outside ------------------------------------------------------------------------ */
+/* --- cancelled gradients in a timeline -------------------------------------------------------- */
 
 static void hear(void *nothing, const dsgd_span *span)
 {

@@ -1,6 +1,6 @@
 /**
  * @file test_collectives.c
- * Checks that collectives on the idle switch take their closed forms.
+ * Tests that collectives on an idle switch take the times of their closed forms.
  */
 #include "sim/exchange/plan.h"
 #include "tests/sim/costs.h"
@@ -18,8 +18,8 @@ TEST(recursive_doubling_takes_its_closed_form)
 }
 
 /**
- * Each number is added n - 1 times in total. With a ring or Bruck's algorithm, each member adds the
- * same amount.
+ * In an allreduce of n members, each number is added n - 1 times in total. In a ring or in Bruck's
+ * algorithm, each member makes the same number of additions.
  */
 TEST_RANGE(an_allreduce_adds_each_number_once_per_other_member, 2, 25)
 {
@@ -78,7 +78,7 @@ TEST(ring_takes_its_closed_form)
     expect_close(communication_s(&support_averaging, DSGD_COLLECTIVE_RING, WORKERS), expected_s);
 }
 
-/** _i: bytes by which a message exceeds the eager limit. */
+/** _i is the number of bytes by which a message exceeds the eager limit. */
 TEST_RANGE(a_message_that_is_not_eager_takes_a_rendezvous, 0, 2)
 {
     static const double rendezvous_s = 7e-6;
@@ -104,8 +104,8 @@ TEST_RANGE(a_fold_adds_one_reduction_and_one_copy, 0, 5)
 }
 
 /**
- * Returns the seconds for the overheads and latencies of all phases, plus the time to send and add
- * all bytes of a vector, without a fold.
+ * Returns the seconds of an allreduce of p workers without a fold: the overheads and latencies of
+ * all phases, plus the time to send and add all bytes of a vector.
  */
 static double without_a_fold_s(int p)
 {
@@ -124,7 +124,8 @@ TEST_RANGE(bruck_takes_its_closed_form_at_any_number_of_workers, 0, 10)
 }
 
 /**
- * By the closed forms, 17 workers take 10 phases instead of 8, and 1/16 - 1/17 more of the bytes.
+ * By the closed forms, 17 workers need 10 phases, and 16 workers 8. 17 workers also send 1/16 -
+ * 1/17 more of the bytes.
  */
 TEST(one_worker_above_a_power_of_two_costs_little_by_default)
 {
@@ -144,7 +145,10 @@ TEST(auto_takes_recursive_doubling_for_short_and_rabenseifner_for_long_vectors)
     ck_assert_uint_eq(support_ok(c)->result.messages, WORKERS * 2 * BITS);
 }
 
-/** Every worker contributes two numbers: its rank and its step. */
+/**
+ * A test algorithm in which every worker contributes two numbers to an allgather: its rank and its
+ * step.
+ */
 static void table_work(dsgd_node *self)
 {
     while (dsgd_next_step(self)) {

@@ -1,6 +1,7 @@
 /**
  * @file test_communicators.c
- * Tests collectives of some workers (values, times, messages, order), and splits of all workers.
+ * Tests collectives of some of the workers (values, times, messages, order), and splits of all
+ * workers.
  */
 #include "base/draw.h"
 #include "sim/exchange/reductions.h"
@@ -11,13 +12,13 @@
 
 /* --- splits ----------------------------------------------------------------------------------- */
 
-/* These variables are set before the simulation forks. */
-static int size; /* size of the groups in the test */
+/* Settings of the groups. They are set before the simulation forks. */
+static int size; /* number of workers in a group */
 static enum { ROWS, STRIDES, RANDOM, N_WAYS } way;
 
 /**
- * Makes groups of `size` workers: consecutive ranks, ranks at equal distances, or random ranks. The
- * remaining workers are in no group.
+ * Makes groups of `size` workers. `way` selects consecutive ranks, ranks at equal distances, or
+ * random ranks. The remaining workers are in no group.
  */
 static void groups(const void *params, int n_workers, int *colour)
 {
@@ -36,7 +37,7 @@ static const dsgd_comm *group_of(dsgd_node *self)
     return dsgd_comm_split(self, groups);
 }
 
-/** Returns the rank of a member among all workers. */
+/** Returns the rank, among all workers, of member @p index of a communicator. */
 static int worker_of(const dsgd_comm *comm, int index)
 {
     return comm == DSGD_WORLD ? index : comm->rank[index];
@@ -56,7 +57,7 @@ static void split_work(dsgd_node *self)
             const bool is_member = colour[i] == colour[self->rank];
             before += is_member && i < self->rank;
             if (is_member && worker_of(comm, (int)members++) != i)
-                return; /* then the run hangs */
+                return; /* a wrong member makes the run hang, and the test fail */
         }
         support_current->note[self->rank % 64] +=
             comm == again && dsgd_comm_size(self, comm) == (int)members &&
@@ -138,9 +139,10 @@ static void gathers_numbers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *co
             all[2 * i] == worker_of(comm, i) + 0.5 && all[2 * i + 1] == (double)self->step;
 }
 
-static collective_verb *tested; /* the variables here are set before the simulation forks */
-static bool of_all; /* true: the communicator of all workers; false: a split */
-static bool everyone; /* true if workers in no group also call the verb */
+static collective_verb *tested; /* verb that the run calls; set before the simulation forks, like
+                                 * the variables below */
+static bool of_all; /* if true, the communicator of all workers; if false, a group of a split */
+static bool everyone; /* if true, workers in no group also call the verb */
 
 static void one_collective_work(dsgd_node *self)
 {
@@ -184,8 +186,8 @@ enum {
 };
 
 /**
- * _i: setting and verb. Many groups at once must take as long as a run whose workers are a single
- * group.
+ * _i selects the collective and the verb. Many groups at once must take as long as a run whose only
+ * group is all its workers.
  */
 TEST_RANGE(a_group_takes_as_long_as_a_run_of_its_size, 0, N_COLLECTIVES *N_VERBS)
 {
@@ -219,8 +221,8 @@ static double step_of(collective_verb *verb, dsgd_collective how)
 }
 
 /**
- * Checks a time for groups of 8 = 2^3 with 1 MB: the overheads and latencies of m messages, and the
- * time to send and add the bytes.
+ * Fails unless a time equals its closed form for groups of 8 = 2^3 workers with 1 MB. The form adds
+ * the overheads and latencies of m messages, and the time to send and to add parts of the bytes.
  */
 static void expect_form(double measured_s, double m, double sent, double added)
 {
@@ -249,13 +251,13 @@ TEST(parts_of_an_allreduce_take_their_closed_forms)
 
 static collective_verb *whole_verb;
 
-/* --- computed or as messages ------------------------------------------------------------------ */
+/* --- computed and simulated collectives ------------------------------------------------------- */
 
 static void free_switch(support_case *c)
 {
 }
 
-/** Nodes of four that share a NIC. */
+/** Makes nodes of four hosts that share a NIC. */
 static void shared_nics(support_case *c)
 {
     c->platform.island_hosts = 4;
@@ -274,8 +276,8 @@ static void (*const platforms[])(support_case *) = {free_switch, shared_nics, ow
 static const int some_sizes[] = {2, 3, 4, 8, 16};
 
 /**
- * Makes a local step between two collectives of different communicators. Each worker is late in
- * turn.
+ * Calls two collectives of different communicators one after another. The run delays one worker
+ * after another.
  */
 static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
@@ -284,10 +286,11 @@ static void two_in_turn(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
     dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
-/** _i: platform and verb. */
+/** _i selects the platform and the verb. */
 TEST_RANGE(computed_times_equal_those_of_messages, 0, 3 * N_VERBS)
 {
-    const int every = SUPPORT_SLOW ? 17 : 6; /* step over cases; other verbs test the other cases */
+    const int every = SUPPORT_SLOW ? 17 : 6; /* a test takes every 6th case; the tests of other
+                                              * verbs take the others */
     for (int i = _i % every; i < N_COLLECTIVES * 5 * N_WAYS; i += every) {
         size = some_sizes[i / N_COLLECTIVES % 5];
         way = i / N_COLLECTIVES / 5 % N_WAYS;
@@ -333,11 +336,11 @@ static void mixing_work(dsgd_node *self)
             continue;
         tested(self, x, comm);
         const dsgd_comm *const same = group_of(self);
-        const double mine = dsgd_comm_rank(self, same); /* a collective of all members, so that all
-                                                         * have ended */
+        const double mine = dsgd_comm_rank(self, same); /* after this allgather, all members have
+                                                         * ended the verb */
         dsgd_allgather(self, &mine, 1, comm);
         const dsgd_engine *const engine = dsgd_worker_of(self)->engine;
-        /* The first member is at most in the next step. */
+        /* The first member may already be in its next step, but not further. */
         const dsgd_vector *const first = engine->workers[worker_of(comm, 0)].learner.model;
         support_current->note[self->rank] +=
             dsgd_value_equal(first->piece[0].value, x->piece[0].value);
@@ -351,7 +354,7 @@ static void does_nothing(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
 }
 
-/** Returns the models before a step of mixing. The case is then set to this step. */
+/** Returns the models of a run that does not mix. Also limits the case to one step. */
 static const support_outcome *untouched(support_case *c)
 {
     tested = does_nothing;
@@ -359,7 +362,10 @@ static const support_outcome *untouched(support_case *c)
     return support_ok(c);
 }
 
-/** In one step, groups compute means in five ways. All members get the same handles. */
+/**
+ * Groups compute means in five ways, in one step. All members of a group get the same handle of a
+ * value.
+ */
 TEST(members_get_the_mean_of_their_group_as_one_value)
 {
     static collective_verb *const means[] = {allreduces, begins_and_ends, scatters_and_gathers,
@@ -397,8 +403,8 @@ static void changes_shares_otherwise(dsgd_node *self, dsgd_vector *x, const dsgd
 }
 
 /**
- * The sum is divided by other numbers. The share of each member must be that of its owner, at all
- * members.
+ * Each member divides its share of a sum by another number. After the allgather, each share must be
+ * the one that its owner has computed, at all members.
  */
 TEST(a_gathered_share_equals_the_share_of_its_owner)
 {
@@ -447,7 +453,7 @@ TEST(a_reduce_changes_only_the_root)
         }
 }
 
-/* --- order ------------------------------------------------------------------------------------ */
+/* --- order of calls, and misuse --------------------------------------------------------------- */
 
 static void pairs(const void *params, int n_workers, int *colour)
 {
@@ -455,7 +461,7 @@ static void pairs(const void *params, int n_workers, int *colour)
         colour[i] = i / 2;
 }
 
-/** Two workers have two communicators, and each worker uses them in another order. */
+/** Two workers use two communicators in opposite orders. */
 static void crosses(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
     const dsgd_comm *const other = dsgd_comm_split(self, pairs);
@@ -502,7 +508,7 @@ static const struct {
 
 enum { N_FAULTS = sizeof faults / sizeof faults[0] };
 
-/** _i: fault, and whether all messages are simulated. */
+/** _i selects the fault, and whether all messages are simulated. */
 TEST_RANGE(a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS)
 {
     size = faults[_i / 2].size;
@@ -516,7 +522,7 @@ TEST_RANGE(a_violated_order_is_reported_as_a_hang, 0, 2 * N_FAULTS)
 
 static void calls_on_anothers(dsgd_node *self, dsgd_vector *x, const dsgd_comm *comm)
 {
-    static const dsgd_comm *first; /* communicator of worker 0 */
+    static const dsgd_comm *first; /* the communicator of worker 0 */
     if (self->rank == 0)
         first = comm;
     else if (self->rank == 3)

@@ -1,7 +1,7 @@
 /**
  * @file test_exchange.c
- * Tests exchanges by chunks, tensors or buckets, concurrent exchanges, and their overlap with the
- * backward pass.
+ * Tests exchanges by chunks, tensors or buckets, concurrent exchanges, and the overlap of exchanges
+ * with the backward pass.
  */
 #include "sim/engine/vectors.h"
 #include "tests/sim/costs.h"
@@ -11,8 +11,9 @@
 SUITE(exchange, "exchange", .seconds = 60);
 
 /**
- * There are two overheads, but only one pass over memory. The pass reads three vectors and writes
- * one, while the addition of one vector to another reads two.
+ * A gossip step of D-PSGD on a ring costs two overheads (one per neighbour), but only one pass over
+ * memory. This pass reads three vectors and writes one; the addition of one vector to another reads
+ * two and writes one.
  */
 TEST(neighbours_share_a_link_and_one_pass_averages_them)
 {
@@ -24,7 +25,8 @@ TEST(neighbours_share_a_link_and_one_pass_averages_them)
 enum { DRAWN_BY = 7 };
 
 /**
- * Adds four draws in each step and subtracts the documented ones, so that each draw adds exactly 1.
+ * Adds four draws in each step, and subtracts the draws that the documentation promises. Each draw
+ * therefore adds exactly 1.
  */
 static void drawing_work(dsgd_node *self)
 {
@@ -49,7 +51,8 @@ TEST(draws_are_functions_of_seed_rank_step_and_their_number)
 }
 
 /**
- * All workers send half of their values to worker 0, so that the push-sum weights are no longer 1.
+ * A test algorithm in which all workers send half of their values to worker 0. The push-sum weights
+ * are then no longer 1.
  */
 static void collecting_work(dsgd_node *self)
 {
@@ -74,8 +77,8 @@ static void collecting_work(dsgd_node *self)
 TEST_ALGORITHM(collecting, .work = collecting_work);
 
 /**
- * The runs also end at instants when half of the second messages have arrived. The sum covers all
- * pieces.
+ * Some runs end at instants when half of the second messages have arrived. The sum of weights
+ * covers all pieces.
  */
 TEST(weights_at_workers_and_in_flight_sum_to_the_workers)
 {
@@ -118,7 +121,7 @@ static void exchanging_beside_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         if (self->rank == 1 && self->step == 0)
-            continue; /* continue with the step in which it stops */
+            continue; /* worker 1 stops in this step */
         dsgd_request_wait(self, sum, x);
     }
 }
@@ -126,8 +129,8 @@ static void exchanging_beside_work(dsgd_node *self)
 TEST_ALGORITHM(exchanging_beside, .work = exchanging_beside_work);
 
 /**
- * Three pieces take 0.7 s each, one after another. A worker stops after 1 s, in the middle of the
- * second piece. It still sends the piece that it has begun, but no other piece.
+ * Three pieces take 0.7 s each, one after another. Worker 1 stops in the middle of the second
+ * piece. It still sends the rest of this piece, but not the third piece.
  */
 TEST(a_stopping_worker_completes_its_current_piece)
 {
@@ -143,7 +146,8 @@ TEST(a_stopping_worker_completes_its_current_piece)
 }
 
 /**
- * Four pieces take 0.1 s each, which is only overhead. Concurrent pieces take as long as one piece.
+ * The exchange of a piece takes 0.1 s, which is only overhead. Four concurrent exchanges take as
+ * long as one.
  */
 TEST(nonblocking_exchanges_run_concurrently)
 {
@@ -160,8 +164,8 @@ TEST(nonblocking_exchanges_run_concurrently)
 TEST(overlap_hides_all_but_the_last_piece)
 {
     support_case *c = support_no_learning(support_of(&support_averaging, 4));
-    c->workload.bytes =
-        400e6; /* 2 phases of 40 ms for a piece of 100 MB, 125 ms of backward pass each */
+    c->workload.bytes = 400e6; /* an exchange of a 100 MB piece takes 2 phases of 40 ms; the next
+                                * piece is ready after 125 ms */
     SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
         config.exchange.pieces = 4, config.until.steps = 10);
     const double piece_s = 2 * (100e6 / bandwidth + latency_s);
@@ -170,7 +174,10 @@ TEST(overlap_hides_all_but_the_last_piece)
     expect_close(support_ok(c)->result.virtual_s / 10, 1 + 4 * piece_s);
 }
 
-/** Makes the local step when all pieces of the gradient except the last are ready. */
+/**
+ * A test algorithm that makes the local step when all pieces of the gradient except the last are
+ * ready.
+ */
 static void nearly_ready_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -195,8 +202,8 @@ TEST(a_vector_is_ready_when_its_last_piece_is)
 /* --- fusion ----------------------------------------------------------------------------------- */
 
 /**
- * Returns the seconds of a negotiation: each worker in turn sends one request per tensor to rank 0,
- * and the answer goes down a binomial tree.
+ * Returns the seconds of a negotiation: each worker in turn sends one request per tensor to rank 0.
+ * The answer then goes down a binomial tree.
  */
 static double negotiation_s(int workers, double n_tensors)
 {
@@ -210,7 +217,7 @@ static double doubling_s(int workers, double reduced_bytes)
                             reduction_s_per_byte * reduced_bytes);
 }
 
-/** Makes a run with four pieces of 1 MB that are ready together after 1 s. */
+/** Makes a run with fusion and four pieces of 1 MB, which are ready together after 1 s. */
 static support_case *fused(const char *algorithm, int workers, double fusion_bytes, double cycle_s)
 {
     support_case *c = costly(algorithm, workers);
@@ -235,7 +242,7 @@ TEST(without_fusion_an_exchange_is_agreed_on_and_otherwise_the_same)
     }
 }
 
-/** 2.5 MB hold two pieces, and 4 MB hold all pieces. */
+/** Fused messages of 2.5 MB hold two pieces of 1 MB, and messages of 4 MB hold all pieces. */
 TEST(tensors_are_fused_in_order_up_to_the_size)
 {
     const struct {
@@ -254,8 +261,8 @@ TEST(tensors_are_fused_in_order_up_to_the_size)
 }
 
 /**
- * Three tensors of 1 MB are summed in one allreduce. The rows of the fourth tensor are gathered
- * from all workers, by recursive doubling.
+ * Three tensors of 1 MB are summed in one allreduce. The fourth tensor is sparse: its rows are
+ * gathered from all workers, by recursive doubling.
  */
 TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
 {
@@ -271,22 +278,28 @@ TEST(rows_of_a_sparse_gradient_are_gathered_where_others_are_summed)
         const support_outcome *got = support_ok(c);
         ck_assert_double_eq_tol(got->result.virtual_s / 10 - 1,
                                 negotiation_s(p, 4) + doubling_s(p, 3e6) + gathered_s, 3e-6);
-        c->config.exchange.pieces = 4; /* without tensors, all pieces are dense */
+        c->config.exchange.pieces = 4; /* cuts the model into dense pieces, without regard to
+                                        * tensors */
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 negotiation_s(p, 4) + doubling_s(p, 4e6), 3e-6);
     }
 }
 
-/** Cycles begin at multiples of 0.3 s as long as each exchange ends before the next cycle. */
+/**
+ * Cycles of fusion start at multiples of 0.3 s, as long as each exchange ends before the next
+ * cycle.
+ */
 TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
 {
     const double exchange_s = negotiation_s(4, 4) + doubling_s(4, 4e6);
     support_case *c = fused("allreduce", 4, 1e9, 0.3);
     c->config.until.steps = 1;
     expect_close(support_ok(c)->result.virtual_s, 1.2 + exchange_s);
-    support_imbalance_number(c, "ramp", "seconds", 0.1); /* the last one is ready at 1.3 s */
+    support_imbalance_number(c, "ramp", "seconds", 0.1); /* the last worker is ready at 1.3 s */
     expect_close(support_ok(c)->result.virtual_s, 1.5 + exchange_s);
-    /* If an exchange takes more than a cycle, the next cycle begins when the exchange has ended. */
+    /*
+     * If an exchange takes longer than a cycle, the next cycle starts when the exchange has ended.
+     */
     c = fused("local_sgd", 4, 1e9, 0.3);
     support_option(c, "period", 1);
     SET(c, platform.message_overhead_s = 0.1, config.until.steps = 2);
@@ -294,7 +307,10 @@ TEST(an_exchange_begins_with_the_next_cycle_after_the_last_worker)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1.2 + long_s + 1.2 + long_s, 0.01);
 }
 
-/** Pieces are ready at 0.625, 0.75, 0.875 and 1 s. Three are sent at 0.9 s, and one at 1.2 s. */
+/**
+ * Pieces are ready at 0.625, 0.75, 0.875 and 1 s. The cycle at 0.9 s sends three pieces, and the
+ * cycle at 1.2 s sends the last.
+ */
 TEST(a_cycle_sends_pieces_that_are_ready_during_the_backward_pass)
 {
     support_case *c = fused("allreduce", 4, 1e9, 0.3);
@@ -318,13 +334,14 @@ TEST_ROWS(fused_or_not_the_same_is_learned, fusing)
         const support_outcome *apart = support_ok(c);
         SET(c, config.exchange.fusion_bytes = 0.5e6, config.exchange.cycle_s = 0.07);
         const support_outcome *together = support_ok(c);
-        if (strcmp(fusing[_i], "drop_compute") != 0) /* its threshold depends on measured times */
+        if (strcmp(fusing[_i], "drop_compute") != 0) /* the threshold of drop_compute depends on
+                                                      * measured times */
             ck_assert_mem_eq(apart->x, together->x,
                              (size_t)fusing_workers[i] * apart->n_params * sizeof apart->x[0]);
     }
 }
 
-/** Fusion must be rejected exactly for the algorithms that are not in the list above. */
+/** Fusion must be rejected exactly for the algorithms that are not in the list `fusing`. */
 TEST_RANGE(fusion_is_rejected_for_other_algorithms, 0, support_n_algorithms())
 {
     support_case *c = support_new(dsgd_algorithms[_i]->name, 8);
@@ -342,7 +359,8 @@ TEST_RANGE(fusion_is_rejected_for_other_algorithms, 0, support_n_algorithms())
 /* --- linear combinations after a gradient ----------------------------------------------------- */
 
 /**
- * Makes an allreduce of a copy of the gradient. Linear combinations make the copy, which equals g.
+ * A test algorithm that makes an allreduce of a copy of the gradient. Linear combinations compute
+ * the copy, which equals g.
  */
 static void copying_work(dsgd_node *self)
 {
@@ -367,17 +385,17 @@ TEST_RANGE(linear_combinations_keep_the_overlap, 1, 5)
     const support_outcome *plain = support_ok(c);
     c->config.algorithm = &copying;
     const support_outcome *copied = support_ok(c);
-    /* The allreduces of one run are computed, and those of the other are simulated. */
+    /* The allreduces of the copies are simulated, and those of the other run are computed. */
     ck_assert_double_eq_tol(copied->result.virtual_s / plain->result.virtual_s, 1, 1e-9);
     const size_t n = (size_t)_i * plain->n_params;
     ck_assert_double_le(support_distance(copied->x, plain->x, n), 1e-12);
 }
 
-static bool waits; /* set before the simulation forks */
+static bool waits; /* if true, workers wait for the gradient; set before the simulation forks */
 
 /**
- * Combines vectors that are ready, vectors that wait for g, and vectors that change after a
- * combination that waits.
+ * Combines vectors that are ready with vectors that wait for gradient g. Also changes vectors after
+ * a waiting combination has used them.
  */
 static void chain_work(dsgd_node *self)
 {
@@ -389,7 +407,7 @@ static void chain_work(dsgd_node *self)
             dsgd_computation_wait(dsgd_worker_of(self));
         dsgd_copy(self, y, error);
         dsgd_combine(self, y, 0.25, 1, g);
-        dsgd_combine(self, y, 1, 0.125, x); /* uses the current value of x */
+        dsgd_combine(self, y, 1, 0.125, x); /* reads x before the local step below changes it */
         dsgd_copy(self, error, y);
         dsgd_combine(self, error, 1, -0.5, g);
         dsgd_local_step(self, x, y);
@@ -418,16 +436,19 @@ TEST(waiting_combinations_compute_correct_values)
     ck_assert_double_lt(deferred->result.virtual_s, one_by_one->result.virtual_s - 0.1);
 }
 
-/** Worker 1 adds half of a difference to a vector that a pending copy has not yet set. */
+/**
+ * Worker 1 averages in a pair. Half of the difference is added to its vector y while a copy to y is
+ * still pending.
+ */
 static void set_then_add_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *y = dsgd_shared(self);
     while (dsgd_next_step(self)) {
-        dsgd_sleep(1e-6); /* assist() has sent its request */
+        dsgd_sleep(1e-6); /* after this, assist() has sent its request */
         dsgd_gradient(self, g, x);
         dsgd_copy(self, y, g);
         dsgd_computation_wait(dsgd_worker_of(self));
-        dsgd_sleep(10); /* assist() has received its answer */
+        dsgd_sleep(10); /* after this, assist() has received its answer */
         dsgd_copy(self, x, y);
     }
 }

@@ -4,14 +4,14 @@
  * derived by hand from boards, rows, columns and nodes.
  *
  * A HammingMesh has boards of a x b hosts, x boards in a row, y boards in a column, and ports of B
- * bytes/s. A cut between the halves of all rows meets b y rows of hosts. In each of them, x / 2
- * boards have two ports to the switch of the row, so the cut carries x b y B in each direction.
+ * bytes/s. A cut between the halves of all rows meets b y rows of hosts. In each of these rows, x /
+ * 2 boards have two ports to the switch of the row, so the cut carries x b y B in each direction.
  * Half of the a b x y hosts send through the cut. Each host gets 2 B / a, which is 1 / (2 a) of the
  * 4 B that its four ports inject.
  *
- * A ring runs along a row: out by one port of each host, and in by another port. Rings by dimension
- * therefore sum with bandwidth B. An allreduce of n bytes takes 2 n / B, less the last share, and 2
- * (a x - 1 + b y - 1) messages.
+ * A ring runs along a row: out of one port of each host, and in through another port. Rings by
+ * dimension therefore sum with bandwidth B. An allreduce of n bytes takes 2 n / B, less the time of
+ * the last share, and 2 (a x - 1 + b y - 1) messages.
  */
 #include "sim/exchange/plan.h"
 #include "sim/network/machine.h"
@@ -33,7 +33,7 @@ static dsgd_platform mesh(double *size)
 }
 
 /*
- * Makes nodes of eight GPUs, each with its own NIC. They are connected by one crossbar, which
+ * Makes nodes of eight GPUs, each with its own NIC. The nodes are connected by one crossbar, which
  * equals a full fat tree, or by rails.
  */
 static dsgd_platform nodes(dsgd_platform_topology topology)
@@ -55,8 +55,8 @@ static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to
 }
 
 /*
- * Returns the time when each host sends to the host that is @p by places further in its row or
- * column of the mesh.
+ * Returns the time of a round in which each host sends to another host, @p by places further in its
+ * row or column of the mesh.
  */
 static double shift_s(double *size, bool in_rows, int by, double bytes)
 {
@@ -80,7 +80,10 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Returns the number of links between two places of a dimension. */
+/*
+ * Returns the number of links on the shortest way from one place in a row or column to another. @p
+ * board is the number of places on a board.
+ */
 static int hops(int from, int to, int board)
 {
     if (from / board == to / board)
@@ -99,7 +102,7 @@ TEST(a_message_takes_the_nearest_edges_along_its_row_and_then_its_column)
                   n = dsgd_platform_most_hosts(&p);
         const size_t n_links = dsgd_shape_of(&p)->n_links(&p, n);
         dsgd_shape_route route = {NULL};
-        double ways[4] = {0}; /* load of each port over all hosts */
+        double ways[4] = {0}; /* number of routes that leave hosts by each of the four ports */
         for (int from = 0; from < n; from++)
             for (int to = 0; to < n; to++) {
                 if (from == to)
@@ -118,7 +121,7 @@ TEST(a_message_takes_the_nearest_edges_along_its_row_and_then_its_column)
                 ck_assert_uint_eq(link[0] / 4, (size_t)from);
             }
         free(route.link);
-        /* All-to-all traffic is the same in both directions. */
+        /* Opposite ports of a dimension carry the same all-to-all traffic. */
         ck_assert_double_eq(ways[0], ways[1]);
         ck_assert_double_eq(ways[2], ways[3]);
     }
@@ -126,7 +129,7 @@ TEST(a_message_takes_the_nearest_edges_along_its_row_and_then_its_column)
 
 static struct {
     double size[4];
-    int cables; /* x b y, computed by hand */
+    int cables; /* number of cables in a cut between halves (x b y), computed by hand */
 } meshes[] = {
     {{2, 2, 16, 16}, 512}, {{4, 4, 8, 8}, 256}, {{2, 2, 64, 64}, 8192}, {{4, 4, 32, 32}, 4096}};
 
@@ -142,11 +145,14 @@ TEST_RANGE(halves_of_a_hamming_mesh_send_as_much_as_its_cables_carry, 0, N_MESHE
         ck_assert_double_eq_tol(n / 2 * bytes / seconds, meshes[_i].cables * port,
                                 1e-3 * meshes[_i].cables * port);
         ck_assert_double_eq_tol(bytes / seconds / (4 * port), 1 / (2 * size[0]),
-                                1e-3); /* share of the injection bandwidth */
+                                1e-3); /* a host's bandwidth through the cut, over its injection
+                                        * bandwidth */
     }
 }
 
-/* In a round of a ring, each link carries one message. Messages between boards pass a switch. */
+/*
+ * In each round of a ring, each link carries one message. A message between boards passes a switch.
+ */
 TEST_RANGE(a_ring_along_a_dimension_has_a_port_for_itself, 0, N_MESHES)
 {
     for (int in_rows = 0; in_rows < 2; in_rows++)
@@ -156,7 +162,7 @@ TEST_RANGE(a_ring_along_a_dimension_has_a_port_for_itself, 0, N_MESHES)
 
 /* --- collectives ------------------------------------------------------------------------------ */
 
-static bool broadcasts; /* if false, the collective gathers shares */
+static bool broadcasts; /* if true, the collective broadcasts; if false, it gathers shares */
 
 static void collective_work(dsgd_node *self)
 {
@@ -172,7 +178,10 @@ static void collective_work(dsgd_node *self)
 
 TEST_ALGORITHM(other, .work = collective_work);
 
-/* The bytes of one collective (4 MiB). Every share is a whole number of bytes. */
+/*
+ * Size of the vector of a collective in bytes (4 MiB). Every share of the vector is a whole number
+ * of bytes.
+ */
 static const double vector = 1024 * 4096;
 
 static double collective_s(const dsgd_platform *platform, int workers,
@@ -213,8 +222,8 @@ TEST(rings_by_dimension_take_their_closed_form)
 enum { GPUS = 32, RAILS = 8 };
 
 /*
- * No message crosses rails between nodes for three kinds of collectives: rings that first run
- * within nodes, recursive halving, and a tree over powers of two.
+ * On rails, no message of three kinds of collectives crosses from one rail to another: rings that
+ * first run within nodes, recursive halving, and a tree over powers of two.
  */
 TEST(rails_equal_a_full_tree_for_collectives_that_stay_on_them)
 {
@@ -232,15 +241,18 @@ TEST(rails_equal_a_full_tree_for_collectives_that_stay_on_them)
         ck_assert_double_eq_tol(collective_s(&rails, GPUS, all[i].algorithm, all[i].how),
                                 collective_s(&tree, GPUS, all[i].algorithm, all[i].how), 1e-10);
     }
-    /* Seven rounds in a node and three along the rail, in both directions. */
+    /*
+     * The rings make seven rounds within a node and three along a rail, once to scatter and once to
+     * gather.
+     */
     ck_assert_double_eq_tol(
         collective_s(&rails, GPUS, &support_averaging, DSGD_COLLECTIVE_RINGS),
         2 * (7 * (island_s + vector / 8 / island) + 3 * (near_s + vector / GPUS / port)), 1e-9);
 }
 
 /*
- * In every round, the last GPU of a node sends to the first GPU of the next node, which is on
- * another rail.
+ * In every round of a flat ring, the last GPU of a node sends to the first GPU of the next node.
+ * That GPU is on another rail, so the message also passes a link within the node.
  */
 TEST(a_flat_ring_on_rails_also_takes_the_links_of_its_nodes)
 {
@@ -252,8 +264,8 @@ TEST(a_flat_ring_on_rails_also_takes_the_links_of_its_nodes)
 }
 
 /*
- * Returns the seconds of a round of an all-to-all, in which each GPU sends to the GPU @p by places
- * further.
+ * Returns the seconds of one round of an all-to-all. In this round, each GPU sends to the GPU @p by
+ * places further.
  */
 static double round_s(const dsgd_platform *platform, int by, double bytes)
 {
@@ -269,8 +281,8 @@ TEST(an_all_to_all_without_a_spine_goes_through_the_nodes)
 {
     dsgd_platform tree = nodes(DSGD_TOPOLOGY_SWITCH), rails = nodes(DSGD_TOPOLOGY_RAILS),
                   spine = rails;
-    spine.group_bytes_per_s = GPUS / RAILS * port; /* rail-optimised: as much bandwidth as the NICs
-                                                    * of a rail */
+    spine.group_bytes_per_s = GPUS / RAILS * port; /* rail-optimised: the spine has as much
+                                                    * bandwidth as the NICs of a rail */
     const double bytes = 1e6, way_s = near_s + bytes / port;
     for (int by = 1; by < GPUS; by++) {
         const bool crosses = by % RAILS != 0;
@@ -279,8 +291,8 @@ TEST(an_all_to_all_without_a_spine_goes_through_the_nodes)
         ck_assert_double_eq_tol(round_s(&spine, by, bytes), way_s + crosses * switch_s, 1e-12);
     }
     /*
-     * NVLink (or PCIe) with half the bandwidth of a NIC, and a spine with half the bandwidth of the
-     * rails.
+     * The links within a node (NVLink or PCIe) now have half the bandwidth of a NIC, and the spine
+     * has half the bandwidth of a rail.
      */
     rails.island_bytes_per_s = port / 2;
     spine.group_bytes_per_s /= 2;

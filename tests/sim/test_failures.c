@@ -1,14 +1,15 @@
 /**
- * @file test_failures.c Workers that fail and rejoin. The tests compare costs with closed forms.
- * They check that all algorithms have the same failures, and continue or end with a sentence, and
- * that a restart changes no value.
+ * @file test_failures.c
+ * Tests workers that fail and rejoin. The tests compare the costs of failures with closed forms.
+ * They check that all algorithms have the same failures, and that each algorithm continues or ends
+ * with an error message. They also check that a restart changes no value.
  */
 #include "base/file.h"
 #include "sim/result.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Sets the failures to their defaults and, if n > 0, to events[n]. */
+/** Sets the options of failures to their defaults, and adds the @p n failures in @p events. */
 static dsgd_failures_config *fail_at(support_case *c, size_t n, dsgd_failure_event *events)
 {
     dsgd_options_default(dsgd_failures_options, &c->config.failures);
@@ -16,7 +17,9 @@ static dsgd_failures_config *fail_at(support_case *c, size_t n, dsgd_failure_eve
     return &c->config.failures;
 }
 
-/** Steps of one second without messages; all workers restart after a failure. */
+/**
+ * Makes a run with steps of one second and without messages. All workers restart after a failure.
+ */
 static support_case *seconds_alone(int workers, dsgd_until until)
 {
     support_case *c = support_no_learning(support_of(&support_alone, workers));
@@ -24,7 +27,7 @@ static support_case *seconds_alone(int workers, dsgd_until until)
     return c;
 }
 
-/** Pairs of AD-PSGD without learning, with this number of averagings. */
+/** Makes a run of AD-PSGD without learning, with @p averagings averagings per gradient. */
 static support_case *pairs(int workers, double seconds, double averagings)
 {
     support_case *c = support_no_learning(support_new("ad_psgd", workers));
@@ -41,8 +44,8 @@ static double all_causes_s(const dsgd_failure_times *t)
 SUITE(failures_in_runs, "restart", .seconds = 120);
 
 /**
- * A failure half a step after every tenth step. T is the time of detection, repair, restart and
- * half a step.
+ * A failure happens half a step after every tenth step. t_s is the cost of a failure: detection,
+ * repair, restart and half a step.
  */
 TEST(goodput_equals_the_closed_form_of_constant_cost)
 {
@@ -58,14 +61,15 @@ TEST(goodput_equals_the_closed_form_of_constant_cost)
     ck_assert_int_eq(t.n, N);
     ck_assert_double_eq_tol(t.goodput, 1 / (1 + N / 100.0 * t_s), 1e-9);
     ck_assert_double_eq_tol(t.detect_s, N * 2, 1e-6);
-    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* counted from the detection on */
+    ck_assert_double_eq_tol(t.repair_s, N * 3, 1e-6); /* the repair time without the detection */
     ck_assert_double_eq_tol(t.restart_s, N * 3, 1e-6);
     ck_assert_double_eq_tol(t.lost_s, N * 0.5, 1e-6);
 }
 
 /**
- * Blocking checkpoints of 2 s every 10 steps with a failure 7 s after one; and checkpoints written
- * during the steps with a failure 1.5 s after one.
+ * Test 0 has blocking checkpoints of 2 s every 10 steps, and a failure 7 s after a checkpoint. Test
+ * 1 writes checkpoints during the steps, and the failure happens 1.5 s after the start of a
+ * checkpoint.
  */
 TEST_RANGE(a_failure_loses_the_time_since_the_last_complete_checkpoint, 0, 2)
 {
@@ -73,17 +77,18 @@ TEST_RANGE(a_failure_loses_the_time_since_the_last_complete_checkpoint, 0, 2)
     static dsgd_failure_event event = {1, 0, DSGD_REPAIR_AS_ALL};
     support_case *c = seconds_alone(2, (dsgd_until){.steps = 45});
     fail_at(c, 1, &event)->checkpoint = (dsgd_checkpoint){10, 0, 0, 6e9, 3e9, blocking};
-    event.at_s = blocking ? 2 * 12 + 7 : 21.5; /* the second checkpoint is not complete */
+    event.at_s = blocking ? 2 * 12 + 7 : 21.5; /* at 21.5 s, the second checkpoint is not yet
+                                                * complete */
     const dsgd_failure_times t = support_ok(c)->result.failures;
     ck_assert_double_eq_tol(t.lost_s, blocking ? 7 : 11.5, 1e-6);
-    ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* the checkpoint is read */
+    ck_assert_double_eq_tol(t.restart_s, 2, 1e-6); /* time to read the checkpoint */
     ck_assert_double_eq_tol(t.checkpoint_s, blocking ? 4 * 2 : 0, 1e-6);
 }
 
 /**
  * A failure at 100.5 s is announced 10 s before. A checkpoint of 2 s follows the step that ends at
- * 91 s, and the 7.5 steps after it are lost. If the failure is announced only 1 s before, there is
- * no time for a checkpoint.
+ * 91 s, and the failure loses the 7.5 steps after this checkpoint. If the failure is announced only
+ * 1 s before, there is no time for a checkpoint.
  */
 TEST_RANGE(a_notice_triggers_a_checkpoint, 0, 4)
 {
@@ -102,11 +107,12 @@ TEST_RANGE(a_notice_triggers_a_checkpoint, 0, 4)
 }
 
 /**
- * Each GPU of a worker with several GPUs has its part of the state. All parts are written and read.
+ * Each GPU of a worker with several GPUs has its part of the state. Checkpoints write all parts,
+ * and restarts read all parts.
  */
 TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 {
-    static dsgd_failure_event event = {1, 14.5, 1}; /* after the only checkpoint */
+    static dsgd_failure_event event = {1, 14.5, 1}; /* a failure after the only checkpoint */
     double checkpoint_s[2], restart_s[2];
     for (int k = 0; k < 2; k++) {
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 15});
@@ -122,24 +128,26 @@ TEST(a_checkpoint_is_written_by_all_gpus_of_a_worker)
 }
 
 /**
- * With Daly's model of Poisson failures, an interval tau takes M e^(R/M) (e^((tau + C)/M) - 1). His
- * interval and Young's are the best of intervals from 1/16 to 8 times as long.
+ * In Daly's model of Poisson failures, a checkpoint interval tau takes M e^(R/M) (e^((tau + C)/M) -
+ * 1) on average. The intervals by Daly's and Young's rules are at least as good as eight intervals
+ * from 1/16 to 8 times Daly's.
  */
 TEST(young_and_daly_intervals_minimise_the_loss)
 {
     const double c_s = 2, r_s = 10, m_s = 100;
-    double goodput[10], best = 0; /* intervals by factors, then by the rules */
+    double goodput[10], best = 0; /* goodput for eight multiples of Daly's interval, then for the
+                                   * two rules */
     for (int i = 0; i < 10; i++) {
         const long rule = i == 9 ? DSGD_EVERY_YOUNG : DSGD_EVERY_DALY;
         const double rule_s = dsgd_checkpoint_interval_s(rule, c_s, m_s);
-        const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4) : rule_s); /* whole steps */
+        const double tau_s = ceil(i < 8 ? rule_s * exp2(i - 4) : rule_s); /* rounded up to steps */
         support_case *c = seconds_alone(2, (dsgd_until){.steps = 200000});
         dsgd_failures_config *f = fail_at(c, 0, NULL);
         SET(f, mtbf_s = 2 * m_s, detect_s = 0, restart_s = r_s - c_s, checkpoint.seconds = c_s,
             checkpoint.every = rule, checkpoint.interval_s = i < 8 ? tau_s : 0);
         goodput[i] = support_ok(c)->result.failures.goodput;
         const double want = tau_s / (m_s * exp(r_s / m_s) * expm1((tau_s + c_s) / m_s));
-        /* about 3,000 failures, so the error is 1 % */
+        /* A run has about 3,000 failures, so the standard error is 1 to 2 %. */
         ck_assert_double_eq_tol(goodput[i] / want, 1, 0.02);
         best = fmax(best, goodput[i]);
     }
@@ -175,7 +183,8 @@ TEST(a_run_that_cannot_continue_reports_why)
     SET(f, mtbf_s = 4, restart_s = 60);
     ck_assert_has(support_simulate(c)->result.why.text,
                   "100,000 failures have happened without a step between them");
-    support_case *const other = support_new("easgd", 4); /* goes on */
+    support_case *const other = support_new("easgd", 4); /* an algorithm whose workers continue
+                                                          * after a failure */
     fail_at(other, 0, NULL)->mtbf_s = 1e-12;
     ck_assert_has(support_simulate(other)->result.why.text,
                   "easgd continues after a failure, but at ");
@@ -196,8 +205,8 @@ TEST(a_failure_without_repair_counts_once)
 CASE("going on", .seconds = 60);
 
 /**
- * The worker fails during its fifth step, is away for less than the rest of it, and copies 1 GB
- * over a link of 10 GB/s.
+ * Worker 1 fails during its fifth step. It is repaired before this step would end, restarts, and
+ * copies 1 GB over a link of 10 GB/s.
  */
 TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 2)
 {
@@ -208,14 +217,18 @@ TEST_RANGE(a_rejoining_worker_copies_a_live_model_over_its_link, 0, 2)
     c->config.network = _i == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
     const support_outcome *got = support_ok(c);
     const dsgd_failure_times *t = &got->result.failures;
-    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* plus the latency of the empty request */
+    const double copy_s = 1e9 / 10e9 + 2 * 1e-6; /* time of the copy, plus the latency of the
+                                                  * request and of the answer */
     ck_assert_double_eq_tol(t->lost_s, 0.5 / 2, 1e-9);
     ck_assert_double_eq_tol(t->repair_s, 0.25 / 2, 1e-9);
     ck_assert_double_eq_tol(t->restart_s, (3 + copy_s) / 2, 1e-6);
     ck_assert_double_eq(got->result.steps, (60 + 4 + floor(60.25 - 7.75 - copy_s)) / 2);
 }
 
-/** The second failure happens during the restart after the first. */
+/**
+ * The second failure happens during the restart after the first failure. The restart then starts
+ * again.
+ */
 TEST(a_restart_that_fails_starts_again)
 {
     static dsgd_failure_event events[] = {{1, 4.5, 0.25}, {1, 6, 0.25}};
@@ -227,12 +240,12 @@ TEST(a_restart_that_fails_starts_again)
 }
 
 /**
- * Workers that send a request to worker 0, which is down from 5 s on, give up at 15 s, and later at
- * once.
+ * Worker 0 is down from 5 s on. Workers that have sent a request to it give up at 15 s. Later
+ * workers do not wait for it.
  */
 TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
 {
-    static const int variants[] = {0, 2, 3}; /* paper, shared_copy, pull */
+    static const int variants[] = {0, 2, 3}; /* variants paper, shared_copy, pull */
     static dsgd_failure_event event = {0, 5, DSGD_REPAIR_NEVER};
     support_case *c = pairs(4, 200, variants[_i] == 3 ? -1 : 1);
     fail_at(c, 1, &event);
@@ -241,10 +254,14 @@ TEST_RANGE(workers_wait_for_a_failed_one_until_the_deadline, 0, 3)
     ck_assert_double_ge(got.steps, (3 * (200 - 10) + 5) / 4.0 * 0.99);
     ck_assert_double_le(got.steps, (3 * 200 + 5) / 4.0);
     ck_assert_int_eq(got.failures.detect_s > 1,
-                     variants[_i] != 2); /* variant 2: no worker waits for the failed one */
+                     variants[_i] != 2); /* with variant 2 (shared_copy), no worker waits for the
+                                          * failed worker */
 }
 
-/** Only even workers give shared copies, to even and odd workers. */
+/**
+ * With variant shared_copy, only even workers give copies of their models. Even and odd workers
+ * receive the copies.
+ */
 TEST(shared_copies_come_from_workers_that_answer)
 {
     static dsgd_failure_event events[] = {{0, 5, 1}, {3, 9, 1}, {0, 9.5, 1}, {1, 20, 1}};
@@ -255,8 +272,8 @@ TEST(shared_copies_come_from_workers_that_answer)
 }
 
 /**
- * K of M gradients: three of four are enough. So no worker waits for worker 1, until worker 1 asks
- * for a model and worker 0 fails.
+ * A step needs three of four gradients. No worker therefore waits for worker 1 at first. Worker 1
+ * then needs a model after its repair, and worker 0 fails.
  */
 TEST(the_first_gradients_of_a_step_are_enough)
 {
@@ -266,7 +283,8 @@ TEST(the_first_gradients_of_a_step_are_enough)
     SET(c, workload.bytes = 8, config.until = (dsgd_until){.seconds = 60.25});
     fail_at(c, 2, events)->restart_s = 1;
     const dsgd_run_result got = support_ok(c)->result;
-    const double away = 21 + 0.5 + 1, gone = 30; /* each step drops the last of four gradients */
+    const double away = 21 + 0.5 + 1, gone = 30; /* seconds that workers 1 and 0 are away; each step
+                                                  * drops the last of four gradients */
     ck_assert_double_eq_tol(got.failures.lost_s, (0.5 + 0.5) / 4, 1e-3);
     ck_assert_double_eq_tol(got.failures.repair_s, (20 + 29.75) / 4, 1e-3);
     ck_assert_double_ge(got.steps, (4 * 60 - away - gone - 3) / 4);
@@ -274,8 +292,8 @@ TEST(the_first_gradients_of_a_step_are_enough)
 }
 
 /**
- * A step ends with the last of the six running workers. Their times are exponential, so it takes
- * 0.1 (1 + ... + 1/6) s, by the harmonic number.
+ * A step ends with the last gradient of the six running workers. Their random times are exponential
+ * with mean 0.1 s, so the maximum is 0.1 (1 + 1/2 + ... + 1/6) s on average.
  */
 TEST(a_step_ends_with_the_last_gradient_that_it_needs)
 {
@@ -291,8 +309,9 @@ TEST(a_step_ends_with_the_last_gradient_that_it_needs)
 }
 
 /**
- * With 8 learners goodput is 1 / (1 + f T), and the other learners lose nothing. T is half a step,
- * repair, restart and a request.
+ * With 8 learners, goodput is 1 / (1 + f T), because a failure costs the other learners nothing. f
+ * is the number of failures per second. T is half a step, repair and restart, divided by the number
+ * of learners.
  */
 TEST(a_failed_learner_costs_only_its_own_time)
 {
@@ -310,7 +329,8 @@ TEST(a_failed_learner_costs_only_its_own_time)
 }
 
 /**
- * Without a restart the failed worker's token would not return, and the others would wait for it.
+ * An algorithm with tokens restarts after a failure. Without a restart, the token of the failed
+ * worker would never return, and the other workers would wait for it.
  */
 TEST_RANGE(an_algorithm_with_tokens_restarts, 0, 2)
 {
@@ -321,10 +341,13 @@ TEST_RANGE(an_algorithm_with_tokens_restarts, 0, 2)
     fail_at(c, 1, &event);
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq(got.steps, 20);
-    ck_assert_double_eq_tol(got.failures.detect_s, 10, 1e-9); /* for all */
+    ck_assert_double_eq_tol(got.failures.detect_s, 10, 1e-9); /* mean over all workers */
 }
 
-/** All workers exchange the times of their first steps, once. Later rounds have three steps. */
+/**
+ * All workers exchange the times of their first steps once. Worker 1 fails in its first step, and
+ * then the others know its time, too. Later rounds have three steps.
+ */
 TEST(a_worker_that_fails_in_its_first_step_has_reported_its_speed)
 {
     static dsgd_failure_event event = {1, 0.5, 1};
@@ -338,8 +361,8 @@ TEST(a_worker_that_fails_in_its_first_step_has_reported_its_speed)
 }
 
 /**
- * The worker fails in the step whose change it would send, and waits for the answer to its next
- * request.
+ * Worker 1 fails in the step whose change it would send. After its restart, it waits only for the
+ * answer to its next request.
  */
 TEST(a_rejoining_worker_waits_for_its_answer_only)
 {
@@ -348,13 +371,14 @@ TEST(a_rejoining_worker_waits_for_its_answer_only)
     OPTIONS(c, {"period", 5}, {"delay", 5});
     SET(c, workload.bytes = 1e9, config.until = (dsgd_until){.seconds = 9.75});
     fail_at(c, 1, &event)->restart_s = 2;
-    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* plus the latency of the empty request */
+    const double answer_s = 1e9 / 10e9 + 2 * 1e-6; /* time of the answer, plus the latency of the
+                                                    * request and of the answer */
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, (2 + answer_s) / 2, 1e-6);
 }
 
 /**
- * Worker 1 fails in its fifth step. The other worker is at most `slack` steps ahead of it until the
- * failure is detected.
+ * Worker 1 fails in its fifth step. Until the failure is detected, the other worker leads by at
+ * most `slack` steps.
  */
 TEST_RANGE(ssp_excludes_failed_workers_from_its_bound, 0, 4)
 {
@@ -369,8 +393,8 @@ TEST_RANGE(ssp_excludes_failed_workers_from_its_bound, 0, 4)
     f->detect_s = 6;
     const dsgd_run_result got = support_ok(c)->result;
     /*
-     * It may start its step 5 + slack when the other worker has made its fifth step, or when the
-     * failure of that worker is detected.
+     * Worker 0 may start step 5 + slack when worker 1 has made its fifth step, or when the failure
+     * of worker 1 is detected.
      */
     const double free_s = back ? 7.5 + 1 : 10.5, begun_s = fmax(5 + slack, free_s);
     const double others = 4 + (back ? floor(30.25 - 7.5 - 1e-3) : 0);
@@ -378,9 +402,9 @@ TEST_RANGE(ssp_excludes_failed_workers_from_its_bound, 0, 4)
 }
 
 /**
- * The worker has pushed a step and waits for permission because another worker is down. Then it
- * fails itself. When it is repaired, it gets the permission, repeats that step, as one of the
- * slowest, and waits until the other worker has made a step, at 9.5 s.
+ * Worker 0 has pushed a step and waits for permission to continue, because worker 1 is down. Then
+ * worker 0 fails, too. After its repair it gets the permission and repeats its step. It then waits
+ * until the other worker has made a step, at 9.5 s.
  */
 TEST(ssp_workers_do_not_wait_for_a_model_that_is_not_sent)
 {
@@ -393,7 +417,7 @@ TEST(ssp_workers_do_not_wait_for_a_model_that_is_not_sent)
     ck_assert_double_eq(2 * got.steps, 1 + 20 + 21);
 }
 
-/** Counts the vectors that the server receives. */
+/** A test server that counts the vectors it receives from each worker. */
 static void counting_serve(dsgd_node *self)
 {
     for (;;) {
@@ -403,7 +427,7 @@ static void counting_serve(dsgd_node *self)
     }
 }
 
-/** Sends its gradients, and requests nothing when it rejoins. */
+/** A test algorithm that sends its gradients, and requests nothing after it rejoins. */
 static void telling_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -422,8 +446,8 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
                                        .traits = DSGD_REJOINS};
 
 /**
- * The worker fails in its forward pass, or while half of its chunks are under way. All chunks that
- * arrive are complete.
+ * Worker 1 fails in its forward pass, or when half of its chunks have left. All gradients that
+ * arrive at the server are complete.
  */
 TEST_RANGE(a_failed_worker_sends_nothing_more, 0, 4)
 {
@@ -436,7 +460,7 @@ TEST_RANGE(a_failed_worker_sends_nothing_more, 0, 4)
     c->config.until = (dsgd_until){.seconds = 20.25};
     fail_at(c, 1, &event);
     const support_outcome *got = support_ok(c);
-    /* the messages themselves take little time */
+    /* Number of gradients that worker 1 sends; the time of the messages is small. */
     const double sent = 4 + floor(20.25 - event.at_s - 1);
     const double pieces = _i % 2 == 0 ? 0 : 2;
     ck_assert_double_eq(got->note[0], 20);
@@ -460,8 +484,8 @@ static void begins_anew(dsgd_node *self, int peer)
 TEST_ALGORITHM(pushing, .work = pushing_work, .serve = dsgd_serve, .comes_back = begins_anew);
 
 /**
- * The worker fails in its forward pass, or when two of its four chunks have left. Each chunk is
- * acknowledged.
+ * Worker 1 fails in its forward pass, or when two of its four chunks have left. The server
+ * acknowledges each chunk.
  */
 TEST_RANGE(a_failed_worker_pushes_nothing, 0, 2)
 {
@@ -477,7 +501,7 @@ TEST_RANGE(a_failed_worker_pushes_nothing, 0, 2)
 
 CASE("by quorum", .seconds = 120);
 
-/** Times of allreduce without learning, with steps of one second and almost no bytes. */
+/** Makes a run of allreduce without learning, with steps of one second and almost no bytes. */
 static support_case *quorum(int workers, double seconds)
 {
     support_case *c = support_no_learning(support_new("allreduce", workers));
@@ -486,9 +510,9 @@ static support_case *quorum(int workers, double seconds)
 }
 
 /**
- * Worker 1 fails during the fifth step. The others end this step when they have detected the
- * failure and have a new communicator, 2 + 3 s later. Worker 1 rejoins in the first step after its
- * repair and restart, in which they wait for its copy.
+ * Worker 1 fails during the fifth step. The other workers end this step when they have detected the
+ * failure and have a new communicator, 2 + 3 s later. After its repair and restart, worker 1
+ * rejoins in the next step. The others wait in this step until worker 1 has copied the state.
  */
 TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 2)
 {
@@ -514,7 +538,7 @@ TEST_RANGE(running_workers_continue_and_wait_for_a_copy, 0, 2)
     ck_assert_double_eq_tol(t->goodput, 1 - all_causes_s(t) / 40.25, 1e-9);
 }
 
-/** Steps alternate between one and two seconds. */
+/** A test algorithm whose steps take one and two seconds in turn. */
 static void alternating_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -532,8 +556,8 @@ static const dsgd_algorithm alternating = {
     .about = {.name = "alternating"}, .work = alternating_work, .traits = DSGD_QUORUM};
 
 /**
- * Their median is 1.5 s, and each differs from it by 0.5 s. The step with the failure starts at 16
- * s and ends at 18 s.
+ * The median of the step times is 1.5 s, and each step differs from it by 0.5 s. The step with the
+ * failure starts at 16 s and would end at 18 s.
  */
 TEST_RANGE(a_deadline_follows_recent_steps, 0, 5)
 {
@@ -544,12 +568,14 @@ TEST_RANGE(a_deadline_follows_recent_steps, 0, 5)
     dsgd_failures_config *f = fail_at(c, 1, &event);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = _i == 4 ? 2.5 : 6,
         detect_mads = _i == 0 ? -1 : 2 * (_i - 1));
-    /* Counted from the ends of their gradients, one second earlier. */
+    /*
+     * Detection time counts from the end of the others' gradients at 17 s, one second before the
+     * end of the step.
+     */
     const double waited_s = known_s[_i] > 18 ? known_s[_i] - 17 : 0;
     ck_assert_double_eq_tol(support_ok(c)->result.failures.detect_s, 3 * waited_s / 4, 1e-3);
 }
 
-/** Goodput is 1 / (1 + f T): each failure costs T seconds of all workers. */
 /** Each GPU of a worker with four GPUs copies a quarter of the state. */
 TEST(a_gpu_copies_its_part_of_the_state)
 {
@@ -574,27 +600,31 @@ TEST(goodput_of_a_quorum_equals_its_closed_form)
     c->config.until = (dsgd_until){.steps = 110};
     dsgd_failures_config *f = fail_at(c, N, events);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 4);
-    /* a step that takes 4.5 s, and eight steps before the next failure */
+    /*
+     * Goodput is 1 / (1 + f T): each failure costs T seconds of all workers. A step with a failure
+     * takes 4.5 s, and nine steps without failures follow it.
+     */
     for (int k = 0; k < N; k++)
         events[k] = (dsgd_failure_event){k % P, 13.5 * k + 9.5, 4};
     const dsgd_run_result got = support_ok(c)->result;
     /*
-     * The failed worker loses half a step, its repair and the step in which it copies the state.
-     * The others wait 3.5 s.
+     * The failed worker loses half a step, its repair, and the step in which it copies the state.
+     * Each other worker waits 3.5 s.
      */
     const double t_s = (0.5 + 4 + 1 + (P - 1) * 3.5) / P;
-    const double f_per_s = N / got.steps; /* per second of useful time, with steps of one second */
+    const double f_per_s = N / got.steps; /* failures per second of useful time; a step takes one
+                                           * second */
     ck_assert_double_eq_tol(got.failures.goodput, 1 / (1 + f_per_s * t_s), 1e-3);
 }
 
-/** Workers 0 to 2, and the others in no group. */
+/** Puts workers 0 to 2 in one group. The other workers are in no group. */
 static void three(const void *params, int n_workers, int *colour)
 {
     for (int i = 0; i < n_workers; i++)
         colour[i] = i < 3 ? 0 : -1;
 }
 
-/** Uses the mean of the gradients of workers 0 to 2. */
+/** A test algorithm in which workers 0 to 2 use the mean of their gradients. */
 static void three_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -608,7 +638,10 @@ static void three_work(dsgd_node *self)
 
 static const dsgd_algorithm three_of_four = {.about = {.name = "three"}, .work = three_work};
 
-/** With a worker that is away from the start, all values have the same bytes as without it. */
+/**
+ * Worker 3 is away from the start. The models of the other workers have the same bytes as in a run
+ * whose mean never includes worker 3.
+ */
 TEST(the_mean_is_over_the_running_workers)
 {
     static dsgd_failure_event event = {3, 0, DSGD_REPAIR_NEVER};
@@ -623,7 +656,7 @@ TEST(the_mean_is_over_the_running_workers)
     ck_assert_mem_eq(got->x, three->x, 3 * got->n_params * sizeof *got->x);
 }
 
-/** Worker 1 is away for some steps. Once it has contributed again, all models are equal. */
+/** Worker 1 is away for some steps. After its first contribution, all models are equal. */
 TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithms())
 {
     static dsgd_failure_event event = {1, 2.5, 4};
@@ -637,7 +670,8 @@ TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithm
     }
     dsgd_failures_config *f = fail_at(c, 1, &event);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 1);
-    c->config.until = (dsgd_until){.seconds = 18.75}; /* during the first step of a period */
+    c->config.until = (dsgd_until){.seconds = 18.75}; /* the run ends during the first step of a
+                                                       * period */
     const support_outcome *got = support_ok(c);
     const size_t n = got->n_params * sizeof *got->x;
     ck_assert_double_gt(got->result.failures.restart_s, 0);
@@ -646,9 +680,9 @@ TEST_RANGE(a_rejoined_worker_has_the_model_of_the_others, 0, support_n_algorithm
 }
 
 /**
- * With a rank at which nothing is dropped, PowerSGD equals allreduce, also after a worker was away
- * that had not sent anything. With two products, the residual of a worker is its difference from
- * the mean; these sum to 0.
+ * With a rank at which nothing is dropped, PowerSGD equals allreduce. This also holds if a worker
+ * was away that had not yet sent anything. With two products, the residual of a worker is its
+ * gradient minus the mean gradient; these residuals sum to 0.
  */
 TEST_RANGE(residuals_hold_the_values_that_were_not_sent, 0, 2)
 {
@@ -669,8 +703,8 @@ TEST_RANGE(residuals_hold_the_values_that_were_not_sent, 0, 2)
 }
 
 /**
- * The worker fails in the second step of four, and is repaired in that step. All models are equal
- * at 4 s.
+ * Worker 1 fails in the second step of a period of four, and is repaired in that step. It rejoins
+ * at 4 s, when all models are equal.
  */
 TEST(a_worker_rejoins_where_all_models_are_equal)
 {
@@ -681,18 +715,18 @@ TEST(a_worker_rejoins_where_all_models_are_equal)
     fail_at(c, 1, &event)->policy = DSGD_POLICY_QUORUM;
     const dsgd_run_result got = support_ok(c)->result;
     ck_assert_double_eq_tol(got.failures.restart_s, (5 - 1.75) / 4, 1e-3);
-    ck_assert_double_eq(got.failures.detect_s, 0); /* no worker waits for it before */
+    ck_assert_double_eq(got.failures.detect_s, 0); /* no worker waits for worker 1 before 4 s */
     ck_assert_double_eq(got.steps, (4 * 20 - 1 - 3) / 4.0);
 }
 
-/** Workers 2i and 2i + 1 are a pair. */
+/** Splits the workers into pairs: workers 2i and 2i + 1. */
 static void in_pairs(const void *params, int n_workers, int *colour)
 {
     for (int i = 0; i < n_workers; i++)
         colour[i] = i / 2;
 }
 
-/** Averages models in pairs. */
+/** A test algorithm that averages models in pairs. */
 static void pairs_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -703,7 +737,9 @@ static void pairs_work(dsgd_node *self)
     }
 }
 
-/** Both members of every pair but one fail one after another. */
+/**
+ * Seven of eight workers fail one after another. Three of four pairs then have no running member.
+ */
 TEST(a_group_without_running_workers_does_not_hang)
 {
     static const dsgd_algorithm pairs = {.about = {.name = "pairs"},
@@ -722,15 +758,15 @@ TEST(a_group_without_running_workers_does_not_hang)
 }
 
 /**
- * Its last chunks wait in its channel when it fails again. They are completed when the failure is
- * detected.
+ * Worker 1 fails a second time, while it rejoins. Its last chunks still wait in its channel. The
+ * exchange of these chunks is completed when the failure is detected.
  */
 TEST_RANGE(a_worker_that_fails_while_rejoining_completes_begun_exchanges, 0, 2)
 {
     static dsgd_failure_event events[] = {{1, 0.5, 0.2}, {1, 2.1, 5}};
     support_case *c = support_no_learning(support_new("streaming_diloco", 4));
     OPTIONS(c, {"period", 2}, {"fragments", 1}, {"delay", 1});
-    c->workload.bytes = 4e9; /* chunks of 0.15 s */
+    c->workload.bytes = 4e9; /* a chunk takes 0.15 s */
     c->config.exchange.pieces = 4;
     c->config.until = (dsgd_until){.steps = 12};
     c->config.network = _i == 0 ? DSGD_NETWORK_FLOWS : DSGD_NETWORK_SIMGRID;
@@ -741,7 +777,10 @@ TEST_RANGE(a_worker_that_fails_while_rejoining_completes_begun_exchanges, 0, 2)
 
 CASE("by quorum, where workers differ", .seconds = 120);
 
-/** Eight models that differ and that no gradient changes. Worker @p rank fails at @p at_s. */
+/**
+ * Makes a run of eight workers with different models, which no gradient changes. Worker @p rank
+ * fails at @p at_s.
+ */
 static support_case *differ(const char *algorithm, int rank, double at_s, double repair_s)
 {
     static dsgd_failure_event event;
@@ -758,15 +797,15 @@ static support_case *differ(const char *algorithm, int rank, double at_s, double
 static const char *const differing[] = {"eager_solo", "eager_majority", "wagma", "sgp", "osgp"};
 
 /**
- * For any failed worker and time of failure, the others continue without it as soon as they have
- * detected the failure.
+ * Worker _i / 5 mod 8 fails. For every failed worker and time of failure, the others continue
+ * without it as soon as they have detected the failure.
  */
 TEST_RANGE(workers_continue_when_a_failure_is_detected, 0, 5 * 8 * 2)
 {
     const double repair_s = _i / 40 == 0 ? DSGD_REPAIR_NEVER : 20;
     support_case *c = differ(differing[_i % 5], _i / 5 % 8, 4.25 + 0.25 * (_i % 3), repair_s);
-    const double each_s = 60 - (2 + 1); /* steps of each running worker */
-    /* steps of the failed worker; it rejoins up to a period later */
+    const double each_s = 60 - (2 + 1); /* minimum number of steps of each running worker */
+    /* Minimum number of steps of the failed worker. It rejoins up to a period after its repair. */
     const double its_own_s = 4 + (repair_s < 0 ? 0 : 60 - 4.75 - 20 - 1 - 10);
     const dsgd_run_result got = support_ok(support_no_learning(c))->result;
     ck_assert_double_ge(8 * got.steps, 7 * each_s + its_own_s);
@@ -774,9 +813,10 @@ TEST_RANGE(workers_continue_when_a_failure_is_detected, 0, 5 * 8 * 2)
 }
 
 /**
- * With push-sum, shares that were under way to the failed worker return, so the sums of x and of
- * weights stay the same. The others converge to the mean of the values that the failed worker did
- * not have: (S - w x_failed) / (P - w), with the same w for all elements.
+ * In push-sum, shares that were in flight to the failed worker return to their senders. The sums of
+ * x and of weights therefore stay the same. The others converge to the mean of the values that the
+ * failed worker did not have: (S - w x_failed) / (P - w). S is the sum of x, and w the failed
+ * worker's weight, which is the same for all elements.
  */
 TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
 {
@@ -784,7 +824,7 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
     const char *const algorithm = _i % 2 == 0 ? "sgp" : "osgp";
     const int dead = 5;
     support_case *c = differ(algorithm, dead, 0.6 + 0.25 * (_i / 2), DSGD_REPAIR_NEVER);
-    c->workload.bytes = 4e9; /* 0.4 s per share */
+    c->workload.bytes = 4e9; /* a share takes 0.4 s */
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq_tol(got->weight, P, 1e-12 * P);
     c->config.failures.events.n = 0;
@@ -802,14 +842,19 @@ TEST_RANGE(no_push_sum_weight_is_lost, 0, 2 * 8)
     }
     ck_assert_double_eq_tol(most, least, 1e-4);
     ck_assert_double_eq_tol(exp2(round(log2(most))), most,
-                            1e-4); /* half of it, if it had sent the rest */
+                            1e-4); /* w is a power of 2: a worker keeps half of its weight when it
+                                    * sends the other half */
 }
 
-/** The mean includes the workers that were running, and the rejoined worker. */
+/**
+ * The mean of WAGMA covers the workers that were running. The worker that never ran has this mean,
+ * too.
+ */
 TEST(wagma_has_the_mean_of_the_running_workers)
 {
     enum { P = 8 };
-    support_case *c = differ("eager_solo", 0, 1e9, 1); /* a failure that changes nothing */
+    support_case *c = differ("eager_solo", 0, 1e9, 1); /* the failure is after the end of the run
+                                                        * and changes nothing */
     const support_outcome *first = support_ok(c);
     c = differ("wagma", 3, 0, DSGD_REPAIR_NEVER);
     OPTIONS(c, {"group", P}, {"period", 2});
@@ -825,8 +870,8 @@ TEST(wagma_has_the_mean_of_the_running_workers)
 }
 
 /**
- * With eager-SGD the rejoined worker gets the model of the next running worker. No other model
- * changes.
+ * In eager-SGD, the rejoined worker 3 gets the model of the next running worker, worker 4. All
+ * other models remain different.
  */
 TEST_RANGE(a_rejoined_worker_has_a_copy_of_a_live_model, 0, 2)
 {
@@ -838,7 +883,7 @@ TEST_RANGE(a_rejoined_worker_has_a_copy_of_a_live_model, 0, 2)
                          k == 3);
 }
 
-/** Uses the sum of the gradients of only workers 0 to 2, divided by four. */
+/** A test algorithm that uses the sum of the gradients of workers 0 to 2, divided by four. */
 static void three_quarters_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -869,8 +914,8 @@ TEST_RANGE(a_failed_worker_contributes_zeros, 0, 2)
 }
 
 /**
- * A part of an exchange that has begun is completed, although the others have their parts. The next
- * exchange starts again.
+ * Workers complete an exchange that has begun with a failed worker, even if they already have their
+ * own parts. The next exchange starts without it.
  */
 TEST_RANGE(a_begun_exchange_is_completed, 1, 21)
 {
@@ -885,7 +930,10 @@ TEST_RANGE(a_begun_exchange_is_completed, 1, 21)
     ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
-/** The report does not claim that the workers that waited for the last one hang. */
+/**
+ * At the end, no worker runs. The report must not claim that the workers that waited for the last
+ * one hang.
+ */
 TEST(a_run_without_running_workers_reports_it)
 {
     static dsgd_failure_event events[] = {{0, 1, 3}, {1, 9, 3}};
@@ -900,7 +948,7 @@ TEST(a_run_without_running_workers_reports_it)
 
 /**
  * The worker that must activate a version is away when some workers reach the version, and is back
- * when others do. The version is activated anyway.
+ * when others reach it. The version must be activated anyway.
  */
 TEST_RANGE(every_version_is_activated, 1, 41)
 {
@@ -914,7 +962,7 @@ TEST_RANGE(every_version_is_activated, 1, 41)
 
 CASE("published", .seconds = 60);
 
-/** Exponential failures, this number of workers, and steps of one second. */
+/** Returns the goodput of a run with random exponential failures and steps of one second. */
 static double goodput_of(const char *algorithm, int workers, int policy, dsgd_failures_config like)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
@@ -928,10 +976,11 @@ static double goodput_of(const char *algorithm, int workers, int policy, dsgd_fa
 }
 
 /**
- * Decoupled DiLoCo (arXiv 2604.21428, as summarized) reports goodputs of 27 % plainly, 58 % elastic
- * and 88 % decoupled, for 1.2 million chips. Assumed, so that the three result: 8 learners, one
- * failure of any of them per 100 s, a repair after 95 s, detection in 12 s, new communicators in 18
- * s, steps of 1 s, and checkpoints of 1 s at Daly's interval.
+ * Decoupled DiLoCo (arXiv 2604.21428, as summarized) reports goodputs for 1.2 million chips: 27 %
+ * for plain training, 58 % for elastic and 88 % for decoupled training. The paper does not state
+ * all parameters. We assume 8 learners, one failure of any of them per 100 s, a repair after 95 s,
+ * detection in 12 s, new communicators in 18 s, steps of 1 s, and checkpoints of 1 s at Daly's
+ * interval. With them the three goodputs result.
  */
 TEST(three_algorithm_families_have_their_published_goodput)
 {
@@ -945,9 +994,10 @@ TEST(three_algorithm_families_have_their_published_goodput)
 
 /**
  * torchft on 30 replicas of 10 GPUs has a goodput of 81.2 % if one replica fails every 60 s (as
- * summarized). Its settings: quorums wait 10 s, and check every 0.1 s for missing workers; 12 GB
- * are copied in 3 s. Assumed: steps of 2 s, communicators in 0.5 s, processes in 30 s. With steps
- * of 1 to 8 s and communicators in 0 to 2 s the goodput is 75 to 89 %.
+ * summarized). Its settings: a quorum waits 10 s, and checks every 0.1 s for missing workers; a
+ * replica copies 12 GB in 3 s. We assume steps of 2 s, new communicators in 0.5 s, and new
+ * processes in 30 s. With steps of 1 to 8 s and communicators in 0 to 2 s, the goodput is 75 to 89
+ * %.
  */
 TEST(torchft_has_its_published_goodput)
 {
@@ -960,8 +1010,8 @@ TEST(torchft_has_its_published_goodput)
 }
 
 /**
- * A run that ends by time counts no steps of workers that are away, although such a worker follows
- * the others' steps.
+ * The rate of samples does not count steps of workers that are away, although such workers follow
+ * the step number of the others.
  */
 TEST(throughput_counts_the_running_workers)
 {
@@ -971,7 +1021,7 @@ TEST(throughput_counts_the_running_workers)
     dsgd_failures_config *f = fail_at(c, 1, &event);
     SET(f, policy = DSGD_POLICY_QUORUM, detect_s = 0);
     const dsgd_run_result *r = &support_ok(c)->result;
-    const double there = 4 - 500 / 1000.5; /* workers */
+    const double there = 4 - 500 / 1000.5; /* mean number of running workers */
     ck_assert_double_eq_tol(r->samples_per_s / c->workload.samples, there, 0.01 * there);
 }
 
@@ -980,8 +1030,8 @@ CASE("all algorithms", .seconds = 240);
 enum { LAWS = 5, SEEDS = 2 };
 
 /**
- * Failures are exponential; many shortly after a repair; listed; of islands; or so many that some
- * workers fail while rejoining.
+ * Sets one of five laws of failures: 0 random and exponential, 1 many shortly after a repair, 2
+ * listed, 3 of whole islands, 4 so many that some workers fail while rejoining.
  */
 static void apply_law(support_case *c, int law)
 {
@@ -997,7 +1047,7 @@ static void apply_law(support_case *c, int law)
         platform.island_bytes_per_s = law == 3 ? c->platform.host_bandwidth_bytes_per_s : 0);
 }
 
-/** Expects the same bytes for any number of threads. */
+/** Fails the test unless the run has the same bytes with four threads. Returns the outcome. */
 static const support_outcome *expect_the_same_again(support_case *c)
 {
     const support_outcome *got = support_ok(c);
@@ -1006,7 +1056,7 @@ static const support_outcome *expect_the_same_again(support_case *c)
     const dsgd_failure_times *t = &got->result.failures;
     const size_t n = (size_t)c->config.workers * got->n_params * sizeof *got->x;
     dsgd_failure_times of_threads = again->result.failures;
-    of_threads.listed = t->listed; /* both are freed */
+    of_threads.listed = t->listed; /* this pointer differs, and both arrays are freed */
     ck_assert_mem_eq(t, &of_threads, sizeof *t);
     ck_assert_mem_eq(got->x, again->x, n);
     ck_assert_double_eq(got->result.virtual_s, again->result.virtual_s);
@@ -1014,7 +1064,10 @@ static const support_outcome *expect_the_same_again(support_case *c)
     return got;
 }
 
-/** If all workers restart, the values equal those of a run without failures. */
+/**
+ * Each algorithm continues or restarts after failures. If all workers restart, the models equal
+ * those of a run without failures.
+ */
 TEST_RANGE(every_algorithm_continues_after_failures, 0, support_n_algorithms() * LAWS * SEEDS)
 {
     support_case *c = support_new(dsgd_algorithms[_i / LAWS / SEEDS]->name, 16);
@@ -1034,8 +1087,8 @@ TEST_RANGE(every_algorithm_continues_after_failures, 0, support_n_algorithms() *
 }
 
 /**
- * Each algorithm continues by quorum or reports why not. A failure that never happens costs
- * nothing.
+ * Each algorithm continues by quorum or reports why it does not. A failure that never happens costs
+ * no time and changes no value.
  */
 TEST_RANGE(every_algorithm_continues_by_quorum, 0, support_n_algorithms() * LAWS * SEEDS)
 {
@@ -1059,7 +1112,10 @@ TEST_RANGE(every_algorithm_continues_by_quorum, 0, support_n_algorithms() * LAWS
     ck_assert_double_ge(expect_the_same_again(c)->result.steps, 12);
 }
 
-/** The table of the index of algorithms has each algorithm in the row of what it declares. */
+/**
+ * The index of algorithms has a table of policies. Each algorithm must be in the rows that match
+ * its traits.
+ */
 TEST(the_policy_of_each_algorithm_is_documented)
 {
     char *text = NULL;

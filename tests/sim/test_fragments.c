@@ -1,6 +1,6 @@
 /**
  * @file test_fragments.c
- * Tests views of vectors: a verb on all fragments of a vector must have the same effect as on the
+ * Tests views of vectors. A verb on all fragments of a vector must have the same effect as on the
  * whole vector.
  */
 #include "tests/sim/costs.h"
@@ -9,9 +9,9 @@
 
 enum { MEMBERS = 4, PIECES = 7, FRAGMENTS = 3 };
 
-/* --- verbs, of a vector or of parts of it ----------------------------------------------------- */
+/* --- verbs on vectors and on fragments -------------------------------------------------------- */
 
-/** A verb with two vectors of a worker. It changes x, and reads or keeps y. */
+/** A verb with two vectors of a worker. The verb changes x, and may read or change y. */
 typedef void part_verb(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 
 static const dsgd_neighbours *ring(dsgd_node *self)
@@ -70,7 +70,10 @@ static void gossips_meanwhile(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
     dsgd_request_wait(self, request, x);
 }
 
-/** The averages follow the order of ranks, so that the result does not depend on time. */
+/**
+ * Averages in pairs with the next rank. The order of the averages follows the ranks, so the result
+ * does not depend on time.
+ */
 static void averages_in_pairs(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
     if (self->rank % 2 == 0)
@@ -98,7 +101,7 @@ static void asks_a_server(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 
 static void publishes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {
-    static dsgd_partial *partial[MEMBERS]; /* exists only in the simulating process */
+    static dsgd_partial *partial[MEMBERS]; /* pointers of the simulating process */
     if (partial[self->rank] == NULL)
         partial[self->rank] =
             dsgd_partial_new(self, (dsgd_partial_spec){.initiator = DSGD_EACH_IN_TURN}, NULL);
@@ -129,11 +132,12 @@ static const struct {
 
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
-/* --- the algorithm ---------------------------------------------------------------------------- */
+/* --- test algorithms -------------------------------------------------------------------------- */
 
-static part_verb *tested; /* the variables here are set before the simulation forks */
+static part_verb *tested; /* verb of the run; set before the simulation forks, like the variables
+                           * below */
 static enum { WHOLE, AS_FRAGMENTS, AS_RANGES, NESTED } way;
-static bool steps_before; /* true if a local step is made first, so that pieces of x are still being
+static bool steps_before; /* if true, a local step precedes the verb, so pieces of x are still being
                            * computed */
 
 static void in_parts(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
@@ -206,12 +210,12 @@ static support_case *case_of(int verb)
 
 SUITE(fragments, "fragments", .seconds = 60);
 
-/** _i: number of the verb, and whether the model has just begun to change. */
+/** _i selects the verb, and whether a local step precedes it. */
 TEST_RANGE(verb_on_all_parts_equals_verb_on_the_whole, 0, 2 * N_VERBS)
 {
     support_case *c = case_of(_i / 2);
-    steps_before = _i % 2 == 1 && !verbs[_i / 2].asks; /* the model of a worker that answers must
-                                                        * not change */
+    steps_before = _i % 2 == 1 && !verbs[_i / 2].asks; /* a worker that answers must not change its
+                                                        * model at the same time */
     for (int blocking = 0; blocking < 2; blocking++) {
         c->config.exchange.blocking = blocking == 1;
         way = WHOLE;
@@ -246,8 +250,8 @@ static const dsgd_algorithm reducing_one_fragment = {.about = {.name = "reducing
                                                      .work = reduce_one_fragment_work};
 
 /**
- * Uses pieces 1 and 5 of 7, with 1/7 MB each. The exchange of the first piece overlaps with the
- * backward pass.
+ * A worker reduces pieces 1 and 5 of 7, with 1/7 MB each. The exchanges overlap with the backward
+ * pass, unless overlap is off.
  */
 TEST(a_fragment_costs_only_its_pieces)
 {
@@ -266,8 +270,8 @@ TEST(a_fragment_costs_only_its_pieces)
         if (overlap == 0)
             expect_close(got->result.virtual_s / 10, 1 + 2 * piece_s);
         else
-            expect_close(got->result.virtual_s / 10, 1); /* hidden, because the seventh piece is
-                                                          * ready later */
+            expect_close(got->result.virtual_s / 10, 1); /* the exchanges end before the seventh
+                                                          * piece is ready */
     }
 }
 
@@ -291,9 +295,9 @@ static const dsgd_algorithm gossiping_twice = {.about = {.name = "twice"},
                                                .work = gossip_twice_work};
 
 /**
- * Four pieces travel for 0.05 s each, and one is ready every 0.125 s of the backward pass. Piece by
- * piece, both exchanges of all pieces except the last are hidden. Otherwise the second exchange of
- * all pieces is not hidden.
+ * Each of four pieces travels for 0.05 s, twice. One piece is ready every 0.125 s of the backward
+ * pass. If the two exchanges follow piece by piece, only the exchanges of the last piece are
+ * exposed. If whole vectors are exchanged twice, the second exchange of all pieces is exposed.
  */
 TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
 {
@@ -306,7 +310,7 @@ TEST(two_exchanges_in_a_row_overlap_piece_by_piece)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * (1.05 + 0.2), 1e-3);
 }
 
-/* --- what is refused -------------------------------------------------------------------------- */
+/* --- misuse ----------------------------------------------------------------------------------- */
 
 static void mixes(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
 {

@@ -1,7 +1,7 @@
 /**
  * @file test_gossip.c
- * Compares gossip with theory: the decay of differences, and the propagation of changes and of
- * delays.
+ * Compares gossip with theory: the decay of the differences between models, and the propagation of
+ * changes and of delays.
  */
 #include <gsl/gsl_linalg.h>
 
@@ -11,11 +11,11 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* --- decay ------------------------------------------------------------------------------------ */
+/* --- decay of differences --------------------------------------------------------------------- */
 
 /**
- * Returns the largest singular value of the product of the mixing matrices over a period,
- * orthogonal to the direction that mixing keeps.
+ * Returns the largest singular value of the product of the mixing matrices over a period of the
+ * graph. The direction that mixing keeps is left out.
  */
 static double second_singular_value(const support_case *c, bool doubly)
 {
@@ -50,21 +50,22 @@ static double second_singular_value(const support_case *c, bool doubly)
 }
 
 /**
- * The product is a normal matrix for all graphs here. The decay must therefore reach the singular
- * value, which is otherwise only a bound.
+ * Checks that the distance of models decays by the singular value. This value is in general an
+ * upper bound. For the graphs here the decay must reach it, because the product of their mixing
+ * matrices is a normal matrix.
  */
 static void expect_decay(const char *algorithm, const graph *g, bool doubly)
 {
     support_case *c = gossiping(algorithm, g);
     const double sigma = second_singular_value(c, doubly);
     const long period = dsgd_graph_period(graph_of(c), g->workers);
-    if (sigma < 1e-10) { /* the graph averages exactly in one period */
+    if (sigma < 1e-10) { /* the graph computes the exact mean in one period */
         ck_assert_double_lt(consensus_after(c, period), 1e-12);
         return;
     }
     /*
-     * Long enough that only the slowest part is left, but not so long that only rounding errors are
-     * left.
+     * The two measurements are late enough that only the slowest mode is left, and early enough
+     * that rounding errors do not matter.
      */
     const long last = (long)fmin(80, floor(log(1e-9) / log(sigma))), first = last * 3 / 4;
     ck_assert_int_ge(first, 4);
@@ -123,7 +124,7 @@ TEST(groups_that_rotate_keep_models_closer_than_fixed_ones)
                             0.9 * before_synchronisation(false, workers));
 }
 
-/* --- propagation ------------------------------------------------------------------------------ */
+/* --- propagation of changes ------------------------------------------------------------------- */
 
 static void perturb_rank_5(dsgd_engine *engine, void *argument)
 {
@@ -154,7 +155,9 @@ static int reached(support_case *c, long steps)
     return n;
 }
 
-/** Returns the number of steps until all ranks are reached. */
+/**
+ * Returns the number of steps until the models of all ranks depend on the initial model of rank 5.
+ */
 static long steps_to_reach_all(support_case *c)
 {
     long steps = 1;
@@ -167,7 +170,7 @@ TEST_RANGE(changes_propagate_as_fast_as_predicted, 0, SUPPORT_SLOW ? 4 : 14)
 {
     static const struct {
         const char *algorithm;
-        graph graph; /* used if it has a kind */
+        graph graph; /* graph of a gossip algorithm; without a kind, only an option and its value */
         long from, to;
     } spread[] = {
         {"allreduce", {.workers = 16}, 1, 1},
@@ -199,13 +202,13 @@ TEST(a_complete_graph_gives_everyone_the_same_bits)
 {
     const graph complete = {"complete", .workers = 7};
     support_case *c = gossiping("d_psgd", &complete);
-    support_option(c, "order", 2); /* mix after the local step */
+    support_option(c, "order", 2); /* order atc: mix after the local step */
     const support_outcome *got = support_ok(c);
     for (size_t w = 1; w < 7; w++)
         ck_assert_mem_eq(got->x + w * got->n_params, got->x, got->n_params * sizeof *got->x);
 }
 
-/* --- how far a delay travels within a step ---------------------------------------------------- */
+/* --- propagation of delays -------------------------------------------------------------------- */
 
 typedef struct travel {
     const char *algorithm;
@@ -229,8 +232,9 @@ static double step_s(travel t)
 }
 
 /**
- * Returns the seconds per step by the recursion for one message per neighbour and step: t_i <- the
- * maximum of the ends of worker i and its two neighbours.
+ * Returns the seconds per step if a worker waits only for one message per neighbour and step. By
+ * recursion, the end of a step is the latest end of the step's computations of worker i and its two
+ * neighbours.
  */
 static double neighbours_only_s(int workers, long steps)
 {
@@ -239,7 +243,9 @@ static double neighbours_only_s(int workers, long steps)
         double next_s[MOST];
         for (int i = 0; i < workers; i++)
             next_s[i] = end_s[i] + 0.615;
-        /* Any two workers, because only the distribution counts. */
+        /*
+         * The two late workers differ from those of the simulation, but have the same distribution.
+         */
         for (uint32_t k = 0; k < 2; k++) {
             const dsgd_draw at = {77, DSGD_DRAW_DATA, 0, (uint32_t)t, 0};
             next_s[dsgd_draw_permuted(at, (uint32_t)workers, k)] += 0.32;
@@ -257,7 +263,7 @@ static double neighbours_only_s(int workers, long steps)
 }
 
 TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
-           SUPPORT_SLOW ? 0 : 2) /* _i: overlapped */
+           SUPPORT_SLOW ? 0 : 2) /* _i is 1 if exchanges overlap */
 {
     static const long pieces[] = {1, 2, 4, 8, 16, 32};
     const double synchronous_s = step_s((travel){"allreduce", 1, true, true});
@@ -278,14 +284,20 @@ TEST_RANGE(with_many_exchanges_per_step_neighbours_wait_like_everyone, 0,
            "everyone %.3f s; exchanges per step%s\n",
            overlap ? "beside the backward pass" : "after it", neighbours_s, synchronous_s,
            line + 1);
-    /* During the backward pass, each hop costs the delayed worker the time of one piece. */
+    /* With overlap, a delay loses the time of one piece per hop during the backward pass. */
     ck_assert_double_gt(before_s, (overlap ? 0.88 : 0.99) * synchronous_s);
-    /* With concurrent exchanges in no order, a delay again reaches only the neighbours. */
+    /*
+     * If exchanges are concurrent and have no order, a delay again reaches only the neighbours in a
+     * step.
+     */
     const double at_once_s = step_s((travel){"d_psgd", 16, overlap, false});
     ck_assert_double_eq_tol(at_once_s, neighbours_s, 0.02);
 }
 
-/** More actors ask for their mailboxes at once than the initial table of mailboxes can hold. */
+/**
+ * With 1,100 workers, more actors open mailboxes at once than the initial table of mailboxes can
+ * hold.
+ */
 TEST(any_number_of_workers_gossips)
 {
     support_case *c = support_no_learning(support_new("d_psgd", 1100));
@@ -293,12 +305,15 @@ TEST(any_number_of_workers_gossips)
     ck_assert_double_eq_tol(support_ok(c)->result.steps, 2, 1e-9);
 }
 
-/* --- lists made by hand ----------------------------------------------------------------------- */
+/* --- neighbour lists made by hand ------------------------------------------------------------- */
 
 static double kept_mean, given; /* shares of worker 1 in step 2; set before the simulation forks */
 static unsigned promises;
 
-/** Mixes on a ring of two, where each worker keeps and gives a half. */
+/**
+ * A test algorithm that mixes on a ring of two workers. Each worker keeps a half and gives a half,
+ * except worker 1 in step 2.
+ */
 static void by_hand_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -331,7 +346,7 @@ TEST(a_handmade_list_must_keep_its_promises)
     support_expect_abort(c, "what worker 1 keeps and gives in step 2 sums to 1.25, but its "
                             "neighbours promise 1 (DSGD_PROMISE_COLUMNS)");
     given = 0.25;
-    /* 0.75 or 1.25, depending on the worker that checks first. */
+    /* The sum is 0.75 or 1.25. It depends on which worker checks first. */
     support_expect_abort(c, "keeps and gets in step 2 sums to");
     promises = DSGD_PROMISE_COLUMNS;
     support_ok(c);

@@ -1,13 +1,16 @@
 /**
  * @file test_graph.c
- * Tests the graphs of gossip: mixing matrices are stochastic and connected, senders and receivers
- * agree, and graphs that do not fit are rejected.
+ * Tests the graphs of gossip. Mixing matrices are stochastic and connected, senders and receivers
+ * agree, and graphs that do not fit the number of workers are rejected.
  */
 #include "tests/sim/gossiping.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* The test needs static functions of this file. The algorithm of the program is another object. */
+/*
+ * The test includes the source file of gradient_tracking to call its static functions. This name
+ * avoids a second definition of the algorithm.
+ */
 #define dsgd_algorithm_gradient_tracking algorithm_of_test_graph
 #include "algorithms/gradient_tracking.c" // NOLINT(bugprone-suspicious-include)
 
@@ -54,7 +57,7 @@ static void expect_sums(double w[MOST][MOST], int p, bool rows)
     }
 }
 
-/** Returns true if a change at rank 0 reaches all ranks in @p rounds rounds. */
+/** Returns true if a change at rank 0 reaches all ranks within @p rounds rounds. */
 static bool spreads(const support_case *c, long rounds)
 {
     const int p = c->config.workers;
@@ -76,7 +79,7 @@ static bool spreads(const support_case *c, long rounds)
 
 SUITE(graph, "graph", .seconds = 240);
 
-TEST_RANGE(mixing_matrices_are_stochastic_and_connect, 0, N_GRAPHS) /* _i: the graph */
+TEST_RANGE(mixing_matrices_are_stochastic_and_connect, 0, N_GRAPHS) /* _i is the graph's index */
 {
     double w[MOST][MOST];
     support_case *c = gossiping("d_psgd", &graphs[_i]);
@@ -91,7 +94,7 @@ TEST_RANGE(mixing_matrices_are_stochastic_and_connect, 0, N_GRAPHS) /* _i: the g
     ck_assert(spreads(c, 8L * p));
 }
 
-/** The senders of a rank must be the ranks that have it among their receivers. */
+/** The senders of a rank must be exactly the ranks that have this rank among their receivers. */
 TEST_RANGE(senders_and_receivers_agree, 0, N_GRAPHS)
 {
     const graph *const g = &graphs[_i];
@@ -130,7 +133,7 @@ TEST_RANGE(exponential_graphs_send_to_the_distances_of_their_description, 0, 3) 
     }
 }
 
-/** With two peers per round, each round takes the next two distances of the list. */
+/** With two peers per round, each round uses the next two distances of the schedule's list. */
 TEST(several_peers_take_the_distances_in_turn)
 {
     static const int distances[][2] = {{1, -1}, {2, -2}, {4, -4}, {1, -1}};
@@ -161,10 +164,10 @@ TEST_RANGE(bipartite_and_matching_rounds_are_pairs, 0, 2)
 }
 
 /**
- * The matrix is W = (I + A) / (1 + degree), where A is the adjacency matrix of the graph. For a
- * path of three, W has the eigenvalues 1, 2/3 and 0.
+ * The mixing matrix of _i workers is W = (I + A) / (1 + degree), where A is the adjacency matrix of
+ * the graph. For a path of three workers, W has the eigenvalues 1, 2/3 and 0.
  */
-TEST_RANGE(the_least_eigenvalue_has_its_closed_form, 2, 65) /* _i: workers */
+TEST_RANGE(the_least_eigenvalue_has_its_closed_form, 2, 65)
 {
     const dsgd_spec ring = {dsgd_entry_find(dsgd_graph_kinds, "ring"), NULL};
     const dsgd_spec complete = {dsgd_entry_find(dsgd_graph_kinds, "complete"), NULL};
@@ -179,7 +182,7 @@ TEST_RANGE(the_least_eigenvalue_has_its_closed_form, 2, 65) /* _i: workers */
     if (_i % 2 == 0 && _i > 4)
         ck_assert_double_eq_tol(least_eigenvalue(&torus, _i),
                                 2 * cos(2 * M_PI * (_i / 4) / (_i / 2)) / 4, 1e-3);
-    dsgd_pairs *const edges = path.params; /* its only parameter */
+    dsgd_pairs *const edges = path.params; /* the list of edges is the graph's only parameter */
     *edges = (dsgd_pairs){2, (long[2][2]){{0, 1}, {1, 2}}};
     ck_assert_double_eq_tol(least_eigenvalue(&path, 3), 0, 1e-12);
 }

@@ -1,7 +1,8 @@
 /**
- * @file test_hang.c Workers that wait for ever make a run fail, with a sentence that names the
- * waiting workers, their verbs, the workers that they wait for, and the times. Late workers do not.
- * Misused requests stop the program with a sentence.
+ * @file test_hang.c
+ * Tests runs that hang. If workers wait for ever, the run fails, and its message names the waiting
+ * workers, their verbs, the workers that they wait for, and the times. Late workers do not make a
+ * run fail. Misused requests stop the program with a message.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -10,10 +11,10 @@ enum { WORKERS = 8, STEPS = 20 };
 
 /* --- algorithms that hang --------------------------------------------------------------------- */
 
-/** The action of a worker of a broken algorithm after the gradient of a step. */
+/** A fault of a test algorithm: what its workers do after the local step. */
 typedef void fault(dsgd_node *self, dsgd_vector *x);
 
-static fault *broken; /* set before the simulation forks */
+static fault *broken; /* fault of the run; set before the simulation forks */
 
 static void broken_work(dsgd_node *self)
 {
@@ -44,7 +45,7 @@ static void calls_alone_at_last(dsgd_node *self, dsgd_vector *x)
         dsgd_allreduce_mean(self, x, DSGD_WORLD);
 }
 
-/** Only some workers call the 17th collective, which has two chunks like all others. */
+/** Only two workers call the 17th collective. It has two chunks, like all others. */
 static void calls_once_more(dsgd_node *self, dsgd_vector *x)
 {
     if (self->step < 16 || self->rank == 3 || self->rank == 5)
@@ -66,7 +67,7 @@ static void gathers_without_one(dsgd_node *self, dsgd_vector *x)
         dsgd_allgather(self, &mine, 1, DSGD_WORLD);
 }
 
-/** Waits for a message that its neighbour does not send. */
+/** Starts to wait for a message that the neighbour @p peer does not send. */
 static dsgd_request *expect_of(dsgd_node *self, dsgd_vector *x, int peer)
 {
     int from[] = {peer};
@@ -74,7 +75,7 @@ static dsgd_request *expect_of(dsgd_node *self, dsgd_vector *x, int peer)
     return dsgd_gossip_begin(self, x, &neighbours);
 }
 
-/** All workers except one call a collective; that worker waits for one of them elsewhere. */
+/** All workers except worker 5 call a collective. Worker 5 waits for worker 4 in another verb. */
 static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
 {
     const double mine = self->rank;
@@ -83,7 +84,7 @@ static void gathers_but_for_one(dsgd_node *self, dsgd_vector *x)
     dsgd_allgather(self, &mine, 1, DSGD_WORLD);
 }
 
-/** A chain of waits; the last worker does not wait. */
+/** Makes a chain of waits: each worker up to 5 waits for the next one. Worker 6 does not wait. */
 static void awaits_the_next(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank < 6)
@@ -144,7 +145,7 @@ static void polls_messages(dsgd_node *self, dsgd_vector *x)
 
 static dsgd_partial *partial_of(dsgd_node *self, dsgd_initiator initiator)
 {
-    static dsgd_partial *partial; /* of the only worker that has one */
+    static dsgd_partial *partial; /* partial collective of the only worker that makes one */
     const dsgd_partial_spec spec = {.initiator = initiator};
     if (self->step == 0)
         partial = dsgd_partial_new(self, spec, NULL);
@@ -163,7 +164,7 @@ static void arrives_without_initiator(dsgd_node *self, dsgd_vector *x)
         dsgd_partial_mix(self, partial_of(self, DSGD_EACH_IN_TURN), x, WORKERS, WORKERS + 1);
 }
 
-/** Two workers wait for each other in different verbs, while the others continue. */
+/** Two workers wait for each other. The others continue. */
 static void two_wait_for_each_other(dsgd_node *self, dsgd_vector *x)
 {
     if (self->rank == 0 && self->step == 3)
@@ -288,7 +289,10 @@ static const struct {
 
 enum { N_FAULTS = sizeof faults / sizeof faults[0], N_BOUNDS = 3 };
 
-/** Makes a case that ends after about STEPS steps, by each of the bounds. */
+/**
+ * Makes a case that ends after about STEPS steps. The bound is on steps (0), seconds (1) or samples
+ * (2).
+ */
 static support_case *bounded(const char *algorithm, int workers, int bound)
 {
     support_case *c = support_new(algorithm, workers);
@@ -316,7 +320,7 @@ TEST_RANGE(an_endless_wait_makes_the_run_fail, 0, N_FAULTS *N_BOUNDS) /* _i: fau
     ck_assert_ptr_null(strstr(got->result.why.text, "; 0 more"));
 }
 
-/** Worker 2 returns in step 3. */
+/** A test algorithm in which worker 2 returns from its work function in step 3. */
 static void leaving_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -340,7 +344,8 @@ TEST_RANGE(a_work_that_returns_early_makes_the_run_fail, 0, N_BOUNDS)
 }
 
 /**
- * Workers that send requests to the failed worker hang, however fast the others reach the bound.
+ * Worker 0 fails for ever. Workers that send requests to it hang, even if the others soon reach the
+ * end of the run.
  */
 TEST(a_wait_for_a_stopped_worker_hangs)
 {
@@ -359,35 +364,39 @@ TEST(a_failure_after_the_end_stops_no_worker)
     support_case *c = support_new("allreduce", 4);
     dsgd_failure_event stop = {.worker = 0, .at_s = 2.1};
     support_dies(c, 1, &stop);
-    c->workload.bytes = 4e9; /* all workers wait in the allreduce at the bound */
+    c->workload.bytes = 4e9; /* at the end of the run, all workers wait in the allreduce */
     c->config.until = (dsgd_until){.seconds = 2.05};
     support_ok(c);
 }
 
 /**
- * An exchange that the worker started at the instant of its failure is completed, in each network.
+ * Worker 0 starts an exchange after its failure, at the end of its step. The exchange must still be
+ * completed. _i selects the network.
  */
-TEST_RANGE(a_failing_worker_completes_begun_exchanges, 0, 2) /* _i: network */
+TEST_RANGE(a_failing_worker_completes_begun_exchanges, 0, 2)
 {
     support_case *c = support_new("dasgd", 4);
     dsgd_failure_event stop = {.worker = 0,
-                               .at_s = 1.5}; /* starts an average at 2 s, when its step ends */
+                               .at_s = 1.5}; /* its step ends at 2 s and starts an average */
     support_dies(c, 1, &stop);
     OPTIONS(c, {"tau", 2}, {"d", 1});
     c->workload.step_s = 1;
-    c->config.until = (dsgd_until){.seconds = 3.5}; /* the next average would wait for it */
+    c->config.until = (dsgd_until){.seconds = 3.5}; /* the next average would wait for worker 0 */
     c->config.network = _i;
     support_ok(c);
 }
 
-/* --- late is not hung ------------------------------------------------------------------------- */
+/* --- late workers that do not hang ------------------------------------------------------------ */
 
 static const char *const late[][3] = {
     {"slow", "factor", "100"}, {"delay", "seconds", "7.7"}, {"ramp", "seconds", "1.3"}};
 
 enum { N_LATE = sizeof late / sizeof late[0] };
 
-/** A message may take many times as long as the run. */
+/**
+ * A message may take many times as long as the run. The run does not count as hanging while such a
+ * message is in flight.
+ */
 TEST(a_run_does_not_hang_while_a_message_is_on_its_way)
 {
     support_case *c = support_new("allreduce", 4);
@@ -395,7 +404,10 @@ TEST(a_run_does_not_hang_while_a_message_is_on_its_way)
     support_ok(c);
 }
 
-/** Nor do many messages, one after another, through the NIC of a server: 1.6e9 s here. */
+/**
+ * Many messages pass the NIC of a server one after another, for 1.6e9 s. The run must not count as
+ * hanging.
+ */
 TEST(a_run_does_not_hang_on_a_slow_network)
 {
     support_case *c = support_no_learning(support_new("easgd", 49));
@@ -414,15 +426,15 @@ TEST_RANGE(a_run_with_late_workers_does_not_hang, 0, support_n_algorithms()) /* 
         support_no_learning(c);
         support_set(dsgd_entry_find(dsgd_imbalance_kinds, how[0]), support_imbalance(c, how[0]),
                     how[1], strtod(how[2], NULL));
-        c->workload.bytes = i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6; /* 3 s per vector */
+        c->workload.bytes = i / N_BOUNDS / N_LATE == 0 ? 30e9 : 1e6; /* 30 GB take 3 s per vector */
         SET(c, config.exchange.pieces = 3, config.exchange.blocking = i % 2 == 0);
         support_ok(c);
     }
 }
 
 /**
- * Worker r makes r + 1 times as many steps per round as worker 0, so fast workers are far ahead, in
- * steps, of the workers that wait for them.
+ * A test algorithm in which worker r makes r + 1 times as many steps per round as worker 0. Fast
+ * workers are therefore many steps ahead of the workers that wait for them.
  */
 static void rounds_work(dsgd_node *self)
 {
@@ -447,7 +459,10 @@ TEST(rounds_may_have_different_steps_per_worker)
     }
 }
 
-/** The counts of a run do not depend on whether it is continued at its end. */
+/**
+ * Some workers continue after the end of the run until all waits are over. This must not change the
+ * counts of the run.
+ */
 TEST(nothing_counts_after_the_end)
 {
     for (int i = 0; i < support_n_algorithms(); i++) {
@@ -462,7 +477,7 @@ TEST(nothing_counts_after_the_end)
     }
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
+/* --- misused requests ------------------------------------------------------------------------- */
 
 static void ends_twice(dsgd_node *self, dsgd_vector *x)
 {
@@ -472,7 +487,10 @@ static void ends_twice(dsgd_node *self, dsgd_vector *x)
         dsgd_request_wait(self, sum, x);
 }
 
-/** The next request has started by then, perhaps at the same address. */
+/**
+ * Waits for a request that has already ended. The next request has started in the meantime, perhaps
+ * at the same address.
+ */
 static void ends_the_one_before(dsgd_node *self, dsgd_vector *x)
 {
     dsgd_request *const first = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);

@@ -1,23 +1,27 @@
 /**
- * @file test_hybrid.c Workers that are groups of hosts. The tests compare the times of their steps
- * with closed forms, check when each part of a vector uses which NIC, and check that algorithms
- * between such workers behave as between workers of one host.
+ * @file test_hybrid.c
+ * Tests workers that are groups of hosts. The tests compare the times of their steps with closed
+ * forms, and check when each part of a vector uses which NIC. They also check that algorithms
+ * behave as with workers of one host.
  */
 #include "sim/hybrid/replica.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-static const double bandwidth = 10e9, latency_s = 1e-6; /* of support_new() */
+static const double bandwidth = 10e9, latency_s = 1e-6; /* values of support_new() */
 static const double rounding = 1e-9;
 
-/** Workers with pipelines. A step of one GPU takes 16 s, half of it in the forward pass. */
+/**
+ * Makes a run whose workers are pipelines. A step of one GPU takes 16 s; the forward pass takes
+ * half of this time.
+ */
 static support_case *pipelines(const char *algorithm, int workers, int64_t stages,
                                int64_t micro_batches)
 {
     support_case *c = support_new(algorithm, workers);
     SET(c, workload.step_s = 16, workload.inner.pipeline.stages = stages,
         workload.inner.pipeline.micro_batches = micro_batches);
-    c->workload.inner.pipeline.schedule = 1; /* 1f1b */
+    c->workload.inner.pipeline.schedule = 1; /* schedule 1f1b */
     c->config.until.steps = 4;
     return support_no_learning(c);
 }
@@ -40,7 +44,7 @@ static double step_s(const support_case *c)
     return got->result.virtual_s / got->result.steps;
 }
 
-/* --- a step ----------------------------------------------------------------------------------- */
+/* --- time of a step --------------------------------------------------------------------------- */
 
 SUITE(hybrid, "step", .seconds = 120);
 
@@ -56,8 +60,9 @@ static const struct {
 } shapes[] = {{2, 1}, {2, 2}, {4, 4}, {4, 16}, {8, 32}, {16, 16}};
 
 /**
- * A step has N + D - 1 forward and backward passes, each of which takes 1/(D N) of the step. With J
- * jobs it has J N + D - 1, or J times as many passes if each job is flushed.
+ * With D stages and N micro-batches, a step has N + D - 1 forward and backward passes, each of
+ * which takes 1/(D N) of a GPU's step. With J jobs it has J N + D - 1 passes, or J (N + D - 1)
+ * passes if each job is flushed.
  */
 TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 {
@@ -76,8 +81,8 @@ TEST_ROWS(a_step_of_a_pipeline_has_its_bubbles, shapes)
 }
 
 /**
- * With two directions the bubble share is (D - 2) / (2 N + D - 2) if N is a multiple of D and the
- * backward pass takes twice as long.
+ * In a pipeline with two directions (chimera), the bubble share is (D - 2) / (2 N + D - 2), if N is
+ * a multiple of D and the backward pass takes twice as long as the forward pass.
  */
 TEST(chimera_has_about_half_the_bubbles)
 {
@@ -90,9 +95,10 @@ TEST(chimera_has_about_half_the_bubbles)
 }
 
 /**
- * Passes after a stage that takes f times as long: N f of its own, s until its first micro-batch
- * arrives and after its last; D - 1 - s until the first one returns, and again at the end, minus
- * the work that it does in the meantime: half a pass of each micro-batch that has arrived.
+ * Stage s of D stages takes f = 1.5 times as long as the others. The time of the step, in passes,
+ * has three parts: N f passes of the slow stage; s passes before its first micro-batch arrives and
+ * after its last; and D - 1 - s passes of the later stages at each end, during which the slow stage
+ * already works, half a pass for each arrived micro-batch.
  */
 TEST(a_slow_stage_delays_its_pipeline_as_scheduled)
 {
@@ -115,23 +121,28 @@ static support_case *swarm_of(const char *algorithm, int workers, int64_t stages
     return c;
 }
 
-/** Sixteen hosts, one of which is slow; four equal peers would take 64 / 4 micro-batches each. */
+/**
+ * One of sixteen hosts is slow. Four equal peers of a stage would take 64 / 4 micro-batches each.
+ */
 TEST(a_slow_peer_slows_a_swarm_by_its_share)
 {
-    /* time of a micro-batch in a stage, forward and backward */
+    /* pass is the time of a micro-batch in a stage, forward and backward. */
     const double d = 4, k = 4, slow = 3, pass = 16 / 64.0 / d;
     support_case *c = swarm_of("local_sgd", 1, (int64_t)d, (int64_t)k, 64);
-    c->platform.host_bandwidth_bytes_per_s = 1e30; /* they also sum their gradients */
+    c->platform.host_bandwidth_bytes_per_s = 1e30; /* makes the sums of gradients free */
     c->platform.host_latency_s = 0;
     ck_assert_double_eq_tol(step_s(c), pass * (64 / k + d - 1), 16 * rounding);
     ck_assert_double_eq_tol(support_ok(c)->result.bubble_share, 3 / (16 + 3.0), rounding);
-    IMBALANCE(c, "slow", {"worker", 4 + 2}, {"factor", slow}); /* a peer of stage 1 */
+    IMBALANCE(c, "slow", {"worker", 4 + 2}, {"factor", slow}); /* slow host: a peer of stage 1 */
     const double swarm_s = step_s(c), least_s = pass * 64 / (k - 1 + 1 / slow);
     ck_assert_double_ge(swarm_s, least_s);
     ck_assert_double_le(swarm_s, least_s + (d + slow) * pass);
 }
 
-/** The slowness that `explain` reports: for a stage with peers, from the sum of their speeds. */
+/**
+ * Tests the slowness that `dsgd explain` reports. For a stage with several peers, it follows from
+ * the sum of their speeds.
+ */
 TEST(a_stage_is_as_slow_as_its_peers_together)
 {
     dsgd_replica *replica = NULL;
@@ -146,8 +157,8 @@ TEST(a_stage_is_as_slow_as_its_peers_together)
 }
 
 /**
- * A single stage computes two halves of the samples, then sums over both hosts; and so does each
- * job.
+ * A single stage with two peers computes half of the samples on each host, and then sums the
+ * gradients over both hosts. With two jobs, it sums after each job.
  */
 TEST(peers_sum_the_gradients_of_their_stage)
 {
@@ -157,7 +168,8 @@ TEST(peers_sum_the_gradients_of_their_stage)
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 2 * 40e9, 100);
     c->workload.inner.pipeline.jobs = 2;
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (latency_s + 10e9 / bandwidth), 1e-6);
-    c = swarm_of("local_sgd", 1, 2, 2, 2); /* each peer takes whole micro-batches, half of them */
+    c = swarm_of("local_sgd", 1, 2, 2, 2); /* each peer takes half of the micro-batches, in whole
+                                            * numbers */
     const double bytes = 5e9;
     SET(c, workload.bytes = 8, workload.inner.activation_bytes = bytes);
     ck_assert_double_eq_tol(step_s(c), 8 + 2 * (bytes / 2 / bandwidth + latency_s), 1e-4);
@@ -165,8 +177,8 @@ TEST(peers_sum_the_gradients_of_their_stage)
 }
 
 /**
- * The message of a micro-batch is sent D - 1 times forward and back, if a stage waits for nothing
- * else.
+ * With D stages, a micro-batch is sent D - 1 times forward and D - 1 times back. Stages wait for
+ * nothing else.
  */
 TEST(messages_between_stages_take_time)
 {
@@ -175,14 +187,16 @@ TEST(messages_between_stages_take_time)
     c->workload.inner.activation_bytes = bytes;
     ck_assert_double_eq_tol(step_s(c), 16 + 6 * each_s, 1e-6);
     ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 6 * bytes, 1);
-    c->workload.inner.shards =
-        2; /* each sends its half at the same time, over its own NIC; it gathers one byte */
+    c->workload.inner.shards = 2; /* each shard sends its half over its own NIC */
     make_transformer(c, 4);
     c->workload.bytes = 8;
     ck_assert_double_eq_tol(step_s(c), 8 + 6 * (each_s - bytes / 2 / bandwidth), 1e-4);
 }
 
-/** Each layer has two sums forward and two backward; a ring takes 2 (T - 1) (L + n / (T B)). */
+/**
+ * Each layer has two sums forward and two sums backward. With T hosts, a ring takes 2 (T - 1) (L +
+ * n / (T B)) per sum of n bytes, with latency L and bandwidth B.
+ */
 TEST(a_layer_of_a_tensor_group_includes_its_sums)
 {
     const double n = 800e6, layers = 5;
@@ -195,14 +209,15 @@ TEST(a_layer_of_a_tensor_group_includes_its_sums)
         ck_assert_double_eq_tol(step_s(c), 16.0 / t + 4 * layers * sum_s, 1e-7);
         ck_assert_double_eq_tol(support_ok(c)->result.inner_bytes, 4 * 4 * layers * 2 * (t - 1) * n,
                                 1e3);
-        c->workload.inner.shards = 2; /* each has half of it; gathering a byte takes a latency */
+        c->workload.inner.shards = 2; /* each shard has half of the samples; a gather takes only its
+                                       * latency */
         c->workload.bytes = 8;
         const double half_s = sum_s - 2 * (t - 1) * n / 2 / t / bandwidth;
         ck_assert_double_eq_tol(step_s(c), 8.0 / t + 4 * layers * half_s, 1e-4);
     }
 }
 
-/** While a layer computes, its neighbour is gathered. */
+/** While a layer computes, the weights of the next layer are gathered. */
 TEST(shards_gather_layers_during_computation)
 {
     const double layers = 4, bytes[] = {1e9, 400e9};
@@ -212,25 +227,25 @@ TEST(shards_gather_layers_during_computation)
         SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.bytes = bytes[k],
             workload.inner.shards = 2);
         const double pass_s =
-            16 / 2 / layers / 2; /* time of a layer for half of the samples, forward or backward */
-        const double g = latency_s + bytes[k] / layers / 2 / bandwidth; /* or scattered */
+            16 / 2 / layers / 2; /* seconds of a layer for half of the samples, in one pass */
+        const double g = latency_s + bytes[k] / layers / 2 / bandwidth; /* time to gather a layer */
         const double forward_s = g + pass_s + (layers - 1) * fmax(g, pass_s);
         const double backward_s = g + pass_s + (layers - 1) * fmax(2 * g, pass_s) + g;
         ck_assert_double_eq_tol(step_s(c), forward_s + backward_s, 1e-6);
     }
 }
 
-/** Each host has its own random draws, and its stage is as slow as its slowest host. */
+/** Each host draws its own random delays. A stage is as slow as its slowest host. */
 TEST(imbalance_applies_to_each_host)
 {
     support_case *c = pipelines("allreduce", 2, 2, 1);
     make_transformer(c, 2);
     SET(c, workload.inner.tensor = 2, platform.host_bandwidth_bytes_per_s = 1e30,
         platform.host_latency_s = 0);
-    /* stage 1 of worker 1, one of its two hosts */
+    /* slow host: one of the two hosts of stage 1 of worker 1 */
     support_imbalance_number(c, "slow", "worker", 4 + 2);
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
-    /* its other host, which changes nothing */
+    /* The other host of this stage is slow, too, which changes nothing. */
     support_imbalance_number(c, "slow", "worker", 4 + 2 + 1);
     ck_assert_double_eq_tol(step_s(c), 8 / 2 + 2 * 8.0 / 2, 1e-6);
     dsgd_platform_entry slow = {.first = 0, .count = 1, .speed = 0.25, .bandwidth = 1};
@@ -240,8 +255,8 @@ TEST(imbalance_applies_to_each_host)
 }
 
 /**
- * For steps that are computed pass by pass, cut short, or lost: bubbles and inner bytes are
- * proportional to the part that was computed.
+ * Some steps are computed pass by pass, are cut short, or are lost. Their bubbles and inner bytes
+ * are proportional to the computed part of the step.
  */
 TEST(inner_bytes_are_those_of_computed_micro_batches)
 {
@@ -251,7 +266,7 @@ TEST(inner_bytes_are_those_of_computed_micro_batches)
         support_case *c = pipelines(algorithms[k], 4, 4, 8);
         SET(c, workload.inner.activation_bytes = 1e6, platform.host_latency_s = 0);
         dsgd_platform_entry slow = {
-            .first = 0, .count = 4, .speed = 0.4, .bandwidth = 1}; /* worker 0 */
+            .first = 0, .count = 4, .speed = 0.4, .bandwidth = 1}; /* hosts of worker 0 */
         c->platform.hosts = (dsgd_structs){1, &slow};
         if (k == 2) {
             OPTIONS(c, {"micro_batches", 4}, {"threshold", 7}, {"spare", 0});
@@ -265,13 +280,13 @@ TEST(inner_bytes_are_those_of_computed_micro_batches)
     ck_assert_double_eq_tol(bytes[2], bytes[0] * (3 + 0.5) / 4, 1e-6);
 }
 
-/* --- between workers -------------------------------------------------------------------------- */
+/* --- exchanges between workers ---------------------------------------------------------------- */
 
 CASE("exchange", .seconds = 300);
 
 /**
- * If messages take almost no time, workers of one host with the same step times make the same
- * steps.
+ * If messages take almost no time, groups of hosts make the same steps as single hosts with the
+ * same step time.
  */
 TEST_RANGE(every_algorithm_runs_over_groups_of_hosts, 0, support_n_algorithms())
 {
@@ -279,7 +294,7 @@ TEST_RANGE(every_algorithm_runs_over_groups_of_hosts, 0, support_n_algorithms())
     for (int inner = 0; inner < 2; inner++) {
         support_case *c = pipelines(dsgd_algorithms[_i]->name, 4, inner ? 4 : 1, inner ? 8 : 1);
         SET(c, platform.host_bandwidth_bytes_per_s = 1e15, platform.host_latency_s = 1e-9);
-        c->workload.step_s = inner ? 32 : 11; /* 32 / 4 (8 + 4 - 1) / 8 */
+        c->workload.step_s = inner ? 32 : 11; /* 11 s = 32 / 4 (8 + 4 - 1) / 8 */
         c->config.exchange.overlap = false;
         seconds[inner] = step_s(c);
     }
@@ -294,20 +309,23 @@ static support_case *late_pair(int64_t stages, double bytes)
     return c;
 }
 
-/** Four NICs carry a quarter each at the same time, with formulas and with simulated messages. */
+/**
+ * Four NICs carry a quarter of the vector each, at the same time. Tests computed and simulated
+ * messages.
+ */
 TEST(each_stage_exchanges_its_part_by_its_own_nic)
 {
     support_case *c = late_pair(4, 40e9);
     const double exposed_s = 2 * (latency_s + 5e9 / bandwidth);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-6);
-    c->platform.staging_s_per_byte = 1 / bandwidth; /* and each host copies its part out and back */
+    c->platform.staging_s_per_byte = 1 / bandwidth; /* and each host copies its part */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s + 2, 1e-6);
     c->platform.staging_s_per_byte = 0;
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.5};
     c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 of worker 0 */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2 * exposed_s, 1e-5);
     c->platform.hosts.n = 0;
-    c->workload.inner.contention = true; /* of nothing */
+    c->workload.inner.contention = true; /* there are no inner messages that could compete */
     c->config.exchange.pieces = 8;
     c->config.exchange.blocking = false;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, exposed_s, 1e-5);
@@ -318,7 +336,7 @@ TEST(other_algorithms_also_use_all_nics_of_a_worker)
     const char *const others[] = {"d_psgd",  "sgp",   "gradient_tracking", "a_psgd", "ssp",
                                   "ad_psgd", "dedloc"};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
-        double bytes[2]; /* in a minute; the server's only NIC carries as many */
+        double bytes[2]; /* bytes sent in a minute; a server has one NIC in both cases */
         for (int inner = 0; inner < 2; inner++) {
             support_case *c = pipelines(others[k], 2, inner ? 4 : 1, 1);
             SET(c, workload.step_s = 0.001, workload.bytes = 40e9,
@@ -330,31 +348,35 @@ TEST(other_algorithms_also_use_all_nics_of_a_worker)
     }
 }
 
-/** The last stage's gradient is ready one backward pass before the first stage's. */
+/**
+ * The gradient of the last stage is ready one backward pass before the gradient of the first stage.
+ */
 TEST(pieces_are_ready_when_their_stage_is)
 {
     support_case *c = late_pair(2, 40e9); /* each half takes two rounds of one second */
     c->config.exchange.overlap = true;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     dsgd_platform_entry slow = {.first = 1, .count = 1, .speed = 1, .bandwidth = 0.25};
-    c->platform.hosts = (dsgd_structs){1, &slow}; /* eight seconds, from second 12 of 16 on */
+    c->platform.hosts = (dsgd_structs){1, &slow}; /* stage 1 needs eight seconds, from second 12 of
+                                                   * 16 on */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-4);
     c->platform.hosts.n = 0;
-    /* and with one host as always: all four after its only chunk */
+    /* With one host, the whole exchange of four seconds starts after the only chunk is ready. */
     c->workload.inner.pipeline.stages = 1;
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 4, 1e-5);
-    c->config.exchange.pieces = 8; /* within a stage chunk by chunk, as on one host */
+    c->config.exchange.pieces = 8; /* in a stage, chunk after chunk is ready, as on one host */
     const double one = support_ok(c)->result.exposed_mean_s;
     c->workload.inner.tensor = 2;
     make_transformer(c, 4);
     c->platform.host_latency_s = 1e-12;
-    c->workload.step_s = 32; /* two hosts, which take half of the step and of the exchange */
+    c->workload.step_s = 32; /* two hosts take half of the step and half of the exchange each */
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one / 2, 1e-5);
 }
 
 /**
- * With two jobs and passes of two seconds, the halves of the first job are ready at 6 and 8 s of 12
- * s and take two seconds each, like those of the second job.
+ * Two jobs have passes of two seconds, in a step of 12 s. The halves of the first job are ready at
+ * 6 and 8 s, and their exchanges take two seconds each. The exchanges of the second job take as
+ * long.
  */
 TEST(a_job_exchanges_its_part_while_the_next_computes)
 {
@@ -364,16 +386,17 @@ TEST(a_job_exchanges_its_part_while_the_next_computes)
     SET(c, workload.inner.pipeline.micro_batches = 1, workload.inner.pipeline.jobs = 2);
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, 2, 1e-5);
     ck_assert_double_eq_tol(support_ok(c)->result.step_mean_s, 12 + 2, 1e-4);
-    make_transformer(c, 3); /* an uneven transformer, all of whose layers each job has */
+    make_transformer(c,
+                     3); /* a transformer with stages of 2 and 1 layers; each job has all layers */
     c->platform.host_bandwidth_bytes_per_s = 1e30;
     ck_assert_double_eq_tol(step_s(c), 2 * 8 * 2 / 3.0 + 2 * 8 / 3.0 / 2, 1e-4);
 }
 
-/* --- peers that come and go ------------------------------------------------------------------- */
+/* --- peers that fail, rejoin and move --------------------------------------------------------- */
 
 /**
- * Two stages with this number of peers, on unlimited links. A micro-batch takes one second per
- * stage, forward and backward together.
+ * Makes a run with two stages of @p peers peers, on unlimited links. A micro-batch takes one second
+ * per stage, forward and backward together.
  */
 static support_case *two_stages(const char *algorithm, int workers, int64_t peers,
                                 int64_t micro_batches)
@@ -386,14 +409,15 @@ static support_case *two_stages(const char *algorithm, int workers, int64_t peer
 }
 
 /**
- * A peer of the last stage is away from one step to another. The steps take 24 / 3 + 1 s, then 24 /
- * 2 + 1 s, then as before. The result reports this absence, and no other failure. With two seconds
- * to copy its state, and two to start, it is back that much later.
+ * A peer of the last stage is away from the start of one step to the start of another. The steps
+ * take 24 / 3 + 1 s before, and 24 / 2 + 1 s during its absence. The result reports this absence
+ * and no other failure. If the peer needs two seconds to start and two to copy its state, it
+ * returns that much later.
  */
 TEST(a_stage_continues_without_a_peer)
 {
     static dsgd_failure_event events[] = {
-        {0, 9, 26, 5}}; /* a host of 3 to 5, from the start of a step on */
+        {0, 9, 26, 5}}; /* host 5 is one of the peers 3 to 5 of the last stage */
     support_case *c = two_stages("local_sgd", 1, 3, 24);
     c->config.failures.events = (dsgd_structs){1, events};
     c->config.failures.detect_s = 0;
@@ -404,9 +428,10 @@ TEST(a_stage_continues_without_a_peer)
     ck_assert_double_eq(r->failures.outlived + r->failures.moves, 1);
     ck_assert_int_eq(r->failures.n, 1);
     c->config.failures.restart_s = 2;
-    c->config.failures.checkpoint.bytes = 8e30; /* state of both stages */
+    c->config.failures.checkpoint.bytes = 8e30; /* state of both stages, in bytes */
     ck_assert_double_eq_tol(support_ok(c)->result.failures.restart_s, 6 / 6.0, 1e-6);
-    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* the whole worker fails: a restart */
+    events[0] = (dsgd_failure_event){0, 9.5, 26, -1}; /* the whole worker fails, and all workers
+                                                       * restart */
     c->config.failures.checkpoint = (dsgd_checkpoint){.every = 1};
     r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 4 * 9 + 0.5 + 26 + 2, 70 * rounding);
@@ -415,8 +440,8 @@ TEST(a_stage_continues_without_a_peer)
 }
 
 /**
- * A peer fails during a step of one stage with two peers. Its work is lost, and the other peer
- * repeats it. The next step is normal.
+ * A stage has two peers, and one fails during a step. Its work is lost, and the other peer repeats
+ * this work. The next steps are normal.
  */
 TEST(a_peer_that_fails_during_a_step_loses_its_work)
 {
@@ -431,23 +456,23 @@ TEST(a_peer_that_fails_during_a_step_loses_its_work)
 }
 
 /**
- * If the last running peer of a stage fails, its worker fails and all workers restart. Then no peer
- * is away.
+ * If the last running peer of a stage fails, its worker fails and all workers restart. After the
+ * restart, no peer is away.
  */
 TEST(the_last_peer_of_a_stage_fails_its_worker)
 {
     static dsgd_failure_event events[] = {{0, 5, 1000, 3}, {0, 14 + 2, 4, 2}};
-    support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s, then 8 + 1 s */
+    support_case *c = two_stages("local_sgd", 1, 2, 8); /* 8 / 2 + 1 s, then 8 + 1 s per step */
     c->config.failures.events = (dsgd_structs){2, events};
     SET(c, config.failures.detect_s = 0, config.failures.checkpoint.every = 1);
-    /* At 16 s two seconds of work are lost, which take four seconds to repeat. */
+    /* The failure at 16 s loses two seconds of work. The restart takes four seconds. */
     const dsgd_run_result *const r = &support_ok(c)->result;
     ck_assert_double_eq_tol(r->virtual_s, 5 + 3 * 9 + 4 + 2, 40 * rounding);
     ck_assert_double_eq(r->failures.outlived, 1);
     ck_assert_int_eq(r->failures.n, 2);
 }
 
-/** The losses at each step are the same whichever peer fails, rejoins or moves. */
+/** The losses at each step must be the same whichever peer fails, rejoins or moves. */
 TEST(peers_change_times_but_not_values)
 {
     support_case *c = support_new("allreduce", 4);
@@ -472,16 +497,16 @@ TEST(peers_change_times_but_not_values)
 }
 
 /**
- * The second stage has two of three layers. With three peers per stage it takes 2 N / 3 + 1 passes
- * of one layer; with two and four peers both stages take N / 2, and up to two passes of the slow
- * stage more. The peer that moves copies two thirds of the state first.
+ * The second stage has two of three layers. With three peers per stage, a step takes 2 N / 3 + 1
+ * passes of one layer. With two and four peers, both stages take N / 2 passes, and up to two passes
+ * of the slow stage more. The peer that moves first copies two thirds of the state.
  */
 TEST(peers_move_to_the_stage_that_needs_them)
 {
     const double n = 240;
     support_case *c = two_stages("local_sgd", 1, 3, (int64_t)n);
     make_transformer(c, 3);
-    c->workload.step_s = 3 * n; /* one second per layer */
+    c->workload.step_s = 3 * n; /* one second per layer and micro-batch */
     const double all_s = support_ok(c)->result.virtual_s;
     ck_assert_double_eq_tol(all_s, 4 * (2 * n / 3 + 1), all_s * rounding);
     SET(c, workload.inner.pipeline.migrate_s = 10, config.until.steps = 20);
@@ -496,7 +521,7 @@ TEST(peers_move_to_the_stage_that_needs_them)
     ck_assert_double_eq_tol(moved_bytes - support_ok(c)->result.inner_bytes, 2e9, 10);
 }
 
-/** The sum of the peers is ready at the end of the step, all of it. */
+/** Peers sum their gradients at the end of the step, so all pieces are ready at once. */
 TEST(pieces_of_peers_are_ready_at_once)
 {
     support_case *c = late_pair(1, 40e9);
@@ -508,7 +533,10 @@ TEST(pieces_of_peers_are_ready_at_once)
     ck_assert_double_eq_tol(support_ok(c)->result.exposed_mean_s, one_s, 1e-4);
 }
 
-/** Each of very many hosts has chunks for all its channels; communicators still differ. */
+/**
+ * Each of very many hosts has chunks, so few channels are left for each. Different communicators
+ * must still use different channels.
+ */
 TEST(many_hosts_have_fewer_channels)
 {
     support_case *c = pipelines("hierarchical", 4, 512, 1);
@@ -519,7 +547,10 @@ TEST(many_hosts_have_fewer_channels)
     ck_assert_int_eq(support_ok(c)->result.outcome, DSGD_RUN_OK);
 }
 
-/** Values do not depend on hosts: with the same number of chunks the loss is the same. */
+/**
+ * Values do not depend on the number of hosts. With the same number of chunks, the models are
+ * equal.
+ */
 TEST(pipelines_learn_the_same_model)
 {
     support_case *c = support_new("allreduce", 4);
@@ -545,8 +576,8 @@ static support_case *in_islands(void)
 }
 
 /**
- * A step has six messages: within an island or, if the workers are placed side by side, between
- * islands.
+ * A step has six messages. They stay within an island, or cross islands if placement outer puts the
+ * hosts of a stage next to each other.
  */
 TEST(placement_determines_the_waits_of_a_stage)
 {
@@ -563,10 +594,10 @@ TEST(placement_determines_the_waits_of_a_stage)
 }
 
 /**
- * An exchange that lasts a step competes with the messages between the stages on its NICs, unless
- * the stages share an island.
+ * An exchange that lasts a step competes with the messages between the stages of a worker for NICs,
+ * unless the stages share an island. Test 0 has two stages, and test 1 has two pairs of stages.
  */
-TEST_RANGE(inner_messages_compete_with_other_messages, 0, 2) /* two stages, or two pairs */
+TEST_RANGE(inner_messages_compete_with_other_messages, 0, 2)
 {
     double seconds[2];
     for (int meets = 0; meets < 2; meets++) {
@@ -576,8 +607,8 @@ TEST_RANGE(inner_messages_compete_with_other_messages, 0, 2) /* two stages, or t
                 platform.island_bytes_per_s = 100e9);
         }
         SET(c, config.exchange.collective = DSGD_COLLECTIVE_RING, workload.step_s = 1);
-        c->workload.bytes = _i == 0 ? 80e9 : 160e9; /* four seconds on each NIC */
-        /* one second of it, in a step of three seconds */
+        c->workload.bytes = _i == 0 ? 80e9 : 160e9; /* an exchange takes four seconds on each NIC */
+        /* The messages between stages take one second of a step of three seconds. */
         c->workload.inner.activation_bytes = 10e9;
         SET(c, workload.inner.contention = meets, config.until.steps = 40);
         OPTIONS(c, {"tau", 1}, {"d", 1});
@@ -597,8 +628,8 @@ TEST_RANGE(inner_messages_compete_with_other_messages, 0, 2) /* two stages, or t
 }
 
 /**
- * A failure of any island with its hosts stops a worker. With four islands this happens four times
- * as often as with one.
+ * A worker stops if any of its islands fails with its hosts. A worker on four islands therefore
+ * stops four times as often as a worker on one.
  */
 TEST(a_worker_fails_with_each_of_its_islands)
 {
@@ -616,7 +647,10 @@ TEST(a_worker_fails_with_each_of_its_islands)
     ck_assert_double_eq_tol(failures[1], 800, 90);
 }
 
-/** One worker with eight hosts on two nodes of four hosts, with NCCL; one layer. */
+/**
+ * Makes a run of one worker with eight hosts on two nodes of four hosts, with NCCL and a model of
+ * one layer.
+ */
 static support_case *on_nodes(int64_t tensor, int64_t shards)
 {
     support_case *c = pipelines("local_sgd", 1, 1, 1);
@@ -640,8 +674,8 @@ static support_case *on_nodes(int64_t tensor, int64_t shards)
 }
 
 /**
- * Bytes of a step over each NIC, and in total. Groups of n hosts send n times the bytes of one
- * host, over as many NICs as a node has for the group.
+ * Bytes of a step over each NIC (nic), and in total (all). A group of n hosts sends n times the
+ * bytes of one host, over all NICs that a node has for the group.
  */
 static const struct {
     int64_t tensor, shards;
@@ -649,7 +683,8 @@ static const struct {
 } rings[] = {
     {1, 8, 3 * 7.0 / 8 * 8e9 / 4, 8 * 3 * 7.0 / 8 * 8e9},
     {8, 1, 4 * 2 * 7.0 / 8 * 16e9 / 4, 8 * 4 * 2 * 7.0 / 8 * 16e9},
-    {2, 4, 3 * 3.0 / 4 * 4e9 / 2, 8 * (3 * 3.0 / 4 * 4e9 + 4 * 4e9)}, /* sums inside a node */
+    {2, 4, 3 * 3.0 / 4 * 4e9 / 2,
+     8 * (3 * 3.0 / 4 * 4e9 + 4 * 4e9)}, /* the sums stay inside a node */
     {4, 2, 3 * 1.0 / 2 * 2e9, 8 * (3 * 1.0 / 2 * 2e9 + 4 * 2 * 3.0 / 4 * 8e9)},
 };
 TEST_ROWS(rings_of_nccl_leave_a_node_by_all_its_nics, rings)
@@ -668,8 +703,8 @@ TEST_ROWS(rings_of_nccl_leave_a_node_by_all_its_nics, rings)
 }
 
 /**
- * Layers are gathered forward and backward, and scattered. Two groups share the only NIC of each
- * node, so each gets half of it.
+ * Layers are gathered in the forward and in the backward pass, and scattered. Two groups share the
+ * only NIC of each node, so each group gets half of its bandwidth.
  */
 TEST(groups_share_the_nics_of_their_nodes)
 {
@@ -681,7 +716,7 @@ TEST(groups_share_the_nics_of_their_nodes)
     ck_assert_double_eq_tol(step_s(c), 16.0 / 8 + 3 * dsgd_nccl_s(&cost, 4e9), 1e-6);
 }
 
-/* --- what is refused -------------------------------------------------------------------------- */
+/* --- rejected pipelines ----------------------------------------------------------------------- */
 
 CASE("refused");
 

@@ -1,7 +1,7 @@
 /**
  * @file test_maxmin.c
- * Tests max-min fair shares against a solver that fills all pipes again at each event, against
- * whole runs in SimGrid, and against closed forms.
+ * Tests max-min fair shares. The tests compare them with a solver that fills all pipes again at
+ * each event, with whole runs in SimGrid, and with closed forms.
  */
 #include <unistd.h>
 
@@ -11,7 +11,10 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** SimGrid does not distinguish events within a picosecond; the error adds up over messages. */
+/**
+ * Allowed difference of times in seconds. SimGrid does not distinguish events within a picosecond,
+ * and this error adds up over messages.
+ */
 static const double early_s = 1e-10;
 
 /* --- experiments ------------------------------------------------------------------------------ */
@@ -54,8 +57,8 @@ static uint64_t draw(int experiment, int what, uint64_t below)
 }
 
 /**
- * Makes a platform in which every host has its own kind of NIC or link. The tree is tapered, and
- * the dragonfly has one cable between any two groups. DSGD_TOPOLOGY_XML stands for nodes with NICs.
+ * Makes a platform in which every host has a different NIC or link. The tree is tapered, and the
+ * dragonfly has one cable between any two groups. DSGD_TOPOLOGY_XML stands for nodes with NICs.
  */
 static void make_platform(support_case *c, int experiment, dsgd_platform_topology topology)
 {
@@ -95,13 +98,13 @@ static void make_platform(support_case *c, int experiment, dsgd_platform_topolog
         c->platform.size = (dsgd_numbers){4, boards};
         c->platform.group_latency_s = 0.4e-6;
         break;
-    case DSGD_TOPOLOGY_RAILS: /* with a spine that is too thin, or without a spine */
+    case DSGD_TOPOLOGY_RAILS: /* draws a spine with too little bandwidth, or no spine */
         SET(c, platform.island_hosts = c->platform.island_nics = 4,
             platform.island_bytes_per_s = 40e9, platform.island_latency_s = 2e-6,
             platform.group_bytes_per_s = (double)draw(experiment, 13, 2) * 6.3e9,
             platform.group_latency_s = 0.5e-6);
         break;
-    case DSGD_TOPOLOGY_XML: /* one NIC per host, or NICs that two hosts share */
+    case DSGD_TOPOLOGY_XML: /* draws one NIC per host, or one per two hosts */
         SET(c, platform.topology = DSGD_TOPOLOGY_SWITCH, platform.island_hosts = 4,
             platform.island_nics = draw(experiment, 5, 2) == 0 ? 4 : 2,
             platform.island_bytes_per_s = 150e9, platform.island_latency_s = 2e-6);
@@ -117,7 +120,7 @@ static void make_late(support_case *c)
 }
 
 /**
- * Ends the run at a time at which no worker sends. A message at the very end would count in one run
+ * Ends the run at a time at which no worker sends. A message at the very end could count in one run
  * and not in the other.
  */
 static void make_short(support_case *c)
@@ -161,7 +164,7 @@ enum { PARTS = 6, N_EXPERIMENTS = (SUPPORT_SLOW ? 1 : 6) * N_KINDS };
 
 SUITE(maxmin, "maxmin", .seconds = 300);
 
-TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i: which of the experiments */
+TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i: first of the experiments */
 {
     double messages = 0;
     for (int i = _i; i < N_EXPERIMENTS; i += PARTS) {
@@ -176,15 +179,15 @@ TEST_RANGE(runs_take_as_long_as_in_simgrid, 0, PARTS) /* _i: which of the experi
     ck_assert_double_gt(messages, 0);
 }
 
-/* --- every algorithm, where all come at one instant ------------------------------------------- */
+/* --- simultaneous messages of all algorithms -------------------------------------------------- */
 
 /**
- * Makes a case with equal hosts. Steps are equal too, unless @p ground is odd. The hosts are on a
- * switch, or in groups if @p ground is at least 2.
+ * Makes a case with equal hosts. If @p ground is even, all steps take the same time. The hosts are
+ * on a switch if @p ground is below 2, else in groups.
  */
 static support_case *new_even(int algorithm, int ground)
 {
-    const int kind = algorithm + ground; /* combines each algorithm with each kind */
+    const int kind = algorithm + ground; /* combines each algorithm with each kind of setting */
     support_case *const c = support_new(dsgd_algorithms[algorithm]->name, 8 << kind % 3);
     make_short(c);
     if (ground % 2 == 1)
@@ -200,7 +203,7 @@ static support_case *new_even(int algorithm, int ground)
     return c;
 }
 
-TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4) /* _i: the ground */
+TEST_RANGE(simultaneous_messages_have_the_order_of_simgrid, 0, 4) /* _i is the ground */
 {
     for (int i = 0; i < 2 * support_n_algorithms(); i += SUPPORT_SLOW ? 7 : 1) {
         support_case *const c = new_even(i / 2, _i);
@@ -223,7 +226,7 @@ static const struct {
     dsgd_platform_topology topology;
     unsigned timed_by;
 } files[] = {{DSGD_TOPOLOGY_TORUS, DSGD_TIMED_BY_FLOWS},
-             {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* links for one flow are not shared */
+             {DSGD_TOPOLOGY_GROUPS, DSGD_TIMED_BY_SIMGRID}}; /* flow limits are not shared links */
 
 TEST_ROWS(shared_links_of_a_file_are_timed_by_flows, files)
 {
@@ -242,7 +245,7 @@ TEST_ROWS(shared_links_of_a_file_are_timed_by_flows, files)
     unlink(path);
 }
 
-/* --- which code it was ------------------------------------------------------------------------ */
+/* --- code that timed the messages ------------------------------------------------------------- */
 
 static const struct {
     const char *algorithm;
@@ -264,15 +267,15 @@ TEST_ROWS(a_run_reports_the_code_that_timed_its_messages, timed)
     c->config.network = timed[_i].network;
     c->config.until.steps = 16;
     if (strcmp(timed[_i].algorithm, "hierarchical") == 0)
-        support_option(c, "between", 1); /* its reductions and broadcasts are simulated */
+        support_option(c, "between", 1); /* simulates its reductions and broadcasts */
     ck_assert_str_eq(dsgd_timed_by_name(support_ok(c)->result.timed_by), timed[_i].word);
 }
 
-/* --- flows alone ------------------------------------------------------------------------------ */
+/* --- flows without a run ---------------------------------------------------------------------- */
 
 enum { MOST_FLOWS = 40, N_PIPES = 8, MOST_PIPES = 4 };
 
-/** A flow of a trial, with its begin and its expected end. */
+/** A flow of a trial, with its start time and its expected end. */
 static struct trial_flow {
     dsgd_event arrival; /* must be first */
     dsgd_flow flow;
@@ -289,7 +292,7 @@ static void note_arrival(dsgd_event *arrival)
     ((struct trial_flow *)arrival)->arrived_s = dsgd_events_now_s();
 }
 
-/** Returns how often a flow passes a pipe. */
+/** Returns how often the path of a flow contains a pipe. */
 static int uses(const struct trial_flow *f, const dsgd_pipe *pipe)
 {
     int n = 0;
@@ -303,7 +306,7 @@ static bool is_under_way(const struct trial_flow *f, double now_s)
     return f->begins_s <= now_s && isinf(f->expected_s);
 }
 
-/** Computes the rates of all active flows, by progressive filling of all pipes. */
+/** Computes the rates of all active flows by progressive filling of all pipes. */
 static void fill_all(int n, double now_s)
 {
     int n_left = 0;
@@ -343,7 +346,7 @@ static void fill_all(int n, double now_s)
     }
 }
 
-/** Computes the time at which each flow must end. */
+/** Computes the expected end time of each flow, independently of the code under test. */
 static void expect_ends(int n)
 {
     double now_s = 0;
@@ -387,7 +390,7 @@ TEST_RANGE(flows_end_as_if_all_pipes_were_filled_at_each_event, 0, 200)
         const size_t most = 1 + draw(_i, 400 + i, MOST_PIPES);
         for (size_t k = 0; k < most; k++)
             f->flow.pipe[f->flow.n_pipes++] = &pipes[draw(_i, 500 + 4 * i + (int)k, N_PIPES)];
-        f->begins_s = (double)draw(_i, 700 + i, 8) / 2; /* some flows begin at the same instant */
+        f->begins_s = (double)draw(_i, 700 + i, 8) / 2; /* some flows start at the same instant */
         f->left = f->flow.bytes;
     }
     expect_ends(n);

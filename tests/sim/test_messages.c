@@ -1,17 +1,20 @@
 /**
  * @file test_messages.c
- * Tests messages: their cost, their whole and ordered arrival, waiting for some messages or for a
+ * Tests messages: their cost, their whole and ordered arrival, waits for some messages or for a
  * deadline, and dropped messages.
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-static const double number_s = 8 / 10e9; /* time of one number on the wire */
+static const double number_s = 8 / 10e9; /* seconds that one number takes on the wire */
 
 /* --- a worker and a server -------------------------------------------------------------------- */
 
-/** The server makes x <- x + u for one message after another, and sends its count of messages. */
+/**
+ * A test server that adds each received update u to its model: x <- x + u. Its answer contains the
+ * model and the number of messages so far.
+ */
 static void adding_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -80,7 +83,10 @@ static void noticing_work(dsgd_node *self)
 
 TEST_ALGORITHM(noticing, .work = noticing_work, .serve = noticing_serve);
 
-/** The reduction of a vector would take hours here. */
+/**
+ * At this reduction cost, the reduction of a vector would take a day. A message without a vector
+ * must not take this time.
+ */
 TEST(a_message_without_a_vector_reduces_nothing)
 {
     support_case *c = costly(NULL, 1);
@@ -91,8 +97,8 @@ TEST(a_message_without_a_vector_reduces_nothing)
 }
 
 /**
- * A receiver treats one piece after another, and the answer leaves when all pieces have arrived. In
- * each direction, the latency of only one of the four pieces is visible.
+ * A receiver adds one piece after another. Its answer leaves when all pieces have arrived. In each
+ * direction, the latency of only one of the four pieces is visible.
  */
 TEST(an_answer_follows_the_whole_message)
 {
@@ -111,8 +117,8 @@ static int two_servers(const void *params, int n_workers)
 }
 
 /**
- * Server 0 adds, answers, and sends to server 1, which has sent a message to server 0. Both run for
- * ever.
+ * A test server. Server 0 adds each update to its model, answers, and also sends the model to
+ * server 1. Server 1 sends one message to server 0 at the start. Both servers run for ever.
  */
 static void telling_serve(dsgd_node *self)
 {
@@ -136,8 +142,8 @@ static const dsgd_algorithm telling = {.about = {.name = "telling"},
                                        .traits = DSGD_WHOLE_SERVERS};
 
 /**
- * A remote server, 100 s away in each direction, must not make a worker wait. Messages are not cut
- * into parts.
+ * Server 1 is 100 s away in each direction. Messages between the servers must not make a worker
+ * wait. Messages are not cut into pieces.
  */
 TEST(messages_between_servers_delay_no_worker)
 {
@@ -152,11 +158,11 @@ TEST(messages_between_servers_delay_no_worker)
     ck_assert_uint_eq(got->result.messages, 31);
 }
 
-/** Server 1 keeps its initial model. */
+/** A test server. Server 0 adds updates; server 1 keeps its initial model. */
 static void halving_serve(dsgd_node *self)
 {
     if (self->rank == 1)
-        dsgd_recv(self, INFINITY); /* it receives no messages */
+        dsgd_recv(self, INFINITY); /* server 1 receives no messages */
     adding_serve(self);
 }
 
@@ -167,7 +173,7 @@ static const dsgd_algorithm halving = {.about = {.name = "halving"},
                                        .traits = DSGD_OUTPUT_SERVERS | DSGD_WHOLE_SERVERS};
 
 /**
- * The output is the mean of a server with the first update and a server without it, so one step
+ * Server 0 has the first update and server 1 does not. The output is the mean of both, so one step
  * counts as half a step.
  */
 TEST(the_output_of_whole_servers_is_their_mean)
@@ -182,10 +188,10 @@ TEST(the_output_of_whole_servers_is_their_mean)
 }
 
 /**
- * With whole vectors, a server of messages must equal the parameter server that answers piece by
- * piece.
+ * A server that works with messages of whole vectors must equal the parameter server dsgd_serve(),
+ * which answers piece by piece. _i is the number of workers.
  */
-TEST_RANGE(a_server_of_messages_equals_dsgd_serve, 1, 6) /* _i: workers */
+TEST_RANGE(a_server_of_messages_equals_dsgd_serve, 1, 6)
 {
     support_case *c = support_of(&adding, _i), *served = support_new("a_psgd", _i);
     support_imbalance_number(c, "ramp", "seconds", 0.13);
@@ -198,7 +204,7 @@ TEST_RANGE(a_server_of_messages_equals_dsgd_serve, 1, 6) /* _i: workers */
     ck_assert_double_eq(got->result.gradient_staleness_max, want->result.gradient_staleness_max);
 }
 
-/** Workers send gradients. The server's optimizer makes a step with each gradient. */
+/** A test server whose optimizer makes a step with each gradient that workers send. */
 static void optimizing_serve(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -223,9 +229,10 @@ static void optimized_work(dsgd_node *self)
 TEST_ALGORITHM(optimizing, .work = optimized_work, .serve = optimizing_serve);
 
 /**
- * The momentum, Adam's count of steps and the falling learning rate must be those of the server.
+ * The momentum, Adam's count of steps and the falling learning rate must be those of the server. _i
+ * selects the optimizer and the number of pieces.
  */
-TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
+TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4)
 {
     support_case *c = support_new(NULL, 1);
     c->config.exchange.pieces = 1 + _i / 2;
@@ -242,7 +249,10 @@ TEST_RANGE(a_server_has_an_optimizer_of_its_own, 0, 4) /* _i: which, pieces */
     ck_assert_double_eq_tol(got->note[0], 0.005, 1e-15);
 }
 
-/** Worker 0 sends every other piece. Worker 1 notes the elements of its model that have changed. */
+/**
+ * Worker 0 sends every other piece of its model to worker 1, which copies these pieces into its own
+ * model.
+ */
 static void fragment_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *zeros = dsgd_vector_new(self);
@@ -279,19 +289,22 @@ TEST(a_message_may_have_a_fragment)
     ck_assert(same > n / 3 && zeros > n / 3);
 }
 
-/* --- some of the neighbours ------------------------------------------------------------------- */
+/* --- messages of some neighbours -------------------------------------------------------------- */
 
 enum { FEW = 4, LATE = 3 };
 
-/* Number of messages per step; set before the simulation forks, like patience_s. */
+/*
+ * Number of messages for which a worker waits in a step. Like patience_s, it is set before the
+ * simulation forks.
+ */
 static int wanted;
 static double patience_s;
 
 /**
- * Each worker sends its model of a step to all workers, and waits for `wanted` messages of that
- * step. Worker LATE needs 1.3 s for a step. In its third step, worker 0 notes the number of
- * messages, the sum of their senders, the time when it had them, and the last sender's model. It
- * also notes how many messages of earlier steps it ever received.
+ * Each worker sends its model of a step to all workers, and waits for `wanted` messages. Worker
+ * LATE needs 1.3 s for a step. In its third step, worker 0 notes three values: the number of
+ * messages of that step, the sum of their senders' ranks, and the time when it continued. It also
+ * counts the messages of earlier steps that it receives in the whole run.
  */
 static void some_work(dsgd_node *self)
 {
@@ -328,7 +341,9 @@ static support_case *with_one_late(void)
     return c;
 }
 
-/** Late messages belong to their own steps. They neither shift nor delay later steps. */
+/**
+ * Late messages belong to their own steps. They must neither count for later steps nor delay these.
+ */
 TEST(the_first_two_of_three_neighbours_are_enough)
 {
     wanted = 2;
@@ -348,7 +363,7 @@ TEST(a_deadline_ends_the_wait_for_the_third)
     const support_outcome *got = support_ok(with_one_late());
     ck_assert_double_eq(got->note[0], 2);
     ck_assert_double_eq_tol(got->note[2], 3 * 1.2, 3 * 4e-4);
-    patience_s = 0.4; /* then the late worker is in time in the first step, which all workers begin
+    patience_s = 0.4; /* now the late worker is in time, because all workers start each step
                        * together */
     got = support_ok(with_one_late());
     ck_assert_double_eq(got->note[0], 3);
@@ -357,7 +372,7 @@ TEST(a_deadline_ends_the_wait_for_the_third)
     ck_assert_double_eq(got->note[3], 0);
 }
 
-/* --- waiting for any -------------------------------------------------------------------------- */
+/* --- waits for several events ----------------------------------------------------------------- */
 
 /**
  * Worker 0 notes the result and the time of each wait. Worker 1 sends a message to worker 0 after
@@ -376,7 +391,7 @@ static void any_work(dsgd_node *self)
         dsgd_gradient(self, g, x);
         if (self->step > 0)
             continue;
-        /* Worker 1 begins its collective at 1.5 s. */
+        /* Worker 1 starts its collective at 1.5 s. */
         dsgd_request *const r = dsgd_collective_begin(self, DSGD_ALLREDUCE, x, DSGD_WORLD);
         for (int i = 0; i < 4 && self->rank == 0; i++) {
             const double until_s = i == 0 ? 0.25 : INFINITY;
@@ -406,9 +421,9 @@ TEST(a_worker_wakes_when_the_first_of_several_things_happens)
     ck_assert_double_eq_tol(note[8], 1.5, 1e-3);
 }
 
-/* --- what comes too late ---------------------------------------------------------------------- */
+/* --- dropped messages ------------------------------------------------------------------------- */
 
-/** Drops every other message. */
+/** A test server that drops every other message. */
 static void dropping_serve(dsgd_node *self)
 {
     for (long i = 0;; i++) {
@@ -420,7 +435,7 @@ static void dropping_serve(dsgd_node *self)
 }
 
 /**
- * Without params, a worker waits for an answer. With params it does not wait, and its step is over
+ * If params is NULL, a worker waits for an answer. Otherwise it does not wait, and its step is over
  * when its message is dropped.
  */
 static void dropped_work(dsgd_node *self)
@@ -436,7 +451,7 @@ static void dropped_work(dsgd_node *self)
 
 TEST_ALGORITHM(dropping, .work = dropped_work, .serve = dropping_serve);
 
-TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2) /* _i: whether they wait */
+TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2) /* _i: if 0, workers wait */
 {
     support_case *c = support_of(&dropping, 1);
     SET(c, config.params = _i == 0 ? NULL : c, config.until.steps = 10);
@@ -446,9 +461,12 @@ TEST_RANGE(samples_of_dropped_messages_do_not_count, 0, 2) /* _i: whether they w
     ck_assert_uint_eq(got->result.dropped, 5);
 }
 
-/* --- their order ------------------------------------------------------------------------------ */
+/* --- order of messages ------------------------------------------------------------------------ */
 
-/** Sends a vector of several pieces, a part of it, and only a number, in this order. */
+/**
+ * Sends three messages in this order: a vector of several pieces, a part of the vector, and only a
+ * number.
+ */
 static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *part, double *number)
 {
     dsgd_vector *const vectors[] = {x, part, NULL};
@@ -459,8 +477,8 @@ static void send_three(dsgd_node *self, int to, dsgd_vector *x, dsgd_vector *par
 }
 
 /**
- * Receives three messages. Notes how many have arrived, and how many arrived before a message that
- * was sent earlier.
+ * Receives three messages. Notes the number of received messages, of messages out of order, and of
+ * messages with the wrong content.
  */
 static void receive_three(dsgd_node *self, int from, double *number)
 {
@@ -477,7 +495,7 @@ static void receive_three(dsgd_node *self, int from, double *number)
 
 enum { TO_WORKER, TO_SERVER, FROM_SERVER };
 
-static int way; /* kind of sender and receiver in this case */
+static int way; /* kind of sender and receiver in this run */
 
 static void in_order_work(dsgd_node *self)
 {
@@ -512,10 +530,11 @@ static void in_order_serve(dsgd_node *self)
 }
 
 /**
- * Messages between the same pair must not overtake each other, as in MPI, although those with
- * several pieces take longer.
+ * Messages between the same two ranks must not overtake each other, as in MPI, although messages
+ * with several pieces take longer. _i selects the way, the number of pieces, and whether exchanges
+ * block.
  */
-TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way, pieces, channels */
+TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12)
 {
     static const dsgd_algorithm ordered[] = {
         {.about = {.name = "ordered"}, .work = in_order_work},
@@ -532,7 +551,7 @@ TEST_RANGE(messages_of_one_pair_come_in_the_order_of_sending, 0, 12) /* _i: way,
     ck_assert_double_eq(got->note[2], 0);
 }
 
-/* --- what is wrong ---------------------------------------------------------------------------- */
+/* --- misuse ----------------------------------------------------------------------------------- */
 
 static void astray_work(dsgd_node *self)
 {
@@ -550,9 +569,12 @@ TEST(a_message_to_a_missing_receiver_is_rejected)
                          "then 0 servers)");
 }
 
-/* --- side by side ----------------------------------------------------------------------------- */
+/* --- messages to several receivers ------------------------------------------------------------ */
 
-/** Sends the model to both neighbours on a ring, one call after the other, and averages. */
+/**
+ * A test algorithm that sends the model to both neighbours on a ring, one call after the other, and
+ * averages.
+ */
 static void around_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *sent = dsgd_vector_new(self);
@@ -571,9 +593,9 @@ static void around_work(dsgd_node *self)
 TEST_ALGORITHM(around, .work = around_work);
 
 /**
- * With separate channels, pieces leave for all receivers as soon as they are ready, as in gossip.
- * The last of four pieces is ready last, in the last 0.2 s of a step. Only this piece is not
- * hidden; it takes 25 ms to each neighbour.
+ * Pieces leave for all receivers as soon as they are ready, as in gossip. Four pieces become ready
+ * in the last 0.2 s of a step of 0.3 s. Only the last piece is exposed; it takes 25 ms to each
+ * neighbour.
  */
 TEST(pieces_leave_for_several_receivers_as_they_get_ready)
 {

@@ -2,12 +2,12 @@
  * @file test_microbenchmark.c
  * Repeats the micro-benchmark of the eager-SGD paper (PPoPP'20, figures 8 and 9). 32 workers call a
  * collective of 64 B to 256 KB, 64 times, with a barrier between two calls. Worker i arrives i ms
- * late. The result is the latency of the call, averaged over workers, on the parameters of Piz
+ * late. The result is the latency of the call, averaged over workers, with the parameters of Piz
  * Daint.
  *
- * Closed forms: if all workers wait for the last one, the mean wait is 15.5 ms. For a random
- * initiator, the mean of max(0, r - i) over workers i and initiators r is (n^2 - 1) / (6 n) = 5.328
- * ms, and (n + 1) / 2 = 16.5 workers have arrived.
+ * The tests compare it with closed forms. If all workers wait for the last one, the mean wait is
+ * 15.5 ms. For a random initiator, the mean of max(0, r - i) over workers i and initiators r is
+ * (n^2 - 1) / (6 n) = 5.328 ms, and (n + 1) / 2 = 16.5 workers have arrived.
  */
 #include "sim/engine/vectors.h"
 #include "tests/support/suite.h"
@@ -49,7 +49,7 @@ static void measure_synchronous(dsgd_node *self)
 
 static void measure_majority(dsgd_node *self)
 {
-    measure(self, true, DSGD_EACH_IN_TURN); /* every rank is the initiator twice */
+    measure(self, true, DSGD_EACH_IN_TURN); /* every rank is the initiator of two of the 64 calls */
 }
 
 static void measure_solo(dsgd_node *self)
@@ -64,7 +64,7 @@ TEST_ALGORITHM(solo, .work = measure_solo);
 static support_outcome *benchmark(const dsgd_algorithm *algorithm, double bytes, double late_s)
 {
     support_case *c = support_no_learning(support_of(algorithm, WORKERS));
-    /* The parameters of traces/platforms/piz-daint.yaml, within one group. */
+    /* These are the parameters of traces/platforms/piz-daint.yaml, within one group. */
     SET(c, platform.host_bandwidth_bytes_per_s = 9.4e9, platform.host_latency_s = 1.07e-6,
         platform.message_overhead_s = 10e-6, platform.reduction_s_per_byte = 0.26e-9,
         workload.bytes = bytes, workload.step_s = 1e-3,
@@ -97,8 +97,8 @@ TEST_RANGE(majority_waits_for_its_initiator, 0, SIZES)
     const support_outcome *got = benchmark(&majority, published[_i].bytes, 1e-3);
     const double active = got->result.partial_active_mean;
     /*
-     * Workers that have arrived also wait for the collective itself. Its time is the time when all
-     * workers arrive together.
+     * Workers that have arrived also wait for the collective itself. Its time is measured in a run
+     * in which all workers arrive together.
      */
     const double collective_ms = mean_ms(benchmark(&majority, published[_i].bytes, 0));
     const double expected_ms =

@@ -1,15 +1,16 @@
 /**
  * @file test_nccl.c
- * Tests NCCL's collectives: its formulas computed by hand, public logs of nccl-tests, and the times
- * of a simulation with one or several collectives.
+ * Tests the times of NCCL's collectives. The tests compare NCCL's formulas with values computed by
+ * hand and with public logs of nccl-tests, and the formulas with simulations of one or several
+ * collectives.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 #include "traces/nccl.h"
 
 /*
- * Values from data sheets and from NCCL's src/graph/topo.h. No value is fitted, except where a log
- * below says so.
+ * GPU types with values from data sheets and from NCCL's src/graph/topo.h. No value is fitted,
+ * unless a comment on a log below states it.
  */
 static const dsgd_nccl a100 = {DSGD_GPU_AMPERE, 240e9, true, true, 0, 0, 1, 1, 1, 1, {0, NULL}};
 static const dsgd_nccl h100 = {DSGD_GPU_HOPPER, 370.8e9, true, false, 0, 0, 1, 1, 1, 1, {0, NULL}};
@@ -32,9 +33,9 @@ static void expect_cost(dsgd_nccl_cost cost, const char *algorithm, const char *
 SUITE(nccl, "nccl", .seconds = 120);
 
 /**
- * Two nodes of eight A100 with eight NICs have eight channels of 24 GB/s, and a ring of 30 hops,
- * two of them between nodes. Next to an AMD processor, Simple posts three times 2 us per hop and
- * has a plateau of 1.4.
+ * Two nodes of eight A100 with eight NICs have eight channels of 24 GB/s. Their ring has 30 hops,
+ * two of them between nodes. With an AMD processor, protocol Simple costs three times 2 us per hop,
+ * and its factor for the plateau of mid-size messages is 1.4.
  */
 TEST(a_ring_of_two_nodes_by_hand)
 {
@@ -45,8 +46,8 @@ TEST(a_ring_of_two_nodes_by_hand)
     expect_cost(dsgd_nccl_cost_of(&a100, &two, DSGD_NCCL_SHARES, 0x1p33), "Ring", "Simple",
                 8.4 + 14 * 6 + 14, 192.0 * 16 / 15);
     /*
-     * A byte goes up and down a tree: seven hops with LL within each node, and one hop between
-     * nodes.
+     * A byte goes up and down a tree: seven hops with protocol LL within each node, and one hop
+     * between nodes.
      */
     const dsgd_nccl_cost one = dsgd_nccl_cost_of(&a100, &two, DSGD_NCCL_ALLREDUCE, 1);
     ck_assert_str_eq(one.algorithm, "Tree");
@@ -56,8 +57,8 @@ TEST(a_ring_of_two_nodes_by_hand)
 }
 
 /**
- * With one GPU per node, no time within a node hides the network, and a hop of a ring takes as long
- * as a hop of a tree.
+ * With one GPU per node, no time within a node hides the network. A hop of a ring then takes as
+ * long as a hop of a tree.
  */
 TEST_RANGE(rings_of_single_gpus_by_hand, 2, 5)
 {
@@ -68,8 +69,8 @@ TEST_RANGE(rings_of_single_gpus_by_hand, 2, 5)
 }
 
 /**
- * Sums in the switch have the rate 0.85 * 7/8 of the links of eight heads, twice. In Simple, an
- * added latency counts twice.
+ * Sums in the NVLink switch (NVLS) have the rate 0.85 * 7/8 of the links of eight heads, twice.
+ * With protocol Simple, an added latency counts twice.
  */
 TEST(sums_in_the_switch_by_hand)
 {
@@ -83,9 +84,9 @@ TEST(sums_in_the_switch_by_hand)
 }
 
 /**
- * Logs of nccl-tests and rccl-tests, means of both buffers, in microseconds: DGX A100 (two nodes,
- * and four nodes of NVIDIA's DeepLearningExamples), Sophia of ALCF, Azure's NDv2 and NDv4, GH200 of
- * CSCS's Alps, an MI300X node, and AWS's p5.
+ * Times in microseconds from logs of nccl-tests and rccl-tests, each the mean of in-place and out-
+ * of-place: DGX A100 (two nodes, and four nodes of NVIDIA's DeepLearningExamples), Sophia of ALCF,
+ * Azure's NDv2 and NDv4, GH200 of CSCS's Alps, an MI300X node, and AWS's p5.
  */
 static const struct {
     const dsgd_nccl *nccl;
@@ -139,8 +140,8 @@ TEST_ROWS(logs_say_the_same_with_nothing_fitted, logs)
 }
 
 /**
- * A message of LL has its own latency, not the latency that the plug-in declares. A message of
- * Simple has the declared latency twice.
+ * The network plug-in of p5 declares a latency. A message of protocol LL has its own latency
+ * instead. A message of Simple has the declared latency twice.
  */
 TEST(low_latency_protocols_have_their_own_latency)
 {
@@ -153,8 +154,8 @@ TEST(low_latency_protocols_have_their_own_latency)
 }
 
 /**
- * The search does not try rates below half of a rate that it has found: it takes one channel of 24
- * GB/s, not five channels of 5 GB/s.
+ * NCCL's search does not try rates below half of a rate that it has found. It therefore takes one
+ * channel of 24 GB/s, not five channels of 5 GB/s.
  */
 TEST(the_search_takes_high_rates_and_counts_slow_nics)
 {
@@ -232,12 +233,12 @@ TEST(a_log_sets_times_only_for_its_own_shape)
     ck_assert_ptr_nonnull(strstr(error.text, "4 follows 8"));
 }
 
-/* --- simulated -------------------------------------------------------------------------------- */
+/* --- simulated collectives -------------------------------------------------------------------- */
 
 enum { STEPS = 4 };
 static const double vector_bytes = 64e6;
 
-/** Makes nodes of eight H100 on a switch, with a NIC per GPU and steps of 1 s. */
+/** Makes nodes of eight H100 on a switch, with one NIC per GPU and steps of 1 s. */
 static support_case *nodes_of_eight(int workers)
 {
     support_case *const c = support_no_learning(support_new("allreduce", workers));
@@ -266,7 +267,7 @@ static void expect_shape(support_case *c, dsgd_nccl_shape shape)
 
 static const int sizes_of_groups[] = {8, 16, 24, 80};
 
-/** Tests the computed network and the streams in SimGrid. */
+/** Tests the computed network (_i < 4) and the streams in SimGrid. */
 TEST_RANGE(allreduce_time_equals_the_formula, 0, 4 * 2)
 {
     const int workers = sizes_of_groups[_i % 4];
@@ -283,7 +284,10 @@ TEST_RANGE(allreduce_time_equals_the_formula, 0, 4 * 2)
         ck_assert_uint_ne(result->timed_by, expected);
 }
 
-/** One GPU on each of four nodes uses one NIC per node, and two GPUs use two NICs. */
+/**
+ * If a run has one GPU on each of four nodes, a node uses one NIC. If it has two GPUs, a node uses
+ * two NICs.
+ */
 TEST_RANGE(some_gpus_of_each_node_use_only_their_own_nics, 1, 3)
 {
     static const char *one[] = {"0", "8", "16", "24"};
@@ -294,7 +298,7 @@ TEST_RANGE(some_gpus_of_each_node_use_only_their_own_nics, 1, 3)
     expect_shape(c, (dsgd_nccl_shape){4, _i, _i, 50e9, 0});
 }
 
-/** If four GPUs share a NIC, a node has two NICs. One slow NIC slows all. */
+/** If four GPUs share a NIC, a node has two NICs. One slow NIC slows all NICs. */
 TEST(gpus_that_share_a_nic_send_one_stream_through_it)
 {
     support_case *const c = nodes_of_eight(32);
@@ -330,7 +334,7 @@ TEST(all_begin_when_the_last_has_come)
     ck_assert_double_eq_tol(seconds[0], seconds[1], 1e-9);
 }
 
-/** The times must agree to a fraction of a byte. */
+/** The times of the computed network and of SimGrid must agree to a fraction of a byte. */
 TEST(time_of_a_short_vector_equals_its_streams)
 {
     double seconds[2];
@@ -344,10 +348,10 @@ TEST(time_of_a_short_vector_equals_its_streams)
 }
 
 /**
- * Concurrent collectives of two communicators get half of each NIC. Here they are two pieces that
- * do not wait for each other.
+ * Two concurrent collectives get half of each NIC. In this test they are two pieces that do not
+ * wait for each other. _i is the network.
  */
-TEST_RANGE(two_concurrent_collectives_share_the_nics, 0, 2) /* _i: network */
+TEST_RANGE(two_concurrent_collectives_share_the_nics, 0, 2)
 {
     const dsgd_nccl_shape shape = {2, 8, 8, 50e9, 0};
     const dsgd_nccl_cost cost =
@@ -363,11 +367,11 @@ TEST_RANGE(two_concurrent_collectives_share_the_nics, 0, 2) /* _i: network */
     ck_assert_double_eq_tol(seconds_of(c), expected_s, 0.01 * expected_s);
 }
 
-/* --- what they take from those who compute ---------------------------------------------------- */
+/* --- effect of collectives on computation ----------------------------------------------------- */
 
 /**
- * Makes a run with a vector in two halves. One half is ready after 2/3 s of computation, and the
- * other after 1 s.
+ * Makes a run with a vector in two halves. The first half is ready after 2/3 s of computation, and
+ * the second after 1 s.
  */
 static support_case *beside_computation(double bytes, double share)
 {
@@ -394,9 +398,9 @@ static void expect_step(support_case *c, double step_s, double computed_s)
 }
 
 /**
- * A collective of C seconds that ends before the computation takes s C of the computation. A longer
- * collective stretches the whole computation to T / (1 - s). Tests the computed network and the
- * streams in SimGrid.
+ * A collective of C seconds takes share s of the GPU while the GPU computes. If the collective ends
+ * before the computation, the computation takes s C longer. If it ends later, it stretches the
+ * whole computation from T to T / (1 - s). Tests the computed network and the streams in SimGrid.
  */
 TEST_RANGE(collective_takes_its_share_of_concurrent_computation, 0, 2 * 3 * 3)
 {
@@ -410,8 +414,8 @@ TEST_RANGE(collective_takes_its_share_of_concurrent_computation, 0, 2 * 3 * 3)
 }
 
 /**
- * If one worker is late by 0.2 s, the collective begins 0.2 s later, and the waiting workers are
- * slowed during this time.
+ * One worker is late by 0.2 s, so the collective ends 0.2 s later. The workers that wait in the
+ * collective are slowed during this time.
  */
 TEST(workers_that_wait_in_a_collective_are_slowed)
 {
@@ -423,8 +427,8 @@ TEST(workers_that_wait_in_a_collective_are_slowed)
 }
 
 /**
- * Both collectives begin after their launch and the copies of a half. With a single worker there is
- * nothing else.
+ * Each collective starts after its launch and the copies of a half, which take time of the GPU. A
+ * single worker has only these costs.
  */
 TEST_RANGE(launches_and_copies_keep_a_gpu_from_computing, 0, 2)
 {

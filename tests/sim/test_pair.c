@@ -1,7 +1,7 @@
 /**
  * @file test_pair.c
- * Tests pairs: the times of an averaging and of a fetch, the mean that averaging keeps, and
- * convergence to one model.
+ * Tests pairs of workers: the times of an averaging and of a fetch, the mean that averaging keeps,
+ * and the convergence to one model.
  */
 #include "tests/sim/costs.h"
 #include "tests/sim/gossiping.h"
@@ -10,7 +10,9 @@
 
 enum { GOSSIP_PROCESS = 1, SHARED_COPY };
 
-/** Rank 1 sends requests to rank 0 again and again. No worker computes. */
+/**
+ * A test algorithm in which rank 1 sends requests to rank 0 again and again. No worker computes.
+ */
 static void ask_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -33,7 +35,7 @@ TEST_ALGORITHM(asking, .work = ask_work, .assist = ask_assist);
 
 static void late_assist(dsgd_node *self)
 {
-    for (int i = 0; i < 3; i++) /* takes some microseconds */
+    for (int i = 0; i < 3; i++) /* three turns take some microseconds */
         dsgd_next_turn(self, 0);
     ask_assist(self);
 }
@@ -48,7 +50,7 @@ TEST(an_averaging_sends_two_vectors_and_a_fetch_one)
     c->config.algorithm = &asking;
     c->config.steps_each = 10;
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
-    c->config.params = c; /* rank 1 fetches */
+    c->config.params = c; /* rank 1 now fetches */
     expect_close(support_ok(c)->result.virtual_s / 10, latency_s + overhead_s + wire_s + treated_s);
 }
 
@@ -61,7 +63,7 @@ TEST(a_request_waits_for_the_first_answer)
     ck_assert(later_s > 1e-6 && later_s < 1e-5);
 }
 
-/** Averages in pairs, and stops early enough for the last exchange to end. */
+/** A test algorithm that averages in pairs. It stops early enough for the last exchange to end. */
 static void pairs_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -86,8 +88,8 @@ TEST_ALGORITHM(pairs, .work = pairs_work, .assist = pairs_assist);
 TEST(pair_averaging_keeps_the_mean_under_message_delay)
 {
     support_case *c = support_of(&pairs, 16);
-    c->workload.bytes =
-        3e9; /* 0.3 s in each direction, so that exchanges overlap with each other and with steps */
+    c->workload.bytes = 3e9; /* a vector takes 0.3 s in each direction, so exchanges overlap with
+                              * other exchanges and with steps */
     support_imbalance_number(c, "ramp", "seconds", 0.013);
     support_expect_kept_mean(c);
 }
@@ -107,41 +109,47 @@ TEST_RANGE(averaging_in_pairs_converges_to_one_model, 0, 10)
     if (ways[_i].variant == SHARED_COPY)
         support_option(c, "averagings", 1);
     if (ways[_i].variant == GOSSIP_PROCESS)
-        c->workload.bytes = 5e9; /* one averaging per step */
+        c->workload.bytes = 5e9; /* makes one averaging per step */
     if (ways[_i].graph != NULL)
         support_spec(c, "graph", ways[_i].graph);
-    ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* for numbers between 0 and 1 */
+    ck_assert_double_lt(consensus_after(c, 200), 1e-6); /* the initial values are between 0 and 1 */
 }
 
-/** Returns the share of the distance to the mean that a round of 64 workers leaves. */
+/**
+ * Returns the share of the distance to the mean that is left after one round of averagings of 64
+ * workers.
+ */
 static double left_by_a_round(support_case *c)
 {
     return pow(consensus_after(c, 60) / consensus_after(c, 40), 1.0 / 20);
 }
 
 /**
- * With any passive worker, the measured share is 3/4. On a ring it is at most the share of the
+ * If peers are random, the measured share is 3/4. On a ring, the share is at most that of the
  * slowest mode, 1 - (2 - 2 cos(2 pi / 64)) / 4 = 0.998.
  */
 TEST(pairs_agree_as_fast_as_their_graph_lets_them)
 {
     support_case *c = support_new("ad_psgd", 64);
-    ck_assert_double_eq_tol(left_by_a_round(c), 0.75, 0.04); /* peers are any passive workers */
+    ck_assert_double_eq_tol(left_by_a_round(c), 0.75, 0.04); /* peers are random passive workers */
     support_spec(c, "graph", "ring");
     ck_assert_double_eq_tol(left_by_a_round(c), 0.99, 0.008);
 }
 
 /* --- loops during the computation ------------------------------------------------------------- */
 
-/* With the costs of costly(). */
+/* Seconds of an averaging with the costs of costly(). */
 static const double averaging_s = 2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6);
 
-/** Share of an averaging's time that the WAGMA worker spends on the mean with its copy. */
+/**
+ * In variant shared_copy, the worker itself spends time on the mean with its copy. The value is
+ * this time over the time of an averaging.
+ */
 static const double own_share = 0.3e-9 * 1e6 / (2 * (1e-6 + 1e6 / 10e9 + 5e-6 + 0.3e-9 * 1e6));
 
 /**
- * Two workers average again and again, as often as fits into ten steps. The averagings do not
- * prolong the steps.
+ * Two workers average again and again, as often as fits into ten steps. The averagings do not make
+ * the steps longer.
  */
 TEST_RANGE(a_released_loop_averages_without_a_pause, GOSSIP_PROCESS, 3)
 {
@@ -159,8 +167,9 @@ TEST_RANGE(a_released_loop_averages_without_a_pause, GOSSIP_PROCESS, 3)
 }
 
 /**
- * An averaging takes 3.3 s, and a step 1 s. SGP's process applies one gradient between two
- * averagings, but the passive worker applies its gradients at once. WAGMA's worker does not wait.
+ * An averaging takes 3.3 s, and a step 1 s. In variant gossip_process, the active worker's process
+ * applies one gradient between two averagings, and the passive worker's process applies gradients
+ * at once. In variant shared_copy, no worker waits.
  */
 TEST_RANGE(a_loop_delays_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
 {
@@ -176,7 +185,10 @@ TEST_RANGE(a_loop_delays_the_gradients_of_its_process, GOSSIP_PROCESS, 3)
     ck_assert_double_eq_tol(got->result.steps * 2, steps, 3);
 }
 
-/** A message without latency takes 0.1 ns, but a turn takes a microsecond. */
+/**
+ * A message without latency takes 0.1 ns, but each turn of a loop takes a microsecond. Time
+ * therefore passes.
+ */
 TEST_RANGE(a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3)
 {
     support_case *c = support_new("ad_psgd", 2);
@@ -190,8 +202,8 @@ TEST_RANGE(a_loop_passes_time_where_messages_cost_none, GOSSIP_PROCESS, 3)
 }
 
 /**
- * Worker 0 waits for worker 3, which arrives after two steps, and then for worker 1, which arrived
- * at once.
+ * Worker 0 answers worker 3 first, which sends its request after two steps. It then answers worker
+ * 1, whose request arrived at once.
  */
 static void scheduled_work(dsgd_node *self)
 {

@@ -1,6 +1,6 @@
 /**
  * @file test_partial.c
- * Tests partial collectives: times, versions, and the values that a late worker gets.
+ * Tests partial collectives: their times, their versions, and the values that a late worker gets.
  * (tests/algorithms/test_emulation.c tests that no gradient is lost and which sums are not used.)
  */
 #include "tests/sim/costs.h"
@@ -9,7 +9,7 @@
 
 /* --- closed forms ----------------------------------------------------------------------------- */
 
-/** Returns the group of four of a version. No member is late. */
+/** Returns the group of a version, which has four members. */
 static dsgd_group group_of_four(const void *params, int n_workers, long version)
 {
     return version % 2 == 0 ? 0x3 : 0xc;
@@ -29,9 +29,9 @@ static void group_work(dsgd_node *self)
 
 static const dsgd_algorithm group_algorithm = {.about = {.name = "group"}, .work = group_work};
 
-static int group_size; /* set before the simulation forks */
+static int group_size; /* number of members of a group; set before the simulation forks */
 
-/** Returns the upper address bits as the group. */
+/** Returns a group of group_size workers, which differ in the upper bits of their ranks. */
 static dsgd_group upper_bits(const void *params, int n_workers, long version)
 {
     return (dsgd_group)(n_workers - n_workers / group_size);
@@ -52,7 +52,7 @@ static void sized_group_work(dsgd_node *self)
 static const dsgd_algorithm sized_group = {.about = {.name = "sized group"},
                                            .work = sized_group_work};
 
-/** Returns the closed form of schedules.c for n members. */
+/** Returns the time of an allreduce of n members by the closed form of sim/exchange/schedules.c. */
 static double allreduce_s(dsgd_collective how, double n)
 {
     const double phases = log2(n), share = (n - 1) / n;
@@ -75,10 +75,7 @@ static double group_s(int workers, dsgd_collective all, int partial)
 
 SUITE(partial, "partial", .seconds = 120);
 
-/**
- * Groups have 2 to 16 members among 2 to 64 workers. The member of a group of one sends no
- * messages.
- */
+/** Groups have 2 to 16 members, among 2 to 64 workers. */
 TEST_RANGE(a_group_sums_by_the_collective_that_is_chosen, DSGD_COLLECTIVE_RECURSIVE_DOUBLING,
            DSGD_COLLECTIVE_RING + 1)
 {
@@ -112,7 +109,10 @@ TEST(rotating_groups_sum_by_a_ring_too)
                  allreduce_s(DSGD_COLLECTIVE_RING, 4));
 }
 
-/** The sum is one linear combination in the order of ranks, independent of the messages. */
+/**
+ * The sum of a partial collective is one linear combination in the order of ranks. It does not
+ * depend on the messages.
+ */
 TEST(learning_does_not_depend_on_the_collective)
 {
     support_case *c = support_new("wagma", 16);
@@ -128,39 +128,45 @@ TEST(learning_does_not_depend_on_the_collective)
 }
 
 /**
- * A single worker does not wait, but its calls cost time. With overlap, all calls except the last
- * piece's are hidden during the backward pass.
+ * A single worker does not wait, but each of its calls costs time. With overlap, all calls except
+ * the call for the last piece are hidden during the backward pass.
  */
 TEST_RANGE(a_partial_call_costs_its_caller_per_piece, 0, 2)
 {
     support_case *c = costly("eager_solo", 1);
-    support_option(c, "limiter", 4); /* two of ten steps make an allreduce */
+    support_option(c, "limiter", 4); /* two of ten steps make an allreduce of all workers */
     SET(c, config.exchange.pieces = 4, config.exchange.overlap = _i == 1);
     const double without_s = support_ok(c)->result.virtual_s;
-    c->platform.partial_turn_s = 2e-3; /* a call takes half a turn */
+    c->platform.partial_turn_s = 2e-3; /* a call takes half of this turn */
     const double calls = _i == 1 ? 1 : 4;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s - without_s, 8 * calls * 1e-3, 1e-9);
 }
 
-/** The messages of the library take turns, also in sums over all workers, and use no rendezvous. */
+/**
+ * Each message of the library of partial collectives takes a turn, also in sums over all workers.
+ * It needs no rendezvous.
+ */
 TEST(a_message_of_the_library_of_partial_collectives_takes_a_turn)
 {
     static const double turn_s = 2e-3;
     support_case *c = costly("wagma", 16);
     support_option(c, "group", 4);
-    support_option(c, "period", 5); /* two of ten steps sum over all */
+    support_option(c, "period", 5); /* two of ten steps sum over all workers */
     c->config.exchange.partial_collective =
         DSGD_PARTIAL_COLLECTIVE + DSGD_COLLECTIVE_RECURSIVE_DOUBLING;
     const double without_s = support_ok(c)->result.virtual_s;
     SET(c, platform.partial_turn_s = turn_s, platform.rendezvous_s = 1);
-    /* All workers arrive at once, so activations change nothing. */
+    /* All workers arrive at once, so activations cost no time. */
     const double turns = 8 * (2 + 0.5) + 2 * 4;
     expect_close(support_ok(c)->result.virtual_s - without_s, turns * turn_s);
 }
 
 /* --- versions --------------------------------------------------------------------------------- */
 
-/** Worker 1 computes for 1 s longer. It is notified of the version, and sends its buffer. */
+/**
+ * A test algorithm with partial averages of two workers. Each worker notes the time at the end of
+ * each step.
+ */
 static void note_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -186,19 +192,19 @@ TEST(a_late_worker_takes_part_when_it_is_notified_of_the_version)
     SET(c, config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING, config.steps_each = 1);
     const support_outcome *got = support_ok(c);
     expect_close(got->note[0] - 1, notified_s + wire_s + treated_s);
-    ck_assert_double_eq(got->note[1], 2); /* the sum was already ready */
+    ck_assert_double_eq(got->note[1], 2); /* worker 1 finds the sum ready */
     ck_assert_double_eq(got->result.partial_active_mean, 1);
     ck_assert_uint_eq(got->result.partial_skipped, 0);
 }
 
 /**
- * Worker 0 begins the first version. Worker 1 begins the second version, for which worker 0 waits.
+ * Worker 0 starts the first version. Worker 1 starts the second version, and worker 0 waits for it.
  */
 TEST(in_turn_everyone_begins_a_version)
 {
     support_case *c = costly(NULL, 2);
     c->config.algorithm = &noting;
-    c->config.params = c; /* workers begin versions in turn */
+    c->config.params = c; /* workers start versions in turn */
     support_imbalance_number(c, "ramp", "seconds", 1);
     c->config.steps_each = 2;
     const support_outcome *got = support_ok(c);
@@ -209,14 +215,14 @@ TEST(in_turn_everyone_begins_a_version)
 }
 
 /**
- * In one step, worker 1 is late only for its first piece, because a piece takes longer on the wire
- * than in the backward pass.
+ * In the only step, worker 1 is late only for its first piece. The later pieces wait for each
+ * other, because a piece takes longer on the wire than in the backward pass.
  */
 TEST(wagma_decides_per_piece_which_worker_is_late)
 {
     support_case *c = support_new("wagma", 2);
     OPTIONS(c, {"group", 2}, {"period", 1000});
-    c->workload.bytes = 8e9; /* four pieces of 2 GB: 0.2 s each */
+    c->workload.bytes = 8e9; /* four pieces of 2 GB take 0.2 s each */
     c->workload.backward_share = 0.2; /* the backward pass takes 50 ms per piece */
     SET(c, config.exchange.pieces = 4, config.until.steps = 1,
         learning.optimizer = (dsgd_optimizer){.lr = 0.05});
@@ -240,7 +246,10 @@ TEST(wagma_decides_per_piece_which_worker_is_late)
     }
 }
 
-/** The message names the powers of two below and above the number of workers. */
+/**
+ * Eager-SGD rejects 13 workers. The message must name the powers of two below and above this
+ * number.
+ */
 TEST(eager_sums_need_a_power_of_two_of_workers)
 {
     const support_outcome *const got = support_simulate(support_new("eager_solo", 13));

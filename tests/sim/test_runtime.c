@@ -28,8 +28,8 @@ SUITE(runtime, "runtime", .seconds = 120);
 static const dsgd_algorithm waiting = {.about = {.name = "waiting"}, .work = waiting_work};
 
 /**
- * An actor that gives up a semaphore at the instant when other actors wake must not take a wake-up
- * from them.
+ * Some actors stop waiting for a semaphore at the instant when other actors wake. They must not
+ * take a wake-up from these.
  */
 TEST(all_actors_that_wake_at_one_instant_continue)
 {
@@ -63,7 +63,10 @@ TEST(a_heap_gives_the_least_first_and_equals_by_number)
     free(heap.entry);
 }
 
-/** Tests as many times as the agenda remembers, and ten times as many, which replace each other. */
+/**
+ * Test 0 uses as many different times as the agenda remembers. Test 1 uses ten times as many, so
+ * times replace each other in its memory.
+ */
 TEST_RANGE(agenda_returns_the_earliest_time_and_keeps_the_order_of_equal_times, 0, 2)
 {
     enum { N = 20000 };
@@ -78,7 +81,7 @@ TEST_RANGE(agenda_returns_the_earliest_time_and_keeps_the_order_of_equal_times, 
             dsgd_agenda_add(&agenda, last_time + (double)((state >> 16) % (_i == 0 ? 64 : 640)), i,
                             NULL);
         if (i % 3 == 0 && i <= N)
-            continue; /* the agenda grows, then shrinks */
+            continue; /* the agenda first grows, then shrinks */
         const double time = dsgd_agenda_time(&agenda);
         uint64_t number = 0;
         dsgd_agenda_take(&agenda, &number);
@@ -123,7 +126,7 @@ static int n_called;
 
 static void call_back(void *argument)
 {
-    volatile char frame[2048]; /* uses some of the stack */
+    volatile char frame[2048]; /* needs some bytes of the stack */
     frame[0] = *(const char *)argument;
     n_called += frame[0];
     dsgd_coroutine_switch(&called, &caller);
@@ -131,7 +134,7 @@ static void call_back(void *argument)
     dsgd_coroutine_end(&called, &caller);
 }
 
-/** 100,000 stacks of 128 KiB would be 12 GiB. */
+/** The memory of a stack must be reused. 100,000 stacks of 128 KiB would take 12 GiB. */
 TEST(a_stack_is_used_again)
 {
     char one = 1;
@@ -158,13 +161,16 @@ TEST(tens_of_thousands_of_workers_make_steps)
     ck_assert_double_eq(got->result.steps, 2);
 }
 
-/** State that a run leaves (of time, of its end or of a deadlock) would change the next run. */
+/**
+ * A run must leave no state in the process (about time, its end or a deadlock), because it would
+ * change the next run.
+ */
 TEST(successive_runs_of_a_process_equal_separate_processes)
 {
     support_case *c = support_new("d_psgd", 16);
     support_no_learning(c);
     dsgd_run_result first, again;
-    const dsgd_run_result alone = support_ok(c)->result; /* runs in a child process */
+    const dsgd_run_result alone = support_ok(c)->result; /* result of a run in a child process */
     ck_assert_int_eq(dsgd_simulate(&c->config, &first, NULL), DSGD_OK);
     ck_assert_int_eq(dsgd_simulate(&c->config, &again, NULL), DSGD_OK);
     ck_assert_double_eq(first.virtual_s, alone.virtual_s);

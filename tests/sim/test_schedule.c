@@ -1,6 +1,7 @@
 /**
- * @file test_schedule.c Schedules of pipelines: every micro-batch goes through all stages as early
- * as possible, and bubbles and memory equal the closed forms that sim/hybrid/README.md derives.
+ * @file test_schedule.c
+ * Tests schedules of pipelines. Every micro-batch must go through all stages as early as possible.
+ * Bubbles and memory must equal the closed forms that sim/hybrid/README.md derives.
  */
 #include "base/draw.h"
 #include "sim/hybrid/swarm.h"
@@ -8,7 +9,7 @@
 
 enum { MOST = 32, MOST_HOSTS = 4 * MOST };
 
-/* A pipeline with the times of its last run. */
+/* A pipeline, its inputs, and the times of its last run. */
 typedef struct trial {
     dsgd_pipeline *pipeline;
     double forward_s[MOST], backward_s[MOST], message_s[MOST], slowness[MOST_HOSTS],
@@ -53,8 +54,8 @@ static void run(trial *t)
 }
 
 /*
- * Runs a pipeline whose stages are alike. w is the part of the backward pass b that zero-bubble
- * separates.
+ * Runs a pipeline with equal stages. f and b are the seconds of a forward and a backward pass. w is
+ * the part of b that schedule zero_bubble separates.
  */
 static void run_even(trial *t, double f, double b, double w)
 {
@@ -74,8 +75,8 @@ static void end(trial *t)
 }
 
 /*
- * Returns the makespan of a pipeline whose stages are alike (README.md), or NAN if there is no
- * closed form.
+ * Returns the makespan of a pipeline with equal stages (sim/hybrid/README.md), or NAN if there is
+ * no closed form.
  */
 static double closed_s(const dsgd_pipeline_shape *p, double f, double b, double w)
 {
@@ -133,10 +134,10 @@ TEST_RANGE(bubbles_equal_their_closed_forms, 0, DSGD_PIPELINE_KINDS)
 }
 
 /*
- * J jobs of N micro-batches take the time of one job of J N, because the pipeline fills and drains
- * once. With gpipe each job fills and drains it. With 1f1b the gradient of job j is complete in the
- * last stage when that stage has finished all jobs up to j, and in each earlier stage one backward
- * pass later.
+ * J jobs of N micro-batches take the time of one job of J N micro-batches, because the pipeline
+ * fills and drains once. With gpipe, each job fills and drains the pipeline. With 1f1b, the
+ * gradient of job j is complete in the last stage when this stage has finished all jobs up to j. In
+ * each earlier stage, it is complete one backward pass later.
  */
 TEST_RANGE(jobs_fill_and_drain_a_pipeline_once, 0, DSGD_PIPELINE_KINDS)
 {
@@ -174,8 +175,8 @@ TEST_RANGE(jobs_fill_and_drain_a_pipeline_once, 0, DSGD_PIPELINE_KINDS)
 }
 
 /*
- * As shares of the total time, if forward and backward passes take the same time, or backward
- * passes twice as long.
+ * Bubbles are shares of the total time. Backward passes take as long as forward passes, or twice as
+ * long.
  */
 TEST(bubbles_equal_the_published_ones)
 {
@@ -224,7 +225,7 @@ TEST(activations_and_weights_equal_their_closed_forms)
             }
 }
 
-/* --- of whatever times ------------------------------------------------------------------------ */
+/* --- uneven stages and messages --------------------------------------------------------------- */
 
 static double some(uint64_t *state, double from, double to)
 {
@@ -257,8 +258,8 @@ static double message_between(const trial *t, int a, int b)
 enum { MOST_PARTS = 64, MOST_MICRO_BATCHES = 32 };
 
 /*
- * Checks that every pass happens once, at the first instant at which its host is free and its input
- * has arrived, and that gradients end with the last pass.
+ * Checks that every pass happens exactly once, and at the first instant at which its host is free
+ * and its input has arrived. Also checks that each gradient ends with its last pass.
  */
 static void check_tasks(const trial *t)
 {
@@ -315,8 +316,8 @@ TEST_RANGE(tasks_begin_as_soon_as_they_can, 0, DSGD_PIPELINE_ORDERED)
 }
 
 /*
- * A flow shop of N equal jobs: all stages once, and the slowest stage N - 1 times more; forward,
- * then backward.
+ * GPipe is a flow shop of N equal jobs. The makespan contains each stage once, and the slowest
+ * stage N - 1 times more; first for forward passes, then for backward passes.
  */
 TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
 {
@@ -337,10 +338,10 @@ TEST(gpipe_of_uneven_stages_waits_for_the_slowest)
 }
 
 /*
- * Milliseconds of a block of BERT-Large in micro-batches of 8 on a P100, forward and backward, as
- * the authors of Chimera measured them (prof/bert-large_time_memory_p100.csv of Shigangli/Chimera).
- * The paper's abstract reports 1.16 to 2.34 times the throughput of other schedules, among them
- * 1F1B. We found no figure for only 1F1B.
+ * The passes take the milliseconds of a block of BERT-Large in micro-batches of 8 on a P100, as the
+ * authors of Chimera measured them (prof/bert-large_time_memory_p100.csv of Shigangli/Chimera). The
+ * paper's abstract reports 1.16 to 2.34 times the throughput of other schedules, among them 1F1B.
+ * We found no figure for 1F1B only.
  */
 TEST(chimera_on_a_p100_has_its_published_speedup_over_1f1b)
 {
@@ -355,7 +356,7 @@ TEST(chimera_on_a_p100_has_its_published_speedup_over_1f1b)
     }
 }
 
-/* --- wired anew ------------------------------------------------------------------------------- */
+/* --- schedule swarm --------------------------------------------------------------------------- */
 
 static trial begin_swarm(int64_t stages, int64_t peers, int64_t micro_batches)
 {
@@ -365,7 +366,10 @@ static trial begin_swarm(int64_t stages, int64_t peers, int64_t micro_batches)
                                           .n_stage_hosts = peers});
 }
 
-/* Equals K pipelines of N / K micro-batches each, whichever peer takes which micro-batch. */
+/*
+ * K equal peers per stage take the time of K pipelines of N / K micro-batches each. It does not
+ * matter which peer takes which micro-batch.
+ */
 TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
 {
     for (int64_t d = 1; d <= 32; d++)
@@ -383,10 +387,10 @@ TEST_RANGE(equal_peers_take_the_time_of_parallel_pipelines, 1, 5)
 }
 
 /*
- * One of K peers takes s times as long. Its stage finishes K - 1 + 1 / s micro-batches in the time
- * in which another peer finishes one. All stages take this time, plus the way in and out and one
- * micro-batch of the slow peer. With a fixed assignment its pipeline of N / K micro-batches takes s
- * for each, and all wait for it.
+ * One of K peers takes s times as long as the others. Its stage finishes K - 1 + 1 / s micro-
+ * batches in the time in which another peer finishes one. The pipeline takes the time of this
+ * stage, plus the way in and out and one micro-batch of the slow peer. With fixed pipelines
+ * instead, one pipeline of N / K micro-batches takes s times as long, and all wait for it.
  */
 TEST_RANGE(a_slow_peer_reduces_its_stage_by_its_own_speed, 0, 4)
 {
@@ -416,15 +420,16 @@ TEST_RANGE(a_slow_peer_reduces_its_stage_by_its_own_speed, 0, 4)
 }
 
 /*
- * One peer performs the forward and the backward pass, so each peer is busy for whole
- * micro-batches. Passes follow the path in order, with each message between them.
+ * The same peer makes the forward and the backward pass of a micro-batch in a stage. Each peer is
+ * therefore busy for whole micro-batches. The passes of a micro-batch follow its path in order,
+ * with a message between two passes.
  */
 TEST_RANGE(a_micro_batch_returns_over_the_same_peers, 1, 20)
 {
     const int64_t d = 1 + _i % 7, peers = 1 + _i % 4, n = 6 + 2 * _i;
     trial t = begin_of((dsgd_pipeline_shape){DSGD_PIPELINE_SWARM, d, n, 1, 2, peers});
     run_uneven(&t, (uint64_t)_i);
-    double last_s[MOST][2] = {{0}}; /* end of each of two jobs */
+    double last_s[MOST][2] = {{0}}; /* end of the gradients of each stage, for each of two jobs */
     for (int64_t stage = 0; stage < d; stage++) {
         double all = 0;
         for (int64_t host = stage * peers; host < (stage + 1) * peers; host++) {
@@ -450,7 +455,7 @@ TEST_RANGE(a_micro_batch_returns_over_the_same_peers, 1, 20)
     end(&t);
 }
 
-/* --- peers that are away, and speeds that are measured ---------------------------------------- */
+/* --- absent peers and measured speeds --------------------------------------------------------- */
 
 static void set_away(trial *t, const dsgd_absence *away, int64_t n)
 {
@@ -459,9 +464,9 @@ static void set_away(trial *t, const dsgd_absence *away, int64_t n)
 }
 
 /*
- * A peer is missing from the start: each other peer of stage s gets N / (K - 1) micro-batches. The
- * first arrives after s passes, and s passes remain after the last one. If more than one stage
- * comes before or after, there is up to one pass more.
+ * A peer of stage s is missing from the start. Each other peer of this stage gets N / (K - 1)
+ * micro-batches. The first micro-batch arrives there after s passes. If the pipeline has more than
+ * two stages, the step may take one pass longer.
  */
 TEST_RANGE(peers_share_the_work_of_an_absent_peer, 2, 6)
 {
@@ -485,9 +490,9 @@ TEST_RANGE(peers_share_the_work_of_an_absent_peer, 2, 6)
 }
 
 /*
- * One of two peers of a single stage fails. All its work is repeated, so the other peer does all.
- * The other peer is busy until the failure is detected, unless that is after its own half; then the
- * other half follows. Once all gradients are complete, nothing is lost.
+ * One of two peers of a single stage fails. All its work is repeated, so the other peer does all
+ * work. The other peer continues when the failure is detected, or when its own half is done,
+ * whichever is later. A failure after the end of the step loses nothing.
  */
 TEST_RANGE(work_of_a_failed_peer_is_repeated, 1, 40)
 {
@@ -507,8 +512,8 @@ TEST_RANGE(work_of_a_failed_peer_is_repeated, 1, 40)
 }
 
 /*
- * Whichever peer fails and rejoins at any time: work that is done and not lost is every pass of
- * every micro-batch once, and an absent peer does no work.
+ * Peers fail and rejoin at any time. The work that is done and not lost must be every pass of every
+ * micro-batch, exactly once. An absent peer does no work.
  */
 TEST_RANGE(every_micro_batch_counts_once, 0, 60)
 {
@@ -518,7 +523,8 @@ TEST_RANGE(every_micro_batch_counts_once, 0, 60)
     run_uneven(&t, (uint64_t)_i);
     const double before_s = t.times.makespan_s;
     dsgd_absence away[AWAY];
-    for (int64_t i = 0; i < AWAY; i++) { /* one peer of each stage at a time; some fail twice */
+    for (int64_t i = 0; i < AWAY; i++) { /* one peer of each stage is away at a time; some fail
+                                          * twice */
         const double since_s =
             before_s *
             (0.3 * (double)i +
@@ -541,8 +547,9 @@ TEST_RANGE(every_micro_batch_counts_once, 0, 60)
 }
 
 /*
- * A peer gets as many micro-batches as before until its passes are measured; then as if speeds were
- * known. After a change the error falls by 0.9 per pass.
+ * A peer gets as many micro-batches as the others until its passes are measured. Then the result is
+ * the same as with known speeds. After a change of the speed, the error of the measured mean falls
+ * by a factor of 0.9 per pass.
  */
 TEST(measured_speeds_converge_to_true_speeds)
 {
@@ -565,7 +572,7 @@ TEST(measured_speeds_converge_to_true_speeds)
     ck_assert_double_eq_tol(
         measured[1].mean, (kept * 2.7 + (1 - pow(0.9, passes)) * 6) / (kept + 1 - pow(0.9, passes)),
         1e-9);
-    /* the change is not known before */
+    /* In the step of the change, the peer still gets as many micro-batches as before. */
     ck_assert_double_eq_tol(t.busy_s[1] / 6, before / 2.7, 1e-9);
     for (int i = 0; i < 9; i++)
         run_even(&t, 1, 2, 0);
@@ -577,8 +584,8 @@ TEST(measured_speeds_converge_to_true_speeds)
 }
 
 /*
- * Returns the smallest possible longest time of a stage: one peer for each stage, and then one more
- * wherever the time is longest.
+ * Returns the shortest possible time of the slowest stage. Each stage gets one peer, and each
+ * further peer goes to the stage with the longest time.
  */
 static double best_split_s(int64_t stages, int64_t hosts, const double *work)
 {
@@ -596,9 +603,9 @@ static double best_split_s(int64_t stages, int64_t hosts, const double *work)
 }
 
 /*
- * For any times of stages and peers, the longest time never rises, no stage loses its last peer,
- * and the moves end. With equal peers they end at the best split into whole numbers. An absent peer
- * stays.
+ * For any times of stages and peers, a move never increases the longest time of a stage, no stage
+ * loses its last peer, and the moves end. With equal peers, the moves end at the best split into
+ * whole numbers. An absent peer does not move.
  */
 TEST_RANGE(peers_migrate_until_no_move_helps, 0, 200)
 {

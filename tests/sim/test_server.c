@@ -1,8 +1,8 @@
 /**
  * @file test_server.c
- * Tests servers: pushes and fetches take their closed forms, also with several servers, and wait
- * for the values that they send. Bytes and their treatment queue at a server, while latencies
- * overlap.
+ * Tests servers. Pushes and fetches take their closed forms, also with several servers, and wait
+ * for the values that they send. At a server, the bytes of messages and their processing queue,
+ * while latencies overlap.
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
@@ -11,7 +11,7 @@
 SUITE(server, "server", .seconds = 60);
 
 /**
- * A push takes the time of the push and of the answer that acknowledges it. With several pieces,
+ * A push takes the time of its message and of the answer that acknowledges it. With several pieces,
  * the answers travel at the same time as later pushes, so only the last answer adds time.
  */
 TEST_RANGE(a_push_and_its_answer_take_their_closed_form, 1, 9)
@@ -28,7 +28,7 @@ TEST_RANGE(a_push_and_its_answer_take_their_closed_form, 1, 9)
 
 /**
  * Two workers push at once. The server receives and adds one push after the other. It answers the
- * first while it receives the second, whose latency passes in the meantime.
+ * first push while it receives the second, whose latency overlaps with the first push.
  */
 TEST(pushes_and_answers_take_turns_at_a_server)
 {
@@ -38,12 +38,13 @@ TEST(pushes_and_answers_take_turns_at_a_server)
 }
 
 /**
- * Workers that arrive together visit the servers one after another, in the same order. Server s is
- * busy from the arrival of the first worker's part, which comes s parts later. The time is
- * therefore that of all workers' parts at one server. At the end, the last worker treats the
- * answers of all servers. The latencies of all workers' parts overlap.
+ * Workers that arrive together visit the servers one after another, all in the same order. Server s
+ * is busy from the arrival of the first worker's part on, which comes s parts later than at server
+ * 0. The time is therefore that of all workers' parts at one server, and the latencies of all parts
+ * overlap. At the end, the last worker processes the answers of all servers. _i selects the numbers
+ * of servers and workers.
  */
-TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers */
+TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9)
 {
     const int servers = 1 + _i / 9, workers = 1 + _i % 9;
     support_case *c = costly("a_psgd", workers);
@@ -56,9 +57,9 @@ TEST_RANGE(several_servers_are_busy_at_once, 0, 4 * 9) /* _i: servers, workers *
                      (workers - 1) * latency_s);
 }
 
-/* --- far away --------------------------------------------------------------------------------- */
+/* --- servers with a high latency -------------------------------------------------------------- */
 
-static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of this time */
+static const double far_s = 10e-3; /* 1 kB takes a hundred thousandth of this latency */
 
 /** Makes a run with steps of 1 s and messages of 1 kB over a high latency. */
 static support_case *far_away(const char *algorithm, int workers, int network)
@@ -72,8 +73,9 @@ static support_case *far_away(const char *algorithm, int workers, int network)
 }
 
 /**
- * Algorithms by their kind of waiting. A worker that waits for no other worker gets its answer
- * after its own latencies. The last of P workers is P - 1 messages later.
+ * Algorithms by their kind of waiting. ALONE: a worker gets its answer after its own latencies, and
+ * the last of P workers is P - 1 messages later. FETCHES: a worker only fetches. TOGETHER: a worker
+ * waits for all others.
  */
 static const struct {
     const char *algorithm;
@@ -81,7 +83,7 @@ static const struct {
         const char *name;
         double value;
     } option;
-    int numbers; /* numbers in a message */
+    int numbers; /* count of numbers in a message */
     enum { ALONE, FETCHES, TOGETHER } waits;
 } far_kinds[] = {{"a_psgd", {NULL, 0}, 0, ALONE},
                  {"ssp", {"slack", -1}, 0, ALONE},
@@ -94,9 +96,9 @@ static const struct {
 enum { N_FAR = sizeof far_kinds / sizeof far_kinds[0] };
 
 /**
- * A request and its answer cross the network once each, independent of the number of workers. Only
- * their bytes queue. A worker that waits for all others waits for all requests and gets one of all
- * answers.
+ * A request and its answer each cross the network once, independently of the number of workers.
+ * Only their bytes queue. A worker that waits for all others waits for all their requests, and for
+ * up to all answers.
  */
 TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
 {
@@ -115,8 +117,8 @@ TEST_RANGE(latencies_of_all_workers_overlap_at_a_server, 0, 2 * 3 * N_FAR)
 }
 
 /**
- * A worker is told to continue, or that there is a newer model. It then requests this model and
- * gets it.
+ * In each round of Rennala, the server notifies workers that they may continue, or that there is a
+ * newer model. A worker then requests this model and receives it.
  */
 TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
 {
@@ -130,8 +132,8 @@ TEST_RANGE(a_round_of_rennala_takes_four_latencies, 0, 2 * 3)
 }
 
 /**
- * While a push of worker 1 travels, a notice arrives. Worker 1 then requests the newer model during
- * its push.
+ * While a push of worker 1 is in flight, a notice of a newer model arrives. Worker 1 requests this
+ * model before its push has arrived.
  */
 TEST_RANGE(a_request_leaves_while_a_push_is_in_flight, 0, 2)
 {
@@ -139,14 +141,14 @@ TEST_RANGE(a_request_leaves_while_a_push_is_in_flight, 0, 2)
     support_option(c, "delay", 1);
     IMBALANCE(c, "slow", {"worker", 1}, {"factor", 1 + 1.6 * far_s});
     SET(c, config.steps_each = 0, config.until.steps = 1);
-    const double bytes_s = (3 * 1e3 + 8) / bandwidth; /* an upper limit; zero would be exactly 4
-                                                       * latencies */
+    const double bytes_s = (3 * 1e3 + 8) / bandwidth; /* an upper limit; without the time of the
+                                                       * bytes, the result would be 4 latencies */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 1 + 4 * far_s, bytes_s);
 }
 
 /**
- * Only bytes queue, also for a thousand workers, if latencies are much shorter than the bytes'
- * time.
+ * If latencies are much shorter than the time of the bytes, the bytes of all workers queue, also
+ * for a thousand workers.
  */
 TEST(bytes_of_a_thousand_workers_queue_at_a_server)
 {
@@ -157,8 +159,9 @@ TEST(bytes_of_a_thousand_workers_queue_at_a_server)
 }
 
 /**
- * Parts that share the worker's link arrive later than alone. The next part then waits for them, as
- * without a latency: a part that overlapped with them would delay all.
+ * Messages that share a worker's link arrive later than they would without the others. The next
+ * message then waits for them, as in a network without latency. If it overlapped with them, it
+ * would delay all messages.
  */
 TEST(messages_that_others_slow_do_not_overlap)
 {
@@ -173,9 +176,12 @@ TEST(messages_that_others_slow_do_not_overlap)
     ck_assert_double_lt(fabs(time_s[1] / time_s[0] - 1), 0.05);
 }
 
-/* --- who does not wait ------------------------------------------------------------------------ */
+/* --- order of pushes and fetches -------------------------------------------------------------- */
 
-/** Starts a fetch during a local step, and pushes gradients where the server has parameters. */
+/**
+ * A test algorithm that starts a fetch during a local step. If params is not NULL, it also pushes
+ * gradients to the server.
+ */
 static void hasty_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -198,7 +204,7 @@ TEST(a_push_waits_for_the_gradient_and_a_fetch_for_the_local_step)
     const support_outcome *fetched = support_ok(c);
     ck_assert_double_eq(fetched->result.virtual_s, 3);
     ck_assert_mem_eq(fetched->final_mean, fetched->x, fetched->n_params * sizeof(double));
-    c->config.params = c; /* the worker pushes */
+    c->config.params = c; /* the worker also pushes */
     expect_close(support_ok(c)->result.virtual_s / 3 - 1,
                  2 * (wire_s + treated_s + latency_s + overhead_s));
 }

@@ -1,7 +1,7 @@
 /**
  * @file test_shapes.c
- * Checks that every route of every shape equals SimGrid's route: the same links, with the same
- * names, in the same order, with the same bandwidth and latency.
+ * Checks that every route of every network shape equals SimGrid's route. Both must have the same
+ * links, with the same names, in the same order, with the same bandwidth and latency.
  */
 #include "base/draw.h"
 #include "sim/network/machine.h"
@@ -24,9 +24,7 @@ static double draw(int experiment, int what, double least, double most)
     return least + (double)dsgd_draw_below(at, (uint64_t)(most - least) + 1);
 }
 
-/*
- * Makes a platform whose numbers are not round, so that no two of them have the same sum by chance.
- */
+/* Makes a platform with uneven numbers, so that no two sums of them are equal by chance. */
 static dsgd_platform plain(int topology)
 {
     return (dsgd_platform){.topology = topology,
@@ -58,7 +56,10 @@ static void expect_same_links(const dsgd_platform *p, int from, int to, const ds
     ck_assert_double_eq(mine_s, latency_s);
 }
 
-/* For a crossbar, SimGrid has additional links for the limits of one flow. */
+/*
+ * Checks only the speed of a route. For a crossbar, SimGrid has additional links for the limits of
+ * a single flow.
+ */
 static void expect_as_fast(const dsgd_platform *p, int from, int to, const dsgd_shape_route *route)
 {
     const dsgd_route theirs = dsgd_network_simgrid.route(from, to);
@@ -72,7 +73,7 @@ static void expect_as_fast(const dsgd_platform *p, int from, int to, const dsgd_
     ck_assert_double_eq_tol(latency_s, theirs.latency_s, 1e-15);
 }
 
-/* Checks the routes from every host to hosts at distance @p step. */
+/* Checks the routes from every host to each host whose rank differs by a multiple of @p step. */
 static void expect_simgrids(const dsgd_platform *p, int n_hosts, int step)
 {
     const dsgd_machine machine = {
@@ -82,7 +83,7 @@ static void expect_simgrids(const dsgd_platform *p, int n_hosts, int step)
     ck_assert_msg(dsgd_machine_open(&machine, &error) == DSGD_OK, "%s", error.text);
     dsgd_load *theirs = NULL;
     const size_t n_theirs = dsgd_simgrid_links(&theirs);
-    /* SimGrid also has a loopback. */
+    /* SimGrid also counts loopback links. */
     if (dsgd_shape_of(p)->link_name != NULL)
         ck_assert_uint_ge(n_theirs, dsgd_shape_of(p)->n_links(p, n_hosts));
     dsgd_shape_route route = {NULL};
@@ -99,7 +100,7 @@ static void expect_simgrids(const dsgd_platform *p, int n_hosts, int step)
     free(theirs);
 }
 
-/* Adds different hosts, on half of the platforms. */
+/* Gives some hosts other bandwidths and latencies, on half of the platforms. */
 static void add_entries(dsgd_platform *p, int experiment, int n_hosts)
 {
     static dsgd_platform_entry entries[N_ENTRIES];

@@ -1,12 +1,16 @@
 /**
- * @file test_slow_links.c Links that carry less for a while: the time of a message over such a link
- * follows from the integral of its bandwidth.
+ * @file test_slow_links.c
+ * Tests links that carry less for a while. The time of a message over such a link follows from the
+ * integral of its bandwidth.
  */
 #include "sim/result.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Rank 0 sends a model to the last worker, which records the time of its arrival. */
+/**
+ * A test algorithm in which rank 0 sends a model to the last worker. The last worker notes the time
+ * of its arrival.
+ */
 static void once_work(dsgd_node *self)
 {
     const int last = self->n_workers - 1;
@@ -22,7 +26,7 @@ static void once_work(dsgd_node *self)
 
 TEST_ALGORITHM(once, .work = once_work);
 
-/** A message that takes 10 s at 10 GB/s. */
+/** Makes a run with a message that takes 10 s at 10 GB/s, and with @p n link events. */
 static support_case *message(const dsgd_link_event *events, size_t n)
 {
     support_case *c = support_no_learning(support_of(&once, 4));
@@ -39,7 +43,8 @@ static const double factors[] = {0, 0.25, 1};
 SUITE(slow_links, "slow links", .seconds = 60);
 
 /**
- * Slow for 4 s at the sender's end, the receiver's end or both: (1 - factor) of the 4 s are lost.
+ * A link is slow for 4 s: at the sender, at the receiver or at both. The message loses (1 - factor)
+ * of the 4 s.
  */
 TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
 {
@@ -52,12 +57,12 @@ TEST_RANGE(a_message_waits_for_a_slow_link, 0, 3 * 3)
 }
 
 /**
- * Each of a worker's two hosts sends one half. The link of the second host is half as fast, and so
- * both take as long.
+ * Each of a worker's two hosts sends one half of the message. The link of the second host is half
+ * as fast, so each half takes as long as a whole message.
  */
 TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
 {
-    const int of = _i; /* by the worker, or by the island of its second host */
+    const int of = _i; /* 0: the event slows the worker; 1: the island of its second host */
     dsgd_link_event event = {
         of == 0 ? DSGD_PER_WORKER : DSGD_PER_ISLAND, of == 0 ? 3 : 7, -1, 6, 0, 3, 0};
     support_case *c = message(&event, 1);
@@ -69,7 +74,10 @@ TEST_RANGE(a_worker_link_event_slows_all_its_hosts, 0, 2)
     ck_assert_double_eq_tol(support_ok(c)->note[0], 10 + 3 + latency_s, 1e-3);
 }
 
-/** An event of another worker has no effect. A factor of 1/2 within one of 1/5 gives 1/10. */
+/**
+ * An event of another worker has no effect. Simultaneous factors multiply: 1/2 during 1/5 gives
+ * 1/10.
+ */
 TEST(simultaneous_factors_are_multiplied)
 {
     dsgd_link_event events[] = {{.which = 1, .to = -1, .at_s = 0, .for_s = -1, .factor = 0},
@@ -80,8 +88,9 @@ TEST(simultaneous_factors_are_multiplied)
 }
 
 /**
- * With groups of three: this pair of groups, all links of the other group, or another pair; by the
- * limit of a flow, or of the groups.
+ * Groups have three hosts. The event slows the pair of groups of the message (of 0), all links of
+ * the receiver's group (1), or another pair (2). The message is limited by the bandwidth of a flow,
+ * or of the groups.
  */
 TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
 {
@@ -90,18 +99,19 @@ TEST_RANGE(the_limits_of_a_group_have_the_factor, 0, 3 * 3 * 2)
     const bool by_flow = _i < 9;
     dsgd_link_event event = {DSGD_PER_GROUP, of != 0, of == 0 ? 1 : of == 1 ? -1 : 2, 2, 0, 4, f};
     support_case *c = message(&event, 1);
-    /* the last worker is in the third group, or in the second */
+    /* The last worker is in the third group if `of` is 2, else in the second group. */
     c->config.workers = of == 2 ? 7 : 6;
     SET(c, platform.topology = DSGD_TOPOLOGY_GROUPS, platform.group_hosts = 3,
         platform.group_flow_bytes_per_s = by_flow ? 5e9 : 20e9,
         platform.group_bytes_per_s = by_flow ? 100e9 : 5e9);
     const bool counts =
-        of == 1 || (of == 0 && (by_flow || f == 0)); /* a pair has only the limit of a flow */
+        of == 1 || (of == 0 && (by_flow || f == 0)); /* an event of a pair changes only the limit of
+                                                      * a flow, unless it cuts the pair */
     ck_assert_double_eq_tol(support_ok(c)->note[0], 20 + (counts ? 4 * (1 - f) : 0) + latency_s,
                             1e-9);
 }
 
-/** If the partition never ends, the run reports the workers that wait. */
+/** If a partition never ends, the run fails and reports the workers that wait. */
 TEST(an_endless_partition_is_reported)
 {
     dsgd_link_event event = {.which = 3, .to = -1, .at_s = 2, .for_s = -1, .factor = 0};
@@ -111,8 +121,8 @@ TEST(an_endless_partition_is_reported)
 }
 
 /**
- * Outages of 5 s, 10 s apart on average, leave two thirds of the bandwidth. A second run is the
- * same.
+ * Outages of 5 s start 10 s after the previous one on average. They leave two thirds of the
+ * bandwidth. A second run has the same outages.
  */
 TEST(random_outages_cost_their_share)
 {
@@ -120,11 +130,15 @@ TEST(random_outages_cost_their_share)
     support_case *c = message(&event, 1);
     c->workload.bytes = 1e14;
     const double got_s = support_ok(c)->note[0];
-    ck_assert_double_eq_tol(got_s, 15000, 500); /* n = 1000, with a standard deviation of 5 */
+    ck_assert_double_eq_tol(got_s, 15000, 500); /* about 1,000 outages, so three standard deviations
+                                                 * are 500 s */
     ck_assert_double_eq(support_ok(c)->note[0], got_s);
 }
 
-/** The messages are simulated, and take the time that they would take without the event. */
+/**
+ * An event with factor 1 makes a run simulate its messages. They must take the same time as without
+ * the event.
+ */
 TEST_RANGE(a_factor_of_one_changes_nothing, 0, support_n_algorithms())
 {
     dsgd_link_event event = {.which = 3, .to = -1, .at_s = 2.1, .for_s = 3, .factor = 1};

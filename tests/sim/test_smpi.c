@@ -1,26 +1,26 @@
 /**
  * @file test_smpi.c
  * Compares the time of an allreduce with an independent simulator on the same networks: the
- * collectives of SimGrid's SMPI, replayed from a trace without data. On a flat network it also
- * checks closed forms.
+ * collectives of SimGrid's SMPI, replayed from a trace without data. On a flat network, the test
+ * also checks closed forms.
  *
  * SMPI's usual factors on latency and bandwidth, which are calibrated for Ethernet and its MPI, are
  * set to 1, and its overheads are set to 0. The network model is CM02 without TCP's window and
- * cross-traffic, as in sim/network/simgrid.c. Rank i is on host n_i on both sides, because a
+ * cross-traffic, as in sim/network/simgrid.c. Rank i is on host n_i in both simulators, because a
  * hostfile in another order would change the times of a fat tree and of a dragonfly. If DSGD_SHOW
  * is set in the environment, the test prints the table of smpi.md.
  */
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-enum { FLOATS = 25557032 }; /* ResNet-50 */
+enum { FLOATS = 25557032 }; /* number of parameters of ResNet-50 */
 
 static const double link_bytes_per_s = 12.5e9;
 static const double link_s = 1e-6;
 
 /**
- * The largest relative difference that is allowed. The measured difference is 0.2 %, because SMPI's
- * ring sends the remainder that P does not divide in an allreduce of its own.
+ * The largest relative difference of times that is allowed. The measured difference is 0.2 %: if P
+ * does not divide the vector, SMPI's ring sends the remainder in a separate allreduce.
  */
 static const double tolerance = 0.01;
 
@@ -31,8 +31,8 @@ typedef enum network { FLAT, FAT_TREE, DRAGONFLY, N_NETWORKS } network;
 static const char *const network_names[] = {"flat", "fat tree", "dragonfly"};
 
 /**
- * Makes trees with two levels, tapered 2:1, or dragonflies with four or eight groups and four
- * cables between any two groups.
+ * Makes a flat network, a tree with two levels that is tapered 2:1, or a dragonfly with four or
+ * eight groups and four cables between any two groups.
  */
 static dsgd_platform platform_of(network which, int workers)
 {
@@ -57,7 +57,7 @@ static dsgd_platform platform_of(network which, int workers)
 
 static const struct {
     const char *name;
-    const char *smpi; /* value of SMPI's selector */
+    const char *smpi; /* name of the collective in SMPI's option smpi/allreduce */
     dsgd_collective collective;
 } collectives[] = {
     {"recursive doubling", "rdb", DSGD_COLLECTIVE_RECURSIVE_DOUBLING},
@@ -68,8 +68,8 @@ static const struct {
 enum { RECURSIVE_DOUBLING, HALVING_DOUBLING, RING, N_COLLECTIVES };
 
 /**
- * Returns the closed form on the flat network, without overhead and cost of reduction
- * (sim/exchange/schedules.c).
+ * Returns the seconds of an allreduce on the flat network by its closed form, without overhead and
+ * cost of reduction (sim/exchange/schedules.c).
  */
 static double closed_form_s(int how, int workers)
 {
@@ -93,8 +93,8 @@ static double dsgd_s(network which, int how, int workers)
 /* --- SMPI ------------------------------------------------------------------------------------- */
 
 /**
- * Writes a trace in which every rank makes one allreduce in single precision (5 in SMPI's traces).
- * Each rank is on the host with its number.
+ * Writes a trace in which every rank makes one allreduce in single precision (data type 5 in SMPI's
+ * traces). Each rank is on the host with its number.
  */
 static void write_trace(int workers)
 {
@@ -110,7 +110,7 @@ static void write_trace(int workers)
     write_file("hosts", hosts);
 }
 
-/** Returns the seconds that SMPI computes. */
+/** Returns the seconds of an allreduce that SMPI computes. */
 static double smpi_s(network which, int how, int workers)
 {
     const dsgd_platform platform = platform_of(which, workers);
@@ -178,7 +178,7 @@ TEST_RANGE(short_allreduces_of_1024_take_as_long_as_in_smpi, 0, SUPPORT_SLOW ? 0
 
 SUITE(smpi_long, "smpi_long", .seconds = 600, .set_up = make_folder, .tear_down = remove_folder);
 
-/** Each ring has two million messages. */
+/** A ring of 1,024 workers has two million messages. */
 TEST_RANGE(rings_of_1024_take_as_long_as_in_smpi, 0, N_NETWORKS)
 {
     compare((network)_i, RING, 1024);

@@ -1,6 +1,6 @@
 /**
  * @file test_spans.c
- * Checks the spans that a run reports to a timeline (sim/timeline.h) against closed forms.
+ * Compares the spans that a run reports to a timeline (sim/timeline.h) with closed forms.
  */
 #include <limits.h>
 
@@ -10,7 +10,10 @@
 
 enum { KINDS = DSGD_SPAN_USED + 1 };
 
-/* Indices into the notes of the simulating process; each block has one entry per kind. */
+/*
+ * Indices of blocks in the notes of the simulating process. Each block has one entry per kind of
+ * span.
+ */
 enum { COUNT = 0, SECONDS = KINDS, PIECES = 2 * KINDS, VERSIONS = 3 * KINDS, TURNS = 4 * KINDS };
 
 static void take(void *listener, const dsgd_span *span)
@@ -26,7 +29,7 @@ static void take(void *listener, const dsgd_span *span)
 
 static const bool all[8] = {true, true, true, true, true, true, true, true};
 
-/** Runs @p c with all steps in the timeline, and returns the notes. */
+/** Runs @p c with all steps in the timeline, and returns the notes about its spans. */
 static const double *notes_of(support_case *c)
 {
     static dsgd_timeline timeline;
@@ -61,11 +64,11 @@ TEST(spans_of_allreduces_are_those_of_computing_waiting_and_communicating)
     expect(note, DSGD_SPAN_USED, 0, 0);
     expect(note, DSGD_SPAN_WAIT, 40, 10 * 4 * (1.5 - 1.15));
     ck_assert_double_eq_tol(note[SECONDS + DSGD_SPAN_COMMUNICATE], 40 * 0.2, 1e-3);
-    /* These spans have no piece and no version. */
+    /* Spans of computing and of waiting have piece -1 and version -1. */
     ck_assert_double_eq(note[PIECES + DSGD_SPAN_COMPUTE], -40);
     ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_COMPUTE], -40);
     ck_assert_double_eq(note[PIECES + DSGD_SPAN_WAIT], -40);
-    /* the backward pass is the second half of a gradient; a slow worker is slow in both halves */
+    /* The backward pass is the second half of a gradient. A slow worker is slow in both halves. */
     ck_assert_double_ge(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.5);
     ck_assert_double_le(note[TURNS + DSGD_SPAN_COMPUTE], 40 * 0.65 + 1e-9);
 }
@@ -82,15 +85,15 @@ TEST(activations_are_of_the_piece_and_version_that_they_begin)
 }
 
 /**
- * The vector that the root sends: zeros that no worker has made, or its model, which is either as
- * new as the other models or one step older.
+ * The vector that the root sends: zeros that no worker has made (ZEROS), the root's model after the
+ * local step (NEW), or its model before the local step (OLD).
  */
 static enum { ZEROS, NEW, OLD } sent;
 
 static void broadcasting_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
-    dsgd_vector *const y = dsgd_vector_new(self); /* contains zeros */
+    dsgd_vector *const y = dsgd_vector_new(self); /* a new vector contains zeros */
     while (dsgd_next_step(self)) {
         dsgd_gradient(self, g, x);
         if (sent == OLD)
@@ -98,7 +101,7 @@ static void broadcasting_work(dsgd_node *self)
         dsgd_local_step(self, x, g);
         if (sent == NEW)
             dsgd_copy(self, y, x);
-        /* Else an older vector would be sent first. */
+        /* Without this wait, an older vector would be sent first. */
         dsgd_wait_any(self, DSGD_ON_GRADIENT, INFINITY);
         dsgd_collective_run(self, DSGD_BROADCAST, y, 0, DSGD_WORLD);
     }
@@ -107,8 +110,8 @@ static void broadcasting_work(dsgd_node *self)
 TEST_ALGORITHM(broadcasting, .work = broadcasting_work);
 
 /**
- * A value that is older than its user's steps is marked when it is used: by three receivers, ten
- * times.
+ * If a value is older than its user's steps, its use is marked by a span. Three receivers use the
+ * value in each of ten steps.
  */
 TEST_RANGE(stale_values_are_marked_and_zeros_are_not, ZEROS, OLD + 1)
 {
@@ -117,13 +120,13 @@ TEST_RANGE(stale_values_are_marked_and_zeros_are_not, ZEROS, OLD + 1)
     c->config.until.steps = 10;
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_USED, sent == OLD ? 3 * 10 : 0, 0);
-    if (sent == OLD) /* versions 0 to 9, by the steps of the owner */
+    if (sent == OLD) /* versions 0 to 9: the owner's steps */
         ck_assert_double_eq(note[VERSIONS + DSGD_SPAN_USED], 3 * 45);
 }
 
 /**
  * Two workers push in turn, because their steps take 1 and 1.1 s. Each push except the first misses
- * one other push.
+ * one push of the other worker.
  */
 TEST(a_stale_sum_of_a_server_is_marked)
 {
@@ -132,7 +135,7 @@ TEST(a_stale_sum_of_a_server_is_marked)
     support_imbalance_number(c, "ramp", "seconds", 0.1);
     const double *const note = notes_of(c);
     expect(note, DSGD_SPAN_USED, 2 * 5 - 1, 0);
-    ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* the only piece */
+    ck_assert_double_eq(note[PIECES + DSGD_SPAN_USED], 0); /* all marked uses are of piece 0 */
 }
 
 static void answering_serve(dsgd_node *self)
@@ -141,7 +144,8 @@ static void answering_serve(dsgd_node *self)
         dsgd_send(self, dsgd_recv(self, INFINITY)->from, NULL, NULL, 0);
 }
 
-static bool beside; /* true: a worker sends its request during its gradient; false: after it */
+static bool beside; /* if true, a worker sends its request during its gradient; if false, after the
+                     * gradient */
 
 static void asking_work(dsgd_node *self)
 {
@@ -159,7 +163,8 @@ static void asking_work(dsgd_node *self)
 TEST_ALGORITHM(asking, .work = asking_work, .serve = answering_serve);
 
 /**
- * A worker waits for a message, whether it computes or not. It does not wait for its own gradient.
+ * Waits for a message have a span, whether the worker computes or not. Waits for the worker's own
+ * gradient have no span.
  */
 TEST_RANGE(waits_are_for_messages_and_not_for_gradients, 0, 2)
 {

@@ -1,6 +1,6 @@
 /**
  * @file test_splits.c
- * The communicators that workers get by colours.
+ * Tests the communicators that workers get by a split into colours.
  */
 #include "sim/exchange/reductions.h"
 #include "tests/support/suite.h"
@@ -62,14 +62,17 @@ TEST(two_colourings_are_two_splits)
         ck_assert_double_eq(got->note[i], 5);
 }
 
-/** Gives no colour to all workers except the first two. Each worker has another number for it. */
+/**
+ * Gives colour 0 to the first two workers, and no colour to the others. Each of these has a
+ * different negative number.
+ */
 static void strangers(const void *params, int n_workers, int *colour)
 {
     for (int i = 0; i < n_workers; i++)
         colour[i] = i < 2 ? 0 : -i;
 }
 
-/* Result for the first worker that asks, in the simulating process. */
+/* communicator of the first worker without a colour; set in the simulating process */
 static const dsgd_comm *nobody;
 
 static void strangers_work(dsgd_node *self)

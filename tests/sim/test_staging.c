@@ -1,17 +1,17 @@
 /**
  * @file test_staging.c
- * Tests staging, that is copies between device and host memory, next to the sums, and the times at
- * which copied gradients become ready.
+ * Tests staging, which is the copying of vectors between device and host memory. Also tests when
+ * copied gradients become ready.
  */
 #include "tests/sim/costs.h"
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 static const double staging_s_per_byte = 2e-9;
-static const double copy_s = 2e-9 * 1e6; /* time to copy a vector in one direction */
+static const double copy_s = 2e-9 * 1e6; /* seconds to copy a vector in one direction */
 
 /**
- * Returns the time of one of ten steps with one exchange each. With a server there is one worker,
+ * Returns the seconds of a step with one exchange. With a server (a_psgd), there is one worker,
  * which waits for the server.
  */
 static double step_s(const char *algorithm, double staging, int memory)
@@ -34,7 +34,10 @@ TEST_ROWS(an_exchange_of_one_piece_takes_two_more_copies, exchanging)
     ck_assert_double_eq(step_s(name, staging_s_per_byte, DSGD_MEMORY_HOST), without_s);
 }
 
-/** A push and a fetch take one operation each. */
+/**
+ * An exchange adds the time of one operation on the vector. A push and a fetch together also take
+ * one operation.
+ */
 TEST_ROWS(an_exchange_takes_the_time_of_one_operation_more, exchanging)
 {
     static const double operation_s_per_byte = 3e-9;
@@ -47,8 +50,8 @@ TEST_ROWS(an_exchange_takes_the_time_of_one_operation_more, exchanging)
 }
 
 /**
- * Both ends copy out before the exchange and copy back after it. The end that answers copies back
- * while it sends.
+ * A test algorithm in which rank 1 averages with rank 0. Both ends copy out before the exchange and
+ * copy back after it. The end that answers copies back while it sends.
  */
 static void ask_work(dsgd_node *self)
 {
@@ -72,7 +75,7 @@ TEST(pairs_copy_at_both_ends_except_from_host_memory)
     c->config.algorithm = &asking;
     SET(c, platform.staging_s_per_byte = staging_s_per_byte, config.steps_each = 10);
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s) + 3 * copy_s);
-    c->config.params = c; /* vectors are shared */
+    c->config.params = c; /* vectors are in shared host memory */
     expect_close(support_ok(c)->result.virtual_s / 10, 2 * (wire_s + treated_s));
 }
 
@@ -86,7 +89,8 @@ TEST_ALGORITHM(asking_each_other, .work = ask_each_other_work, .assist = ask_ass
 
 /**
  * Each worker copies out its request and, when the other's request arrives, its answer. The
- * received request is copied back before the received answer.
+ * received request is copied back before the received answer. All copies in one direction share an
+ * engine.
  */
 TEST(answers_and_questions_share_an_engine_in_each_direction)
 {
@@ -100,7 +104,7 @@ TEST(answers_and_questions_share_an_engine_in_each_direction)
 TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
 {
     support_case *c = costly("ad_psgd", 2);
-    support_option(c, "variant", 2); /* selects shared_copy */
+    support_option(c, "variant", 2); /* selects variant shared_copy */
     support_option(c, "averagings", 0);
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1,
@@ -108,7 +112,7 @@ TEST(a_worker_that_averages_with_its_shared_copy_copies_and_adds)
 }
 
 /**
- * Four pieces are ready together. Their copies follow each other in each direction, and overlap
+ * Four pieces are ready together. Their copies in one direction follow each other. They overlap
  * with the exchanges and with the copies in the other direction.
  */
 TEST(copies_of_pieces_overlap_with_exchanges)
@@ -119,13 +123,11 @@ TEST(copies_of_pieces_overlap_with_exchanges)
     const double exchange_s = support_ok(c)->result.virtual_s / 10 - 1;
     c->platform.staging_s_per_byte = staging_s_per_byte;
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 5 * copy_s / 4 + exchange_s / 4);
-    c->platform.staging_s_per_byte = 0.1e-9; /* a copy takes less time than an exchange */
+    c->platform.staging_s_per_byte = 0.1e-9; /* a copy now takes less time than an exchange */
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * 0.1e-9 * bytes / 4 + exchange_s);
 }
 
-/**
- * Copies also overlap with the computation, so only the exchange of the last piece is not hidden.
- */
+/** Copies also overlap with the computation, so only the exchange of the last piece is exposed. */
 TEST(copies_begin_when_a_piece_is_ready)
 {
     support_case *c = costly("allreduce", 2);
@@ -136,7 +138,7 @@ TEST(copies_begin_when_a_piece_is_ready)
     expect_close(support_ok(c)->result.virtual_s / 10 - 1, 2 * copy_s / 4 + exchange_s);
 }
 
-/** In every step, two copies and one exchange count as communication, from the first step on. */
+/** In every step, two copies and one exchange count as communication, also in the first step. */
 TEST(copies_are_communication)
 {
     support_case *c = costly("allreduce", 2);
@@ -149,7 +151,7 @@ TEST(copies_are_communication)
                  10 * (2 * copy_s + exchange_s));
 }
 
-/* --- when pieces become ready ----------------------------------------------------------------- */
+/* --- times at which pieces are ready ---------------------------------------------------------- */
 
 TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
 {
@@ -160,9 +162,12 @@ TEST(a_tensor_takes_its_multiplications_share_of_the_backward_pass)
     c->workload.tensors = (dsgd_structs){2, tensors};
     SET(c, platform.message_overhead_s = overhead, config.exchange.pieces = 2,
         config.exchange.collective = DSGD_COLLECTIVE_RECURSIVE_DOUBLING);
-    /* The first piece is ready after 0.5 s and 3/4 of the backward pass's 0.5 s. */
+    /*
+     * The first piece is ready after the forward pass of 0.5 s and 3/4 of the backward pass of 0.5
+     * s.
+     */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.875 + 2 * overhead, 1e-4);
-    tensors[0].uses = 1; /* the work is proportional to the bytes */
+    tensors[0].uses = 1; /* now the work of a piece is proportional to its bytes */
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 0.75 + 2 * overhead, 1e-4);
     tensors[0].uses = 0;
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10, 1 + overhead, 1e-4);
@@ -182,7 +187,7 @@ TEST(work_of_pieces_is_that_of_the_tensors_in_them)
     ck_assert_double_eq(work[0], 160 + 80 + 60);
     ck_assert_double_eq(work[1], 20 + 80);
     free(work);
-    /* Work is unknown, so it is taken from the bytes. */
+    /* If the work of tensors is unknown, it is taken from their bytes. */
     tensors[0].uses = tensors[1].uses = tensors[2].uses = 0;
     work = dsgd_workload_work(&w, 2, halves);
     ck_assert_double_eq(work[1], 180);

@@ -184,7 +184,7 @@ static void changed(arrivals *a)
     a->out->updates++;
 }
 
-/* --- a bound on clocks ------------------------------------------------------------------------ */
+/* --- stale synchronous parallel --------------------------------------------------------------- */
 
 static long fewest_finished(const arrivals *a)
 {

@@ -130,7 +130,7 @@ static event *post(emulation *e, double in_s, event what)
     return new;
 }
 
-/* --- a worker's life -------------------------------------------------------------------------- */
+/* --- steps of a worker ------------------------------------------------------------------------ */
 
 static size_t from_of(const emulation_problem *p, size_t piece)
 {
@@ -255,7 +255,7 @@ static share *share_of(const emulation *e, int worker, size_t piece)
     return &e->shares[(size_t)worker * e->p->pieces + piece];
 }
 
-/* --- meetings of all -------------------------------------------------------------------------- */
+/* --- averages of all workers ------------------------------------------------------------------ */
 
 static bool due(long step, long period)
 {
