@@ -1,6 +1,6 @@
 /**
  * @file test_data.c
- * Tests of generated data, windows of a text, and the environment of the policy.
+ * Tests generated data, windows of a text, and the environment in which the policy learns.
  */
 #include <check.h>
 #include <sys/stat.h>
@@ -16,7 +16,7 @@
 #include "models/data/environment.h"
 #include "tests/support/stream.h"
 
-/** The name and value of an option. */
+/** The name and the value of one option of a data source. */
 typedef struct setting {
     const char *name;
     double value;
@@ -40,7 +40,10 @@ static dsgd_status load(const char *source, const char *path, const setting *wit
 
 /* --- what is kept ----------------------------------------------------------------------------- */
 
-/** Opens a source with default options except one, for seed @p seed. */
+/**
+ * Opens a data source for seed @p seed. One option has the value @p value, and all others have
+ * their defaults. If @p keep is true, closed data remain in memory.
+ */
 static dsgd_data *opened(const char *source, const char *option, double value, uint64_t seed,
                          bool keep)
 {
@@ -58,7 +61,7 @@ TEST(kept_data_are_loaded_once)
     dsgd_data_close(first);
     ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
     dsgd_data_close(first);
-    ck_assert_uint_eq(first->train.n, 100); /* closed and kept */
+    ck_assert_uint_eq(first->train.n, 100); /* closed data that are kept can still be read */
     dsgd_data *const seed = opened("hyperplane", "points", 100, 2, false);
     dsgd_data *const points = opened("hyperplane", "points", 101, 1, false);
     ck_assert_ptr_ne(seed, first);
@@ -70,7 +73,8 @@ TEST(kept_data_are_loaded_once)
     for (uint64_t other = 3; other < 34; other++)
         dsgd_data_close(opened("hyperplane", "points", 100, other, true));
     ck_assert(!dsgd_data_has_room());
-    dsgd_data *const a = opened("hyperplane", "points", 100, 34, true); /* the 33rd is not kept */
+    dsgd_data *const a =
+        opened("hyperplane", "points", 100, 34, true); /* 32 are kept already, so this one is not */
     dsgd_data *const b = opened("hyperplane", "points", 100, 34, true);
     ck_assert_ptr_ne(a, b);
     dsgd_data_close(a);
@@ -79,11 +83,11 @@ TEST(kept_data_are_loaded_once)
 
 TEST(kept_data_outlive_what_was_kept_with_them)
 {
-    dsgd_program_begin(); /* all memory of jansson is kept */
+    dsgd_program_begin(); /* dsgd_drop() now also frees memory of jansson */
     void *const mark = dsgd_mark();
     dsgd_data *const first = opened("hyperplane", "points", 100, 1, true);
     dsgd_drop(mark);
-    char *taken[400]; /* occupies the freed memory */
+    char *taken[400]; /* allocations that overwrite the freed memory */
     for (size_t n = 1; n < 400; n++)
         taken[n] = memset(dsgd_xrealloc(NULL, n, 1), 'x', n);
     ck_assert_ptr_eq(opened("hyperplane", "points", 100, 1, false), first);
@@ -137,7 +141,7 @@ TEST(hyperplane_data_has_unit_variance_and_follows_its_seed)
     dsgd_data_free(b);
 }
 
-/** Sets mean and variance of n numbers. */
+/** Computes the mean and the variance of @p n numbers. */
 static void moments(const double *x, size_t n, double *mean, double *variance)
 {
     *mean = *variance = 0;
@@ -168,7 +172,10 @@ static dsgd_data *knobbed(int i, double test)
     return data;
 }
 
-/** Moments of features that are uniform or 0, within 5 standard errors. */
+/**
+ * Tests generated features, which are uniform or 0. Their mean and variance must agree within 5
+ * standard errors.
+ */
 TEST_ROWS(hyperplane_data_have_the_requested_moments_zeros_and_copies, knobs)
 {
     enum { D = 40, N = 4000 };
@@ -190,17 +197,20 @@ TEST_ROWS(hyperplane_data_have_the_requested_moments_zeros_and_copies, knobs)
     moments(other, n, &mean, &variance);
     ck_assert_double_le(fabs(mean - m), 5 * sqrt(v / (double)n) + 1e-6);
     ck_assert_double_le(fabs(variance - v), 5 * v * sqrt(0.8 / (double)n) + 1e-6);
-    moments(all, n_distinct * D, &mean, &variance); /* including zeros, as documented */
+    moments(all, n_distinct * D, &mean, &variance); /* the documented variance includes zeros */
     const double total = (1 - s) * (v + s * m * m), range = fabs(m) + sqrt(3 * v);
     ck_assert_double_le(fabs(variance - total), 5 * range * range / sqrt(n_drawn));
-    for (size_t i = 0; i < N; i++) { /* copies in turn, including the target */
+    for (size_t i = 0; i < N; i++) { /* sample i is a copy of sample i % n_distinct */
         const size_t of = i % n_distinct;
         ck_assert_mem_eq(x + i * D, x + of * D, D * sizeof *x);
         ck_assert(data->train.targets[i] == data->train.targets[of]);
         if (i > 0 && i < n_distinct)
             ck_assert(data->train.targets[i] != data->train.targets[i - 1]);
     }
-    /* The test set has new points, or the distinct ones. */
+    /*
+     * By default the test set has new points. If the option is set, it has the distinct points of
+     * the training set.
+     */
     dsgd_data *const same = knobbed(_i, 1);
     ck_assert_uint_eq(data->test.n, N / 8 + 1);
     ck_assert_float_ne(data->test.targets[0], data->train.targets[0]);
@@ -215,7 +225,7 @@ TEST_ROWS(hyperplane_data_have_the_requested_moments_zeros_and_copies, knobs)
 
 static char text_path[] = "/tmp/dsgd-text-XXXXXX";
 
-/** Writes a file of @p n bytes, with a name for this process. */
+/** Writes @p n bytes to a temporary file, and returns its path. */
 static const char *text_file(const uint8_t *bytes, size_t n, bool zipped)
 {
     const int made = mkstemp(text_path);
@@ -243,7 +253,7 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0, 12) /* _i + 1
     const char *const path = text_file(text, N, _i % 2 == 0);
     ck_assert_msg(load("text", path, &with, 1, 1, &data, &error) == DSGD_OK, "%s", error.text);
     unlink(path);
-    /* The vocabulary contains the bytes that occur, in ascending order. */
+    /* The vocabulary contains the bytes that occur in the text, in ascending order. */
     bool occurs[256] = {false};
     uint8_t rank[256];
     uint32_t n_classes = 0;
@@ -257,13 +267,16 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0, 12) /* _i + 1
     ck_assert_uint_eq(data->n_columns, 1);
     ck_assert_uint_eq(data->n_features, context);
     ck_assert_uint_eq(data->n_labels, context);
-    /* Training windows overlap by half, test windows do not. The last tenth is the test set. */
+    /*
+     * Neighbouring training windows overlap by half, and test windows do not overlap. The last
+     * tenth of the text is the test set.
+     */
     const size_t half = (context + 1) / 2, n_train = N - N / 10;
     ck_assert_uint_eq(data->train.n, (n_train - context - 1) / half + 1);
     ck_assert_uint_eq(data->test.n, (N / 10 - context - 1) / context + 1);
     for (size_t w = 0; w < data->train.n; w++)
         for (size_t i = 0; i < context; i++) {
-            ck_assert_uint_lt(w * half + i + 1, n_train); /* no test data are in the training set */
+            ck_assert_uint_lt(w * half + i + 1, n_train); /* windows end before the test set */
             ck_assert_uint_eq(data->train.x_bytes[w * context + i], rank[text[w * half + i]]);
             ck_assert_uint_eq(data->train.labels[w * context + i], rank[text[w * half + i + 1]]);
         }
@@ -276,7 +289,7 @@ TEST_RANGE(a_text_is_windows_of_characters_and_their_followers, 0, 12) /* _i + 1
         }
 }
 
-/** Loads a text, and expects an error with exactly these words after the path. */
+/** Loads a text, which must fail. After the path, the error must be @p said. */
 static void demand_refusal(const char *path, double context, const char *said)
 {
     dsgd_data *data = NULL;
@@ -298,7 +311,8 @@ TEST(unusable_text_is_rejected)
     demand_refusal(path, 8, "the text must have at least 90 characters for a context of 8, got 89");
     dsgd_data *data = NULL;
     const setting with = {"context", 7};
-    ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL), DSGD_OK); /* needs 80 */
+    ck_assert_int_eq(load("text", path, &with, 1, 1, &data, NULL),
+                     DSGD_OK); /* a context of 7 needs only 80 */
     unlink(path);
     strcpy(text_path, "/tmp/dsgd-text-XXXXXX");
     path = text_file(text, 0, false);
@@ -348,11 +362,13 @@ TEST(lengths_of_sequences_are_lognormal_and_cut_off)
         const uint16_t length = data->train.lengths[i];
         ck_assert(length >= 1 && length <= 40);
         below += length <= 10;
-        below_sigma += length <= 6; /* 10 exp(-0.5) = 6.07 */
-        at_end += length == 40; /* beyond 2.77 deviations, with what was rounded up from 39 */
+        below_sigma += length <= 6; /* 6 is one deviation (0.5) below ln(10) */
+        at_end += length == 40; /* values above 39 are rounded up or cut to 40 */
     }
-    /* Expected: a half; P(z < ln(0.6) / 0.5) = 0.1535; P(z > ln(3.9) / 0.5) = 0.00325. The
-     * tolerance is four standard errors of 4000 samples. */
+    /*
+     * Expected shares: 0.5, P(z < ln(0.6) / 0.5) = 0.1535, and P(z > ln(3.9) / 0.5) = 0.00325. The
+     * tolerance is four standard errors of 4,000 samples.
+     */
     ck_assert_double_eq_tol(below / 4000.0, 0.5, 4 * sqrt(0.25 / 4000));
     ck_assert_double_eq_tol(below_sigma / 4000.0, 0.1535, 4 * sqrt(0.13 / 4000));
     ck_assert_double_eq_tol(at_end / 4000.0, 0.00325, 4 * sqrt(0.00325 / 4000));
@@ -383,8 +399,10 @@ TEST(sequences_are_sines_of_their_class_with_noise_and_then_zeros)
     }
     for (uint32_t k = 0; k < 5; k++)
         ck_assert_double_eq_tol(count[k], 160, 4 * sqrt(800 * 0.2 * 0.8));
-    /* A sine has variance 1/2, and the noise 1/16. Samples start at random phases, so a few hundred
-     * of them are independent. */
+    /*
+     * The variance of a sine is 1/2, and the variance of the noise is 1/16. Each sample starts at a
+     * random phase, so a few hundred values are independent.
+     */
     ck_assert_double_eq_tol(squares / n, 0.5 + 0.0625, 0.05);
 }
 
@@ -399,7 +417,7 @@ TEST(noise_free_sequences_follow_their_frequency)
         const uint32_t k = data->train.labels[i];
         for (uint32_t f = 0; f < 2; f++) {
             const float *const x = data->train.x_real + (size_t)i * 24 + f;
-            if (!known[k]) /* a sine with steps of w: x[t+1] + x[t-1] = 2 cos(w) x[t] */
+            if (!known[k]) /* a sine with frequency w: x[t+1] + x[t-1] = 2 cos(w) x[t] */
                 cosine[k][f] = ((double)x[2] + (double)x[6]) / (2 * (double)x[4]);
             for (uint32_t t = 1; t + 1 < 12; t++)
                 ck_assert_double_eq_tol((double)x[2 * t + 2] + (double)x[2 * t - 2],
@@ -440,7 +458,7 @@ TEST(navigation_has_no_samples_but_a_stream_of_them)
     ck_assert_uint_eq(data->n_features, DSGD_ENVIRONMENT_FEATURES);
     ck_assert_uint_eq(data->n_classes, DSGD_ENVIRONMENT_ACTIONS);
     ck_assert_ptr_null(data->train.x_real);
-    /* Steps of different workers have different keys. */
+    /* A step's key, which stream_sample() returns, differs between workers. */
     const dsgd_stream stream = {11, data->train.n, 4, 16};
     static uint32_t seen[50 * 64];
     size_t n = 0, n_twice = 0;
@@ -475,7 +493,7 @@ TEST(episodes_begin_anywhere_in_the_room)
     }
 }
 
-TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the way to choose actions */
+TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i: action, or 8 for random actions */
 {
     uint32_t slips = 0, n_steps = 0, n_there = 0, n_crossed = 0;
     for (uint32_t episode = 0; episode < 400; episode++) {
@@ -494,7 +512,7 @@ TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the way to choo
             ck_assert(e[2] == goal[0] && e[3] == goal[1]);
             ck_assert(hypot(e[0] - x, e[1] - y) <= 0.15 + 1e-12);
             if ((x < 0) != (e[0] < 0)) {
-                ck_assert_double_lt(fabs(y), 0.3); /* through the gap */
+                ck_assert_double_lt(fabs(y), 0.3); /* crosses x = 0 only in the gap */
                 n_crossed++;
             }
             const double angle = action * acos(-1) / 4;
@@ -506,7 +524,10 @@ TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the way to choo
             ck_assert(there == near);
             ck_assert(ended == (near || step + 1 == 48));
         }
-        /* The rewards sum to the total progress, the costs and the bonus. */
+        /*
+         * The sum of rewards is the progress towards the goal, minus 0.02 per step, plus 1 at the
+         * goal.
+         */
         ck_assert_double_eq_tol(sum, way - dsgd_way_left(e) - 0.02 * step + (there ? 1 : 0), 1e-12);
         n_steps += step;
         n_there += there;
@@ -516,8 +537,10 @@ TEST_RANGE(an_episode_keeps_to_its_room_and_ends, 0, 9) /* _i is the way to choo
         ck_assert_uint_lt(n_there, 360);
         ck_assert_uint_gt(n_crossed, 40);
     }
-    /* One step in ten has a random direction, which differs in seven of eight cases. Some are not
-     * visible at a wall. */
+    /*
+     * A tenth of the steps slip into a random direction, which differs from the chosen one in 7 of
+     * 8 cases. Near a wall, some slips have no effect.
+     */
     ck_assert_double_le(slips, n_steps * 0.0875 + 4 * sqrt(n_steps * 0.08));
     ck_assert_double_ge(slips, n_steps * 0.02);
 }

@@ -1,8 +1,8 @@
 /**
  * @file test_devices.c
- * Tests of a device's operations, on the CPU. They compare gradients and evaluations of every model
- * with a naive implementation, float with double, batches and chunks with single operations, and
- * elementwise operations with their formulas.
+ * Tests the operations of a device on the CPU. Gradients and evaluations of every model are
+ * compared with a naive implementation, and float with double. Batches and chunks are compared with
+ * single operations, and elementwise operations with their formulas.
  */
 #include "tests/support/naive.h"
 #include "tests/support/rig.h"
@@ -14,10 +14,7 @@
 
 SUITE(devices, "gradients", .seconds = 60);
 
-/**
- * The loss whose derivative is one gradient, with everything that does not depend on the
- * parameters.
- */
+/** A training loss as a function of the parameters only. All other inputs are fixed. */
 typedef struct fixed_loss {
     const rig *s;
     naive_batch batch;
@@ -30,20 +27,25 @@ static long double loss_at(void *argument, const long double *x)
     return naive_loss(&f->s->network, &f->s->data, x, &f->batch, f->samples, NULL);
 }
 
-/** Computes the derivative of the training loss over some samples from values of the loss only. */
+/**
+ * Computes the derivative of the training loss over @p n samples numerically, from values of the
+ * loss.
+ */
 static void derivative(const rig *s, const uint32_t *samples, uint32_t n, double *g)
 {
     fixed_loss f = {s, naive_batch_of(&s->data, samples, n), samples};
     naive_derivative(s->network.n_params, s->x, 1e-6L, loss_at, &f, g);
 }
 
-TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     double *const g = dsgd_keep(2 * n, sizeof *g), *const wanted = g + n;
-    /* All samples, one sample, and a few with one of them twice. The workspace then contains values
-     * of a larger batch. */
+    /*
+     * Three batches: all samples, one sample, and four samples of which one occurs twice. After the
+     * first, the workspace contains values of a larger batch.
+     */
     const uint32_t few[] = {s->spec->n_samples - 1, 0, s->spec->n_samples / 2, 0};
     const struct {
         const uint32_t *samples;
@@ -52,15 +54,17 @@ TEST_RANGE(the_gradient_is_the_derivative_of_the_loss, 0, rig_n_specs) /* _i is 
     for (size_t b = 0; b < 3 && s->network.loss != DSGD_LOSS_POLICY; b++) {
         ck_assert(rig_gradient(s, s->x, s->state, batches[b].samples, batches[b].n, g, NULL));
         derivative(s, batches[b].samples, batches[b].n, wanted);
-        /* The error of a central difference has the order h^2 = 1e-12; third derivatives are a few
-         * thousand here. */
+        /*
+         * The error of a central difference is about h^2 = 1e-12 times the third derivative, which
+         * is a few thousand here.
+         */
         ck_assert_msg(support_distance(g, wanted, n) < 1e-8, "%s, %u samples: %g", s->spec->name,
                       batches[b].n, support_distance(g, wanted, n));
     }
 }
 
 TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
-           rig_n_specs) /* _i is the spec */
+           rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss != DSGD_LOSS_POLICY) {
@@ -84,7 +88,7 @@ TEST_RANGE(an_evaluation_is_the_loss_and_the_share_of_right_answers, 0,
     }
 }
 
-TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     rig *const f = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
@@ -94,21 +98,21 @@ TEST_RANGE(float_agrees_with_double, 0, rig_n_specs) /* _i is the spec */
     double *const state = in_float + n;
     rig_gradient(s, s->x, s->state, s->all, n_samples, g, state);
     rig_gradient(f, s->x, s->state, s->all, n_samples, in_float, state + n_state);
-    /* The precision of float is 6e-8; sums have a few hundred terms. */
+    /* The precision of float is 6e-8, and sums have a few hundred terms. */
     ck_assert_msg(support_distance(in_float, g, n) < 1e-5, "%s: %g", s->spec->name,
                   support_distance(in_float, g, n));
-    ck_assert(n < 9 || support_distance(in_float, g, n) > 0); /* the results are really float */
+    ck_assert(n < 9 || support_distance(in_float, g, n) > 0); /* the device did compute in float */
     ck_assert_double_le(support_distance(state + n_state, state, n_state), 1e-5);
     ck_assert_double_eq_tol(rig_evaluation(f, s->x, s->state).loss,
                             rig_evaluation(s, s->x, s->state).loss, 1e-5);
 }
 
-TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
     const uint32_t last = s->spec->n_samples - 1;
-    const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one of them twice */
+    const uint32_t samples[] = {last / 2, last, last / 2, 0}; /* one sample occurs twice */
     double *const g = dsgd_keep(3 * n, sizeof *g), *const one = g + n, *const mean = one + n;
     rig_gradient(s, s->x, s->state, samples, 4, g, NULL);
     for (size_t j = 0; j < 4; j++) {
@@ -116,15 +120,15 @@ TEST_RANGE(a_gradient_is_the_mean_over_its_samples, 0, rig_n_specs) /* _i is the
         for (size_t i = 0; i < n; i++)
             mean[i] += one[i] / 4;
     }
-    if (s->network.coupled && last > 0) /* except for coupled models */
+    if (s->network.coupled && last > 0) /* samples of coupled models affect each other */
         ck_assert_double_gt(support_distance(g, mean, n), 1e-3);
     else
         ck_assert_double_le(support_distance(g, mean, n), 1e-14);
 }
 
 /**
- * Computes gradient, update and evaluation with the vector cut into chunks, and the new model
- * state.
+ * Computes a gradient, an update, an evaluation, and the new model state, with the vector cut into
+ * @p n_pieces chunks. Writes all results to @p out.
  */
 static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size_t n_pieces,
                            double *out)
@@ -155,7 +159,7 @@ static void step_in_pieces(const rig_spec *spec, const dsgd_device *device, size
     out[3 * n] = rig_evaluation(s, out + n, s->state).loss;
 }
 
-TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     static const size_t pieces[] = {4, RIG_MOST_PIECES};
     const dsgd_device *const devices[] = {dsgd_device_cpu(false), dsgd_device_cpu(true)};
@@ -172,7 +176,7 @@ TEST_RANGE(pieces_change_no_bit, 0, rig_n_specs) /* _i is the spec */
     }
 }
 
-TEST_RANGE(operation_result_does_not_depend_on_its_batch, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(operation_result_does_not_depend_on_its_batch, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params, n_state = s->network.n_state;
@@ -203,8 +207,11 @@ TEST_RANGE(operation_result_does_not_depend_on_its_batch, 0, rig_n_specs) /* _i 
         ck_assert_mem_eq(state + n_state, state, n_state * sizeof *state);
 }
 
-/** Compares all workers in one call, in single calls, and in calls of three. */
-TEST_RANGE(operations_of_every_kind_do_not_depend_on_their_call, 0, 2) /* _i: in double */
+/**
+ * Tests that results do not change if one call computes all seven workers, one worker, or three.
+ */
+TEST_RANGE(operations_of_every_kind_do_not_depend_on_their_call, 0,
+           2) /* _i: 1 for double precision */
 {
     enum { WORKERS = 7 };
     const dsgd_problem *const problem =
@@ -259,7 +266,10 @@ TEST(a_combination_is_summed_in_order_and_in_double)
     enum { N = 1500, INPUTS = 3 };
     static float x[INPUTS][N], y[N];
     for (uint32_t j = 0; j < N; j++) {
-        /* In float, the small number would be lost in the large ones, which cancel. */
+        /*
+         * In float, the sum of the large numbers and the small one would lose the small number,
+         * although the large ones cancel.
+         */
         x[0][j] = 1e9f + 64.0f * (float)(j % 7);
         x[1][j] = (float)rig_number(4, j);
         x[2][j] = -x[0][j];
@@ -276,7 +286,7 @@ TEST(a_combination_is_summed_in_order_and_in_double)
     }
 }
 
-/* Few inputs and many inputs have separate loops. */
+/* Tests sums of few inputs and sums of many inputs, which the device computes in separate loops. */
 TEST(a_combination_of_any_number_of_inputs_is_summed_in_order)
 {
     rig *const s = rig_new(rig_spec_named("hyperplane"), dsgd_device_cpu(false), 1);
@@ -308,8 +318,8 @@ TEST(a_combination_of_any_number_of_inputs_is_summed_in_order)
 
 TEST(every_non_finite_value_is_detected)
 {
-    rig *const s =
-        rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false), 1); /* has room for 40 zeros */
+    rig *const s = rig_new(rig_spec_named("mlp"), dsgd_device_cpu(false),
+                           1); /* a model with at least 40 parameters */
     static const float wrong[] = {NAN, INFINITY, -INFINITY};
     float x[40] = {0}, y[40];
     const dsgd_buffer inputs[] = {x};

@@ -1,7 +1,7 @@
 /**
  * @file test_encodings.c
- * Tests of encodings: results of devices for a chunk, compared with the formulas; compressed bytes;
- * and the store's operation `encode`.
+ * Tests encodings: the device's results for a chunk are compared with the formulas. Further tests
+ * are of the compressed bytes, and of the operation `encode` of the value store.
  */
 #include <gsl/gsl_cdf.h>
 
@@ -14,7 +14,7 @@
 
 enum { MOST = 3000 };
 
-/** y <- Q(x, z) of n numbers, in double. Returns true if all results are finite. */
+/** Encodes n numbers in double precision: y <- Q(x, z). Returns true if all results are finite. */
 static bool encode(dsgd_codec codec, size_t n, const double *x, const double *z, double *y)
 {
     const dsgd_encode_op op = {n, (void *)(uintptr_t)x, (void *)(uintptr_t)z, codec, y};
@@ -56,16 +56,16 @@ TEST(the_largest_are_kept_and_of_equal_ones_the_first)
            (double[]){0, -3, 2, 0, 0, 0});
 }
 
-TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i: how many of 1,003 */
+TEST_RANGE(a_selection_is_that_of_a_sort, 0, 5) /* _i selects the number of kept elements */
 {
     enum { N = 1003 };
     double x[N], y[N];
     const size_t counts[] = {1, 10, 500, 1002, 1003};
     for (size_t i = 0; i < N; i++)
-        x[i] = (double)((i * 7919) % 211) - 105; /* many equal values */
+        x[i] = (double)((i * 7919) % 211) - 105; /* only 211 different values */
     ck_assert(encode(selection(DSGD_CODEC_TOP_K, counts[_i]), N, x, NULL, y));
     for (size_t i = 0; i < N; i++) {
-        size_t before = 0; /* elements that are kept before i */
+        size_t before = 0; /* number of elements that rank above element i */
         for (size_t j = 0; j < N; j++)
             before += fabs(x[j]) > fabs(x[i]) || (fabs(x[j]) == fabs(x[i]) && j < i);
         ck_assert_double_eq(y[i], before < counts[_i] ? x[i] : 0);
@@ -98,11 +98,12 @@ TEST(rounding_has_its_formulas)
            (double[]){2, -2, 2, 2, 5.25, 5.25, 5.25, 5.25, 0});
     expect((dsgd_codec){.kind = DSGD_CODEC_UNIFORM, .levels = 2, .count = 4}, 9, x, NULL,
            (double[]){4, 0, 0, 4, 7, 7, 7, 0, 0});
-    const double same[] = {1. / 3, -1. / 3, 1. / 3}; /* exact if all are equally large */
+    const double same[] = {1. / 3, -1. / 3,
+                           1. / 3}; /* elements of equal size are encoded exactly */
     for (uint32_t levels = 1; levels < 200; levels += 3)
         expect((dsgd_codec){.kind = DSGD_CODEC_UNIFORM, .levels = levels, .count = 3}, 3, same,
                NULL, same);
-    const double whole[] = {3, -4, 0}; /* levels of the norm 5 */
+    const double whole[] = {3, -4, 0}; /* with 5 levels, the norm 5 makes whole numbers exact */
     expect((dsgd_codec){.kind = DSGD_CODEC_STOCHASTIC, .levels = 5, .count = 3, .number = 1}, 3,
            whole, NULL, whole);
 }
@@ -128,7 +129,7 @@ TEST(non_finite_values_of_encodings_are_reported)
 
 TEST(factors_have_their_formulas)
 {
-    const double a[] = {3, 1, 1, 2}; /* the sheet's matrix, rank 1, with p = (1, 0) */
+    const double a[] = {3, 1, 1, 2}; /* 2 x 2 matrix (3 1; 1 2), and p = (1, 0), for rank 1 */
     const double p[] = {1, 0, 0, 0};
     expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TRANSPOSED_TIMES, 1, false}, 4), 4, a,
            p, (double[]){3, 1, 0, 0});
@@ -138,7 +139,7 @@ TEST(factors_have_their_formulas)
            (double[]){3, 1, 0, 0}, (double[]){3, 1, 0, 0});
     expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_ORTHOGONAL, 1, false}, 4), 4,
            (double[]){3, 4, 9, 9}, NULL, (double[]){0.6, 0.8, 9, 9});
-    /* five elements form a 2 x 3 matrix without its last element */
+    /* Five elements form a 2 x 3 matrix whose last element is missing. */
     const double b[] = {1, 2, 3, 4, 5};
     expect(dsgd_matrix_codec(&(dsgd_matrix_step){DSGD_CODEC_TIMES, 1, false}, 5), 5, b,
            (double[]){1, 10, 100, 0, 0}, (double[]){321, 54, 0, 0, 0});
@@ -170,14 +171,14 @@ static dsgd_spec picked(const char *name, const char *option, double value)
     return support_picked(dsgd_encoding_kinds, name, option, value);
 }
 
-/** Returns true if the mean of many random results is the vector, within their variance. */
+/** Returns true if the mean of 2,000 random results equals the vector, up to their variance. */
 static bool has_the_right_mean(const dsgd_spec *pick)
 {
     enum { N = 64, DRAWS = 2000 };
     const dsgd_encoding_kind *const kind = dsgd_encoding_kind_of(pick);
     double x[N], y[N], mean[N] = {0}, distance = 0, variance = 0;
     for (int i = 0; i < N; i++)
-        x[i] = i == 0 ? 5e-4 : sin(i); /* one is below the threshold */
+        x[i] = i == 0 ? 5e-4 : sin(i); /* element 0 is below the threshold */
     dsgd_codec codec = kind->codec(kind->does, pick->params, N);
     for (codec.step = 0; codec.step < DRAWS; codec.step++) {
         ck_assert(encode(codec, N, x, NULL, y));
@@ -190,10 +191,10 @@ static bool has_the_right_mean(const dsgd_spec *pick)
         distance += (mean[i] - x[i]) * (mean[i] - x[i]);
         variance -= mean[i] * mean[i];
     }
-    return distance < 2 * variance / DRAWS; /* of 64 squares: above five deviations */
+    return distance < 2 * variance / DRAWS; /* the expected ratio is 1; 2 is five deviations more */
 }
 
-/** Tests encodings with their defaults, and with each switch. */
+/** Tests every encoding with its defaults, and with each boolean option set. */
 TEST(only_unbiased_encodings_have_the_vector_as_their_mean)
 {
     for (const dsgd_entry *const *about = dsgd_encoding_kinds; *about != NULL; about++)
@@ -208,13 +209,16 @@ TEST(only_unbiased_encodings_have_the_vector_as_their_mean)
         }
 }
 
-/** Expected contractions for 3,000 normal numbers, for top_k evenly distributed ones. They are
- * bounds for qsgd and uniform. NAN: it depends on the values. */
+/**
+ * Tests the contraction of each encoding, for 3,000 normal numbers, or for uniform numbers with
+ * top_k. For qsgd and uniform, the expected values are bounds. NAN means that the contraction
+ * depends on the values.
+ */
 TEST(contraction_matches_the_error_of_each_encoding)
 {
     static const struct {
         const char *name, *option;
-        double value, least, most; /* |x - Q(x)|^2 = (1 - w) |x|^2 */
+        double value, least, most; /* w, with |x - Q(x)|^2 = (1 - w) |x|^2: expected range */
     } cases[] = {
         {"none", NULL, 0, 0, 0},
         {"top_k", NULL, 0, -0.02, 0.02},
@@ -259,11 +263,11 @@ TEST(encoding_bytes_follow_the_options)
         double value, elements, bytes;
     } cases[] = {
         {"none", NULL, 0, 1000, 4000},
-        {"top_k", NULL, 0, 1000, 80}, /* 10 pairs */
+        {"top_k", NULL, 0, 1000, 80}, /* 10 pairs of index and value */
         {"top_k", "share", 0, 1000, 8},
-        {"top_k", "share", 1, 1000, 4000}, /* never more than uncompressed */
+        {"top_k", "share", 1, 1000, 4000}, /* never more than the uncompressed size */
         {"top_k", "index_bits", 12, 1000, 55},
-        {"random_k", NULL, 0, 1000, 40}, /* no indices */
+        {"random_k", NULL, 0, 1000, 40}, /* no indices are sent */
         {"threshold", "share", 0.1, 1000, 800},
         {"sign", NULL, 0, 1000, 129},
         {"uniform", NULL, 0, 10000, 10000 + 3 * 4},
@@ -271,7 +275,7 @@ TEST(encoding_bytes_follow_the_options)
         {"qsgd", NULL, 0, 1000, 1000 + 8 * 4},
         {"qsgd", "levels", 1, 1000, 250 + 8 * 4},
         {"low_rank", "rank", 1, 10000, 4 * 200},
-        {"low_rank", "rank", 50, 10000, 40000}, /* as it is */
+        {"low_rank", "rank", 50, 10000, 40000}, /* sent without compression */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const dsgd_spec pick = picked(cases[i].name, cases[i].option, cases[i].value);

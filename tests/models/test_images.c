@@ -1,6 +1,6 @@
 /**
  * @file test_images.c
- * Tests of image data sets: IDX files, plain, zipped and damaged, and Fashion-MNIST.
+ * Tests image data sets: plain, zipped and damaged IDX files, and Fashion-MNIST.
  */
 #include <unistd.h>
 #include <zlib.h>
@@ -17,7 +17,7 @@ static const dsgd_data_source *source(const char *name)
 
 enum { IMAGES, LABELS, TEST_IMAGES, TEST_LABELS, FILES };
 
-/** Four small files in a folder of the test. */
+/** The paths of four small IDX files in a folder of the test. */
 typedef struct folder {
     char path[64];
     char *files[FILES];
@@ -25,7 +25,7 @@ typedef struct folder {
 
 static void write_file(const char *path, const uint8_t *bytes, size_t n, bool zipped)
 {
-    gzFile const file = gzopen(path, zipped ? "wb" : "wbT"); /* T: uncompressed */
+    gzFile const file = gzopen(path, zipped ? "wb" : "wbT"); /* T writes the file uncompressed */
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(gzwrite(file, bytes, (unsigned)n), (int)n);
     ck_assert_int_eq(gzclose(file), Z_OK);
@@ -35,7 +35,7 @@ static const uint8_t good_images[] = {0, 0, 8, 3, 0, 0, 0,  2,  0,  0,  0,
                                       1, 0, 0, 0, 3, 0, 10, 20, 30, 40, 250};
 static const uint8_t good_labels[] = {0, 0, 8, 1, 0, 0, 0, 2, 1, 0};
 
-static folder *f; /* of this test */
+static folder *f; /* folder of the running test */
 
 static void make_folder(void)
 {
@@ -90,13 +90,13 @@ TEST(idx_files_are_read_plain_or_zipped)
     dsgd_data_free(data);
 }
 
-/** A change of a file, and the error after its name. */
+/** A change to a file, and the error that follows the file's name in the message. */
 typedef struct damage {
     int file;
-    size_t keep; /* bytes of the good file */
-    size_t at; /* byte that is changed, if it is kept */
+    size_t keep; /* number of bytes of the good file to keep */
+    size_t at; /* index of the byte that is set to `value`; 0 for none */
     uint8_t value;
-    size_t more; /* additional bytes */
+    size_t more; /* number of bytes to append */
     const char *said;
 } damage;
 
@@ -119,7 +119,7 @@ static const damage damages[] = {
 };
 enum { DAMAGES = sizeof damages / sizeof damages[0] };
 
-TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i is the damage */
+TEST_RANGE(a_damaged_file_is_named_with_what_is_wrong, 0, DAMAGES) /* _i indexes damages */
 {
     const damage *const d = &damages[_i];
     uint8_t bytes[64] = {0};
@@ -167,7 +167,7 @@ TEST(zipped_file_with_a_wrong_or_missing_byte_is_rejected)
     const size_t n = fread(bytes, 1, sizeof bytes, in);
     fclose(in);
     for (size_t i = 10; i < 2 * n;
-         i++) { /* most of the 10 bytes in the header of a zipped file have no effect */
+         i++) { /* most of the first 10 bytes, the gzip header, have no effect */
         const bool cut = i >= n;
         bytes[i % n] ^= cut ? 0 : 1;
         FILE *const out = fopen(f->files[TEST_IMAGES], "wb");

@@ -1,7 +1,7 @@
 /**
  * @file test_matmul.c
- * Tests of small matrix products at every level of the instruction set of this machine. They are
- * compared with sums in long double and, bit by bit, with the same operations one by one.
+ * Tests small matrix products at every instruction set level of this machine. They are compared
+ * with sums in long double, and bit by bit with the same operations one after another.
  */
 #include <check.h>
 
@@ -15,7 +15,10 @@
 typedef DSGD_MULTIPLY(float, (*multiply_float));
 typedef DSGD_MULTIPLY(double, (*multiply_double));
 
-/** A level, and whether it uses fused multiply-add. */
+/**
+ * The products of one instruction set level. `here` is true if this machine has the level, and
+ * `fused` is true if the level uses fused multiply-add.
+ */
 typedef struct level {
     const char *name;
     bool here, fused;
@@ -42,11 +45,11 @@ static int levels(level *found)
 
 /* --- one product ------------------------------------------------------------------------------ */
 
-/** A product and the layout of its operands. */
+/** The sizes of a matrix product, and the strides of its operands. */
 typedef struct shape {
     size_t m, n, k;
     size_t a_row, a_column, b_row, b_column, c_row;
-    bool adds, biased; /* to C; to a row, and then max(C, 0) */
+    bool adds, biased; /* if adds, C is added; if biased, a row is added, then max(C, 0) */
 } shape;
 
 #define OPERANDS(p, at_a, at_b, at_c, row)                                                         \
@@ -63,10 +66,13 @@ typedef struct shape {
 enum {
     ROOM = 1 << 16,
     GUARD = 64,
-    EVERY = 7 /* element's bits are computed: every row and lane */
+    EVERY = 7 /* the bits of every 7th element are compared */
 };
 
-/** A, B and C before the product, and C after it, with GUARD numbers around C. */
+/**
+ * The matrices A, B and C before the product, and the result. GUARD numbers before and after C must
+ * not change.
+ */
 typedef struct sheet {
     double a[ROOM], b[ROOM], c[ROOM + 2 * GUARD], result[ROOM + 2 * GUARD];
 } sheet;
@@ -75,7 +81,7 @@ static sheet *sheet_new(void)
 {
     sheet *const s = dsgd_xcalloc(1, sizeof *s);
     for (size_t i = 0; i < ROOM; i++) {
-        /* Floats, so that both precisions have the same numbers. */
+        /* Both precisions use the same numbers, which a float can represent exactly. */
         s->a[i] = (double)(float)(rig_number(1, i) - 0.5);
         s->b[i] = (double)(float)(rig_number(2, i) - 0.5);
     }
@@ -84,15 +90,15 @@ static sheet *sheet_new(void)
     return kept(s);
 }
 
-/** Returns the size of C, including the guards. */
+/** Returns the number of elements in the memory of C, including the guards on both sides. */
 static size_t size_of_c(const shape *p)
 {
     return (p->m == 0 ? 0 : (p->m - 1) * p->c_row + p->n) + 2 * GUARD;
 }
 
 /**
- * Runs the product in float or in double, in memory of exactly the required size. Returns the
- * result as doubles.
+ * Computes the product in float or in double, and writes the result to s->result. The operands have
+ * memory of exactly the required size.
  */
 static void run(const level *l, bool in_double, const shape *p, sheet *s)
 {
@@ -103,7 +109,7 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     memcpy(s->result, s->c, n_c * sizeof *s->c);
     if (in_double) {
         double *const a =
-            dsgd_xcalloc(n_a, sizeof *a); /* so that the sanitizer detects every access outside */
+            dsgd_xcalloc(n_a, sizeof *a); /* a sanitizer then detects accesses outside */
         double *const b = dsgd_xcalloc(n_b, sizeof *b);
         memcpy(a, s->a, n_a * sizeof *a);
         memcpy(b, s->b, n_b * sizeof *b);
@@ -125,7 +131,8 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     float *const row = dsgd_xcalloc(p->n, sizeof *row);
     for (size_t j = 0; j < p->n; j++)
         row[j] = (float)s->c[GUARD + j];
-    dsgd_ahead ahead = {(const char *)s->b, n_b * sizeof *s->b}; /* changes nothing but speed */
+    dsgd_ahead ahead = {(const char *)s->b,
+                        n_b * sizeof *s->b}; /* prefetching affects only the speed */
     const dsgd_operands_float o = OPERANDS(p, a, b, c + GUARD, row);
     l->in_float(&o, &ahead);
     ck_assert(ahead.at + ahead.bytes == (const char *)(s->b + n_b));
@@ -134,15 +141,18 @@ static void run(const level *l, bool in_double, const shape *p, sheet *s)
     free(a), free(b), free(c), free(row);
 }
 
-/** Returns the start value of the sum of element @p at of C, in column j. */
+/**
+ * Returns the value to which products are added for the element of C at index @p at, in column @p
+ * j.
+ */
 static double start_of(const shape *p, const sheet *s, size_t j, size_t at)
 {
     return p->biased ? s->c[GUARD + j] : p->adds ? s->c[at] : 0;
 }
 
 /**
- * Returns element @p at of C, (i, j), as the level guarantees it: in the order of k, with one or
- * two roundings per term.
+ * Returns element (i, j) of C, at index @p at, with the bits that the level guarantees. Terms are
+ * added in the order of k, with one rounding per term if the level is fused, otherwise with two.
  */
 static double promised(const level *l, bool in_double, const shape *p, const sheet *s, size_t i,
                        size_t j, size_t at)
@@ -162,8 +172,8 @@ static double promised(const level *l, bool in_double, const shape *p, const she
 }
 
 /**
- * Checks the sums, up to the roundings of k terms below 1/4, and their guaranteed bits. Checks that
- * nothing else was written.
+ * Checks all elements of C. Each must be near the exact sum, with an error of k roundings at most.
+ * Selected elements must have the guaranteed bits, and nothing outside C may change.
  */
 static void demand_product(const level *l, bool in_double, const shape *p, const sheet *s)
 {
@@ -198,7 +208,10 @@ static void demand_product(const level *l, bool in_double, const shape *p, const
             ck_abort_msg("%s, %zu x %zu x %zu: wrote beside C", l->name, p->m, p->n, p->k);
 }
 
-/** Checks every level. Levels with fused multiply-add give equal bits. */
+/**
+ * Checks the product at every level and in both precisions. Levels with fused multiply-add must
+ * give equal bits.
+ */
 static void try_everywhere(const shape *p, sheet *s)
 {
     static double before[2][ROOM + 2 * GUARD];
@@ -221,7 +234,10 @@ static void try_everywhere(const shape *p, sheet *s)
         }
 }
 
-/** Operands, optionally transposed or with gaps. */
+/**
+ * Returns a product whose operands may be transposed, or have @p gap unused elements in each row.
+ * Bits of @p start select a sum with C and a bias.
+ */
 static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned, size_t gap,
                       int start)
 {
@@ -242,7 +258,8 @@ static shape shape_of(size_t m, size_t n, size_t k, bool a_turned, bool b_turned
 SUITE(matmul, "products", .seconds = 120);
 
 /**
- * _i selects: transposed operands, a sum with C, rows with gaps, and a bias with a ReLU
+ * The bits of _i select transposed operands (1, 2), a sum with C (4), rows with gaps (8), and a
+ * bias with a ReLU (16).
  */
 TEST_RANGE(products_are_sums_of_products, 0, 32)
 {
@@ -253,7 +270,7 @@ TEST_RANGE(products_are_sums_of_products, 0, 32)
     const size_t step = SUPPORT_SLOW ? 5 : 1;
     for (size_t i = 0; i < SIZES; i++)
         for (size_t j = 0; j < SIZES; j++)
-            /* Every third k in turn, and every k if both other sizes are small. */
+            /* For each pair of sizes, tests a third of all k, or all k if both sizes are small. */
             for (size_t k = 0; k < SIZES; k++) {
                 if ((i + j + k) % (i + j < 10 ? 1 : 3) != 0 || (i * 7 + j * 3 + k) % step != 0)
                     continue;
@@ -263,9 +280,12 @@ TEST_RANGE(products_are_sums_of_products, 0, 32)
             }
 }
 
-TEST_RANGE(long_sums_are_split_and_continued, 0, 32) /* _i: as above */
+TEST_RANGE(long_sums_are_split_and_continued, 0, 32) /* bits of _i as in the test above */
 {
-    /* 256 rows of B at once. If B has whole rows and is wider than a tile, it is prefetched. */
+    /*
+     * The product reads 256 rows of B at once. It prefetches B if rows of B are contiguous and
+     * wider than a tile.
+     */
     static const size_t depths[] = {255, 256, 257, 300, 511, 512, 513, 700};
     sheet *const s = sheet_new();
     for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
@@ -278,7 +298,7 @@ TEST_RANGE(long_sums_are_split_and_continued, 0, 32) /* _i: as above */
 
 TEST(a_row_may_be_read_again_and_again)
 {
-    /* A single 1 with strides of 0, as for sums of columns. */
+    /* Products that sum the columns of B. A is a single 1, which strides of 0 repeat. */
     sheet *const s = sheet_new();
     for (size_t n = 1; n <= 70; n += 3) {
         const shape ones = {1, n, 33, 0, 0, n, 1, n, false, false};
@@ -290,7 +310,10 @@ TEST(a_row_may_be_read_again_and_again)
 
 TEST(element_bits_do_not_depend_on_the_product_around_it)
 {
-    /* Row 2 of a product with 11 rows, and the same row as the only one; likewise for columns. */
+    /*
+     * Tests a row of a product with 11 rows against a product with only this row, and the first
+     * columns against a product with only these columns.
+     */
     sheet *const s = sheet_new();
     level found[3];
     const int n_levels = levels(found);
@@ -305,7 +328,7 @@ TEST(element_bits_do_not_depend_on_the_product_around_it)
                 one.m = 1;
                 run(&found[l], in_double, &one, s);
                 ck_assert_mem_eq(s->result + GUARD, whole, n * sizeof *whole);
-                one.n = (n + 1) / 2; /* B keeps its rows */
+                one.n = (n + 1) / 2; /* fewer columns, but the same B */
                 run(&found[l], in_double, &one, s);
                 ck_assert_mem_eq(s->result + GUARD, whole, one.n * sizeof *whole);
             }
@@ -321,7 +344,7 @@ TEST(nan_spreads_along_its_row_and_column_only)
         enum { M = 9, N = 35, K = 5 };
         float a[M * K] = {0}, b[K * N] = {0}, c[M * N];
         a[3 * K + 1] = NAN;
-        b[2 * N + 33] = INFINITY; /* times 0 */
+        b[2 * N + 33] = INFINITY; /* infinity times 0 is NaN */
         const shape p = shape_of(M, N, K, false, false, 0, 0);
         const dsgd_operands_float o = OPERANDS(&p, a, b, c, NULL);
         found[l].in_float(&o, NULL);

@@ -1,7 +1,8 @@
 /**
  * @file test_networks.c
- * Tests of networks: comparison with PyTorch's results (tests/reference/), of the policy with an
- * independent implementation of its environment, and of the data that each model accepts.
+ * Tests networks: their results are compared with PyTorch's results in tests/reference/, and the
+ * policy with an independent implementation of its environment. Further tests are of the data that
+ * each model accepts.
  */
 #include <check.h>
 
@@ -14,8 +15,10 @@
 
 /* --- what PyTorch says ------------------------------------------------------------------------ */
 
-/** Returns section @p title of a reference file: @p n values in new memory, or NULL if it is
- * missing. */
+/**
+ * Reads the section @p title of a reference file. Returns its @p n values in new memory, or NULL if
+ * the section is missing.
+ */
 static double *reference(const char *name, const char *title, size_t *n)
 {
     char *const path = dsgd_xprintf("%s/tests/reference/%s.txt", DSGD_SOURCE_DIR, name);
@@ -36,7 +39,9 @@ static double *reference(const char *name, const char *title, size_t *n)
     return kept(numbers);
 }
 
-/** Asserts that x[n] equal the values of the section, up to @p tolerance times the largest of them.
+/**
+ * Checks that x[n] equals the values of a section of a reference file. The allowed error is @p
+ * tolerance times the largest value.
  */
 static void demand(const char *name, const char *title, const double *x, size_t n, double tolerance)
 {
@@ -55,8 +60,10 @@ static void demand(const char *name, const char *title, const double *x, size_t 
 
 static void compare_with_reference(const rig_spec *spec, bool in_double)
 {
-    /* Sums have a different order: a hundred roundings of 1e-16 in double, or of 6e-8 in float,
-     * which the gradients of the last layers reduce. */
+    /*
+     * The order of sums differs from PyTorch's. Their error is about a hundred roundings: 1e-16
+     * each in double, or 6e-8 in float. Gradients of the last layers have smaller errors.
+     */
     const double tolerance = in_double ? 1e-13 : 1e-5;
     rig *const s = rig_new(spec, dsgd_device_cpu(in_double), 1);
     const size_t n = s->network.n_params;
@@ -75,7 +82,7 @@ static void compare_with_reference(const rig_spec *spec, bool in_double)
 
 SUITE(networks, "reference");
 
-TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     if (!rig_specs[_i].stored)
         return;
@@ -83,7 +90,7 @@ TEST_RANGE(gradients_are_those_of_pytorch, 0, rig_n_specs) /* _i is the spec */
     compare_with_reference(&rig_specs[_i], false);
 }
 
-TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(the_naive_losses_are_those_of_pytorch, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     long double *const x = dsgd_keep(s->network.n_params, sizeof *x);
@@ -117,7 +124,9 @@ static const struct {
 };
 enum { OPTIMIZERS = sizeof optimizers / sizeof optimizers[0] };
 
-/** Takes three steps with the gradients of tests/reference/gradients.py; x [3][n], chunk by chunk.
+/**
+ * Takes three steps with the gradients that tests/reference/gradients.py also uses, and writes the
+ * model after each step to x[3][n].
  */
 static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, double *x)
 {
@@ -164,7 +173,7 @@ static void three_steps(const dsgd_optimizer *config, bool in_double, size_t n, 
     device->close(context);
 }
 
-TEST_RANGE(optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS) /* _i is the optimizer */
+TEST_RANGE(optimizers_step_like_those_of_pytorch, 0, OPTIMIZERS) /* _i indexes optimizers */
 {
     enum { N = 20 };
     double x[3 * N];
@@ -214,8 +223,11 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     const dsgd_device *const device = dsgd_device_cpu(true);
     void *context = NULL;
     device->open(&problem, NULL, 1, &context, NULL);
-    /* The shares of bound 2 are sqrt(4/10) and sqrt(6/10) of it. A gradient of ones has the norms 2
-     * and sqrt(6). A gradient of 0.1 is not clipped. */
+    /*
+     * The bound 2 is divided between chunks of 4 and 6 elements: sqrt(4/10) and sqrt(6/10) of it. A
+     * gradient of ones has the norms 2 and sqrt(6), so it is clipped. A gradient of 0.1 is not
+     * clipped.
+     */
     const double sizes[] = {1, 0.1, INFINITY, NAN};
     for (size_t k = 0; k < PIECES; k++)
         for (size_t c = 0; c < 4; c++) {
@@ -227,7 +239,7 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
             bool finite = false;
             const dsgd_update_op op = {n, x, g, NULL, y, NULL, 1, 1};
             device->update(context, 0, &op, 1, &finite);
-            ck_assert(finite == (c < 2)); /* clipping does not remove non-finite values */
+            ck_assert(finite == (c < 2)); /* clipping does not hide infinity and NaN */
             const double wanted = c == 0 ? 2 / sqrt(N) : 0.1;
             for (size_t i = 0; i < n && c < 2; i++)
                 ck_assert_double_eq_tol(y[i], -wanted, 1e-15);
@@ -235,7 +247,8 @@ TEST(a_piece_is_clipped_to_its_share_of_the_bound)
     device->close(context);
 }
 
-TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS) /* _i is the optimizer */
+TEST_RANGE(every_element_that_an_update_writes_is_checked, 0,
+           OPTIMIZERS) /* _i indexes optimizers */
 {
     enum { N = 3 };
     const dsgd_optimizer config = {
@@ -248,7 +261,7 @@ TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS) /* _i 
     void *context = NULL;
     device->open(&problem, NULL, 1, &context, NULL);
     float x[N] = {0};
-    float g[N] = {0, 0, 1e30f}; /* the square is too large for a float */
+    float g[N] = {0, 0, 1e30f}; /* its square is infinite in float */
     float y[N], v[2 * N];
     bool finite = false;
     const dsgd_update_op op = {N, x, g, NULL, y, v, 0.1, 1};
@@ -259,7 +272,7 @@ TEST_RANGE(every_element_that_an_update_writes_is_checked, 0, OPTIMIZERS) /* _i 
 
 /* --- NaN and infinity ------------------------------------------------------------------------- */
 
-TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const size_t n = s->network.n_params;
@@ -273,7 +286,7 @@ TEST_RANGE(non_finite_values_reach_the_output, 0, rig_n_specs) /* _i is the spec
     }
 }
 
-TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4) /* _i is its place in the window */
+TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4) /* _i: place of NaN in the window */
 {
     float x[] = {1, 2, 3, 4};
     uint8_t label = 0;
@@ -297,8 +310,10 @@ TEST_RANGE(a_maximum_with_nan_is_nan, 0, 4) /* _i is its place in the window */
 
 TEST(the_maximum_is_the_first_of_equal_values)
 {
-    /* Without weights, the first convolution writes one number everywhere, so its bias changes the
-     * maximum of every window once. */
+    /*
+     * All weights of the first convolution are 0, so all its outputs are equal. Each maximum must
+     * pass its gradient to only one of the equal values.
+     */
     rig *const s = rig_new(rig_spec_named("cnn of 2x3"), dsgd_device_cpu(true), 1);
     const dsgd_layer *const first = &s->network.layers[0];
     const size_t n_weights = first->n_params - first->out.n_columns, n = s->network.n_params;
@@ -320,14 +335,17 @@ TEST(the_maximum_is_the_first_of_equal_values)
 
 /* --- tensors that several layers read --------------------------------------------------------- */
 
-/** Adds the mean over the rows of the current tensor to @p sum. Returns the new sum. */
+/** Adds the mean over rows of the current tensor to the tensor @p sum, and returns the new sum. */
 static uint32_t add_mean(dsgd_builder *b, uint32_t sum)
 {
     dsgd_network_mean_rows(b);
     return dsgd_network_add(b, sum, false);
 }
 
-/** Every image layer reads the same tensor, and their outputs are summed. */
+/**
+ * Builds a network in which every kind of image layer reads the same tensor. Their outputs are
+ * summed.
+ */
 static void shared_image(dsgd_builder *b)
 {
     const uint32_t image = dsgd_network_convolution(b, 3, 3, 1, true, true);
@@ -353,17 +371,17 @@ static void shared_image(dsgd_builder *b)
     dsgd_network_goto(b, image);
     dsgd_network_last_row(b);
     sum = dsgd_network_add(b, sum, true);
-    dsgd_network_add(b, sum, false); /* a sum with itself */
+    dsgd_network_add(b, sum, false); /* adds the sum to itself */
 }
 
-/** The same network for layers of rows. */
+/** Builds a network in which every kind of layer for rows reads the same tensor. */
 static void shared_rows(dsgd_builder *b)
 {
     const uint32_t rows = dsgd_network_linear(b, 6, false);
     dsgd_network_attention(b, 2);
     uint32_t sum = dsgd_network_mean_rows(b);
     dsgd_network_goto(b, rows);
-    dsgd_network_attention(b, 1); /* reads the input of the first layer */
+    dsgd_network_attention(b, 1); /* this attention reads the input of the first one */
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
     dsgd_network_lstm(b, 2);
@@ -373,7 +391,7 @@ static void shared_rows(dsgd_builder *b)
     dsgd_network_linear(b, 2, true);
     sum = add_mean(b, sum);
     dsgd_network_goto(b, rows);
-    const uint32_t outputs = dsgd_network_lstm(b, 2); /* not only its last row is read */
+    const uint32_t outputs = dsgd_network_lstm(b, 2); /* two layers read all rows of this output */
     sum = add_mean(b, sum);
     dsgd_network_goto(b, outputs);
     dsgd_network_last_row(b);
@@ -396,7 +414,7 @@ static long double shared_loss_at(void *argument, const long double *x)
     return naive_loss(&l->s->network, &l->s->data, x, &l->batch, l->s->all, NULL);
 }
 
-TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2) /* _i is the network */
+TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2) /* _i indexes `shared` */
 {
     rig *const s = rig_new(rig_spec_named(shared[_i].spec), dsgd_device_cpu(true), 1);
     s->device->close(s->context);
@@ -426,7 +444,10 @@ TEST_RANGE(derivatives_of_a_tensor_that_several_read_are_summed, 0, 2) /* _i is 
 
 /* --- policies --------------------------------------------------------------------------------- */
 
-/** An independent implementation of the environment described in models/data/environment.h. */
+/**
+ * A worker in the environment that models/data/environment.h describes. This implementation is
+ * independent of the program's.
+ */
 typedef struct walker {
     double x, y, goal_x, goal_y;
     int steps;
@@ -454,7 +475,10 @@ static double way_left(const walker *w)
                       : hypot(w->goal_x - w->x, w->goal_y - w->y);
 }
 
-/** Takes one step and returns the reward. */
+/**
+ * Moves the walker by one step, and returns the reward. If @p slip is below 0.1, it also selects a
+ * random direction.
+ */
 static double walk(walker *w, uint32_t action, double slip, bool *ended, bool *there)
 {
     const double before = way_left(w);
@@ -479,7 +503,10 @@ static void look(const walker *w, long double *f)
     f[5] = hypot(w->goal_x - w->x, w->goal_y - w->y);
 }
 
-/** The steps of a worker in a batch, on which the loss depends in addition to the parameters. */
+/**
+ * The steps of a worker in one batch. Together with the parameters, they determine the loss of the
+ * policy.
+ */
 typedef struct play {
     const rig *s;
     uint32_t n;
@@ -488,7 +515,7 @@ typedef struct play {
     double advantage[RIG_MOST_SAMPLES];
 } play;
 
-/** Sets log p of every action after one observation. */
+/** Computes the logarithm of each action's probability after the observation @p seen. */
 static void log_policy(const rig *s, const long double *x, const long double *seen,
                        long double *log_p)
 {
@@ -518,7 +545,7 @@ static uint32_t drawn(const long double *log_p, double u)
     return ACTIONS - 1;
 }
 
-/** Plays samples ids[n], environment by environment. */
+/** Computes the steps of the batch ids[n], one environment after another. */
 static void play_batch(play *p, const rig *s, walker *walkers, const uint32_t *ids, uint32_t n)
 {
     const uint32_t n_walkers = s->network.n_environments;
@@ -568,7 +595,7 @@ static long double play_loss(void *argument, const long double *x)
 
 CASE("policies", .seconds = 60);
 
-TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
@@ -577,7 +604,7 @@ TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i is the
         double *const g = dsgd_keep(2 * n, sizeof *g);
         walker walkers[MOST_WALKERS];
         for (uint32_t w = 0; w < n_walkers; w++)
-            walkers[w] = walker_at(5, 3, 0, w); /* as rig_new() asks for */
+            walkers[w] = walker_at(5, 3, 0, w); /* rig_new() uses the same seeds */
         for (uint32_t t = 0; t < 5; t++) {
             uint32_t ids[RIG_MOST_SAMPLES];
             for (uint32_t j = 0; j < s->spec->n_samples; j++)
@@ -598,7 +625,8 @@ TEST_RANGE(a_policy_learns_from_the_steps_it_takes, 0, rig_n_specs) /* _i is the
     }
 }
 
-TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0,
+           rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     if (s->network.loss == DSGD_LOSS_POLICY) {
@@ -625,7 +653,7 @@ TEST_RANGE(a_policy_is_evaluated_by_its_likeliest_actions, 0, rig_n_specs) /* _i
         }
         s->device->close(s->context);
         s->device->open(&s->problem, NULL, 1, &s->context,
-                        NULL); /* it has a copy of the struct dsgd_data */
+                        NULL); /* the device has its own copy of dsgd_data */
         const dsgd_evaluate_op got = rig_evaluation(s, s->x, s->state);
         ck_assert_double_eq_tol(got.loss, -sum / n, 1e-12);
         ck_assert_double_eq_tol(got.accuracy, arrived / n, 1e-15);
@@ -660,7 +688,10 @@ static dsgd_data *small_data(int i)
     return data;
 }
 
-/** Asserts that an error is one line that starts with its subject and has no final full stop. */
+/**
+ * Checks that the text of an error is one line, starts with "learn: ", and ends without a full
+ * stop.
+ */
 static void demand_sentence(const dsgd_error *error)
 {
     const size_t n = strlen(error->text);
@@ -669,8 +700,10 @@ static void demand_sentence(const dsgd_error *error)
                   error->text);
 }
 
-/** Returns true if the network can be built. Then asserts that a gradient and an evaluation are
- * finite. */
+/**
+ * Builds the network of a model for these data. Returns false if the program rejects it with an
+ * error. Otherwise, checks that a gradient and an evaluation are finite, and returns true.
+ */
 static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, dsgd_data *data)
 {
     dsgd_network *const network = dsgd_keep(1, sizeof *network);
@@ -697,7 +730,7 @@ static bool works_or_refuses(const dsgd_model_kind *kind, const void *params, ds
     return true;
 }
 
-/** Returns true if a model and a source, by their names, must work together. */
+/** Returns true if the model @p model must accept data of the source @p data. */
 static bool fits(const char *model, const char *data)
 {
     const bool images = strcmp(data, "fashion-mnist") == 0 || strcmp(data, "idx") == 0;
@@ -724,7 +757,7 @@ static int n_sources(void)
 CASE("fit", .seconds = 60);
 
 TEST_RANGE(every_model_learns_from_every_source_or_gives_a_reason, 0,
-           n_sources()) /* _i is the source */
+           n_sources()) /* _i indexes dsgd_data_sources */
 {
     dsgd_data *const data = small_data(_i);
     const char *const name = dsgd_data_sources[_i]->name;
@@ -737,7 +770,7 @@ TEST_RANGE(every_model_learns_from_every_source_or_gives_a_reason, 0,
     dsgd_data_free(data);
 }
 
-/** The error for a model with these data. */
+/** A model, a data source that it rejects, and the error. */
 static const struct {
     const char *model, *data, *said;
 } refusals[] = {
@@ -764,7 +797,7 @@ static const struct {
 };
 enum { REFUSALS = sizeof refusals / sizeof refusals[0] };
 
-TEST_RANGE(rejected_data_error_names_an_alternative, 0, REFUSALS) /* _i is the refusal */
+TEST_RANGE(rejected_data_error_names_an_alternative, 0, REFUSALS) /* _i indexes refusals */
 {
     int source = 0;
     while (strcmp(dsgd_data_sources[source]->name, refusals[_i].data) != 0)
@@ -780,7 +813,7 @@ TEST_RANGE(rejected_data_error_names_an_alternative, 0, REFUSALS) /* _i is the r
     dsgd_data_free(data);
 }
 
-/** Sets a number at one of its limits. */
+/** Sets a numeric option to its smallest or its largest allowed value. */
 static void set_limit(const dsgd_entry *about, void *params, const dsgd_option *o, bool largest)
 {
     static double ends[2][80];
@@ -795,7 +828,7 @@ static void set_limit(const dsgd_entry *about, void *params, const dsgd_option *
         (dsgd_numbers){largest ? 80 : 1, ends[largest]};
 }
 
-TEST_RANGE(options_at_their_limits_build_or_are_rejected, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(options_at_their_limits_build_or_are_rejected, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(false), 1);
     const dsgd_model_kind *const kind =

@@ -1,6 +1,7 @@
 /**
  * @file test_split.c
- * Tests of splits: the worker of each sample, the order of samples, and the effect on training.
+ * Tests splits of the data between workers: the worker of each sample, the order of samples, and
+ * the effect on training.
  */
 #include "models/data/split.h"
 
@@ -28,7 +29,10 @@ static dsgd_split *made(const dsgd_data *data, const char *kind, const char *opt
     return kept(split);
 }
 
-/** Splits and data, with numbers of workers up to one worker per sample. */
+/**
+ * Data of n samples, a split, and numbers of workers. The largest number gives each worker one
+ * sample.
+ */
 static const struct {
     const char *data, *size;
     double n;
@@ -95,7 +99,10 @@ TEST(counts_are_those_of_the_labels)
     ck_assert_double_eq_tol(dsgd_split_summarise(split).classes, classes / WORKERS, 1e-12);
 }
 
-/** For regression, the targets of a worker are near each other; for tokens, its windows are. */
+/**
+ * Tests data without class labels, which are divided into ten equal parts. A part contains
+ * neighbouring targets of a regression, or neighbouring windows of a text.
+ */
 TEST(classes_without_labels_are_tenths)
 {
     dsgd_data *const points = loaded("hyperplane", "points", 1000);
@@ -118,16 +125,18 @@ TEST(classes_without_labels_are_tenths)
         dsgd_split_count(split, w, counts);
         for (uint32_t c = 0; c < DSGD_PARTS; c++)
             most = counts[c] > most ? counts[c] : most;
-        ck_assert_uint_gt(most, text->train.n * 9 / 100); /* a tenth is not a whole number */
+        ck_assert_uint_gt(most,
+                          text->train.n * 9 / 100); /* 9 %, because parts differ by a sample */
     }
     for (uint32_t i = 0; i < text->train.n; i++)
         ck_assert_uint_eq(split->class_of[i], i * 10 / text->train.n);
 }
 
 /**
- * Shares of a class have the distribution Beta(alpha, (K - 1) alpha), and m samples are drawn from
- * them. Their variance is V (1 - 1/m) + p (1 - p) / m with p = 1/K and V = p (1 - p) / (K alpha +
- * 1). It differs by a few per cent, because the last workers get the remaining samples.
+ * Tests the variance of the shares of a class. A worker's share has the distribution Beta(alpha, (K
+ * - 1) alpha), with mean p = 1/K and variance V = p (1 - p) / (K alpha + 1). With m drawn samples,
+ * the variance is V (1 - 1/m) + p (1 - p) / m. It differs by a few per cent, because the last
+ * workers get the remaining samples.
  */
 TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
 {
@@ -151,12 +160,11 @@ TEST_RANGE(shares_of_classes_vary_as_those_of_a_dirichlet_distribution, 0, 3)
 TEST(labels_split_limits_the_classes_of_a_worker)
 {
     dsgd_data *const data = loaded("hyperplane", "points", 6000);
-    for (long k = 1; k <= 10;
-         k++) { /* shards are tenths of classes, so that no shard has two classes */
+    for (long k = 1; k <= 10; k++) { /* 6,000 samples in 10 classes, so each shard has one class */
         dsgd_split *const split = made(data, "labels", "per_worker", (double)k, 20);
         const double classes = dsgd_split_summarise(split).classes;
         ck_assert_double_le(classes, (double)k + 1e-9);
-        /* a class at the border of two parts can occur twice */
+        /* A worker whose two shards are of the same class has a class less. */
         ck_assert_double_ge(classes, (10 % k == 0 ? 1 : 0.8) * (double)k - 1e-9);
     }
     dsgd_split *split = made(data, "dirichlet", "alpha", 1e-6, 100);
@@ -207,10 +215,12 @@ TEST(an_epoch_of_a_worker_is_a_permutation_of_its_samples)
     dsgd_sampler_free(sampler);
 }
 
-/** Mini-batches are disjoint sets of samples, and each occurs once per epoch. A worker with fewer
- * samples than a mini-batch repeats them. */
+/**
+ * Tests workers whose mini-batches are the same sets of samples in every epoch. In an epoch, each
+ * mini-batch occurs once. If a worker has fewer samples than a mini-batch, it repeats samples.
+ */
 TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
-           4) /* _i: split, whether batches are filled */
+           4) /* _i % 2 selects the batch size, and _i / 2 the split */
 {
     enum { N = 100, WORKERS = 7, EPOCHS = 3, MOST = 8 };
     const uint32_t batch = _i % 2 == 0 ? 3 : MOST, n_points = _i % 2 == 0 ? N : WORKERS * 5;
@@ -222,7 +232,7 @@ TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
     kept(split);
     const dsgd_stream stream = {5, n_points, WORKERS, batch, split};
     dsgd_sampler *const sampler = dsgd_sampler_new(&stream);
-    uint32_t whose[N] = {0}; /* number of its mini-batch, from 1, over all workers */
+    uint32_t whose[N] = {0}; /* number of the mini-batch of a sample, from 1 */
     for (uint32_t w = 0, before = 1; w < WORKERS; before += dsgd_stream_batches(&stream, w++)) {
         const uint32_t n = dsgd_stream_batches(&stream, w);
         ck_assert_uint_eq(n, _i % 2 == 0 ? (split->begin[w + 1] - split->begin[w]) / batch : 1);
@@ -245,7 +255,7 @@ TEST_RANGE(own_batches_are_the_same_in_every_epoch, 0,
     dsgd_sampler_free(sampler);
 }
 
-/** Invalid splits and their errors. */
+/** A split that the program rejects, and the error. */
 static const struct {
     const char *data, *size;
     double n;
@@ -294,8 +304,10 @@ static double loss_of(const char *algorithm, bool differs)
     return support_ok(c)->result.local_loss;
 }
 
-/** All workers have equal numbers of samples, so that the mean of their gradients is that of all
- * data. */
+/**
+ * Tests the loss of workers whose data differ. Since all workers have equally many samples, the
+ * mean of their gradients is the gradient over all data.
+ */
 TEST(gossip_suffers_from_data_that_differ_and_an_allreduce_does_not)
 {
     const double alike = loss_of("allreduce", false);

@@ -1,7 +1,7 @@
 /**
  * @file test_states.c
- * Tests of every model in the value store: bits do not depend on threads, batches and memory. Also
- * tests of model states, which connect the gradients of a worker.
+ * Tests every model in the value store: the bits of its results must not depend on threads, batches
+ * and memory. Further tests are of model states, which a worker's gradients pass from step to step.
  */
 #include <check.h>
 
@@ -24,7 +24,9 @@ typedef struct store {
     size_t n_pieces, n_params, n_state;
 } store;
 
-/** Change config and device, then store_open(). */
+/**
+ * Returns a store that is not open yet. Change its config and device, and then call store_open().
+ */
 static store *store_new(const rig_spec *spec, uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
     store *const s = dsgd_keep(1, sizeof *s);
@@ -33,7 +35,7 @@ static store *store_new(const rig_spec *spec, uint32_t n_workers, uint32_t batch
     s->n_pieces = n_pieces;
     s->n_params = s->rig->network.n_params;
     s->n_state = s->rig->network.n_state;
-    if (spec->kind == DSGD_DATA_STEPS) /* keys of steps, not indices of samples */
+    if (spec->kind == DSGD_DATA_STEPS) /* samples are keys of steps */
         s->rig->data.train.n = 1u << 20;
     s->config = (dsgd_values_config){.device = &s->device,
                                      .problem = s->rig->problem,
@@ -69,7 +71,7 @@ static void release_all(const store *s, size_t n, const dsgd_value *values)
     release_all(s, sizeof(dsgd_value[]){__VA_ARGS__} / sizeof(dsgd_value),                         \
                 (dsgd_value[]){__VA_ARGS__})
 
-/** A worker's model state before its first step. */
+/** Returns the state that a worker's model has before its first step. */
 static dsgd_value state_of(const store *s, uint32_t worker)
 {
     double *const state = dsgd_keep(s->n_state + 1, sizeof *state);
@@ -85,19 +87,22 @@ static dsgd_value model_of(const store *s, size_t piece)
 
 static dsgd_values_stats stats(const store *s)
 {
-    dsgd_values_divergence(s->values); /* waits */
+    dsgd_values_divergence(s->values); /* waits until all values are computed */
     return dsgd_values_stats_get(s->values);
 }
 
 /* --- the same bits ---------------------------------------------------------------------------- */
 
-/** Results of a program: models, states and losses, in one allocation. */
+/** The results of run_program(): losses, models and states, in one array. */
 typedef struct outcome {
     size_t n;
     double *x;
 } outcome;
 
-/** Workers take steps, sometimes average with a neighbour, and are evaluated. */
+/**
+ * Runs workers that take steps, average with a neighbour in every second step, and are evaluated
+ * after each step.
+ */
 static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces,
                            uint32_t n_threads, uint32_t at_once, size_t memory_bytes)
 {
@@ -153,7 +158,7 @@ static outcome run_program(const rig_spec *spec, uint32_t batch, size_t n_pieces
 
 SUITE(states, "bits", .seconds = 60);
 
-TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     const rig_spec *const spec = &rig_specs[_i];
     const uint32_t batch = spec->n_samples > 7 ? 7 : spec->n_samples;
@@ -171,7 +176,8 @@ TEST_RANGE(threads_batches_and_memory_change_no_bit, 0, rig_n_specs) /* _i is th
     }
 }
 
-TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0,
+           rig_n_specs) /* _i indexes rig_specs */
 {
     const rig_spec *const spec = &rig_specs[_i];
     const uint32_t batch = spec->n_samples > 6 ? 6 : spec->n_samples;
@@ -187,7 +193,7 @@ TEST_RANGE(a_chain_of_states_is_what_the_device_makes_of_them, 0, rig_n_specs) /
         uint32_t samples[8];
         for (uint32_t j = 0; j < batch; j++)
             samples[j] = stream_sample(&s->config.stream, 1, t, j);
-        /* The third step uses half of its batch. */
+        /* The third gradient uses only half of the batch. */
         const uint32_t count = t == 2 ? (batch + 1) / 2 : batch;
         rig_gradient(s->rig, s->rig->x, state, samples, count, by_hand, state);
         dsgd_value g = DSGD_ZERO_VALUE;
@@ -219,7 +225,7 @@ static dsgd_value gradient(const store *s, uint32_t worker, uint64_t step, dsgd_
 
 CASE("states", .seconds = 60);
 
-TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     store *const s = store_new(&rig_specs[_i], WORKERS, 4, 1);
     store_open(s);
@@ -246,7 +252,8 @@ TEST_RANGE(gradients_of_coupled_samples_are_never_fused, 0, rig_n_specs) /* _i i
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* _i is the network */
+TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0,
+           STATEFUL) /* _i indexes `stateful` */
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     const dsgd_value x = model_of(s, 0);
@@ -257,7 +264,10 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* 
     dsgd_values_read(s->values, 1, state, got);
     ck_assert_uint_eq(stats(s).gradients, 5);
     ck_assert(isfinite(got[0]));
-    /* Five more gradients are released with their state and never computed. */
+    /*
+     * Five more gradients are released together with the last state, so the store must not compute
+     * them.
+     */
     for (uint64_t t = 5; t < 10; t++)
         release(s, gradient(s, 0, t, x, &state));
     release(s, state);
@@ -266,7 +276,7 @@ TEST_RANGE(a_state_advances_without_references_to_the_gradient, 0, STATEFUL) /* 
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network */
+TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i indexes `stateful` */
 {
     store *const s = store_opened(stateful[_i], 2, 4);
     const dsgd_value x = model_of(s, 0), begin = state_of(s, 0), other = state_of(s, 1);
@@ -287,7 +297,7 @@ TEST_RANGE(equal_gradients_have_equal_states, 0, STATEFUL) /* _i is the network 
 }
 
 TEST_RANGE(many_steps_need_no_more_memory_than_one, 0,
-           2 * STATEFUL) /* _i: network, and whether the caller ever flushes */
+           2 * STATEFUL) /* _i / 2 indexes `stateful`; if _i is odd, each step flushes */
 {
     store *const s = store_opened(stateful[_i / 2], 1, 2);
     dsgd_value x = model_of(s, 0), v = DSGD_ZERO_VALUE, state = state_of(s, 0);
@@ -304,8 +314,10 @@ TEST_RANGE(many_steps_need_no_more_memory_than_one, 0,
     dsgd_values_flush(s->values);
     const dsgd_values_stats got = stats(s);
     ck_assert_uint_eq(got.gradients, steps);
-    /* Old and new x and v; the gradient and the state of a step, and those of the previous step as
-     * long as its state is read. */
+    /*
+     * The store may contain six vectors: the old and the new x and v, and the gradients of this
+     * step and of the previous step. It may also contain the states of both steps.
+     */
     ck_assert_uint_le(got.peak_bytes, (6 * s->n_params + 2 * s->n_state) * sizeof(double));
     dsgd_values_close(s->values);
 }
@@ -333,7 +345,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     x[3] = dsgd_values_constant(s->values, 0, s->rig->x);
     const size_t of_other = dsgd_values_evaluate(s->values, 3, 1, x, states);
     dsgd_value_release(s->values, x[3]);
-    for (uint32_t w = 0; w < 3; w++) { /* the evaluation references them */
+    for (uint32_t w = 0; w < 3; w++) { /* the evaluation has its own references */
         RELEASE(s, x[w], states[w]);
     }
     const dsgd_evaluate_op wanted = rig_evaluation(s->rig, mean_x, mean_state);
@@ -349,7 +361,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
         }
     ck_assert_double_eq_tol(got.consensus, sqrt(squares), 1e-12);
     ck_assert(dsgd_values_result(s->values, alone).consensus == 0);
-    /* A different model also gets the mean state, and the consensus is the same. */
+    /* An evaluation of another model uses the same mean state, and has the same consensus. */
     const dsgd_evaluation other = dsgd_values_result(s->values, of_other);
     const dsgd_evaluate_op of_start = rig_evaluation(s->rig, s->rig->x, mean_state);
     ck_assert_double_eq_tol(other.loss, of_start.loss, 1e-12);
@@ -357,7 +369,7 @@ TEST(an_evaluation_is_of_the_mean_model_with_the_mean_state)
     dsgd_values_close(s->values);
 }
 
-TEST_RANGE(a_value_after_a_divergence_has_no_state, 0, STATEFUL) /* _i is the network */
+TEST_RANGE(a_value_after_a_divergence_has_no_state, 0, STATEFUL) /* _i indexes `stateful` */
 {
     store *const s = store_opened(stateful[_i], 1, 4);
     for (size_t i = 0; i < s->n_params; i++)
@@ -377,7 +389,7 @@ TEST_RANGE(a_value_after_a_divergence_has_no_state, 0, STATEFUL) /* _i is the ne
 
 /* --- whole runs ------------------------------------------------------------------------------- */
 
-/** Small data for each model, and an algorithm that trains it. */
+/** A model and its data, an option of the data, and the algorithm that trains it. */
 static const struct {
     const char *model, *data, *option;
     double value;
@@ -406,7 +418,7 @@ static support_outcome *run_learning_case(int i, int threads)
 }
 
 TEST_RANGE(every_model_learns_in_a_simulation_to_the_same_bits, 0,
-           SUPPORT_SLOW ? 0 : LEARNING_CASES) /* _i is the case */
+           SUPPORT_SLOW ? 0 : LEARNING_CASES) /* _i indexes learning_cases */
 {
     const support_outcome *const one = run_learning_case(_i, 1);
     const support_outcome *const more = run_learning_case(_i, 3);

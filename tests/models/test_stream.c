@@ -1,7 +1,7 @@
 /**
  * @file test_stream.c
- * Tests of the stream of samples: epochs are permutations, and P workers together use one large
- * batch.
+ * Tests the stream of samples: each epoch is a permutation of the data, and P workers together use
+ * the samples of one large batch.
  */
 #include "tests/support/stream.h"
 #include "tests/support/suite.h"
@@ -26,7 +26,7 @@ TEST(an_epoch_is_a_permutation)
             first[i] = at;
         }
     }
-    ck_assert_uint_gt(moved, N * 9 / 10); /* the second epoch is a different permutation */
+    ck_assert_uint_gt(moved, N * 9 / 10); /* the order differs from the first epoch */
 }
 
 TEST(workers_see_what_one_large_batch_sees)
@@ -37,8 +37,10 @@ TEST(workers_see_what_one_large_batch_sees)
             ck_assert_uint_eq(stream_sample(&many, i / 7, t, i % 7), stream_sample(&one, 0, t, i));
 }
 
-/** Also for workers in different steps, for several workers in a row, and across the ends of short
- * epochs. */
+/**
+ * Tests that a sampler draws the same samples as one call per sample. The calls include workers in
+ * different steps, several workers in one call, and the ends of short epochs.
+ */
 TEST(many_mini_batches_are_those_drawn_sample_by_sample)
 {
     const dsgd_stream streams[] = {{9, 1000, 6, 7}, {9, 3, 6, 7}, {1, 60000, 1025, 16}};
@@ -58,7 +60,10 @@ TEST(many_mini_batches_are_those_drawn_sample_by_sample)
     }
 }
 
-/** Samples with different lengths, and samples with the full length. */
+/**
+ * Tests the number of rows in a mini-batch, for samples with different lengths and for samples of
+ * full length.
+ */
 TEST(rows_are_those_of_the_samples)
 {
     enum { N = 1000 };

@@ -1,7 +1,7 @@
 /**
  * @file test_trainings.c
- * Trains every model with one worker without a store. The short suite checks that the model starts
- * to learn; the long suite checks known or expected results.
+ * Trains every model with one worker, without the value store. The short suite checks that a model
+ * starts to learn. The long suite compares its accuracy with known or expected results.
  */
 #include <check.h>
 
@@ -17,20 +17,20 @@ enum { BATCH_MOST = 256 };
 typedef struct training {
     const char *model, *data;
     dsgd_optimizer update;
-    double lr; /* initial value, which a cosine reduces to 0 */
+    double lr; /* learning rate, which a cosine reduces from this value to 0 */
     uint32_t batch;
-    double epochs; /* if it is not 0, instead of steps */
+    double epochs; /* number of epochs; if 0, `steps` applies */
     uint32_t steps;
-    double least, most; /* limits of the accuracy */
-    uint32_t n_test; /* test samples; 0: all */
-    double hidden; /* 0: the default widths */
+    double least, most; /* smallest and largest accepted accuracy */
+    uint32_t n_test; /* number of test samples; 0 for all */
+    double hidden; /* width of the hidden layers; 0 for the default */
     struct {
-        const char *name; /* of the model or of the data */
+        const char *name; /* name of an option of the model or of the data */
         double value;
     } with[4];
 } training;
 
-/** Returns the parameters of an entry, with those options of the training that it has. */
+/** Returns the parameters of a model or of data. Options of the training replace the defaults. */
 static void *params_of(const dsgd_entry *about, const training *t)
 {
     void *const params = support_params(about);
@@ -58,12 +58,15 @@ static dsgd_data *data_of(const training *t)
     return kept(data);
 }
 
-/** Buffers that a step reads and writes, in turn. */
+/** The buffers of a model. Two of them exist: a step reads one, and writes the other. */
 typedef struct turn {
     dsgd_buffer x, v, state;
 } turn;
 
-/** Trains in float from the initial parameters of seed 1, with the order of samples of seed 1. */
+/**
+ * Trains a model in float, and returns its evaluation. Seed 1 determines the initial parameters and
+ * the order of samples.
+ */
 static dsgd_evaluate_op train(const training *t, const dsgd_data *data)
 {
     const dsgd_device *const device = dsgd_device_cpu(false);
@@ -146,13 +149,18 @@ TEST(linear_regression_goes_down_to_the_noise)
                         .batch = 64,
                         .epochs = 20};
     dsgd_data *const data = data_of(&t);
-    /* Half of the noise variance is 0.125. The standard error of 501 points is 1 / sqrt(250) of it;
-     * the tolerance is three times that. */
+    /*
+     * The least loss is half of the noise variance, 0.125. Its standard error over 501 points is
+     * 0.125 / sqrt(250), and the tolerance is three standard errors.
+     */
     ck_assert_double_eq_tol(train(&t, data).loss, 0.125, 0.125 * 3 / sqrt(250));
 }
 
-/* Four seeds reached at least 0.74, 0.66, 0.80 and 0.976. A guess is right in one of ten or eight
- * cases. An agent that walks at random reaches one goal in eight. */
+/*
+ * Short trainings, and the range of their accuracy. Four seeds reached at least 0.74, 0.66, 0.80
+ * and 0.976. Guessing is right in one of ten cases, or one of eight for sequences. A random walk
+ * reaches one goal in eight.
+ */
 static const training beginnings[] = {
     {"cnn", "fashion-mnist", MOMENTUM, 0.05, 64, 0, 150, 0.65, 0.9, .n_test = 1000},
     {"resnet_small", "fashion-mnist", MOMENTUM, 0.05, 32, 0, 150, 0.55, 0.85, .n_test = 1000,
@@ -162,14 +170,14 @@ static const training beginnings[] = {
 };
 enum { BEGINNINGS = sizeof beginnings / sizeof beginnings[0] };
 
-TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS) /* _i is the training */
+TEST_RANGE(a_model_begins_to_learn, 0, BEGINNINGS) /* _i indexes beginnings */
 {
     demand_accuracy(&beginnings[_i]);
 }
 
 /**
- * Returns the mean loss on the test set of predicting the next character from the previous one, or
- * from nothing, by frequencies in the training set.
+ * Returns the mean test loss of a prediction of the next character by frequencies in the training
+ * set. If @p by_last is true, the frequencies are those after the last character.
  */
 static double loss_by_counts(const dsgd_data *data, bool by_last)
 {
@@ -179,7 +187,7 @@ static double loss_by_counts(const dsgd_data *data, bool by_last)
     const size_t n_train = (size_t)data->train.n * data->n_rows;
     const size_t n_test = (size_t)data->test.n * data->n_rows;
     for (size_t i = 0; i < n * n; i++)
-        count[i] = 0.1; /* pairs that did not occur have a probability, too */
+        count[i] = 0.1; /* a pair that never occurs has a probability above 0 */
     for (size_t i = 0; i < n; i++)
         total[i] = 0.1 * n;
     for (size_t i = 0; i < n_train; i++) {
@@ -208,8 +216,11 @@ TEST(a_transformer_soon_knows_more_than_frequencies)
 
 /* --- long ------------------------------------------------------------------------------------- */
 
-/* Perceptrons and regressions: the accuracy of an independent implementation after 10 epochs, with
- * a tolerance for chance. Others: the result of three seeds, minus a margin. */
+/*
+ * Long trainings, and the range of their accuracy. For perceptrons and regressions, it is the
+ * accuracy of an independent implementation after 10 epochs, with a tolerance for chance. For other
+ * models, it is the result of three seeds minus a margin.
+ */
 static const training trainings[] = {
     {"logreg", "fashion-mnist", MOMENTUM, 0.005, 64, 10, 0, 0.838, 0.848},
     {"mlp", "fashion-mnist", MOMENTUM, 0.05, 64, 10, 0, 0.868, 0.878, .hidden = 32},
@@ -223,7 +234,7 @@ enum { TRAININGS = sizeof trainings / sizeof trainings[0] };
 
 SUITE(models_long, "trainings", .seconds = 600);
 
-TEST_RANGE(a_training_reaches_the_known_accuracy, 0, TRAININGS) /* _i is the training */
+TEST_RANGE(a_training_reaches_the_known_accuracy, 0, TRAININGS) /* _i indexes trainings */
 {
     demand_accuracy(&trainings[_i]);
 }

@@ -1,7 +1,7 @@
 /**
  * @file test_values.c
- * Tests of the value store: common subexpressions, fusion, and values that are never computed. No
- * bit depends on threads or memory.
+ * Tests the value store: common subexpressions, fused operations, and values that are never
+ * computed. The bits of results must not depend on threads or memory.
  */
 #include <check.h>
 #include <stdatomic.h>
@@ -27,9 +27,9 @@ typedef struct fixture {
     struct fixture *next;
 } fixture;
 
-static fixture *fixtures; /* of this test; close_fixtures() */
+static fixture *fixtures; /* fixtures that close_fixtures() closes after the test */
 
-static double ones[MOST_WORKERS]; /* set by fixture_new() */
+static double ones[MOST_WORKERS]; /* an array of ones, which fixture_new() fills */
 
 static double uniform(uint32_t what, uint32_t row, uint32_t column)
 {
@@ -37,8 +37,8 @@ static double uniform(uint32_t what, uint32_t row, uint32_t column)
 }
 
 /**
- * Linear regression in double on points of one plane. Change fixture.config, then call
- * fixture_open().
+ * Returns a fixture for linear regression in double precision, whose points lie on a plane. Change
+ * its config, and then call fixture_open().
  */
 static fixture *fixture_new(uint32_t n_workers, uint32_t batch, size_t n_pieces)
 {
@@ -108,7 +108,7 @@ static dsgd_value constant(const fixture *s, size_t piece, double factor)
 
 static const dsgd_origin nowhere = {0, 0};
 
-/** Combines chunks 0, which are whole vectors. */
+/** Combines values of chunk 0. A fixture with a single chunk has whole vectors there. */
 static dsgd_value combine(const fixture *s, size_t n, const dsgd_value *x, const double *weights,
                           double divisor)
 {
@@ -137,7 +137,7 @@ static void release_all(const fixture *s, size_t n, const dsgd_value *values)
     release_all(s, sizeof(dsgd_value[]){__VA_ARGS__} / sizeof(dsgd_value),                         \
                 (dsgd_value[]){__VA_ARGS__})
 
-/** Returns x after an update with g. Releases x and g. */
+/** Updates x with the gradient g, releases both, and returns the new x. */
 static dsgd_value updated(const fixture *s, dsgd_origin where, dsgd_value x, dsgd_value g,
                           dsgd_value *v, double lr)
 {
@@ -146,14 +146,14 @@ static dsgd_value updated(const fixture *s, dsgd_origin where, dsgd_value x, dsg
     return y;
 }
 
-/** Sets the gradients of the workers in step 0 at x. */
+/** Computes the gradients of all workers at x in step 0, into g[]. */
 static void gradients(const fixture *s, uint32_t n_workers, dsgd_value x, dsgd_value *g)
 {
     for (uint32_t w = 0; w < n_workers; w++)
         g[w] = gradient(s, w, 0, x);
 }
 
-/** Returns the elements of a value, valid until the test ends. */
+/** Returns the elements of a value, in memory that is kept until the test ends. */
 static const double *numbers_of(const fixture *s, dsgd_value value)
 {
     double *const x = dsgd_keep(PARAMS, sizeof *x);
@@ -169,7 +169,7 @@ static void expect_numbers(const double *got, const double *want, double toleran
 
 static dsgd_values_stats stats(const fixture *s)
 {
-    dsgd_values_divergence(s->values); /* waits */
+    dsgd_values_divergence(s->values); /* waits until all values are computed */
     return dsgd_values_stats_get(s->values);
 }
 
@@ -211,7 +211,7 @@ TEST(a_combination_is_linear)
     const dsgd_value y = combine(s, 3, x, weights, 4);
     const double *const got = numbers_of(s, y);
     for (size_t i = 0; i < PARAMS; i++)
-        ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15); /* (2 + 1 - 5) / 4 */
+        ck_assert_double_eq_tol(got[i], -0.5 * s->initial[i], 1e-15); /* (2 + 1 - 5) / 4 = -0.5 */
 }
 
 TEST(equal_encodings_of_equal_values_are_one)
@@ -248,7 +248,7 @@ TEST(zeros_vanish_and_equal_operands_merge)
         combine(s, 6, (dsgd_value[]){zero, a, b, b, zero, a}, (double[]){7, 1, 1, 1, 7, 2}, 5);
     ck_assert(dsgd_value_equal(spread, merged));
     const dsgd_value turned = combine(s, 2, (dsgd_value[]){b, a}, (double[]){2, 3}, 5);
-    ck_assert(!dsgd_value_equal(turned, merged)); /* the order of a sum determines its bits */
+    ck_assert(!dsgd_value_equal(turned, merged)); /* another order of the sum may change its bits */
     const dsgd_value mean = combine(s, 3, (dsgd_value[]){a, a, a}, ones, 3);
     ck_assert(dsgd_value_equal(mean, a));
     const dsgd_value half = combine(s, 1, (dsgd_value[]){a}, ones, 2);
@@ -278,8 +278,8 @@ TEST(equal_operations_on_equal_operands_are_one)
     ck_assert(!dsgd_value_equal(y[0], y[2]) && !dsgd_value_equal(y[0], v[0]));
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).updates, 2);
-    ck_assert_uint_eq(stats(s).gradients, 1); /* no node reads the others */
-    const dsgd_value late = gradient(s, 0, 0, x); /* also if it was computed long ago */
+    ck_assert_uint_eq(stats(s).gradients, 1); /* no operation reads the other gradients */
+    const dsgd_value late = gradient(s, 0, 0, x); /* an equal gradient, computed before */
     ck_assert(dsgd_value_equal(late, g[0]));
     RELEASE(s, late, x);
     release_all(s, 4, g);
@@ -355,7 +355,7 @@ TEST(unreferenced_values_are_never_computed)
     dsgd_values_flush(s->values);
     const dsgd_values_stats got = stats(s);
     ck_assert_uint_eq(got.gradients + got.updates + got.combinations, 0);
-    ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* the constant alone */
+    ck_assert_uint_eq(got.peak_bytes, PARAMS * sizeof(double)); /* only the constant */
 }
 
 TEST(unreferenced_operands_are_computed)
@@ -382,12 +382,18 @@ TEST(store_starts_computing_after_enough_gradients)
         y[t] = dsgd_values_update(s->values, nowhere, 0, x, g, &v, (dsgd_rate){0.1, 1});
         RELEASE(s, v, g);
     }
-    /* At the 256th gradient; at the 512th, those up to the 256th. */
+    /*
+     * At every 256th gradient, the store computes the operations up to the previous such gradient.
+     * At the 512th gradient, these are 255 updates.
+     */
     ck_assert_uint_eq(stats(s).updates, 255);
     release_all(s, 600, y);
 }
 
-/** Returns a modifiable copy of the CPU device in double, valid until the store closes. */
+/**
+ * Returns a copy of the CPU device in double precision, which tests may change until the store
+ * closes.
+ */
 static dsgd_device *changed_device(void)
 {
     dsgd_device *const device = dsgd_keep(1, sizeof *device);
@@ -404,8 +410,8 @@ static dsgd_buffer counted_alloc(void *context, size_t n)
 }
 
 /**
- * With several threads, buffers that one thread wrote and another read stay in quarantine, at most
- * eight per kind and thread.
+ * Tests that the store reuses buffers. With several threads, a buffer that one thread wrote and
+ * another read waits before its reuse. At most eight buffers of each kind wait for each thread.
  */
 TEST_RANGE(buffers_are_used_again, 0, 4)
 {
@@ -421,7 +427,7 @@ TEST_RANGE(buffers_are_used_again, 0, 4)
     for (uint64_t t = 0; t < 2000; t++)
         x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.01);
     dsgd_values_flush(s->values);
-    /* A step needs the old and the new x and v, and g. */
+    /* A step needs five vectors: the old and the new x and v, and the gradient g. */
     ck_assert_uint_le(stats(s).peak_bytes, 5 * PARAMS * sizeof(double));
     ck_assert_uint_le(n_allocs, 5 + (n_threads > 0 ? (n_threads + 1) * 2 * 8 : 0));
 }
@@ -430,12 +436,12 @@ TEST_RANGE(buffers_are_used_again, 0, 4)
 
 static const struct {
     uint32_t n_workers, batch;
-    uint64_t blocks; /* of 256 samples */
+    uint64_t blocks; /* number of blocks of at most 256 samples */
 } fused_cases[] = {{2, 1, 1},   {7, 4, 1},   {64, 4, 1},  {65, 4, 2}, {600, 1, 3},
                    {5, 100, 3}, {3, 256, 3}, {4, 300, 4}, {128, 3, 2}};
 enum { FUSED_CASES = sizeof fused_cases / sizeof fused_cases[0] };
 
-TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the case */
+TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i indexes fused_cases */
 {
     const uint32_t n = fused_cases[_i].n_workers;
     fixture *const s = fixture_opened(n, fused_cases[_i].batch, 3);
@@ -473,7 +479,10 @@ TEST_RANGE(a_fused_mean_is_the_mean_of_gradients, 0, FUSED_CASES) /* _i is the c
         release_all(s, 3, g[w]);
 }
 
-/** Returns true if the combination of two gradients is one operation over both mini-batches. */
+/**
+ * Returns true if the store computes the sum of two gradients as one operation over both mini-
+ * batches.
+ */
 static bool fuses(dsgd_value (*second)(const fixture *s, dsgd_value x), double weight)
 {
     fixture *const s = fixture_opened(2, 4, 1);
@@ -502,8 +511,10 @@ static dsgd_value no_gradient(const fixture *s, dsgd_value x)
     return constant(s, 0, 3);
 }
 
-/** Samples that are drawn together: of neighbours in order and not in order, and of different
- * steps. */
+/**
+ * Tests one operation over several mini-batches: of neighbouring workers in ascending and in other
+ * orders, and of different steps.
+ */
 TEST(fused_mini_batches_are_those_of_their_workers)
 {
     const dsgd_origin at[] = {{3, 2}, {0, 2}, {1, 2}, {2, 1}, {3, 1}, {3, 4}, {1, 4}};
@@ -540,7 +551,7 @@ TEST(gradients_wait_for_a_collective)
     gradients(s, 64, x, g);
     dsgd_values_flush(s->values);
     ck_assert_uint_eq(stats(s).gradients, 0);
-    release(s, x); /* the gradients reference it */
+    release(s, x); /* the gradients still reference x */
     const dsgd_value mean = combine(s, 64, g, ones, 64);
     release_all(s, 64, g);
     ck_assert_double_gt(norm(numbers_of(s, mean), PARAMS), 0);
@@ -559,7 +570,7 @@ TEST(a_mean_of_fused_means_is_the_mean)
     release_all(s, 8, g);
 }
 
-/** Takes some steps of synchronous SGD, and returns the final model. */
+/** Takes ten steps of synchronous SGD with @p n_workers workers, and returns the final model. */
 static const double *synchronous(uint32_t n_workers, uint32_t batch)
 {
     fixture *const s = fixture_opened(n_workers, batch, 1);
@@ -577,14 +588,14 @@ static const double *synchronous(uint32_t n_workers, uint32_t batch)
 
 TEST(synchronous_sgd_is_one_worker_with_the_large_batch)
 {
-    ck_assert_mem_eq(synchronous(64, 4), synchronous(1, 256), /* one block, so the bits are equal */
+    ck_assert_mem_eq(synchronous(64, 4), synchronous(1, 256), /* one block of 256 samples in both */
                      PARAMS * sizeof(double));
     expect_numbers(synchronous(96, 4), synchronous(1, 384), 1e-13);
 }
 
 /* --- threads and memory ----------------------------------------------------------------------- */
 
-/** Results of a program of random calls. */
+/** The results of random_program(). */
 typedef struct outcome {
     double x[8][PARAMS];
     double losses[8], consensus[8];
@@ -596,7 +607,9 @@ static uint32_t below(uint32_t t, uint32_t i, uint32_t n)
     return (uint32_t)dsgd_draw_below((dsgd_draw){5, DSGD_DRAW_ALGORITHM, 0, t, i}, n);
 }
 
-/** Workers take steps, average at random in groups, keep stale copies, and are sometimes evaluated.
+/**
+ * Calls the store at random. Workers take steps with current or stale models and average with a
+ * random worker. In every 15th step, all are evaluated.
  */
 static void random_program(fixture *s, outcome *out)
 {
@@ -706,12 +719,15 @@ TEST(store_stays_within_a_small_memory_limit)
         peaks[i] = stats(s).peak_bytes;
         release_all(s, 200, x);
     }
-    /* The models, and the memory of 256 more gradients and updates before the next check. */
+    /*
+     * Allowed memory: the limit, and three vectors for each of the 256 gradients between two checks
+     * of the memory.
+     */
     ck_assert_uint_le(peaks[0], memory_bytes[0] + 3 * 256 * PARAMS * sizeof(double));
     ck_assert_uint_ge(peaks[1], 200 * PARAMS * sizeof(double));
 }
 
-/* A device that counts the threads inside it. */
+/* A device that counts the threads that are in its functions. */
 static atomic_int inside;
 static atomic_bool met;
 
@@ -794,8 +810,10 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
     for (uint64_t t = 0; t < 40; t++) {
         for (uint32_t w = 0; w < 4; w++) {
             const dsgd_origin where = {w, t};
-            /* Worker 2 diverges at step 20, after a long chain; worker 3 diverges at the next step,
-             * after no chain. */
+            /*
+             * Worker 2 diverges in step 20, after 20 dependent steps. Worker 3 diverges in step 21,
+             * which depends on no earlier step.
+             */
             const bool breaks = (w == 2 && t == 20) || (w == 3 && t == 21);
             if (w == 3 && !breaks)
                 continue;
@@ -804,7 +822,7 @@ TEST_RANGE(divergence_is_the_first_in_the_order_of_the_calls, 0, 4)
         }
         if (t == 22)
             after = dsgd_values_evaluate(s->values, 4, 0, x, NULL);
-        if (t == 30) /* of a model that is computed at once, long before the chain diverges */
+        if (t == 30) /* this model can be evaluated before the chain has diverged */
             apart = dsgd_values_evaluate(s->values, 1, 0, &start, NULL);
     }
     dsgd_values_flush(s->values);
@@ -856,9 +874,12 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i + 1 is the numbe
 {
     fixture *const s = fixture_opened(1, 4, (size_t)_i + 1);
     const size_t n_pieces = (size_t)_i + 1;
-    /* Factors 1, 1, 5 and 0 times one vector: mean 7/4, mean square 27/4, so variance 59/16. */
+    /*
+     * The models are 1, 1, 5 and 0 times one vector. The mean factor is 7/4 and the mean square is
+     * 27/4, so the variance is 59/16.
+     */
     static const double factors[] = {1, 1, 5, 0};
-    dsgd_value models[6 * MOST_PIECES]; /* and two evaluated models, 0.5 and 3 times the vector */
+    dsgd_value models[6 * MOST_PIECES]; /* the last two models are 0.5 and 3 times the vector */
     dsgd_value mean[MOST_PIECES];
     for (size_t k = 0; k < n_pieces; k++) {
         models[4 * n_pieces + k] = constant(s, k, 0.5);
@@ -871,14 +892,15 @@ TEST_RANGE(consensus_is_the_distance_from_the_mean, 0, 3) /* _i + 1 is the numbe
     }
     const size_t ticket = dsgd_values_evaluate(s->values, 4, 0, models, NULL);
     const size_t of_others = dsgd_values_evaluate(s->values, 4, 2, models, NULL);
-    release_all(s, 6 * n_pieces, models); /* the evaluation references them */
+    release_all(s, 6 * n_pieces, models); /* the evaluations have their own references */
     const size_t of_mean = dsgd_values_evaluate(s->values, 1, 0, mean, NULL);
     const dsgd_evaluation a = dsgd_values_result(s->values, ticket);
     const dsgd_evaluation b = dsgd_values_result(s->values, of_mean);
     ck_assert_double_eq_tol(a.consensus, norm(s->initial, PARAMS) * sqrt(59.0 / 16), 1e-13);
     ck_assert_double_eq_tol(a.loss, b.loss, 1e-13);
     ck_assert(b.consensus == 0);
-    const dsgd_evaluation others = dsgd_values_result(s->values, of_others); /* 1.75 times it */
+    const dsgd_evaluation others =
+        dsgd_values_result(s->values, of_others); /* their mean is also 1.75 times it */
     ck_assert_double_eq_tol(others.loss, b.loss, 1e-13);
     ck_assert_double_eq(others.consensus, a.consensus);
     ck_assert_uint_eq(stats(s).evaluations, 3);
@@ -906,7 +928,8 @@ TEST(parts_of_the_test_set_make_the_whole)
         }
         ck_assert_double_eq_tol(sum / n, whole, 1e-13);
         if (n_parts[i] == 1)
-            ck_assert_double_eq(previous, whole); /* in the same order, too */
+            ck_assert_double_eq(previous, whole); /* equal bits, since the order of the sum is the
+                                                   * same */
     }
     release(s, x);
 }
@@ -921,7 +944,7 @@ TEST(evaluation_uses_the_values_at_its_call)
         tickets[t] = dsgd_values_evaluate(s->values, 1, 0, &x, NULL);
         x = updated(s, nowhere, x, gradient(s, 0, t, x), &v, 0.1);
     }
-    for (size_t t = 3; t-- > 0;) /* also if requested in reverse order */
+    for (size_t t = 3; t-- > 0;) /* results requested in reverse order */
         losses[t] = dsgd_values_result(s->values, tickets[t]).loss;
     ck_assert(losses[0] != losses[1] && losses[1] != losses[2]);
     const dsgd_value start = constant(s, 0, 1);

@@ -1,7 +1,7 @@
 /**
  * @file test_zoo.c
- * Tests of the models in the registry: sizes, initial values, the loss of guessing, and rejected
- * data.
+ * Tests the models in the registry: their sizes and initial values, the loss of guessing, and the
+ * data that they reject.
  */
 #include "tests/support/rig.h"
 #include "tests/support/suite.h"
@@ -19,7 +19,7 @@ TEST(every_model_has_a_rig)
     }
 }
 
-TEST_RANGE(untrained_model_has_the_loss_of_guessing, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(untrained_model_has_the_loss_of_guessing, 0, rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const rig_spec *const spec = s->spec;
@@ -37,8 +37,7 @@ TEST_RANGE(untrained_model_has_the_loss_of_guessing, 0, rig_n_specs) /* _i is th
         ck_assert(isnan(got.accuracy));
     } else if (s->network.loss == DSGD_LOSS_CROSS_ENTROPY) {
         ck_assert_double_eq_tol(got.loss, log(spec->n_classes), 1e-13);
-        ck_assert_double_eq_tol(got.accuracy, zeros,
-                                1e-13); /* of equal values, the first is selected */
+        ck_assert_double_eq_tol(got.accuracy, zeros, 1e-13); /* equal outputs predict class 0 */
     }
 }
 
@@ -129,8 +128,10 @@ TEST(initial_weights_are_he_uniform)
             sum += w;
             squares += w * w;
         }
-        /* The variance is 2 / n_in, within four standard errors. The fourth moment of a uniform
-         * distribution is 9/5 of the square of its variance. */
+        /*
+         * The variance must be 2 / n_in within four standard errors. The fourth moment of a uniform
+         * distribution is 9/5 of its squared variance.
+         */
         const double variance = 2.0 / n_in;
         ck_assert_double_le(fabs(sum / (double)count), 4 * sqrt(variance / (double)count));
         ck_assert_double_le(fabs(squares / (double)count - variance),
@@ -147,7 +148,10 @@ TEST(initial_weights_are_he_uniform)
     ck_assert_mem_eq(other, x, n.n_params * sizeof *x);
 }
 
-/** Initial values of a layer, part by part: count, centre and bound. */
+/**
+ * One part of a layer's parameters: their number, and the centre and half width of the range of
+ * their initial values.
+ */
 typedef struct beginning {
     size_t n;
     double centre, bound;
@@ -183,7 +187,8 @@ static size_t beginnings_of(const dsgd_layer *l, beginning *parts)
     }
 }
 
-TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs) /* _i is the spec */
+TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0,
+           rig_n_specs) /* _i indexes rig_specs */
 {
     rig *const s = rig_new(&rig_specs[_i], dsgd_device_cpu(true), 1);
     const size_t n = s->network.n_params;
@@ -205,7 +210,7 @@ TEST_RANGE(every_parameter_begins_within_its_bound_and_alone, 0, rig_n_specs) /*
                                   l);
             }
         ck_assert_uint_eq(at, layer->params + layer->n_params);
-        ck_assert_uint_eq(at, end); /* backward order, without gaps */
+        ck_assert_uint_eq(at, end); /* layers have no gaps, in reverse order */
         end = layer->params;
     }
     ck_assert_uint_eq(end, 0);
