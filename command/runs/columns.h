@@ -1,8 +1,8 @@
 /**
  * @file columns.h
- * The schema of results: every column of every file to which runs add rows. Headers, rows, `dsgd
- * describe results`, dsgd.json and the tables of the documentation are made from it. Every file
- * also has columns for swept values, which manifest.json lists.
+ * Defines the schema of results: all columns of all results files. The headers, the rows, `dsgd
+ * describe results`, dsgd.json and the tables of the documentation are made from this schema. Every
+ * file also has columns for swept values, which manifest.json lists.
  */
 #pragma once
 
@@ -11,95 +11,104 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct dsgd_planned_run; /* command/experiment/experiment.h */
-struct dsgd_run_result; /* sim/result.h */
+struct dsgd_planned_run; /* defined in command/experiment/experiment.h */
+struct dsgd_run_result; /* defined in sim/result.h */
 
 /**
- * The statuses of runs in which the value of a column counts. Values of runs with status `failed`
+ * The statuses of runs for which the value of a column counts. Values of runs with status `failed`
  * or `timeout` never count.
  */
 typedef enum dsgd_counts {
-    /* ok and diverged: times, traffic and costs do not depend on the values that are trained */
+    /*
+     * Counts for status ok and diverged: times, traffic and costs do not depend on trained values.
+     */
     DSGD_COUNTS_TIMED,
-    DSGD_COUNTS_LEARNED /* only ok: results of training */
+    DSGD_COUNTS_LEARNED /* Counts only for status ok: results of training. */
 } dsgd_counts;
 
-/** The type of a cell, in a row in memory and in its file. */
+/** The type of a cell in memory and in the file. */
 typedef enum dsgd_cell_kind {
-    DSGD_CELL_NUMBER, /* a double with all its digits; empty if it is NAN */
-    DSGD_CELL_HUNDREDTHS, /* a double, with two decimals */
-    DSGD_CELL_TEXT /* a const char * */
+    DSGD_CELL_NUMBER, /* double, printed with all its digits; empty if it is NAN */
+    DSGD_CELL_HUNDREDTHS, /* double, printed with two decimals */
+    DSGD_CELL_TEXT /* const char *, printed as text */
 } dsgd_cell_kind;
 
 typedef struct dsgd_column {
     const char *name;
-    const char *unit; /* "s", "B", "samples/s", "J"; "1" for a share; NULL if there is none */
+    const char *unit; /* unit such as "s", "B", "samples/s" or "J"; "1" for a share; NULL if the
+                       * column has no unit */
     dsgd_counts counts;
     dsgd_cell_kind cell;
-    size_t offset; /* offset of the value in a row of its file */
-    const char *meaning; /* NULL if the column shares the meaning of the one before it */
+    size_t offset; /* offset of the value in a row of its file, in bytes */
+    const char *meaning; /* meaning of the column; NULL if the column shares the meaning of the
+                          * previous column */
 } dsgd_column;
 
-/** A file of results, NAME.csv. */
+/** A results file NAME.csv. */
 typedef struct dsgd_results_file {
     const char *name;
     const char *rows; /* meaning of a row, such as "per run" */
-    const dsgd_column *columns; /* columns after the key columns; the last has no name */
+    const dsgd_column *columns; /* columns after the key columns; a column without a name ends the
+                                 * array */
 } dsgd_results_file;
 
-/** The first columns of every file: run, algorithm, workers, seed. The last has no name. */
+/**
+ * The first columns of every file: run, algorithm, workers, seed. A column without a name ends the
+ * array.
+ */
 extern const dsgd_column dsgd_key_columns[];
 
-/** All files, in the order of the sections of a part, and then NULL. */
+/** All results files, in the order of the sections of a part. NULL ends the array. */
 extern const dsgd_results_file *const dsgd_results_files[];
 
 /**
- * Returns a column of runs.csv, and its index from 0 in *place. NULL if there is none, or if it is
- * a swept column.
+ * Finds a column of runs.csv. Returns the column, and stores its index in *place. Returns NULL if
+ * the column does not exist or is a swept column.
  */
 const dsgd_column *dsgd_column_find(const char *name, size_t *place);
 
 /**
- * Returns whether the value of a column counts in a run with this status. @p column is NULL for a
- * swept column, which counts as times do.
+ * Returns true if the value of a column counts in a run with this status. A swept column (@p column
+ * is NULL) counts like a column of times.
  */
 bool dsgd_column_counts(const dsgd_column *column, const char *status);
 
-/** Returns whether a run with this status has results: ok or diverged. */
+/** Returns true if a run with this status has results, that is if it is ok or diverged. */
 bool dsgd_status_has_results(const char *status);
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/** The cells of a run that are in every file. */
+/** The cells that identify a run in every file. */
 typedef struct dsgd_run_key {
     size_t run; /* number of the run, from 1 */
-    const char *label; /* of the algorithm */
+    const char *label; /* label of the algorithm */
     int workers;
     uint64_t seed;
-    const char *swept; /* its last cells, each after a comma */
+    const char *swept; /* swept values, which are the last cells of the row, with a comma before
+                        * each value */
 } dsgd_run_key;
 
 /**
- * Returns the last cells of a row, each after a comma: the swept values or columns texts[n], NULL
- * for an empty cell.
+ * Returns the swept cells of a row, with a comma before each cell. texts[n] contains values or
+ * column names; NULL gives an empty cell.
  */
 const char *dsgd_swept_cells(const char *const *texts, size_t n);
 
 /**
- * Writes the first line of a file. @p swept contains the names of the swept columns, each after a
- * comma.
+ * Writes the header line of a file. @p swept contains the names of the swept columns, with a comma
+ * before each name.
  */
 void dsgd_results_header(FILE *stream, const dsgd_results_file *file, const char *swept);
 
-/** Writes the rows of a run into dsgd_results_files[k]. */
+/** Writes the rows of a run for the file dsgd_results_files[k]. */
 void dsgd_run_rows(FILE *stream, size_t k, const dsgd_run_key *key,
                    const struct dsgd_planned_run *run, const struct dsgd_run_result *result);
 
 typedef enum dsgd_schema_form {
     DSGD_SCHEMA_TEXT,
-    DSGD_SCHEMA_MARKDOWN, /* tables, as in the documentation */
-    DSGD_SCHEMA_JSON /* dsgd.json, which dsgd.py reads */
+    DSGD_SCHEMA_MARKDOWN, /* Markdown tables for the documentation */
+    DSGD_SCHEMA_JSON /* the file dsgd.json, which dsgd.py reads */
 } dsgd_schema_form;
 
-/** Prints every file with its columns, units and meanings, for `dsgd describe results`. */
+/** Prints every results file with its columns, units and meanings, for `dsgd describe results`. */
 void dsgd_schema_print(dsgd_schema_form form);

@@ -1,6 +1,6 @@
 /**
  * @file exchanges.c
- * Describes exchanges for readers.
+ * Describes the exchanges of runs in tables and notes.
  */
 #include "command/runs/exchanges.h"
 
@@ -13,7 +13,7 @@
 static const char none[] = "-";
 
 static const struct {
-    const char *head, *column; /* column of runs.csv */
+    const char *head, *column; /* heading in the printed table, and column of runs.csv */
     const char *ordinary; /* value that is not printed if all runs have it */
     bool is_collective;
 } ways[] = {{"exchange", "piece_bytes", "", false},
@@ -65,7 +65,7 @@ static void warn(FILE *stream, const char *sentence)
     dsgd_print_wrapped(stream, "note:", 6, DSGD_TEXT_WIDTH, sentence);
 }
 
-/** Returns whether a sweep changes the cost of a byte, or the number of bytes. */
+/** Returns true if a sweep or a list changes the cost of a byte or the number of bytes. */
 static bool varies_network(const dsgd_experiment *experiment)
 {
     static const char *const keys[] = {
@@ -113,8 +113,9 @@ void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experim
 }
 
 /*
- * CPU time of a chunk of one worker's exchange: 0.4 (local SGD), 0.8 (allreduce) and 2.2 us (WAGMA)
- * with 256 workers of llm-dp-bytedance on dgx-h100, in 268 chunks; more if SimGrid times messages.
+ * CPU time to simulate one chunk of one worker's exchange, in seconds. Measured with 256 workers of
+ * llm-dp-bytedance on dgx-h100, in 268 chunks: 0.4 us (local SGD), 0.8 us (allreduce) and 2.2 us
+ * (WAGMA). If SimGrid times messages, the time is longer.
  */
 static const double piece_s = 1e-6;
 
@@ -159,7 +160,7 @@ void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment
 
 /* --- options without effect ------------------------------------------------------------------- */
 
-/** Returns whether a column is empty in all runs, and some run is ok. */
+/** Returns true if a column is empty in all runs and at least one run is ok. */
 static bool is_empty(const dsgd_csv *runs, const char *column)
 {
     const size_t status = dsgd_csv_column(runs, "status");

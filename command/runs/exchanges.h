@@ -1,7 +1,7 @@
 /**
  * @file exchanges.h
- * The columns on exchanges in the table of runs, and notes on settings of exchanges that may decide
- * results.
+ * Adds columns about exchanges to the table of runs, and prints notes on exchange settings that may
+ * decide results.
  */
 #pragma once
 
@@ -11,31 +11,31 @@
 #include "command/runs/results.h"
 
 /**
- * Adds the next cells of run @p i: its chunks, such as 4x30.2MB, its collectives, and whether they
- * were fused.
+ * Adds the cells about the exchanges of run @p i: its chunks, such as 4x30.2MB, its collectives,
+ * and whether fusion merged vectors.
  */
 void dsgd_exchanges_put(dsgd_columns *t, const dsgd_results *results, size_t i);
 
 /**
- * Removes these columns if all runs have the same value. Returns a line about them to print below
- * the table; empty if there is nothing to print.
+ * Removes the columns about exchanges in which all runs have the same value. Returns a line with
+ * these values to print below the table, or "" if there is nothing to print.
  */
 char *dsgd_exchanges_fold(dsgd_columns *t);
 
 /**
- * Prints a note if an experiment varies the network but leaves out `exchange`, and a note if
- * bubbles and collectives inside workers count twice.
+ * Prints a note if an experiment varies the network but does not set `exchange`. Prints another
+ * note if pipeline bubbles and collectives inside workers count twice.
  */
 void dsgd_exchanges_warn_of_default(FILE *stream, const dsgd_experiment *experiment);
 
 /**
- * Prints a note if buckets are merged, and a note if many chunks make the experiment take over a
- * minute.
+ * Prints a note if buckets are merged. Prints another note if the experiment takes more than a
+ * minute of CPU time because of many chunks.
  */
 void dsgd_exchanges_warn_of_time(FILE *stream, const dsgd_experiment *experiment);
 
 /**
- * Prints a note for each collective that the experiment chooses but no run uses. @p runs is
+ * Prints a note for each collective that the experiment sets but no run uses. @p runs is the table
  * runs.csv.
  */
 void dsgd_exchanges_warn_of_unused(FILE *stream, const dsgd_experiment *experiment,

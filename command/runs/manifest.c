@@ -1,6 +1,6 @@
 /**
  * @file manifest.c
- * Reads, writes and compares manifests.
+ * Reads, writes, compresses and compares manifests.
  */
 #include "command/runs/manifest.h"
 
@@ -11,8 +11,8 @@
 #include "command/runs/parts.h"
 
 /**
- * Returns whether the keys of a member are compared one by one: they are the same for all runs,
- * unlike those of an algorithm.
+ * Returns true if the keys of a member are compared one by one. The keys of `algorithm` are not,
+ * because they differ between algorithms.
  */
 static bool is_part(const char *member, const json_t *before, const json_t *value)
 {
@@ -53,7 +53,11 @@ void dsgd_runs_take(json_t *before, json_t *less)
         json_t *const now = json_copy(is_part(member, old, value) ? old : value);
         if (is_part(member, old, value))
             json_object_update(now, value);
-        json_object_set_new(before, member, now); /* a copy of the run before keeps its own value */
+        /*
+         * Replace the member by a changed copy, because copies of the previous run share the old
+         * value.
+         */
+        json_object_set_new(before, member, now);
     }
 }
 
@@ -85,7 +89,8 @@ dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new)
 {
     static const struct {
-        const char *member, *are; /* description of the results if the member differs */
+        const char *member, *are; /* member of the manifest, and description of the results if this
+                                   * member differs */
     } differences[] = {
         {"runs", "the results of another experiment, or of this one by another build of dsgd"},
         {"swept", "the results of another experiment"},
@@ -96,7 +101,7 @@ const char *dsgd_manifest_other(const char *folder, const json_t *old, const jso
          "the results of this experiment with other libraries or on another kind of CPU"},
     };
     if (!dsgd_can_read("%s/runs.csv", folder) && !dsgd_parts_exist(folder))
-        return NULL; /* a command failed before it had any results */
+        return NULL; /* An earlier command failed before it had any results. */
     if (old == NULL && !dsgd_can_read("%s/manifest.json", folder))
         return "results without a manifest.json";
     if (old != NULL && !json_is_array(json_object_get(old, "swept")))

@@ -1,11 +1,12 @@
 /**
  * @file manifest.h
- * DIR/manifest.json: the experiment, versions and inputs that produced the results. Two folders
- * with equal manifests have equal results.
+ * Defines DIR/manifest.json, which contains the experiment, versions and inputs that produced the
+ * results. Two folders with equal manifests have equal results.
  *
- * Each run in the list `runs` contains only what differs from the run before. This takes a
- * hundredth of the size of 100,000 complete runs. Members are left out, and so are keys of members
- * that are mappings, except those of `algorithm`, which has other keys if the algorithm changes.
+ * Each run in the list `runs` contains only its differences from the previous run. For 100,000
+ * runs, this takes a hundredth of the size of complete runs. Equal members are left out. In members
+ * that are mappings, equal keys are left out too, except in `algorithm`, whose keys depend on the
+ * algorithm.
  */
 #pragma once
 
@@ -13,23 +14,26 @@
 
 #include "base/status.h"
 
-/** Returns the members and keys of a run that differ from those of the runs before it. */
+/** Returns the members and keys of @p run that differ from @p before, the previous run. */
 json_t *dsgd_runs_differ(const json_t *before, const json_t *run);
 
-/** Adds the differences of a run to the members of the runs before it, which are {} at first. */
+/**
+ * Adds the differences of a run to @p before, the members of the previous run. @p before is {} for
+ * the first run.
+ */
 void dsgd_runs_take(json_t *before, json_t *differs);
 
-/** Returns the manifest of a folder, or NULL if it has none that is JSON. */
+/** Returns the manifest of a folder, or NULL if no manifest exists or it is not JSON. */
 json_t *dsgd_manifest_read(const char *folder);
 
-/** Gives each run of a manifest all its members. Returns the manifest, which may be NULL. */
+/** Completes the members of all runs in a manifest. Returns the manifest, which may be NULL. */
 json_t *dsgd_manifest_unfold(json_t *manifest);
 
 dsgd_status dsgd_manifest_write(const char *folder, const json_t *manifest, dsgd_error *error);
 
 /**
- * Returns how the results of a folder with manifest @p old (NULL if it has none that is JSON)
- * differ from the results that would be written; NULL if they do not differ or if there are no
- * results.
+ * Compares the results in a folder with the results that a command would write. @p old is the
+ * folder's manifest, or NULL. Returns a description of the difference, or NULL if the results are
+ * equal or the folder has no results.
  */
 const char *dsgd_manifest_other(const char *folder, const json_t *old, const json_t *new);

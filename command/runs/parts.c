@@ -1,6 +1,6 @@
 /**
  * @file parts.c
- * Reads and writes parts: the rows of a run in a file of its own, with a checksum.
+ * Reads and writes parts: files that contain the rows of one run and a checksum.
  */
 #include "command/runs/parts.h"
 
@@ -9,12 +9,12 @@
 
 #include "base/file.h"
 
-/* Path of a part: the results folder and the number of the run. */
+/* Path of a part, made of the results folder and the number of the run. */
 #define PART "%s/.parts/%zu.part"
 
 /*
- * The head of a part proves that it is complete: the checksum of all that follows, and the bytes of
- * each section.
+ * First line of a part: checksum of the rest of the file, and length of each section in bytes. This
+ * line shows whether the part is complete.
  */
 #define HEAD "dsgd part 1, crc %08lx, bytes"
 
@@ -35,7 +35,10 @@ dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, cons
     return dsgd_whole_close(&file, error);
 }
 
-/** Finds the sections. Returns false unless all are present as run @p run (from 1) wrote them. */
+/**
+ * Finds the sections of a part. Returns false unless run @p run (from 1) wrote all sections
+ * completely.
+ */
 static bool find_sections(dsgd_part *p, size_t run, size_t n)
 {
     unsigned long expected = 0;
@@ -92,5 +95,6 @@ void dsgd_part_remove(const char *folder, size_t i)
 
 void dsgd_part_remove_unfinished(const char *folder, size_t i)
 {
-    unlink(dsgd_xprintf(PART ".new", folder, i + 1)); /* the temporary name that base/file.c uses */
+    /* Remove the temporary file of base/file.c, whose name ends in ".new". */
+    unlink(dsgd_xprintf(PART ".new", folder, i + 1));
 }

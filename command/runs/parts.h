@@ -1,13 +1,13 @@
 /**
  * @file parts.h
- * A part is what one run adds to the results: DIR/.parts/N.part, N from 1. A part whose checksum
- * does not match counts as absent.
+ * A part contains the results of one run: DIR/.parts/N.part for run number N. A part whose checksum
+ * is wrong counts as absent.
  */
 #pragma once
 
 #include "base/status.h"
 
-/** The sections of a part: rows of the tables in the order of dsgd_results_files, and a note. */
+/** The sections of a part: rows of the files in the order of dsgd_results_files, and a note. */
 enum {
     DSGD_PART_RUNS,
     DSGD_PART_CURVES,
@@ -17,23 +17,26 @@ enum {
 };
 
 typedef struct dsgd_part {
-    char *text; /* NULL if there is no complete part */
-    const char *sections[DSGD_PART_SECTIONS]; /* pointers into the text */
+    char *text; /* content of the file; NULL if no complete part exists */
+    const char *sections[DSGD_PART_SECTIONS]; /* start of each section in the text */
     size_t n_bytes[DSGD_PART_SECTIONS];
 } dsgd_part;
 
-/** Writes the part of run @p i (from 0): @p text, sections of n_bytes[DSGD_PART_SECTIONS]. */
+/**
+ * Writes the part of run @p i (from 0). @p text consists of DSGD_PART_SECTIONS sections; section k
+ * has n_bytes[k] bytes.
+ */
 dsgd_status dsgd_part_write(const char *folder, size_t i, const char *text, const size_t *n_bytes,
                             dsgd_error *error);
 
-/** Reads a part. Returns DSGD_EIO if an existing file cannot be read. */
+/** Reads the part of run @p i. Returns DSGD_EIO if the file exists but cannot be read. */
 dsgd_status dsgd_part_read(const char *folder, size_t i, dsgd_part *p, dsgd_error *error);
 
-/** Returns whether there is a part of run @p i, complete or not. */
+/** Returns true if the part of run @p i exists, complete or not. */
 bool dsgd_part_exists(const char *folder, size_t i);
 bool dsgd_parts_exist(const char *folder);
 
 void dsgd_part_remove(const char *folder, size_t i);
 
-/** Removes the incomplete part of a process that died. */
+/** Removes the temporary file of a part whose process died. */
 void dsgd_part_remove_unfinished(const char *folder, size_t i);

@@ -1,6 +1,7 @@
 /**
  * @file pool.c
- * Starts the processes of runs, the longest first, waits for them, and counts them.
+ * Starts one process per run, the longest run first, waits for the processes, and counts the
+ * results.
  */
 #include "command/runs/pool.h"
 
@@ -13,57 +14,61 @@
 #include "command/runs/selection.h"
 
 /**
- * The capacity of this machine for runs at the same time: processes, threads, memory and GPU
- * memory. A run takes its share before it starts.
+ * The capacity of this machine for simultaneous runs: processes, threads, memory and GPU memory. A
+ * run takes its share before it starts.
  */
 typedef struct room {
-    int64_t jobs, n_running; /* number of runs at the same time: limit, and now */
-    uint32_t threads; /* computing threads of each run, in addition to the thread that simulates */
-    bool shares_cores; /* there are more threads than cores */
-    size_t bytes; /* main memory for each run */
+    int64_t jobs, n_running; /* largest and current number of simultaneous runs */
+    uint32_t threads; /* number of computing threads of each run, in addition to the thread that
+                       * simulates */
+    bool shares_cores; /* true if there are more threads than cores */
+    size_t bytes; /* main memory for each run, in bytes */
     uint32_t n_gpus;
-    uint32_t jobs_each; /* number of runs at the same time on one GPU if all runs are alike */
+    uint32_t jobs_each; /* number of simultaneous runs per GPU if all runs are alike */
     struct {
-        /* GPU memory that was free before the first run, and what is left of it */
+        /* free GPU memory before the first run, and the part of it that is not in use, in bytes */
         size_t all_bytes, left_bytes;
         uint32_t n_running;
     } gpu[DSGD_MOST_GPUS];
 } room;
 
-/** A run with a process, or the next run that gets one. */
+/** A run with a process, or the next run that waits for a process. */
 typedef struct job {
     const struct pool *of;
     size_t i; /* index of the run in the experiment */
     double cost;
-    dsgd_run_config config; /* configuration, with the run's share of the machine */
-    size_t gpu_bytes; /* GPU memory that the run may need; 0 if it uses no GPU */
+    dsgd_run_config config; /* configuration of the run, including its share of the machine */
+    size_t gpu_bytes; /* GPU memory that the run may need, in bytes; 0 if the run uses no GPU */
     pid_t process;
     double start_wall_s;
-    int from; /* descriptor of the process's stderr */
-    char sentence[512]; /* last line from it */
-    size_t n_sentence; /* bytes of an incomplete line */
-    char reason[512]; /* why SimGrid ended the run; "" if it did not */
-    uint64_t moves; /* progress counters when they last changed */
-    double moved_cpu_s; /* CPU time when they last changed */
-    dsgd_outcome outcome; /* outcome in the row, if the process does not write the row */
-    dsgd_error why; /* reason in that row; "" if the process ended by itself */
+    int from; /* file descriptor that reads the stderr of the process */
+    char sentence[512]; /* last line from the stderr of the process */
+    size_t n_sentence; /* number of bytes of an incomplete last line */
+    char reason[512]; /* reason why SimGrid ended the run; "" if SimGrid did not end it */
+    uint64_t moves; /* sum of the progress counters at their last change */
+    double moved_cpu_s; /* CPU time at the last change of the progress counters, in seconds */
+    dsgd_outcome outcome; /* outcome to write if the process writes no row */
+    dsgd_error why; /* reason to write if the process writes no row; "" if the process ended by
+                     * itself */
 } job;
 
 typedef struct pool {
     const dsgd_pool_config *config;
     bool anew;
-    const dsgd_work *tasks; /* [n_tasks] tasks of this round, the longest first */
+    const dsgd_work *tasks; /* array of the n_tasks tasks of this round, the longest first */
     size_t n_tasks, n_begun;
-    job *next; /* job of task n_begun; NULL if it has none yet */
-    job **running; /* [n_running], in any order */
+    job *next; /* job of task n_begun; NULL if this job does not exist yet */
+    job **running; /* array of n_running jobs, in any order */
     size_t n_running;
-    bool stops; /* runs that end now must be executed again */
+    bool stops; /* true if the program stops, so that runs that end now must be executed again */
     room room;
-    dsgd_progress *progress; /* [n_runs], shared with the processes */
+    /* array of n_runs progress counters in memory that the processes share */
+    dsgd_progress *progress;
     dsgd_progress_view view;
-    dsgd_progress_now so_far; /* progress of all rounds, without running tasks */
-    double cost, cost_done; /* cost over all rounds */
-    double joined_s, join_took_s; /* end and duration of the last join */
+    dsgd_progress_now so_far; /* progress of all rounds, without running jobs */
+    double cost, cost_done; /* cost of all tasks and of finished tasks, over all rounds */
+    /* end time and duration of the last join of the parts, in seconds */
+    double joined_s, join_took_s;
 } pool;
 
 static volatile sig_atomic_t interrupted;
@@ -73,13 +78,13 @@ static void on_interrupt(int number)
     interrupted = number;
 }
 
-/** Catches the signals after which the runs and then this process end in order. */
+/** Catches the signals that end the runs and then this process. */
 static void catch_interrupts(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         if (signal(numbers[k], on_interrupt) == SIG_IGN && numbers[k] == SIGHUP)
-            signal(SIGHUP, SIG_IGN); /* nohup ignores this signal */
+            signal(SIGHUP, SIG_IGN); /* nohup ignores SIGHUP, so keep ignoring it. */
 }
 
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu)
@@ -91,21 +96,24 @@ dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool 
 
 /* --- room on this machine --------------------------------------------------------------------- */
 
-/* Size of the context of a process on its GPU: kernels, and memory that the driver takes. */
+/*
+ * Memory that the context of a process takes on a GPU, in bytes: kernels, and the driver's memory.
+ */
 static const size_t context_bytes = (size_t)512 << 20;
 
 /**
- * Returns the capacity of this machine. @p jobs is 0 for one per core, @p threads is 0 for cores /
- * jobs - 1.
+ * Returns the capacity of this machine. If @p jobs is 0, the limit is one run per core. If
+ * @p threads is 0, each run has cores / jobs - 1 computing threads.
  */
 static room room_of(const dsgd_device_survey *gpus, int64_t jobs, int64_t threads)
 {
     const int64_t n = sysconf(_SC_NPROCESSORS_ONLN), cores = n < 1 ? 1 : n;
     room r = {.jobs = jobs > 0 ? jobs : cores, .n_gpus = gpus->n};
-    /* The thread that simulates also computes while it waits. */
+    /* Subtract 1, because the thread that simulates also computes while it waits. */
     threads = threads > 0 ? threads : cores / r.jobs - 1;
     r.threads = (uint32_t)(threads < 1 ? 1 : threads);
-    r.shares_cores = 2 * r.jobs > cores; /* two threads per run */
+    /* true if two threads per run need more cores than the machine has */
+    r.shares_cores = 2 * r.jobs > cores;
     r.bytes = dsgd_physical_bytes() / 2 / (size_t)r.jobs;
     uint32_t n_usable = 0;
     for (uint32_t k = 0; k < gpus->n; k++) {
@@ -117,7 +125,10 @@ static room room_of(const dsgd_device_survey *gpus, int64_t jobs, int64_t thread
     return r;
 }
 
-/** Returns @p bytes plus the size of a context, which is small on a small GPU. */
+/**
+ * Returns @p bytes plus the memory of a GPU context. On a small GPU, less memory counts for the
+ * context.
+ */
 static size_t with_context(const room *r, uint32_t k, size_t bytes)
 {
     const size_t eighth = r->gpu[k].all_bytes / r->jobs_each / 8;
@@ -125,8 +136,8 @@ static size_t with_context(const room *r, uint32_t k, size_t bytes)
 }
 
 /**
- * Returns the GPU with most memory left, among idle GPUs if @p idle; n_gpus if no GPU has memory
- * left.
+ * Returns the GPU with most free memory. If @p idle is true, only idle GPUs count. Returns n_gpus
+ * if no GPU has free memory.
  */
 static uint32_t most_left(const room *r, bool idle)
 {
@@ -159,10 +170,10 @@ static bool take_gpu(room *r, size_t bytes, dsgd_device_place *place)
 }
 
 /**
- * Sets the threads, the memory and the GPU of a run. With @p gpu_bytes above 0, the run computes on
- * the GPU with most memory left. It gets the memory that it needs, or the memory that is left for
- * each of the jobs there if that is more, or a GPU of its own that has less memory. Returns false
- * if the run must wait until another run ends.
+ * Sets the threads, the memory and the GPU of a run. If @p gpu_bytes is above 0, the run uses the
+ * GPU with most free memory. Its share is the memory that the run needs, or an equal share of the
+ * GPU if that is more. If no GPU has enough memory, the run gets an idle GPU for itself. Returns
+ * false if the run must wait until another run ends.
  */
 static bool take_room(room *r, size_t gpu_bytes, dsgd_run_config *run)
 {
@@ -175,7 +186,7 @@ static bool take_room(room *r, size_t gpu_bytes, dsgd_run_config *run)
     return true;
 }
 
-/** Returns the share of a run that has ended. */
+/** Gives back the share of a run that has ended. */
 static void give_room(room *r, const dsgd_run_config *run)
 {
     const uint32_t k = run->place.index;
@@ -188,7 +199,9 @@ static void give_room(room *r, const dsgd_run_config *run)
 
 /* --- a run begins ----------------------------------------------------------------------------- */
 
-/** Simulates a run in its process, and writes its rows. Returns the exit status. */
+/**
+ * Simulates a run in its own process, and writes its rows. Returns the exit status of the process.
+ */
 static int run_here(const void *job_of_pool)
 {
     const job *const j = job_of_pool;
@@ -229,13 +242,13 @@ static job *next_job(pool *p)
 }
 
 /**
- * Keeps the data of a run in this process if a later run may also learn from them. The run itself
+ * Loads the data of a run in this process if a later run may use the same data. The run itself
  * reports errors in the data.
  */
 static void keep_data(const pool *p, const job *j)
 {
     dsgd_data *data = NULL;
-    size_t k = p->n_begun + 1; /* the next task with the same seed */
+    size_t k = p->n_begun + 1; /* index of the next task with the same seed */
     while (k < p->n_tasks &&
            p->config->experiment->runs[p->tasks[k].i].config.seed != j->config.seed)
         k++;
@@ -246,8 +259,8 @@ static void keep_data(const pool *p, const job *j)
 }
 
 /**
- * Starts the next run. Returns false if the machine has no room for it yet, or if no process can be
- * started.
+ * Starts the next run. Returns false if the machine has no capacity for the run yet, or if no
+ * process can be started.
  */
 static bool start(pool *p)
 {
@@ -283,7 +296,7 @@ static bool start(pool *p)
 
 /**
  * Prints the lines that the process of a run wrote to stderr, with the number of the run. Keeps the
- * last line and the reason of SimGrid, which explain why a process died.
+ * last line and SimGrid's reason, because they explain why a process died.
  */
 static void hear(const pool *p, job *j)
 {
@@ -304,7 +317,7 @@ static void hear(const pool *p, job *j)
         }
 }
 
-/** Writes the row of a run whose process could not write it, with the progress of the run. */
+/** Writes the row of a run whose process wrote none. The row contains the progress of the run. */
 static void write_unfinished(const pool *p, const job *j)
 {
     dsgd_run_result r = {.outcome = (int)j->outcome, .why = j->why, .device = "off"};
@@ -320,7 +333,7 @@ static void write_unfinished(const pool *p, const job *j)
     dsgd_results_write(p->config->results->folder, p->config->experiment, j->i, &r, NULL);
 }
 
-/** Joins the parts into the files, unless the files are up to date. */
+/** Joins the parts of runs into the results files, unless the files are up to date. */
 static dsgd_status join(pool *p, dsgd_error *error)
 {
     if (p->config->results->is_joined)
@@ -333,14 +346,14 @@ static dsgd_status join(pool *p, dsgd_error *error)
 }
 
 /**
- * Counts a run that has ended. If it wrote no row and @p is_final, writes a row with the reason.
- * Joins take at most a twentieth of the time.
+ * Counts a run that has ended. If the run wrote no row and @p is_final is true, writes a row with
+ * the reason. Limits the time of joins to a twentieth of the total time.
  */
 static dsgd_status count(pool *p, job *j, bool is_final, dsgd_error *error)
 {
     dsgd_results *const results = p->config->results;
     const size_t i = j->i;
-    /* the process may have written the row in time */
+    /* Read the row first, because the process may have written it before it was killed. */
     DSGD_TRY(dsgd_results_read(results, i, error));
     if (is_final && dsgd_results_state(results, i) == DSGD_RUN_ABSENT) {
         write_unfinished(p, j);
@@ -355,7 +368,7 @@ static dsgd_status count(pool *p, job *j, bool is_final, dsgd_error *error)
     return dsgd_wall_s() - p->joined_s < 20 * p->join_took_s ? DSGD_OK : join(p, error);
 }
 
-/** Counts a run whose process has ended, and removes the part that it left unfinished. */
+/** Counts a run whose process has ended, and removes its unfinished part. */
 static dsgd_status end(pool *p, size_t at, int state, dsgd_error *error)
 {
     job *const j = p->running[at];
@@ -379,7 +392,7 @@ static dsgd_status end(pool *p, size_t at, int state, dsgd_error *error)
     return count(p, j, !interrupted && !p->stops && !cannot_write, error);
 }
 
-/** Waits for a process to end, but at most 20 ms, so that progress is shown. */
+/** Waits up to 20 ms for a process to end. The limit keeps the progress display current. */
 static dsgd_status wait_for_one(pool *p, dsgd_error *error)
 {
     int state = 0;
@@ -392,7 +405,7 @@ static dsgd_status wait_for_one(pool *p, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** Returns the CPU time of a run since its last progress. */
+/** Returns the CPU time of a run since its last progress, in seconds. */
 static double stalled_s(job *j)
 {
     const uint64_t moves = j->config.progress->events + j->config.progress->computed;
@@ -404,7 +417,7 @@ static double stalled_s(job *j)
     return now_s - j->moved_cpu_s;
 }
 
-/** Kills the runs that are beyond a limit. */
+/** Kills the runs that exceed --timeout or --stall. */
 static void kill_overdue(const pool *p)
 {
     const dsgd_run_limits limits = p->config->limits;
@@ -436,7 +449,8 @@ static void show_progress(pool *p, bool last)
 {
     if (!last && !dsgd_progress_is_due(&p->view))
         return;
-    void *const mark = dsgd_mark(); /* runs may take days, so memory is freed */
+    /* Free the memory of each display, because runs can take days. */
+    void *const mark = dsgd_mark();
     dsgd_progress_now now = p->so_far;
     dsgd_running *const running = dsgd_keep(p->n_running + 1, sizeof *running);
     double done = p->cost_done;
@@ -454,8 +468,8 @@ static void show_progress(pool *p, bool last)
 }
 
 /**
- * Starts runs while there is room. If fork() fails, waits until a running process ends; if there is
- * none, the run fails.
+ * Starts runs while the machine has capacity. If no run is running and the next run cannot be
+ * started, counts it as failed.
  */
 static dsgd_status start_what_fits(pool *p, dsgd_error *error)
 {
@@ -469,7 +483,7 @@ static dsgd_status start_what_fits(pool *p, dsgd_error *error)
     return count(p, j, true, error);
 }
 
-/** Ends the running jobs, and frees the job that waits for room. */
+/** Kills the running jobs, and frees the next job. */
 static void kill_all(pool *p)
 {
     p->stops = true;
@@ -481,10 +495,11 @@ static void kill_all(pool *p)
     }
 }
 
-/** Executes the runs of a round, and joins their rows. */
+/** Executes the runs of a round, and joins their rows into the results files. */
 static dsgd_status run_all(pool *p, dsgd_error *error)
 {
-    dsgd_status status = join(p, error); /* this removes the rows of runs that are executed again */
+    /* This join removes the rows of runs that are executed again. */
+    dsgd_status status = join(p, error);
     while (status == DSGD_OK && !interrupted && (p->n_begun < p->n_tasks || p->n_running > 0)) {
         kill_overdue(p);
         status = start_what_fits(p, error);
@@ -497,7 +512,7 @@ static dsgd_status run_all(pool *p, dsgd_error *error)
     return status == DSGD_OK ? joined : status;
 }
 
-/** Lists the runs to execute in a round. */
+/** Makes the list of runs that a round executes. */
 static void list_tasks(pool *p)
 {
     const dsgd_pool_config *const config = p->config;
@@ -533,7 +548,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
               .progress = dsgd_shared_memory(n_runs, sizeof *p.progress),
               .view = {config->progress, config->experiment, config->results, now_s, now_s}};
     catch_interrupts();
-    dsgd_status status = join(&p, error); /* this reads finished runs */
+    dsgd_status status = join(&p, error); /* This join reads the runs that are already finished. */
     for (bool more = true; status == DSGD_OK && more;) {
         more = false;
         if (rounds->choose != NULL) {
@@ -543,7 +558,7 @@ dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
         }
         list_tasks(&p);
         status = run_all(&p, error);
-        p.anew = false; /* later rounds keep the results of earlier rounds */
+        p.anew = false; /* Later rounds keep the results of earlier rounds. */
         if (status == DSGD_OK && !interrupted && rounds->choose != NULL)
             status = rounds->read(rounds->state, &more, error);
     }

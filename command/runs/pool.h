@@ -1,7 +1,7 @@
 /**
  * @file pool.h
- * Executes the runs of an experiment, each in a process of its own: SimGrid has one engine per
- * process, and a crash costs one run.
+ * Executes the runs of an experiment, one process per run. SimGrid has one engine per process, and
+ * a crash costs only one run.
  */
 #pragma once
 
@@ -9,61 +9,67 @@
 #include "command/runs/progress.h"
 #include "command/runs/results.h"
 
-/** The limits at which a run is ended. */
+/** The time limits of a run. */
 typedef struct dsgd_run_limits {
-    double timeout_s; /* wall time of a run; 0 if there is no limit */
-    double stall_s; /* CPU time without progress; 0 for DSGD_STALL_S */
+    double timeout_s; /* limit of the wall time of a run, in seconds; 0 if there is no limit */
+    double stall_s; /* limit of the CPU time without progress, in seconds; 0 for DSGD_STALL_S */
 } dsgd_run_limits;
 
 /**
- * Default limit of CPU time without progress. No event of a healthy run takes a hundredth of it.
+ * Default limit of the CPU time without progress, in seconds. Events of healthy runs take less than
+ * a hundredth of this time.
  */
 enum { DSGD_STALL_S = 600 };
 
 typedef struct dsgd_pool_config {
     const dsgd_experiment *experiment;
-    const char *folder; /* results folder, for dsgd_results_open(); NULL for a temporary one */
-    dsgd_results *results; /* set by dsgd_results_open() */
-    const char *command; /* command line, for the manifest */
-    int64_t jobs; /* number of processes at the same time; 0 for one per core */
+    const char *folder; /* results folder; NULL for a temporary folder */
+    dsgd_results *results; /* results of the runs, which dsgd_results_open() sets */
+    const char *command; /* command line, which is written to the manifest */
+    int64_t jobs; /* largest number of simultaneous processes; 0 for one process per core */
     int64_t threads; /* number of computing threads per process; 0 for cores / jobs - 1 */
-    const bool *selected; /* [n_runs] runs that the command line selects; NULL for all */
-    const bool *chosen; /* [n_runs] selected runs that the current round needs; NULL for all */
-    int numerics; /* dsgd_numerics */
-    dsgd_device_survey gpus; /* set by dsgd_prepare_device() */
+    const bool *selected; /* array [n_runs]: true for runs that the command line selects; NULL for
+                           * all runs */
+    const bool *chosen; /* array [n_runs]: true for selected runs that the current round needs; NULL
+                         * for all runs */
+    int numerics; /* device that computes gradients, a dsgd_numerics */
+    dsgd_device_survey gpus; /* GPUs of this machine, which dsgd_prepare_device() sets */
     dsgd_run_limits limits;
     dsgd_progress_form progress;
-    /** Called in the process of run @p i instead of dsgd_simulate(), unless it is NULL. */
+    /** Function that simulates run @p i in its process; NULL for dsgd_simulate(). */
     dsgd_status (*simulate)(const void *simulator, size_t i, const dsgd_run_config *run,
                             dsgd_run_result *result, dsgd_error *error);
     const void *simulator;
-    bool anew; /* executes runs again that have results */
+    bool anew; /* true if finished runs are executed again */
 } dsgd_pool_config;
 
 typedef struct dsgd_pool_counts {
-    size_t n_runs, n_failed; /* numbers over all rounds */
+    size_t n_runs, n_failed; /* numbers of executed and failed runs over all rounds */
 } dsgd_pool_counts;
 
-/** Selects runs round by round, each round from the results of the rounds before. */
+/** Functions that select the runs of each round from the results of earlier rounds. */
 typedef struct dsgd_rounds {
     void *state;
     /**
-     * Marks the runs to execute in chosen[n_runs], which may include finished runs. NULL if there
-     * is one round with all runs.
+     * Sets chosen[i] for each run i of the next round; finished runs may be included. If this
+     * function is NULL, one round executes all runs.
      */
     void (*choose)(void *state, bool *chosen);
-    /** Reads the results of the selected runs. Sets *more if there is another round. */
+    /** Reads the results of the selected runs. Sets *more if another round follows. */
     dsgd_status (*read)(void *state, bool *more, dsgd_error *error);
 } dsgd_rounds;
 
 /**
- * Executes the runs, shows progress on stderr, and writes one row per run. A run that exceeds a
- * limit is ended; its row and its message tell how far it got. After SIGINT, SIGTERM or SIGHUP the
- * function returns DSGD_ERUNS and keeps the finished runs. If there are rounds, config->chosen
- * contains the runs of the last round.
+ * Executes the runs, shows progress on stderr, and writes one row per run. Ends a run that exceeds
+ * a limit; its row and a message contain its progress. After SIGINT, SIGTERM or SIGHUP, returns
+ * DSGD_ERUNS and keeps the finished runs. If there are rounds, config->chosen contains the runs of
+ * the last round.
  */
 dsgd_status dsgd_pool_run(dsgd_pool_config *config, const dsgd_rounds *rounds,
                           dsgd_pool_counts *done, dsgd_error *error);
 
-/** Returns where a run computes if the user asks for @p numerics (dsgd_numerics). */
+/**
+ * Returns the device that computes the gradients of a run if the user asks for @p numerics
+ * (dsgd_numerics).
+ */
 dsgd_numerics dsgd_run_numerics(const dsgd_planned_run *run, int numerics, bool has_gpu);

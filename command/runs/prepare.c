@@ -1,6 +1,6 @@
 /**
  * @file prepare.c
- * Checks data, splits and devices, and prints which runs are left out.
+ * Checks training data, splits and devices, and prints the skipped runs.
  */
 #include "command/runs/prepare.h"
 
@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "command/console/table.h"
 
-/** Returns whether the samples of run @p i are split among the workers. */
+/** Returns true if the samples of run @p i are split among the workers. */
 static bool is_split(const dsgd_experiment *experiment, size_t i)
 {
     const dsgd_learning *const learning = experiment->runs[i].config.learning;
@@ -19,7 +19,7 @@ static bool is_split(const dsgd_experiment *experiment, size_t i)
            ((const dsgd_split_kind *)learning->split.about)->deal != NULL;
 }
 
-/** Returns a pick with all of its options; "" if nothing is picked. */
+/** Returns a registry entry with all of its options as a text, or "" if no entry is chosen. */
 static const char *all_of(const dsgd_spec *pick)
 {
     if (pick->about == NULL)
@@ -28,7 +28,7 @@ static const char *all_of(const dsgd_spec *pick)
     return dsgd_xprintf("%s %s", pick->about->name, json_dumps(options, JSON_COMPACT));
 }
 
-/** Adds a name to a set. Returns false if the set contains it already. */
+/** Adds a name to a set. Returns false if the set already contains the name. */
 static bool is_new(json_t *seen, const char *name)
 {
     const bool is = json_object_get(seen, name) == NULL;
@@ -42,7 +42,7 @@ dsgd_status dsgd_prepare_data(const dsgd_experiment *experiment, dsgd_error *err
     for (size_t k = 0; k < experiment->n_columns; k++)
         if (strncmp(experiment->columns[k], "learn", 5) == 0)
             n = experiment->n_unchanged;
-    json_t *const seen = json_object(); /* names of data and splits that were checked */
+    json_t *const seen = json_object(); /* set of the names of checked data and splits */
     for (size_t i = 0; i < experiment->n_unchanged; i++) {
         const dsgd_run_config *const config = &experiment->runs[i].config;
         dsgd_split *split = NULL;
@@ -92,7 +92,7 @@ void dsgd_prepare_left_out(const dsgd_experiment *experiment)
 
 /* --- splits, each once, however many runs have it --------------------------------------------- */
 
-/** Returns a pick in a few words, such as dirichlet alpha=0.1. */
+/** Returns a short text for a registry entry with its options, such as "dirichlet alpha=0.1". */
 static const char *words_of(const dsgd_spec *pick)
 {
     json_t *const options = dsgd_json_options(pick->about->options, pick->params);
@@ -108,7 +108,7 @@ static const char *words_of(const dsgd_spec *pick)
     return words;
 }
 
-/** Returns whether run @p i has a split of samples that no earlier run has. */
+/** Returns true if run @p i splits samples differently from all earlier runs. */
 static bool has_another(const dsgd_experiment *experiment, size_t i, json_t *seen)
 {
     if (!is_split(experiment, i))

@@ -1,6 +1,6 @@
 /**
  * @file progress.c
- * Prints progress on stderr.
+ * Prints the progress of runs on stderr.
  */
 #include "command/runs/progress.h"
 
@@ -14,21 +14,21 @@
 
 const char *const dsgd_progress_forms[] = {"auto", "json", "off", NULL};
 
-/** Returns whether stderr is a terminal, on which a line can be overwritten. */
+/** Returns true if stderr is a terminal, on which a line can be overwritten. */
 static bool is_terminal(void)
 {
     const char *const kind = getenv("TERM");
     return isatty(STDERR_FILENO) && (kind == NULL || strcmp(kind, "dumb") != 0);
 }
 
-/** Removes the bar, to make room for a line. */
+/** Removes the progress bar, so that a line can be printed. */
 static void clear_bar(const dsgd_progress_view *view)
 {
     if (view->form == DSGD_PROGRESS_AUTO && is_terminal())
         fputs("\r\033[K", stderr);
 }
 
-enum { DIGITS = 15 }; /* number of digits that keeps 0.1 as 0.1 */
+enum { DIGITS = 15 }; /* largest number of digits for which 0.1 is printed as 0.1 */
 
 static void print_json(json_t *object)
 {
@@ -37,7 +37,7 @@ static void print_json(json_t *object)
     fflush(stderr);
 }
 
-/** Returns the remaining seconds if @p share took @p seconds. */
+/** Returns the estimated remaining time if @p share of the work took @p seconds. */
 static double left_s(double seconds, double share)
 {
     return share > 0 ? seconds * (1 - share) / share : INFINITY;
@@ -84,7 +84,8 @@ static void show_line(const dsgd_progress_view *view, const dsgd_progress_now *n
         dsgd_append(&line, "; %s %d: %.0f %%, %.4g virtual s, %s", run->label, run->config.workers,
                     100 * r->share, r->virtual_s, duration_text(left_s(r->wall_s, r->share)));
     }
-    if (terminal) /* a line that wraps could not be overwritten */
+    /* Cut the line to the width of the terminal, because a wrapped line cannot be overwritten. */
+    if (terminal)
         fprintf(stderr, "\r\033[K%.*s%s",
                 (int)dsgd_bytes_of(line,
                                    (size_t)dsgd_terminal_width(STDERR_FILENO, DSGD_TEXT_WIDTH) - 1),
@@ -108,7 +109,8 @@ void dsgd_progress_show(dsgd_progress_view *view, const dsgd_progress_now *now, 
 }
 
 static const struct {
-    const char *column, *before, *after; /* column of a row */
+    const char *column, *before, *after; /* column of runs.csv, and the texts before and after its
+                                          * value */
 } figures[] = {
     {"throughput_samples_per_s", "", " samples/s"},
     {"final_loss", "loss ", ""},
@@ -118,7 +120,10 @@ static const struct {
 
 enum { N_FIGURES = sizeof figures / sizeof figures[0] };
 
-/** Returns a swept value as JSON: a number if it is one; null if it does not apply. */
+/**
+ * Returns a swept value as JSON: a number if possible, else a text; null if the sweep does not
+ * apply to the run.
+ */
 static json_t *swept_json(const char *text)
 {
     double x = 0;

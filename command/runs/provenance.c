@@ -1,6 +1,6 @@
 /**
  * @file provenance.c
- * Makes manifests of experiments, and finds the experiment of a manifest.
+ * Makes the manifest of an experiment, and finds the experiment of a manifest.
  */
 #include "command/runs/provenance.h"
 
@@ -17,9 +17,7 @@
 
 /* --- the manifest of an experiment ------------------------------------------------------------ */
 
-/**
- * Returns whether a large option (platform or workload) has the same bytes as in the run before.
- */
+/** Returns true if an option is the platform or workload, and is equal in the previous run. */
 static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
                          const dsgd_planned_run *before)
 {
@@ -29,7 +27,7 @@ static bool is_as_before(const dsgd_option *o, const dsgd_planned_run *run,
            memcmp(&run->workload, &before->workload, sizeof run->workload) == 0;
 }
 
-/** Returns whether some entry of an imbalance is random. */
+/** Returns true if at least one entry of an imbalance is random. */
 static bool is_drawn(const dsgd_specs *entries)
 {
     for (size_t i = 0; i < entries->n; i++)
@@ -39,8 +37,8 @@ static bool is_drawn(const dsgd_specs *entries)
 }
 
 /**
- * Returns whether another seed could change the result of the run: it trains a model, or its steps,
- * failures, placement or receivers are random. @p json is the run as run_json() writes it.
+ * Returns true if another seed could change the result of the run: the run trains a model, or its
+ * steps, failures, placement or receivers are random. @p json is the run as run_json() writes it.
  */
 static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
 {
@@ -58,8 +56,8 @@ static bool is_by_chance(const dsgd_planned_run *run, const json_t *json)
 }
 
 /**
- * Returns a run as JSON. Large members that equal those of run @p before (NULL if there is none)
- * are left out.
+ * Returns a run as JSON. Leaves out the platform or workload if it equals that of the previous run
+ * @p before (NULL if there is no previous run).
  */
 static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *before)
 {
@@ -83,8 +81,8 @@ static json_t *run_json(const dsgd_planned_run *run, const dsgd_planned_run *bef
 }
 
 /**
- * Returns the name of a file relative to the folder of the experiment, as the experiment names it:
- * the same from any working directory.
+ * Returns the path of a file relative to the experiment's folder, as the experiment names the file.
+ * This path does not depend on the working directory.
  */
 static const char *name_from(const dsgd_experiment *experiment, const char *file)
 {
@@ -93,7 +91,7 @@ static const char *name_from(const dsgd_experiment *experiment, const char *file
     return strncmp(file, experiment->path, n) == 0 ? file + n : file;
 }
 
-/** Gives all data files such names. */
+/** Replaces the paths of all data files in @p json by paths relative to the experiment's folder. */
 static void name_files(json_t *json, const dsgd_experiment *experiment)
 {
     const char *const *const files = dsgd_config_data_files(experiment->config);
@@ -109,8 +107,8 @@ static void name_files(json_t *json, const dsgd_experiment *experiment)
 }
 
 /**
- * Returns whether a run needs this network model. XML platforms also need SimGrid for links and
- * routes.
+ * Returns true if a run needs the network model @p kind. XML platforms always need SimGrid, which
+ * reads their links and routes.
  */
 static bool uses(const dsgd_planned_run *run, int kind)
 {
@@ -118,7 +116,7 @@ static bool uses(const dsgd_planned_run *run, int kind)
            (kind == DSGD_NETWORK_SIMGRID && !dsgd_platform_has_numbers(&run->platform));
 }
 
-/** Returns the versions of the network models that the runs need. */
+/** Returns the versions of the network models that the runs need, as a text. */
 static char *networks_of(const dsgd_experiment *experiment)
 {
     char *text = dsgd_xstrdup("");
@@ -132,18 +130,19 @@ static char *networks_of(const dsgd_experiment *experiment)
     return text;
 }
 
-/** Returns JSON as it is read from a file, so that numbers compare equal. */
+/** Returns JSON as if it were read from a file, so that numbers compare equal. */
 static json_t *as_read(const json_t *json)
 {
     return json_loads(json_dumps(json, JSON_INDENT(1)), 0, NULL);
 }
 
-/** Returns the runs first, first + 1, ..., end - 1 as they are read from a file. */
+/** Returns the runs from @p first to @p end - 1 as if they were read from a file. */
 static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, size_t end)
 {
     json_t *const runs = json_array(), *const before = json_object();
     for (size_t i = first; i < end; i++) {
-        void *const mark = dsgd_mark(); /* the JSON of all runs would be large */
+        /* Free the memory after each run, because the JSON of all complete runs would be large. */
+        void *const mark = dsgd_mark();
         const dsgd_planned_run *const run = &experiment->runs[i];
         json_t *const now = run_json(run, i == first ? NULL : run - 1);
         name_files(now, experiment);
@@ -160,8 +159,8 @@ static json_t *runs_as_read(const dsgd_experiment *experiment, size_t first, siz
 }
 
 /**
- * Returns where values are computed, if values are computed at all. Results with and without
- * values, and from a CPU and a GPU, must not be in one table.
+ * Returns the device that computes gradients: "off", "cpu" or "cuda". One table must not contain
+ * results from different devices, or results with and without gradients.
  */
 static const char *computed_on(const dsgd_experiment *experiment, int numerics)
 {
@@ -177,7 +176,7 @@ static const char *computed_on(const dsgd_experiment *experiment, int numerics)
     return where;
 }
 
-/** Returns whether run @p i of a manifest equals run @p i of the experiment. */
+/** Returns true if run @p i of a manifest equals run @p i of the experiment. */
 static bool has_run(const json_t *manifest, const dsgd_experiment *experiment, size_t i)
 {
     void *const mark = dsgd_mark();
@@ -188,7 +187,7 @@ static bool has_run(const json_t *manifest, const dsgd_experiment *experiment, s
     return has;
 }
 
-/** Adds {name: checksum and length} for a regular file; does nothing for other files. */
+/** Adds {name: checksum and length} for a regular file. Does nothing for other files. */
 static dsgd_status add_file(json_t *json, const char *path, const char *name, dsgd_error *error)
 {
     struct stat facts;
@@ -203,8 +202,8 @@ static dsgd_status add_file(json_t *json, const char *path, const char *name, ds
     void *const mark = dsgd_mark();
     DSGD_TRY(dsgd_file_read(path, &text, &n, error));
     const unsigned long checksum = crc32_z(0, (const unsigned char *)text, n);
-    dsgd_drop(mark); /* data may be large */
-    json_t *const key = dsgd_json_text(name); /* which is UTF-8 */
+    dsgd_drop(mark); /* Free the content of the file, because data files may be large. */
+    json_t *const key = dsgd_json_text(name); /* The key must be UTF-8. */
     json_object_set_new(json, json_string_value(key),
                         json_string(dsgd_xprintf("%08lx %zu", checksum, n)));
     return DSGD_OK;
@@ -242,8 +241,9 @@ dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **whole,
 /* --- the experiment of a folder --------------------------------------------------------------- */
 
 /**
- * Returns the path of the experiment of a results folder. The manifest names it relative to the
- * former working directory, which is most often the current one or a folder above the results.
+ * Returns the path of the experiment of a results folder. The manifest contains this path relative
+ * to the former working directory. The current directory and the folders above the results are
+ * searched.
  */
 static const char *find_file(const char *folder, const char *file)
 {

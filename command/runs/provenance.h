@@ -10,34 +10,34 @@
 #include "command/experiment/experiment.h"
 
 typedef struct dsgd_results_config {
-    const char *folder; /* results folder */
+    const char *folder; /* path of the results folder */
     const dsgd_experiment *experiment;
     const char *command; /* command line */
-    const dsgd_texts *plugins; /* files of plug-ins; NULL if there are none */
-    int numerics; /* dsgd_numerics; auto means a GPU if there is one */
-    bool force; /* replaces results of another experiment */
+    const dsgd_texts *plugins; /* files of plug-ins; NULL if no plug-ins are loaded */
+    int numerics; /* device that computes gradients, a dsgd_numerics; with `auto`, a GPU if one
+                   * exists */
+    bool force; /* true if results of another experiment may be replaced */
 } dsgd_results_config;
 
 /**
- * Makes the manifest of all runs. In addition to the experiment it contains everything else that
- * decides results: the program with its plug-ins, and data files. Returns DSGD_EIO if one of them
- * cannot be read.
+ * Makes the manifest of all runs. It contains the experiment and all else that decides results: the
+ * program with its plug-ins, libraries, and data files. Returns DSGD_EIO if a file cannot be read.
  */
 dsgd_status dsgd_manifest_new(const dsgd_results_config *config, json_t **manifest,
                               dsgd_error *error);
 
-/** The source of a command: an experiment file, or a folder of its results. */
+/** The source of a command: an experiment file, or a folder with results of an experiment. */
 typedef struct dsgd_source {
-    const char *path; /* path of a file or of a folder */
+    const char *path; /* path of an experiment file or of a results folder */
     const dsgd_texts *sets;
-    int numerics; /* dsgd_numerics */
-    int64_t run; /* number of the wanted run, from 1; 0 for all */
+    int numerics; /* device that computes gradients, a dsgd_numerics */
+    int64_t run; /* number of the wanted run, from 1; 0 for all runs */
 } dsgd_source;
 
 /**
- * Opens the experiment. For a folder, it is the file that the manifest names. Its wanted runs must
- * equal the runs in the folder (else DSGD_EUSAGE). The caller must check that the wanted run
- * exists.
+ * Opens the experiment of a source. If the source is a results folder, opens the file that its
+ * manifest names. Returns DSGD_EUSAGE if a wanted run differs from the run in the folder. The
+ * caller must check that the wanted run exists.
  */
 dsgd_status dsgd_source_open(const dsgd_source *source, dsgd_experiment *experiment,
                              dsgd_error *error);

@@ -1,6 +1,6 @@
 /**
  * @file results.c
- * Writes the parts of runs, reads them, and joins them into files.
+ * Writes the parts of runs, reads them, and joins them into the results files.
  */
 #include "command/runs/results.h"
 
@@ -14,8 +14,10 @@
 
 /* --- in the process of a run ------------------------------------------------------------------ */
 
-/** Prints a line on why the run did not end well (empty if it did), and a line with the device that
- * computed its gradients (empty if none did). */
+/**
+ * Prints two lines: the reason why the run failed or diverged (empty if it is ok), and the device
+ * that computed its gradients (empty if none did).
+ */
 static void print_note(FILE *stream, const dsgd_run_result *r)
 {
     fprintf(stream, "%s\n%s\n", r->why.text, strcmp(r->device, "off") == 0 ? "" : r->device);
@@ -46,8 +48,8 @@ dsgd_status dsgd_results_write(const char *folder, const dsgd_experiment *experi
 /* --- the folder ------------------------------------------------------------------------------- */
 
 /**
- * Returns the holder of the lock as " (...)", as the file of the lock names it; "" if it names
- * none.
+ * Returns the process that holds the lock, as " (process 123 on host)". Returns "" if the lock file
+ * names no process.
  */
 static const char *holder_of(int descriptor)
 {
@@ -59,8 +61,8 @@ static const char *holder_of(int descriptor)
 }
 
 /**
- * Makes and locks the folder with flock(). Child processes inherit the lock, and the last one to
- * exit releases it.
+ * Makes the results folder and locks it with flock(). Child processes inherit the lock, and the
+ * last process to exit releases it.
  */
 static dsgd_status lock(const char *folder, dsgd_error *error)
 {
@@ -73,7 +75,7 @@ static dsgd_status lock(const char *folder, dsgd_error *error)
     if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
         char host[128] = "";
         gethostname(host, sizeof host - 1);
-        if (ftruncate(descriptor, 0) == 0) /* the lock works even if this fails */
+        if (ftruncate(descriptor, 0) == 0) /* The lock works even if its file cannot be written. */
             dprintf(descriptor, "process %jd on %s\n", (int64_t)getpid(), host);
         return DSGD_OK;
     }
@@ -118,9 +120,9 @@ char *dsgd_results_folder(const char *folder, const dsgd_experiment *experiment,
 /* --- what is known of runs -------------------------------------------------------------------- */
 
 struct dsgd_result_row {
-    size_t i; /* index of the run; SIZE_MAX if there is none */
+    size_t i; /* index of the run; SIZE_MAX if no row was read */
     size_t n_fields;
-    /* texts, one after the other: why the run did not end well, the device, the fields */
+    /* consecutive texts: reason why the run failed or diverged, device, fields of the row */
     char *texts;
 };
 
@@ -153,19 +155,19 @@ dsgd_status dsgd_results_open(const dsgd_results_config *config, dsgd_results **
     void *const mark = dsgd_mark();
     DSGD_TRY(dsgd_manifest_new(config, &manifest, error));
     DSGD_TRY(dsgd_results_take(config->folder, manifest, experiment->n_runs, config->force, error));
-    dsgd_drop(mark); /* the manifest of many runs is large */
+    dsgd_drop(mark); /* Free the manifest, because it is large if there are many runs. */
     *results = dsgd_results_new(config->folder, experiment->n_runs, experiment->columns,
                                 experiment->n_columns);
     return DSGD_OK;
 }
 
-/** Returns a section of a part as a text. */
+/** Returns section @p k of a part as a text. */
 static char *section(const dsgd_part *part, int k)
 {
     return memcpy(dsgd_keep(part->n_bytes[k] + 1, 1), part->sections[k], part->n_bytes[k]);
 }
 
-/** Returns the row of a part, parsed as the header of a table without rows. */
+/** Returns the row of a part. It is parsed as the header of a table without rows. */
 static dsgd_csv row_of(const dsgd_part *part)
 {
     dsgd_csv cells;
@@ -204,7 +206,7 @@ static dsgd_status read_part(const dsgd_results *results, size_t i, dsgd_part *p
     return status;
 }
 
-/** Reads the row of a run, and its note. A part that has disappeared has neither. */
+/** Reads the row and the note of a run. If the part does not exist, both are empty. */
 static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *error)
 {
     struct dsgd_result_row *const row = results->row;
@@ -234,7 +236,7 @@ static dsgd_status read_row(const dsgd_results *results, size_t i, dsgd_error *e
 
 dsgd_status dsgd_results_read(dsgd_results *results, size_t i, dsgd_error *error)
 {
-    results->is_joined = false; /* the part may be new */
+    results->is_joined = false; /* Mark the files as outdated, because the part may be new. */
     return read_row(results, i, error);
 }
 
@@ -250,7 +252,7 @@ dsgd_run_state dsgd_results_state(const dsgd_results *results, size_t i)
     return results->state[i];
 }
 
-/** Returns text @p k of the row of a run; NULL if there is no row, "" after its last text. */
+/** Returns text @p k of the row of run @p i: NULL if the run has no row, "" after the last text. */
 static const char *text_of(const dsgd_results *results, size_t i, size_t k)
 {
     if (results->state[i] == DSGD_RUN_ABSENT)
@@ -328,7 +330,7 @@ dsgd_status dsgd_results_join(dsgd_results *results, dsgd_error *error)
         else
             status = dsgd_whole_close(&files[k], error);
     results->is_joined = status == DSGD_OK;
-    /* there can be more rows, from runs that are about to end */
+    /* Only missing rows are an error. More rows are possible, from runs that have just ended. */
     if (status == DSGD_OK && results->n_rows < n_before)
         return dsgd_fail(
             error, DSGD_EIO,

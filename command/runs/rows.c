@@ -1,6 +1,6 @@
 /**
  * @file rows.c
- * Makes texts of single runs.
+ * Formats the settings and results of a run for tables.
  */
 #include "command/runs/rows.h"
 

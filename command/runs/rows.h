@@ -1,6 +1,6 @@
 /**
  * @file rows.h
- * Texts that describe a run and its results, for tables and progress.
+ * Formats the settings and results of a run for tables and progress lines.
  */
 #pragma once
 
@@ -8,26 +8,29 @@
 #include "command/experiment/experiment.h"
 #include "command/runs/results.h"
 
-/** Adds a row for run @p i, with the cells that are known before it starts. */
+/** Adds a row for run @p i to a table, with the cells that are known before the run starts. */
 void dsgd_row_plan(dsgd_columns *t, const dsgd_experiment *experiment, size_t i);
 
 /**
- * Returns whether column @p k is shown as a swept column. Workers and seeds are not, because every
- * row has them.
+ * Returns true if column @p k is shown as a swept column. The numbers of workers and seeds are not,
+ * because every row already contains them.
  */
 bool dsgd_row_shows(const dsgd_experiment *experiment, size_t k);
 
-/** Returns the value of column @p k in run @p i with its unit; "" if it has none. */
+/**
+ * Returns the value of swept column @p k in run @p i with its unit, or "" if the sweep does not
+ * apply.
+ */
 const char *dsgd_row_value(const dsgd_experiment *experiment, size_t i, size_t k);
 
 /**
- * Returns the swept values of run @p i in the columns that are shown: "group=4 collective=ring", or
- * "4" if one value is swept.
+ * Returns the swept values of run @p i in shown columns, such as "group=4 collective=ring". If only
+ * one column is shown, returns only the value, such as "4".
  */
 char *dsgd_row_swept(const dsgd_experiment *experiment, size_t i);
 
 /**
- * Returns a field of runs.csv with four significant digits, or without a fraction from 1,000 on;
- * "-" if there is none.
+ * Returns a field of runs.csv with four significant digits, or without decimals from 1,000 on.
+ * Returns "-" if the field is empty.
  */
 const char *dsgd_row_result(const dsgd_results *results, size_t i, const char *name);

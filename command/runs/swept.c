@@ -1,6 +1,6 @@
 /**
  * @file swept.c
- * Paths, units and values of swept columns.
+ * Formats the names, units and values of swept columns.
  */
 #include "command/runs/swept.h"
 
@@ -25,8 +25,8 @@ char *dsgd_swept_name(const char *column)
 char *dsgd_swept_title(const char *column)
 {
     /*
-     * The entry of a list needs the name of the list, because its key alone is ambiguous:
-     * imbalance.0.deviation.
+     * The name of a list element contains the name of its list, because the key is ambiguous
+     * without it: imbalance.0.deviation.
      */
     const char *const key = dsgd_last_key(column);
     const bool is_share = strncmp(column, "platform.hosts.", 15) == 0 &&
@@ -57,7 +57,7 @@ char *dsgd_swept_value(const char *column, const char *value)
     const bool is_binary = strcmp(unit->name, "bytes") == 0 && x >= 1024 && fmod(x, 1024) == 0;
     const double thousand = is_binary ? 1024 : 1000;
     size_t power = 0;
-    /* largest suffix of which the value is at least one, from 1,000 s on */
+    /* for times of 1,000 s or more, the largest unit that is not above the time */
     const dsgd_suffix *longest = NULL;
     for (const dsgd_suffix *u = unit->suffixes; is_time && fabs(x) >= 1000 && u->text != NULL; u++)
         longest = u->factor > 1 && fabs(x) >= u->factor ? u : longest;
