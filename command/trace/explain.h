@@ -1,6 +1,7 @@
 /**
  * @file explain.h
- * Options of `dsgd explain`, which shows where the time of runs goes, or the steps of an algorithm.
+ * Defines the options of `dsgd explain`, which explains the times of runs, or the steps of an
+ * algorithm.
  */
 #pragma once
 
@@ -14,17 +15,20 @@ typedef enum dsgd_explain_format {
     DSGD_EXPLAIN_PNG
 } dsgd_explain_format;
 
-/** The command line. */
+/** The command line of `dsgd explain`. */
 typedef struct dsgd_explain_options {
-    dsgd_operands source; /* one file, folder or name of an algorithm */
+    dsgd_operands source; /* one experiment file, results folder or algorithm name */
     dsgd_texts sets, plugins;
-    const char *output, *size; /* NULL if not given */
-    int64_t run, jobs, workers, steps; /* 0 if not given */
-    int format; /* dsgd_explain_format */
-    int numerics; /* dsgd_numerics; -1 if not given */
-    bool instead; /* also simulate other algorithms, buckets and numbers of workers */
+    const char *output, *size; /* output file and size of the figure; NULL if the user does not give
+                                * the option */
+    int64_t run, jobs, workers, steps; /* number of a run, and numbers of processes, workers and
+                                        * steps; 0 if the user does not give the option */
+    int format; /* form of the output, a dsgd_explain_format */
+    int numerics; /* device that computes gradients, a dsgd_numerics; -1 if the user does not give
+                   * the option */
+    bool instead; /* true to also simulate other algorithms, buckets and numbers of workers */
     dsgd_run_limits limits;
 } dsgd_explain_options;
 
-/** The names text, svg, pdf, png in the order of dsgd_explain_format; NULL-terminated. */
+/** The words text, svg, pdf, png, in the order of dsgd_explain_format. NULL ends the array. */
 extern const char *const dsgd_explain_formats[];

@@ -1,6 +1,6 @@
 /**
  * @file argp.h
- * The part of glibc's <argp.h> that the command uses.
+ * Declares the part of glibc's <argp.h> that the program uses.
  */
 #pragma once
 

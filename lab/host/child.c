@@ -1,13 +1,14 @@
 /**
  * @file child.c
- * Replaces base/child.c where there are no processes. The work of a child is done at once, before
- * its caller continues. Memory of the work is then freed, as if a process had ended.
+ * Replaces base/child.c in a build without processes. The work of a child is executed at once,
+ * before its caller continues. Then its memory is freed, as at the end of a process.
  */
 #include "base/child.h"
 
 #include <sys/mman.h>
 
-static pid_t done; /* number of a child that has ended and was not waited for; 0 if none */
+static pid_t done; /* number of a child that has ended and for which the caller has not waited; 0 if
+                    * there is none */
 static int state_of_done;
 
 pid_t dsgd_fork(void)
@@ -26,12 +27,13 @@ pid_t dsgd_child_start(int (*work)(const void *argument), const void *argument, 
 {
     static pid_t n_started;
     if (done != 0) {
-        errno = EAGAIN; /* until the caller waits for that child */
+        errno = EAGAIN; /* Reject a new child until the caller waits for the previous child. */
         return -1;
     }
     void *const mark = dsgd_mark();
-    *said = -1; /* stderr is visible to the listener already */
-    state_of_done = work(argument) << 8; /* in the form of waitpid() */
+    *said = -1; /* The user already sees stderr, so the caller needs no descriptor. */
+    /* Store the exit status in the form that waitpid() returns. */
+    state_of_done = work(argument) << 8;
     dsgd_drop(mark);
     return done = ++n_started;
 }
@@ -61,7 +63,7 @@ dsgd_in_child(dsgd_status (*work)(const void *argument, void *report, dsgd_error
     return work(argument, report, error);
 }
 
-/** Only needed for the XML of SimGrid, which this build lacks. */
+/** Always fails. Only SimGrid's XML needs this function, and this build lacks SimGrid. */
 int memfd_create(const char *name, unsigned flags)
 {
     errno = ENOSYS;

@@ -1,7 +1,7 @@
 /**
  * @file coroutine.c
- * Implements sim/network/coroutine.c with Emscripten's fibers. Stacks have no guards. Only a build
- * with -sSTACK_OVERFLOW_CHECK=2 detects an overflow.
+ * Implements the functions of sim/network/coroutine.c with Emscripten's fibers. Stacks have no
+ * guard pages; only a build with -sSTACK_OVERFLOW_CHECK=2 detects an overflow.
  */
 #include "sim/network/coroutine.h"
 
@@ -9,7 +9,10 @@
 
 #include "base/status.h"
 
-/* Sizes of the C stack, and of the memory in which a fiber saves its state when it stops. */
+/*
+ * Size of a fiber's C stack, and size of the memory for a fiber's state while it is stopped, in
+ * bytes.
+ */
 enum { STACK_BYTES = 128 << 10, NOTES_BYTES = 16 << 10 };
 
 typedef struct fiber {
@@ -23,7 +26,7 @@ static struct {
     emscripten_fiber_t of;
     char notes[NOTES_BYTES];
 } process;
-static dsgd_coroutine *running; /* the coroutine that runs */
+static dsgd_coroutine *running; /* coroutine that is running now */
 
 static void begin(void *nothing)
 {
@@ -35,7 +38,7 @@ void dsgd_coroutine_open(dsgd_coroutine *coroutine, void (*body)(void *argument)
 {
     fiber *f = unused;
     if (f == NULL) {
-        f = aligned_alloc(_Alignof(fiber), sizeof *f); /* malloc() aligns only to 8 bytes here */
+        f = aligned_alloc(_Alignof(fiber), sizeof *f); /* malloc() would align only to 8 bytes. */
         if (f == NULL)
             dsgd_no_memory();
         f->next = all;
@@ -66,7 +69,8 @@ void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
     fiber *const f = from->context;
-    f->next_unused = unused; /* no coroutine is opened before the switch */
+    /* It is safe to reuse the fiber, because no coroutine is opened before the switch below. */
+    f->next_unused = unused;
     unused = f;
     running = to;
     emscripten_fiber_swap(&f->of, fiber_of(to));

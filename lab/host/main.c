@@ -1,7 +1,7 @@
 /**
  * @file main.c
- * Calls the program's main() and keeps its status, which Emscripten loses if fibers have run. One
- * instance runs many commands.
+ * Calls the program's main() for each command of an instance. Keeps its exit status, because
+ * Emscripten loses the status if fibers have run.
  */
 #include <emscripten.h>
 
@@ -9,7 +9,7 @@
 
 int dsgd_main(int count, char **words);
 
-static int status; /* -1: the program has not ended, or has ended by exit() */
+static int status; /* exit status of the command; -1 while it runs or after a call of exit() */
 
 EMSCRIPTEN_KEEPALIVE int dsgd_ended(void);
 int dsgd_ended(void)
@@ -19,7 +19,7 @@ int dsgd_ended(void)
 
 int main(int count, char **words)
 {
-    dsgd_drop(NULL); /* frees the memory of the previous command, also if it ended by exit() */
+    dsgd_drop(NULL); /* Free the memory of the previous command, which may have ended by exit(). */
     status = -1;
     status = dsgd_main(count, words);
     return status;

@@ -1,6 +1,6 @@
 /**
  * @file lesson.c
- * Runs an algorithm on a small problem, and writes the lesson.
+ * Simulates an algorithm on a small problem, and writes a lesson about the run.
  */
 #include "command/trace/lesson/lesson.h"
 
@@ -14,8 +14,10 @@ const char *const dsgd_explain_formats[] = {"text", "svg", "pdf", "png", NULL};
 
 enum { WORKERS = 4, LEAST_WORKERS = 2, MOST_WORKERS = 16, STEPS = 4, MOST_STEPS = 100, BATCH = 4 };
 
-/** Opens the experiment of the file for this algorithm and number of workers, with the user's --set
- * last. */
+/**
+ * Opens lesson.yaml for this algorithm and number of workers. The user's --set assignments are
+ * applied last.
+ */
 static dsgd_status open_file(const dsgd_entry *algorithm, const dsgd_explain_options *options,
                              dsgd_experiment *experiment, dsgd_error *error)
 {
@@ -65,11 +67,15 @@ static dsgd_status check(const dsgd_planned_run *planned, const dsgd_entry *algo
     return DSGD_OK;
 }
 
-/** Steps of the average worker per step of the lesson at most, because some algorithms always
- * cancel the steps of a slow worker. */
+/**
+ * Largest number of steps of the average worker per step of the lesson. A limit is needed because
+ * some algorithms always cancel the steps of a slow worker.
+ */
 enum { MOST_LEAD = 25 };
 
-/** Reads the points, which must have one feature. */
+/**
+ * Reads the training points, and fits the quadratic loss to them. The points must have one feature.
+ */
 static dsgd_status read_quadratic(const dsgd_run_config *config, dsgd_quadratic *quadratic,
                                   dsgd_error *error)
 {

@@ -1,6 +1,6 @@
 /**
  * @file lesson_events.c
- * Describes the events of a lesson in words, with times from the timeline and values from the
+ * Describes the events of a lesson in sentences. Times come from the timeline, values from the
  * ledger.
  */
 #include "command/trace/lesson/lesson.h"
@@ -39,14 +39,17 @@ char *dsgd_lesson_hosts(const dsgd_lesson_run *run, uint32_t hosts)
 typedef struct narrator {
     const dsgd_lesson_run *run;
     size_t n;
-    dsgd_lesson_event *events; /* [n] */
-    size_t *updated; /* [n_hosts]: result of its last local step */
-    bool *is_model; /* [n_values]: the value is or was the model of a host */
-    /* [n_hosts][n_values]: name that a host gives to a value that it has received since it last
-     * changed its model; else NULL. */
+    dsgd_lesson_event *events; /* array of n events */
+    size_t *updated; /* array [n_hosts]: result of each host's last local step */
+    bool *is_model; /* array [n_values]: true if the value is or was the model of a host */
+    /*
+     * array [n_hosts][n_values]: name that a host gives to a value that it received after the last
+     * change of its model; NULL if it received no such value
+     */
     const char **names;
-    bool *has_received; /* [n_hosts]: the host has received a value since then */
-    double *weights; /* [n_values] */
+    bool *has_received; /* array [n_hosts]: true if the host received a value after the last change
+                         * of its model */
+    double *weights; /* array [n_values] of the weights of values in a combination */
 } narrator;
 
 static void add_event(narrator *t, double at_s, int phase, int host, char *text)
@@ -56,7 +59,7 @@ static void add_event(narrator *t, double at_s, int phase, int host, char *text)
     t->n++;
 }
 
-/** Returns a value as text. */
+/** Returns the two parameters of a value as a text. */
 static char *x_of(const narrator *t, size_t value)
 {
     return dsgd_lesson_x_text(dsgd_lesson_x(t->run, value));
@@ -64,7 +67,9 @@ static char *x_of(const narrator *t, size_t value)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/** Returns the workers whose gradients of a step have this weight in t->weights, and removes them.
+/**
+ * Returns the set of workers whose gradient of step @p step has weight @p weight in t->weights.
+ * Sets these weights to 0.
  */
 static uint32_t take_alike(narrator *t, int64_t step, double weight)
 {
@@ -80,8 +85,9 @@ static uint32_t take_alike(narrator *t, int64_t step, double weight)
 }
 
 /**
- * Describes a sum of gradients, such as "gradient 3 of workers 0-2, gradient 2 of worker 3", or
- * "gradient 3" for only the host's own one. Returns NULL if the value is something else.
+ * Describes a sum of gradients, such as "gradient 3 of workers 0-2, gradient 2 of worker 3". If the
+ * sum contains only the host's own gradient, the text is "gradient 3". Returns NULL if the value is
+ * not a sum of gradients.
  */
 static char *gradients_text(narrator *t, int host, size_t value)
 {
@@ -116,14 +122,16 @@ static const char **name_at(const narrator *t, int host, size_t value)
     return &t->names[(size_t)host * t->run->ledger.n_values + value];
 }
 
-/** Returns the model of the entry's host before the entry. */
+/** Returns the model that the host of ledger entry @p e has before the entry. */
 static size_t model_before(const narrator *t, const dsgd_ledger_entry *e)
 {
     return t->run->before[e - t->run->ledger.entries];
 }
 
-/** Returns the name that the host of an entry gives to a value: "its x", that of a received value,
- * or NULL. */
+/**
+ * Returns the name that the host of ledger entry @p e gives to a value: "its x" for its model, or
+ * the name of a received value. Returns NULL if the value has no name.
+ */
 static const char *name_of(const narrator *t, const dsgd_ledger_entry *e, size_t value)
 {
     return value == model_before(t, e) ? "its x" : *name_at(t, e->host, value);
@@ -140,7 +148,8 @@ static void note_received(narrator *t, int host, size_t value, const char *name)
 static void describe_gradient(narrator *t, const dsgd_span *span)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
-    size_t at = ledger->n_values; /* index of the gradient: the last such value before the span */
+    /* index of the gradient: the last gradient of this step that was made before the span */
+    size_t at = ledger->n_values;
     if (span->end_s > t->run->view.timeline->end_s || span->verb == dsgd_pass)
         return;
     while (--at > 0) {
@@ -161,18 +170,22 @@ static void describe_gradient(narrator *t, const dsgd_span *span)
     add_event(t, span->end_s, 0, span->host, text);
 }
 
-/** Shorter waits are not visible in the printed times. */
+/**
+ * Shortest wait that is described, in seconds. Shorter waits are not visible in the printed times.
+ */
 static const double least_wait_s = 0.0005;
 
-/** Returns the name of a verb without the common prefix. */
+/** Returns the name of a verb without the prefix "dsgd_". */
 static const char *verb_of(const char *verb)
 {
     static const char prefix[] = "dsgd_";
     return strncmp(verb, prefix, strlen(prefix)) == 0 ? verb + strlen(prefix) : verb;
 }
 
-/** Describes a wait from when the host computes no more: messages that overlap with computation
- * count only after it. */
+/**
+ * Describes a wait of a host for messages. The wait starts when the host computes no more, because
+ * messages that overlap with computation delay nothing.
+ */
 static void describe_wait(narrator *t, const dsgd_span *span)
 {
     const dsgd_view *const view = &t->run->view;
@@ -229,12 +242,14 @@ static void describe_sent(narrator *t, const dsgd_ledger_entry *e)
                            verb_of(e->verb)));
 }
 
-/** Describes the value that a partial collective takes from a host, if it is not that of the
- * current step. */
+/**
+ * Describes the value that a host contributes to a partial collective, if the value is not from the
+ * current step.
+ */
 static void describe_late(narrator *t, const dsgd_ledger_entry *e)
 {
     const dsgd_timeline *const timeline = t->run->view.timeline;
-    const dsgd_span *span = timeline->spans; /* of this contribution */
+    const dsgd_span *span = timeline->spans; /* span of this contribution */
     const dsgd_span *const end = span + timeline->n_spans;
     while (span < end && (span->kind != DSGD_SPAN_CONTRIBUTED || span->host != e->host ||
                           (uint64_t)span->version != e->number))
@@ -266,8 +281,10 @@ static void describe_received(narrator *t, const dsgd_ledger_entry *e)
     note_received(t, e->host, e->value, name);
 }
 
-/** Appends the contributions to a sum, such as ", of workers 0-2 after 4 steps; of worker 3 after 2
- * steps". */
+/**
+ * Appends the contributions to a sum, such as ", of workers 0-2 after 4 steps; of worker 3 after 2
+ * steps".
+ */
 static void append_members(narrator *t, char **text, const dsgd_ledger_entry *used)
 {
     const dsgd_ledger *const ledger = &t->run->ledger;
@@ -346,21 +363,21 @@ static void describe_updated(narrator *t, const dsgd_ledger_entry *e)
     if (!alone)
         dsgd_append(&text, "g = %s", x_of(t, g));
     if (gradients != NULL &&
-        (alone || !t->has_received[e->host])) /* otherwise an earlier event describes it */
+        /* If the host received values, an earlier event already describes the gradients. */
+        (alone || !t->has_received[e->host]))
         dsgd_append(&text, "%s%s", alone ? "" : " of ", gradients);
     const size_t from = t->run->ledger.values[e->value].from[0];
     if (from == model_before(t, e)) {
         dsgd_append(&text, ": %s", new_x_text(t, e->value));
         t->updated[e->host] = e->value;
-    } else { /* an update of another vector than the model */
+    } else { /* The update changes another vector than the model. */
         dsgd_append(&text, " from %s to %s", x_of(t, from), x_of(t, e->value));
     }
     add_event(t, e->at_s, 1, e->host, text);
     describe_stale(t, e);
 }
 
-/** Appends the combination of which a new model is made, such as ": 0.5 its x + 0.5 x of worker 2".
- */
+/** Appends the combination that produced a new model, such as ": 0.5 its x + 0.5 x of worker 2". */
 static void append_terms(const narrator *t, char **text, const dsgd_ledger_entry *e)
 {
     const dsgd_made *const made = &t->run->ledger.values[e->value];

@@ -5,15 +5,15 @@
 #include "command/console/table.h"
 #include "command/trace/lesson/lesson.h"
 
-enum { HEAD_WIDTH = 16 }; /* width of time and worker */
+enum { HEAD_WIDTH = 16 }; /* width of the columns of time and worker, in characters */
 
-/** Prints the events of one printed time, with one line for hosts that do the same. */
+/** Prints the events with one printed time. Hosts with equal events share a line. */
 static void print_instant(const dsgd_lesson_run *run, FILE *stream, const dsgd_lesson_event *events,
                           size_t n)
 {
     uint32_t *const hosts = dsgd_keep(n, sizeof *hosts);
     size_t last_of[32] = {
-        0}; /* last line of each host, counted from 1, so that its lines keep their order */
+        0}; /* number of each host's last line, from 1, which keeps the lines of a host in order */
     for (size_t i = 0; i < n; i++) {
         size_t at = i;
         for (size_t k = last_of[events[i].host]; k < i; k++)
@@ -108,7 +108,7 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         const dsgd_row *const row = &run->view.rows[i];
         const double *const x = dsgd_lesson_x(run, run->models[row->host]);
         const bool server = dsgd_lesson_is_server(run, row->host);
-        int n_steps = 0; /* gradients that it has finished */
+        int n_steps = 0; /* number of gradients that the worker has finished */
         for (size_t k = 0; k < row->n_spans; k++)
             n_steps += dsgd_ends_gradient(row->spans[k]) && row->spans[k]->end_s <= timeline->end_s;
         fprintf(stream, "%-10s %-20s %7.3f", dsgd_lesson_hosts(run, 1u << row->host),
@@ -121,7 +121,11 @@ static void print_end(const dsgd_lesson_run *run, FILE *stream)
         if (!server)
             fprintf(stream, "%5.0f %%", 100 * row->wait_s / (timeline->end_s - timeline->since_s));
         fputc('\n', stream);
-        for (int k = 0; k < 2 && server == served; k++) /* a lesson has at most one server */
+        /*
+         * Add each worker's share of the output, or the model of the server, because a lesson has
+         * at most one server.
+         */
+        for (int k = 0; k < 2 && server == served; k++)
             output[k] += x[k] / (served ? 1 : run->n_workers);
     }
     fprintf(stream, "%-10s %-20s %7.3f\n", served ? "evaluated" : "mean x",

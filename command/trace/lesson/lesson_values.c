@@ -1,6 +1,6 @@
 /**
  * @file lesson_values.c
- * Computes the loss of a lesson, and finds where each gradient was applied.
+ * Computes the loss of a lesson, and finds the applications of each gradient.
  */
 #include "command/trace/lesson/lesson.h"
 
@@ -32,7 +32,10 @@ double dsgd_quadratic_at(const dsgd_quadratic *q, const double *x)
     return 0.5 * (a * a * q->uu + 2 * a * b * q->u + b * b - 2 * a * q->uv - 2 * b * q->v + q->vv);
 }
 
-/** Around the minimum, F = least + d' H d / 2, which gives the radius of each direction. */
+/**
+ * Near the minimum, F = least + d' H d / 2, where d is the distance vector and H the Hessian. This
+ * gives the radius of a contour in each direction.
+ */
 void dsgd_quadratic_contour(const dsgd_quadratic *q, double F, double angle, double *x)
 {
     const double c = cos(angle), s = sin(angle);
@@ -50,7 +53,8 @@ void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, c
     for (size_t i = 0; i < ledger->n_values; i++)
         weights[i] = 0;
     weights[value] = 1;
-    for (size_t i = value; i > 0; i--) { /* a value is a combination of earlier values */
+    /* Go backwards, because a value is a combination of earlier values. */
+    for (size_t i = value; i > 0; i--) {
         const dsgd_made *const made = &ledger->values[i];
         const double weight = weights[i];
         const bool splits =
@@ -67,15 +71,16 @@ void dsgd_lesson_expand(const dsgd_ledger *ledger, size_t value, bool through, c
 
 typedef struct follower {
     dsgd_lesson_run *run;
-    bool *of_server; /* [n_values]: the value was the model of the server */
-    bool *brought; /* [n_values]: an earlier push contained the gradient, at least in part */
-    size_t pushed; /* the value in the last message to the server */
-    double *weights; /* [n_values] */
+    bool *of_server; /* array [n_values]: true if the value was a model of the server */
+    bool *brought; /* array [n_values]: true if an earlier message to the server contained at least
+                    * a part of the gradient */
+    size_t pushed; /* index of the value in the last message to the server */
+    double *weights; /* array [n_values] of the weights of values in a combination */
 } follower;
 
 /**
- * Returns how often the model of a host changed before an entry since it was the value @p taken,
- * or, if it never was, since the time @p since_s; at least 1.
+ * Returns the number of changes of a host's model before ledger entry @p entry, at least 1. Counts
+ * from the model @p taken, or from time @p since_s if @p taken was never the host's model.
  */
 static int64_t changes_since(const dsgd_lesson_run *run, int host, size_t taken, double since_s,
                              size_t entry)
@@ -100,8 +105,11 @@ static void add(follower *f, dsgd_application application)
     run->applications[run->n_applications++] = application;
 }
 
-/** Returns the age of a gradient that a worker applies. Its own gradient is stale if its model has
- * changed since; the gradient of another worker is stale if it is of an earlier step. */
+/**
+ * Returns the age of a gradient that a worker applies. The worker's own gradient is stale if its
+ * model has changed after the gradient was computed. A gradient of another worker is stale if it is
+ * from an earlier step.
+ */
 static int64_t age_at_worker(const follower *f, size_t entry, size_t gradient, size_t to)
 {
     const dsgd_ledger *const ledger = &f->run->ledger;
@@ -127,12 +135,14 @@ static void apply_at_worker(follower *f, size_t entry)
             add(f, (dsgd_application){entry, i, to, f->weights[i], age_at_worker(f, entry, i, to)});
 }
 
-/** Records the gradients that a server applies: the new ones in the last push with the weight of a
- * local step. */
+/**
+ * Records the gradients that a server applies: gradients in the last message to the server that no
+ * earlier message contained, if their weight is that of a local step.
+ */
 static void apply_at_server(follower *f, size_t entry)
 {
     static const double whole =
-        0.999; /* share of the learning rate from which a weight is a step */
+        0.999; /* smallest weight of a local step, as a share of the learning rate */
     const dsgd_ledger *const ledger = &f->run->ledger;
     const dsgd_ledger_entry *const e = &ledger->entries[entry];
     const size_t to = f->run->before[entry];

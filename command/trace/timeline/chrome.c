@@ -1,21 +1,21 @@
 /**
  * @file chrome.c
- * A timeline as JSON in Chrome's trace event format, which Perfetto and speedscope open ("Trace
- * Event Format", Google, 2016).
+ * Writes a timeline as JSON in Chrome's trace event format ("Trace Event Format", Google, 2016),
+ * which Perfetto and speedscope open.
  *
- * Each host is a process. Events on the same track do not overlap. Messages have as many tracks as
- * are in flight at the same time, and a flow from the sender to the receiver.
+ * Each host is a process. Events on one track do not overlap. Messages of a host have as many
+ * tracks as there are simultaneous messages. A flow connects the sender and the receiver of a
+ * message.
  *
  * Times are in microseconds, with a resolution of nanoseconds. Viewers multiply, truncate and add
- * times. Half a nanosecond more for a start and a tenth less for a duration keep neighbouring
- * events apart. `seconds` of a state is exact; viewers do not read it.
+ * times. To keep adjacent events apart, starts are half a nanosecond later, and durations are a
+ * tenth of a nanosecond shorter. The field `seconds` of a state is exact; viewers do not read it.
  */
 #include "base/csv.h"
 #include "base/json.h"
 #include "command/trace/timeline/view.h"
 
-/** Numbers of the tracks of a host. OUT, PASSES and IN are the first of as many tracks as are
- * needed. */
+/** Numbers of the tracks of a host. OUT, PASSES and IN are the first of several tracks. */
 enum {
     STATE = 1,
     STEPS,
@@ -29,7 +29,7 @@ enum {
     OF_HOST = 20000
 };
 
-/** Returns a time in nanoseconds since the start of the run. */
+/** Returns a time in nanoseconds since the start of the run. @p s is the time in seconds. */
 static long long ns_of(double s)
 {
     return llround(s * 1e9);
@@ -41,7 +41,7 @@ typedef struct writer {
     int64_t n_events;
 } writer;
 
-/** Starts an event of a track of a host, or of the host itself if @p track is 0. */
+/** Starts an event on a track of a host. If @p track is 0, the event belongs to the host itself. */
 static void begin(writer *w, char phase, int host, int track)
 {
     fprintf(w->stream, "%s\n{\"ph\":\"%c\",\"pid\":%d", w->n_events++ > 0 ? "," : "", phase,
@@ -50,7 +50,7 @@ static void begin(writer *w, char phase, int host, int track)
         fprintf(w->stream, ",\"tid\":%lld", (host + 1LL) * OF_HOST + track);
 }
 
-/** Starts an event with its time. */
+/** Starts an event at time @p at_s on a track of a host. */
 static void event(writer *w, char phase, int host, int track, double at_s)
 {
     const long long ns = ns_of(at_s);
@@ -58,7 +58,7 @@ static void event(writer *w, char phase, int host, int track, double at_s)
     fprintf(w->stream, ",\"ts\":%lld.%03lld5", ns / 1000, ns % 1000);
 }
 
-/** Starts an interval, to which the caller appends name and arguments. */
+/** Starts an interval event. The caller appends its name and arguments. */
 static void interval(writer *w, int host, int track, double since_s, double end_s)
 {
     const long long ns = ns_of(end_s) - ns_of(since_s);
@@ -67,7 +67,7 @@ static void interval(writer *w, int host, int track, double since_s, double end_
     fprintf(w->stream, ",\"dur\":%lld.%04lld", tenths / 10000, tenths % 10000);
 }
 
-/** Writes "name": value after a comma or brace. */
+/** Writes a text member "name": "value" after @p before, a comma or brace. */
 static void text(writer *w, const char *before, const char *name, const char *value)
 {
     json_t *const json = dsgd_json_text(value);
@@ -88,7 +88,7 @@ static void number(writer *w, const char *before, const char *name, double value
 
 /* --- names of hosts and tracks ---------------------------------------------------------------- */
 
-/** Writes the name and the position of a track, or of a host if @p track is 0. */
+/** Writes the name and the position of a track. If @p track is 0, writes those of the host. */
 static void write_name(writer *w, int host, int track, const char *name)
 {
     const char *const what = track > 0 ? "thread" : "process";
@@ -128,7 +128,8 @@ static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
     number(w, ",", "seconds", tile->end_s - tile->since_s);
     if (tile->wait != NULL) {
         char *const peer = dsgd_view_waits_for(w->view, tile->wait);
-        fprintf(w->stream, ",\"args\":{\"in\":\"%s\"", tile->wait->verb); /* a verb has no quotes */
+        /* The name of a verb contains no quotes, so it needs no escapes. */
+        fprintf(w->stream, ",\"args\":{\"in\":\"%s\"", tile->wait->verb);
         if (peer != NULL)
             text(w, ",", "for", peer);
         fputs("}", w->stream);
@@ -136,7 +137,10 @@ static void write_tile(writer *w, const dsgd_row *row, const dsgd_tile *tile)
     fputs("}", w->stream);
 }
 
-/** Writes an instant of a partial collective, or the use of an old value. */
+/**
+ * Writes an event without duration: a stop, or the start, a contribution or a use of a partial
+ * collective's version.
+ */
 static void write_mark(writer *w, const dsgd_span *span)
 {
     event(w, 'i', span->host, MARKS, span->since_s);
@@ -158,7 +162,7 @@ static void write_mark(writer *w, const dsgd_span *span)
     fprintf(w->stream, ",\"s\":\"t\",\"args\":{\"piece\":%jd}}", span->piece);
 }
 
-/** Writes a step, a wait in a verb, a pass of a pipeline, or a job of a channel. */
+/** Writes a step, a wait in a verb, a pass of a pipeline, or an exchange on a channel. */
 static void write_span(writer *w, const dsgd_span *span)
 {
     const bool is_wait = span->kind == DSGD_SPAN_WAIT, is_step = span->kind == DSGD_SPAN_STEP,
@@ -209,22 +213,22 @@ static void write_row(writer *w, const dsgd_row *row)
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/** The tracks of one direction at one host. */
+/** The tracks for the messages of one direction at one host. */
 typedef struct lanes {
     size_t n;
-    long long *free_ns; /* [n]: time from which each is free */
+    long long *free_ns; /* array of n times in nanoseconds from which the tracks are free */
 } lanes;
 
-enum { LEAST_NS = 2 }; /* shortest interval in which a flow can start and end */
+enum { LEAST_NS = 2 }; /* shortest interval in which a flow can start and end, in nanoseconds */
 
-/** Writes one end of a message, at the sender or at the receiver. */
+/** Writes one end of a message: the sender's end if @p out is true, else the receiver's end. */
 static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
 {
     const dsgd_view *const view = w->view;
     const double since_s = dsgd_view_since_s(view, m);
     const double end_s = fmax(dsgd_view_end_s(view, m), since_s + 1e-9 * LEAST_NS);
     const int host = out ? m->host : m->peer;
-    size_t lane = 0; /* the first free track */
+    size_t lane = 0; /* index of the first free track */
     while (lane < all->n && all->free_ns[lane] > ns_of(since_s))
         lane++;
     const int track = (out ? OUT : IN) + (int)lane;
@@ -248,7 +252,7 @@ static void write_end(writer *w, lanes *all, const dsgd_span *m, bool out)
     }
 }
 
-/** Writes the messages of one direction. */
+/** Writes the messages of one direction at all hosts. */
 static void write_messages(writer *w, bool out)
 {
     for (const dsgd_row *row = w->view->rows; row < w->view->rows + w->view->n_rows; row++) {

@@ -1,12 +1,12 @@
 /**
  * @file figure.c
- * Writes a timeline as the table of the figure `timeline` (plots/timeline/timeline.gp), whose
- * coordinates are seconds and rows.
+ * Writes a timeline as the table of the figure `timeline` (plots/timeline/timeline.gp). Its
+ * coordinates are seconds and row numbers.
  */
 #include "base/csv.h"
 #include "command/trace/timeline/view.h"
 
-/** Most message arrows that a figure draws; more would hide the rows. */
+/** Largest number of message arrows in a figure. More arrows would hide the rows. */
 enum { MOST_ARROWS = 400 };
 
 static void write_line(FILE *stream, const char *kind, double since_s, double end_s, double row,
@@ -40,10 +40,10 @@ static void write_row(const dsgd_view *view, size_t i, FILE *stream)
     }
 }
 
-/** Share of the window below which a wait is too short to be visible. */
+/** Smallest length of a visible wait, as a share of the window. */
 static const double least_part = 0.005;
 
-/** Writes an arrow from the worker that was waited for to the worker that waited. */
+/** Writes an arrow for a wait: from the worker that caused the wait to the worker that waited. */
 static void write_wait(const dsgd_view *view, size_t i, const dsgd_tile *tile, FILE *stream)
 {
     if (tile->wait == NULL || tile->wait->peer < 0)
@@ -57,7 +57,8 @@ static void write_wait(const dsgd_view *view, size_t i, const dsgd_tile *tile, F
 
 static bool is_arrow(const dsgd_view *view, const dsgd_span *span)
 {
-    return span->kind == DSGD_SPAN_MESSAGE && span->verb == NULL && /* not an activation */
+    /* Activation messages have a verb and get no arrow. */
+    return span->kind == DSGD_SPAN_MESSAGE && span->verb == NULL &&
            span->since_s >= view->timeline->since_s && span->end_s <= view->timeline->end_s &&
            view->row_of[span->host] < view->n_rows && view->row_of[span->peer] < view->n_rows;
 }

@@ -1,7 +1,7 @@
 /**
  * @file gantt.c
- * Prints a timeline as lines of text. Each column is an equal part of the window and shows the
- * state that fills most of it.
+ * Prints a timeline as a Gantt chart in text. Each column is an equal part of the window, and shows
+ * the state that takes most of this part.
  */
 #include <ctype.h>
 
@@ -10,21 +10,24 @@
 
 enum { NAME_WIDTH = 6, SHARES_WIDTH = 17 };
 
-static const char state_letters[] = "=#~.x"; /* in the order of dsgd_tile_state */
+/* one letter for each state, in the order of dsgd_tile_state */
+static const char state_letters[] = "=#~.x";
 
-/** The text of a row. */
+/** The text of a row of the chart. */
 typedef struct line {
     const dsgd_view *view;
-    int n; /* columns */
-    char *states; /* [n + 1] */
-    char *late; /* [n + 1]: late contributions, with blanks between them */
+    int n; /* number of columns */
+    char *states; /* array of n letters, one per column, and a zero */
+    char *late; /* array of n characters and a zero: texts of late contributions, separated by
+                 * blanks */
 } line;
 
 static int column_of(const line *l, double at_s)
 {
     const dsgd_timeline *const t = l->view->timeline;
     const double part = (at_s - t->since_s) / (t->end_s - t->since_s);
-    return (int)fmin(l->n - 1, floor(part * l->n + 1e-9)); /* a column includes its start */
+    /* Add 1e-9, so that a time at the start of a column is in this column despite rounding. */
+    return (int)fmin(l->n - 1, floor(part * l->n + 1e-9));
 }
 
 static double begin_of(const line *l, int column)
@@ -33,7 +36,10 @@ static double begin_of(const line *l, int column)
     return t->since_s + (t->end_s - t->since_s) * column / l->n;
 }
 
-/** Puts a text into a line and returns true if all characters there are among @p over. */
+/**
+ * Puts a text into a line if all characters that it replaces are among @p over. Returns false
+ * otherwise.
+ */
 static bool put(char *into, int n, int at, const char *text, const char *over)
 {
     const int length = (int)strlen(text);
@@ -64,7 +70,9 @@ static void put_states(line *l, const dsgd_row *row)
     }
 }
 
-/** Puts the number of each step where the step starts, unless it would touch the previous number.
+/**
+ * Puts the number of each step where the step starts. Leaves out a number that would touch the
+ * previous number.
  */
 static void put_steps(line *l, const dsgd_row *row)
 {
@@ -80,7 +88,7 @@ static void put_steps(line *l, const dsgd_row *row)
     }
 }
 
-/** Puts the worker that is waited for in the middle of each wait that is wide enough. */
+/** Puts the awaited worker in the middle of each wait that is wide enough. */
 static void put_awaited_workers(line *l, const dsgd_row *row)
 {
     for (size_t i = 0; i < row->n_tiles; i++) {
@@ -96,14 +104,14 @@ static void put_awaited_workers(line *l, const dsgd_row *row)
         const int end = column_of(l, tile->end_s);
         int at = begin + (end - begin - length + 1) / 2;
         if (at + length < l->n && isdigit((unsigned char)l->states[at + length]))
-            at--; /* otherwise the rank and the number of the next step would look like one number
-                   */
+            at--; /* Move left, because the rank and the next step's number would look like one
+                   * number. */
         if (end - begin >= length && at >= begin)
             put(l->states, l->n, at, whom, ".");
     }
 }
 
-/** Prints the row of a worker, and returns the number of late contributions. */
+/** Prints the row of a worker, and returns the number of its late contributions. */
 static int print_row(line *l, const dsgd_row *row, FILE *stream)
 {
     const dsgd_timeline *const t = l->view->timeline;
@@ -120,7 +128,8 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
         n_late += late != NULL;
         const int column = column_of(l, row->spans[i]->since_s);
         if (row->spans[i]->kind ==
-                DSGD_SPAN_STOPPED && /* a checkpoint comes at the end of a step */
+                DSGD_SPAN_STOPPED && /* Put the mark of a stop before the next step, because a
+                                      * checkpoint comes at the end of a step. */
             !put(l->states, l->n, column - 1, "!", state_letters))
             put(l->states, l->n, column, "!", state_letters);
     }
@@ -135,7 +144,10 @@ static int print_row(line *l, const dsgd_row *row, FILE *stream)
     return n_late;
 }
 
-/** Prints a line for each stage of a worker. Between passes a stage waits: its pipeline bubble. */
+/**
+ * Prints one line for each pipeline stage of a worker. Between passes, a stage waits (pipeline
+ * bubble).
+ */
 static void print_stages(line *l, const dsgd_row *row, FILE *stream)
 {
     const dsgd_timeline *const t = l->view->timeline;
@@ -164,7 +176,9 @@ static void print_stages(line *l, const dsgd_row *row, FILE *stream)
     }
 }
 
-/** Prints why all workers stopped, in the order of time. A `!` in a row marks each stop. */
+/**
+ * Prints the reasons why all workers stopped, in the order of time. A `!` in a row marks each stop.
+ */
 static void print_stops(const dsgd_view *view, FILE *stream)
 {
     enum { MOST = 20 };

@@ -1,7 +1,7 @@
 /**
  * @file timeline.c
- * `dsgd timeline`: simulates one run of an experiment again, and shows a window of it as a trace, a
- * chart or a figure.
+ * Implements `dsgd timeline`: simulates one run of an experiment again, and shows a window of the
+ * run as a trace, a chart or a figure.
  */
 #include <limits.h>
 #include <zlib.h>
@@ -24,11 +24,11 @@ typedef struct arguments {
     dsgd_operands source;
     const char *steps, *workers, *output, *size;
     dsgd_texts sets, plugins;
-    int64_t run; /* 0 if not given */
+    int64_t run; /* number of the run; 0 if the user does not give --run */
     int format, numerics;
 } arguments;
 
-enum { JSON, TEXT }; /* the first of */
+enum { JSON, TEXT }; /* indices of the first two words in format_words */
 static const char *const format_words[] = {"json", "text", "svg", "pdf", "png", NULL};
 
 static const dsgd_argument options[] = {
@@ -71,8 +71,10 @@ static const char about[] =
 
 /* --- the window ------------------------------------------------------------------------------- */
 
-/** Reads a whole number at *text and moves *text after it. Returns false if none exists or it is
- * too large. */
+/**
+ * Reads a whole number at *text, and moves *text to the end of the number. Returns false if there
+ * is no number or it is too large.
+ */
 static bool read_count(const char **text, int64_t *number)
 {
     char *end = NULL;
@@ -104,7 +106,7 @@ static dsgd_status read_steps(const char *text, dsgd_timeline *t, dsgd_error *er
     return DSGD_OK;
 }
 
-/** Reads ranks such as 0-3,7 into chosen[n_workers]. */
+/** Reads ranks such as 0-3,7. Sets chosen[rank] for each of these ranks. */
 static dsgd_status read_workers(const char *text, int n_workers, bool *chosen, dsgd_error *error)
 {
     const char *rest = text;

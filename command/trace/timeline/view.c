@@ -1,6 +1,6 @@
 /**
  * @file view.c
- * Cuts the recorded spans into rows of tiles.
+ * Sorts the recorded spans into rows, and cuts the rows of workers into tiles.
  */
 #include "command/trace/timeline/view.h"
 
@@ -99,7 +99,7 @@ bool dsgd_is_held_up(const dsgd_view *view, const dsgd_span *wait)
 
 /* --- tiles ------------------------------------------------------------------------------------ */
 
-/** A span in the row of a host. */
+/** A span in the row of a host. A message is in the rows of both of its hosts. */
 typedef struct place {
     const dsgd_span *span;
     int host;
@@ -113,18 +113,19 @@ static int by_host_and_begin(const void *a, const void *b)
         return p->host - q->host;
     if (s->since_s != t->since_s)
         return s->since_s < t->since_s ? -1 : 1;
-    return s < t ? -1 : s > t; /* order of recording */
+    return s < t ? -1 : s > t; /* Keep the order in which the spans were recorded. */
 }
 
-/** Returns true if a span is a wait. A computation that was cancelled counts as a wait. */
+/** Returns true if a span is a wait. A cancelled computation counts as a wait. */
 static bool is_wait(const dsgd_span *span)
 {
     return (span->kind == DSGD_SPAN_WAIT && span->track == 0) || dsgd_is_cancelled(span);
 }
 
 /**
- * Returns the wait of work() that fills most of an interval, or NULL if none exists. *first is
- * the index of the first span that can be in the interval; calls must be in the order of time.
+ * Returns the wait in a verb that takes most of an interval, or NULL if no wait overlaps with the
+ * interval. *first is the index of the first span that can be in the interval. Call this function
+ * in the order of time.
  */
 static const dsgd_span *wait_in(const dsgd_row *row, size_t *first, double since_s, double end_s)
 {
@@ -158,7 +159,10 @@ static void add_tile(dsgd_row *row, dsgd_tile_state state, double since_s, doubl
     row->tiles[row->n_tiles++] = (dsgd_tile){state, since_s, end_s, NULL};
 }
 
-/** Cuts the row of a worker, which waits between the spans in which it computes or communicates. */
+/**
+ * Cuts the row of a worker into tiles. The worker waits between the spans in which it computes or
+ * communicates.
+ */
 static void cut_row(const dsgd_view *view, dsgd_row *row)
 {
     double at_s = view->timeline->since_s;
@@ -208,7 +212,8 @@ static void fill_rows(dsgd_view *view)
         dsgd_row *const row = &view->rows[view->row_of[places[i].host]];
         spans[i] = places[i].span;
         if (view->row_of[places[i].host] == view->n_rows)
-            continue; /* the other end of a message */
+            continue; /* The host of this span has no row; only the other end of the message is
+                       * shown. */
         row->spans = row->n_spans++ == 0 ? spans + i : row->spans;
     }
     for (size_t i = 0; i < view->n_rows; i++)
@@ -216,11 +221,14 @@ static void fill_rows(dsgd_view *view)
             cut_row(view, &view->rows[i]);
 }
 
-/** Returns the worker whose gradients clearly take longer on average than those of all others, or
- * -1. */
+/**
+ * Returns the straggler: the worker whose gradients take clearly longer on average than those of
+ * all other workers. Returns -1 if no worker is so slow.
+ */
 static int straggler(const dsgd_view *view)
 {
-    static const double by = 1.1; /* factor of a clear difference */
+    /* smallest ratio to the second longest time that makes a worker the straggler */
+    static const double by = 1.1;
     double longest_s = 0, second_s = 0;
     int worker = -1;
     for (size_t i = 0; i < view->n_rows; i++) {
