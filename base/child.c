@@ -1,5 +1,6 @@
 /**
- * @file child.c Child processes that end with their parent, and a pipe for their report.
+ * @file child.c Starts child processes that end with their parent, and receives their reports
+ * through a pipe.
  */
 #include "base/child.h"
 
@@ -13,7 +14,7 @@
 
 #include "base/program.h"
 
-/** The head of the message through the pipe. The report follows it. */
+/** The first bytes that a child writes into the pipe. The report follows them. */
 typedef struct head {
     dsgd_status status;
     dsgd_error error;
@@ -27,7 +28,7 @@ pid_t dsgd_fork(void)
     if (process != 0)
         return process;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* the parent ended before */
+    if (getppid() != parent) /* the parent ended before prctl() was called */
         _exit(1);
     return 0;
 }

@@ -7,16 +7,18 @@
 #include "base/option.h"
 
 /**
- * The reader's position. Fields are unquoted in place, because that only makes the text shorter.
+ * The reader's position in the text. Quotes are removed from fields in place, because removing only
+ * makes the text shorter.
  */
 typedef struct cursor {
     char *at;
     size_t line;
-    char separator[4]; /* the separator, and the other characters that end a field without quotes */
+    char
+        separator[4]; /* the separator, then the other characters that end a field without quotes */
 } cursor;
 
 /**
- * Removes the UTF-8 byte order mark, and the carriage returns at line ends, including the last one.
+ * Removes the UTF-8 byte order mark at the start, and the carriage return at the end of each line.
  */
 static void strip(char *text)
 {
@@ -29,7 +31,10 @@ static void strip(char *text)
     *text = '\0';
 }
 
-/** Unquotes a field that begins with a quote. Returns false if the closing quote is missing. */
+/**
+ * Removes the quotes of a field that begins with a quote, and stores the field at @p to. Returns
+ * false if the closing quote is missing.
+ */
 static bool read_quoted(cursor *c, char *to)
 {
     for (c->at++; *c->at != '\0'; *to++ = *c->at++) {
@@ -44,7 +49,9 @@ static bool read_quoted(cursor *c, char *to)
     return false;
 }
 
-/** Replaces the decimal comma of a number by a point, if another character separates fields. */
+/**
+ * Replaces the decimal comma of a number by a point. Called only if a semicolon separates fields.
+ */
 static void mend_decimal(char *field)
 {
     char *const comma = field + strspn(field, "+-0123456789");
@@ -52,7 +59,10 @@ static void mend_decimal(char *field)
         *comma = '.';
 }
 
-/** Reads one field, and sets *last if it ends its row. Returns NULL if the field is malformed. */
+/**
+ * Reads one field. Sets *last to true if the field is the last of its row. Returns NULL if the
+ * field is malformed.
+ */
 static char *read_field(cursor *c, bool *last)
 {
     char *const field = c->at;
@@ -62,7 +72,7 @@ static char *read_field(cursor *c, bool *last)
         return NULL;
     const char end = *c->at;
     if (end != *c->separator && end != '\n' && end != '\0')
-        return NULL; /* a quote inside a field, or text after a closing quote */
+        return NULL; /* malformed: a quote inside a field, or text after a closing quote */
     *last = end != *c->separator;
     c->line += end == '\n';
     if (end != '\0')
@@ -72,7 +82,7 @@ static char *read_field(cursor *c, bool *last)
     return field;
 }
 
-/** Reads row @p row of the file; the header is row 0. *n counts the fields of all rows. */
+/** Reads row @p row of the file, where the header is row 0. Adds the number of its fields to *n. */
 static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsgd_error *error)
 {
     const size_t before = *n;
@@ -100,7 +110,7 @@ static dsgd_status read_row(dsgd_csv *csv, cursor *c, size_t row, size_t *n, dsg
     return DSGD_OK;
 }
 
-/** Skips a line that is blank or a comment. */
+/** Skips the line if it is blank or a comment. Returns true if it was skipped. */
 static bool skip_line(cursor *c)
 {
     const size_t length = strcspn(c->at, "\n");
@@ -174,7 +184,7 @@ const char *dsgd_csv_field(const dsgd_csv *csv, size_t row, size_t column)
 
 double dsgd_csv_value(const dsgd_csv *csv, size_t row, size_t column)
 {
-    double x = NAN; /* stays NAN if there is no number */
+    double x = NAN; /* remains NAN if the field is not a number */
     if (column < csv->n_columns)
         dsgd_parse_number(dsgd_csv_field(csv, row, column), NULL, &x);
     return x;
@@ -201,7 +211,7 @@ const char *dsgd_csv_first(const dsgd_csv *csv, size_t column)
 
 enum { MOST_DIGITS = 40 };
 
-/** Writes the shortest decimal number that reads back as @p x to @p text, and returns it. */
+/** Writes to @p text the shortest decimal number that reads back as @p x. Returns @p text. */
 static const char *shortest(char text[MOST_DIGITS], double x)
 {
     text[0] = '\0';
@@ -220,7 +230,7 @@ char *dsgd_csv_number_text(double x)
 
 void dsgd_csv_number(FILE *stream, double x)
 {
-    /* not kept text, because then a table would be in memory twice */
+    /* do not use dsgd_csv_number_text(), because its texts would keep the whole table in memory */
     fputs(shortest((char[MOST_DIGITS]){""}, x), stream);
 }
 
@@ -234,7 +244,9 @@ void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)
 
 void dsgd_csv_text(FILE *stream, const char *text)
 {
-    if (*text != '#' && strpbrk(text, ",\"\r\n") == NULL) { /* '#' begins a comment */
+    if (*text != '#' &&
+        strpbrk(text, ",\"\r\n") ==
+            NULL) { /* a field that begins with '#' needs quotes, because '#' begins a comment */
         fputs(text, stream);
         return;
     }

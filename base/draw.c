@@ -1,6 +1,6 @@
 /**
- * @file draw.c Random123's Philox4x32-10, and the numbers and permutations that are made of its
- * bits.
+ * @file draw.c Random numbers and random permutations, which are computed from the bits of
+ * Philox4x32-10 (Random123).
  */
 #include "base/draw.h"
 
@@ -26,7 +26,7 @@ void dsgd_draw_uniforms(dsgd_draw at, size_t n, double *u)
 uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 {
     DSGD_ASSERT(n >= 1, "a draw out of nothing");
-    /* The upper word of bits * n, without a wider type. */
+    /* Computes the upper 64 bits of bits * n without a 128-bit type. */
     const uint64_t bits = draw_bits(at);
     const uint64_t low = (bits & UINT32_MAX) * (n & UINT32_MAX);
     const uint64_t cross_a = (bits >> 32) * (n & UINT32_MAX) + (low >> 32);
@@ -37,23 +37,25 @@ uint64_t dsgd_draw_below(dsgd_draw at, uint64_t n)
 enum { FEISTEL_ROUNDS = 4 };
 
 /**
- * Returns the number that a round of a Feistel network adds to one half. Only its lowest bits are
- * used.
+ * Returns the number that a round of the Feistel network combines with one half by exclusive or.
+ * Only the lowest bits are used.
  */
 static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
 {
-    at.index = round << 16 | other_half; /* a half is below 2^16 */
+    at.index = round << 16 | other_half; /* other_half is below 2^16, so the two parts of the index
+                                          * do not overlap */
     return (uint32_t)draw_bits(at);
 }
 
 /**
- * Permutes [0, 2^(2 half)). Each round adds a function of one half to the other half. The inverse,
- * if @p back is true, is the same with the halves exchanged and the rounds in reverse order.
+ * Permutes [0, 2^(2 half)). Each round changes one half of the bits by a function of the other
+ * half. If @p back is true, computes the inverse permutation, with exchanged halves and the rounds
+ * in reverse order.
  */
 static uint32_t feistel(dsgd_draw at, int half, uint32_t i, bool back)
 {
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    uint32_t a = back ? i & mask : i >> half; /* half that a round changes */
+    uint32_t a = back ? i & mask : i >> half; /* the half that the next round changes */
     uint32_t b = back ? i >> half : i & mask;
     for (uint32_t k = 0; k < FEISTEL_ROUNDS; k++) {
         const uint32_t round = back ? FEISTEL_ROUNDS - 1 - k : k;
@@ -64,7 +66,7 @@ static uint32_t feistel(dsgd_draw at, int half, uint32_t i, bool back)
     return back ? b << half | a : a << half | b;
 }
 
-/** Returns the smallest half with n <= 2^(2 half). */
+/** Returns the smallest number `half` with n <= 2^(2 half). */
 static int half_bits(uint32_t n)
 {
     int half = 1;
@@ -76,7 +78,7 @@ static int half_bits(uint32_t n)
 uint32_t dsgd_draw_permuted(dsgd_draw at, uint32_t n, uint32_t i)
 {
     DSGD_ASSERT(i < n, "%u is not below %u", i, n);
-    /* The orbit of i is a cycle, so it returns to [0, n). */
+    /* The iteration runs through a cycle that contains i, so it returns to [0, n). */
     do
         i = feistel(at, half_bits(n), i, false);
     while (i >= n);
@@ -92,21 +94,23 @@ uint32_t dsgd_draw_place(dsgd_draw at, uint32_t n, uint32_t image)
     return image;
 }
 
-/* --- many images ------------------------------------------------------------------------------ */
+/* --- images of many numbers ------------------------------------------------------------------- */
 
 /**
- * Number of permutations whose rounds are kept at the same time. Workers are not all in the same
- * epoch.
+ * Number of permutations whose rounds are stored at the same time. Several are needed, because
+ * workers may be in different epochs.
  */
 enum { KEPT = 4 };
 
 /**
- * The rounds of one permutation. A round is a function of one half of the bits, and 2^half is about
- * the square root of n. So a few hundred draws are enough for a permutation.
+ * The stored rounds of one permutation. A round is a function of one half of the bits, so its table
+ * has 2^half entries, which is about the square root of n. So a few hundred draws are enough for a
+ * permutation.
  */
 typedef struct kept_rounds {
-    uint64_t step; /* step + 1; 0 if there are no rounds yet */
-    uint64_t n_images; /* number of images requested so far; the rounds are kept from 2^half on */
+    uint64_t step; /* step of the permutation, plus 1; 0 if no rounds are stored */
+    uint64_t n_images; /* number of images requested so far; the rounds are stored once it reaches
+                        * 2^half */
 } kept_rounds;
 
 struct dsgd_permuter {
@@ -114,7 +118,7 @@ struct dsgd_permuter {
     uint32_t n;
     int half;
     kept_rounds kept[KEPT];
-    uint32_t rounds[]; /* [KEPT][FEISTEL_ROUNDS][2^half] */
+    uint32_t rounds[]; /* [KEPT][FEISTEL_ROUNDS][2^half] tables of the rounds */
 };
 
 dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n)
@@ -126,7 +130,10 @@ dsgd_permuter *dsgd_permuter_new(dsgd_draw at, uint32_t n)
     return p;
 }
 
-/** feistel() with look-ups only, so the processor computes many images at the same time. */
+/**
+ * Returns the same as feistel(), by table look-ups only. The processor can then compute several
+ * images at the same time.
+ */
 static inline uint32_t known_feistel(const uint32_t *v, int half, uint32_t a, uint32_t b)
 {
     const size_t n = (size_t)1 << half;
@@ -137,14 +144,15 @@ static inline uint32_t known_feistel(const uint32_t *v, int half, uint32_t a, ui
     return e << half | f;
 }
 
-/** Computes the images of first, first + 1, ... with kept rounds. */
+/** Computes the images of first, first + 1, ... from the stored rounds @p v. */
 static void known_images(const dsgd_permuter *p, const uint32_t *v, uint32_t first, uint32_t n,
                          uint32_t *images)
 {
     const int half = p->half;
     const uint32_t below = p->n;
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    while (n > 0) { /* images with the same left half, whose right halves are consecutive */
+    while (n > 0) { /* each iteration handles numbers that have the same left half and consecutive
+                     * right halves */
         const uint32_t left = first >> half;
         const uint32_t right = first & mask;
         const uint32_t here = n - 1 <= mask - right ? n : mask - right + 1;
@@ -174,7 +182,7 @@ void dsgd_permuter_images(dsgd_permuter *permuter, uint32_t step, uint32_t first
     dsgd_draw at = p->at;
     at.step = step;
     const uint64_t before = kept->n_images;
-    /* Number of images whose direct computation takes as long as drawing all rounds. */
+    /* Number of images for which the direct computation takes as long as storing all rounds. */
     const uint64_t enough = 1ull << p->half;
     const uint32_t mask = (uint32_t)(enough - 1);
     kept->n_images += n;

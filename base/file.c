@@ -1,5 +1,6 @@
 /**
- * @file file.c Reads files, writes whole files, and makes and removes folders.
+ * @file file.c Reads files, writes files that appear only when they are complete, and makes and
+ * removes folders.
  */
 #include "base/file.h"
 
@@ -12,7 +13,10 @@
 
 enum { MOST_ENDLESS_BYTES = 64 << 20 };
 
-/** Returns the number of bytes that were read. errno is 0 unless reading failed. */
+/**
+ * Reads a stream to its end. Returns the number of bytes. Sets errno to 0, or to the reason if
+ * reading failed.
+ */
 static size_t read_all(FILE *stream, char **text)
 {
     struct stat facts;
@@ -39,8 +43,9 @@ static size_t read_all(FILE *stream, char **text)
 }
 
 /**
- * Opens a file. Opens a pipe only if the shell or the system provides it (/dev/stdin, <(...)),
- * because any other pipe may never have a writer. Returns NULL with errno on failure.
+ * Opens a file for reading. Opens a pipe only if the shell or the system provides it (/dev/stdin,
+ * <(...)), because any other pipe may never have a writer. On failure returns NULL, with the reason
+ * in errno.
  */
 static FILE *open_to_read(const char *path)
 {
@@ -65,11 +70,11 @@ static dsgd_status fail_unread(dsgd_error *error, const char *path)
                      errno == ENOTSUP ? "it is a pipe" : strerror(errno));
 }
 
-static dsgd_error unread; /* error of the last file that exists and could not be read */
+static dsgd_error unread; /* error message about the last file that exists and could not be read */
 
 /**
- * Records that a file cannot be read, with the reason in errno, for dsgd_file_unread(). Keeps
- * errno.
+ * Records for dsgd_file_unread() that a file could not be read, if the file exists. The reason is
+ * in errno, which does not change.
  */
 static void note_unread(const char *path)
 {
@@ -139,7 +144,10 @@ size_t dsgd_utf8_length(const char *text, size_t n)
 
 static int n_folders; /* number of temporary folders that exist */
 
-/** SIGPIPE ends the program only after its folders have been removed. */
+/**
+ * Blocks or unblocks SIGPIPE. While it is blocked, a closed output pipe cannot end the program
+ * before its temporary folders are removed.
+ */
 static void let_pipe_break(int how)
 {
     sigset_t one;
@@ -154,16 +162,22 @@ static int remove_one(const char *path, const struct stat *facts, int type, stru
     return remove(path);
 }
 
-enum { DESCRIPTORS = 8 }; /* number of open folders; deeper folders are opened again and again */
+enum { DESCRIPTORS = 8 }; /* largest number of folders that nftw() keeps open at the same time */
 
-/** Paths to remove if memory runs out, if this process made them and not the one that forked it. */
+/**
+ * Paths that are removed if memory runs out. Each entry has the process that made the path, because
+ * a forked child must not remove it.
+ */
 static struct {
-    const char *path; /* path; NULL for a free entry */
+    const char *path; /* path of the file or folder; NULL for a free entry */
     pid_t process;
 } unfinished[32];
 enum { MOST_UNFINISHED = sizeof unfinished / sizeof unfinished[0] };
 
-/** Removes unfinished files. Leaves some only if there is no memory even for that. */
+/**
+ * Removes all unfinished files and folders of this process. If there is not enough memory to remove
+ * them, some remain.
+ */
 static void remove_unfinished(void)
 {
     for (int k = 0; k < MOST_UNFINISHED; k++)
@@ -172,8 +186,8 @@ static void remove_unfinished(void)
 }
 
 /**
- * Registers a file or folder to remove if memory runs out before it is finished. @p path must stay
- * unchanged.
+ * Registers a file or folder that is removed if memory runs out before it is finished. The text @p
+ * path must stay unchanged until then.
  */
 static void note_unfinished(const char *path)
 {
@@ -247,7 +261,8 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
     va_end(arguments);
     file->beside = dsgd_xprintf("%s.new", file->path);
     /*
-     * A link with this name could point elsewhere; a file that a killed process left is replaced.
+     * Mode x creates a new file, so a link with this name is never followed. If a killed process
+     * left a file with this name, it is replaced.
      */
     file->stream = fopen(file->beside, "wxe");
     if (file->stream == NULL && errno == EEXIST && unlink(file->beside) == 0)
@@ -259,7 +274,10 @@ FILE *dsgd_whole_open(dsgd_whole_file *file, dsgd_error *error, const char *path
     return file->stream;
 }
 
-/** Writes the name of a file to the disk, too; some file systems do not support this. */
+/**
+ * Writes the folder entry of a file to the disk. Returns true also if the file system does not
+ * support this.
+ */
 static bool flush_name(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -276,11 +294,12 @@ static bool flush_name(const char *path)
 
 dsgd_status dsgd_whole_close(dsgd_whole_file *file, dsgd_error *error)
 {
-    errno = ENOSPC; /* reason of an earlier failure, if no call fails now */
+    errno = ENOSPC; /* default reason for a failure that happened before this call */
     if (ferror(file->stream))
         fputc('\n', file->stream);
     /*
-     * Written to the disk before it gets its name; otherwise a power cut could leave an empty file.
+     * The data must be on the disk before the file gets its name. Otherwise a power cut could leave
+     * an empty file.
      */
     const bool written = fflush(file->stream) == 0 && !ferror(file->stream) &&
                          (fsync(fileno(file->stream)) == 0 || errno == EINVAL);

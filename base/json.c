@@ -1,5 +1,5 @@
 /**
- * @file json.c Options as JSON, and the runs of a manifest.
+ * @file json.c Writes options as JSON, and reads JSON files.
  */
 #include "base/json.h"
 
@@ -44,7 +44,7 @@ json_t *dsgd_json_spec(const dsgd_spec *pick)
     return object;
 }
 
-/** Returns element @p i of an option that is a list. */
+/** Returns element @p i of an option whose value is a list, as JSON. */
 static json_t *element_json(const dsgd_option *o, const void *field, size_t i)
 {
     switch (o->kind) {
@@ -78,7 +78,8 @@ static json_t *option_json(const dsgd_option *o, const void *field)
     case DSGD_DOUBLE:
         number = o->kind == DSGD_LONG ? (double)*(const int64_t *)field : *(const double *)field;
         if (number < 0 && o->words != NULL)
-            return dsgd_json_text(o->words[(size_t)-number - 1]); /* word i is stored as -(i + 1) */
+            return dsgd_json_text(
+                o->words[(size_t)-number - 1]); /* the number -(i + 1) stands for word i */
         return o->kind == DSGD_LONG ? json_integer(*(const int64_t *)field) : json_real(number);
     case DSGD_CHOICE:
         return dsgd_json_text(o->words[*(const int *)field]);
@@ -90,7 +91,8 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         return dsgd_json_spec(field);
     default: {
         json_t *const list = json_array();
-        for (size_t i = 0; i < *(const size_t *)field; i++) /* n is the first member of all lists */
+        for (size_t i = 0; i < *(const size_t *)field;
+             i++) /* the number of elements is the first member of all list types */
             json_array_append_new(list, element_json(o, field, i));
         return list;
     }

@@ -1,6 +1,5 @@
 /**
- * @file option.c
- * Finds names, sets defaults, and reads numbers with units.
+ * @file option.c Finds names, checks option tables, sets defaults, and reads numbers with units.
  */
 #include "base/option.h"
 
@@ -37,7 +36,10 @@ const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name
 
 /* --- checks of option tables ------------------------------------------------------------------ */
 
-/* Sizes of fields, in the order of kinds; 0 for a struct, whose fields are checked one by one. */
+/*
+ * Size of the field of each kind of option, in the order of dsgd_option_kind. 0 for STRUCT, whose
+ * fields are checked one by one.
+ */
 static const size_t field_bytes[DSGD_END] = {sizeof(bool),         sizeof(int64_t),
                                              sizeof(double),       sizeof(int),
                                              sizeof(char *),       sizeof(dsgd_numbers),
@@ -71,7 +73,8 @@ static dsgd_status check_default(const dsgd_option *o, dsgd_error *error)
 }
 
 /**
- * Checks @p n rows (0 if unknown) that fill a struct of @p bytes. Reads no text after the last row.
+ * Checks an option table of @p n rows (0 if unknown) that fills a struct of @p bytes bytes. Does
+ * not read beyond row n.
  */
 static dsgd_status check_rows(const dsgd_option *rows, size_t n, size_t bytes, dsgd_error *error)
 {
@@ -118,7 +121,10 @@ int dsgd_find_word(const char *const *words, const char *text)
     return -1;
 }
 
-/** Returns the number of insertions, deletions and replacements that turn a into b. */
+/**
+ * Returns the edit distance: the number of insertions, deletions and replacements that turn a into
+ * b.
+ */
 static size_t edit_distance(const char *a, const char *b)
 {
     const size_t n = strlen(b);
@@ -141,8 +147,8 @@ static size_t edit_distance(const char *a, const char *b)
 }
 
 /**
- * Returns the only one of @p names that contains @p name, such as piz-daint for daint; NULL if
- * there is none or several.
+ * Returns the only one of @p names that contains @p name: for example, piz-daint for daint. Returns
+ * NULL if no name or several names contain it.
  */
 static const char *containing(const char *name, const char *const *names)
 {
@@ -162,7 +168,7 @@ const char *dsgd_nearest(const char *name, const char *const *names)
 {
     const char *nearest = NULL;
     const char *const whole = containing(name, names);
-    size_t least = 1 + strlen(name) / 3; /* a name at a larger distance was not meant */
+    size_t least = 1 + strlen(name) / 3; /* largest distance at which a name counts as near */
     for (; *names != NULL; names++) {
         const size_t distance = edit_distance(name, *names);
         if (distance <= least && (nearest == NULL || distance < least)) {
@@ -256,7 +262,7 @@ void dsgd_options_default(const dsgd_option *options, void *params)
         case DSGD_LINES:
         case DSGD_STRUCTS:
         case DSGD_SPECS:
-            /* each kind of list is a number and a pointer */
+            /* all list types consist of a number and a pointer */
             memset(field, 0, sizeof(dsgd_structs));
             break;
         case DSGD_END:

@@ -1,7 +1,7 @@
 /**
  * @file option.h Option tables of algorithms, models, data sets, imbalance kinds and the sections
- * of an experiment file. A table is declared next to the struct that it fills. It drives reading,
- * checking, `dsgd describe` and the manifest.
+ * of an experiment file. A table is declared next to the struct that it fills. The program uses the
+ * table to read and check values, for `dsgd describe`, and for the manifest.
  */
 #pragma once
 
@@ -9,109 +9,128 @@
 
 DSGD_BEGIN_C
 
-/** The type of an option's value. The comments give the C type of its field. */
+/** The type of an option's value. Each comment starts with the C type of the option's field. */
 typedef enum dsgd_option_kind {
     DSGD_BOOL, /* bool */
-    /* int64_t; with words, word i is stored as -(i + 1), and `min` limits only numbers */
+    /*
+     * int64_t; if the option has words, -(i + 1) stands for word i, and `min` limits only numbers
+     */
     DSGD_LONG,
-    DSGD_DOUBLE, /* double; words as for LONG; for units see dsgd_parse_number() */
-    DSGD_CHOICE, /* int or an enumeration of the same size: index into words */
-    DSGD_STRING, /* const char *; NULL if absent without a default */
-    DSGD_NUMBERS, /* dsgd_numbers: a list; a single number means a list of one */
+    DSGD_DOUBLE, /* double; words as for LONG; dsgd_parse_number() describes the units */
+    DSGD_CHOICE, /* int, or an enumeration of the same size; the value is an index into `words` */
+    DSGD_STRING, /* const char *; NULL if the key is absent and has no default */
+    DSGD_NUMBERS, /* dsgd_numbers: a list of numbers; a single number stands for a list of one
+                   * number */
     DSGD_PAIRS, /* dsgd_pairs: a list of pairs of integers, or a file with one pair per line */
-    /* dsgd_lines: a list of texts, one of `words`, or the path of a file with one text per line */
+    /*
+     * dsgd_lines: a list of texts, a word of `words`, or the path of a file with one text per line
+     */
     DSGD_LINES,
-    DSGD_TABLE, /* dsgd_table: a mapping from number to number, keys strictly ascending */
-    DSGD_STRUCT, /* a struct embedded at the offset, read by `fields` from a nested mapping */
-    DSGD_STRUCTS, /* dsgd_structs: a list of mappings, each read by `fields` */
-    DSGD_SPEC, /* dsgd_spec: a name from `registry`, or a mapping with that name and its options */
-    DSGD_SPECS, /* dsgd_specs: a list of such; a single pick means a list of one */
-    DSGD_END /* end of the table: DSGD_OPTION_END */
+    DSGD_TABLE, /* dsgd_table: a mapping from numbers to numbers, whose keys are strictly ascending
+                 */
+    DSGD_STRUCT, /* a struct at the offset of the field; `fields` describes the keys of the nested
+                  * mapping */
+    DSGD_STRUCTS, /* dsgd_structs: a list of mappings; `fields` describes the keys of each mapping
+                   */
+    DSGD_SPEC, /* dsgd_spec: the name of an entry of `registry`, or a mapping with that name and its
+                * options */
+    DSGD_SPECS, /* dsgd_specs: a list of values as for SPEC; a single value stands for a list of one
+                 * value */
+    DSGD_END /* not an option: ends a table (DSGD_OPTION_END) */
 } dsgd_option_kind;
 
 typedef struct dsgd_numbers {
     size_t n;
-    double *v; /* [n] */
+    double *v; /* [n] numbers */
 } dsgd_numbers;
 
 typedef struct dsgd_pairs {
     size_t n;
-    int64_t (*v)[2]; /* [n] */
+    int64_t (*v)[2]; /* [n] pairs of integers */
 } dsgd_pairs;
 
 typedef struct dsgd_lines {
     size_t n;
-    const char **v; /* [n] */
+    const char **v; /* [n] texts */
 } dsgd_lines;
 
 typedef struct dsgd_table {
     size_t n;
-    double *x; /* [n], strictly ascending */
-    double *y; /* [n] */
+    double *x; /* [n] keys, strictly ascending */
+    double *y; /* [n] value of each key */
 } dsgd_table;
 
 typedef struct dsgd_structs {
     size_t n;
-    void *v; /* [n] structs of size struct_size */
+    void *v; /* [n] structs of struct_size bytes each */
 } dsgd_structs;
 
 struct dsgd_entry;
 
-/** An entry of a registry with values of its options. */
+/** An entry of a registry, with values for its options. */
 typedef struct dsgd_spec {
-    const struct dsgd_entry *about; /* NULL if absent */
-    void *params; /* about->params_size bytes */
+    const struct dsgd_entry *about; /* the entry; NULL if there is none */
+    void *params; /* [about->params_size bytes] values of the entry's options */
 } dsgd_spec;
 
 typedef struct dsgd_specs {
     size_t n;
-    dsgd_spec *v; /* [n] */
+    dsgd_spec *v; /* [n] entries with their options */
 } dsgd_specs;
 
-/** A file of picks: what they are, and where they come from. */
+/**
+ * The contents of a file with a list of entries. The summary describes the entries, and the origin
+ * names their source.
+ */
 typedef struct dsgd_spec_set {
     const char *summary, *origin;
     dsgd_specs entries;
 } dsgd_spec_set;
 
 /**
- * One row of an option table; DSGD_OPTION_END ends the table. Unset fields mean none. The macros
- * below name the fields in this order, as C++ requires; in C++ no row of LONG or DOUBLE has words.
+ * One row of an option table. DSGD_OPTION_END ends the table. Fields that are not set have no
+ * effect. The macros below set the fields in this order, as C++ requires. In C++, no row of LONG or
+ * DOUBLE may have words.
  */
 typedef struct dsgd_option {
-    const char *name; /* the key in the file */
+    const char *name; /* key of the option in a file */
     dsgd_option_kind kind;
-    size_t offset; /* offset of the field in the struct that the table describes */
-    const char *help; /* one line, no full stop */
-    bool required; /* true if the file must give it */
-    /* true if the value may be a list, each element of which is for separate runs */
+    size_t offset; /* byte offset of the option's field in the struct that the table describes */
+    const char *help; /* help text of one line, without a full stop */
+    bool required; /* true if a file must contain the key */
+    /* true if the value may be a list; then each element of the list is used for separate runs */
     bool multiplies;
-    bool refines; /* for STRUCT: true if absent keys keep the values of the outer struct */
-    /* for SPECS and STRUCT: folder of shipped files that may be named instead; NULL for none */
-    const char *shipped;
-    double init; /* default of BOOL, LONG, DOUBLE and CHOICE */
-    const char *init_text; /* default of STRING, and the name picked by default for SPEC */
-    /* inclusive limits of LONG, DOUBLE, NUMBERS and PAIRS, and of the values of TABLE */
-    double min, max;
-    const char *const *words; /* for CHOICE, LONG and DOUBLE: words; ends with NULL */
+    bool refines; /* for STRUCT: true if keys that are absent keep the values of the outer struct */
     /*
-     * for STRUCT and STRUCTS: the keys; for SPEC: keys of an entry in addition to its own options
+     * for SPECS and STRUCT: name of the folder of shipped files, which can be named instead of a
+     * value; NULL if there is none
+     */
+    const char *shipped;
+    double init; /* default value of BOOL, LONG, DOUBLE and CHOICE */
+    const char *init_text; /* default value of STRING; for SPEC, name of the default entry */
+    /* smallest and largest value of LONG, DOUBLE, NUMBERS and PAIRS, and of the values of TABLE */
+    double min, max;
+    const char *const *words; /* for CHOICE, LONG and DOUBLE: list of words that ends with NULL */
+    /*
+     * for STRUCT and STRUCTS: table of the keys; for SPEC: keys that all entries have in addition
+     * to their own options
      */
     const struct dsgd_option *fields;
-    size_t struct_size; /* for STRUCTS */
-    const struct dsgd_entry *const *registry; /* for SPEC and SPECS: registry; ends with NULL */
+    size_t struct_size; /* for STRUCTS: bytes of one struct */
+    const struct dsgd_entry *const *registry; /* for SPEC and SPECS: list of all entries, which ends
+                                               * with NULL */
     /*
-     * for SPEC and SPECS: the key of the name, "name" or "kind". For a STRUCT with shipped files:
-     * the key that names the file from which the values differ
+     * for SPEC and SPECS: key that contains the name of the entry, "name" or "kind". For a STRUCT
+     * with shipped files: key that names the file whose values the other keys change
      */
     const char *key;
-    const char *unit; /* "s", "bytes", "steps", ...; NULL for a pure number */
+    const char *unit; /* unit: "s", "bytes", "steps", ...; NULL for a pure number */
 } dsgd_option;
 
 /*
- * Rows of a table. The arguments are the struct, its field (whose name is the key), the properties
- * of such an option, the help, and any other member, such as `.required = true` or `.words = x`. A
- * field whose C type differs from the option's does not compile.
+ * Macros for the rows of a table. Their arguments are the struct, its field (whose name is also the
+ * key), the properties of the kind of option, the help, and any other members, such as `.required =
+ * true` or `.words = x`. A field whose C type does not fit the kind of option does not compile.
  */
 #ifdef __cplusplus
 #define DSGD_OPTION_AT(c_type, type, field)                                                        \
@@ -135,7 +154,7 @@ typedef struct dsgd_option {
 #define DSGD_OPTION_AT_CHOICE(type, field) /* an enumeration with the size of int */               \
     (offsetof(type, field) + 0 * sizeof(char[sizeof(((type *)0)->field) == sizeof(int) ? 1 : -1]))
 
-/** A row whose key differs from the name of its field. @p kind_ is BOOL, LONG, ... */
+/** Makes a row whose key differs from the name of its field. @p kind_ is BOOL, LONG, ... */
 #define DSGD_OPTION_AS(key_, kind_, type, field, ...)                                              \
     {                                                                                              \
         .name = key_, .kind = DSGD_##kind_, .offset = DSGD_OPTION_AT_##kind_(type, field),         \
@@ -177,75 +196,97 @@ typedef struct dsgd_option {
     }
 
 /**
- * The head of everything that a user can name. It is the first member, so registries are lists of
- * heads.
+ * The description of anything that a user can name, such as an algorithm or a model. It is the
+ * first member of each described struct, so a registry is a list of pointers to dsgd_entry.
  */
 typedef struct dsgd_entry {
     const char *name;
-    const char *summary; /* one line: how the entry differs from its neighbours */
-    const char *reference; /* paper and place in it; NULL if there is none */
+    const char *summary; /* one line that states how the entry differs from similar entries */
+    const char *reference; /* paper, and section in the paper; NULL if there is none */
     size_t params_size; /* bytes of the struct that `options` fills */
-    const dsgd_option *options; /* NULL for none */
-    size_t n_options; /* number of rows, including the end; 0 if unknown */
+    const dsgd_option *options; /* option table; NULL if there are no options */
+    size_t n_options; /* number of rows of the table, including DSGD_OPTION_END; 0 if unknown */
 } dsgd_entry;
 
-/** The last three members: the struct, and the table (an array) that fills it. */
+/**
+ * Sets the last three members of a dsgd_entry. @p table must be an array that describes struct @p
+ * type.
+ */
 #define DSGD_PARAMS(type, table)                                                                   \
     .params_size = sizeof(type), .options = table, .n_options = sizeof(table) / sizeof(table)[0]
 
 /**
- * Rejects a head without a summary, a table without an end, options whose fields lie outside the
- * struct or that have no help, two options with the same name, and defaults that are not allowed.
+ * Checks an entry. Rejects an entry without a summary, a table without an end, options whose fields
+ * lie outside the struct or that have no help, two options with the same name, and defaults that
+ * are not allowed.
  */
 dsgd_status dsgd_entry_check(const dsgd_entry *about, dsgd_error *error);
 
-/** Returns the head with name @p name, or NULL. @p registry ends with NULL. */
+/** Returns the entry with name @p name, or NULL if there is none. @p registry ends with NULL. */
 const dsgd_entry *dsgd_entry_find(const dsgd_entry *const *registry, const char *name);
 
 enum { DSGD_MOST_NAMES = 64 };
 
-/** Returns the names in a registry, followed by NULL, for dsgd_hint(). */
+/**
+ * Returns the names of all entries of a registry, followed by NULL. The result fits dsgd_hint().
+ */
 const char *const *dsgd_entry_names(const dsgd_entry *const *registry);
 
-/** Returns the option with name @p name, or NULL. @p options may be NULL. */
+/** Returns the option with name @p name, or NULL if there is none. @p options may be NULL. */
 const dsgd_option *dsgd_option_find(const dsgd_option *options, const char *name);
 
-/** Returns the index of a word in @p words, or -1 if it is not one of them. Both may be NULL. */
+/**
+ * Returns the index of @p text in the list @p words, or -1 if the list does not contain it. Both
+ * arguments may be NULL.
+ */
 int dsgd_find_word(const char *const *words, const char *text);
 
 /**
- * Returns the name nearest to @p name by edit distance, or the only one that contains it; NULL if
- * none is near. @p names ends with NULL.
+ * Returns the name that is nearest to @p name by edit distance. If no name is near, returns the
+ * only name that contains @p name. If there is no such name, returns NULL. @p names ends with NULL.
  */
 const char *dsgd_nearest(const char *name, const char *const *names);
 
-/** Returns the end of a sentence: " (did you mean `x`?)", or "" if no name is near. */
+/**
+ * Returns a hint for the end of a message: " (did you mean `x`?)". Returns "" if no name is near.
+ */
 const char *dsgd_hint(const char *name, const char *const *names);
 
-/** Returns "a, b, c". @p last is the separator before the last name, such as " or ". */
+/**
+ * Returns the names as "a, b, c". @p last is the separator before the last name, such as " or ".
+ */
 char *dsgd_listed(const char *const *names, const char *last);
 
-/** Fills @p params with the defaults of @p options (may be NULL). Required options stay zero. */
+/**
+ * Fills @p params with the defaults of all options. Required options become zero. @p options may be
+ * NULL.
+ */
 void dsgd_options_default(const dsgd_option *options, void *params);
 
-/** Returns an entry of a registry with its default values. */
+/** Returns an entry of a registry with default values for its options. */
 dsgd_spec dsgd_spec_default(const dsgd_entry *about);
 
-/** Sets a BOOL, CHOICE, LONG or DOUBLE. A word is given by the number that stores it. */
+/**
+ * Sets an option of kind BOOL, CHOICE, LONG or DOUBLE in @p params. To set a word, pass the number
+ * that stands for it.
+ */
 void dsgd_option_put(const dsgd_option *o, void *params, double value);
 
-/** Returns the text of a value of such an option. */
+/** Returns @p value of an option of kind BOOL, CHOICE, LONG or DOUBLE as a text. */
 const char *dsgd_option_text(const dsgd_option *o, double value);
 
 /**
- * Reads a finite number with an optional suffix of @p unit, perhaps after a blank: "s" (ns us ms s
- * min h), "bytes" (k M G T, Ki Mi Gi, each with or without B), "bytes/s" (kB/s MB/s GB/s Mb/s
- * Gb/s), "flop/s" (Mf Gf Tf), "W" (W kW), "s/B" (ps ns us, each with or without /B), "share" (%).
- * Returns false if @p text is not such a number.
+ * Reads a finite number, which may have a suffix of unit @p unit, with or without a blank before
+ * it. The units are "s" (ns us ms s min h), "bytes" (k M G T, Ki Mi Gi, each with or without B),
+ * "bytes/s" (kB/s MB/s GB/s Mb/s Gb/s), "flop/s" (Mf Gf Tf), "W" (W kW), "s/B" (ps ns us, each with
+ * or without /B), "share" (%). Returns false if @p text is not such a number.
  */
 bool dsgd_parse_number(const char *text, const char *unit, double *number);
 
-/** Returns the i-th suffix of numbers of @p unit (may be NULL), or NULL if there are no more. */
+/**
+ * Returns suffix number @p i of unit @p unit. Returns NULL if there are no more suffixes. @p unit
+ * may be NULL.
+ */
 const char *dsgd_unit_suffix(const char *unit, size_t i);
 
 DSGD_END_C

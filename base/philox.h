@@ -1,6 +1,6 @@
 /**
- * @file philox.h The random bits of every draw (draw.h). Inline, for CUDA kernels too:
- * DSGD_DEVICE_FUNCTION is the qualifier of device functions.
+ * @file philox.h Computes the random bits of every draw (draw.h). The functions are inline, so that
+ * CUDA kernels can use them, too. DSGD_DEVICE_FUNCTION is the qualifier of functions on the device.
  */
 #pragma once
 
@@ -21,7 +21,9 @@ static inline DSGD_DEVICE_FUNCTION uint64_t dsgd_philox_bits(uint64_t seed, uint
     return (uint64_t)bits.v[0] << 32 | bits.v[1];
 }
 
-/** Returns the middle of one of 2^53 equal intervals of (0, 1): never 0 and never 1. */
+/**
+ * Returns the middle of one of 2^53 equal intervals of (0, 1). The result is never 0 and never 1.
+ */
 static inline DSGD_DEVICE_FUNCTION double
 dsgd_philox_uniform(uint64_t seed, uint32_t purpose, uint32_t worker, uint32_t step, uint32_t index)
 {

@@ -1,5 +1,6 @@
 /**
- * @file program.c The folder of the executable, the start and end of main(), and a monotonic clock.
+ * @file program.c Finds the folder of the executable, handles the start and end of main(), and
+ * reads a monotonic clock.
  */
 #include "base/program.h"
 
@@ -13,9 +14,9 @@
 #include "base/file.h"
 
 /*
- * Configuration of jemalloc, if it is linked. A thread that finds no memory for an arena of its own
- * (ulimit -d) would end the process by a signal, so all threads share the first arena, which exists
- * before main().
+ * Configuration of jemalloc, if the program is linked with it. All threads share the first arena,
+ * which exists before main(). Otherwise a thread that finds no memory for its own arena (because of
+ * ulimit -d) would end the process by a signal.
  */
 extern const char *malloc_conf;
 const char *malloc_conf = "narenas:1";
@@ -56,8 +57,8 @@ static void on_cpu_limit(int number)
 }
 
 /**
- * Handles limits that end a process by a signal: prints a sentence one second earlier, and makes
- * files that are too long an error.
+ * Handles limits that would end the process by a signal. At the CPU limit, prints a sentence one
+ * second earlier. A write beyond the limit of file sizes becomes an error.
  */
 static void speak_of_limits(void)
 {
@@ -76,10 +77,12 @@ void dsgd_program_begin(void)
     speak_of_limits();
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
         if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", O_RDONLY); /* opens descriptor i, the lowest free one */
+            (void)open("/dev/null", O_RDONLY); /* opens descriptor i, because it is the lowest free
+                                                * one */
 }
 
-static int why_unwritten; /* errno of the first failure */
+static int
+    why_unwritten; /* errno of the first failed write to standard output; 0 if there is none */
 
 void dsgd_program_flush(void)
 {

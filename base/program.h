@@ -1,37 +1,38 @@
 /**
- * @file program.h The running program: its start and end, the folder of its executable (next to
- * which its module and shipped files are installed), and its clock.
+ * @file program.h Functions of the running program: its start and end, its clock, and the folder of
+ * its executable. Next to that folder its module and shipped files are installed.
  */
 #pragma once
 
 #include "base/status.h"
 
-/** Returns the folder of the executable, or "." if it is unknown. */
+/** Returns the folder of the executable, or "." if the folder is unknown. */
 char *dsgd_program_folder(void);
 
 /**
- * Must be called at the start of main(). If standard input, output or error is closed, the next
- * file that is opened would take its place; this function prevents that. Reading such an input
- * gives nothing; writing such an output fails. From now on jansson's values and texts are kept
- * (dsgd_keep()): json_decref() and free() are not necessary for them, and free() is not allowed.
+ * Must be called at the start of main(). If standard input, output or error is closed, the function
+ * opens a substitute; otherwise the next file that is opened would take its place. Reading such an
+ * input gives nothing, and writing such an output fails. From this call on, values and texts of
+ * jansson are memory of dsgd_keep(). They need neither json_decref() nor free(), and free() is not
+ * allowed.
  */
 void dsgd_program_begin(void);
 
 /**
- * Must be called before output to stderr: if stdout and stderr go to the same place, no line of
- * stdout is split.
+ * Flushes stdout. Must be called before output to stderr, so that no line of stdout is split if
+ * both streams go to the same place.
  */
 void dsgd_program_flush(void);
 
 /**
  * Must be called at the end of main(). Prints the sentence of a failure, closes standard output,
- * and returns the exit status. Output that could not be written is a failure. A file that exists
- * but could not be read is also one, even if the program continued without it.
+ * and returns the exit status. Two more conditions count as failures: output could not be written,
+ * or a file exists but could not be read, even if the program continued without that file.
  */
 dsgd_status dsgd_program_end(const char *program, dsgd_status status, const dsgd_error *error);
 
-/** Returns the seconds of a monotonic wall clock. */
+/** Returns the time of a monotonic wall clock, in seconds. */
 double dsgd_wall_s(void);
 
-/** Returns the bytes of memory of the machine. */
+/** Returns the size of the machine's memory in bytes. */
 size_t dsgd_physical_bytes(void);

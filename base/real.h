@@ -1,7 +1,7 @@
 /**
- * @file real.h The floating-point type of device-independent code: `real` and its functions. It is
- * float by default, and double with DSGD_IN_DOUBLE. DSGD_DEVICE_FUNCTION marks the functions of
- * such code; cuda.cu defines it as __host__ __device__ before any include.
+ * @file real.h The floating-point type `real` of device-independent code, and its functions. `real`
+ * is float by default, and double if DSGD_IN_DOUBLE is defined. DSGD_DEVICE_FUNCTION marks the
+ * functions of such code. cuda.cu defines it as __host__ __device__ before it includes any file.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /**
- * @file round.h The greater and the smaller of two numbers, and rounding of products and quotients
- * of decimal fractions: dsgd_ceil(0.07 * 100) is 7, whereas ceil() gives 8.
+ * @file round.h Functions for the greater and the smaller of two numbers, and for rounding.
+ * dsgd_ceil() and dsgd_floor() ignore rounding errors of products and quotients of decimal
+ * fractions: for example, dsgd_ceil(0.07 * 100) is 7, but ceil(0.07 * 100) is 8.
  */
 #pragma once
 
@@ -9,8 +10,8 @@
 #include <stdbool.h>
 
 /**
- * Like fmax() and fmin() for numbers that are not NaN, but without a function call, because they
- * are used millions of times per second.
+ * dsgd_greater() and dsgd_less() replace fmax() and fmin() for numbers that are not NaN. They need
+ * no call of a library function, because they are used millions of times per second.
  */
 static inline double dsgd_greater(double a, double b)
 {
@@ -22,15 +23,15 @@ static inline double dsgd_less(double a, double b)
     return a < b ? a : b;
 }
 
-/** Returns true if @p x is an integer, up to the rounding of a few operations. */
+/** Returns true if @p x is an integer, except for the rounding error of a few operations. */
 static inline bool dsgd_is_whole(double x)
 {
     return fabs(x - round(x)) <= 4 * DBL_EPSILON * fabs(x);
 }
 
 /**
- * Returns the smallest integer >= @p x. Treats @p x as an integer if it differs from one only by
- * rounding.
+ * Returns the smallest integer >= @p x. If @p x differs from an integer only by a rounding error,
+ * returns that integer.
  */
 static inline double dsgd_ceil(double x)
 {
@@ -38,8 +39,8 @@ static inline double dsgd_ceil(double x)
 }
 
 /**
- * Returns the largest integer <= @p x. Treats @p x as an integer if it differs from one only by
- * rounding.
+ * Returns the largest integer <= @p x. If @p x differs from an integer only by a rounding error,
+ * returns that integer.
  */
 static inline double dsgd_floor(double x)
 {

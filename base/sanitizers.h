@@ -1,6 +1,6 @@
 /**
- * @file sanitizers.h The sanitizer that this code is compiled with: DSGD_ADDRESS_SANITIZER,
- * DSGD_THREAD_SANITIZER, or neither. GCC and clang report it in different ways.
+ * @file sanitizers.h Defines DSGD_ADDRESS_SANITIZER or DSGD_THREAD_SANITIZER if this code is
+ * compiled with that sanitizer. GCC and clang report the sanitizer in different ways.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /**
- * @file status.c
- * Error sentences, the end of a process that cannot go on, allocations, texts, and asserts.
+ * @file status.c Error messages, the end of a process that cannot continue, allocation of memory,
+ * texts, and asserts.
  */
 #include "base/status.h"
 
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#undef dsgd_fail /* what analyzers see */
+#undef dsgd_fail /* removes the macro that status.h defines for static analyzers */
 dsgd_status dsgd_fail(dsgd_error *error, dsgd_status status, const char *format, ...)
 {
     if (error != NULL) {
@@ -32,7 +32,10 @@ void dsgd_give_up(const char *sentence)
     if (before_the_end != NULL)
         before_the_end();
     fprintf(stderr, "dsgd: %s\n", sentence);
-    /* No abort(), as nothing is wrong in the program; no exit(), as other threads may compute. */
+    /*
+     * Do not call abort(), because the program has no bug, or exit(), because other threads may
+     * still compute.
+     */
     _exit(DSGD_ERUNS);
 }
 
@@ -60,10 +63,12 @@ void *dsgd_xrealloc(void *memory, size_t count, size_t size)
     return or_die(realloc(memory, bytes == 0 ? 1 : bytes));
 }
 
-/** What is kept; memory, or who ends what. */
+/**
+ * One element of the list of kept things: a block of memory, or a function that dsgd_drop() calls.
+ */
 typedef struct kept {
     struct kept *before;
-    size_t bytes; /* 0: an ending */
+    size_t bytes; /* bytes of the memory; 0 if the element is a function to call */
     union {
         max_align_t memory[1];
         struct {
@@ -73,9 +78,14 @@ typedef struct kept {
     } of;
 } kept;
 
-static _Atomic(kept *) newest; /* threads of a run may make texts */
+static _Atomic(kept *) newest; /* newest element of the list; atomic, because several threads of a
+                                * run may make texts */
 
-/** fork() copies a page's entry, and the plans of 100,000 runs are 40,000 pages: of 2 MiB, 80. */
+/**
+ * Asks the system for pages of 2 MiB if a block is large, because fork() copies one entry per page.
+ * For example, the plans of 100,000 runs take 40,000 pages of the usual size, but only 80 pages of
+ * 2 MiB.
+ */
 static void have_large_pages(uintptr_t begin, size_t bytes)
 {
     const uintptr_t large = 1 << 21, first = (begin + large - 1) / large * large;
@@ -180,7 +190,7 @@ void dsgd_text_flush(FILE *stream)
 void dsgd_text_close(FILE *stream, char *const *text)
 {
     const bool is_whole = !ferror(stream);
-    /* A text that glibc finds no memory for at the end is lost without an error */
+    /* if memory runs out in fclose(), glibc loses the text without an error */
     if (fclose(stream) != 0 || !is_whole || *text == NULL)
         dsgd_no_memory();
     dsgd_keep_for(free, *text);

@@ -1,6 +1,5 @@
 /**
- * @file unit.c
- * The table of units.
+ * @file unit.c The table of units and their suffixes.
  */
 #include "base/unit.h"
 
@@ -34,8 +33,8 @@ static const dsgd_suffix parameters[] = {
 static const dsgd_suffix shares[] = {{"%", 0.01}, {NULL, 0}};
 
 /*
- * The first unit that fits the end of a column's name applies, so rates come before the unit of
- * time.
+ * All units. The first unit that fits the end of a column's name is used. Therefore rates come
+ * before the unit of time, whose name is the end of theirs.
  */
 static const dsgd_unit units[] = {
     {"bytes/s", "bytes_per_s", "bytes_per_s", "B/s", bytes_per_s},
@@ -63,7 +62,8 @@ const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem)
 {
     const size_t length = strlen(column);
     for (size_t k = 0; k < N_UNITS && units[k].column != NULL; k++) {
-        const size_t n = strlen(units[k].column) + 1; /* including the `_` */
+        const size_t n = strlen(units[k].column) + 1; /* number of bytes of the column's ending,
+                                                       * including the `_` */
         const bool behind =
             length >= n && column[length - n] == '_' && dsgd_ends_with(column, units[k].column);
         *stem = behind ? length - n : length;

@@ -1,39 +1,43 @@
 /**
- * @file unit.h Units of numbers: their names in options, in columns and in figures.
+ * @file unit.h The units of numbers: their names in options and columns, and their symbols in
+ * figures.
  */
 #pragma once
 
 #include <stddef.h>
 
-/** A suffix of a number, and the factor by which it multiplies the number. */
+/** A suffix of a number, such as "ms", and the factor by which it multiplies the number. */
 typedef struct dsgd_suffix {
-    const char *text; /* text; NULL ends a list */
+    const char *text; /* text of the suffix; NULL ends a list */
     double factor;
 } dsgd_suffix;
 
 typedef struct dsgd_unit {
-    const char *name; /* name in options: "bytes/s" */
-    /* ending of column names, after a `_`: "bytes_per_s"; NULL if there is none */
+    const char *name; /* name of the unit in options, such as "bytes/s" */
+    /* ending of column names after a `_`, such as "bytes_per_s"; NULL if there is none */
     const char *column;
-    const char *word; /* ending of keys that name the unit: "seconds"; NULL if there is none */
-    const char *symbol; /* symbol after a number, for readers: "B/s"; NULL if it equals `column` */
-    const dsgd_suffix *suffixes; /* suffixes of numbers */
+    const char
+        *word; /* ending of keys that name the unit, such as "seconds"; NULL if there is none */
+    const char *symbol; /* symbol that is printed after a number, such as "B/s"; NULL if there is
+                         * none */
+    const dsgd_suffix *suffixes; /* list of suffixes that numbers of this unit may have */
 } dsgd_unit;
 
 /**
- * Returns the unit with the name @p name in options, or NULL if there is none or @p name is NULL.
+ * Returns the unit whose name in options is @p name. Returns NULL if there is no such unit or if @p
+ * name is NULL.
  */
 const dsgd_unit *dsgd_unit_named(const char *name);
 
 /**
- * Returns the unit that the name of a column ends with, or NULL. Sets *stem to the number of bytes
- * before the `_` and the unit's column or, if the unit's word names the unit, to the length of the
- * whole name.
+ * Returns the unit with which the name of a column ends, or NULL if there is none. Sets *stem to
+ * the number of bytes before the `_` and the unit's ending. If the member `word` of the unit is the
+ * ending, sets *stem to the length of the whole name.
  */
 const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem);
 
 /**
- * Names of units of time in files of other programs, with their factors to seconds; the first is
- * "s".
+ * Names of units of time in files of other programs, with their factors to seconds. The first name
+ * is "s".
  */
 extern const dsgd_suffix dsgd_time_words[];

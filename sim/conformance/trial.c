@@ -103,9 +103,7 @@ void dsgd_trial_disturb(dsgd_trial *trial)
     dsgd_trial_imbalance(trial, "delay", "seconds", 0.9);
 }
 
-/*
- * --- the state of a run -------------------------------------------------------------------------
- */
+/* --- the state of a run ----------------------------------------------------------------------- */
 
 /**
  * Computes the mean of the models of workers and servers. If servers share one model, each server

@@ -358,9 +358,7 @@ static void begin_computation(dsgd_worker *w, double compute_s, double backward_
     c->ready = c->forward = c->backward = 0;
 }
 
-/*
- * --- start of a gradient -------------------------------------------------------------------------
- */
+/* --- start of a gradient ---------------------------------------------------------------------- */
 
 /** Returns the time of a worker's step on the reference GPU, according to its random draws. */
 static double drawn_time_s(const dsgd_engine *engine, int rank, int64_t step)

@@ -183,9 +183,7 @@ static void cost_stage(const messages *in, int d)
         costs->merge_s[d] = message_s(in, d, other, job_bytes, true);
 }
 
-/*
- * --- messages in a step -------------------------------------------------------------------------
- */
+/* --- messages in a step ----------------------------------------------------------------------- */
 
 static bool share_island(const messages *in, int a, int b)
 {

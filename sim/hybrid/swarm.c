@@ -205,9 +205,7 @@ static void pass(swarm *s, passing *m, double at_s)
         plan(s, m, end_s);
 }
 
-/*
- * --- absences -----------------------------------------------------------------------------------
- */
+/* --- absences --------------------------------------------------------------------------------- */
 
 /**
  * Sends a micro-batch to the host that replaces a failed host. The previous stage sends the
@@ -300,9 +298,7 @@ static void rejoin_host(swarm *s, const dsgd_absence *absence)
     state->absence = next_absence(s, absence + 1 - s->seconds->away, absence->host);
 }
 
-/*
- * --- one step -----------------------------------------------------------------------------------
- */
+/* --- one step --------------------------------------------------------------------------------- */
 
 static void open_stages(swarm *s, int64_t n_stage_hosts)
 {

@@ -202,9 +202,7 @@ void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t po
     }
 }
 
-/*
- * --- waits --------------------------------------------------------------------------------------
- */
+/* --- waits ------------------------------------------------------------------------------------ */
 
 /**
  * Returns the next host after @p after that has not done its part in @p wait, or -1 if there is
