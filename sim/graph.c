@@ -408,9 +408,8 @@ static dsgd_status check_bipartite(const dsgd_spec *pick, int n_workers, const c
     for (int64_t i = 0; other < 0 && i < period * n_workers; i++) {
         rank = (int)(i % n_workers);
         for (int n = kind_of(pick)->to(&graph, rank, i / n_workers, to); n > 0; n--)
-            other = to[n - 1] % 2 == rank % 2
-                        ? to[n - 1]
-                        : other; /* the loop ends after the first wrong edge */
+            other =
+                to[n - 1] % 2 == rank % 2 ? to[n - 1] : other; /* stops at the first wrong edge */
     }
     free(to);
     if (other < 0)
@@ -463,8 +462,7 @@ dsgd_neighbours dsgd_graph_neighbours(const dsgd_spec *pick, int n_workers, uint
         room->share[i] = 1.0 / (most + 1);
         n.keep -= room->share[i];
     }
-    if (alike) /* makes `keep` exactly equal to the shares; subtraction would leave a rounding error
-                */
+    if (alike) /* makes `keep` exactly equal to the shares */
         n.keep = room->share[0];
     return n;
 }

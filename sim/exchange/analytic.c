@@ -1,30 +1,30 @@
 /**
  * @file analytic.c
- * Closed forms of allreduces, reduce-scatters and allgathers, of all workers and of groups. Their
- * times are computed when the last member arrives. (In a reduce or broadcast, some members end
- * before others start, so these collectives send messages.)
+ * Computes the times of allreduces, reduce-scatters and allgathers in closed form, for all workers
+ * and for groups. The times are computed when the last member arrives. (In a reduce or broadcast,
+ * some members end before others start, so these collectives send messages.)
  *
  * No member ends before the last member arrives, because every result depends on every
  * contribution. A worker has one channel, which executes one schedule at a time. In each round it
- * sends at most one message and receives at most one. A message starts when both sides are in the
- * round, and the round ends when both messages have arrived. Suppose that all messages of the run
- * belong to such collectives and can meet only at the hosts' own links. Then no link carries more
- * than one message per direction, and the time of a message follows from the instant at which both
- * sides are ready. A pass over the members, round by round, gives the same times as a simulation of
- * the messages.
+ * sends at most one message and receives at most one. A message starts when both its sender and its
+ * receiver are in the round, and the round ends when both messages have arrived. Suppose that all
+ * messages of the run belong to such collectives and can meet only at the hosts' own links. Then no
+ * link carries more than one message per direction, and the time of a message follows from the
+ * instant at which both its sender and its receiver are ready. A pass over the members, round by
+ * round, gives the same times as a simulation of the messages.
  *
- * If 2^k consecutive workers share a NIC, the same holds for recursive doubling and for halving and
- * doubling among all workers. These algorithms start and end with k rounds among the workers of one
- * NIC, over links of equal speed. After the first k rounds, these workers are at the same instant.
- * In each later round they send and receive equal messages at the same time, and each message has
- * an equal share of the NIC. No message of another schedule comes in between: all workers of the
- * NIC have started this schedule before the first message leaves, and are still in it at the last
- * one. The same holds for reduce-scatter by halving, and for groups that contain all workers of
- * their NICs. Messages inside a node pass no NIC.
+ * If 2^k consecutive workers share a NIC, the same argument holds for recursive doubling and for
+ * halving and doubling among all workers. These algorithms start and end with k rounds among the
+ * workers of one NIC, over links of equal speed. After the first k rounds, these workers are at the
+ * same instant. In each later round they send and receive equal messages at the same time, and each
+ * message has an equal share of the NIC. No message of another schedule comes in between: all
+ * workers of the NIC have started this schedule before the first message leaves, and are still in
+ * it at the last message. The same argument holds for reduce-scatter by halving, and for groups
+ * that contain all workers of their NICs. Messages inside a node pass no NIC.
  *
- * A second pass, after all members have ended, counts the messages and the part of their time that
- * no computation hid, which is not known earlier. Schedules are counted in the order in which they
- * became complete. For each member, this is the order in which it executed them.
+ * A second pass follows when all members have ended. It counts the messages and the part of their
+ * time that no computation hid, which is not known earlier. Schedules are counted in the order in
+ * which they became complete. For each member, this is the order in which it executed them.
  */
 #include "sim/exchange/analytic.h"
 
@@ -36,38 +36,51 @@
 #include "sim/network/paths.h"
 #include "sim/result.h"
 
-/** An allreduce under way. */
+/**
+ * A collective whose times are computed: an allreduce, reduce-scatter or allgather, or any
+ * collective of NCCL.
+ */
 typedef struct dsgd_schedule {
-    TAILQ_ENTRY(dsgd_schedule) in; /* list of gathering or of complete schedules */
+    TAILQ_ENTRY(dsgd_schedule) in; /* place of the schedule in the list `gathering` or `complete` */
     dsgd_plan plan;
     int n_arrived, n_ended;
     bool counted;
-    int lane; /* lane of its members' hosts */
+    int lane; /* lane of the members' hosts: index of a host in its worker */
     struct {
-        double since_s, end_s; /* time of the last arrival; end, INFINITY if it is not known */
-        double latency_s; /* latency of the collective, after the streams */
-        double passed_s; /* time at which the last stream has passed, without its own latency */
-        double bytes; /* bytes of a stream, chosen so that NICs send them in the given time */
-        double nic_bytes, gpu_bytes; /* bytes that each NIC and each GPU sends */
-        int n_left; /* number of streams under way */
+        double since_s, end_s; /* arrival time of the last member; end of the collective,
+                                * INFINITY if it is not known yet */
+        double latency_s; /* time from the end of the streams to the end of the collective, in
+                           * seconds */
+        double passed_s; /* time at which the last stream has passed, without the latency of its
+                          * path */
+        double bytes; /* bytes of a stream, chosen so that a NIC sends them in the time that the
+                       * closed form gives */
+        double nic_bytes, gpu_bytes; /* bytes that each NIC sends; bytes that each GPU sends */
+        int n_left; /* number of streams that have not arrived */
     } nccl;
     struct member {
         dsgd_channel *channel;
         int rank;
-        double arrived_s; /* INFINITY if it has not arrived */
-        double end_s; /* set when all have arrived; -INFINITY while the member waits for it */
-        int to, from; /* ranks of the receiver and sender of its stream; -1 if it has no stream */
+        double arrived_s; /* arrival time of the member; INFINITY if it has not arrived */
+        double end_s; /* end of the member's part, known when all have arrived; -INFINITY while
+                       * its channel waits for it */
+        int to, from; /* ranks of the receiver of the member's stream and of the sender of the
+                       * stream that it gets; -1 if there is none */
         enum { NOT_SENT, WAITS, UNDER_WAY } stream;
         double started_s;
-    } member[]; /* [plan.n] */
+    } member[]; /* [plan.n] one entry per member */
 } dsgd_schedule;
 
 struct dsgd_analytic {
-    dsgd_paths *paths; /* NULL if messages can share links */
-    dsgd_nodes *nodes; /* nodes for NCCL collectives */
-    int *rank, *host; /* [n_workers] during a pass: ranks of members, and their hosts on its lane */
-    double *at_s, *next_s; /* [n_workers] during a pass: times before and after a round */
-    TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete; /* in order of completion */
+    dsgd_paths *paths; /* paths between hosts; NULL if messages may share links */
+    dsgd_nodes *nodes; /* nodes of the platform, for NCCL collectives */
+    int *rank, *host; /* [n_workers] used during a pass: ranks of the members; hosts of the
+                       * members on the schedule's lane */
+    double *at_s, *next_s; /* [n_workers] used during a pass: times of the members before a
+                            * round; the same after it */
+    /* lists of schedules: some members have not arrived; all have arrived, in the order of
+     * completion */
+    TAILQ_HEAD(schedules, dsgd_schedule) gathering, complete;
 };
 
 static struct dsgd_analytic *state_of(dsgd_engine *engine)
@@ -77,8 +90,10 @@ static struct dsgd_analytic *state_of(dsgd_engine *engine)
     const size_t n = (size_t)engine->n_workers;
     struct dsgd_analytic *const state = engine->exchanges.analytic =
         dsgd_run_alloc(engine, sizeof *state);
-    /* Requires one channel per host, and no servers. If workers are groups of hosts, no two hosts
-     * may share a NIC. */
+    /*
+     * Closed forms require one channel per host, no servers, and no slow links. If workers are
+     * groups of hosts, closed forms also require that no two hosts share a NIC.
+     */
     if (dsgd_has_traits(engine->config, DSGD_SENDS_COLLECTIVES) &&
         engine->layout.n_channels == (size_t)engine->layout.n_lanes && !engine->hybrid.on_wires &&
         engine->config->failures.links.n == 0)
@@ -101,7 +116,10 @@ bool dsgd_is_contention_free(dsgd_engine *engine)
     return state_of(engine)->paths != NULL;
 }
 
-/** Returns whether the members include all hosts of their NICs, and exchange with these first. */
+/**
+ * Returns whether the members include all hosts of their NICs, and hosts of one NIC exchange
+ * messages with each other first.
+ */
 static bool is_even_at_nics(const struct dsgd_analytic *state, const dsgd_plan *plan)
 {
     const int per_nic = state->paths->per_nic;
@@ -112,22 +130,23 @@ static bool is_even_at_nics(const struct dsgd_analytic *state, const dsgd_plan *
         return is_whole && (plan->members.leader < 0 ||
                             (((dsgd_group)per_nic - 1) & ~plan->members.group) == 0);
     is_whole = is_whole && comm->n % per_nic == 0;
-    for (int i = 0; i < comm->n && is_whole; i += per_nic) /* rows that have all their ranks */
+    /* checks that all ranks of a NIC are members */
+    for (int i = 0; i < comm->n && is_whole; i += per_nic)
         is_whole = comm->rank[i] % per_nic == 0 &&
                    comm->rank[i + per_nic - 1] - comm->rank[i] == per_nic - 1;
     return is_whole;
 }
 
 /**
- * Returns whether no message of the plan shares a link with another, or messages share links only
- * so that each has an equal share.
+ * Returns whether no two messages of the plan share a link, or all messages that share a link have
+ * equal shares of it.
  */
 static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
 {
     dsgd_comm *const comm = plan->members.comm;
     if (state->paths->per_nic == 1)
         return true;
-    if (comm != NULL && !comm->known_in_island) { /* computed once for all members */
+    if (comm != NULL && !comm->known_in_island) { /* computed once per communicator */
         const dsgd_path_end *const end = state->paths->end;
         comm->known_in_island = true;
         comm->in_island = state->paths->platform->island_hosts > 0;
@@ -137,7 +156,7 @@ static bool is_apart(const struct dsgd_analytic *state, const dsgd_plan *plan)
     return (comm != NULL && comm->in_island) || is_even_at_nics(state, plan);
 }
 
-/** Returns whether the time of a plan can be computed without its messages. */
+/** Returns whether the times of a plan can be computed without simulating its messages. */
 static bool is_known(dsgd_engine *engine, const dsgd_plan *plan)
 {
     return dsgd_is_contention_free(engine) && engine->config->network == DSGD_NETWORK_FLOWS &&
@@ -157,14 +176,15 @@ double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, doubl
 
 /* --- a pass ----------------------------------------------------------------------------------- */
 
-/** One member's part in a round. */
+/** The part of one member in one round. */
 typedef struct part {
-    double started_s; /* both sides were ready; if the member only sends: it was ready */
-    double sent_s; /* both messages have arrived */
-    double done_s; /* overhead and reduction are over */
+    double started_s; /* time at which the sender and the receiver were ready; if the member only
+                       * sends, time at which the member was ready */
+    double sent_s; /* time at which both messages of the member have arrived */
+    double done_s; /* time at which the overhead and the reduction are over */
 } part;
 
-/** Stores the members of a schedule, before a pass. */
+/** Stores the ranks and the hosts of the members of a schedule, for a pass. */
 static void find_members(const dsgd_engine *engine, const dsgd_schedule *s)
 {
     for (int i = 0; i < s->plan.n; i++) {
@@ -185,7 +205,8 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
         p.sent_s =
             p.started_s + dsgd_path_s(state->paths, state->host[phase->from], host, phase->bytes);
     }
-    if (phase->to >= 0 && phase->to != phase->from) { /* both directions take the same time */
+    /* A message takes the same time in both directions, so only another receiver matters. */
+    if (phase->to >= 0 && phase->to != phase->from) {
         const double ready_s = dsgd_greater(here_s, state->at_s[phase->to]);
         p.sent_s =
             dsgd_greater(p.sent_s, ready_s + dsgd_path_s(state->paths, host, state->host[phase->to],
@@ -195,23 +216,23 @@ static part part_of(const dsgd_engine *engine, const dsgd_phase *phase, int memb
     return p;
 }
 
-/** Times that differ by less than this are one instant in SimGrid. */
+/** Times that differ by less than this number of seconds are one instant in SimGrid. */
 static const double same_instant_s = 1e-9;
 
-/** A pass over the rounds of a schedule. */
+/** The state of a pass over the rounds of a schedule. */
 typedef struct turn {
     dsgd_engine *engine;
-    bool counts; /* true if the pass counts messages until `until_s` */
+    bool counts; /* true if the pass counts the messages that arrive by `until_s` */
     double until_s;
-    double last_s; /* end of the last part that counts */
-    uint64_t n_sent; /* number of messages that count */
+    double last_s; /* end of the last part that is counted */
+    uint64_t n_sent; /* number of messages that are counted */
 } turn;
 
 static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
     const int *const rank = t->engine->exchanges.analytic->rank, *const host = t->engine->exchanges
                                                                                    .analytic->host;
-    const double end_s = t->engine->result->virtual_s; /* 0: before the end of the run */
+    const double end_s = t->engine->result->virtual_s; /* end of the run; 0 before the run ends */
     if (p.done_s < INFINITY)
         t->last_s = dsgd_greater(t->last_s, p.done_s);
     if (phase->to >= 0 && p.sent_s <= t->until_s) {
@@ -225,7 +246,7 @@ static void count_part(turn *t, const dsgd_phase *phase, int member, part p)
         dsgd_count_communication_by(&t->engine->workers[rank[member]], p.started_s, p.done_s);
 }
 
-/** Ends a member's part in a round. */
+/** Stores the end of a member's part in a round. If the pass counts, also counts the part. */
 static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p)
 {
     t->engine->exchanges.analytic->next_s[member] = p.done_s;
@@ -233,8 +254,10 @@ static inline void end_part(turn *t, const dsgd_phase *phase, int member, part p
         count_part(t, phase, member, p);
 }
 
-/** Follows a round in which all members exchange in pairs. Reductions take all workers the same
- * time. */
+/**
+ * Computes a round in which all members exchange messages in pairs. A reduction takes all workers
+ * the same time.
+ */
 static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bit)
 {
     const struct dsgd_analytic *const state = t->engine->exchanges.analytic;
@@ -256,7 +279,7 @@ static dsgd_phase follow_pairs(turn *t, const dsgd_plan *plan, int round, int bi
     return phase;
 }
 
-/** Follows any other round. */
+/** Computes a round whose members do not exchange messages in pairs. */
 static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
 {
     const struct dsgd_analytic *const state = t->engine->exchanges.analytic;
@@ -274,7 +297,10 @@ static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
 
 /* --- NCCL's ----------------------------------------------------------------------------------- */
 
-/** Returns the seconds of decompression after the collective, which NCCL does not include. */
+/**
+ * Returns the seconds of decompression after an NCCL collective. The formulas of NCCL do not
+ * include this time.
+ */
 static double decoding_s(const dsgd_worker *w, const dsgd_plan *plan)
 {
     const double came = plan->bytes * (plan->n - 1) / plan->n;
@@ -283,7 +309,7 @@ static double decoding_s(const dsgd_worker *w, const dsgd_plan *plan)
     return plan->encoding.added > 0 ? dsgd_phase_cost_s(w, &all) : 0;
 }
 
-/** Sets the end of all members. */
+/** Sets the end of the collective, and the end of each member's part. */
 static void end_streams(dsgd_schedule *s, double at_s)
 {
     s->nccl.end_s = at_s;
@@ -291,8 +317,10 @@ static void end_streams(dsgd_schedule *s, double at_s)
         s->member[i].end_s = at_s + decoding_s(s->member[i].channel->worker, &s->plan);
 }
 
-/** Called when all members have arrived. If the collective meets no other traffic, its end is
- * known. Otherwise, one stream per NIC is sent. */
+/**
+ * Called when all members have arrived. If the streams share no link with other messages, the end
+ * of the collective is computed. Otherwise, the members send one stream per NIC.
+ */
 static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
 {
     struct dsgd_analytic *const state = engine->exchanges.analytic;
@@ -315,12 +343,13 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
     s->nccl.nic_bytes = cost.nic_share * s->plan.bytes;
     s->nccl.gpu_bytes = cost.gpu_share * s->plan.bytes;
     const double bytes = s->plan.bytes / cost.bytes_per_s * shape.nic_bytes_per_s;
-    s->nccl.bytes = dsgd_floor(bytes); /* networks send whole bytes */
+    s->nccl.bytes = dsgd_floor(bytes); /* Networks send only whole bytes; the latency below
+                                        * includes the time of the remainder. */
     s->nccl.latency_s = cost.latency_s + (bytes - s->nccl.bytes) / shape.nic_bytes_per_s;
     for (int i = 0; i < s->plan.n; i++) {
         struct member *const m = &s->member[i];
         dsgd_nodes_stream(state->nodes, state->host[i], &m->to, &m->from);
-        if (s->lane > 0 && m->to >= 0) { /* from hosts to their workers */
+        if (s->lane > 0 && m->to >= 0) { /* convert indices of hosts to ranks of workers */
             const int first = dsgd_cluster_host(0, s->lane);
             m->to -= first;
             m->from -= first;
@@ -335,7 +364,7 @@ static void begin_streams(dsgd_engine *engine, dsgd_schedule *s)
         end_streams(s, s->nccl.since_s + dsgd_nccl_s(&cost, s->plan.bytes));
 }
 
-/** Starts to send and receive a stream. */
+/** Starts the transfers by which a member sends its stream and receives another stream. */
 static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
 {
     dsgd_comm *const comm = s->plan.members.comm;
@@ -348,7 +377,7 @@ static dsgd_await begin_stream(const dsgd_schedule *s, struct member *me)
                      .started_s = &me->started_s}};
 }
 
-/** Called when a stream has arrived. The last stream sets the end of all members. */
+/** Called when a member's streams have arrived. The last call sets the end of all members. */
 static void end_stream(dsgd_schedule *s, struct member *me)
 {
     const double now_s = dsgd_now_s();
@@ -368,8 +397,8 @@ static void end_stream(dsgd_schedule *s, struct member *me)
 }
 
 /**
- * Counts the streams if they have passed at the given instant: one message from each member to the
- * next, and the bytes that NICs have carried.
+ * Counts the streams of a collective that ends by t->until_s: one message from each member to the
+ * next member, and the bytes that NICs have carried.
  */
 static void count_streams(turn *t, const dsgd_schedule *s)
 {
@@ -397,8 +426,9 @@ static void count_streams(turn *t, const dsgd_schedule *s)
 }
 
 /**
- * Follows the members from their arrivals to their ends, and stores the ends in state->at_s. If @p
- * counts, also counts the messages until @p until_s. Returns the end of the last counted part.
+ * Computes the times of the members from their arrivals to their ends, and stores the ends in
+ * state->at_s. If @p counts is true, also counts the messages that arrive by @p until_s. Returns
+ * the end of the last part that is counted.
  */
 static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, double until_s)
 {
@@ -426,7 +456,10 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
 
 /* --- schedules under way ---------------------------------------------------------------------- */
 
-/** Counts and frees schedules in order, up to the first one whose members have not all ended. */
+/**
+ * Counts and frees the complete schedules in their order, up to the first schedule with a member
+ * that has not ended.
+ */
 static void count_ended(dsgd_engine *engine)
 {
     struct dsgd_analytic *const state = engine->exchanges.analytic;
@@ -481,7 +514,10 @@ static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan, i
     return s;
 }
 
-/** Called when all members have arrived. Computes the end of each member. */
+/**
+ * Called when the last member has arrived. Computes the end of each member's part, and wakes the
+ * other members.
+ */
 static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
 {
     struct dsgd_analytic *const state = engine->exchanges.analytic;
@@ -494,7 +530,8 @@ static void complete(dsgd_engine *engine, dsgd_schedule *s, int last_rank)
         for (int i = 0; i < s->plan.n; i++)
             s->member[i].end_s = state->at_s[i];
     }
-    for (int i = 0; i < s->plan.n; i++) /* after the computation, as other actors may run */
+    /* wakes members after all ends are set, because other actors may run */
+    for (int i = 0; i < s->plan.n; i++)
         if (s->member[i].rank != last_rank)
             dsgd_semaphore_post(s->member[i].channel->semaphore);
 }
@@ -511,7 +548,7 @@ dsgd_await dsgd_analytic_begin(dsgd_channel *channel, const dsgd_plan *plan,
     s->member[channel->member].arrived_s = dsgd_now_s();
     const bool last = ++s->n_arrived == plan->n;
     *meeting = last ? NULL : s;
-    w->accounts.n_uncounted++; /* decremented in count_ended(), or at the end of the run */
+    w->accounts.n_uncounted++; /* count_ended(), or the end of the run, decrements this number */
     if (plan->how == DSGD_COLLECTIVE_NCCL)
         dsgd_gpu_has_collectives(w, 1);
     if (!last)
@@ -530,7 +567,8 @@ dsgd_await dsgd_analytic_next(dsgd_channel *channel)
     if (me->end_s == INFINITY)
         return (dsgd_await){.kind = DSGD_AWAIT_POST, .semaphore = channel->semaphore};
     const double left_s = me->end_s - dsgd_now_s();
-    me->end_s = -INFINITY; /* so that it waits only once, even if rounding leaves some time */
+    me->end_s = -INFINITY; /* Never wait again for this end: rounding may leave a remainder of
+                            * the time. */
     if (left_s > 0)
         return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = left_s};
     if (channel->schedule->plan.how == DSGD_COLLECTIVE_NCCL)

@@ -1,6 +1,7 @@
 /**
  * @file channels.c
- * Channels and their jobs, staging, the loops over the pieces of an exchange, and packets.
+ * Implements channels and their jobs, the copies of staging, the loops over the pieces of an
+ * exchange, and packets.
  */
 #include "sim/exchange/channels.h"
 
@@ -23,8 +24,10 @@ static void run_job(void *argument)
     end_job(channel);
 }
 
-/** Executes the next step of the job, whose piece is in host memory. Returns DSGD_AWAIT_NOTHING
- * after the last step. */
+/**
+ * Executes the next step of the channel's job, whose piece is in host memory. Returns
+ * DSGD_AWAIT_NOTHING after the last step.
+ */
 static dsgd_await step_job(dsgd_channel *channel)
 {
     if (channel->current->step == NULL)
@@ -35,7 +38,7 @@ static dsgd_await step_job(dsgd_channel *channel)
     return await;
 }
 
-/** Starts the next job. Waits until its piece is in host memory. */
+/** Takes the next job from the queue. Waits until the job's piece is in host memory. */
 static dsgd_await take_job(dsgd_channel *channel)
 {
     const dsgd_job *const job = channel->current = channel->first;
@@ -93,7 +96,7 @@ dsgd_channel *dsgd_channels_open(dsgd_worker *w, size_t number)
     return new;
 }
 
-/* Side channels are opened at first use, because most runs do not need them. */
+/* Side channels are started at their first use, because most runs do not need them. */
 dsgd_channel *dsgd_channel_of(dsgd_worker *w, const dsgd_job *job)
 {
     const dsgd_engine *const engine = w->engine;
@@ -143,8 +146,8 @@ enum { TAGS = 500, TAG_BITS = 16 };
 _Static_assert(DSGD_MAX_ALL_CHANNELS <= 1 << (TAG_BITS - 2), "one communicator at least");
 
 /**
- * Returns the first tag of a communicator. There are fewer different tags if a worker has more
- * channels than DSGD_MAX_CHANNELS.
+ * Returns the first tag of a communicator's mailboxes. If a worker has more channels than
+ * DSGD_MAX_CHANNELS, there are fewer different tags.
  */
 static int tag_of(const dsgd_engine *engine, const dsgd_comm *comm)
 {
@@ -165,21 +168,25 @@ dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to
 
 /* --- staging ---------------------------------------------------------------------------------- */
 
-/** Plans a copy that starts at @p since_s, or when the copy engine is free. Returns its end, and
- * stores it in *free_s. */
+/**
+ * Plans a copy that starts at @p since_s, or when the copy engine is free if that is later. Returns
+ * the time at which the copy ends, and stores this time in *free_s.
+ */
 static double copy(double *free_s, double since_s, double copy_s)
 {
     return *free_s = dsgd_greater(*free_s, since_s) + copy_s;
 }
 
-/** Returns the seconds of one copy, or 0 if none is needed. */
+/** Returns the seconds that one copy of @p bytes takes, or 0 if the vector is in host memory. */
 static double staging_s(const dsgd_vector *x, double bytes)
 {
     return x->whole->on_host ? 0 : bytes * x->owner->engine->costs.staging_s_per_byte;
 }
 
-/** Returns the time at which piece @p k became ready in the last computation, or @p since_s if that
- * is later. */
+/**
+ * Returns @p since_s, or, if that is later, the time at which piece @p k became ready in the
+ * computation on which x depends.
+ */
 static double ready_since_s(const dsgd_worker *w, const dsgd_vector *x, size_t k, double since_s)
 {
     const dsgd_computation *const computation = &w->gpu.computation;
@@ -204,7 +211,8 @@ double dsgd_stage_collective(dsgd_worker *w, const dsgd_vector *x, size_t k, dou
                              double since_s)
 {
     const dsgd_platform *const p = w->engine->config->platform;
-    const double launch_s = dsgd_fuses(w->engine) ? 0 : p->collective_launch_s; /* see fusion.c */
+    /* with fusion, fusion.c adds the launch */
+    const double launch_s = dsgd_fuses(w->engine) ? 0 : p->collective_launch_s;
     const double cost_s = launch_s + reduced_bytes * p->collective_copy_s_per_byte;
     if (cost_s <= 0 || x->whole->on_host || w->engine->config->workload->memory == DSGD_MEMORY_HOST)
         return since_s;
@@ -265,7 +273,7 @@ void dsgd_exchange_start(dsgd_worker *w, dsgd_request *request, dsgd_job *job)
     dsgd_channel_add(w, job);
 }
 
-/** Returns a new request for the pieces of the vector @p of. */
+/** Returns a new request that exchanges the pieces of the vector @p of. */
 static dsgd_request *new_request(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vector *in,
                                  const dsgd_vector *of, const void *arguments)
 {
@@ -318,7 +326,10 @@ void dsgd_exchange_run(dsgd_worker *w, const dsgd_exchange *exchange, dsgd_vecto
                        dsgd_vector *out, const void *arguments)
 {
     const size_t n = dsgd_count_pieces(out);
-    /* With fusion, all pieces are announced as soon as they are ready. */
+    /*
+     * With fusion, all pieces are announced as soon as they are ready, so all pieces may be under
+     * way.
+     */
     const size_t window = dsgd_fuses(w->engine) || w->engine->hybrid.replica != NULL
                               ? n
                               : w->engine->layout.n_channels;
@@ -358,14 +369,17 @@ size_t dsgd_requests_left(const dsgd_worker *w, int64_t *step)
     return n;
 }
 
-/** Returns the pointer to a request in the list of requests that have not ended. Stops the program
- * if it is not in the list. */
+/**
+ * Returns the address of the pointer to @p request in the list of requests that have not ended.
+ * Stops the program if the list does not contain the request.
+ */
 static dsgd_request **find_request(dsgd_worker *w, const dsgd_request *request)
 {
     dsgd_request **link = &w->wire.requests;
     while (*link != NULL && *link != request)
         link = &(*link)->next;
-    DSGD_REQUIRE(*link != NULL, /* a request that has ended must not be read */
+    DSGD_REQUIRE(*link != NULL, /* The message must not read the request, because a request that has
+                                 * ended may be freed. */
                  "worker %d waits in step %jd for a request that is not under way: it has ended "
                  "already, or another worker began it",
                  w->node.rank, w->node.step);

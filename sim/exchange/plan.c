@@ -1,57 +1,64 @@
 /**
  * @file plan.c
- * Collectives as rounds of messages: recursive doubling with full vectors, Rabenseifner's halving
- * and doubling, Bruck's algorithm, and the ring. Each message takes its transfer, then its
- * overhead, then the reduction of its bytes.
+ * Describes collectives as rounds of messages: recursive doubling with full vectors, Rabenseifner's
+ * halving and doubling, Bruck's algorithm, and the ring. A message first takes its transfer time,
+ * then its overhead, and then the time to reduce its bytes.
  *
- * Consider n bytes, latency L, bandwidth B, overhead o, reduction c per byte, and P = 2^k members
- * that arrive together on an idle network. The times are:
+ * Consider n bytes, latency L, bandwidth B, overhead o, reduction time c per byte, and P = 2^k
+ * members that arrive together on an idle network. The times are:
  *     recursive doubling: k (o + L + n/B + c n)
  *     Rabenseifner:       2 k (o + L) + (P-1)/P (2 n/B + c n)
  *     ring:               2 (P-1) (o + L + n/(P B)) + (P-1)/P c n
  * (Thakur, Rabenseifner, Gropp: "Optimization of collective communication operations in MPICH",
  * 2005.)
  *
- * If P is not a power of two, the first two fold the other members into a power of two, as MPICH
- * does. The fold sends whole vectors two more times. The ring and Bruck's algorithm need no fold.
- * With k = ceil(log2 P), Bruck's algorithm takes 2 k (o + L) + (P-1)/P (2 n/B + c n) at any P.
+ * If P is not a power of two, recursive doubling and Rabenseifner's algorithm fold the extra
+ * members into a power of two, as MPICH does. The fold sends whole vectors two more times. The ring
+ * and Bruck's algorithm need no fold. With k = ceil(log2 P), Bruck's algorithm takes 2 k (o + L) +
+ * (P-1)/P (2 n/B + c n) for any P.
  *
- * Rings use the platform's dimensions one after another, for P = X Y ... hosts. There is a
- * reduce-scatter along rows, then of each part along columns, and so on, and allgathers in the
- * opposite order. They take 2 (X - 1 + Y - 1 + ...) (o + L) + (P-1)/P (2 n/B + c n), and only
- * neighbours exchange messages. If a dimension does not divide the number of members, one ring
- * contains the rest.
+ * Rings use the platform's dimensions one after another, for P = X Y ... hosts. First there is a
+ * reduce-scatter along the rows. Then the members of each column reduce-scatter the parts that they
+ * have, and so on. The allgathers follow in the opposite order. Rings take 2 (X - 1 + Y - 1 + ...)
+ * (o + L) + (P-1)/P (2 n/B + c n), and only neighbours exchange messages. If the size of a
+ * dimension does not divide the number of members, one ring contains the remaining members.
  *
- * The collectives of NCCL are not rounds (analytic.c, traces/nccl.h). Each member counts as sending
- * one stream, with the bytes that it would send in a ring.
+ * The collectives of NCCL are not rounds (analytic.c, traces/nccl.h). The simulator counts one
+ * stream per member, with the bytes that the member would send in a ring.
  *
- * Reduce-scatter and allgather are the halves of an allreduce. A reduce is a reduce-scatter and a
- * gather up a binomial tree. A broadcast is a scatter down the tree and an allgather (van de
- * Geijn). For short vectors, both send whole vectors along the tree: k (o + L + n/B), plus k c n
- * for a reduce.
+ * Reduce-scatter and allgather are the two halves of an allreduce. A reduce is a reduce-scatter and
+ * a gather up a binomial tree. A broadcast is a scatter down the tree and an allgather (van de
+ * Geijn). For short vectors, reduce and broadcast send whole vectors along the tree; this takes k
+ * (o + L + n/B), plus k c n for a reduce.
  */
 #include "sim/exchange/plan.h"
 
 /* --- allreduces as rounds --------------------------------------------------------------------- */
 
-/* If the number of members is not a power of two, `extra` members are first folded into their right
- * neighbours. */
+/*
+ * If the number of members is not a power of two, 2 * extra members are first folded in pairs: each
+ * even member sends its vector to its right neighbour, and then does nothing until the last round.
+ */
 
 /**
- * Returns an exchange in both directions, between members whose indices in the power of two differ
- * in one bit.
+ * Returns a phase in which two members exchange messages in both directions. After the fold, their
+ * indices differ in the bit @p bit.
  */
 static dsgd_phase exchange(const dsgd_plan *plan, int index, int bit, double bytes, double reduced)
 {
     const bool folds = index < 2 * plan->extra;
     if (folds && index % 2 == 0)
         return (dsgd_phase){.to = -1, .from = -1};
-    const int other = (folds ? index / 2 : index - plan->extra) ^ bit; /* in the power of two */
+    /* index of the partner after the fold */
+    const int other = (folds ? index / 2 : index - plan->extra) ^ bit;
     const int partner = other < plan->extra ? 2 * other + 1 : other + plan->extra;
     return (dsgd_phase){partner, partner, bytes, reduced};
 }
 
-/** Returns the phase of the fold: the first round, from even to odd members, or the last, back. */
+/**
+ * Returns a phase of the fold. If @p in is true, it is the first round, in which even members send
+ * to odd members; otherwise it is the last round, in which odd members send the result back.
+ */
 static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
 {
     const double reduced = in ? plan->bytes : 0;
@@ -63,19 +70,19 @@ static dsgd_phase fold(const dsgd_plan *plan, int index, bool in)
 }
 
 /**
- * Returns a phase of halving and doubling without a fold. For P = 2^k m it uses Bruck's allgather
- * among members with the same index mod 2^k, and before it the reverse as a reduce-scatter. Among
- * the possible orders of Bruck's phases, it uses the one in which most bytes travel between
- * neighbours, as in PAT of NCCL. (J. Bruck, C.-T. Ho: "Efficient global combine operations in
- * multi-port message-passing systems", 1993; S. Jeaugey: "PAT: a new algorithm for all-gather and
- * reduce-scatter operations at scale", 2025.)
+ * Returns a phase of halving and doubling without a fold. For P = 2^k m, the second half is Bruck's
+ * allgather among members with the same index mod 2^k. The first half is the reverse of this
+ * allgather, as a reduce-scatter. Among the possible orders of Bruck's phases, this function uses
+ * the one in which most bytes travel between neighbours, like PAT of NCCL. (J. Bruck, C.-T. Ho:
+ * "Efficient global combine operations in multi-port message-passing systems", 1993; S. Jeaugey:
+ * "PAT: a new algorithm for all-gather and reduce-scatter operations at scale", 2025.)
  */
 static dsgd_phase bruck(const dsgd_plan *plan, int round, int index)
 {
     const int n = plan->n;
     const bool reduces = round < plan->half;
     const int distance = 1 << (reduces ? round : 2 * plan->half - 1 - round);
-    /* The odd multiples of the distance that are less than n. */
+    /* Counts the odd multiples of the distance that are less than n. */
     const int n_parts = (n + distance - 1) / (2 * distance);
     const double part = plan->bytes / n * n_parts;
     const bool pairs = n % (2 * distance) == 0;
@@ -91,8 +98,10 @@ static bool goes_in_rings(dsgd_collective how)
     return how == DSGD_COLLECTIVE_RING || how == DSGD_COLLECTIVE_RINGS;
 }
 
-/** Returns a phase of the rings: first the rounds of the first dimension, then of the next. The
- * allgather uses the opposite order. */
+/**
+ * Returns a phase of the rings. The reduce-scatter executes all rounds of the first dimension, then
+ * those of the next dimension, and so on. The allgather uses the opposite order.
+ */
 static dsgd_phase rings(const dsgd_plan *plan, int round, int index)
 {
     const bool reduces = round < plan->half;
@@ -107,7 +116,10 @@ static dsgd_phase rings(const dsgd_plan *plan, int round, int index)
                         first + (at > 0 ? at - 1 : n - 1) * stride, part, reduces ? part : 0};
 }
 
-/** Returns a phase of an allreduce; its halves are reduce-scatter and allgather. */
+/**
+ * Returns a phase of an allreduce. The first half of an allreduce is a reduce-scatter, and the
+ * second half is an allgather.
+ */
 static dsgd_phase allreduce_phase(const dsgd_plan *plan, int round, int index)
 {
     if (goes_in_rings(plan->how))
@@ -119,11 +131,12 @@ static dsgd_phase allreduce_phase(const dsgd_plan *plan, int round, int index)
     const int i = round - (plan->extra > 0);
     if (plan->how == DSGD_COLLECTIVE_RECURSIVE_DOUBLING)
         return exchange(plan, index, 1 << i, plan->bytes, plan->bytes);
-    if (i < plan->bits) { /* reduce-scatter by halving */
+    if (i < plan->bits) { /* the round belongs to the reduce-scatter by halving */
         const double part = plan->bytes / (2 << i);
         return exchange(plan, index, 1 << i, part, part);
     }
-    const int bit = 1 << (2 * plan->bits - 1 - i); /* allgather by doubling */
+    /* the round belongs to the allgather by doubling */
+    const int bit = 1 << (2 * plan->bits - 1 - i);
     return exchange(plan, index, bit, plan->bytes / (2 * bit), 0);
 }
 
@@ -133,20 +146,25 @@ static int tree_rounds(int n)
     return dsgd_log2(n) + !dsgd_is_power_of_two(n);
 }
 
-/** Returns the number of parts in the subtree of a member at @p distance from its parent. */
+/**
+ * Returns the number of parts that the subtree of a member contains. The member is at @p distance
+ * from its parent and at position @p from_root, counted from the root.
+ */
 static int shares_below(const dsgd_plan *plan, int distance, int from_root)
 {
     return distance < plan->n - from_root ? distance : plan->n - from_root;
 }
 
 /**
- * Returns a phase up a binomial tree to the root, or down from it, between members at a distance.
- * It carries whole vectors, or, if the plan has halves, the parts of the subtree.
+ * Returns a phase of a binomial tree between members at @p distance from each other. If @p up is
+ * true, messages travel to the root, otherwise from the root. If the plan has halves, a message
+ * carries the parts of the subtree, otherwise whole vectors.
  */
 static dsgd_phase tree_phase(const dsgd_plan *plan, int distance, int index, bool up)
 {
     const int n = plan->n;
-    const int place = (index - plan->root + n) % n; /* 0: the root */
+    /* position of the member, counted from the root */
+    const int place = (index - plan->root + n) % n;
     const bool is_child = place % (2 * distance) == distance;
     const bool is_parent = place % (2 * distance) == 0 && place + distance < n;
     if (!is_child && !is_parent)
@@ -163,7 +181,7 @@ static dsgd_phase tree_phase(const dsgd_plan *plan, int distance, int index, boo
 
 static dsgd_phase part_phase(const dsgd_plan *plan, int round, int index)
 {
-    const int last = tree_rounds(plan->n) - 1; /* round of a tree */
+    const int last = tree_rounds(plan->n) - 1; /* last round of a tree */
     if (plan->part == DSGD_REDUCE && round >= plan->half)
         return tree_phase(plan, 1 << (round - plan->half), index, true);
     if (plan->part == DSGD_BROADCAST && round <= last)
@@ -182,15 +200,15 @@ dsgd_phase dsgd_plan_phase(const dsgd_plan *plan, int round, int index)
         phase.reduced =
             (plan->encoding.gathers ? phase.bytes : phase.reduced) * plan->encoding.added;
         phase.decoded = phase.bytes * plan->encoding.decoded;
-        if (round == plan->half - 1) /* its part of the sum is complete */
+        if (round == plan->half - 1) /* the member's part of the sum is now complete */
             phase.decoded += plan->encoding.again;
     }
     return phase;
 }
 
 /**
- * Returns the algorithm for a piece among @p n members. With few bytes, latency dominates, and
- * recursive doubling has the fewest phases.
+ * Returns the algorithm for a piece of @p bytes among @p n members. For few bytes, the latency
+ * matters most, and recursive doubling has the fewest phases.
  */
 static dsgd_collective how_for(dsgd_way way, int n, double bytes)
 {
@@ -202,9 +220,10 @@ static dsgd_collective how_for(dsgd_way way, int n, double bytes)
 }
 
 /**
- * Returns the algorithm for one half of an allreduce, or for a reduce or broadcast. It exchanges
- * parts of vectors, and has no fold. Recursive doubling means whole vectors along a tree in a
- * reduce or broadcast; for a half it is replaced by halving.
+ * Returns the algorithm for a reduce-scatter, allgather, reduce or broadcast. These collectives
+ * exchange parts of vectors, and have no fold. If @p how is recursive doubling, a reduce or
+ * broadcast sends whole vectors along a tree, and a reduce-scatter or allgather uses halving
+ * instead.
  */
 static dsgd_collective how_in_shares(dsgd_collective how, dsgd_collective_kind part, int n)
 {
@@ -259,23 +278,25 @@ dsgd_plan dsgd_plan_of(dsgd_way way, dsgd_collective_kind part, int n, double by
 }
 
 /**
- * Returns the plan for a piece of compressed vectors, with @p one bytes instead of @p whole bytes.
- * If compressed vectors cannot be added, an allreduce is an allgather of all compressed vectors. If
- * the allreduce of the sum takes no more bytes, it is used instead: 2 (n - 1) / n of its bytes
- * against n - 1 compressed vectors.
+ * Returns the plan for a piece of compressed vectors, which have @p one bytes each; uncompressed
+ * vectors have @p whole bytes. If compressed vectors cannot be added, an allreduce becomes an
+ * allgather of all compressed vectors. If an allreduce of uncompressed vectors sends no more bytes
+ * per member than this allgather, it is used instead. It sends 2 (n - 1) / n times @p whole bytes;
+ * the allgather sends n - 1 compressed vectors.
  */
 static dsgd_plan plan_of_encoded(dsgd_way way, dsgd_collective_kind part, int n,
                                  const dsgd_encoded *e, double one, double whole)
 {
     const bool gathers = part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_GATHERED;
     if (part == DSGD_ALLREDUCE && e->sum == DSGD_SUM_REENCODED &&
-        e->decodes) /* each part is compressed separately */
+        e->decodes) /* Each member's part is compressed separately. */
         one = n * dsgd_encoding_bytes(&e->encoding, whole / n, e->value_bytes);
     if (gathers && n * one >= 2 * whole)
         return dsgd_plan_of(way, part, n, whole);
     const double bytes = gathers ? n * one : one;
     way.how = how_for(way, n, bytes);
-    if (e->sum == DSGD_SUM_REENCODED) /* each number is added and compressed at one member */
+    /* Each number must be added and compressed again at only one member. */
+    if (e->sum == DSGD_SUM_REENCODED)
         way.how = how_in_shares(way.how, DSGD_REDUCE_SCATTER, n);
     dsgd_plan plan = dsgd_plan_of(way, gathers ? DSGD_ALLGATHER : part, n, bytes);
     const double ratio = whole / one;

@@ -1,6 +1,7 @@
 /**
  * @file reductions.c
- * The sums of collectives: members join, contribute, compute the sum and use it.
+ * Implements the sums of collectives: members join a reduction, contribute to it, compute the sum
+ * and use it.
  */
 #include "sim/exchange/reductions.h"
 #include "sim/engine/vectors.h"
@@ -8,8 +9,10 @@
 enum { LISTS = 1024 };
 
 struct dsgd_reductions {
-    dsgd_reduction *waiting[LISTS]; /* hash table of reductions that some member has not joined */
-    uint64_t begun[]; /* [n_workers] number of collectives of all workers that each has joined */
+    dsgd_reduction *waiting[LISTS]; /* hash table of the reductions that some member has not
+                                     * joined */
+    uint64_t begun[]; /* [n_workers] number of collectives of all workers that each worker has
+                       * joined */
 };
 
 static struct dsgd_reductions *reductions_of(dsgd_engine *engine)
@@ -34,8 +37,10 @@ static dsgd_reduction *new_reduction(dsgd_engine *engine, dsgd_reduction wanted)
     return reduction;
 }
 
-/** Returns the reduction that another member made, or a new one. The last member to join removes it
- * from its list. */
+/**
+ * Returns the reduction that another member has created, or creates one. If this is the last member
+ * to join, removes the reduction from its list.
+ */
 static dsgd_reduction *join(dsgd_engine *engine, dsgd_reduction wanted)
 {
     dsgd_reduction **link =
@@ -176,7 +181,7 @@ static void sum_up_stamps(dsgd_reduction *reduction)
 
 /**
  * Returns the piece that consists of the i-th of n parts of the contribution of each member i. The
- * sum is exact, because all other numbers are 0.
+ * piece is a sum of vectors that are 0 outside their parts, so there are no rounding errors.
  */
 static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reduction,
                               dsgd_origin where, size_t piece)
@@ -188,7 +193,8 @@ static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reducti
     dsgd_value *const share = dsgd_xcalloc(n, sizeof *share);
     double *const ones = dsgd_xcalloc(n, sizeof *ones);
     for (size_t i = 0; i < n; i++) {
-        double *const own = dsgd_xcalloc(begin + length + 1, sizeof *own); /* 1 in its part */
+        /* mask: 1 in the member's own part, 0 elsewhere */
+        double *const own = dsgd_xcalloc(begin + length + 1, sizeof *own);
         for (size_t e = length * i / n; e < length * (i + 1) / n; e++)
             own[begin + e] = 1;
         const dsgd_value mask = dsgd_values_constant(engine->learning.values, piece, own);
@@ -207,8 +213,10 @@ static dsgd_value join_shares(dsgd_engine *engine, const dsgd_reduction *reducti
     return sum;
 }
 
-/** Returns the result of an allgather: the common value if all members have the same, else their
- * parts. */
+/**
+ * Returns the result of an allgather. If the contributions of all members are equal, the result is
+ * this value; otherwise it is joined from the parts of all members.
+ */
 static dsgd_value gathered_value(dsgd_engine *engine, const dsgd_reduction *reduction,
                                  dsgd_origin where, size_t piece)
 {
@@ -219,7 +227,7 @@ static dsgd_value gathered_value(dsgd_engine *engine, const dsgd_reduction *redu
     return dsgd_value_retain(first);
 }
 
-/** Compresses the sum of the compressed contributions x[n] again. */
+/** Returns the sum of the compressed contributions x[n], compressed again. */
 static dsgd_value encode_again(dsgd_engine *engine, const dsgd_reduction *reduction,
                                dsgd_origin where, size_t piece, const dsgd_value *x)
 {
@@ -254,7 +262,8 @@ void dsgd_reduction_combine(dsgd_engine *engine, dsgd_reduction *reduction, dsgd
             x[i] = reduction->contribution[i].value;
             weights[i] = 1;
         }
-        const double divisor = reduction->call.divisor; /* quorum: number of running members */
+        /* a quorum divides a mean by the number of running members instead */
+        const double divisor = reduction->call.divisor;
         reduction->sum = dsgd_values_combine(
             engine->learning.values, where, piece, (size_t)n, x, weights,
             divisor == n && engine->failures.by_quorum ? fmax(1, reduction->n_counting) : divisor);
@@ -278,8 +287,10 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
 
 /* --- ages: counted per group of equal contributions, because there are P^2 uses --------------- */
 
-/** Returns the group of contributions with this stamp and these owner's steps; makes it if there is
- * none. */
+/**
+ * Returns the index of the group of contributions with this stamp and this number of local steps of
+ * the owner. Creates the group if it does not exist.
+ */
 static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, int64_t stamp,
                        int64_t owner_steps)
 {
@@ -305,7 +316,10 @@ static size_t alike_of(dsgd_engine *engine, dsgd_reduction *reduction, int64_t s
     return place;
 }
 
-/** Puts a contribution, unless it is null, in a group by its stamp and its owner's local steps. */
+/**
+ * Puts a contribution into the group with its stamp and its owner's local steps. Does nothing if
+ * the contribution is null.
+ */
 static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, size_t piece)
 {
     dsgd_contribution *const theirs = &reduction->contribution[index];
@@ -316,7 +330,10 @@ static void group(dsgd_engine *engine, dsgd_reduction *reduction, int index, siz
     reduction->alike[theirs->alike].n++;
 }
 
-/** Updates the groups: for all members, or for those that have made steps since the last use. */
+/**
+ * Updates the groups of contributions. Only contributions whose owners have made local steps since
+ * the last update change their group; after many such steps, all groups are made again.
+ */
 static void follow_owners(dsgd_engine *engine, dsgd_reduction *reduction, size_t piece)
 {
     uint64_t step = reduction->steps_seen;
@@ -352,7 +369,8 @@ dsgd_lag dsgd_reduction_count_use(dsgd_worker *user, dsgd_reduction *reduction, 
                            reduction->contribution[i].stamp, weight);
     const int64_t iteration = dsgd_local_steps(user, piece) + ahead;
     dsgd_lag lag = {0, 0};
-    if (reduction->n_stamped > 0) { /* O(1), because the sums over stamps are computed once */
+    /* This takes O(1) time, because the sums over stamps are computed only once. */
+    if (reduction->n_stamped > 0) {
         const double at = (double)(iteration > reduction->newest ? iteration : reduction->newest);
         lag.mean = at - reduction->stamps / reduction->n_stamped;
         lag.max = at - (double)reduction->oldest;
