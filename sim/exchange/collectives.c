@@ -1,33 +1,40 @@
 /**
  * @file collectives.c
- * Collectives of all workers or of a communicator: of vectors, and allgathers of control data.
+ * Implements collectives of all workers or of a communicator: collectives of vectors, and
+ * allgathers of control data.
  */
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
 
-/** The argument of an exchange. */
+/** The arguments of a collective, which dsgd_exchange passes on. */
 typedef struct collective {
     const dsgd_comm *comm;
     dsgd_collective_kind part;
     int root;
     double divisor;
-    bool aside; /* true if it uses a side channel */
+    bool aside; /* true if the jobs of the collective use side channels */
     const char *verb;
 } collective;
 
 typedef struct collective_job {
-    dsgd_job job; /* first */
+    dsgd_job job; /* must be the first member */
     dsgd_reduction *reduction;
 } collective_job;
 
-/** Returns whether this worker gets a result: in a reduce, only the root does. */
+/**
+ * Returns whether this worker gets the result. In a reduce, only the root gets it; in other
+ * collectives, all members do.
+ */
 static bool gets(const dsgd_worker *w, const dsgd_reduction *reduction)
 {
     const int index = dsgd_members_index(&reduction->members, w->node.rank);
     return reduction->call.part != DSGD_REDUCE || index == reduction->call.root;
 }
 
-/** Called when the messages are over: all members have contributed to this worker's result. */
+/**
+ * Called when this worker's messages are over. By then, all members have contributed to this
+ * worker's result.
+ */
 static void finish_collective(dsgd_worker *w, dsgd_job *job)
 {
     dsgd_reduction *const reduction = ((collective_job *)job)->reduction;
@@ -53,7 +60,7 @@ static dsgd_await step_collective(dsgd_channel *channel, dsgd_job *job)
     return await;
 }
 
-/** Returns a job for this worker's part in its next collective of a communicator. */
+/** Returns a new job for this worker's part in its next collective of the communicator @p comm. */
 static collective_job *new_collective_job(dsgd_worker *w, const dsgd_comm *comm, dsgd_call call)
 {
     collective_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
@@ -61,20 +68,28 @@ static collective_job *new_collective_job(dsgd_worker *w, const dsgd_comm *comm,
         (collective_job){.job = {.step = step_collective,
                                  .piece = call.piece,
                                  .collective = w->wire.collectives,
-                                 .verb = "dsgd_allgather"}, /* dsgd_exchange_start() changes it */
-                         /* the cast drops const, which only algorithms need */
+                                 /* used by allgathers only; for vectors, dsgd_exchange_start()
+                                  * sets another name */
+                                 .verb = "dsgd_allgather"},
+                         /* The cast removes const. Only algorithms need a constant communicator. */
                          .reduction = dsgd_reduction_join_next(w, (dsgd_comm *)comm, call)};
     return job;
 }
 
-/** Returns whether a worker has not called the collective, or its channel has not reached it. */
+/**
+ * Returns whether the worker @p host has not called the collective, or its channel has not started
+ * it.
+ */
 static bool lacks_call(const dsgd_worker *w, const dsgd_job *job, int host)
 {
     return host < w->engine->n_workers &&
            dsgd_reduction_lacks(w->engine, ((const collective_job *)job)->reduction, host);
 }
 
-/** Stops the program if the worker is not a member, or the traits do not allow groups. */
+/**
+ * Stops the program if this worker is not a member of @p comm, or if the algorithm's traits do not
+ * allow groups.
+ */
 static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const char *verb)
 {
     if (comm == DSGD_WORLD)
@@ -82,12 +97,12 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
     DSGD_REQUIRE(dsgd_comm_index(comm, w->node.rank) >= 0,
                  "worker %d calls %s in step %jd on a communicator of which it is not a member",
                  w->node.rank, verb, w->node.step);
-    dsgd_exchanges_otherwise(w, true); /* fusion covers all workers */
+    dsgd_exchanges_otherwise(w, true); /* fusion supports only allreduces of all workers */
 }
 
 /* --- of vectors ------------------------------------------------------------------------------- */
 
-/** Contributes the present value of in[k], if there is a vector `in`. */
+/** Contributes the present value of piece k of the vector `in`, if there is such a vector. */
 static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const collective *const c = request->arguments;
@@ -104,13 +119,13 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
                             .encoded = encoded,
                             .verb = c->verb};
     collective_job *const job = new_collective_job(w, c->comm, call);
-    if (w->presence.state != DSGD_HERE) { /* a failed worker contributes nothing */
+    if (w->presence.state != DSGD_HERE) { /* A failed worker contributes zeros. */
         dsgd_value_release(w->engine->learning.values, mine->value);
         *mine = (dsgd_piece){DSGD_ZERO_VALUE, -1, 1, mine->encoded, mine->encoded_s, mine->of};
     }
     if (request->in != NULL)
         dsgd_reduction_sample(w, job->reduction, *mine);
-    mine->value = DSGD_ZERO_VALUE; /* the reduction has the reference now */
+    mine->value = DSGD_ZERO_VALUE; /* The reduction now owns the reference to the value. */
     job->job.aside = c->aside;
     if (request->in != NULL)
         request->staged_s = dsgd_stage_collective(
@@ -128,7 +143,7 @@ static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_fusion_announce(w, &job->reduction->fused, &job->job, finish_collective);
 }
 
-/** Computes out[k] <- sum / divisor. */
+/** Sets piece k of the result to sum / divisor. */
 static void end(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
@@ -143,14 +158,20 @@ static void end(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_reduction_leave(w->engine, reduction);
 }
 
-/** Like end(), but first waits for the local step of this step, which may still be under way. */
+/**
+ * Waits until the last local step has changed piece k of the model, and then ends the piece like
+ * end().
+ */
 static void end_later(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_piece_wait(w->learner.model, k);
     end(w, k, request);
 }
 
-/** Copies the value of the root. The last member that does so releases the value. */
+/**
+ * Copies the value of the root to piece k of the result. The last member that does so releases the
+ * value.
+ */
 static void end_broadcast(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_reduction *const reduction = ((collective_job *)dsgd_begun_of(request, k)->job)->reduction;
@@ -186,7 +207,10 @@ static const char *const begun_verbs[] = {
     [DSGD_REDUCE_SCATTER] = "dsgd_collective_begin(DSGD_REDUCE_SCATTER)",
     [DSGD_ALLGATHER] = "dsgd_collective_begin(DSGD_ALLGATHER)"};
 
-/** Executes a blocking collective. @p sent is NULL if this worker contributes nothing. */
+/**
+ * Executes a blocking collective. @p sent is the vector that this worker contributes, or NULL if it
+ * contributes nothing.
+ */
 static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sent, dsgd_vector *x,
                 collective c)
 {
@@ -199,7 +223,8 @@ static void run(dsgd_node *self, const dsgd_exchange *exchange, dsgd_vector *sen
                  c.root, self->step, n - 1);
     if (c.part != DSGD_ALLREDUCE)
         dsgd_exchanges_otherwise(w, true);
-    if (c.comm == DSGD_WORLD || n > 1) /* a group of one does not even wait for its gradient */
+    /* In a group of one worker, the worker does not even wait for its gradient. */
+    if (c.comm == DSGD_WORLD || n > 1)
         dsgd_exchange_run(w, exchange, sent, x, &c);
 }
 
@@ -257,7 +282,8 @@ const double *dsgd_allgather(dsgd_node *self, const double *mine, size_t m, cons
 {
     dsgd_worker *const w = dsgd_worker_of(self);
     DSGD_REQUIRE(
-        !dsgd_fuses(w->engine) || w->wire.requests == NULL, /* else its order in cycles differs */
+        /* An allreduce under way would make the order in fusion cycles differ between workers. */
+        !dsgd_fuses(w->engine) || w->wire.requests == NULL,
         "worker %d calls dsgd_allgather() in step %jd while an allreduce is under way, which "
         "is not possible under exchange: fusion: end it first",
         self->rank, self->step);

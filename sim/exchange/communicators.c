@@ -1,23 +1,28 @@
 /**
  * @file communicators.c
- * Groups of workers: splits of all workers by colours, and groups with given members.
+ * Creates groups of workers: by splitting all workers by their colours, or from a list of members.
  */
 #include "sim/exchange/reductions.h"
 
 typedef struct dsgd_partition {
     struct dsgd_partition *next;
-    dsgd_colours colours; /* NULL if the split was made for one group of given members */
-    int64_t users; /* reductions under way; the run counts as a user of a split by colours */
-    dsgd_comm *of; /* [n_colours]; all arrays follow the struct, with room for [n_workers] */
-    uint64_t *begun; /* [n_workers] sorted by colour, then by rank */
-    int *rank; /* [n_workers] in the same order */
-    int *index; /* [n_workers] of a rank among the members of its communicator; -1 without one */
-    int *colour; /* [n_workers]: of[colour[rank]] */
+    dsgd_colours colours; /* function that returns the colours; NULL if the split was made for
+                           * one group with given members */
+    int64_t users; /* number of unfinished reductions that use the split, plus 1 for the run in a
+                    * split by colours */
+    dsgd_comm *of; /* [n_colours] communicators; the memory of all arrays follows this struct,
+                    * [n_workers] entries each */
+    uint64_t *begun; /* [n_workers] number of collectives that each member has started; sorted by
+                      * colour, then by rank */
+    int *rank; /* [n_workers] ranks of the members, sorted by colour, then by rank */
+    int *index; /* [n_workers] index of each rank among the members of its communicator; -1 if it
+                 * has none */
+    int *colour; /* [n_workers] index of each rank's communicator in the array `of` */
 } dsgd_partition;
 
 struct dsgd_comms {
-    dsgd_partition *splits; /* splits that exist */
-    uint64_t n_comms; /* number of communicators made so far */
+    dsgd_partition *splits; /* list of the splits that exist */
+    uint64_t n_comms; /* number of communicators that the run has made so far */
 };
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -34,8 +39,10 @@ static int by_colour(const void *a, const void *b)
                                   : x->rank - y->rank;
 }
 
-/** Makes the communicators of a split whose colours are set. All workers without a colour share an
- * empty communicator. */
+/**
+ * Makes the communicators of a split from its colours. All workers without a colour share one
+ * communicator without members.
+ */
 static void make_comms(dsgd_engine *engine, dsgd_partition *split)
 {
     const int p = engine->n_workers;
@@ -59,7 +66,7 @@ static void make_comms(dsgd_engine *engine, dsgd_partition *split)
     free(sorted);
 }
 
-/** Returns a new split, without colours, which is in the list of splits. */
+/** Returns a new split, whose colours are not set yet, and adds it to the list of splits. */
 static dsgd_partition *new_split(dsgd_engine *engine)
 {
     const size_t p = (size_t)engine->n_workers;
@@ -101,7 +108,7 @@ static struct dsgd_comms *comms_of(dsgd_engine *engine)
     return engine->exchanges.comms;
 }
 
-/** Returns the communicator of a worker in a split. */
+/** Returns the communicator of the worker @p rank in a split. */
 static dsgd_comm *comm_in(const dsgd_partition *split, int rank)
 {
     return &split->of[split->colour[rank]];
@@ -123,7 +130,7 @@ const dsgd_comm *dsgd_comm_split(dsgd_node *self, dsgd_colours colours)
     return comm_in(split, self->rank);
 }
 
-/** Returns whether a split is a group of exactly these members. */
+/** Returns whether the split was made for one group with exactly the members @p ranks. */
 static bool has_members(const dsgd_partition *split, const int *ranks, int n)
 {
     const dsgd_comm *const comm = comm_in(split, ranks[0]);

@@ -1,61 +1,64 @@
 /**
  * @file fusion.c
- * Allreduces as in Horovod: `exchange: fusion`.
+ * Executes allreduces as Horovod does, if the experiment sets `exchange: fusion`.
  *
- * Each worker has a background loop. It starts a cycle `cycle` seconds after the start of the last
- * cycle, or later, when the last cycle has ended. In a cycle, rank 0 learns which tensors are ready
- * at all workers (MPI_Gatherv of the requests; the response by MPI_Bcast). It fuses these tensors
- * up to `fusion` bytes, in the order in which they became ready everywhere. Then all workers
- * execute one fused allreduce after another. (A. Sergeev, M. Del Balso: "Horovod: fast and easy
- * distributed deep learning in TensorFlow", 2018; horovod/common/operations.cc,
- * mpi/mpi_controller.cc. Later versions replace the gather by an allreduce of bits for tensors that
- * they have seen before.)
+ * Each worker has a background loop. The loop starts a cycle `cycle` seconds after the start of the
+ * last cycle, or, if the last cycle takes longer, when it has ended. In a cycle, rank 0 collects
+ * which tensors are ready at all workers: it gathers requests with MPI_Gatherv and sends the
+ * response with MPI_Bcast. It fuses these tensors, up to `fusion` bytes each time, in the order in
+ * which they became ready at all workers. Then all workers execute one fused allreduce after
+ * another. (A. Sergeev, M. Del Balso: "Horovod: fast and easy distributed deep learning in
+ * TensorFlow", 2018; horovod/common/operations.cc, mpi/mpi_controller.cc. Later versions of Horovod
+ * replace the gather by an allreduce of bits for tensors that they have seen before.)
  *
- * Cycles in which no tensor is ready everywhere are not simulated, because their messages are
+ * Cycles in which no tensor is ready at all workers are not simulated, because their messages are
  * short.
  */
 #include "base/round.h"
 #include "sim/exchange/channels.h"
 #include "sim/exchange/reductions.h"
 
-/** One allreduce of a piece. */
+/** A tensor: one piece that all workers allreduce. */
 struct dsgd_fused {
     struct dsgd_fused *next;
     double bytes;
-    double sparse_bytes; /* bytes of the rows of a worker's sparse gradient; 0 if it is dense */
+    double sparse_bytes; /* bytes of the rows in one worker's sparse gradient; 0 if the gradient
+                          * is dense */
     int n_announced;
-    struct dsgd_schedule *schedule; /* analytic.c: the schedule of the fused allreduce */
+    struct dsgd_schedule *schedule; /* analytic.c: schedule of the fused allreduce that starts
+                                     * with this tensor */
     void (*finish)(dsgd_worker *w, dsgd_job *job);
-    dsgd_job *jobs[]; /* [n_workers], for finish() */
+    dsgd_job *jobs[]; /* [n_workers] jobs that are passed to finish(), one per worker */
 };
 
-/** A cycle in which a tensor is ready everywhere. */
+/** A cycle that has at least one tensor that is ready at all workers. */
 typedef struct cycle {
     double not_before_s;
     bool begun;
-    struct dsgd_fused *first; /* its tensors, after the start of the cycle */
+    struct dsgd_fused *first; /* list of the cycle's tensors; set when the cycle starts */
     size_t n_tensors;
-    int n_ended; /* number of workers that have executed it */
+    int n_ended; /* number of workers that have executed the cycle */
 } cycle;
 
 struct dsgd_fusion_state {
-    struct dsgd_fused *first, **end; /* tensors that are ready everywhere and in no cycle yet */
-    cycle *next; /* a cycle that has not started; NULL if none is planned */
-    double since_s; /* start of the last cycle */
+    struct dsgd_fused *first, **end; /* list of the tensors that are ready at all workers but
+                                      * belong to no cycle yet */
+    cycle *next; /* planned cycle that has not started; NULL if there is none */
+    double since_s; /* start time of the last cycle */
 };
 
 /* --- cycles ----------------------------------------------------------------------------------- */
 
-/** A worker's part in a cycle. */
+/** The part of one worker in a cycle. */
 typedef struct cycle_job {
-    dsgd_job job; /* first */
+    dsgd_job job; /* must be the first member */
     cycle *cycle;
 } cycle_job;
 
 /**
- * Executes one fused allreduce of @p first and the following tensors, as many as fit. If @p first
- * is sparse (IndexedSlices of TensorFlow), executes an allgather of the rows of all workers.
- * Returns the next tensor.
+ * Executes one fused allreduce of @p first and as many of the following tensors as fit. If @p first
+ * is sparse (IndexedSlices of TensorFlow), executes an allgather of the rows of all workers
+ * instead. Returns the next tensor.
  */
 static struct dsgd_fused *reduce_fused(dsgd_channel *channel, struct dsgd_fused *first)
 {
@@ -87,7 +90,8 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
     if (c->not_before_s > dsgd_now_s())
         dsgd_sleep(c->not_before_s - dsgd_now_s());
     dsgd_stay_if_stopped(w);
-    if (!c->begun) { /* the tensors of the cycle are those that are ready when it starts */
+    /* The cycle contains the tensors that are ready at all workers when the cycle starts. */
+    if (!c->begun) {
         c->begun = true;
         c->first = state->first;
         for (const struct dsgd_fused *t = c->first; t != NULL; t = t->next)
@@ -100,7 +104,7 @@ static void run_cycle(dsgd_channel *channel, dsgd_job *job)
     if (++c->n_ended < w->engine->n_workers)
         return;
     if (dsgd_now_s() > state->since_s + w->engine->config->exchange.cycle_s)
-        state->since_s = dsgd_now_s(); /* an empty cycle follows at once */
+        state->since_s = dsgd_now_s(); /* an empty cycle starts at once after a long cycle */
     for (struct dsgd_fused *t = c->first, *next = NULL; t != NULL; t = next) {
         next = t->next;
         dsgd_run_free(t);
@@ -135,7 +139,10 @@ void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *
     state->end = &(*tensor)->next;
     if (state->next != NULL)
         return;
-    /* The first start after this instant. Tensors that become ready now are in this cycle. */
+    /*
+     * The cycle starts at the first possible time after this instant. It contains all tensors that
+     * become ready now.
+     */
     const double cycle_s = engine->config->exchange.cycle_s;
     cycle *const c = state->next = dsgd_run_alloc(engine, sizeof *c);
     c->not_before_s =

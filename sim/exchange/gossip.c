@@ -1,33 +1,41 @@
 /**
  * @file gossip.c
- * Weighted averaging with neighbours: each worker sends shares of its vector, and adds the shares
- * that it receives (D-PSGD, Lian et al. 2017; push-sum, Assran et al. 2019).
+ * Averages vectors with neighbours by weights: each worker sends shares of its vector, and adds the
+ * shares that it receives (D-PSGD, Lian et al. 2017; push-sum, Assran et al. 2019).
  *
- * A message carries the whole value and the share of the receiver. So the new value of a worker is
- * one linear combination, in the order of ranks. Push-sum weights leave and arrive with messages:
- * at any instant, the weights of the workers and of the messages sum to P.
+ * A message contains the whole value and the share that the receiver gets. So the new value of a
+ * worker is one linear combination, in the order of ranks. Push-sum weights leave and arrive with
+ * messages. At any instant, the weights of the workers and of the messages sum to P.
  */
 #include "base/round.h"
 #include "sim/exchange/channels.h"
 #include "sim/failures/failures.h"
 
-/** The state of one worker. */
+/** The gossip state of one worker. */
 typedef struct gossip_node {
-    dsgd_vector *last; /* the vector that it exchanged last, or NULL */
-    dsgd_neighbours neighbours; /* neighbours in the last evaluated round of `graph` */
+    dsgd_vector *last; /* vector that the worker exchanged last; NULL before its first gossip */
+    dsgd_neighbours neighbours; /* neighbours of the worker in the round of `graph` that was
+                                 * evaluated last */
     const dsgd_spec *graph;
     dsgd_shares shares;
-    double *share; /* array of `neighbours`, followed by the arrays `to` and `from` */
-    /* [n_pieces] quorum: shares that came back, because their receiver had failed; or NULL. */
+    double *share; /* array of shares in `neighbours`; the arrays `to` and `from` follow in the
+                    * same memory */
+    /*
+     * quorum: [n_pieces] shares that came back because their receiver had failed; NULL if there are
+     * none.
+     */
     dsgd_piece *returned;
 } gossip_node;
 
 struct dsgd_gossip_state {
-    double weight_in_flight; /* push-sum weight of messages on their way, sum over all pieces */
-    /* Memory for the evaluation of a graph. It is shared, because few workers have as many
-     * neighbours as there are workers. */
+    double weight_in_flight; /* push-sum weight of all messages on their way, summed over all
+                              * pieces */
+    /*
+     * Memory in which a graph is evaluated. All workers share it, because most workers have far
+     * fewer neighbours than there are workers.
+     */
     dsgd_neighbour_room room;
-    gossip_node node[]; /* [n_workers] */
+    gossip_node node[]; /* [n_workers] state of each worker */
 };
 
 static struct dsgd_gossip_state *gossip_state_of(dsgd_engine *engine)
@@ -53,25 +61,31 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
 
 /* --- one piece -------------------------------------------------------------------------------- */
 
-/** The messages of one piece. */
+/** The messages that one worker sends and receives to gossip one piece. */
 typedef struct gossip_job {
-    dsgd_job job; /* first member */
-    dsgd_piece mine; /* the piece at the start of the exchange */
-    double keep; /* factor of out[k] at the end */
-    double gives; /* factor of `mine` that is subtracted at the end, if `mine` is compressed */
-    dsgd_value unsent; /* dsgd_gossip_begin(): values that compression did not send */
-    double kept; /* share that the worker keeps, if the row must sum to 1; else NAN */
+    dsgd_job job; /* must be the first member */
+    dsgd_piece mine; /* value of the piece at the start of the exchange; compressed if `exchange:
+                      * encoding` is set */
+    double keep; /* factor that multiplies the worker's own piece at the end of the exchange */
+    double gives; /* if `mine` is compressed: factor of `mine` that is subtracted at the end;
+                   * else 0 */
+    dsgd_value unsent; /* for dsgd_gossip_begin(): values that compression did not send */
+    double kept; /* share that the worker keeps, if it and the received shares must sum to 1;
+                  * otherwise NAN */
     bool begun;
-    double since_s; /* start time */
+    double since_s; /* time at which the exchange started */
     int n_to, n_from;
-    /* Numbers of messages: that have arrived; whose overhead and reduction are over, too. */
+    /*
+     * Number of messages that have arrived; number of messages whose overhead and reduction are
+     * also over.
+     */
     int n_arrived, n_added;
     struct {
-        int to, from; /* [n_to], [n_from] */
-        double share; /* [n_to] */
-        dsgd_transfer *coming; /* [n_from] */
-        dsgd_packet *received; /* [n_from] */
-    } peer[]; /* [max(n_to, n_from)] */
+        int to, from; /* [n_to] ranks of the receivers; [n_from] ranks of the senders */
+        double share; /* [n_to] share that the receiver gets */
+        dsgd_transfer *coming; /* [n_from] transfer that receives the message of the sender */
+        dsgd_packet *received; /* [n_from] message that has been received from the sender */
+    } peer[]; /* number of entries: the larger one of n_to and n_from */
 } gossip_job;
 
 static void send_all(dsgd_channel *channel, gossip_job *job)
@@ -80,7 +94,7 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
     const size_t k = job->job.piece;
     const double bytes = dsgd_encoded_bytes(w->engine, job->mine.encoded, k);
     for (int i = 0; i < job->n_to; i++) {
-        /* An empty message without a share lets the receiver stop waiting for this worker. */
+        /* If the receiver gets no share, an empty message lets it stop waiting for this worker. */
         const bool empty = w->engine->failures.by_quorum && job->peer[i].share == 0;
         dsgd_packet *const message =
             dsgd_packet_new(w, channel->number, k, empty ? DSGD_NO_PIECE : job->mine);
@@ -88,14 +102,14 @@ static void send_all(dsgd_channel *channel, gossip_job *job)
         message->content.weight = job->peer[i].share * job->mine.weight;
         if (!empty)
             message->span = dsgd_observe_sent(w->engine, w->host, job->peer[i].to, bytes);
-        /* Detached: the sender waits for no handshake. */
+        /* The send is detached, so the sender waits for no handshake. */
         dsgd_mailbox_send_detached(
             dsgd_mailbox_of(w->node.rank, job->peer[i].to, DSGD_PORT_GOSSIP, channel->number),
             message, empty ? 0 : bytes);
     }
 }
 
-/** Waits for the next message. After the last message, finishes the job. */
+/** Waits for the message of the next sender. After the last message, finishes the job. */
 static dsgd_await await_next(gossip_job *job)
 {
     if (job->n_added < job->n_from)
@@ -105,7 +119,7 @@ static dsgd_await await_next(gossip_job *job)
     return (dsgd_await){DSGD_AWAIT_NOTHING};
 }
 
-/** Handles one message after another: it arrives, then its cost passes. */
+/** Handles the messages one after another. Each message first arrives, and then its cost passes. */
 static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
@@ -122,7 +136,10 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
     }
     const dsgd_packet *const message = job->peer[job->n_added].received;
     if (job->n_arrived == job->n_added && (message->share != 0 || !w->engine->failures.by_quorum)) {
-        /* One pass reads n + 1 vectors and writes one; an addition reads 2 and writes 1. */
+        /*
+         * One pass reads n + 1 vectors and writes one vector, where n is the number of messages. An
+         * addition reads two vectors and writes one.
+         */
         const double passes = (job->n_from + 2) / 3.0;
         job->n_arrived++;
         dsgd_packet_arrived(w, message, job->since_s);
@@ -136,7 +153,10 @@ static dsgd_await step_gossip(dsgd_channel *channel, dsgd_job *any_job)
     return await_next(job);
 }
 
-/** Stops the program if shares do not sum to 1 although this is promised. NAN: no promise. */
+/**
+ * Stops the program if shares do not sum to 1 although the neighbours promise it. @p sum is NAN if
+ * there is no promise.
+ */
 static void require_sum(const dsgd_worker *w, double sum, const char *what, const char *promise)
 {
     static const double rounding = 1e-9;
@@ -150,13 +170,15 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
 /* --- by quorum -------------------------------------------------------------------------------- */
 
 /*
- * A running worker sends a share unless the receiver is known to have failed; then it keeps the
- * share. The others do not wait for a failed worker when the failure is known. A share that arrives
- * at a failed worker goes back to its sender, so that no weight is lost. A failed worker keeps its
- * own model, with which it rejoins.
+ * A running worker sends a share to each receiver, unless it knows that the receiver has failed; it
+ * then keeps the share. Other workers do not wait for a failed worker when the failure is known. A
+ * share that arrives at a failed worker goes back to its sender, so that no weight is lost. A
+ * failed worker keeps its own model, with which it rejoins.
  */
 
-/** Waits in a failed worker until the others know of the failure. */
+/**
+ * Waits until the other workers know of this worker's failure. Does nothing in a running worker.
+ */
 static void await_known(const dsgd_worker *w, const dsgd_neighbours *n)
 {
     if (!w->engine->failures.by_quorum || w->presence.state == DSGD_HERE)
@@ -174,7 +196,7 @@ static bool gets_share(const dsgd_worker *from, const dsgd_worker *to)
              (to->presence.state == DSGD_DOWN && dsgd_now_s() < dsgd_failure_detected_s(to))));
 }
 
-/** Returns a share to its sender. */
+/** Returns the share in @p message to its sender, the worker @p from. */
 static void give_back(const dsgd_worker *w, dsgd_packet *message, int from)
 {
     dsgd_engine *const engine = w->engine;
@@ -193,7 +215,7 @@ static void give_back(const dsgd_worker *w, dsgd_packet *message, int from)
     message->share = message->content.weight = 0;
 }
 
-/** Adds the returned shares to x[k]. */
+/** Adds the shares that came back to piece k of x. */
 static void take_back(dsgd_worker *w, dsgd_vector *x, size_t k)
 {
     gossip_node *const node = &w->engine->exchanges.gossip->node[w->node.rank];
@@ -208,8 +230,10 @@ static void take_back(dsgd_worker *w, dsgd_vector *x, size_t k)
     back->weight = 0;
 }
 
-/** Sends shares of in[k]. Their push-sum weight leaves at once. The request's arguments are the
- * neighbours. */
+/**
+ * Sends shares of piece k. The push-sum weight of the shares leaves the worker at once.
+ * request->arguments are the neighbours.
+ */
 static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_engine *const engine = w->engine;
@@ -243,8 +267,9 @@ static void begin_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 }
 
 /**
- * Like begin_gossip(), then computes in[k] <- keep in[k], and the same for its push-sum weight. The
- * end of the exchange only adds to it, also the values that compression did not send.
+ * Sends shares like begin_gossip(), and then multiplies piece k of `in` and its push-sum weight by
+ * the share that the worker keeps. The end of the exchange only adds to the piece: received shares,
+ * and values that compression did not send.
  */
 static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
@@ -263,7 +288,7 @@ static void begin_igossip(dsgd_worker *w, size_t k, dsgd_request *request)
                     piece->stamp);
 }
 
-/** Returns keep * mine + the sum of the received shares, in the order of ranks. */
+/** Returns keep * mine + the sum of the received shares, added in the order of ranks. */
 static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value mine)
 {
     const size_t most = (size_t)job->n_from + 3;
@@ -297,7 +322,10 @@ static dsgd_value weighted_sum(dsgd_worker *w, const gossip_job *job, dsgd_value
     return result;
 }
 
-/** Computes out[k] <- keep out[k] + received shares, and the same for push-sum weights. */
+/**
+ * Computes x[k] <- keep * x[k] + received shares, where x is request->out, and updates the push-sum
+ * weight in the same way.
+ */
 static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_engine *const engine = w->engine;
@@ -331,7 +359,7 @@ static void end_gossip(dsgd_worker *w, size_t k, dsgd_request *request)
 
 /* --- verbs ------------------------------------------------------------------------------------ */
 
-/** Copies @p n to node->neighbours, with its arrays. */
+/** Copies @p n and its arrays to node->neighbours. */
 static void keep(dsgd_engine *engine, gossip_node *node, dsgd_neighbours n)
 {
     const size_t n_to = (size_t)n.n_to, n_from = (size_t)n.n_from;
@@ -385,7 +413,7 @@ static void require_neighbours(const dsgd_node *self, const dsgd_neighbours *nei
         require_sum(dsgd_worker_of((dsgd_node *)self), column, "gives", "DSGD_PROMISE_COLUMNS");
 }
 
-/** Returns whether a worker's message has not arrived yet. */
+/** Returns whether a message of the worker @p host to this worker has not arrived yet. */
 static bool lacks_message(const dsgd_worker *w, const dsgd_job *any_job, int host)
 {
     (void)w;
@@ -414,8 +442,10 @@ dsgd_request *dsgd_gossip_begin(dsgd_node *self, dsgd_vector *x, const dsgd_neig
     return dsgd_exchange_begin(dsgd_worker_of(self), &igossip, x, neighbours);
 }
 
-/** Computes y <- x / weight if @p weighted is x, and y <- weight * x if @p weighted is y, where
- * weight is the push-sum weight of @p weighted. */
+/**
+ * Let w be the push-sum weight of @p weighted. Computes y <- x / w if @p weighted is x, and y <- w
+ * x if @p weighted is y.
+ */
 static void scale(dsgd_node *self, dsgd_vector *y, dsgd_vector *x, const dsgd_vector *weighted)
 {
     dsgd_worker *const w = dsgd_worker_of(self);

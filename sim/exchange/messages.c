@@ -1,65 +1,77 @@
 /**
  * @file messages.c
- * Messages: numbers and vectors that their receiver gets as a whole, in the order in which they
- * become complete, and from one sender in the order of sending.
+ * Implements messages: numbers and vectors that their receiver gets only as a whole, in the order
+ * in which they become complete. Messages of one sender arrive in the order of sending.
  *
  * Each piece of a vector is a packet, which the sender's channel of that piece sends. If pieces
  * have their own channels, a packet is sent as soon as its piece is ready. A worker has one
- * receiving actor per sender and lane, so that no message waits for a slower one. A server has one
- * receiving actor for all workers, and one per other server. A message between workers, or between
- * servers, needs no handshake, like gossip. A message from a worker to a server or back waits for
- * its turn there (turns.c), like a push and its answer, and occupies its channel while its bytes
- * leave.
+ * receiving actor per sender and lane, so that no message waits for a slower message. A server has
+ * one receiving actor for all workers, and one per other server. A message between two workers, or
+ * between two servers, needs no handshake, like gossip. A message between a worker and a server
+ * waits for its turn (turns.c), like a push and its answer, and occupies its channel while its
+ * bytes leave.
  */
 #include "sim/exchange/channels.h"
 #include "sim/failures/failures.h"
 
 enum { ALL_WORKERS = -1 };
 
-/** Messages of one sender to one receiver, in the order of sending: as in MPI, they do not overtake
- * each other. */
+/**
+ * Messages from one sender to one receiver, in the order of sending. As in MPI, a message cannot
+ * overtake an earlier one.
+ */
 typedef struct stream {
     struct incoming *first, *last;
 } stream;
 
-/** A message on its way, or received. Its receiver keeps the memory, with the vector, for later
- * messages. */
+/**
+ * A message that is on its way or has been received. Its receiver keeps the memory, including the
+ * vector, for later messages.
+ */
 typedef struct incoming {
-    dsgd_message seen; /* first member: the message that the algorithm gets */
-    struct incoming *next; /* next message in the inbox */
-    stream *stream; /* messages of the same sender to the same receiver */
-    dsgd_vector *x; /* memory for a vector; NULL before the first vector */
-    double *numbers; /* numbers of the message */
-    size_t n_left; /* number of packets that have not arrived */
-    bool broken_off; /* true if the sender failed before it sent all pieces: the message is lost */
-    double back_s; /* time at which the vector is in device memory */
-    int64_t came; /* the receiver's step when the message became complete */
+    dsgd_message seen; /* message that the algorithm gets; must be the first member */
+    struct incoming *next; /* next message in the stream, in the inbox, or in the list of unused
+                            * messages */
+    stream *stream; /* stream of the messages from the same sender to the same receiver */
+    dsgd_vector *x; /* memory for a vector; NULL before the first message with a vector */
+    double *numbers; /* array with the numbers of the message */
+    size_t n_left; /* number of packets of the message that have not arrived */
+    bool broken_off; /* true if the message is lost, because its sender failed before it had sent
+                      * all pieces */
+    double back_s; /* time at which the whole vector is in device memory */
+    int64_t came; /* step of the receiver in which the message became complete */
     dsgd_worker *to;
-    double since_s; /* time of sending */
-    int64_t step; /* the sender's step at that time */
-    double share; /* share of that step's computation that was done, for dsgd_message_drop() */
+    double since_s; /* time at which the message was sent */
+    int64_t step; /* step of the sender in which the message was sent */
+    double share; /* share of the sender's step that had been computed at that time, for
+                   * dsgd_message_drop() */
 } incoming;
 
-/** An actor that receives messages. */
+/** An actor that receives packets and stores their pieces in messages. */
 typedef struct receiver {
     dsgd_steps steps;
     dsgd_worker *to;
-    int from; /* host of the sender, or ALL_WORKERS */
-    int lane; /* lane of sender and receiver; 0 at a server */
-    dsgd_mailbox *mailbox; /* NULL before the first receive */
-    bool owns; /* true if messages arrive in the mailbox while the actor handles another one */
-    dsgd_packet *message; /* packet that has arrived; NULL while it waits for one */
-    bool paid; /* true if the cost of the packet has passed */
-    double since_s; /* start of waiting; then the time at which both sides were ready */
-    /* Lane 0 only: messages that are not complete, or follow one that is not. One stream for the
-     * sender, or one for each worker. */
+    int from; /* host of the sender; ALL_WORKERS if the actor receives from all workers */
+    int lane; /* lane of the sender's and the receiver's host: their index in their workers; 0 at
+               * a server */
+    dsgd_mailbox *mailbox; /* mailbox of the packets; NULL before the first receive */
+    bool owns; /* true if packets may arrive in the mailbox while the actor handles another
+                * packet */
+    dsgd_packet *message; /* packet that has arrived; NULL while the actor waits for a packet */
+    bool paid; /* true if the time that the packet costs has passed */
+    double since_s; /* time at which the actor started to wait; after an arrival, time at which
+                     * both sides were ready */
+    /*
+     * Messages that are not complete, or that follow an incomplete message. There is one stream for
+     * the sender, or one for each worker. Only actors of lane 0 have streams.
+     */
     stream streams[];
 } receiver;
 
-/** The messages of a host. */
+/** The received messages of one host. */
 struct dsgd_inbox {
-    stream complete; /* messages that the algorithm has not received yet */
-    incoming *seen; /* message that the algorithm received last, until its next call; or NULL */
+    stream complete; /* queue of complete messages that the algorithm has not received yet */
+    incoming *seen; /* message that the algorithm received last; NULL if there is none */
     incoming *unused;
 };
 
@@ -73,7 +85,10 @@ static struct dsgd_inbox *inbox_of(const dsgd_worker *w)
     return &engine->exchanges.inboxes[w->host];
 }
 
-/** Returns the senders that share a receiving actor with @p sender: ALL_WORKERS or its host. */
+/**
+ * Returns the senders whose packets the same actor receives as those of @p sender: ALL_WORKERS, or
+ * the host of @p sender.
+ */
 static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
 {
     return dsgd_is_server(to) && !dsgd_is_server(sender) ? ALL_WORKERS : sender->host;
@@ -107,7 +122,9 @@ static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vec
     return l;
 }
 
-/** Makes the memory of a message available for later messages; does nothing if it is NULL. */
+/**
+ * Makes the memory of the message @p l available for later messages. Does nothing if @p l is NULL.
+ */
 static void forget(const dsgd_worker *w, incoming *l)
 {
     struct dsgd_inbox *const state = inbox_of(w);
@@ -133,7 +150,10 @@ static void append(stream *to, incoming *l)
     to->last = l;
 }
 
-/** Moves complete messages of a stream to the inbox, up to the first incomplete one. */
+/**
+ * Moves the complete messages at the head of a stream to the inbox. Stops at the first incomplete
+ * message.
+ */
 static void release(dsgd_worker *w, stream *s)
 {
     for (incoming *whole; (whole = s->first) != NULL && whole->n_left == 0;) {
@@ -147,7 +167,7 @@ static void release(dsgd_worker *w, stream *s)
     }
 }
 
-/** Stores the piece of a packet in its message. The last packet completes the message. */
+/** Stores the piece of a packet in the packet's message. The last packet completes the message. */
 static void put_in(dsgd_worker *w, dsgd_packet *message)
 {
     incoming *const l = message->whole;
@@ -177,7 +197,8 @@ static dsgd_await next_of_receiver(void *argument)
             return (dsgd_await){.kind = DSGD_AWAIT_SECONDS, .amount = cost_s};
     }
     if (r->message != NULL && w->clock.stopped) {
-        dsgd_packet_free(w, r->message); /* the host receives it, but no algorithm reads it */
+        dsgd_packet_free(w, r->message); /* the host has received the packet, but its algorithm
+                                          * no longer reads messages */
     } else if (r->message != NULL) {
         if (!dsgd_is_server(w))
             dsgd_count_communication(w, r->since_s);
@@ -197,7 +218,7 @@ static dsgd_await next_of_receiver(void *argument)
                         .transfer = dsgd_irecv(r->mailbox, (void **)&r->message)};
 }
 
-/** Starts an actor that receives messages of a sender on a lane, with @p n streams. */
+/** Starts an actor with @p n streams that receives the messages of @p sender on a lane. */
 static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int lane, size_t n)
 {
     receiver *const new = dsgd_run_alloc(to->engine, sizeof *new + n * sizeof new->streams[0]);
@@ -210,13 +231,19 @@ static receiver *start_receiver(dsgd_worker *to, const dsgd_worker *sender, int 
     return new;
 }
 
-/** Returns the number of hosts of a worker that send to hosts of another, one to one. */
+/**
+ * Returns the number of lanes between two workers: each host of the sender sends to one host of the
+ * receiver. Returns 1 if one of them is a server.
+ */
 static int n_lanes(const dsgd_worker *to, const dsgd_worker *sender)
 {
     return dsgd_is_server(to) || dsgd_is_server(sender) ? 1 : to->engine->layout.n_lanes;
 }
 
-/** Starts the receiving actors for a sender, unless they exist. Returns their stream. */
+/**
+ * Returns the stream of messages from @p sender. Starts the actors that receive these messages,
+ * unless they exist.
+ */
 static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
 {
     const int from = sharing(to, sender);
@@ -236,7 +263,7 @@ static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
 static const char sending[] = "dsgd_send";
 
 typedef struct message_job {
-    dsgd_job job; /* first */
+    dsgd_job job; /* must be the first member */
     incoming *whole;
     dsgd_mailbox *mailbox;
     dsgd_piece mine;
@@ -260,7 +287,10 @@ static void run_message(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-/** Puts a packet of a message on its channel. */
+/**
+ * Makes a job from @p part, which sends one packet of the message @p l, and puts the job on its
+ * channel.
+ */
 static void add_message(dsgd_worker *w, incoming *l, message_job part)
 {
     message_job *const job = dsgd_run_alloc(w->engine, sizeof *job);
@@ -273,8 +303,10 @@ static void add_message(dsgd_worker *w, incoming *l, message_job part)
     dsgd_channel_add(w, &job->job);
 }
 
-/** Sends a piece of a message. A worker's piece is compressed like those of exchanges; a server's
- * piece is not. */
+/**
+ * Sends a piece of a message. If the sender is a worker, the piece is compressed as in other
+ * exchanges; a server does not compress it.
+ */
 static void send_piece(dsgd_worker *w, const dsgd_update *update, size_t k, const dsgd_piece *piece)
 {
     dsgd_vector *const x = update->x;
@@ -343,8 +375,8 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
 /* --- waiting ---------------------------------------------------------------------------------- */
 
 /**
- * Returns the worker whose failure the server must be notified of first, among those whose messages
- * have all arrived. Stores the time of the notification. Returns NULL if there is none.
+ * Returns the failed worker of whose failure the server must be notified first, or NULL if there is
+ * none. All messages of this worker have arrived. Stores the time of the notification in *known_s.
  */
 static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
 {
@@ -364,8 +396,10 @@ static dsgd_worker *next_failure(const dsgd_worker *server, double *known_s)
     return first;
 }
 
-/** Returns whether a host may be awaited: only servers, because it is not known which worker will
- * send a message. */
+/**
+ * Returns whether a report may name @p host as awaited. Only servers are named, because the sender
+ * of the next message is not known.
+ */
 static bool lacks_message(const dsgd_worker *w, const dsgd_job *none, int host)
 {
     (void)none;
@@ -396,7 +430,10 @@ static unsigned wait_for(dsgd_worker *w, const dsgd_waiting *in, unsigned events
         dsgd_count_poll(w, in->lacks, NULL);
         return 0;
     }
-    /* A wait for its own computation is not a wait for others, and servers are not watched. */
+    /*
+     * A worker that waits for its own computation does not wait for others. Waits of servers are
+     * not recorded.
+     */
     const bool alone = dsgd_is_server(w) || ((events & DSGD_ON_GRADIENT) != 0 && dsgd_computing(w));
     dsgd_wait *const wait = alone ? NULL : dsgd_wait_begin(w, in, NULL);
     bool more = true;
@@ -460,7 +497,7 @@ size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step)
 
 /* --- messages after their arrival ------------------------------------------------------------- */
 
-/** Stops the program if @p l is not the message that was received last. */
+/** Stops the program if @p l is not the message that this worker or server received last. */
 static void require_seen(const dsgd_worker *w, const dsgd_message *l, const char *verb)
 {
     DSGD_REQUIRE(l != NULL && inbox_of(w)->seen == (const incoming *)l,
