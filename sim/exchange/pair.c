@@ -1,18 +1,20 @@
 /**
  * @file pair.c
- * The average of the vectors of two workers, exact although messages take time (AD-PSGD, Lian et
- * al. 2018, Algorithm 1, step 5), and fetches without an average. Code calls a request a question.
+ * Averages the vectors of two workers, exactly although messages take time (AD-PSGD, Lian et al.
+ * 2018, Algorithm 1, step 5), and fetches the vector of another worker. The code calls a request a
+ * question.
  */
 #include "sim/exchange/channels.h"
 #include "sim/failures/failures.h"
 
-enum { AVERAGE, FETCH }; /* kinds of packets; a fetch has no piece */
+enum { AVERAGE, FETCH }; /* Kinds of requests. A fetch sends no piece. */
 
-/** One piece of a request and its answer. */
+/** The job that sends the request for one piece and receives the answer. */
 typedef struct pair_job {
-    dsgd_job job; /* first member */
+    dsgd_job job; /* must be the first member */
     int peer, kind;
-    dsgd_piece mine; /* the piece at the start of the request */
+    dsgd_piece mine; /* value of the piece that the request sends; compressed if `exchange:
+                      * encoding` is set */
     dsgd_packet *reply;
 } pair_job;
 
@@ -29,9 +31,9 @@ static dsgd_packet *receive_message(dsgd_worker *w, dsgd_mailbox *mailbox)
 }
 
 /**
- * Computes x[k] <- x[k] + (theirs - mine) / 2 with the present x[k]. The vector of the worker that
- * sent the request is the first operand at both ends. If neither vector has changed in the
- * meantime, the average is therefore one value, which is computed once.
+ * Computes x[k] <- x[k] + (theirs - mine) / 2 with the present value of x[k]. At both workers, the
+ * first operand is the vector of the worker that sent the request. So if neither vector has changed
+ * in the meantime, both workers get one common value, which is computed once.
  */
 static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *theirs,
                           dsgd_value mine, bool i_sent)
@@ -48,8 +50,11 @@ static void move_half_way(dsgd_worker *w, dsgd_vector *x, const dsgd_packet *the
 
 /* --- questions; the argument of an exchange is the peer --------------------------------------- */
 
-/** Returns the mailbox for requests to a peer: one for all workers, or one per sender if the peer
- * answers given workers. */
+/**
+ * Returns the mailbox for requests to @p peer. All workers share it if the peer answers any worker;
+ * otherwise each sender has its own mailbox. Waits until the peer has chosen this by its first
+ * answer.
+ */
 static dsgd_mailbox *questions_to(dsgd_worker *peer, int asker)
 {
     while (peer->wire.answers == 0)
@@ -75,7 +80,7 @@ static void run_pair(dsgd_channel *channel, dsgd_job *any_job)
     question->kind = job->kind;
     question->span = dsgd_observe_sent(w->engine, w->host, job->peer, bytes);
     dsgd_mailbox *const to = questions_to(peer, w->node.rank);
-    dsgd_inbound_enter(peer, channel); /* the peer answers in the order of sending */
+    dsgd_inbound_enter(peer, channel); /* The peer answers requests in the order of sending. */
     dsgd_transfer *const sent = dsgd_isend(to, question, bytes);
     dsgd_inbound_leave(peer);
     dsgd_transfer_wait(sent);
@@ -97,7 +102,9 @@ static void begin_pair(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_exchange_start(w, request, &job->job);
 }
 
-/** Handles a request without an answer: x does not change, and a fetch gets the worker's own model.
+/**
+ * Ends a request that got no answer: an average leaves x unchanged, and a fetch gets the worker's
+ * own model.
  */
 static void keep_own(dsgd_worker *w, size_t k, dsgd_request *request)
 {
@@ -110,7 +117,8 @@ static void end_pair(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_vector *const x = request->out;
     const pair_job *const job = (pair_job *)dsgd_begun_of(request, k)->job;
-    request->unchanged = job == NULL || job->reply == NULL; /* this worker or the peer has failed */
+    /* true if this worker or the peer has failed */
+    request->unchanged = job == NULL || job->reply == NULL;
     if (request->unchanged) {
         keep_own(w, k, request);
         return;
@@ -163,7 +171,8 @@ void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y)
         const double since_s = dsgd_now_s();
         dsgd_sleep_cost(w->engine->layout.piece_bytes[k] * w->wire.reduction_s_per_byte);
         dsgd_count_communication(w, since_s);
-        dsgd_operate(w, x, k, 2); /* one pass writes x, another y */
+        dsgd_operate(w, x, k, 2); /* An operation of the framework needs two passes: one writes
+                                   * x, the other writes y. */
         const dsgd_value mean = dsgd_combined(w, k, 1, x->piece[k].value, 1, y->piece[k].value, 2);
         dsgd_vector_update(x, k, dsgd_value_retain(mean), dsgd_local_steps(w, k));
         dsgd_vector_update(y, k, mean, dsgd_local_steps(w, k));
@@ -179,9 +188,10 @@ static const dsgd_waiting answering = {"dsgd_pair_answer", lacks_reply};
 static dsgd_packet *next_question(dsgd_worker *w, int from)
 {
     dsgd_mailbox *const mailbox = questions_to(w, from);
-    if (w->engine->layout.n_channels > 1) /* pieces travel concurrently */
+    if (w->engine->layout.n_channels > 1) /* Other pieces may arrive while this piece is handled. */
         dsgd_mailbox_own(mailbox);
-    pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited); /* reports read it */
+    /* read only by reports about workers that wait for ever */
+    pair_job *const awaited = dsgd_run_alloc(w->engine, sizeof *awaited);
     awaited->peer = from;
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &answering, &awaited->job);
     dsgd_packet *const question = receive_message(w, mailbox);
@@ -190,7 +200,10 @@ static dsgd_packet *next_question(dsgd_worker *w, int from)
     return question;
 }
 
-/** Copies the requested piece to host memory. Stops the program if the view lacks this piece. */
+/**
+ * Copies the requested piece of x to host memory. Stops the program if the view x does not contain
+ * this piece.
+ */
 static void stage_answer(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
     const size_t k = question->piece;
@@ -205,7 +218,10 @@ static void stage_answer(dsgd_worker *w, const dsgd_packet *question, dsgd_vecto
 static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *reply)
 {
     const double bytes = dsgd_encoded_bytes(w->engine, reply->content.encoded, reply->piece);
-    /* A channel waits for one answer at a time, so all answering workers can share its mailbox. */
+    /*
+     * A channel waits for only one answer at a time, so all workers that answer it can use one
+     * mailbox.
+     */
     dsgd_mailbox *const mailbox =
         dsgd_mailbox_of(-1, question->from, DSGD_PORT_PAIR_REPLY, question->channel);
     reply->span = dsgd_observe_sent(w->engine, w->host, question->host, bytes);
@@ -217,7 +233,10 @@ static void reply_to(dsgd_worker *w, const dsgd_packet *question, dsgd_packet *r
     dsgd_use_lane(0);
 }
 
-/** Moves x half way to the piece of the request. Returns the answer, which has x before that. */
+/**
+ * Moves the piece of x half way to the piece in the request. Returns the answer, which contains the
+ * value of x before the move.
+ */
 static dsgd_packet *answer_average(dsgd_worker *w, const dsgd_packet *question, dsgd_vector *x)
 {
     const size_t k = question->piece;
@@ -225,7 +244,7 @@ static dsgd_packet *answer_average(dsgd_worker *w, const dsgd_packet *question, 
     const dsgd_piece sent = dsgd_piece_sent(w, x, k, encodes ? w->clock.encodings++ : 0);
     dsgd_packet *const reply = dsgd_packet_new(w, question->channel, k, sent);
     dsgd_value_release(w->engine->learning.values, sent.value);
-    /* No other actor runs between the read of x and its change, so no update is lost. */
+    /* No other actor runs between the read of x and the change of x, so no update is lost. */
     move_half_way(w, x, question, reply->content.value, false);
     dsgd_observe_used(w, question->from, k, question->content.stamp,
                       dsgd_piece_share(w->engine, k));
@@ -260,7 +279,7 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x, int from)
         anyone ? "a worker" : "DSGD_ANYONE");
     if (w->wire.answers == 0) {
         w->wire.answers = answers;
-        dsgd_work_wake(w); /* questions_to() */
+        dsgd_work_wake(w); /* wakes actors that wait in questions_to() */
     }
     for (size_t n = anyone ? 1 : dsgd_count_pieces(x); n > 0; n--)
         answer(w, x, from);

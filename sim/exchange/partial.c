@@ -1,16 +1,16 @@
 /**
  * @file partial.c
- * Partial collectives: schedules that run at a worker even if its algorithm has not arrived yet
- * (eager-SGD, PPoPP'20, section 4; WAGMA-SGD, TPDS'21, section 3).
+ * Implements partial collectives: schedules that run at a worker even if its algorithm has not
+ * arrived yet (eager-SGD, PPoPP'20, section 4; WAGMA-SGD, TPDS'21, section 3).
  *
  * Activations travel over the union of binomial trees. When rank r is notified over link i, it
- * notifies r ^ (1 << j) for every j > i. So any rank can be the root. An activation of (version,
- * piece) implies all earlier activations; channels execute them in order. The contents of the send
- * buffer are taken when the schedule starts at that rank.
+ * notifies rank r ^ (1 << j) for every j > i. So any rank can be the root of the tree. An
+ * activation of (version, piece) implies all earlier activations; channels execute them in order.
+ * The send buffer of a rank is read when the schedule starts at that rank.
  *
- * Under `failures: policy: quorum` (quorum.c), a version contains the running workers. A failed
- * worker activates no version, and its buffer is empty. Activations pass through it as if it were
- * running.
+ * Under `failures: policy: quorum` (quorum.c), a version contains only the running workers. A
+ * failed worker activates no version, and its send buffer is empty. Activations pass through it as
+ * if it were running.
  */
 #include "base/draw.h"
 #include "sim/exchange/analytic.h"
@@ -20,24 +20,31 @@
 #include "sim/network/events.h"
 #include "sim/result.h"
 
-/** A worker's side of the collective, for one piece. */
+/** One worker's state of a partial collective for one piece. */
 typedef struct partial_piece {
-    dsgd_piece buffer; /* send buffer, which is contributed when a version starts */
-    int64_t published; /* step in which the buffer was last filled; -1 before that */
-    dsgd_reduction *received; /* sum of the latest complete version; NULL if there is none */
+    dsgd_piece buffer; /* send buffer: the value that the worker contributes when a version
+                        * starts */
+    int64_t published; /* step in which the send buffer was last filled; -1 if it was never
+                        * filled */
+    dsgd_reduction *received; /* sum of the latest complete version; NULL if no version is
+                               * complete */
     int64_t received_version;
-    int64_t used; /* version of the last sum that this worker used; -1 if there is none */
-    bool received_fresh; /* this worker's contribution was published in the version's own step */
+    int64_t used; /* version of the sum that this worker used last; -1 if it has used none */
+    bool received_fresh; /* true if this worker filled its send buffer in the step of the
+                          * received version */
 } partial_piece;
 
 struct dsgd_partial {
     dsgd_partial_spec spec;
-    int64_t started; /* last position (version * n_pieces + piece) that has a job; -1: none */
-    double ended_s; /* end of the latest schedule; -1 if none has ended */
-    bool leaves; /* quorum: the worker failed, and the others do not know the new initiator yet */
-    bool is_notified; /* true during the overhead of an activation by an alarm */
-    double notified_s; /* end of that overhead */
-    partial_piece piece[]; /* [n_pieces] */
+    int64_t started; /* last position that has a job, where position is version * n_pieces +
+                      * piece; -1 if there is none */
+    double ended_s; /* end of the latest schedule; -1 if no schedule has ended */
+    bool leaves; /* quorum: true if the worker has failed and waits until the other workers know
+                  * it */
+    bool is_notified; /* true while the overhead of an activation passes (if activations are
+                       * alarms) */
+    double notified_s; /* time at which the overhead of that activation is over */
+    partial_piece piece[]; /* [n_pieces] state of each piece */
 };
 
 static bool version_exists(const dsgd_partial *partial, int64_t version)
@@ -47,17 +54,19 @@ static bool version_exists(const dsgd_partial *partial, int64_t version)
 
 /* --- schedules -------------------------------------------------------------------------------- */
 
-/** The schedule of one version and piece. */
+/** The job of one version and piece. */
 typedef struct partial_job {
-    dsgd_job job; /* first */
+    dsgd_job job; /* must be the first member */
     int64_t version;
-    bool has_let; /* true if it has waited once for others to publish: lets_publish() */
-    dsgd_reduction *reduction; /* NULL before the schedule starts */
-    bool fresh; /* this worker's contribution was published in the version's own step */
-    bool held; /* quorum: the worker was not running when the schedule started */
+    bool has_let; /* true if the job has waited once for other actors to publish; see
+                   * lets_publish() */
+    dsgd_reduction *reduction; /* reduction of the version's group; NULL before the schedule
+                                * starts */
+    bool fresh; /* true if this worker filled its send buffer in the step of this version */
+    bool held; /* quorum: true if the worker was not running when the schedule started */
 } partial_job;
 
-/** Joins the reduction of this version's group, and contributes the send buffer. */
+/** Joins the reduction of the version's group, and contributes the send buffer to it. */
 static void begin_schedule(dsgd_worker *w, partial_job *job)
 {
     dsgd_engine *const engine = w->engine;
@@ -85,7 +94,8 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
                             .verb = "a version"};
     job->reduction = dsgd_reduction_join_group(engine, number, group, leader, call);
     dsgd_reduction_sample(w, job->reduction, sample);
-    if (spec->draining) /* sets it to zeros, plus the values that compression did not send */
+    /* Sets the send buffer to the values that compression did not send, or to zeros. */
+    if (spec->draining)
         dsgd_piece_set(engine, &piece->buffer,
                        dsgd_combined(w, k, 1, piece->buffer.value, -1, sample.value, 1),
                        sample.encoded == NULL ? -1 : sample.stamp);
@@ -96,9 +106,9 @@ static void begin_schedule(dsgd_worker *w, partial_job *job)
 }
 
 /**
- * Returns true once if the previous schedule has ended at this instant. A worker that waited for it
- * then publishes its next piece at this instant, before this schedule takes the send buffer.
- * (SimGrid lets that actor run first anyway.)
+ * Returns true once if the previous schedule has ended at this instant. A worker that waited for
+ * that schedule then publishes its next piece at this instant, before the new schedule reads the
+ * send buffer. (SimGrid lets the actor of that worker run first anyway.)
  */
 static bool lets_publish(const dsgd_partial *partial, partial_job *job)
 {
@@ -107,7 +117,7 @@ static bool lets_publish(const dsgd_partial *partial, partial_job *job)
     return lets;
 }
 
-/** Stores the sum, for the worker that waits for it. */
+/** Stores the sum of a version, so that the worker can use it. */
 static void end_schedule(dsgd_worker *w, partial_job *job)
 {
     partial_piece *const piece = &w->wire.partial->piece[job->job.piece];
@@ -116,7 +126,7 @@ static void end_schedule(dsgd_worker *w, partial_job *job)
         piece->received = job->reduction;
         piece->received_version = job->version;
         piece->received_fresh = job->fresh;
-    } else { /* quorum: the worker has failed */
+    } else { /* quorum: a later version is complete already, because the worker has failed */
         dsgd_reduction_leave(w->engine, job->reduction);
     }
     w->wire.partial->ended_s = dsgd_now_s();
@@ -137,7 +147,8 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
     }
     dsgd_reduction *const r = job->reduction;
     dsgd_contribution *const mine = &r->contribution[dsgd_members_index(&r->members, w->node.rank)];
-    const bool made = job->held && r->over && !mine->started; /* the others have made the sum */
+    /* true if the running workers have already computed the sum */
+    const bool made = job->held && r->over && !mine->started;
     if (w->engine->failures.by_quorum && !made) {
         dsgd_quorum_decide(w->engine, r);
         const double left_s = dsgd_quorum_left_s(w, r);
@@ -161,17 +172,19 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
 /* --- activation ------------------------------------------------------------------------------- */
 
 /*
- * If messages share no links, activations are simulated as alarms: one when an activation arrives,
- * and one when the receiver's overhead is over. Their few bytes would delay another message by
- * nanoseconds only. Otherwise, activations are messages to listeners.
+ * If messages share no links, activations are simulated as alarms: one alarm when an activation
+ * arrives, and one when the receiver's overhead is over. The few bytes of an activation would delay
+ * other messages only by nanoseconds. Otherwise, activations are messages to listeners.
  */
 
 typedef struct dsgd_activation {
-    struct dsgd_activation *next; /* next activation that came before the receiver's collective */
+    struct dsgd_activation *next; /* next activation that arrived before its receiver had a
+                                   * partial collective */
     dsgd_worker *to;
     int64_t position;
     int link;
-    bool arrived; /* true if the next alarm is the end of the receiver's overhead */
+    bool arrived; /* true if the activation has arrived, and its next alarm is the end of the
+                   * receiver's overhead */
 } activation;
 
 static double activation_cost_s(const dsgd_worker *w)
@@ -180,12 +193,14 @@ static double activation_cost_s(const dsgd_worker *w)
                                 w->engine->config->platform->partial_turn_s);
 }
 
-/** The alarms of the run; one actor handles all of them. */
+/** The alarms of the run. One actor handles all of them. */
 struct dsgd_alarms {
-    dsgd_agenda set; /* activations by time */
-    uint64_t n_set; /* number of alarms set so far */
-    dsgd_semaphore *semaphore; /* posted if an alarm is set for a time before waits_until_s */
-    double waits_until_s; /* time until which the actor waits; -INFINITY if it does not wait */
+    dsgd_agenda set; /* activations, ordered by the times of their alarms */
+    uint64_t n_set; /* number of alarms that have been set so far */
+    dsgd_semaphore *semaphore; /* semaphore that is posted if an alarm is set for a time before
+                                * waits_until_s */
+    double waits_until_s; /* time until which the actor waits; -INFINITY if the actor does not
+                           * wait */
 };
 
 static void alarms_main(void *argument);
@@ -195,7 +210,10 @@ static void forget(void *alarms)
     dsgd_agenda_close(&((struct dsgd_alarms *)alarms)->set);
 }
 
-/** Sets an alarm. Alarms of one time happen in the order in which they were set. */
+/**
+ * Sets an alarm for the activation @p a. Alarms for the same time happen in the order in which they
+ * were set.
+ */
 static void set_alarm(dsgd_engine *engine, activation *a, double at_s)
 {
     if (engine->exchanges.alarms == NULL) {
@@ -229,7 +247,7 @@ static void notify(dsgd_worker *w, int link, int64_t position)
                  : INFINITY;
     dsgd_observe_activation(engine, rank, to, position, end_s);
     if (is_alarm && has_reached(&engine->workers[to], position))
-        return; /* the receiver would ignore it */
+        return; /* The receiver would ignore this activation. */
     activation *const sent = dsgd_run_alloc(engine, sizeof *sent);
     *sent = (activation){NULL, &engine->workers[to], position, link};
     if (is_alarm)
@@ -239,7 +257,10 @@ static void notify(dsgd_worker *w, int link, int64_t position)
                                    DSGD_ACTIVATION_BYTES);
 }
 
-/** Starts all schedules up to @p position, and notifies the partners over links above @p link. */
+/**
+ * Starts all schedules up to @p position, and sends activations to the partners over the links
+ * above @p link.
+ */
 static void activate(dsgd_worker *w, int64_t position, int link)
 {
     dsgd_partial *const partial = w->wire.partial;
@@ -247,7 +268,7 @@ static void activate(dsgd_worker *w, int64_t position, int link)
     if (position <= partial->started)
         return;
     const int64_t first = partial->started + 1;
-    partial->started = position; /* set it before a call that lets other actors run */
+    partial->started = position; /* must be set before calls that let other actors run */
     dsgd_timeline_mark(w, (dsgd_span){.kind = DSGD_SPAN_ACTIVATED,
                                       .peer = link < 0 ? -1 : w->node.rank ^ (1 << link),
                                       .piece = position % n_pieces,
@@ -267,7 +288,7 @@ static void activate(dsgd_worker *w, int64_t position, int link)
         notify(w, bit, position);
 }
 
-/** Handles an alarm: does the same as listener_main() for a message. */
+/** Handles an alarm of an activation, as listener_main() handles a message. */
 static void receive(activation *received)
 {
     dsgd_worker *const w = received->to;
@@ -291,11 +312,14 @@ static void receive(activation *received)
         partial->is_notified = true;
         partial->notified_s = dsgd_now_s() + activation_cost_s(w);
         received->arrived = true;
-    } /* else the new alarm follows the alarm of the earlier activation */
+    } /* Otherwise, the new alarm follows the alarm of an earlier activation. */
     set_alarm(w->engine, received, partial->notified_s);
 }
 
-/** Waits until a time (INFINITY: for ever). Returns false if an earlier alarm was set. */
+/**
+ * Waits until @p time_s; INFINITY means for ever. Returns false if an alarm for an earlier time was
+ * set during the wait.
+ */
 static bool wait_until(struct dsgd_alarms *alarms, double time_s)
 {
     const double left_s = time_s - dsgd_now_s();
@@ -325,7 +349,10 @@ static void alarms_main(void *argument)
     }
 }
 
-/** Receives activations. Ignores those of schedules that have started, and forwards the others. */
+/**
+ * Receives activations as messages. Ignores an activation if its schedule has started; otherwise
+ * starts the schedule and forwards the activation.
+ */
 static void listener_main(void *worker)
 {
     dsgd_worker *const w = worker;
@@ -371,7 +398,8 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
     if (!dsgd_is_contention_free(w->engine))
         dsgd_actor_start(w->node.rank, listener_main, w);
     for (activation *early = w->wire.early, *next = NULL; early != NULL; early = next) {
-        next = early->next; /* the alarm frees it */
+        next = early->next; /* read before the call, because handling the alarm frees the
+                             * activation */
         set_alarm(w->engine, early, dsgd_now_s());
     }
     return partial;
@@ -379,7 +407,7 @@ dsgd_partial *dsgd_partial_new(dsgd_node *self, dsgd_partial_spec spec, dsgd_vec
 
 /* --- verbs ------------------------------------------------------------------------------------ */
 
-/** Computes send buffer <- value, and takes the reference to the value. */
+/** Computes send buffer <- value. The buffer takes over the reference to the value. */
 static void publish(dsgd_worker *w, size_t k, dsgd_partial *partial, dsgd_value value,
                     int64_t stamp)
 {
@@ -409,7 +437,7 @@ void dsgd_partial_take(dsgd_node *self, dsgd_partial *partial, dsgd_vector *x)
     }
 }
 
-/** Returns whether the others know that a worker has failed. */
+/** Returns whether a worker has failed and the other workers know it. */
 static bool is_known_away(const dsgd_worker *w)
 {
     return w->engine->failures.by_quorum &&
@@ -418,8 +446,8 @@ static bool is_known_away(const dsgd_worker *w)
 }
 
 /**
- * Returns the worker that activates the version of this worker's step. Instead of a failed worker,
- * the next running one by rank does.
+ * Returns the worker that activates the version of this worker's step. If that worker is known to
+ * have failed, returns the next worker in the order of ranks that is not.
  */
 static int initiator_of(const dsgd_worker *w)
 {
@@ -437,15 +465,16 @@ static int initiator_of(const dsgd_worker *w)
     return first;
 }
 
-/** Returns whether a worker may activate the version of this worker's step. */
+/** Returns whether the worker @p rank may activate the version of this worker's step. */
 static bool may_activate(const dsgd_worker *w, int rank)
 {
     return w->wire.partial->spec.initiator == DSGD_FIRST_ARRIVER || initiator_of(w) == rank;
 }
 
 /**
- * Called in a failed worker. Waits until the others know of the failure. Then the next initiator
- * activates the version if it has already arrived; otherwise it does so when it arrives.
+ * Lets another worker activate the version. Called in a failed worker; waits until the other
+ * workers know of the failure. If the new initiator has arrived at the version, activates the
+ * version there; otherwise the initiator does so when it arrives.
  */
 static void leave_to_others(dsgd_worker *w, size_t k)
 {
@@ -461,7 +490,7 @@ static void leave_to_others(dsgd_worker *w, size_t k)
 }
 
 /**
- * Returns true if the initiator of this step's version has already arrived without activating it,
+ * Returns true if the present initiator of this step's version has arrived without activating it,
  * because another worker was the initiator at that time.
  */
 static bool is_left(const dsgd_worker *w, size_t k)
@@ -474,7 +503,9 @@ static bool is_left(const dsgd_worker *w, size_t k)
            initiator->piece[k].published >= w->node.step && initiator->started < position;
 }
 
-/** Arrives at piece @p k of this step's version. */
+/**
+ * Arrives at piece @p k of this step's version, and activates the version if this worker may do so.
+ */
 static void arrive(dsgd_worker *w, size_t k)
 {
     DSGD_REQUIRE(version_exists(w->wire.partial, w->node.step), "step %jd has no version",
@@ -485,8 +516,10 @@ static void arrive(dsgd_worker *w, size_t k)
         activate(w, w->node.step * (int64_t)w->engine->layout.n_pieces + (int64_t)k, -1);
 }
 
-/** Returns whether a worker has not activated the version of this worker's step, or, after the
- * activation, has not started it. */
+/**
+ * If the version of this worker's step is not activated, returns whether the worker @p host may
+ * activate it. Otherwise, returns whether the worker @p host has not started it.
+ */
 static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
 {
     (void)none;
@@ -497,7 +530,9 @@ static bool lacks_version(const dsgd_worker *w, const dsgd_job *none, int host)
                                     : may_activate(w, host);
 }
 
-/** Waits for this step's version or a later one. Counts versions that were skipped or used again.
+/**
+ * Waits until this step's version or a later version is complete. Counts versions that were
+ * skipped, and sums that were used again.
  */
 static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *request, dsgd_lag *lag)
 {
@@ -508,8 +543,10 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
             dsgd_work_sleep(w);
         dsgd_wait_end(w, wait);
     }
-    /* The library notices the call when a turn of its progress loop ends: half a turn later on
-     * average, whether the call waits or not. */
+    /*
+     * The library notices the call at the end of a turn of its progress loop. On average, this is
+     * half a turn later, whether the call waits or not.
+     */
     dsgd_spend(w, w->engine->config->platform->partial_turn_s / 2);
     dsgd_run_result *const result = w->engine->result;
     for (int64_t missed = piece->used + 1; missed < piece->received_version; missed++)
@@ -525,14 +562,17 @@ static partial_piece *await(dsgd_worker *w, size_t k, const dsgd_request *reques
     return piece;
 }
 
-/* These two exchanges have no jobs: activations start the schedules. */
+/*
+ * The exchanges partial_sum and partial_mix have no jobs, because activations start the schedules.
+ */
 
 static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_staging_wait(w, request->staged_s);
     const dsgd_piece *const g = &request->in->piece[k];
     const dsgd_piece *const buffer = &w->wire.partial->piece[k].buffer;
-    const bool away = w->presence.state != DSGD_HERE; /* values that it had not sent are lost */
+    /* A worker that is not running has lost the values that it had not sent. */
+    const bool away = w->presence.state != DSGD_HERE;
     const dsgd_value sum =
         away ? DSGD_ZERO_VALUE : dsgd_combined(w, k, 1, buffer->value, 1, g->value, 1);
     /* A sum is as old as its oldest gradient. */
@@ -543,7 +583,8 @@ static void begin_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_sum(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     dsgd_lag lag;
-    dsgd_piece_wait(request->out, k); /* before await(), because later versions may arrive */
+    dsgd_piece_wait(request->out, k); /* must precede await(), because later versions may arrive
+                                       * during this wait */
     const partial_piece *const piece = await(w, k, request, &lag);
     dsgd_vector_update(request->out, k, dsgd_value_retain(piece->received->sum), w->node.step);
     dsgd_exchange_gradients(request, k, lag);
@@ -557,8 +598,8 @@ static const dsgd_exchange partial_sum = {
 void dsgd_partial_sum(dsgd_node *self, dsgd_partial *partial, dsgd_vector *g, dsgd_vector *sum)
 {
     DSGD_OWN(self, g, sum);
-    (void)partial; /* a worker has one */
-    dsgd_require_whole(g, "dsgd_partial_sum"); /* a version has all pieces, in order */
+    (void)partial; /* not needed: a worker has only one partial collective */
+    dsgd_require_whole(g, "dsgd_partial_sum"); /* A version always has all pieces, in order. */
     dsgd_exchange_run(dsgd_worker_of(self), &partial_sum, g, sum, NULL);
 }
 
@@ -572,7 +613,7 @@ static void begin_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 
 static void end_mix(dsgd_worker *w, size_t k, dsgd_request *request)
 {
-    const double *const by = request->arguments; /* on time, late */
+    const double *const by = request->arguments; /* by[0]: on_time, by[1]: late */
     dsgd_lag lag;
     const dsgd_piece *const x = &request->out->piece[k];
     const partial_piece *const piece = await(w, k, request, &lag);

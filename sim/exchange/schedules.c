@@ -1,7 +1,7 @@
 /**
  * @file schedules.c
- * A channel's part in a collective. If its messages share no links, its times are computed
- * (analytic.c). Otherwise it sends messages on the simulated network.
+ * Executes a channel's part in a collective. If the messages share no links, the times are computed
+ * (analytic.c). Otherwise the channel sends messages over the simulated network.
  */
 #include "sim/exchange/analytic.h"
 
@@ -15,7 +15,9 @@ static void count_sent(const dsgd_channel *channel, dsgd_phase phase, double sin
                             since_s);
 }
 
-/** Sends and receives the messages of a phase, then reduces. */
+/**
+ * Sends and receives the messages of a phase, and then waits for the overhead and the reduction.
+ */
 static void carry_out(dsgd_channel *channel, dsgd_phase phase)
 {
     dsgd_worker *const w = channel->worker;
@@ -27,16 +29,18 @@ static void carry_out(dsgd_channel *channel, dsgd_phase phase)
     dsgd_count_communication(w, started_s);
 }
 
-/** A worker's part in a round. */
+/** The state of a collective that a channel sends as messages. */
 struct dsgd_sending {
-    int round; /* the next round */
-    dsgd_phase phase; /* with ranks instead of indices */
+    int round; /* number of the next round */
+    dsgd_phase phase; /* part of the worker in the present round, with ranks instead of indices */
     double started_s;
-    bool exchanged; /* true if the messages of the round have arrived */
+    bool exchanged; /* true if the messages of the present round have arrived */
 };
 
-/** Starts the next round in which the worker takes part. Returns DSGD_AWAIT_NOTHING after the last
- * round. */
+/**
+ * Starts the next round in which the worker sends or receives. Returns DSGD_AWAIT_NOTHING after the
+ * last round.
+ */
 static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
 {
     struct dsgd_sending *const s = channel->sending;
@@ -63,7 +67,10 @@ static dsgd_await begin_round(dsgd_channel *channel, const dsgd_plan *plan)
                      .started_s = &s->started_s}};
 }
 
-/** Executes the next step: the messages of a round, then its overhead and reduction. */
+/**
+ * Executes the next step of a collective as messages. A round has two steps: first its messages,
+ * then its overhead and reduction.
+ */
 static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
 {
     dsgd_worker *const w = channel->worker;
@@ -83,8 +90,10 @@ static dsgd_await send_messages(dsgd_channel *channel, const dsgd_plan *plan)
     return begin_round(channel, plan);
 }
 
-/** Starts a part whose times are computed, or executes the next step of messages. @p meeting is as
- * in analytic.h. */
+/**
+ * Starts a collective whose times are computed, or executes the next step of a collective that is
+ * sent as messages. @p meeting is explained at dsgd_analytic_begin().
+ */
 static dsgd_await next_step(dsgd_channel *channel, const dsgd_plan *plan, bool partial,
                             struct dsgd_schedule **meeting)
 {
@@ -126,7 +135,7 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, dsgd_reduction *reduct
     return next_step(channel, &plan, partial, &reduction->schedule);
 }
 
-enum { REQUEST_BYTES = 64 }; /* name and shape of a tensor */
+enum { REQUEST_BYTES = 64 }; /* bytes of the name and the shape of a tensor */
 
 void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors)
 {

@@ -1,24 +1,28 @@
 /**
  * @file server.c
- * Parameter servers: they share one vector, and each has an equal part of every exchange (Dean et
- * al. 2012; the released code of EASGD).
+ * Implements parameter servers. They share one vector, and each server has an equal part of every
+ * exchange (Dean et al. 2012; the released code of EASGD).
  *
  * A push is a message with the bytes of the piece, and its answer is an empty acknowledgement. A
- * fetch is an empty message, and its answer is the piece. If a call has both, the request travels
- * with the push, and the answer acknowledges the push. A server receives messages in the order of
- * sending, while a channel sends its answers. Both use queues (turns.c): the link of a server is
- * busy in both directions, but messages do not share it. A worker sends to several servers one
- * after another, so that the servers serve different workers at one time. Parts that travelled
- * together would share the worker's link, and all servers would wait for it.
+ * fetch is an empty message, and its answer is the piece. If a call pushes and fetches, the push is
+ * also the request of the fetch, and the answer with the piece also acknowledges the push. A server
+ * receives messages in the order of sending; at the same time, its channels send answers. Queues
+ * (turns.c) keep the link of a server busy in both directions, and no two messages share the link.
+ * A worker sends to several servers one after another, so that the servers serve different workers
+ * at one time. Parts that travelled together would share the worker's link, and all servers would
+ * wait for it.
  */
 #include "sim/exchange/channels.h"
 
 typedef enum server_request { PUSH, FETCH, PUSH_AND_FETCH } server_request;
 
-/** Counts of pushes for one piece, at [n_workers + n_servers][n_pieces]. */
+/**
+ * Numbers of pushes for one piece. The array has the dimensions [n_workers + n_servers][n_pieces].
+ */
 struct dsgd_server_state {
-    int64_t version; /* number of pushes that the server added; at a worker: at its last fetch */
-    int64_t own_pushes; /* at a worker: number of its pushes since that fetch */
+    int64_t version; /* server: number of pushes that it has added; worker: this number at the
+                      * worker's last fetch */
+    int64_t own_pushes; /* worker: number of its own pushes since its last fetch */
 };
 
 static struct dsgd_server_state *server_state_of(const dsgd_worker *w, size_t k)
@@ -42,19 +46,22 @@ static int server_of(const dsgd_engine *engine, size_t k)
 /* --- the worker's side ------------------------------------------------------------------------ */
 
 typedef struct server_job {
-    dsgd_job job; /* first */
+    dsgd_job job; /* must be the first member */
     server_request kind;
-    dsgd_piece mine; /* the piece that is pushed */
-    dsgd_packet *reply; /* the answer */
-    dsgd_transfer *answer; /* PUSH_AND_FETCH: receives the answer and sets `reply` */
+    dsgd_piece mine; /* piece that is pushed */
+    dsgd_packet *reply; /* answer of the server */
+    dsgd_transfer *answer; /* for PUSH_AND_FETCH: transfer that receives the answer and sets
+                            * `reply` */
 } server_job;
 
 static const dsgd_port port_of_answer[] = {[PUSH] = DSGD_PORT_SERVER_ACK,
                                            [FETCH] = DSGD_PORT_SERVER_REPLY,
                                            [PUSH_AND_FETCH] = DSGD_PORT_SERVER_ANSWER};
 
-/** Sends a push or fetch to a server, with the version that the worker has, and waits for the
- * answer. */
+/**
+ * Sends a push or a fetch to a server, together with the version that the worker has. Waits for the
+ * answer, except for PUSH_AND_FETCH.
+ */
 static void run_question(dsgd_channel *channel, dsgd_job *any_job)
 {
     dsgd_worker *const w = channel->worker;
@@ -72,7 +79,8 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
     message->span = dsgd_observe_sent(engine, w->host, engine->n_workers + server, bytes);
     dsgd_packet_send(channel, dsgd_server_of(engine, k),
                      dsgd_mailbox_of(-1, server, DSGD_PORT_SERVER_REQUEST, 0), message);
-    if (job->kind == PUSH_AND_FETCH) { /* work() waits, while the channel sends the next piece */
+    /* work() waits for the answer, while the channel sends the next piece */
+    if (job->kind == PUSH_AND_FETCH) {
         dsgd_job_finish(any_job);
         return;
     }
@@ -83,7 +91,7 @@ static void run_question(dsgd_channel *channel, dsgd_job *any_job)
                                            : dsgd_piece_cost_s(w, &job->reply->content, k, 1));
     dsgd_job_finish(any_job);
     if (job->kind == FETCH)
-        return; /* end_fetch() continues with it */
+        return; /* end_fetch() handles the answer */
     dsgd_packet_free(w, job->reply);
     dsgd_value_release(engine->learning.values, job->mine.value);
     dsgd_run_free(job);
@@ -123,7 +131,7 @@ static void begin_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 static void end_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
 {
     const server_job *const job = (server_job *)dsgd_begun_of(request, k)->job;
-    request->unchanged = job == NULL; /* this worker has failed */
+    request->unchanged = job == NULL; /* true if this worker has failed */
     if (request->unchanged)
         return;
     dsgd_piece_wait(request->out, k);
@@ -164,7 +172,7 @@ static void end_push_and_fetch(dsgd_worker *w, size_t k, dsgd_request *request)
     dsgd_transfer_wait(job->answer);
     dsgd_wait_end(w, wait);
     dsgd_packet_received(w, job->reply, since_s, dsgd_piece_cost_s(w, &job->reply->content, k, 1));
-    dsgd_job_finish(&job->job); /* the piece has arrived only now */
+    dsgd_job_finish(&job->job); /* sets the time at which the piece arrived */
     end_fetch(w, k, request);
 }
 
@@ -189,8 +197,10 @@ void dsgd_server_exchange(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
 
 /* --- the server's side ------------------------------------------------------------------------ */
 
-/** Computes x[k] <- x[k] + the pushed piece. The age of the piece is the number of pushes of other
- * workers since the worker fetched. */
+/**
+ * Adds the pushed piece to piece k of x. The age of the pushed piece is the number of pushes of
+ * other workers since its worker's last fetch.
+ */
 static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
 {
     dsgd_engine *const engine = server->engine;
@@ -205,7 +215,7 @@ static void add(dsgd_worker *server, dsgd_vector *x, const dsgd_packet *message)
 }
 
 typedef struct answer_job {
-    dsgd_job job; /* first */
+    dsgd_job job; /* must be the first member */
     dsgd_worker *to;
     dsgd_mailbox *mailbox;
     dsgd_packet *message;
@@ -218,7 +228,7 @@ static void run_answer(dsgd_channel *channel, dsgd_job *any_job)
     dsgd_run_free(job);
 }
 
-/** Waits for a push or fetch of a piece, and answers it from x. */
+/** Waits for the next push or fetch, and answers it with a piece of x. */
 static void answer_next(dsgd_node *self, dsgd_mailbox *questions, dsgd_vector *x)
 {
     dsgd_worker *const server = dsgd_worker_of(self);
@@ -237,7 +247,8 @@ static void answer_next(dsgd_node *self, dsgd_mailbox *questions, dsgd_vector *x
     const double bytes =
         message->kind == PUSH ? 0 : dsgd_encoded_bytes(server->engine, reply->content.encoded, k);
     reply->span = dsgd_observe_sent(server->engine, server->host, message->host, bytes);
-    if (message->kind == PUSH) { /* the acknowledgement overtakes pieces that wait for their turn */
+    /* The acknowledgement overtakes pieces that wait for their turn. */
+    if (message->kind == PUSH) {
         dsgd_mailbox_send_detached(to, reply, 0);
     } else {
         answer_job *const job = dsgd_run_alloc(server->engine, sizeof *job);

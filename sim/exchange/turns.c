@@ -1,29 +1,35 @@
 /**
  * @file turns.c
- * Messages to and from servers: they follow each other, while their latencies overlap.
+ * Orders the messages to and from servers: they follow one after another, while their latencies
+ * overlap.
  *
  * A message to a server leaves when the bytes of the previous message have passed at the bandwidth
  * of the path and the server has processed that message. A message from a server leaves when the
- * bytes of the previous one have passed. So NICs and the server's processor serve messages first
- * come, first served; no two messages have bytes on a NIC at the same time; and the number of
- * messages on a path is limited by its latency only. (A thousand flows that share a link would all
- * end at the same time, and would take SimGrid a thousand times as long.)
+ * bytes of the previous message have passed. So NICs and the server's processor serve messages in
+ * first-come, first-served order. No two messages have bytes on a NIC at the same time, and only
+ * the latency of a path limits the number of messages on it. (A thousand flows that share a link
+ * would all end at the same time, and SimGrid would take a thousand times as long.)
  *
  * If other flows slow the messages down, messages would accumulate. Therefore no message leaves
- * while an earlier one that should have passed is still on its way. Out of a server, after a
- * message that was late by more than a latency, no message leaves while any other is on its way.
+ * while an earlier message that should have passed is still on its way. After a message out of a
+ * server was late by more than a latency, no message leaves the server while any other message is
+ * on its way.
  */
 #include "base/round.h"
 #include "sim/exchange/channels.h"
 
 typedef struct dsgd_passage {
     struct dsgd_passage *next;
-    double due_s; /* time at which it has passed, if it meets no other traffic */
+    double due_s; /* time at which the message has passed, if it meets no other traffic */
     bool over;
-    dsgd_transfer *transfer; /* out of a server; NULL into a server */
+    dsgd_transfer *transfer; /* transfer of a message out of a server; NULL for a message into a
+                              * server */
 } dsgd_passage;
 
-/** Removes messages that are over from the head of the queue. */
+/**
+ * Removes messages that are over from the head of the queue. A message into a server is over when
+ * it has been processed, and a message out of a server when it has arrived.
+ */
 static void forget(struct dsgd_turns *turns)
 {
     for (dsgd_passage *over; (over = turns->first) != NULL && over->over;) {
@@ -32,7 +38,10 @@ static void forget(struct dsgd_turns *turns)
     }
 }
 
-/** Waits until the first message of the queue is over. */
+/**
+ * Waits until the first message of the queue is over: processed by a server, or arrived from a
+ * server.
+ */
 static void await_first(struct dsgd_turns *turns)
 {
     dsgd_passage *const first = turns->first;
@@ -50,12 +59,14 @@ static void await_first(struct dsgd_turns *turns)
 
 static void sleep_until(double at_s)
 {
-    while (dsgd_now_s() < at_s) /* again, if the time was rounded */
+    while (dsgd_now_s() < at_s) /* repeats the sleep if its end was rounded down */
         dsgd_sleep(at_s - dsgd_now_s());
 }
 
-/** Waits until all messages that should have passed by @p at_s have passed. If messages are left,
- * waits until @p at_s. */
+/**
+ * Waits until all messages that should have passed by @p at_s have passed. If other messages are
+ * still in the queue, waits until @p at_s.
+ */
 static void await_turn(struct dsgd_turns *turns, double at_s)
 {
     while (turns->first != NULL &&
@@ -66,13 +77,14 @@ static void await_turn(struct dsgd_turns *turns, double at_s)
 }
 
 /**
- * Times that differ by less than this are one instant. It is more than rounding, and more than the
- * resolution of SimGrid. A channel waits twice as long, so that two channels do not differ by just
- * this time because only one of them has waited.
+ * Channels that arrive within this number of seconds arrive at one instant. The number is greater
+ * than rounding errors and the resolution of SimGrid. A channel waits twice as long before it
+ * sends. If it waited for just this time, two channels could differ by it, only because one of them
+ * has waited.
  */
 static const double instant_s = 5e-12;
 
-/** Returns whether the channel @p a, which is in the queue, goes before the new channel @p b. */
+/** Returns whether the channel @p a, which is in the queue, sends before the new channel @p b. */
 static bool goes_before(const dsgd_channel *a, const dsgd_channel *b)
 {
     return a->came_s < b->came_s || a->worker->host < b->worker->host ||
@@ -97,7 +109,7 @@ void dsgd_inbound_enter(dsgd_worker *to, dsgd_channel *channel)
     for (;; waits = true) {
         if (waits)
             dsgd_semaphore_wait(channel->semaphore);
-        /* Then all channels of this instant have arrived. */
+        /* After this sleep, all channels of the instant have arrived. */
         sleep_until(channel->came_s + 2 * instant_s);
         if (inbound->first == channel)
             return;
@@ -115,7 +127,7 @@ void dsgd_inbound_leave(dsgd_worker *to)
 static dsgd_passage *enter(dsgd_engine *engine, struct dsgd_turns *turns, double latency_s,
                            double held_s)
 {
-    static const double least_s = 2e-9; /* the resolution of SimGrid */
+    static const double least_s = 2e-9; /* resolution of SimGrid in seconds */
     dsgd_passage *const new = dsgd_run_alloc(engine, sizeof *new);
     turns->free_s = dsgd_now_s() + dsgd_greater(held_s, least_s);
     turns->there_s = new->due_s = turns->free_s + latency_s;
@@ -124,16 +136,18 @@ static dsgd_passage *enter(dsgd_engine *engine, struct dsgd_turns *turns, double
     return turns->last = new;
 }
 
-/** Sends a packet out of a server, by a channel. */
+/** Sends a packet out of a server; @p channel is a channel of the server. */
 static void send_out(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mailbox,
                      dsgd_packet *message, dsgd_route route)
 {
     struct dsgd_turns *const turns = &channel->outlet;
     await_turn(turns, turns->there_s - route.latency_s);
-    if (turns->whose == to && route.latency_s > 0) /* without latency the receiver meets it */
+    /* Without latency, the receiver itself waits until it has processed the earlier packet. */
+    if (turns->whose == to && route.latency_s > 0)
         sleep_until(turns->there_s - route.latency_s + turns->treated_s);
     const bool beside =
-        message->whole != NULL && to->engine->layout.n_channels > 1; /* channels share a mailbox */
+        /* true if several channels send to one mailbox */
+        message->whole != NULL && to->engine->layout.n_channels > 1;
     if (beside)
         dsgd_inbound_enter(to, channel);
     turns->whose = to;
@@ -161,8 +175,10 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
     struct dsgd_turns *const turns = to->wire.inlet;
     dsgd_inbound_enter(to, channel);
     turns->over = channel->semaphore;
-    const bool is_message = message->whole != NULL; /* else a push or fetch, which blocks */
-    await_turn(turns, !is_message && turns->whose == channel /* which sends one at a time */
+    /* true for dsgd_send(); false for a push or fetch, which waits for the arrival */
+    const bool is_message = message->whole != NULL;
+    /* This channel waits for each push or fetch, so its last one must be over. */
+    await_turn(turns, !is_message && turns->whose == channel
                           ? INFINITY
                           : dsgd_greater(turns->free_s, turns->there_s - route.latency_s));
     turns->whose = channel;
@@ -183,7 +199,10 @@ void dsgd_packet_send(dsgd_channel *channel, dsgd_worker *to, dsgd_mailbox *mail
 
 double dsgd_packet_treated_s(const dsgd_worker *to, const dsgd_packet *message)
 {
-    /* In SimGrid, an empty message on its way has arrived as soon as a receiver asks for it. */
+    /*
+     * In SimGrid, an empty message has arrived as soon as a receiver asks for it, even if it is
+     * still on its way.
+     */
     const double early_s = message->bytes < 1 ? message->there_s - dsgd_now_s() : 0;
     return (early_s > 1e-9 ? early_s : 0) +
            (message->content.stamp < 0

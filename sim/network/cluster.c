@@ -1,6 +1,6 @@
 /**
  * @file cluster.c
- * The cluster of a run: a network, and the places of its hosts.
+ * Opens and runs the cluster of a run, and keeps the places of its hosts.
  */
 #include "sim/network/cluster.h"
 
@@ -12,7 +12,7 @@ const char *const dsgd_network_names[] = {"flows", "simgrid", NULL};
 const dsgd_network_ops *const dsgd_networks[] = {
     [DSGD_NETWORK_FLOWS] = &dsgd_network_flows, [DSGD_NETWORK_SIMGRID] = &dsgd_network_simgrid};
 
-static int *places; /* [n_hosts] indices of the run's hosts among all hosts */
+static int *places; /* [n_hosts] index of each host of the run among all hosts of the platform */
 
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error)

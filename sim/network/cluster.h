@@ -1,10 +1,10 @@
 /**
  * @file cluster.h
- * The simulated cluster: hosts, actors, messages and virtual time, on one of two networks.
+ * The simulated cluster: its hosts, actors, messages and virtual time, on one of two networks.
  *
- * Actors are coroutines of one thread. Another actor can run only inside a function declared here.
- * All actors except the clock are daemons: when the function of the clock returns, the simulation
- * ends at that virtual instant.
+ * Actors are coroutines of one thread. Another actor can run only while a function of this header
+ * executes. All actors except the clock are daemons: when the function of the clock returns, the
+ * simulation ends at that virtual instant.
  */
 #pragma once
 
@@ -12,26 +12,31 @@
 #include "base/status.h"
 #include "traces/platform.h"
 
-/** The values of the key `network`. */
+/** The values of the key `network` of an experiment. */
 typedef enum dsgd_network_kind {
-    DSGD_NETWORK_FLOWS, /* messages share every link of their paths max-min fairly (maxmin.c) */
-    DSGD_NETWORK_SIMGRID /* SimGrid computes the time of each message */
+    DSGD_NETWORK_FLOWS, /* Messages share every link of their paths in a max-min fair way
+                         * (maxmin.c). */
+    DSGD_NETWORK_SIMGRID /* SimGrid computes the time of each message. */
 } dsgd_network_kind;
 
-extern const char *const dsgd_network_names[]; /* by dsgd_network_kind; NULL-terminated */
+extern const char *const dsgd_network_names[]; /* names of networks, with a dsgd_network_kind as
+                                                * index; NULL-terminated */
 
-/** A platform, and the part of it that a run uses. */
+/** A platform, and the part of the platform that a run uses. */
 typedef struct dsgd_machine {
     const dsgd_platform *platform;
-    int network; /* dsgd_network_kind */
-    int n_hosts; /* number of hosts of workers and servers */
-    int n_workers, hosts_each; /* number of workers, and hosts per worker; 0 means 1 */
-    bool links_change; /* true if bandwidths change during the run */
-    dsgd_lines placement; /* dsgd_placement_places() */
+    int network; /* kind of the network, a dsgd_network_kind */
+    int n_hosts; /* number of hosts that the workers and servers of the run use */
+    int n_workers, hosts_each; /* number of workers; number of hosts per worker, where 0 means 1 */
+    bool links_change; /* true if bandwidths of links change during the run */
+    dsgd_lines placement; /* placement of the workers, as dsgd_placement_places() explains */
     uint64_t seed;
 } dsgd_machine;
 
-/** Words of a placement that mean an order of hosts; other lines list hosts. */
+/**
+ * Words that a placement can consist of, instead of a list of hosts. Each word means an order of
+ * hosts.
+ */
 #define DSGD_PLACEMENT_NATURAL "natural"
 #define DSGD_PLACEMENT_RANDOM "random"
 #define DSGD_PLACEMENT_OUTER "outer"
@@ -40,177 +45,207 @@ typedef struct dsgd_machine {
 bool dsgd_placement_is_given(const dsgd_lines *placement);
 
 /**
- * Stores the hosts of the workers, then those of the servers, in places[machine->n_hosts]. A host
- * is given by its index in natural order. A placement lists hosts by index or name; the list may be
- * longer than needed. An empty placement means the natural order. The natural order and a random
- * order contain only hosts that exist in the platform. If a worker is a group of hosts, its hosts
- * are consecutive. With "outer", the first hosts of all workers come before their second hosts.
- * (placement.c)
+ * Stores the hosts of the workers, and then the hosts of the servers, in places[machine->n_hosts].
+ * A host is stored as its index in natural order. A placement lists hosts by index or by name; the
+ * list may be longer than needed. An empty placement means the natural order. The natural order and
+ * a random order contain only hosts that exist in the platform. If a worker is a group of hosts,
+ * its hosts are consecutive in the order. With the word "outer", the first hosts of all workers
+ * come before the second hosts of all workers, and so on. (placement.c)
  *
- * @param names [n_hosts] names of the hosts in natural order; NULL if they are n0, n1, ...
+ * @param names [n_hosts] names of the hosts in natural order; NULL if the names are n0, n1, ...
  */
 dsgd_status dsgd_placement_places(const dsgd_machine *machine, int n_hosts,
                                   const char *const *names, int *places, dsgd_error *error);
 
-/** The bytes that a link has carried in one direction. */
+/** The number of bytes that a link has carried in one direction. */
 typedef struct dsgd_load {
-    /* Name. nic3_UP is the direction out of NIC 3. island3_DOWN is the direction from the NVLink
-     * domain into host 3. Other names are those of SimGrid or of the user's file. Kept until the
-     * program ends. */
+    /*
+     * Name of the link. nic3_UP is the direction out of NIC 3. island3_DOWN is the direction from
+     * the NVLink domain into host 3. Other names come from SimGrid or from the user's file. The
+     * name exists until the program ends.
+     */
     char *link;
-    double bytes, bytes_per_s; /* bytes carried, and bandwidth */
+    double bytes, bytes_per_s; /* number of bytes that were carried; bandwidth of the link */
 } dsgd_load;
 
-/** Sets the workers and servers for dsgd_cluster_host(). (placement.c) */
+/** Sets the numbers of workers and servers that dsgd_cluster_host() uses. (placement.c) */
 void dsgd_placement_open(const dsgd_machine *machine);
 
 /**
- * Opens a cluster of @p n_hosts hosts, or of the hosts of an XML file, and assigns hosts to the
- * workers and then to the servers, in the order of the placement. Hosts of XML are sorted by name,
- * n2 before n10. SimGrid can open one cluster per process. Without SimGrid, a process can open
- * another cluster after the last one has run.
+ * Opens a cluster of @p n_hosts hosts, or of the hosts in an XML file. Assigns hosts to the workers
+ * and then to the servers, in the order of the placement. The hosts of an XML file are sorted by
+ * name, with n2 before n10. SimGrid can open only one cluster per process. Without SimGrid, a
+ * process can open another cluster after the last one has run.
  *
- * @param path of the platform's XML file; NULL if there is none
+ * @param path path of the platform's XML file; NULL if the platform has none
  */
 dsgd_status dsgd_cluster_open(const dsgd_machine *machine, int n_hosts, const char *path,
                               dsgd_error *error);
 
 /**
- * Returns the reason for which SimGrid ends this process, as a pointer into @p line, which SimGrid
- * wrote to stderr. Returns NULL if the line contains no such reason.
+ * Returns the reason for which SimGrid ends this process, or NULL if @p line contains no such
+ * reason. @p line is a line that SimGrid wrote to stderr. The result points into @p line.
  */
 const char *dsgd_cluster_reason(const char *line);
 
 /**
- * Returns the number of a host of a worker that is a group of hosts. For all other functions here,
- * such a worker is one host, and the servers' numbers follow those of the workers. A message that
- * a worker sends on lane i travels from its host i to host i of the receiver (dsgd_steps.lane).
- * For lane 0 and for a server, returns @p host. (placement.c)
+ * Returns the number of the host with index @p lane in a worker that is a group of hosts. All other
+ * functions of this header treat such a worker as one host, with the number @p host; the numbers of
+ * servers follow those of the workers. A message that a worker sends on lane i travels from its
+ * host i to host i of the receiver (dsgd_steps.lane). For lane 0 and for a server, returns @p host.
+ * (placement.c)
  */
 int dsgd_cluster_host(int host, int lane);
 
 /**
- * Returns places[number]: the index of a host among the platform's hosts in natural order, where
- * number is that of dsgd_cluster_host(). Valid until the cluster has run.
+ * Returns the places of all hosts: places[number] is the index of a host among the platform's hosts
+ * in natural order, where number is a result of dsgd_cluster_host(). The array is valid until the
+ * cluster has run.
  */
 const int *dsgd_cluster_places(void);
 
-/** Runs the simulation until the actor clock(argument) returns. Returns false after a deadlock. */
+/**
+ * Runs the simulation until the actor clock(@p argument) returns. Returns false if the simulation
+ * ends in a deadlock.
+ */
 bool dsgd_cluster_run(void (*clock)(void *argument), void *argument);
 
-/** Starts an actor on a host. */
+/** Starts an actor that executes @p body on a host. */
 void dsgd_actor_start(int host, void (*body)(void *argument), void *argument);
 
 /** Returns a pointer that identifies the calling actor. */
 const void *dsgd_actor_self(void);
 
-/** Sets the lane on which the calling actor sends from now on. */
+/** Sets the lane on which the calling actor sends its next messages. */
 void dsgd_use_lane(int lane);
 
-/** Returns the virtual seconds since the start. */
+/** Returns the virtual time since the start of the run, in seconds. */
 double dsgd_now_s(void);
 void dsgd_sleep(double seconds);
 
-/** Returns the nominal speed of a host in flop/s. */
+/** Returns the nominal speed of a host, in flop/s. */
 double dsgd_cluster_speed(int host);
 
-/** A counting semaphore, first come, first served. It exists until the run has ended. */
+/**
+ * A counting semaphore. Actors get it in the order in which they started to wait. It exists until
+ * the run has ended.
+ */
 typedef struct dsgd_semaphore dsgd_semaphore;
 
 dsgd_semaphore *dsgd_semaphore_new(void);
 void dsgd_semaphore_wait(dsgd_semaphore *semaphore);
-/** Waits at most @p seconds. Returns false if that time passed first. */
+/** Waits for a post, but at most @p seconds. Returns false if this time passed before a post. */
 bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds);
 void dsgd_semaphore_post(dsgd_semaphore *semaphore);
 
-/** A first-in, first-out queue of messages. A transfer starts when sender and receiver are ready.
+/**
+ * A queue of messages in first-in, first-out order. A transfer starts when both its sender and its
+ * receiver are ready.
  */
 typedef struct dsgd_mailbox dsgd_mailbox;
 
-/** A send or a receive under way. */
+/** A send or a receive that has not ended. */
 typedef struct dsgd_transfer dsgd_transfer;
 
-/** Latency and bandwidth of a message that meets no other message. */
+/**
+ * Latency and bandwidth of the path between two hosts, for a message that meets no other message.
+ */
 typedef struct dsgd_route {
     double latency_s, bytes_per_s;
 } dsgd_route;
 
-/** Returns the route between two hosts (numbers of dsgd_cluster_host()). */
+/** Returns the route between two hosts, whose numbers are results of dsgd_cluster_host(). */
 dsgd_route dsgd_route_of(int from, int to);
 
-/** Kinds of messages. */
+/** Kinds of messages. Messages of different kinds use different mailboxes. */
 typedef enum dsgd_port {
     DSGD_PORT_COLLECTIVE = 'c',
-    DSGD_PORT_ACTIVATION = 'a', /* of a partial collective */
+    DSGD_PORT_ACTIVATION = 'a', /* activation of a partial collective */
     DSGD_PORT_GOSSIP = 'g',
     DSGD_PORT_PAIR_QUESTION = 'q',
     DSGD_PORT_PAIR_REPLY = 'r',
     DSGD_PORT_SERVER_REQUEST = 's',
-    DSGD_PORT_SERVER_REPLY = 'p', /* answer to a fetch */
-    DSGD_PORT_SERVER_ANSWER = 'b', /* answer to a push and fetch */
-    DSGD_PORT_SERVER_ACK = 'k', /* answer to a push, which overtakes other answers */
+    DSGD_PORT_SERVER_REPLY = 'p', /* answer of a server to a fetch */
+    DSGD_PORT_SERVER_ANSWER = 'b', /* answer of a server to a push and fetch */
+    DSGD_PORT_SERVER_ACK = 'k', /* answer of a server to a push; it overtakes other answers */
     DSGD_PORT_MESSAGE = 'l',
-    DSGD_PORT_STATE = 't', /* state that a rejoining worker copies */
+    DSGD_PORT_STATE = 't', /* state that a worker copies when it rejoins */
     DSGD_PORT_MEASUREMENT = 'm'
 } dsgd_port;
 
 /**
- * Returns the mailbox for messages from host @p from (-1: any host) to host @p to, with a port and
- * a channel number below 65,536.
+ * Returns the mailbox for messages from host @p from to host @p to. If @p from is -1, any host can
+ * send to it. @p channel must be less than 65,536.
  */
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel);
 
-/** Returns a place where the user of a mailbox can keep a pointer; it is NULL at first. */
+/**
+ * Returns the address of a pointer that the user of a mailbox can set. The pointer is NULL at
+ * first.
+ */
 void **dsgd_mailbox_data(dsgd_mailbox *mailbox);
 
-/** Makes the calling actor the only receiver. Transfers then start when they are sent (eager). */
+/**
+ * Makes the calling actor the only receiver of a mailbox. Transfers then start when they are sent,
+ * before the receiver is ready (eager).
+ */
 void dsgd_mailbox_own(dsgd_mailbox *mailbox);
 
-/** Like MPI_Sendrecv(); a mailbox may be NULL. Returns the time at which both sides were ready. */
+/**
+ * Sends and receives at the same time, like MPI_Sendrecv(). If @p out or @p in is NULL, only
+ * receives or only sends. Returns the time at which both sides were ready.
+ */
 double dsgd_sendrecv(dsgd_mailbox *out, double out_bytes, dsgd_mailbox *in);
 
-/** Like MPI_Ssend(). */
+/** Sends a message and waits until it has arrived, like MPI_Ssend(). */
 void dsgd_mailbox_send(dsgd_mailbox *mailbox, void *payload, double bytes);
 
-/** Sends a message and returns at once. */
+/** Sends a message and returns at once. No actor can wait for its arrival at the sender. */
 void dsgd_mailbox_send_detached(dsgd_mailbox *mailbox, void *payload, double bytes);
 
 /** Waits for a message and returns its payload. */
 void *dsgd_mailbox_recv(dsgd_mailbox *mailbox);
 
-/** Like MPI_Irecv(). *payload is set when the transfer ends. Only the calling actor may wait for
- * the transfer. */
+/**
+ * Starts to receive a message, like MPI_Irecv(). *payload is set when the transfer ends. Only the
+ * calling actor may wait for the transfer.
+ */
 dsgd_transfer *dsgd_irecv(dsgd_mailbox *mailbox, void **payload);
 
-/** Like MPI_Isend(). Only the calling actor may wait for the transfer. */
+/** Starts to send a message, like MPI_Isend(). Only the calling actor may wait for the transfer. */
 dsgd_transfer *dsgd_isend(dsgd_mailbox *mailbox, void *payload, double bytes);
 
 /** Waits for a transfer, like MPI_Wait(), and frees it. */
 void dsgd_transfer_wait(dsgd_transfer *transfer);
 
-/** Sends bytes between two hosts (numbers of dsgd_cluster_host()), without a receiver. */
+/**
+ * Sends bytes between two hosts without a receiving actor. The numbers of the hosts are results of
+ * dsgd_cluster_host().
+ */
 void dsgd_pass_bytes(int from, int to, double bytes);
 
 /* --- actors in steps -------------------------------------------------------------------------- */
 
-/** What an actor waits for between two steps. */
+/** A condition that a step actor waits for between two steps. */
 typedef struct dsgd_await {
     enum {
-        DSGD_AWAIT_NOTHING, /* the part of the step is over */
-        DSGD_AWAIT_POST, /* dsgd_semaphore_wait() */
-        DSGD_AWAIT_SECONDS, /* dsgd_sleep() */
-        DSGD_AWAIT_FLOPS, /* a computation on the actor's host */
-        DSGD_AWAIT_TRANSFER, /* dsgd_transfer_wait() */
-        DSGD_AWAIT_SENDRECV, /* dsgd_sendrecv() */
+        DSGD_AWAIT_NOTHING, /* no wait: the steps of a job have ended */
+        DSGD_AWAIT_POST, /* a post of the semaphore, like dsgd_semaphore_wait() */
+        DSGD_AWAIT_SECONDS, /* some seconds, like dsgd_sleep() */
+        DSGD_AWAIT_FLOPS, /* the end of a computation on the actor's host */
+        DSGD_AWAIT_TRANSFER, /* the end of a transfer, like dsgd_transfer_wait() */
+        DSGD_AWAIT_SENDRECV, /* the end of a send and a receive, like dsgd_sendrecv() */
         DSGD_AWAIT_CALL /* the return of a function, which may itself wait */
     } kind;
-    double amount; /* seconds, flop, or bytes to send */
+    double amount; /* number of seconds, number of floating-point operations, or number of bytes
+                    * to send */
     union {
         dsgd_semaphore *semaphore;
         dsgd_transfer *transfer;
         struct {
             dsgd_mailbox *out, *in;
-            double *started_s; /* *started_s is set to the return value of dsgd_sendrecv() */
+            double *started_s; /* address that receives the time at which both sides were ready,
+                                * as dsgd_sendrecv() returns it */
         } exchange;
         struct {
             void (*function)(void *argument);
@@ -220,17 +255,18 @@ typedef struct dsgd_await {
 } dsgd_await;
 
 /**
- * A step actor: a function that executes one step and returns what the actor waits for next. A step
- * itself never waits. The actor therefore has no stack until it returns DSGD_AWAIT_CALL.
+ * A step actor: a function that executes one step, and returns what the actor waits for next. A
+ * step itself never waits. The actor therefore has no stack until a step returns DSGD_AWAIT_CALL.
  */
 typedef struct dsgd_steps {
     dsgd_await (*next)(void *argument);
     void *argument;
-    int lane; /* index of the sending host in its worker, and of the receiving host; 0: the first */
+    int lane; /* index of the sending host in its worker, and of the receiving host in its
+               * worker; 0 is the first */
 } dsgd_steps;
 
-/** Starts a step actor on a host. @p steps must exist until the run ends. */
+/** Starts a step actor on a host. The struct @p steps must exist until the run ends. */
 void dsgd_steps_start(int host, dsgd_steps *steps);
 
-/** Waits for what a step returned. For actors that have a stack. */
+/** Waits for a condition that a step has returned. The calling actor must have a stack. */
 void dsgd_await_here(dsgd_await await);

@@ -1,11 +1,11 @@
 /**
  * @file coroutine.c
- * Switches and stacks.
+ * Implements switches between coroutines, and their stacks.
  *
- * Stacks are parts of large mappings. The kernel provides memory only for pages that were written,
- * mostly one page of a stack of 128 KiB. A guard page below a stack splits its mapping, and a
- * process can have 65,530 mappings (vm.max_map_count). Therefore only the first stacks have a guard
- * page, so that an overflow is found in small runs.
+ * Stacks are parts of large memory mappings. The kernel provides memory only for pages that have
+ * been written, usually one page of a stack of 128 KiB. A guard page below a stack splits its
+ * mapping, and a process can have only 65,530 mappings (vm.max_map_count). Therefore only the first
+ * stacks have a guard page. In small runs, a stack overflow is thus found.
  */
 #include "sim/network/coroutine.h"
 
@@ -22,9 +22,12 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/* Boost.Context's C interface; only C++ headers declare it (boost/context/detail/fcontext.hpp). */
+/*
+ * The C interface of Boost.Context. Only its C++ headers declare it
+ * (boost/context/detail/fcontext.hpp).
+ */
 typedef struct transfer_t {
-    void *fctx; /* place where the caller has stopped */
+    void *fctx; /* place at which the caller has stopped */
     void *data;
 } transfer_t;
 extern void *make_fcontext(void *highest, size_t size, void (*function)(transfer_t));
@@ -33,7 +36,7 @@ extern transfer_t jump_fcontext(void *to, void *data);
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
-enum { STACK_BYTES = 512 << 10 }; /* their frames are larger */
+enum { STACK_BYTES = 512 << 10 }; /* with sanitizers, stack frames are larger */
 #else
 enum { STACK_BYTES = 128 << 10 };
 #endif
@@ -41,9 +44,9 @@ enum { MAPPING_STACKS = 256, MOST_GUARDS = 16384, GUARD_BYTES = 4096 };
 static const size_t mapping_bytes = (size_t)STACK_BYTES * MAPPING_STACKS;
 
 static struct {
-    char **mapping; /* [n_mappings], each of MAPPING_STACKS stacks */
-    size_t n_mappings, n_used; /* n_used: number of stacks used so far */
-    dsgd_coroutine *ended; /* coroutines that have ended, whose stacks can be reused */
+    char **mapping; /* [n_mappings] mappings with MAPPING_STACKS stacks each */
+    size_t n_mappings, n_used; /* number of mappings; number of stacks that have been used so far */
+    dsgd_coroutine *ended; /* list of coroutines that have ended, whose stacks can be reused */
 } stacks;
 
 static char *take_stack(void)
@@ -59,7 +62,8 @@ static char *take_stack(void)
         if (mapping == MAP_FAILED)
             dsgd_no_memory();
         madvise(mapping, mapping_bytes,
-                MADV_NOHUGEPAGE); /* 2 MiB would be 16 stacks, all resident */
+                MADV_NOHUGEPAGE); /* A huge page of 2 MiB would make the memory of 16 stacks
+                                   * resident at once. */
         stacks.mapping =
             dsgd_xrealloc(stacks.mapping, stacks.n_mappings + 1, sizeof *stacks.mapping);
         stacks.mapping[stacks.n_mappings++] = mapping;
@@ -87,14 +91,14 @@ void dsgd_coroutines_close(void)
 
 /* --- switches --------------------------------------------------------------------------------- */
 
-static dsgd_coroutine *running; /* the coroutine that runs */
+static dsgd_coroutine *running; /* the running coroutine */
 
 #ifdef DSGD_ADDRESS_SANITIZER
 
 static const void *process_stack;
 static size_t process_stack_bytes;
 
-/** Announces a switch to the sanitizer. @p last means that @p from never runs again. */
+/** Announces a switch to the address sanitizer. If @p last is true, @p from never runs again. */
 static void announce(dsgd_coroutine *from, const dsgd_coroutine *to, bool last)
 {
     void **const fake_stack = last ? NULL : &from->sanitizer;
@@ -117,10 +121,12 @@ static void confirm(const dsgd_coroutine *from)
 
 #elif defined(DSGD_THREAD_SANITIZER)
 
-static void *ended; /* fiber that can be destroyed only after it was left */
+static void *ended; /* fiber that has ended; it can be destroyed only after another fiber runs */
 
-/* Inline, because the sanitizer records calls per fiber: no function may return between the switch
-   of the fiber and the jump. */
+/*
+ * This function is inline, because the thread sanitizer records calls per fiber: no function may
+ * return between the switch of the fiber and the jump.
+ */
 static inline __attribute__((always_inline)) void announce(dsgd_coroutine *from,
                                                            const dsgd_coroutine *to, bool last)
 {
@@ -153,7 +159,9 @@ static void confirm(const dsgd_coroutine *from)
 
 #endif
 
-/** Stores the place where the previous coroutine has stopped. Runs in the coroutine that continues.
+/**
+ * Stores the place at which the previous coroutine has stopped. Runs in the coroutine that
+ * continues.
  */
 static void arrive(transfer_t by)
 {
@@ -190,7 +198,8 @@ void dsgd_coroutine_switch(dsgd_coroutine *from, dsgd_coroutine *to)
 
 void dsgd_coroutine_end(dsgd_coroutine *from, dsgd_coroutine *to)
 {
-    from->next = stacks.ended; /* no coroutine is opened before the jump */
+    from->next = stacks.ended; /* This is safe, because no coroutine can take the stack before
+                                * the jump. */
     stacks.ended = from;
     running = to;
     announce(from, to, true);

@@ -1,7 +1,8 @@
 /**
  * @file events.c
- * The heap and the agenda. If an event is planned again, its old entry stays in the agenda. The
- * entry has another number than the event, and is ignored when its time comes.
+ * Implements the heap, the agenda and the events. If an event is planned again, its old entry stays
+ * in the agenda. The number of this entry differs from the number of the event, so the entry is
+ * ignored when its time comes.
  */
 #include "sim/network/events.h"
 
@@ -9,7 +10,10 @@
 
 enum { CHILDREN = 4 };
 
-/** Compares by key, then by number, without branches, which a processor cannot predict. */
+/**
+ * Returns whether @p a comes before @p b: compares keys, then numbers. Does not use branches,
+ * because a processor could not predict them.
+ */
 static inline bool precedes(const struct dsgd_heap_entry *a, const struct dsgd_heap_entry *b)
 {
     return (a->key < b->key) | ((a->key == b->key) & (a->number < b->number));
@@ -28,17 +32,18 @@ void dsgd_heap_push(dsgd_heap *heap, double key, uint64_t number, void *what)
     heap->entry[i] = new;
 }
 
-/** Returns the lesser of two entries, without branches. */
+/** Returns the index of the lesser one of two entries, without branches. */
 static inline size_t lesser(const dsgd_heap *heap, size_t i, size_t j)
 {
     return i + ((j - i) & -(size_t)precedes(&heap->entry[j], &heap->entry[i]));
 }
 
-/** Returns the least child of node @p i, which has at least one. */
+/** Returns the index of the least child of node @p i, which must have at least one child. */
 static size_t least_child(const dsgd_heap *heap, size_t i)
 {
     const size_t first = i * CHILDREN + 1;
-    if (first + CHILDREN <= heap->n) /* two comparisons in parallel */
+    /* The first two of three comparisons can execute in parallel. */
+    if (first + CHILDREN <= heap->n)
         return lesser(heap, lesser(heap, first, first + 1), lesser(heap, first + 2, first + 3));
     size_t least = first;
     for (size_t child = first + 1; child < heap->n; child++)
@@ -127,7 +132,7 @@ void dsgd_agenda_close(dsgd_agenda *agenda)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static dsgd_agenda planned; /* of dsgd_event */
+static dsgd_agenda planned; /* agenda of the planned events */
 static double now_s;
 static uint64_t n_numbers;
 
@@ -138,7 +143,7 @@ double dsgd_events_now_s(void)
 
 void dsgd_event_plan(dsgd_event *event, double at_s)
 {
-    event->number = ++n_numbers; /* greater than all before */
+    event->number = ++n_numbers; /* Each number is greater than all earlier ones. */
     dsgd_agenda_add(&planned, at_s > now_s ? at_s : now_s, event->number, event);
 }
 
@@ -155,7 +160,8 @@ double dsgd_events_next_s(void)
         uint64_t number = item->number;
         if (((dsgd_event *)item->what)->number == number)
             return dsgd_agenda_time(&planned);
-        dsgd_agenda_take(&planned, &number); /* it was cancelled, or moved */
+        dsgd_agenda_take(&planned, &number); /* The event was cancelled, or was planned for
+                                              * another time. */
     }
     return INFINITY;
 }

@@ -1,10 +1,10 @@
 /**
  * @file links.c
- * The network `flows`: a message takes the latency of its route. Then its bytes share all links of
- * the route with other messages, max-min fairly (maxmin.h).
+ * Implements the network `flows`: a message first takes the latency of its route. Then its bytes
+ * share all links of the route with other messages, in a max-min fair way (maxmin.h).
  *
- * The links and routes of a topology are those of traces/shapes/. For platforms from XML files,
- * they are those of SimGrid.
+ * traces/shapes/ defines the links and routes of each topology. SimGrid defines those of platforms
+ * from XML files.
  */
 #include "base/round.h"
 #include "sim/network/network.h"
@@ -12,17 +12,20 @@
 #include "traces/shapes/shape.h"
 
 static const dsgd_platform *platform;
-static void *(*take)(size_t bytes); /* returns zeroed memory until the end of the run */
-static const int *places; /* [n_hosts] the run's hosts: indices among all hosts of the platform */
-static dsgd_pipe *pipes; /* [n_pipes] by the numbers of links */
+static void *(*take)(size_t bytes); /* returns zeroed memory that exists until the end of the run */
+static const int *places; /* [n_hosts] index of each host of the run among all hosts of the
+                           * platform */
+static dsgd_pipe *pipes; /* [n_pipes] one pipe per link, in the order of the links' numbers */
 static size_t n_pipes;
-static double *latencies_s; /* [n_pipes]; NULL if the links are those of SimGrid */
-static int n_groups; /* number of groups or regions */
-static double *factors; /* [n_groups][n_groups] factors of flows' limits; NULL if none changes */
+static double *latencies_s; /* [n_pipes] latency of each link in seconds; NULL if the links are
+                             * SimGrid's */
+static int n_groups; /* number of groups, or of regions */
+static double *factors; /* [n_groups][n_groups] factors that multiply the limits of flows between
+                         * two groups; NULL if no limit changes */
 
-/** Memory of a flight for its pipes, and for its places in them. */
+/** Memory of a flight for the list of its pipes, and for its places in these pipes. */
 typedef struct dsgd_room {
-    size_t n; /* capacity */
+    size_t n; /* largest number of pipes for which there is memory */
     dsgd_pipe *pipe[];
 } dsgd_room;
 
@@ -46,7 +49,7 @@ dsgd_links dsgd_links_between(const dsgd_platform *p, int from, int to, int from
     return (dsgd_links){route.link, route.n, route.added_latency_s, route.flow_bytes_per_s};
 }
 
-/** Returns the links between two hosts, with the latencies of all of them. */
+/** Returns the links between two hosts. The latency includes the latencies of all links. */
 static dsgd_links find_path(int from, int to)
 {
     dsgd_links found = dsgd_links_between(platform, from, to, places[from], places[to]);
@@ -60,7 +63,8 @@ static dsgd_links find_path(int from, int to)
 static dsgd_route find_limits(int from, int to)
 {
     if (latencies_s == NULL)
-        return dsgd_network_simgrid.route(from, to); /* reports hosts without a path */
+        /* SimGrid reports hosts that no path connects */
+        return dsgd_network_simgrid.route(from, to);
     const dsgd_links found = find_path(from, to);
     dsgd_route limits = {found.latency_s, found.flow_bytes_per_s};
     for (size_t i = 0; i < found.n; i++)
@@ -68,7 +72,7 @@ static dsgd_route find_limits(int from, int to)
     return limits;
 }
 
-/** Makes sure that a flight's flow has memory for @p n pipes. */
+/** Ensures that the flow of a flight has memory for @p n pipes. */
 static void make_room(dsgd_flight *flight, size_t n)
 {
     if (flight->room == NULL || flight->room->n < n) {
@@ -120,7 +124,7 @@ static void slow(int from, int to, double factor)
         const double bytes_per_s = shape->link(platform, link[i]).bytes_per_s;
         dsgd_pipe_change(&pipes[link[i]], factor == 0 ? 0 : factor * bytes_per_s);
     }
-    /* If the flows between the groups have no link of their own, all links are solved again. */
+    /* If the flows between the two groups have no link of their own, all links are solved again. */
     for (size_t i = 0; n == 0 && i < n_pipes; i++)
         if (pipes[i].n > 0)
             dsgd_pipe_change(&pipes[i], pipes[i].bytes_per_s);
@@ -207,7 +211,9 @@ static dsgd_status open(const dsgd_machine *machine, int n_hosts, const char *fi
     return DSGD_OK;
 }
 
-/** Returns the speed of a host; in an XML file, hosts may have different speeds. */
+/**
+ * Returns the nominal speed of a host in flop/s. In an XML file, hosts may have different speeds.
+ */
 static double speed(int of)
 {
     return latencies_s == NULL ? dsgd_network_simgrid.speed(of) : dsgd_platform_nominal_flops;

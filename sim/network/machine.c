@@ -1,6 +1,6 @@
 /**
  * @file machine.c
- * Opens the cluster of a platform, checks it, and measures messages on it.
+ * Opens the cluster of a platform, checks the platform, and measures messages on it.
  */
 #include "sim/network/machine.h"
 
@@ -12,8 +12,8 @@
 #include "sim/network/simgrid.h"
 
 /**
- * Finds the places of the machine's hosts, and the number of hosts of the platform. A platform with
- * any number of hosts gets enough hosts for all places.
+ * Stores the places of the machine's hosts in *places, and the number of hosts of the platform in
+ * *n_hosts. If a platform can have any number of hosts, it gets enough hosts for all places.
  */
 static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n_hosts,
                                dsgd_error *error)
@@ -37,16 +37,16 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
 
 /* --- a user's file ---------------------------------------------------------------------------- */
 
-/** A measurement of messages. */
+/** A measurement of the time that messages take. */
 typedef struct trial_run {
     const dsgd_machine *machine;
-    const int *to; /* receiver of each host */
+    const int *to; /* [n_hosts] receiver of each host; -1 if the host sends nothing */
     double bytes, arrived_s;
-    int n_actors; /* number of actors that have not ended */
+    int n_actors; /* number of receiving actors that have not ended */
     dsgd_semaphore *ended;
 } trial_run;
 
-/** An actor on host `from`. */
+/** A message of the measurement, which an actor on host `from` sends. */
 typedef struct sender {
     trial_run *all;
     int from, to;
@@ -68,11 +68,15 @@ static void wait_for_actors(void *argument)
     dsgd_semaphore_wait(((trial_run *)argument)->ended);
 }
 
-/** With at most this many hosts, all paths are checked; otherwise only paths to hosts at distances
- * that are powers of two. */
+/**
+ * With at most this number of hosts, the paths between all pairs of hosts are checked. With more
+ * hosts, only paths to hosts at distances that are powers of two are checked.
+ */
 enum { MOST_PAIRED_HOSTS = 32 };
 
-/** Checks the routes between hosts. SimGrid ends the process if, for example, a gateway is missing.
+/**
+ * Checks the routes between hosts. SimGrid ends the process if a route is wrong, for example if a
+ * gateway is missing.
  */
 static dsgd_status try_routes(const dsgd_machine *machine, dsgd_error *error)
 {
@@ -85,7 +89,7 @@ static dsgd_status try_routes(const dsgd_machine *machine, dsgd_error *error)
     return DSGD_OK;
 }
 
-/** The arguments of a child process, and the file for the messages of SimGrid. */
+/** The arguments of a child process, and the file to which SimGrid writes its messages. */
 typedef struct trial {
     const dsgd_machine *machine;
     FILE *words;
@@ -102,7 +106,10 @@ static dsgd_status try_to_open(const void *argument, void *nothing, dsgd_error *
     return try_routes(&machine, error);
 }
 
-/** Returns the reason for which SimGrid ended a process, from its messages, or NULL. */
+/**
+ * Returns the reason for which SimGrid ended a process, or NULL if its messages in @p words contain
+ * no reason.
+ */
 static char *reason_in(FILE *words)
 {
     char *line = NULL, *reason = NULL;
@@ -118,8 +125,9 @@ static char *reason_in(FILE *words)
 }
 
 /**
- * Returns whether a user's file has only links that their flows share, with constant bandwidths and
- * latencies, as maxmin.c supports. For other links, SimGrid itself computes the times of messages.
+ * Returns whether all links of a user's file are shared by their flows and have constant bandwidths
+ * and latencies; maxmin.c supports only such links. For other files, SimGrid itself computes the
+ * times of messages.
  */
 static bool is_plain(const char *path)
 {
@@ -135,7 +143,10 @@ static bool is_plain(const char *path)
     return plain;
 }
 
-/** Opens the user's file in a child process, because SimGrid ends the process after an error. */
+/**
+ * Checks the user's file by opening it in a child process, because SimGrid ends the process after
+ * an error.
+ */
 static dsgd_status probe(const dsgd_machine *machine, dsgd_error *error)
 {
     const char *const path = machine->platform->file;
@@ -184,7 +195,10 @@ dsgd_status dsgd_machine_check(const dsgd_machine *machine, dsgd_error *error)
     return found;
 }
 
-/** Opens the cluster from an XML file in memory, so that no file remains if the run is killed. */
+/**
+ * Opens the cluster from an XML file that exists only in memory, so that no file remains if the run
+ * is killed.
+ */
 static dsgd_status open_written(const dsgd_machine *machine, int n_hosts, dsgd_error *error)
 {
     const int file = memfd_create("platform", MFD_CLOEXEC);
@@ -240,7 +254,7 @@ static double time_here(trial_run *all)
         if (all->to[i] < 0)
             continue;
         senders[i] = (sender){all, i, all->to[i]};
-        all->n_actors++; /* counts the receiver, which ends after the sender */
+        all->n_actors++; /* counts only the receiver, which ends after the sender */
         dsgd_actor_start(i, send_one, &senders[i]);
         dsgd_actor_start(all->to[i], receive_one, &senders[i]);
     }

@@ -1,19 +1,23 @@
 /**
  * @file maxmin.c
- * Water-filling of few pipes: those that an event touches, then those whose flows have changed.
+ * Solves the rates of flows by water-filling. It starts with the pipes that an event has touched,
+ * and adds more pipes only if the rates of their flows change.
  *
- * The pipes that are being solved are open, and so are all their flows. A flow whose rate another
- * pipe limits gets at most its present rate. The result is a solution for all pipes, with one
- * exception: a flow has changed in a pipe that is not open, and this pipe limits flows or is now
- * overfull. Then this pipe is opened, too, and all open pipes are solved again.
+ * The pipes that are being solved are called open, and so are all their flows. If a pipe that is
+ * not open limits an open flow, this flow gets at most its present rate. The result is a solution
+ * for all pipes, with one exception: a flow has changed in a pipe that is not open, and this pipe
+ * limits flows or is now overfull. Then this pipe is opened, too, and all open pipes are solved
+ * again.
  */
 #include "sim/network/maxmin.h"
 
 #include "base/round.h"
 #include "base/status.h"
 
-/** A relative change of a rate below this is rounding. Without this limit, such changes would
- * spread to all flows. */
+/**
+ * Relative change of a rate that counts as rounding. Without this threshold, rounding errors would
+ * spread to all flows.
+ */
 static const double rounding = 1e-13;
 
 static dsgd_pipe *first_touched;
@@ -26,13 +30,15 @@ static struct {
 static struct {
     dsgd_flow **flow;
     size_t n, room;
-} moved; /* flows of open pipes */
+} moved; /* list of the open flows */
 
-static dsgd_heap levels; /* open pipes, by the rate per weight at which they are full */
-static dsgd_heap limits; /* open flows with a limit, by their limit per weight */
+static dsgd_heap levels; /* heap of the open pipes; the key is the rate per weight at which a
+                          * pipe is full */
+static dsgd_heap limits; /* heap of the open flows that have a limit; the key is the limit per
+                          * weight */
 static uint64_t n_rounds;
 
-/** Returns a list of pointers that has memory for one more. */
+/** Returns a list of pointers that has memory for one more pointer than @p n. */
 static void *with_room(void *list, size_t n, size_t *room)
 {
     if (n < *room)
@@ -53,7 +59,7 @@ static void touch(dsgd_pipe *pipe)
     pipe->touched = true;
     pipe->next_touched = first_touched;
     first_touched = pipe;
-    if (solving.number == 0) /* after all other events that are planned for this instant */
+    if (solving.number == 0) /* plans the solution after all other events of this instant */
         dsgd_event_plan(&solving, dsgd_events_now_s());
 }
 
@@ -70,7 +76,10 @@ static void enter(dsgd_flow *flow)
     flow->entered = true;
 }
 
-/** Removes a flow from its pipes. The last flow of a pipe takes its place. */
+/**
+ * Removes a flow from its pipes. In each pipe, the last flow of the list moves to the place of the
+ * removed flow.
+ */
 static void leave(const dsgd_flow *flow)
 {
     for (size_t i = 0; i < flow->n_pipes; i++) {
@@ -119,13 +128,16 @@ static void open_pipe(dsgd_pipe *pipe)
     opened.pipe[opened.n++] = pipe;
 }
 
-/** Returns the pipe that limits a flow if this pipe is not open, else NULL. */
+/** Returns the pipe that limits a flow if this pipe is not open, or NULL otherwise. */
 static const dsgd_pipe *outer_pipe(const dsgd_flow *flow)
 {
     return flow->held_by != NULL && !flow->held_by->open ? flow->held_by : NULL;
 }
 
-/** Returns the highest rate of an open flow: by such a pipe, or by its own limit. */
+/**
+ * Returns the highest rate that an open flow may get. If a pipe that is not open limits the flow,
+ * this is the flow's present rate; otherwise, it is the flow's own limit.
+ */
 static double most_of(const dsgd_flow *flow)
 {
     if (outer_pipe(flow) != NULL)
@@ -181,8 +193,10 @@ static void set_rate(dsgd_flow *flow, double bytes_per_s, const dsgd_pipe *held_
     }
 }
 
-/** Returns the open pipe that is full first. Its level in the heap is updated, because it rises if
- * flows got less than their share. */
+/**
+ * Returns the open pipe that is full first, or NULL if all open flows have new rates. Updates the
+ * levels of pipes in the heap: a level rises if flows of the pipe got less than their share.
+ */
 static dsgd_pipe *fullest(double *level)
 {
     while (levels.n > 0) {
@@ -199,7 +213,7 @@ static dsgd_pipe *fullest(double *level)
     return NULL;
 }
 
-/** Returns the open flow that reaches its limit first. */
+/** Returns the open flow that reaches its limit first, or NULL if no open flow has a limit. */
 static dsgd_flow *most_limited(double *level)
 {
     while (limits.n > 0) {
@@ -249,7 +263,10 @@ static bool is_overfull(const dsgd_pipe *pipe)
     return all > pipe->bytes_per_s * (1 + rounding);
 }
 
-/** Opens the pipes for which the new rates are not a solution. Returns false if there are none. */
+/**
+ * Opens the pipes for which the new rates are not a solution. Returns false if there are no such
+ * pipes.
+ */
 static bool open_more(void)
 {
     const size_t before = opened.n;

@@ -1,6 +1,6 @@
 /**
  * @file no_simgrid.c
- * Takes the place of simgrid.c in a build without SimGrid (DSGD_SIMGRID=OFF), and rejects what only
+ * Replaces simgrid.c in a build without SimGrid (DSGD_SIMGRID=OFF). Rejects everything that only
  * SimGrid can simulate.
  */
 #include "sim/network/simgrid.h"

@@ -1,29 +1,32 @@
 /**
  * @file nodes.c
- * The hosts of an NCCL collective, by node and NIC.
+ * Sorts the hosts of an NCCL collective by node and NIC.
  */
 #include "sim/network/nodes.h"
 
-/** The place of a host. */
+/** The place of a host in the cluster. */
 typedef struct host {
     int node, nic, group;
-    double nic_bytes_per_s, added_latency_s; /* of its NIC */
-    int behind; /* index of its NIC in its node, if it is the NIC's first host in the collective;
-                   else -1 */
+    double nic_bytes_per_s, added_latency_s; /* bandwidth of the host's NIC in B/s; additional
+                                              * latency of this NIC in seconds */
+    int behind; /* index of the host's NIC in its node, if the host is the first host of the
+                 * collective at this NIC; otherwise -1 */
 } host;
 
 typedef struct node {
-    int n_nics; /* number of NICs that have hosts of the collective; 0 if there is none */
-    int index; /* index among the nodes of the collective */
+    int n_nics; /* number of the node's NICs that have hosts of the collective; 0 between two
+                 * collectives */
+    int index; /* index of the node among the nodes of the collective */
 } node;
 
 struct dsgd_nodes {
-    host *host; /* [n] */
-    node *node; /* [highest + 1] */
-    int *first; /* [highest NIC + 1]: the first host of the collective at each NIC, or -1 */
+    host *host; /* [n] place of each host */
+    node *node; /* [highest place + 1] nodes of the platform */
+    int *first; /* [highest place + 1] first host of the collective at each NIC; -1 if there is
+                 * none */
     int *sender; /* [n_nodes][n_nics] hosts of the collective that send streams */
     int n_nodes, n_nics;
-    double flow_bytes_per_s; /* limit of a flow between groups */
+    double flow_bytes_per_s; /* largest rate of one flow between groups, in B/s */
 };
 
 dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int n)
@@ -52,13 +55,15 @@ dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int
     return nodes;
 }
 
-/** Returns whether a host sends a stream. */
+/** Returns whether the host @p at sends a stream in the collective. */
 static bool sends(const dsgd_nodes *nodes, const host *at)
 {
     return at->behind >= 0 && at->behind < nodes->n_nics;
 }
 
-/** Returns the entry for the host at NIC @p nic of a node of the collective. */
+/**
+ * Returns the address of the host that sends a stream at NIC @p nic of the node with this index.
+ */
 static int *sender_of(const dsgd_nodes *nodes, int index, int nic)
 {
     return &nodes->sender[index * nodes->n_nics + nic];
@@ -89,7 +94,8 @@ dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n)
     shape.gpus = (double)n / shape.n_nodes;
     nodes->n_nodes = shape.n_nodes;
     nodes->n_nics = shape.nics;
-    for (int i = 0; i < n; i++) { /* also resets counts for the next collective, but not indices */
+    /* also resets the numbers of NICs and the first hosts, for the next collective */
+    for (int i = 0; i < n; i++) {
         const host *const at = &nodes->host[chosen[i]];
         node *const of = &nodes->node[at->node];
         if (sends(nodes, at))

@@ -1,7 +1,7 @@
 /**
  * @file nodes.h
- * The nodes of a cluster for collectives of NCCL: a node is the hosts (GPUs) of one NVLink domain,
- * with their NICs.
+ * The nodes of a cluster, for collectives of NCCL. A node consists of the hosts (GPUs) of one
+ * NVLink domain and their NICs.
  */
 #pragma once
 
@@ -10,18 +10,21 @@
 typedef struct dsgd_nodes dsgd_nodes;
 
 /**
- * Returns the nodes of the hosts at places[n], which are indices in natural order. The memory is
- * kept until the program ends. Not for platforms from XML.
+ * Returns the nodes of the hosts whose places are places[n]. A place is an index in natural order.
+ * The memory exists until the program ends. Platforms from XML files have no nodes.
  */
 dsgd_nodes *dsgd_nodes_new(const dsgd_platform *platform, const int *places, int n);
 
-/** Returns the shape of a collective of the hosts chosen[n]. dsgd_nodes_stream() is about these
- * hosts until the next call. */
+/**
+ * Returns the shape of an NCCL collective of the hosts chosen[n]. Until the next call,
+ * dsgd_nodes_stream() uses this collective.
+ */
 dsgd_nccl_shape dsgd_nodes_shape(dsgd_nodes *nodes, const int *chosen, int n);
 
 /**
- * Stores the hosts to which and from which the host @p of has a stream of the collective. For each
- * NIC number that all nodes have, the first host at that NIC sends to the first host at the same
- * NIC of the next node. For other hosts, stores -1.
+ * Stores the hosts to which and from which the host @p of has a stream in the collective of
+ * dsgd_nodes_shape(). Stores -1 if the host has no stream. NICs of a node are numbered. For each
+ * number that all nodes have, the first host at this NIC sends to the first host at the NIC with
+ * the same number in the next node.
  */
 void dsgd_nodes_stream(const dsgd_nodes *nodes, int of, int *to, int *from);

@@ -1,10 +1,13 @@
 /**
  * @file paths.c
- * Where hosts are connected, and on which platforms messages share no links.
+ * Finds how hosts are connected, and on which platforms messages share no links.
  */
 #include "sim/network/paths.h"
 
-/** Returns the number of hosts per NIC if messages have closed forms, else 0. */
+/**
+ * Returns the number of hosts per NIC if the times of messages have closed forms, or 0 if they have
+ * none.
+ */
 static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n_hosts)
 {
     const dsgd_platform_use one_at_a_time = {n_hosts, places, 1};
@@ -12,7 +15,7 @@ static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n
         return 0;
     if (dsgd_platform_meets_at_nics(platform, &one_at_a_time))
         return 1;
-    /* Also if 2^k consecutive hosts share a NIC. */
+    /* Closed forms also exist if 2^k consecutive hosts share a NIC. */
     const int per_nic = dsgd_platform_nic_hosts(platform);
     bool in_rows = dsgd_platform_group_hosts(platform) == 0 && per_nic > 1 &&
                    (per_nic & (per_nic - 1)) == 0 && n_hosts % per_nic == 0 &&
@@ -22,7 +25,10 @@ static int hosts_per_nic(const dsgd_platform *platform, const int *places, int n
     return in_rows ? per_nic : 0;
 }
 
-/** Returns the connection of the host at a place; @p sharing hosts of the run share its NIC. */
+/**
+ * Returns the connection of the host at @p place. @p sharing is the number of hosts of the run that
+ * share the host's NIC.
+ */
 static dsgd_path_end end_at(const dsgd_platform *platform, int place, int sharing)
 {
     const dsgd_host_quality q =

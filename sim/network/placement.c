@@ -1,6 +1,6 @@
 /**
  * @file placement.c
- * The order of hosts: natural, random, or as listed; and the hosts of each worker.
+ * Implements the order of hosts (natural, random, or as listed) and assigns hosts to each worker.
  */
 #include "sim/network/cluster.h"
 
@@ -17,7 +17,7 @@ bool dsgd_placement_is_given(const dsgd_lines *placement)
            !is_word(placement, DSGD_PLACEMENT_RANDOM) && !is_word(placement, DSGD_PLACEMENT_OUTER);
 }
 
-/** Returns the host with a name or index, or -1 if there is none. */
+/** Returns the index of the host with the name or index @p text, or -1 if there is no such host. */
 static int find(const char *text, int n_hosts, const char *const *names)
 {
     for (int i = 0; names != NULL && i < n_hosts; i++)
@@ -36,7 +36,8 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
         return dsgd_refuse(
             error, "placement: %zu hosts are listed, but %d workers and servers need one each",
             placement->n, n_wanted);
-    size_t *const listed = dsgd_keep((size_t)n_hosts, sizeof *listed); /* 1 + position */
+    /* [n_hosts] 1 + position of each host in the list; 0 if the list does not contain the host */
+    size_t *const listed = dsgd_keep((size_t)n_hosts, sizeof *listed);
     for (size_t i = 0; i < placement->n; i++) {
         const char *const text = placement->v[i];
         const int host = find(text, n_hosts, names);
@@ -59,7 +60,7 @@ static dsgd_status list(const dsgd_lines *placement, int n_hosts, const char *co
     return DSGD_OK;
 }
 
-static int n_workers, n_servers; /* of the cluster */
+static int n_workers, n_servers; /* numbers of workers and servers in the cluster */
 
 void dsgd_placement_open(const dsgd_machine *machine)
 {
@@ -72,8 +73,11 @@ int dsgd_cluster_host(int host, int lane)
     return lane == 0 || host >= n_workers ? host : n_servers + lane * n_workers + host;
 }
 
-/** Rearranges an order of hosts: the first hosts of the workers, the servers, then the workers'
- * other hosts, lane by lane. */
+/**
+ * Rearranges an order of hosts, which lists the hosts worker by worker and then the servers. In the
+ * new order, the first hosts of all workers come first, then the servers, and then the other hosts
+ * of all workers, lane by lane.
+ */
 static void group_hosts(const dsgd_machine *machine, int *places)
 {
     const int n = machine->n_hosts, p = machine->n_workers, each = machine->hosts_each;
