@@ -297,7 +297,7 @@ static inline int dsgd_group_size(int64_t size, int n_workers)
     return size < n_workers ? (int)size : n_workers;
 }
 
-/* --- algorithms from outside the tree --------------------------------------------------------- */
+/* --- plug-ins --------------------------------------------------------------------------------- */
 
 /**
  * The symbol that a plug-in (a shared object) exports. A plug-in that was built with other headers

@@ -10,7 +10,7 @@
 #include "base/draw.h"
 #include "sim/algorithm.h"
 
-/* --- lists ------------------------------------------------------------------------------------ */
+/* --- lists of ranks --------------------------------------------------------------------------- */
 
 static int modulo(int64_t a, int n)
 {
@@ -34,7 +34,7 @@ static int insert(int *list, int n, int rank, int self)
     return n + 1;
 }
 
-/* --- ring ------------------------------------------------------------------------------------- */
+/* --- kind ring -------------------------------------------------------------------------------- */
 
 /**
  * Stores the neighbours of a rank in a torus with @p rows rows, and returns their number. The
@@ -62,7 +62,7 @@ static const dsgd_graph_kind ring = {
     .to = ring_to,
 };
 
-/* --- torus ------------------------------------------------------------------------------------ */
+/* --- kind torus ------------------------------------------------------------------------------- */
 
 typedef struct torus_params {
     int64_t rows; /* number of rows; -1 means auto */
@@ -125,7 +125,7 @@ static const dsgd_graph_kind torus = {
     .to = torus_to,
 };
 
-/* --- exponential ------------------------------------------------------------------------------ */
+/* --- kind exponential ------------------------------------------------------------------------- */
 
 typedef struct exponential_params {
     int64_t peers;
@@ -255,7 +255,7 @@ static exponential_params pairs_params = {.peers = 1, .schedule = BIPARTITE};
 
 const dsgd_spec dsgd_graph_exponential_pairs = {&exponential.about, &pairs_params};
 
-/* --- matching --------------------------------------------------------------------------------- */
+/* --- kind matching ---------------------------------------------------------------------------- */
 
 /**
  * Stores the partner of a rank. Positions 2i and 2i + 1 of a random order are a pair. If P is odd,
@@ -278,7 +278,7 @@ static const dsgd_graph_kind matching = {
     .random = true,
 };
 
-/* --- complete --------------------------------------------------------------------------------- */
+/* --- kind complete ---------------------------------------------------------------------------- */
 
 static int complete_to(const dsgd_graph *graph, int rank, int64_t round, int *to)
 {
@@ -295,7 +295,7 @@ static const dsgd_graph_kind complete = {
     .to = complete_to,
 };
 
-/* --- edges ------------------------------------------------------------------------------------ */
+/* --- kind edges ------------------------------------------------------------------------------- */
 
 typedef struct edges_params {
     dsgd_pairs edges;
@@ -383,7 +383,7 @@ static const dsgd_graph_kind edges_kind = {
     .irregular = true,
 };
 
-/* --- the registry ----------------------------------------------------------------------------- */
+/* --- list of kinds, and functions for all kinds ----------------------------------------------- */
 
 const dsgd_entry *const dsgd_graph_kinds[] = {
     &ring.about,       &torus.about, &exponential.about, &matching.about, &complete.about,

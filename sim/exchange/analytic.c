@@ -174,7 +174,7 @@ double dsgd_contention_free_s(const dsgd_engine *engine, int from, int to, doubl
     return dsgd_path_s(engine->exchanges.analytic->paths, from, to, bytes);
 }
 
-/* --- a pass ----------------------------------------------------------------------------------- */
+/* --- one pass over the rounds of a schedule --------------------------------------------------- */
 
 /** The part of one member in one round. */
 typedef struct part {
@@ -295,7 +295,7 @@ static dsgd_phase follow_parts(turn *t, const dsgd_plan *plan, int round)
     return any;
 }
 
-/* --- NCCL's ----------------------------------------------------------------------------------- */
+/* --- collectives of NCCL ---------------------------------------------------------------------- */
 
 /**
  * Returns the seconds of decompression after an NCCL collective. The formulas of NCCL do not
@@ -454,7 +454,7 @@ static double follow(dsgd_engine *engine, const dsgd_schedule *s, bool counts, d
     return t.last_s;
 }
 
-/* --- schedules under way ---------------------------------------------------------------------- */
+/* --- counts of unfinished schedules ----------------------------------------------------------- */
 
 /**
  * Counts and frees the complete schedules in their order, up to the first schedule with a member
@@ -495,7 +495,7 @@ double dsgd_end_of_analytic_collectives_s(dsgd_engine *engine, double until_s)
     return last_s;
 }
 
-/* --- the members ------------------------------------------------------------------------------ */
+/* --- the parts of the members ----------------------------------------------------------------- */
 
 static dsgd_schedule *new_schedule(dsgd_engine *engine, const dsgd_plan *plan, int lane)
 {

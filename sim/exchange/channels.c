@@ -8,7 +8,7 @@
 #include "base/round.h"
 #include "sim/exchange/reductions.h"
 
-/* --- channels --------------------------------------------------------------------------------- */
+/* --- channels and jobs ------------------------------------------------------------------------ */
 
 static void end_job(dsgd_channel *channel)
 {
@@ -166,7 +166,7 @@ dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to
     return from < 0 || to < 0 ? NULL : dsgd_mailbox_of(from, to, DSGD_PORT_COLLECTIVE, tag);
 }
 
-/* --- staging ---------------------------------------------------------------------------------- */
+/* --- copies between device and host memory ---------------------------------------------------- */
 
 /**
  * Plans a copy that starts at @p since_s, or when the copy engine is free if that is later. Returns
@@ -251,7 +251,7 @@ void dsgd_spend(dsgd_worker *w, double seconds)
     dsgd_count_communication(w, since_s);
 }
 
-/* --- exchanges -------------------------------------------------------------------------------- */
+/* --- exchanges of vectors --------------------------------------------------------------------- */
 
 void dsgd_exchanges_otherwise(const dsgd_worker *w, bool by_collective)
 {
@@ -445,7 +445,7 @@ void dsgd_request_wait(dsgd_node *self, dsgd_request *request, dsgd_vector *x)
     dsgd_exchange_end(dsgd_worker_of(self), request, x);
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* --- packets ---------------------------------------------------------------------------------- */
 
 dsgd_packet *dsgd_packet_new(dsgd_worker *w, int channel, size_t k, dsgd_piece content)
 {

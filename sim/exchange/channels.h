@@ -138,7 +138,7 @@ void dsgd_job_wait(dsgd_worker *w, const dsgd_waiting *in, const dsgd_job *job);
 dsgd_mailbox *dsgd_channel_mailbox(const dsgd_channel *channel, int from, int to,
                                    const dsgd_comm *comm);
 
-/* --- exchanges -------------------------------------------------------------------------------- */
+/* --- exchanges of vectors --------------------------------------------------------------------- */
 
 /** The functions of a verb for one piece. The work actor calls them. */
 typedef struct dsgd_exchange {
@@ -241,7 +241,7 @@ size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step);
 /** Waits for all pieces of a request, ends them, and frees the request, like MPI_Wait(). */
 void dsgd_exchange_end(dsgd_worker *w, dsgd_request *request, dsgd_vector *out);
 
-/* --- staging ---------------------------------------------------------------------------------- */
+/* --- staging: copies between device and host memory ------------------------------------------- */
 
 /**
  * Plans the copy of @p sent to host memory, and returns the time at which the copy ends. @p sent
@@ -402,7 +402,7 @@ dsgd_await dsgd_schedule_reduction(dsgd_channel *channel, struct dsgd_reduction 
  */
 void dsgd_schedule_negotiation(dsgd_channel *channel, size_t n_tensors);
 
-/* --- fusion.c --------------------------------------------------------------------------------- */
+/* --- fusion.c: allreduces of Horovod ---------------------------------------------------------- */
 
 struct dsgd_fused;
 
@@ -414,7 +414,7 @@ struct dsgd_fused;
 void dsgd_fusion_announce(dsgd_worker *w, struct dsgd_fused **tensor, dsgd_job *job,
                           void (*finish)(dsgd_worker *w, dsgd_job *job));
 
-/* --- gossip.c: for tests ---------------------------------------------------------------------- */
+/* --- gossip.c: a function for tests ----------------------------------------------------------- */
 
 /**
  * Returns the sum of the push-sum weights of all workers and of all messages on their way, averaged

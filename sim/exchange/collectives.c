@@ -100,7 +100,7 @@ static void require_member(const dsgd_worker *w, const dsgd_comm *comm, const ch
     dsgd_exchanges_otherwise(w, true); /* fusion supports only allreduces of all workers */
 }
 
-/* --- of vectors ------------------------------------------------------------------------------- */
+/* --- collectives of vectors ------------------------------------------------------------------- */
 
 /** Contributes the present value of piece k of the vector `in`, if there is such a vector. */
 static void begin(dsgd_worker *w, size_t k, dsgd_request *request)
@@ -274,7 +274,7 @@ dsgd_request *dsgd_collective_begin(dsgd_node *self, dsgd_collective_kind part, 
     return dsgd_exchange_begin(w, &non_blocking[part], x, &c);
 }
 
-/* --- control data ----------------------------------------------------------------------------- */
+/* --- allgathers of control data --------------------------------------------------------------- */
 
 static const dsgd_waiting allgather = {"dsgd_allgather", lacks_call};
 

@@ -25,7 +25,7 @@ struct dsgd_comms {
     uint64_t n_comms; /* number of communicators that the run has made so far */
 };
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- creation of communicators ---------------------------------------------------------------- */
 
 typedef struct coloured {
     int colour, rank;
@@ -82,7 +82,7 @@ static dsgd_partition *new_split(dsgd_engine *engine)
     return engine->exchanges.comms->splits = split;
 }
 
-/* --- keeping ---------------------------------------------------------------------------------- */
+/* --- users of communicators ------------------------------------------------------------------- */
 
 void dsgd_comm_retain(dsgd_comm *comm)
 {
@@ -156,7 +156,7 @@ dsgd_comm *dsgd_comm_among(dsgd_engine *engine, const int *ranks, int n)
     return comm;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- members of communicators ----------------------------------------------------------------- */
 
 int dsgd_comm_index(const dsgd_comm *comm, int rank)
 {

@@ -59,7 +59,7 @@ double dsgd_gossip_weight(const dsgd_engine *engine)
     return sum / (double)engine->layout.n_pieces;
 }
 
-/* --- one piece -------------------------------------------------------------------------------- */
+/* --- messages of one piece -------------------------------------------------------------------- */
 
 /** The messages that one worker sends and receives to gossip one piece. */
 typedef struct gossip_job {
@@ -167,7 +167,7 @@ static void require_sum(const dsgd_worker *w, double sum, const char *what, cons
         w->node.rank, what, w->node.step, sum, promise);
 }
 
-/* --- by quorum -------------------------------------------------------------------------------- */
+/* --- failed workers under policy quorum ------------------------------------------------------- */
 
 /*
  * A running worker sends a share to each receiver, unless it knows that the receiver has failed; it

@@ -94,7 +94,7 @@ static int sharing(const dsgd_worker *to, const dsgd_worker *sender)
     return dsgd_is_server(to) && !dsgd_is_server(sender) ? ALL_WORKERS : sender->host;
 }
 
-/* --- their memory ----------------------------------------------------------------------------- */
+/* --- memory of messages ----------------------------------------------------------------------- */
 
 static incoming *new_incoming(dsgd_worker *from, dsgd_worker *to, const dsgd_vector *x,
                               const double *numbers, size_t n)
@@ -138,7 +138,7 @@ static void forget(const dsgd_worker *w, incoming *l)
     state->unused = l;
 }
 
-/* --- receiving -------------------------------------------------------------------------------- */
+/* --- receiving actors ------------------------------------------------------------------------- */
 
 static void append(stream *to, incoming *l)
 {
@@ -258,7 +258,7 @@ static stream *open_receiver(dsgd_worker *to, const dsgd_worker *sender)
     return &(*r)->streams[of_all ? sender->host : 0];
 }
 
-/* --- sending ---------------------------------------------------------------------------------- */
+/* --- dsgd_send() ------------------------------------------------------------------------------ */
 
 static const char sending[] = "dsgd_send";
 
@@ -372,7 +372,7 @@ void dsgd_send(dsgd_node *self, int to, dsgd_vector *x, const double *numbers, s
     }
 }
 
-/* --- waiting ---------------------------------------------------------------------------------- */
+/* --- dsgd_recv() and dsgd_wait_any() ---------------------------------------------------------- */
 
 /**
  * Returns the failed worker of whose failure the server must be notified first, or NULL if there is
@@ -495,7 +495,7 @@ size_t dsgd_messages_left(const dsgd_worker *w, int64_t *step)
     return n;
 }
 
-/* --- messages after their arrival ------------------------------------------------------------- */
+/* --- use of received messages ----------------------------------------------------------------- */
 
 /** Stops the program if @p l is not the message that this worker or server received last. */
 static void require_seen(const dsgd_worker *w, const dsgd_message *l, const char *verb)

@@ -52,7 +52,7 @@ static bool version_exists(const dsgd_partial *partial, int64_t version)
     return partial->spec.period == 0 || (version + 1) % partial->spec.period != 0;
 }
 
-/* --- schedules -------------------------------------------------------------------------------- */
+/* --- schedules of versions -------------------------------------------------------------------- */
 
 /** The job of one version and piece. */
 typedef struct partial_job {
@@ -169,7 +169,7 @@ static dsgd_await step_schedule(dsgd_channel *channel, dsgd_job *any_job)
     return (dsgd_await){DSGD_AWAIT_NOTHING};
 }
 
-/* --- activation ------------------------------------------------------------------------------- */
+/* --- activations ------------------------------------------------------------------------------ */
 
 /*
  * If messages share no links, activations are simulated as alarms: one alarm when an activation

@@ -285,7 +285,7 @@ void dsgd_reduction_gather(dsgd_engine *engine, dsgd_reduction *reduction, int r
            n * sizeof *mine);
 }
 
-/* --- ages: counted per group of equal contributions, because there are P^2 uses --------------- */
+/* --- ages, counted per group of equal contributions (P^2 uses) -------------------------------- */
 
 /**
  * Returns the index of the group of contributions with this stamp and this number of local steps of

@@ -5,7 +5,7 @@
  */
 #include "sim/exchange/analytic.h"
 
-/* --- as messages ------------------------------------------------------------------------------ */
+/* --- collectives as messages ------------------------------------------------------------------ */
 
 static void count_sent(const dsgd_channel *channel, dsgd_phase phase, double since_s)
 {

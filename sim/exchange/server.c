@@ -43,7 +43,7 @@ static int server_of(const dsgd_engine *engine, size_t k)
     return dsgd_server_of(engine, k)->node.rank;
 }
 
-/* --- the worker's side ------------------------------------------------------------------------ */
+/* --- requests of workers ---------------------------------------------------------------------- */
 
 typedef struct server_job {
     dsgd_job job; /* must be the first member */
@@ -195,7 +195,7 @@ void dsgd_server_exchange(dsgd_node *self, dsgd_vector *u, dsgd_vector *x)
         dsgd_exchange_end(w, dsgd_exchange_begin(w, &push_and_fetch, u, NULL), x);
 }
 
-/* --- the server's side ------------------------------------------------------------------------ */
+/* --- answers of servers ----------------------------------------------------------------------- */
 
 /**
  * Adds the pushed piece to piece k of x. The age of the pushed piece is the number of pushes of

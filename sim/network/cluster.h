@@ -224,7 +224,7 @@ void dsgd_transfer_wait(dsgd_transfer *transfer);
  */
 void dsgd_pass_bytes(int from, int to, double bytes);
 
-/* --- actors in steps -------------------------------------------------------------------------- */
+/* --- step actors ------------------------------------------------------------------------------ */
 
 /** A condition that a step actor waits for between two steps. */
 typedef struct dsgd_await {

@@ -89,7 +89,7 @@ void dsgd_coroutines_close(void)
     stacks.ended = NULL;
 }
 
-/* --- switches --------------------------------------------------------------------------------- */
+/* --- switches between coroutines -------------------------------------------------------------- */
 
 static dsgd_coroutine *running; /* the running coroutine */
 

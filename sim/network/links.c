@@ -111,7 +111,7 @@ static void send(dsgd_flight *flight, int from, int to)
     dsgd_flow_begin(flow, found.latency_s);
 }
 
-/* --- links ------------------------------------------------------------------------------------ */
+/* --- opening and changing links --------------------------------------------------------------- */
 
 static void slow(int from, int to, double factor)
 {

@@ -35,7 +35,7 @@ static dsgd_status find_places(const dsgd_machine *machine, int **places, int *n
     return DSGD_OK;
 }
 
-/* --- a user's file ---------------------------------------------------------------------------- */
+/* --- checks of a user's file ------------------------------------------------------------------ */
 
 /** A measurement of the time that messages take. */
 typedef struct trial_run {
@@ -229,7 +229,7 @@ dsgd_status dsgd_machine_open(const dsgd_machine *machine, dsgd_error *error)
                : dsgd_cluster_open(&opened, n_hosts, NULL, error);
 }
 
-/* --- how long messages take ------------------------------------------------------------------- */
+/* --- measurements of messages ----------------------------------------------------------------- */
 
 static void send_one(void *argument)
 {

@@ -117,7 +117,7 @@ void dsgd_flow_begin(dsgd_flow *flow, double in_s)
     dsgd_event_plan(&flow->turn, dsgd_events_now_s() + in_s);
 }
 
-/* --- filling ---------------------------------------------------------------------------------- */
+/* --- water-filling ---------------------------------------------------------------------------- */
 
 static void open_pipe(dsgd_pipe *pipe)
 {
@@ -246,7 +246,7 @@ static void fill(void)
     }
 }
 
-/* --- which pipes ------------------------------------------------------------------------------ */
+/* --- pipes that must be solved, too ----------------------------------------------------------- */
 
 static bool has_changed(const dsgd_flow *flow)
 {
@@ -289,7 +289,7 @@ static bool open_more(void)
     return opened.n > before;
 }
 
-/* --- rates ------------------------------------------------------------------------------------ */
+/* --- new rates -------------------------------------------------------------------------------- */
 
 static void take_rate(dsgd_flow *flow, double now_s)
 {

@@ -1,12 +1,12 @@
 /**
  * @file runtime.c
- * Runs actors on any network: coroutines, semaphores, mailboxes, and an agenda of events. The
- * network computes the times of messages and computations (network.h).
+ * Runs actors on any network. Contains coroutines, semaphores, mailboxes, and the loop over events.
+ * The network computes the times of messages and computations (network.h).
  *
  * An actor that blocks finds the next actor itself. It lets events happen until an actor is ready,
- * and switches to that actor; if it is ready itself, it continues. It executes the steps of step
- * actors on its own stack. All events of one time happen before an actor runs. If workers act at
- * the same time, none therefore uses values that another one made at that time.
+ * and switches to this actor; if the blocked actor itself is ready first, it continues. It executes
+ * the steps of step actors on its own stack. All events of one time happen before an actor runs. So
+ * if workers act at the same time, no worker uses a value that another worker made at that time.
  */
 #include "sim/network/runtime.h"
 
@@ -17,19 +17,21 @@ const dsgd_network_ops *dsgd_network_used;
 
 /* --- memory of the run ------------------------------------------------------------------------ */
 
-enum { BLOCK_BYTES = 1 << 18, LINE_BYTES = 64 /* of a cache */ };
+enum { BLOCK_BYTES = 1 << 18, LINE_BYTES = 64 /* bytes of a cache line */ };
 
-/** Memory that is given out in parts, and freed as a whole. */
+/** A block of memory. Parts of it are given out, and the block is freed as a whole. */
 static struct block {
     struct block *next;
     char memory[];
 } * blocks;
 
-/** The unused rest of the newest blocks: for parts smaller than a cache line, and for larger parts,
- * which start at a cache line. */
+/**
+ * The unused remainders of the newest blocks. left[0] is for parts smaller than a cache line;
+ * left[1] is for larger parts, which start at a cache line.
+ */
 static struct {
     char *memory;
-    size_t n; /* bytes */
+    size_t n; /* number of unused bytes */
 } left[2];
 
 void *dsgd_runtime_take(size_t size)
@@ -49,33 +51,37 @@ void *dsgd_runtime_take(size_t size)
 
 /* --- actors ----------------------------------------------------------------------------------- */
 
-/** An actor. A step of a step actor reads only the first cache line. */
+/** An actor. A step of a step actor reads only the first cache line of this struct. */
 typedef struct actor {
-    dsgd_event alarm; /* first member: ends a sleep, or a wait with a time limit */
-    struct actor *next; /* next actor in a queue */
-    dsgd_steps *steps; /* NULL if the actor has a stack */
-    dsgd_semaphore *awaited; /* NULL if it waits for none, or the post came */
-    dsgd_transfer *sent, *received; /* transfers that it waits for between two steps, or NULL */
-    int n_awaited; /* number of transfers that it waits for */
+    dsgd_event alarm; /* must be the first member; event that ends a sleep or a wait with a time
+                       * limit */
+    struct actor *next; /* next actor in the queue that contains this actor */
+    dsgd_steps *steps; /* steps of the actor; NULL if the actor has a stack */
+    dsgd_semaphore *awaited; /* semaphore that the actor waits for; NULL if it waits for none, or
+                              * after the post */
+    dsgd_transfer *sent, *received; /* transfers that the actor waits for between two steps; NULL
+                                     * if there is none */
+    int n_awaited; /* number of transfers that the actor waits for */
     int host, lane;
 
-    double *started_s; /* place for the time at which both sides were ready */
+    double *started_s; /* address that receives the time at which both sides of a message were
+                        * ready */
     dsgd_coroutine coroutine;
     void (*body)(void *argument);
     void *argument;
-    dsgd_await call; /* the call for which it gets a stack */
+    dsgd_await call; /* function call for which a step actor gets a stack */
 } actor;
 
-/** First come, first served. */
+/** A queue of actors, in first-come, first-served order. */
 typedef struct queue {
     actor *first, *last;
 } queue;
 
-static actor main_actor; /* the caller of the simulation */
+static actor main_actor; /* represents the function that runs the simulation */
 static actor *self = &main_actor;
 static queue ready;
 static bool ended;
-static double unused_s; /* start of messages, if no caller needs it */
+static double unused_s; /* receives start times of messages that no caller needs */
 
 static void append(queue *q, actor *a)
 {
@@ -96,7 +102,10 @@ static actor *take_first(queue *q)
 
 static bool take_steps(actor *a);
 
-/** Lets all events of the next instant happen. Returns false if there is none. */
+/**
+ * Lets time pass until the next instant with events, and lets all events of that instant happen.
+ * Returns false if there are no more events.
+ */
 static bool let_time_pass(void)
 {
     if (dsgd_network_used->advance != NULL && !dsgd_network_used->advance(dsgd_events_next_s()))
@@ -104,7 +113,10 @@ static bool let_time_pass(void)
     return dsgd_events_next();
 }
 
-/** Returns the actor that runs next: main, if the simulation is over or nothing can happen. */
+/**
+ * Returns the actor that runs next. Returns main_actor if the simulation has ended or nothing can
+ * happen any more.
+ */
 static actor *next_actor(void)
 {
     for (;;) {
@@ -119,7 +131,10 @@ static actor *next_actor(void)
     }
 }
 
-/** Runs other actors until one of them, or an event, appends the caller to `ready`. */
+/**
+ * Runs other actors until the calling actor is ready again: another actor or an event appends it to
+ * `ready`.
+ */
 static void block(void)
 {
     actor *const me = self;
@@ -148,7 +163,8 @@ static void leave(queue *q, const actor *a)
 static void wake(dsgd_event *alarm)
 {
     actor *const a = (actor *)alarm;
-    if (a->awaited != NULL) /* at once, because an actor can be in one queue only */
+    /* leaves the queue at once, because an actor can be in only one queue */
+    if (a->awaited != NULL)
         leave(&a->awaited->waiting, a);
     append(&ready, a);
 }
@@ -189,7 +205,7 @@ void dsgd_use_lane(int lane)
     self->lane = lane;
 }
 
-/* --- time ------------------------------------------------------------------------------------- */
+/* --- virtual time ----------------------------------------------------------------------------- */
 
 double dsgd_now_s(void)
 {
@@ -217,7 +233,10 @@ void dsgd_sleep(double seconds)
     block();
 }
 
-/** Plans the end of a computation. One actor of a host computes: no processor is shared. */
+/**
+ * Plans the end of a computation by the current actor. Only one actor of a host computes, so actors
+ * never share a processor.
+ */
 static void compute(double flops)
 {
     if (dsgd_network_used->compute != NULL)
@@ -233,7 +252,10 @@ dsgd_semaphore *dsgd_semaphore_new(void)
     return dsgd_runtime_take(sizeof(dsgd_semaphore));
 }
 
-/** Takes one from the count, or queues the caller if the count is 0. Returns whether it queues. */
+/**
+ * Decrements the count of a semaphore. If the count is 0, appends the caller to the queue instead,
+ * and returns true.
+ */
 static bool has_to_queue(dsgd_semaphore *semaphore)
 {
     if (semaphore->count > 0) {
@@ -276,32 +298,38 @@ bool dsgd_semaphore_wait_for(dsgd_semaphore *semaphore, double seconds)
 
 /* --- mailboxes and transfers ------------------------------------------------------------------ */
 
-/** A message, from the first of its send and its receive. */
+/** A message. The struct is made by its send or by its receive, whichever comes first. */
 struct dsgd_transfer {
-    struct dsgd_transfer *next; /* next transfer in its mailbox */
-    actor *sender, *receiver; /* actors that may wait for the arrival */
+    struct dsgd_transfer *next; /* next transfer in the mailbox, or in the list of unused
+                                 * transfers */
+    actor *sender, *receiver; /* sending actor and receiving actor, if they may wait for the
+                               * arrival */
     bool sender_waits, receiver_waits, arrived;
-    int n_holders; /* number of ends (sender, receiver) that have not released it */
-    int from, to; /* hosts; -1 if not known yet */
-    int lane; /* lane of the sender */
+    int n_holders; /* number of sides (sender, receiver) that still need the struct */
+    int from, to; /* hosts of the sender and the receiver; -1 for a host that is not known yet */
+    int lane; /* lane of the sender when it sent the message */
     double sent_s;
-    void *payload, **place; /* place: where the receiver wants the payload, or NULL */
+    void *payload, **place; /* payload of the message; address at which the receiver wants the
+                             * payload, or NULL */
     dsgd_flight flight;
 };
 
 struct dsgd_mailbox {
-    dsgd_transfer *first, *last; /* either all sent and not received, or all the opposite */
-    int owner; /* host; -1 if there is none */
-    void *data; /* of whoever uses the mailbox */
+    dsgd_transfer *first, *last; /* list of transfers: all are sent and not received, or all are
+                                  * received and not sent */
+    int owner; /* host of the only receiver, set by dsgd_mailbox_own(); -1 if there is none */
+    void *data; /* pointer for the user of the mailbox, see dsgd_mailbox_data() */
 };
 
-static dsgd_transfer *unused; /* transfers that are free for reuse */
+static dsgd_transfer *unused; /* list of transfers that can be reused */
 
-/** A hash table of all mailboxes. */
+/** The hash table of all mailboxes of the run. */
 static struct {
-    size_t n, room; /* room is a power of two */
+    size_t n, room; /* number of mailboxes; number of entries of the table, which is a power of
+                     * two */
     struct known_mailbox {
-        uint64_t key; /* from, to, port and channel; 0 if the entry is free */
+        uint64_t key; /* sender, receiver, port and channel of the mailbox; 0 if the entry is
+                       * free */
         dsgd_mailbox *mailbox;
     } * known;
 } mailboxes;
@@ -328,7 +356,9 @@ static void grow_mailboxes(void)
 
 dsgd_mailbox *dsgd_mailbox_of(int from, int to, dsgd_port port, int channel)
 {
-    /* 21 bits per rank, 16 bits for the channel, and 5 bits for the letter of the port. */
+    /*
+     * The key has 21 bits per rank, 16 bits for the channel, and 5 bits for the letter of the port.
+     */
     const uint64_t key = (uint64_t)((unsigned char)port & 31) << 58 | (uint64_t)channel << 42 |
                          (uint64_t)to << 21 | (uint64_t)(from + 1);
     if (2 * mailboxes.n >= mailboxes.room)
@@ -393,7 +423,9 @@ static inline dsgd_transfer *new_transfer(void (*happen)(dsgd_event *arrival))
     return t;
 }
 
-/** Returns the first transfer that waits for this end, or a new one that waits for the other end.
+/**
+ * Returns the first transfer of a mailbox that waits for this side (a sender if @p sending is
+ * true). If there is none, returns a new transfer that waits for the other side.
  */
 static dsgd_transfer *meet(dsgd_mailbox *mailbox, bool sending)
 {
@@ -423,7 +455,7 @@ static inline void fly(dsgd_transfer *t)
                                 dsgd_cluster_host(t->to, t->lane));
 }
 
-/** Starts a send. Returns NULL if the mailbox is NULL. */
+/** Starts to send a message. Returns NULL if the mailbox is NULL. */
 static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
 {
     if (mailbox == NULL)
@@ -432,7 +464,7 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
     t->from = self->host;
     t->lane = self->lane;
     t->payload = payload;
-    t->flight.bytes = trunc(bytes); /* whole ones, as SimGrid sends them */
+    t->flight.bytes = trunc(bytes); /* SimGrid sends only whole bytes */
     t->sent_s = dsgd_events_now_s();
     if (t->to < 0)
         t->to = mailbox->owner;
@@ -441,7 +473,7 @@ static dsgd_transfer *put(dsgd_mailbox *mailbox, void *payload, double bytes)
     return t;
 }
 
-/** Starts a receive. Returns NULL if the mailbox is NULL. */
+/** Starts to receive a message. Returns NULL if the mailbox is NULL. */
 static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
 {
     if (mailbox == NULL)
@@ -457,8 +489,10 @@ static dsgd_transfer *get(dsgd_mailbox *mailbox, void **place)
     return t;
 }
 
-/** Returns whether the caller must wait until both transfers have arrived; it is woken then. Either
- * may be NULL. */
+/**
+ * Returns whether the calling actor must wait until the transfers @p sent and @p received have
+ * arrived. If so, it is woken when both have arrived. Either transfer may be NULL.
+ */
 static bool has_to_await(dsgd_transfer *sent, dsgd_transfer *received)
 {
     if (sent != NULL && !sent->arrived) {
@@ -474,8 +508,10 @@ static bool has_to_await(dsgd_transfer *sent, dsgd_transfer *received)
     return self->n_awaited > 0;
 }
 
-/** Releases transfers that have arrived. *started_s, the time at which the caller was ready,
- * becomes the time at which both ends were ready. */
+/**
+ * Releases transfers that have arrived. @p started_s points to the time at which the calling actor
+ * was ready; this time becomes the time at which both sides were ready.
+ */
 static void end_both(dsgd_transfer *sent, dsgd_transfer *received, double *started_s)
 {
     if (sent != NULL)
@@ -555,7 +591,10 @@ void *dsgd_mailbox_recv(dsgd_mailbox *mailbox)
 
 /* --- step actors ------------------------------------------------------------------------------ */
 
-/** Starts what the current actor waits for. Returns whether it must wait; it is woken later. */
+/**
+ * Starts to wait for a condition. Returns whether the current actor must wait; if so, it is woken
+ * later. Returns false if the condition is already true.
+ */
 static bool has_to_wait(dsgd_await for_what)
 {
     switch (for_what.kind) {
@@ -609,7 +648,7 @@ void dsgd_await_here(dsgd_await await)
     end_wait(self);
 }
 
-/** Executes the steps of an actor that has a stack; does not return. */
+/** Executes the steps of an actor that has a stack. Does not return. */
 static void steps_main(void *steps)
 {
     dsgd_steps *const mine = steps;
@@ -617,7 +656,10 @@ static void steps_main(void *steps)
         dsgd_await_here(mine->next(mine->argument));
 }
 
-/** Executes steps of an actor until it waits. Returns false if it needs a stack from now on. */
+/**
+ * Executes the steps of an actor until the actor waits. Returns false if the actor needs a stack
+ * from now on.
+ */
 static bool take_steps(actor *a)
 {
     self = a;
@@ -642,9 +684,12 @@ void dsgd_steps_start(int host, dsgd_steps *steps)
     a->lane = steps->lane;
 }
 
-/* --- the run ---------------------------------------------------------------------------------- */
+/* --- start and end of a run ------------------------------------------------------------------- */
 
-/** A process may simulate one run after another. */
+/**
+ * Starts a run. A process may simulate one run after another, so the state of the last run is
+ * reset.
+ */
 void dsgd_runtime_open(const dsgd_network_ops *network)
 {
     dsgd_network_used = network;

@@ -1,14 +1,15 @@
 /**
  * @file simgrid.c
- * The network `simgrid`: SimGrid computes the times of messages and computations. The functions
- * used here are the same in the C interfaces of 3.32 (Debian 12) and 4.0 (Debian 13).
+ * Implements the network `simgrid`: SimGrid computes the times of messages and computations. All
+ * functions used in this file are the same in the C interfaces of SimGrid 3.32 (Debian 12) and 4.0
+ * (Debian 13).
  *
- * The network model is CM02, without the window limit of TCP and without cross-traffic. SimGrid's
- * default (LV08) multiplies latencies by 13, for the Internet, and would make exchanges in both
- * directions 5 % longer.
+ * The network model is CM02, without the window limit of TCP and without cross-traffic. The default
+ * model of SimGrid (LV08) is meant for the Internet. It multiplies latencies by 13, and would make
+ * exchanges in both directions 5 % longer.
  *
- * A process has one cluster of SimGrid, which is kept until the program ends. The network `flows`
- * uses SimGrid only for the links and routes of XML files.
+ * A process has only one cluster of SimGrid, which exists until the program ends. The network
+ * `flows` uses SimGrid only for the links and routes of XML files.
  */
 #include <simgrid/actor.h>
 #include <simgrid/comm.h>
@@ -24,10 +25,11 @@
 #include "sim/network/simgrid.h"
 #include "traces/shapes/shape.h"
 
-static sg_host_t *hosts; /* [n_taken] */
+static sg_host_t *hosts; /* [n_taken] host of SimGrid for each host of the run */
 static int n_taken;
-static sg_link_t *links; /* [n_links] all links; the data of each is its number, from 1 */
-static size_t n_links; /* 0 if there is no cluster */
+static sg_link_t *links; /* [n_links] all links; SimGrid stores the number of each link, from 1,
+                          * as its data */
+static size_t n_links; /* number of links; 0 if there is no cluster */
 
 static const char *version(void)
 {
@@ -51,13 +53,15 @@ static void initialise(void)
         "--cfg=network/optim:Full",
         "--cfg=surf/precision:1e-12",
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
-        "--cfg=contexts/factory:thread", /* sanitizers cannot follow raw stack switches */
+        "--cfg=contexts/factory:thread", /* sanitizers cannot follow raw stack switches, so each
+                                          * actor gets a thread */
 #else
-        "--cfg=contexts/stack-size:128", /* KiB */
+        "--cfg=contexts/stack-size:128", /* KiB per stack */
 #endif
         "--log=root.thres:critical",
-        "--log=ker_engine.app:file:/dev/null", /* run.c reports deadlocks */
-        "--cfg=contexts/guard-size:0", /* a guard page cuts a mapping, and there are few mappings */
+        "--log=ker_engine.app:file:/dev/null", /* not logged: run.c reports deadlocks */
+        "--cfg=contexts/guard-size:0", /* a guard page would split a memory mapping, and a
+                                        * process has a limited number of mappings */
     };
     enum { COUNT = sizeof options / sizeof options[0] };
     static char *arguments[COUNT + 1];
@@ -77,7 +81,10 @@ static void number_links(void)
         sg_link_set_data(links[i], (void *)(i + 1));
 }
 
-/** Returns all hosts and their number. Call it once, because SimGrid sorts the hosts each time. */
+/**
+ * Returns all hosts, and stores their number in *n. Call it only once, because SimGrid sorts the
+ * hosts in each call.
+ */
 static sg_host_t *hosts_of_all(size_t *n)
 {
     sg_host_t *const all = sg_host_list();
@@ -92,8 +99,10 @@ static int by_natural_name(const void *a, const void *b)
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-/** Applies the qualities of hosts to the links that SimGrid has made. For a user's file, multiplies
- * bandwidths and latencies by the factors of a what-if study. */
+/**
+ * Applies the qualities of hosts to the links that SimGrid has made. In a user's file, multiplies
+ * bandwidths and latencies by the factors of a what-if study instead.
+ */
 static void change_links(const dsgd_platform *platform, bool is_users)
 {
     bool any = false;
@@ -123,7 +132,9 @@ static bool is_positive(double value)
     return value > 0 && isfinite(value);
 }
 
-/** Rejects values that SimGrid accepts, but with which it aborts, or takes no time or endless time.
+/**
+ * Rejects values in a user's file that SimGrid accepts but cannot simulate: SimGrid would abort, or
+ * messages would take no time or endless time.
  */
 static dsgd_status check_values(const char *file, dsgd_error *error)
 {
@@ -169,7 +180,8 @@ static dsgd_status open(const dsgd_machine *machine, int n_written, const char *
     const bool is_users = !shape->has_numbers;
     DSGD_TRY(is_users ? check_values(path, error) : DSGD_OK);
     size_t count = 0;
-    sg_host_t *const all = hosts_of_all(&count); /* in lexicographic order: n0 n1 n10 n100 */
+    /* SimGrid sorts hosts lexicographically: n0 n1 n10 n100 */
+    sg_host_t *const all = hosts_of_all(&count);
     qsort(all, count, sizeof *all, by_natural_name);
     if (count < (size_t)n_hosts)
         return dsgd_refuse(
@@ -200,7 +212,10 @@ static dsgd_route route(int from, int to)
                         sg_host_get_route_bandwidth(hosts[from], hosts[to])};
 }
 
-/** "[0.01] ./src/x.cpp:40: [root/CRITICAL] Uncaught exception simgrid::E by a: REASON" */
+/**
+ * Such a line has the form "[0.01] ./src/x.cpp:40: [root/CRITICAL] Uncaught exception simgrid::E by
+ * a: REASON". Returns REASON.
+ */
 const char *dsgd_cluster_reason(const char *line)
 {
     static const char critical[] = "/CRITICAL] ", uncaught[] = "Uncaught exception ";
@@ -217,7 +232,8 @@ const char *dsgd_cluster_reason(const char *line)
 /* --- links and routes ------------------------------------------------------------------------- */
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* SimGrid 4's other is not in 3 */
+/* The function that SimGrid 4 recommends instead does not exist in SimGrid 3. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 const size_t *dsgd_simgrid_route(int from, int to, size_t *n, double *latency_s)
 {
@@ -254,36 +270,39 @@ size_t dsgd_simgrid_links(dsgd_load **loads)
 /* --- messages and computations ---------------------------------------------------------------- */
 
 /*
- * One actor of SimGrid, the driver, runs runtime.c and all of its actors. It sends every message
- * itself, and moves to the sender's host to do so. A carrier is an actor on the receiver's host
- * that waits for the message. A processor is an actor that computes on its host.
+ * One actor of SimGrid, called the driver, runs runtime.c with all of its actors. The driver sends
+ * every message itself, and moves to the sender's host to do so. A carrier is an actor on the
+ * receiver's host that waits for a message. A processor is an actor that computes on its host.
  */
 
 static struct {
     sg_actor_t actor;
     int host;
-    size_t n_under_way; /* messages and computations */
-    sg_sem_t ends; /* released when one of these ends while the driver waits */
-    bool waits, has_ended; /* has_ended: one has ended since the driver started to wait */
+    size_t n_under_way; /* number of messages and computations that have not ended */
+    sg_sem_t ends; /* semaphore that is released when a message or a computation ends while the
+                    * driver waits */
+    bool waits, has_ended; /* true if the driver waits; true if a message or a computation has
+                            * ended since the wait started */
     void (*loop)(void);
 } driver;
 
 typedef struct carrier {
     struct carrier *next; /* next idle carrier on the same host */
     int host;
-    bool listens; /* true if messages can be sent to it */
+    bool listens; /* true if messages can be sent to this carrier */
     sg_mailbox_t mailbox;
 } carrier;
 
-static carrier **idle; /* [n_taken] */
+static carrier **idle; /* [n_taken] list of the idle carriers on each host */
 
 typedef struct processor {
     sg_sem_t begins;
     double flops;
-    dsgd_event *end; /* NULL if it is idle */
+    dsgd_event *end; /* event at the end of the computation; NULL if the processor is idle */
 } processor;
 
-static processor **processors; /* [n_taken]; NULL before the first computation */
+static processor **processors; /* [n_taken] processor of each host; NULL before the first
+                                * computation on the host */
 
 static sg_actor_t start_actor(int host, void (*body)(int count, char *arguments[]), void *data)
 {
@@ -304,7 +323,10 @@ static void plan_now(dsgd_event *end)
     sg_sem_release(driver.ends);
 }
 
-/** Waits for a message. It may be lost, if a link of the user's file is off by its `state_file`. */
+/**
+ * Waits for a message. Stops the program if the message is lost, because a link in the user's file
+ * is switched off by its `state_file`.
+ */
 static void await(sg_comm_t message)
 {
     if (sg_comm_wait(message) != SG_OK)
@@ -323,7 +345,8 @@ static void carry(int count, char *arguments[])
     for (;;) {
         await(message);
         dsgd_flight *const flight = payload;
-        message = sg_mailbox_get_async(me->mailbox, &payload); /* before others may send to it */
+        /* Receives again before another actor can send to this carrier. */
+        message = sg_mailbox_get_async(me->mailbox, &payload);
         me->next = idle[me->host];
         idle[me->host] = me;
         plan_now(&flight->arrival);
@@ -411,7 +434,7 @@ static bool advance(double until_s)
             sg_sem_acquire_timeout(driver.ends, left_s);
         driver.waits = false;
     }
-    sg_actor_yield(); /* to actors whose messages arrive at the same instant */
+    sg_actor_yield(); /* lets carriers run whose messages arrive at the same instant */
     return true;
 }
 
@@ -422,7 +445,7 @@ static void drive(int count, char *arguments[])
     driver.loop();
 }
 
-/** On a deadlock SimGrid returns normally. */
+/** Runs the driver. After a deadlock, SimGrid returns normally. */
 static void run(void (*loop)(void))
 {
     idle = dsgd_keep((size_t)n_taken, sizeof(carrier *));

@@ -11,7 +11,7 @@
 
 DSGD_BEGIN_C
 
-/* --- neighbours ------------------------------------------------------------------------------- */
+/* --- gossip with neighbours ------------------------------------------------------------------- */
 
 /** Selects how the share a_ij is computed: worker i receives a_ij x_j from worker j. */
 typedef enum dsgd_shares {
@@ -56,7 +56,7 @@ void dsgd_debias(dsgd_node *self, dsgd_vector *z, dsgd_vector *x);
 /** Computes x <- w z, where w is the push-sum weight of x. */
 void dsgd_bias(dsgd_node *self, dsgd_vector *x, dsgd_vector *z);
 
-/* --- pairs ------------------------------------------------------------------------------------ */
+/* --- pairs of workers ------------------------------------------------------------------------- */
 
 /**
  * Averages x with the vector y of the worker @p peer. The average is exact although messages take
@@ -89,7 +89,7 @@ void dsgd_pair_answer(dsgd_node *self, dsgd_vector *x, int from);
  */
 void dsgd_average(dsgd_node *self, dsgd_vector *x, dsgd_vector *y);
 
-/* --- servers ---------------------------------------------------------------------------------- */
+/* --- parameter servers ------------------------------------------------------------------------ */
 
 /*
  * The servers share one vector z. Each server holds an equal part of every exchange. Algorithms

@@ -186,7 +186,7 @@ void dsgd_combine(dsgd_node *self, dsgd_vector *y, double a, double b, dsgd_vect
 /** Computes x <- x / divisor. */
 void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 
-/* --- elements --------------------------------------------------------------------------------- */
+/* --- operations on elements ------------------------------------------------------------------- */
 
 /*
  * These verbs act element by element. They return at once, like linear combinations. If a result is
@@ -196,7 +196,7 @@ void dsgd_divide(dsgd_node *self, dsgd_vector *x, double divisor);
 /** Sets y to 0 where x is 0, and does not change y elsewhere. */
 void dsgd_mask(dsgd_node *self, dsgd_vector *y, dsgd_vector *x);
 
-/* --- encodings -------------------------------------------------------------------------------- */
+/* --- gradient compression --------------------------------------------------------------------- */
 
 /*
  * The verbs for gradient compression. `dsgd list encodings` prints the compressors. An exchange of
@@ -239,7 +239,7 @@ typedef enum dsgd_factor_step {
 void dsgd_low_rank(dsgd_node *self, dsgd_factor_step step, dsgd_vector *y, dsgd_vector *x,
                    int64_t rank, bool transposed);
 
-/* --- draws ------------------------------------------------------------------------------------ */
+/* --- random numbers --------------------------------------------------------------------------- */
 
 /**
  * Returns a random integer in [0, n). The integer depends only on the seed, the worker, the step,
