@@ -1,13 +1,13 @@
 /**
  * @file test_failures.c
- * Tests of failure times: rates in closed form, published rates, lists and trace files.
+ * Tests failure times: rates in closed form, published rates, lists of failures, and trace files.
  */
 #include <unistd.h>
 
 #include "tests/support/suite.h"
 #include "traces/failures.h"
 
-/** Opens failures. Returns the error, or "" if there is none. */
+/** Opens the failures of a configuration, and returns the error, or "" if there is none. */
 static const char *opened(const dsgd_failures_config *config, int n_workers, int per_unit,
                           dsgd_failures **f)
 {
@@ -21,7 +21,10 @@ static const char *opened(const dsgd_failures_config *config, int n_workers, int
 
 SUITE(failures, "rates", .seconds = 60);
 
-/** Checks the order of failures, their repairs, and the mean time between them. */
+/**
+ * Tests that failures are sorted by time, that each repair takes 10 s, and that the mean time
+ * between failures is the requested one.
+ */
 TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
 {
     const double shapes[] = {0.7, 1, 2};
@@ -37,13 +40,14 @@ TEST_RANGE(the_mean_time_between_failures_is_kept, 0, 3)
         last_s = at.down_s;
     }
     dsgd_failures_close(f);
-    ck_assert_double_eq_tol((double)n / (50 * 1e5 / 100), 1, 0.015); /* of 50,000 */
+    ck_assert_double_eq_tol((double)n / (50 * 1e5 / 100), 1,
+                            0.015); /* 50,000 failures are expected */
 }
 
 /**
- * Meta's RSC-1 has 6.50 failures in 1,000 node-days (arXiv 2410.21680, from a summary). This gives
- * one failure in 1.8 h for 16,384 GPUs and in 14 min for 131,072 GPUs, as in the paper. For 1,024
- * GPUs it gives 28.8 h, where the paper has a measured value of 7.9 h.
+ * Tests a published rate of Meta's cluster RSC-1: 6.50 failures in 1,000 node-days (arXiv
+ * 2410.21680, from a summary). As in the paper, it gives one failure in 1.8 h for 16,384 GPUs, and
+ * in 14 min for 131,072 GPUs. For 1,024 GPUs it gives 28.8 h, while the paper measured 7.9 h.
  */
 TEST(published_rates_give_published_times)
 {
@@ -66,8 +70,10 @@ TEST(a_checkpoint_takes_its_bytes_over_its_bandwidth)
     ck_assert_double_eq(dsgd_checkpoint_interval_s(DSGD_EVERY_DALY, 50, 10), 10);
 }
 
-/** Opens a trace with these rows for 4 workers, of which worker 2 also fails at 5 s for 3 s.
- * Returns the error. */
+/**
+ * Opens a trace file with the given rows for 4 workers, together with a listed failure of worker 2
+ * from 5 s to 8 s. Returns the error, or "" if there is none.
+ */
 static const char *told(const char *rows, dsgd_failures **f)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX";

@@ -1,7 +1,7 @@
 /**
  * @file test_imbalance.c
- * Tests of step-time distributions: each kind has the moments of its parameters, its seconds are
- * equal for every caller, and invalid parameters are rejected.
+ * Tests distributions of step times. Each kind has the moments that its parameters determine, its
+ * times are equal for every caller, and invalid parameters are rejected.
  */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_math.h>
@@ -18,13 +18,13 @@
 #include "tests/support/suite.h"
 #include "traces/fit.h"
 
-/** A list of imbalance entries, read from YAML. */
+/** Entries of the key `imbalance`, read from YAML. */
 typedef struct list {
     dsgd_config *config;
     dsgd_imbalance *imbalance;
 } list;
 
-static list opened[200]; /* in this test */
+static list opened[200]; /* lists that the running test opened */
 static size_t n_opened;
 
 static void tear_down(void)
@@ -70,7 +70,10 @@ static double ask(const list *l, double base_s, int workers, int worker, long st
                                   (dsgd_step_at){3, workers, worker, step, .batch = {0}});
 }
 
-/** Returns the seconds of all workers in many steps, [n_steps][n_workers], in new memory. */
+/**
+ * Returns the step times in s of all workers in many steps, as an array [n_steps][n_workers] in new
+ * memory.
+ */
 static double *sample(const list *l, double base_s, int workers, long steps)
 {
     double *const s = dsgd_xcalloc((size_t)workers * (size_t)steps, sizeof *s);
@@ -84,7 +87,10 @@ static double *sample(const list *l, double base_s, int workers, long steps)
 
 enum { WORKERS = 50, STEPS = 2000, N = WORKERS * STEPS };
 
-/** Mean and standard deviation of a step of `base_s`, in closed form. */
+/**
+ * An imbalance, the time of a step without it, and the mean and the standard deviation of the step
+ * in closed form.
+ */
 typedef struct moments {
     const char *yaml;
     double base_s, mean_s, deviation_s;
@@ -95,9 +101,14 @@ static const moments closed_forms[] = {
     {"{kind: normal, mean: 1, deviation: 0.1, scale: true}", 2, 2, 0.2},
     {"{kind: normal, mean: 1, deviation: 0.1, shift: 3}", 1, 5, 0.1},
     {"{kind: normal, mean: 1, deviation: 0.1, draws: 4}", 1, 2, 0.05},
-    /* A half-normal distribution: mean sqrt(2 / pi), variance 1 - 2 / pi. */
+    /*
+     * This is a half-normal distribution, with the mean sqrt(2 / pi) and the variance 1 - 2 / pi.
+     */
     {"{kind: normal, mean: 0, deviation: 1, min: 0}", 0, 0.7978845608, 0.6028102749},
-    /* Truncated to -1 .. 1: mean 0, variance 1 - 2 phi(1) / (2 Phi(1) - 1). */
+    /*
+     * A standard normal distribution truncated to [-1, 1] has the mean 0 and the variance 1 - 2
+     * phi(1) / (2 Phi(1) - 1).
+     */
     {"{kind: normal, mean: 0, deviation: 1, shift: 4, min: 3, max: 5}", 0, 4, 0.5395601},
     {"{kind: lognormal, mean: 55ms, deviation: 116ms, shift: 399ms}", 0, 0.454, 0.116},
     {"{kind: lognormal, mean: 1, deviation: 0.5, draws: 16, scale: true}", 3, 3, 3 * 0.125},
@@ -105,9 +116,11 @@ static const moments closed_forms[] = {
     {"{kind: gamma, mean: 0.2627, deviation: 0.14205, shift: 0.737, scale: true}", 1, 0.9997,
      0.14205},
     {"{kind: gamma, mean: 1, deviation: 2}", 0, 1,
-     2}, /* more skewed than an exponential distribution */
-    /* An exponential distribution truncated at its mean. Mean: (1 - 2 / e) / (1 - 1 / e); mean
-     * square: (2 - 5 / e) / (1 - 1 / e). */
+     2}, /* this is more skewed than an exponential distribution */
+    /*
+     * This is an exponential distribution truncated at 1. Its mean is (1 - 2 / e) / (1 - 1 / e),
+     * and its mean square is (2 - 5 / e) / (1 - 1 / e).
+     */
     {"{kind: gamma, mean: 1, deviation: 1, max: 1}", 0, 0.4180232931, 0.2816494378},
 };
 
@@ -140,7 +153,7 @@ TEST_RANGE(a_family_s_inverse_undoes_its_distribution_function, 0, 3)
             const double p = i / 20000.0;
             ck_assert_double_eq_tol(family->cumulative(family->inverse(p, of), of), p, 1e-9);
         }
-        for (double p = 1e-16; p < 0.05; p *= 10) { /* the extremes of the random numbers */
+        for (double p = 1e-16; p < 0.05; p *= 10) { /* the smallest and largest draws */
             ck_assert(isfinite(family->inverse(p, of)));
             ck_assert_double_le(family->inverse(p, of), family->inverse(10 * p, of));
             ck_assert(isfinite(family->inverse(1 - p, of)));
@@ -198,7 +211,8 @@ TEST_ROWS(seconds_do_not_depend_on_caller_or_order, pure)
         for (int w = P; w-- > 0;) {
             ck_assert_double_eq(ask(&again, 1, P, w, t), s[t * P + w]);
             ck_assert_double_eq(ask(&l, 1, P, w, t), s[t * P + w]);
-            ck_assert_double_eq(ask(&l, 1, 2 * P, w, t), s[t * P + w]); /* among more workers */
+            ck_assert_double_eq(ask(&l, 1, 2 * P, w, t),
+                                s[t * P + w]); /* with twice as many workers */
         }
     }
 }
@@ -229,7 +243,7 @@ TEST(a_persistent_factor_is_a_worker_s_own_and_stays)
     for (int w = 0; w < P; w++) {
         const double factor = ask(&l, 2, P, w, 0) / 2;
         ck_assert_double_eq(ask(&l, 2, P, w, 1 + w % 1000) / 2, factor);
-        if (factor >= 1.2) { /* five standard deviations from 1 */
+        if (factor >= 1.2) { /* 1.2 is five standard deviations above 1 */
             outliers++;
             outlier_sum += factor;
             ck_assert_double_le(factor, 1.5);
@@ -255,8 +269,8 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
     list l = list_open(yaml, P);
     double n_slow = 0;
     double first_slow = 0;
-    double leave[2] = {0, 0}; /* numbers of changes from healthy, and from slow */
-    double together = 0; /* products at a distance of 3 steps, for the correlation */
+    double leave[2] = {0, 0}; /* numbers of changes from healthy to slow, and back */
+    double together = 0; /* number of pairs of slow steps at a distance of 3 */
     for (int w = 0; w < P; w++) {
         int recent[4] = {0};
         for (long t = 0; t < T; t++) {
@@ -274,8 +288,10 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
     }
     const double n = (double)P * T;
     const double share = slow / (slow + healthy);
-    /* A chain with correlation c per step counts like n (1 - c) / (1 + c) independent steps. The
-     * tolerance is five standard errors. */
+    /*
+     * A chain whose steps have the correlation c is as accurate as n (1 - c) / (1 + c) independent
+     * steps. The tolerance is five standard errors.
+     */
     const double c = 1 - 1 / slow - 1 / healthy;
     const double error = 5 * sqrt(share * (1 - share) * (1 + c) / (1 - c) / n);
     ck_assert_double_eq_tol(n_slow / n, share, error);
@@ -284,7 +300,10 @@ TEST_ROWS(fail_slow_is_the_markov_chain_of_its_mean_durations, durations)
     const double b = 1 / healthy;
     ck_assert_double_eq_tol(leave[1] / n_slow, a, 5 * sqrt(a * (1 - a) / n_slow));
     ck_assert_double_eq_tol(leave[0] / (n - n_slow), b, 5 * sqrt(b * (1 - b) / (n - n_slow)));
-    /* P(slow now and three steps before) = share^2 + share (1 - share) c^3. */
+    /*
+     * The probability that a step and the third step before it are both slow is share^2 + share (1
+     * - share) c^3.
+     */
     ck_assert_double_eq_tol(together / (n - 3 * P), share * share + share * (1 - share) * c * c * c,
                             2 * error);
 }
@@ -307,12 +326,11 @@ TEST_RANGE(delay_hits_exactly_its_number_of_workers, 0, 5)
         ck_assert_int_eq(n, late[_i]);
     }
     const double mean = 100.0 * late[_i];
-    for (int w = 0; w < 12;
-         w++) /* all workers are equally often slow, within five standard deviations */
+    for (int w = 0; w < 12; w++) /* equally many delays for each worker, within five deviations */
         ck_assert_double_le(fabs(hits[w] - mean), 5 * sqrt(mean * (1 - late[_i] / 12.0)) + 1e-9);
 }
 
-/** Returns how many of @p workers are delayed in a step. */
+/** Returns the number of workers that are delayed in a step. */
 static int late_workers(const list *l, uint64_t seed, int workers, long step)
 {
     int n = 0;
@@ -321,8 +339,10 @@ static int late_workers(const list *l, uint64_t seed, int workers, long step)
     return n;
 }
 
-/** The number of delayed workers is binomial. Its mean and variance agree within five standard
- * errors. */
+/**
+ * Tests that the number of delayed workers follows a binomial distribution. Its mean and variance
+ * must agree within five standard errors.
+ */
 TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 {
     enum { P = 16, T = 4000 };
@@ -336,23 +356,22 @@ TEST(delay_chosen_independently_hits_about_its_number_of_workers)
 }
 
 /**
- * _i selects the number of workers. A worker never reads a number twice, so its own steps are like
- * independent random numbers. The delays of different workers, however, are not independent: most
- * steps have at least one delayed worker. With numpy and the released code, over 100 to 1,000
- * steps, the share of these steps is .90 to .93 for 4 workers, .89 to .92 for 16, .91 to .95 for
- * 64, and .94 to 1 for 256.
+ * Tests delays whose random numbers come from one stream, for 4, 16, 64 and 256 workers. The steps
+ * of one worker are then independent, but those of different workers are not: most steps have a
+ * delayed worker. The released code with numpy, over 100 to 1,000 steps, gives these shares of
+ * steps with a delayed worker: .90 to .93, .89 to .92, .91 to .95, and .94 to 1.
  */
 TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draws, 0, 4)
 {
-    enum { T = 500, SEEDS = 4 }; /* a stream restarts at the end */
+    enum { T = 500, SEEDS = 4 }; /* the stream restarts after T steps */
     static const double least[] = {0.90, 0.89, 0.91, 0.94}, most[] = {0.93, 0.92, 0.95, 1};
     const int workers = 4 << 2 * _i;
     list l = list_open("{kind: delay, workers: 2, seconds: 0.32, chosen: stream}", workers);
     double late = 0, some = 0;
     for (int i = 0; i < SEEDS * T; i++) {
-        const long t = T + i % T; /* from the start of a stream */
+        const long t = T + i % T; /* steps after the restart of the stream */
         const int n = late_workers(&l, (uint64_t)(i / T), workers, t);
-        if (t == T) /* all workers read the same numbers */
+        if (t == T) /* all workers start with equal random numbers */
             ck_assert(n == 1 || n == 2);
         late += n;
         some += n > 0;
@@ -363,10 +382,14 @@ TEST_RANGE(delay_of_one_stream_hits_some_worker_more_often_than_independent_draw
     ck_assert_double_le(some / (SEEDS * T), most[_i] + 0.01);
 }
 
-/** Step t of worker w of eight, 1.5 s long, takes base + ramp ((w + turn t) mod levels). */
+/**
+ * An imbalance of eight workers with steps of 1.5 s. Step t of worker w takes base + ramp ((w +
+ * turn t) mod levels).
+ */
 static const struct {
     const char *yaml;
-    double base, ramp, of_worker_2; /* 0: like the other workers */
+    double base, ramp, of_worker_2; /* of_worker_2 is the step time of worker 2, or 0 if it is no
+                                     * exception */
     int turn, levels;
 } steady[] = {
     {"{kind: ramp, seconds: 0.05, rotate: true}", 1.5, 0.05, 0, 1, 8},
@@ -418,17 +441,18 @@ TEST(quantiles_are_straight_between_their_points)
 static const struct {
     double rate, mean, deviation, base_s;
 } noises[] = {
-    {10, 1e-3, 0.5e-3, 1}, /* one by one */
+    {10, 1e-3, 0.5e-3, 1}, /* interruptions are drawn one by one */
     {10, 1e-3, 2e-3, 1},
-    {30, 1e-3, 0.5e-3, 1.04}, /* just below the limit for one random number, */
-    {30, 1e-3, 0.5e-3, 1.05}, /* and just above it */
+    {30, 1e-3, 0.5e-3, 1.04}, /* just below the limit: drawn one by one */
+    {30, 1e-3, 0.5e-3, 1.05}, /* just above the limit: one draw of their sum */
     {954, 12.8e-6, 7.9e-6, 0.615},
     {200, 1e-3, 2e-3, 10},
 };
 
 TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
 {
-    const double n = noises[_i].rate * noises[_i].base_s; /* detours */
+    const double n =
+        noises[_i].rate * noises[_i].base_s; /* expected number of interruptions in a step */
     const double m = noises[_i].mean;
     const double spread = 1 + gsl_pow_2(noises[_i].deviation / m);
     char *const yaml = dsgd_xprintf("{kind: noise, rate: %g, mean: %.9g, deviation: %.9g}",
@@ -443,19 +467,26 @@ TEST_ROWS(noise_has_the_moments_of_a_compound_poisson_sum, noises)
     const double kurtosis = 3 + gsl_stats_kurtosis_m_sd(s, 1, N, mean, deviation);
     const double want = m * sqrt(n * spread);
     ck_assert_double_eq_tol(mean, n * m, 5 * want / sqrt(N));
-    /* The tolerance is five standard errors, plus the variance that the expansion neglects:
-     * skewness^2 / 18. */
+    /*
+     * The tolerance is five standard errors, plus skewness^2 / 18 of the variance, which the
+     * expansion neglects.
+     */
     ck_assert_double_eq_tol(deviation, want,
                             want * (5 * sqrt((kurtosis - 1) / 4 / N) + 0.25 * 0.25 / 36));
-    /* The third cumulant is n m^3 spread^3. Its estimate is uncertain because of heavy tails. */
+    /*
+     * The third cumulant is n m^3 spread^3. Its estimate is inaccurate, because the distribution
+     * has heavy tails.
+     */
     ck_assert_double_eq_tol(skewness, sqrt(gsl_pow_3(spread) / n),
                             0.03 + 0.2 * sqrt(gsl_pow_3(spread) / n));
 }
 
 TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
 {
-    /* The same noise just below and just above the limit: a sum from one random number has the same
-     * quantiles as a sum of single interruptions. */
+    /*
+     * Compares steps just below and just above the limit. Below it, interruptions are drawn one by
+     * one; above it, one random number gives their sum. Both must have the same quantiles.
+     */
     list l = list_open("{kind: noise, rate: 1000, mean: 1ms, deviation: 0.5ms}", WORKERS);
     const double limit_s = 16 * gsl_pow_3(1.25) / 1000;
     double *const exact = sample(&l, limit_s * (1 - 1e-9), WORKERS, STEPS);
@@ -467,8 +498,10 @@ TEST(noise_in_one_draw_has_the_quantiles_of_the_sum)
     for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
         const double a = gsl_stats_quantile_from_sorted_data(exact, 1, N, at[i]);
         const double b = gsl_stats_quantile_from_sorted_data(drawn, 1, N, at[i]);
-        /* The tolerance is 2 % of a standard deviation; at the ends five times the sampling error
-         * of two quantiles, which is larger. */
+        /*
+         * The tolerance is 2 % of a standard deviation plus five times the sampling error of two
+         * quantiles. At both ends, the sampling error is larger.
+         */
         const double density = gsl_ran_ugaussian_pdf(gsl_cdf_ugaussian_Pinv(at[i]));
         const double error = 5 * sqrt(2 * at[i] * (1 - at[i]) / N) / density;
         ck_assert_double_eq_tol(a, b, deviation * (0.02 + error));
@@ -541,7 +574,7 @@ TEST_RANGE(statistics_of_a_uniform_distribution_are_those_of_order_statistics, 0
     ck_assert_double_eq_tol(s.deviation_s, 1 / sqrt(12), error);
     ck_assert_double_eq_tol(s.min_s, 1, 1e-3);
     ck_assert_double_eq_tol(s.max_s, 2, 1e-3);
-    /* No order statistic varies more than a single random number. */
+    /* An order statistic varies at most as much as a single random number. */
     const double of_order = 5 / sqrt(12.0 * (double)steps);
     ck_assert_double_eq_tol(s.slowest_s, 2 - 1.0 / (p + 1), of_order);
     ck_assert_double_eq_tol(s.fastest_s, 1 + 1.0 / (p + 1), of_order);
@@ -552,44 +585,56 @@ enum { N_SIZES = 4 };
 
 static const int sizes[N_SIZES] = {16, 64, 256, 1024};
 
-/* Times of a step that waits for the slowest worker, for the median worker (majority), or for the
+/*
+ * Times of a step that waits for the slowest worker, for the median worker (majority), or for the
  * fastest worker (solo), as multiples of the mean. The numbers come from resampling the measured
- * values; 0 means no number. They have two or three digits, and few values determine the last
- * percentiles, so the tolerance is 2.5 %, except for rows with a reason for another one. */
+ * values; 0 means that there is no number. They have two or three digits, and few values determine
+ * the last percentiles. The tolerance is therefore 2.5 %. Comments give the reason for any other
+ * tolerance.
+ */
 static const struct {
-    const char *yaml; /* for a step of 1 s */
+    const char *yaml; /* imbalance of a step of 1 s */
     double slowest[N_SIZES], median, fastest, tolerance;
-    int draws; /* 0: the default number */
+    int draws; /* number of draws; 0 for the default */
 } references[] = {
-    /* The reference computes steps from the lengths of videos, cut at 475 frames: */
+    /* The reference computes step times from the lengths of videos, which are cut at 475 frames. */
     {"{kind: quantiles, table: {0: 0.050, 1: 0.2675, 2.5: 0.335, 5: 0.3875, 10: 0.4775, 20: "
      "0.6125, "
      "30: 0.77, 40: 0.92, 50: 1.0925, 60: 1.3025, 70: 1.5575, 80: 1.73, 90: 2.0825, 95: 2.54, "
      "97.5: 3.035, 98.6: 3.4025, 100: 3.4025}, scale: true}",
      {2.16, 2.65, 2.76, 2.77},
      0.891,
-     0, /* the first percentile of frames is not that of their batches */
+     0, /* no number, because the fastest batch is not the fastest video */
      0.025,
      0},
-    /* The published histogram of the same data has a median nearer to its mean, and its largest
-     * value once in 1,192. */
+    /*
+     * The published histogram of the same data differs: its median is nearer to its mean, and its
+     * largest value occurs once in 1,192 values.
+     */
     {"ucf101", {2.16, 2.65, 2.76, 2.77}, 0, 0.16, 0.10, 0},
     {"dropcompute-inject", {1.98, 2.77, 3.48, 4.04}, 0.874, 0.68, 0.025, 0},
     {"dropcompute-inject-12", {1.23, 1.34, 1.44, 1.52}, 0.982, 0.78, 0.025, 0},
-    /* The reference sets values above 1,892 ms (1 in 1,500) to 1,892 ms. Here the distribution is
-     * truncated there, so the slowest workers are less slow. */
+    /*
+     * The reference replaces values above 1,892 ms (1 in 1,500) by 1,892 ms. Here the distribution
+     * is truncated at 1,892 ms, so the slowest workers are faster.
+     */
     {"{kind: lognormal, mean: 55ms, deviation: 116ms, shift: 399ms, max: 1892ms, scale: true}",
      {1.54, 2.13, 2.91, 3.77},
      0.932,
      0.88,
      0.10,
      0},
-    /* From the 99.5th percentile to the largest of 1,440 values the table is linear; the values are
-     * lower. */
+    /*
+     * Between the 99.5th percentile and the largest of 1,440 values, the table is linear. The
+     * measured values are lower.
+     */
     {"bytedance-se", {1.29, 1.45, 1.58, 1.75}, 0.982, 0.75, 0.04, 0},
     {"dropcompute-160", {1.13, 1.21, 1.27, 1.31}, 1.00, 0.93, 0.025, 0},
     {"dropcompute-192", {1.09, 1.10, 1.11, 1.12}, 0.998, 0.90, 0.025, 0},
-    /* Sums of 64 sentences: a gamma distribution fitted to lengths that were cut at 50. */
+    /*
+     * A worker computes 64 sentences per step. Their lengths follow a gamma distribution, fitted to
+     * lengths that were cut at 50.
+     */
     {"{kind: gamma, mean: 22.5, deviation: 10.3, max: 50, draws: 64, scale: true}",
      {1.10, 1.14, 1.17, 1.19},
      1.00,
@@ -612,34 +657,43 @@ TEST_ROWS(the_slowest_of_many_workers_is_as_much_slower_as_in_the_reference, ref
         const double tolerance = references[_i].tolerance;
         if (references[_i].slowest[i] > 0)
             ck_assert_double_eq_tol(slowest / references[_i].slowest[i], 1, tolerance);
-        if (references[_i].median > 0 &&
-            sizes[i] >= 256) /* if it is the median of the distribution */
+        if (references[_i].median > 0 && sizes[i] >= 256) /* few workers have another median */
             ck_assert_double_eq_tol(median / references[_i].median, 1, tolerance);
         if (references[_i].fastest > 0 && sizes[i] == 1024)
             ck_assert_double_eq_tol(fastest / references[_i].fastest, 1, tolerance);
     }
 }
 
-/* Published numbers in seconds, or a substitute; 0: not published. A value of 1 in the data set is
- * the mean. */
+/*
+ * Published numbers of data sets in seconds, or in multiples of the mean if that is published; 0
+ * means that a number is not published.
+ */
 static const struct {
     const char *name;
     double mean, deviation, min, max;
-    double tolerance; /* of mean and deviation */
+    double tolerance; /* relative tolerance of mean and deviation */
 } published[] = {
     {"ucf101", 1.235, 0.706, 0.201, 3.410, 0.005},
     {"wmt16", 0.475, 0.144, 0.179, 3.482, 0.005},
-    /* Percentiles from the outline of a violin plot; its mean and deviation have 2 digits. */
+    /*
+     * The percentiles were read from the outline of a violin plot, whose mean and deviation have 2
+     * digits.
+     */
     {"wmt17", 0.293, 0.135, 0.009, 0.702, 0.03},
     {"cloud-resnet50", 0.454, 0.116, 0.399, 1.892, 0.005},
     {"ucf101-frames", 186.3, 96.6, 28, 1775, 0.01},
-    /* Its quantiles have a mean of 1.002 and a deviation of 0.146, because the tail is linear and
-     * the values are lower. */
+    /*
+     * The quantiles of this set have a mean of 1.002 and a deviation of 0.146. Their linear tail is
+     * above the measured values.
+     */
     {"bytedance-se", 1, 0.142, 0.746, 1.863, 0.04},
     {"dropcompute-160", 34.37, 1.68, 31.6, 47.8, 0.01},
     {"dropcompute-192", 8.142, 0.424, 7.26, 9.14, 0.01},
-    /* The published 1.45 s includes the iteration of 43.5 s, which is left out: 1.45^2 - 41.4^2 /
-     * 5000 = 1.33^2. The mean is reduced by 43.5 / 5000. */
+    /*
+     * The published deviation of 1.45 s includes an iteration of 43.5 s, which this set omits.
+     * Without it the deviation is 1.33 s: 1.45^2 - 41.4^2 / 5000 = 1.33^2. The mean falls by 43.5 /
+     * 5000.
+     */
     {"habitat", 2.09, 1.33, 1.69, 13.97, 0.01},
     {"dropcompute-inject", 1.5, 0.58, 1.006, 6.7, 0.01},
 };
@@ -652,13 +706,15 @@ TEST_ROWS(data_set_has_the_published_numbers, published)
     list l = list_open(published[_i].name, 64);
     const dsgd_step_statistics s =
         dsgd_imbalance_statistics(l.imbalance, scaled ? (relative ? mean : 1) : 0, 64, 1 << 13);
-    /* Half a million random numbers. The tolerance is usually larger than five standard errors of
-     * the mean. */
+    /*
+     * The statistics use 524,288 draws. The tolerance is usually larger than five standard errors
+     * of the mean.
+     */
     const double tolerance = published[_i].tolerance;
     ck_assert_double_eq_tol(s.mean_s / mean, 1,
                             tolerance + 5 * published[_i].deviation / mean / 724);
     ck_assert_double_eq_tol(s.deviation_s / published[_i].deviation, 1, tolerance + 0.01);
-    /* The extremes are those of the data; this many random numbers come near to them. */
+    /* With this number of draws, the extremes come near to the extremes of the data. */
     ck_assert_double_eq_tol(s.min_s, published[_i].min, 0.01 * mean);
     ck_assert_double_eq_tol(s.max_s / published[_i].max, 1, 0.03);
 }
@@ -715,7 +771,7 @@ TEST(a_name_in_a_list_is_replaced_by_its_entries)
 }
 
 static const struct {
-    const char *content, *sentence; /* NULL: fine */
+    const char *content, *sentence; /* content of the file, and the error, or NULL if it is valid */
 } replays[] = {
     {"worker,step,seconds\n0,0,1\n1,0,2\n0,1,3\n1,1,4\n", NULL},
     {"seconds,note,step,worker\n4,x,1,1\n3,y,1,0\n2,,0,1\n1,,0,0\n", NULL},
@@ -737,12 +793,12 @@ TEST_ROWS(replayed_file_gives_its_seconds_or_an_error, replays)
     const dsgd_status status = list_try("{kind: replay, file: steps.csv}", 2, &l, &error);
     ck_assert_int_eq(status, replays[_i].sentence == NULL ? DSGD_OK : DSGD_EIO);
     ck_assert_has(error.text, replays[_i].sentence == NULL ? "" : replays[_i].sentence);
-    for (int i = 0; i < 8 && status == DSGD_OK; i++) /* two steps, then the file starts again */
+    for (int i = 0; i < 8 && status == DSGD_OK; i++) /* after two steps, the file starts again */
         ck_assert_double_eq(ask(&l, 99, 2, i % 2, i / 2), 1 + i % 4);
 }
 
 static const struct {
-    const char *content, *sentence; /* NULL: fine */
+    const char *content, *sentence; /* content of the file, and the error, or NULL if it is valid */
 } own_files[] = {
     {"{summary: a, origin: b, entries: [{kind: constant, seconds: 3}]}", NULL},
     {"{summary: a, origin: b}", "entries is missing"},
@@ -763,7 +819,7 @@ TEST_ROWS(data_set_can_be_a_user_file, own_files)
     } else {
         ck_assert_int_eq(status, DSGD_EUSAGE);
         ck_assert_has(error.text, own_files[_i].sentence);
-        ck_assert_has(error.text, "own.yaml"); /* the error names that file */
+        ck_assert_has(error.text, "own.yaml"); /* the error names the file */
     }
 }
 
@@ -788,19 +844,22 @@ TEST(habitat_has_the_published_mean_and_common_bursts)
         slow += n;
         bursts += n > 0;
     }
-    ck_assert_double_eq_tol(
-        sum / STEPS / 64, 2.62,
-        0.02 * 2.62); /* seconds per iteration, the published ideal on 1,024 nodes */
+    ck_assert_double_eq_tol(sum / STEPS / 64, 2.62,
+                            0.02 *
+                                2.62); /* the published ideal iteration time on 1,024 nodes, in s */
     ck_assert_double_eq_tol(slow / 64.0 / STEPS, 0.0162, 0.0015);
-    /* In a step with bursts, each of 64 workers is slow with probability p = 0.0162 / 0.75. The
-     * share of steps with a slow worker is 75 % of (1 - (1 - p)^64). */
+    /*
+     * In a step with bursts, each of 64 workers is slow with probability p = 0.0162 / 0.75. Bursts
+     * occur in 75 % of the steps, so the share of steps with a slow worker is 0.75 (1 - (1 -
+     * p)^64).
+     */
     ck_assert_double_eq_tol((double)bursts / STEPS, 0.75 * (1 - pow(1 - 0.0162 / 0.75, 64)), 0.04);
     dsgd_imbalance_close(imbalance);
 }
 
 /* --- workloads -------------------------------------------------------------------------------- */
 
-/** Samples per second of workloads whose step time comes from a throughput. */
+/** Workloads whose step time is computed from a published throughput, in samples per second. */
 static const struct {
     const char *name;
     double samples_per_s;
@@ -815,7 +874,10 @@ static const struct {
     {"transformer-big-a100", 32153 * 2470 / 1200.0, 1, 213e6},
     {"transformer-big-h100", 32153 * 7000 / 1200.0, 1, 213e6},
     {"llm-dp-bytedance", 131072 / 23.5, 1, 1.75e9},
-    /* 0.41 of 989 Tf, divided by 6 operations per parameter and 12 width x sequence per layer. */
+    /*
+     * A GPU reaches 0.41 of 989 Tf. A token needs 6 operations per parameter, and 12 width x
+     * sequence operations per layer.
+     */
     {"llm-125m", 0.41 * 989e12 / (6 * 125311488.0 + 12 * 12 * 768 * 2048.0), 12, 125311488},
     {"llm-1b", 0.41 * 989e12 / (6 * 1315950592.0 + 12 * 24 * 2048 * 2048.0), 24, 1315950592},
     {"llm-7b", 0.41 * 989e12 / (6 * 6658859008.0 + 12 * 32 * 4096 * 2048.0), 32, 6658859008},
@@ -854,20 +916,24 @@ TEST_ROWS(a_workload_has_the_throughput_and_the_parameters_that_it_cites, throug
 
 static const struct {
     const char *workload;
-    const char *sentence; /* NULL: fine */
+    const char *sentence; /* error, or NULL if the workload is valid */
     double bytes, step_s;
     size_t inherent;
-    const char *unit; /* NULL: any */
+    const char *unit; /* unit of a sample, or NULL if it is not checked */
 } alike[] = {
-    {"{like: resnet50-v100, step: 0.5}", NULL, 4.0 * 25559081, 0.5, 0}, /* which is like another */
+    {"{like: resnet50-v100, step: 0.5}", NULL, 4.0 * 25559081, 0.5,
+     0}, /* this workload is itself `like` another one */
     {"{like: habitat-p100, samples: 3}", NULL, 33905684, 0.52, 1},
     {"{like: habitat-p100, inherent: []}", NULL, 33905684, 0.52, 0, "experience steps"},
     {"{like: llm-7b, step: 2, unit: sequences}", NULL, 2.0 * 6658859008, 2, 0, "sequences"},
     {"{bytes: 4, step: 1, samples: 1}", NULL, 4, 1, 0, "samples"},
-    {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615, 0}, /* instead of the tensors */
+    {"{like: resnet50-p100, bytes: 1M}", NULL, 1e6, 0.615,
+     0}, /* bytes replace the tensors of the other workload */
     {"{like: habitat-p100, tensors: [{elements: 3}]}", NULL, 12, 0.52, 1},
-    /* 8e15 operations at half of 4 Tf. A workload that is like another one replaces the keys that
-       it gives. */
+    /*
+     * A step has 2.4e13 operations at half of 4 Tf. A workload that is `like` another one replaces
+     * only the keys that it contains.
+     */
     {"{transformer: {parameters: 1B, layers: 10, sequence: 1000, batch: 4, gpu_speed: 4Tf, "
      "utilisation: 0.5}, value_bytes: 2}",
      NULL, 2e9, 12, 0},
@@ -937,7 +1003,7 @@ static const struct {
      0.2627, 0.14205, 0.737},
 };
 
-/** Returns the fit of a family. */
+/** Returns the fit of a family of distributions, with or without a shift. */
 static const dsgd_fit *fit_of(const dsgd_fit *fits, const dsgd_family *family, bool shifted)
 {
     for (int i = 0; i < DSGD_FITS; i++)
@@ -946,7 +1012,7 @@ static const dsgd_fit *fit_of(const dsgd_fit *fits, const dsgd_family *family, b
     ck_abort_msg("no such fit");
 }
 
-/** Sets x[n] to values of one worker, ascending. */
+/** Fills x[n] with the sorted step times of one worker. */
 static void draw_sorted(const list *l, int worker, double *x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -971,11 +1037,14 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
         mean[k] = fit->mean_s;
         deviation[k] = fit->deviation_s;
         shift[k] = fit->shift_s;
-        ck_assert_double_le(fit->ks, 1.95 / sqrt(VALUES)); /* exceeded once in a thousand cases */
+        ck_assert_double_le(
+            fit->ks, 1.95 / sqrt(VALUES)); /* a correct fit exceeds this in 1 of 1,000 cases */
         first += fits[0].family == known[_i].family;
     }
-    /* The mean of the estimates agrees within four standard errors, and their spread is that of a
-     * good estimator. */
+    /*
+     * The mean of the estimates must agree within four standard errors. Their spread must be that
+     * of an efficient estimator.
+     */
     const double n = SAMPLES;
     ck_assert_double_eq_tol(gsl_stats_mean(mean, 1, SAMPLES), known[_i].mean_s,
                             4 * gsl_stats_sd(mean, 1, SAMPLES) / sqrt(n));
@@ -985,8 +1054,7 @@ TEST_ROWS(a_fit_finds_the_parameters_again, known)
                             4 * gsl_stats_sd(shift, 1, SAMPLES) / sqrt(n) + 1e-12);
     ck_assert_double_le(gsl_stats_sd(mean, 1, SAMPLES), 0.2 * known[_i].mean_s);
     ck_assert_double_le(gsl_stats_sd(shift, 1, SAMPLES), 0.03);
-    if (known[_i].family !=
-        &dsgd_family_normal) /* a shifted gamma distribution is also similar to a normal one */
+    if (known[_i].family != &dsgd_family_normal) /* a shifted gamma can fit normal values as well */
         ck_assert_int_ge(first, SAMPLES * 2 / 3);
 }
 
@@ -1018,7 +1086,7 @@ TEST_ROWS(fitted_parameters_maximise_the_likelihood, known)
                             best);
         ck_assert_double_lt(log_likelihood(f, f->mean_s, f->deviation_s * h, f->shift_s, x, VALUES),
                             best);
-        if (f->shifted) /* the values stay where they are */
+        if (f->shifted) /* a larger shift and a smaller mean */
             ck_assert_double_lt(log_likelihood(f, f->mean_s - 0.01 * d, f->deviation_s,
                                                f->shift_s + 0.01 * d, x, VALUES),
                                 best);
@@ -1066,14 +1134,16 @@ TEST(persistent_and_transient_deviations_are_distinguished)
     size_t n = 0;
     for (int w = 0; w < P; w++)
         for (long t = 0; t < (w % 2 == 0 ? T : T / 2);
-             t++, n++) { /* workers have different numbers of values */
+             t++, n++) { /* odd workers have half as many values */
             x[n] = ask(&l, 3, P, w, t);
             worker[n] = P - w;
         }
     const dsgd_variance_components c = dsgd_fit_components(x, worker, n);
     ck_assert_uint_eq(c.n_workers, P);
-    /* The tolerance is five standard errors of a deviation: over 200 workers with the noise of
-     * their means, and over all values. */
+    /*
+     * The tolerances are five standard errors of a deviation: over 200 workers, whose means have
+     * noise, and over all values.
+     */
     ck_assert_double_eq_tol(c.persistent_s, 0.12, 5 * 0.12 * sqrt(0.5 / P) * 1.3);
     ck_assert_double_eq_tol(c.passing_s, 0.3, 5 * 0.3 * sqrt(0.5 / (double)n) + 0.0005);
     ck_assert_double_le(c.p_value, 1e-10);
@@ -1087,15 +1157,17 @@ TEST(persistent_and_transient_deviations_are_distinguished)
 
 TEST(an_analysis_of_variance_is_the_one_of_the_textbook)
 {
-    /* The means are 2, 6 and 11 for 7 values. The sums of squares are 100 between and 12 within
-     * workers, with (7 - 17 / 7) / 2 values per worker. */
+    /*
+     * The means of three workers are 2, 6 and 11, from 7 values. The sum of squares is 100 between
+     * workers and 12 within workers. The mean number of values per worker is (7 - 17 / 7) / 2.
+     */
     static const double x[] = {1, 9, 3, 5, 11, 7, 13};
     static const double worker[] = {0, 4, 0, 2, 4, 2, 4};
     const dsgd_variance_components c = dsgd_fit_components(x, worker, 7);
     ck_assert_double_eq_tol(c.persistent_s, sqrt((50 - 3) / (16.0 / 7)), 1e-12);
     ck_assert_double_eq_tol(c.passing_s, sqrt(3), 1e-12);
     ck_assert_double_eq_tol(c.p_value, pow(1 + 50.0 / 3 / 2, -2),
-                            1e-12); /* of F with 2 and 4 degrees of freedom */
+                            1e-12); /* F distribution with 2 and 4 degrees of freedom */
 }
 
 TEST(equal_workers_have_no_persistent_deviation)
@@ -1113,7 +1185,7 @@ TEST(equal_workers_have_no_persistent_deviation)
         significant += dsgd_fit_components(x, worker, P * T).p_value < 0.1;
     }
     ck_assert_int_ge(significant,
-                     1); /* one in ten on average; each limit is exceeded once in 30,000 cases */
+                     1); /* about 10 of 100 samples; a correct test fails once in 30,000 */
     ck_assert_int_le(significant, 22);
     static const double alone[] = {1, 2, 3};
     static const double worker[] = {7, 7, 7};

@@ -1,8 +1,7 @@
 /**
  * @file test_platforms.c
- * Tests of platforms: every topology takes the time of its closed form on an idle machine and under
- * the traffic for which it has a bottleneck. Hosts can differ. Invalid platforms are rejected with
- * a sentence.
+ * Tests platforms. Each topology takes the time of its closed form, on an idle machine and under
+ * traffic with a bottleneck. Hosts may differ. An invalid platform is rejected with an error.
  */
 #include <sys/resource.h>
 #include <unistd.h>
@@ -28,7 +27,10 @@ static double two_of_each[] = {2, 2, 2, 2};
 static double cables_three[] = {4, 3, 2};
 static double four_by_eight[] = {4, 8};
 
-/** Links of 10 GB/s, 1 us between the nearest hosts; groups of eight. */
+/**
+ * Returns a platform whose links have 10 GB/s, whose nearest hosts have a latency of 1 us, and
+ * whose groups have eight hosts.
+ */
 static dsgd_platform shape(int topology)
 {
     return (dsgd_platform){.topology = topology,
@@ -74,9 +76,12 @@ static dsgd_platform torus(void)
     return p;
 }
 
-static int network = DSGD_NETWORK_FLOWS; /* network model of volley_s() */
+static int network = DSGD_NETWORK_FLOWS; /* network model that volley_s() uses */
 
-/** Returns the seconds of one message from each host i to host to[i]. */
+/**
+ * Returns the time in s until all messages have arrived, if each host i sends one message to host
+ * to[i].
+ */
 static double volley_s(const dsgd_platform *platform, int n_hosts, const int *to, double bytes)
 {
     const dsgd_machine machine = {.platform = platform, .network = network, .n_hosts = n_hosts};
@@ -102,7 +107,7 @@ static void expect_path(const dsgd_platform *p, int from, int to, double latency
                   "%d to %d: %g GB/s, not %g", from, to, 1 / full_s, bytes_per_s / gb);
 }
 
-/** Expects this bandwidth if each host i sends to host (i + by) mod n, all at once. */
+/** Checks the bandwidth of each message if all hosts i send to host (i + by) mod n at once. */
 static void expect_shift(const dsgd_platform *p, int n, int by, double bytes_per_s)
 {
     int to[MOST];
@@ -129,7 +134,7 @@ TEST(groups_limit_the_traffic_between_them)
     expect_path(&p, 0, 7, us, 10 * gb);
     expect_path(&p, 7, 8, 3 * us, 6 * gb);
     expect_path(&p, 20, 1, 3 * us, 6 * gb);
-    expect_shift(&p, 16, 8, 2.5 * gb); /* eight flows leave a group with 20 GB/s */
+    expect_shift(&p, 16, 8, 2.5 * gb); /* eight flows share a group's link of 20 GB/s */
     expect_shift(&p, 8, 4, 10 * gb);
 }
 
@@ -140,11 +145,11 @@ TEST_RANGE(an_island_has_its_own_network, 0, 2)
     expect_path(&rails, 0, 3, 0.2 * us, 100 * gb);
     expect_path(&rails, 6, 5, 0.2 * us, 100 * gb);
     expect_path(&rails, 3, 4, us, 10 * gb);
-    expect_shift(&rails, 8, 4, 10 * gb); /* every host has a NIC */
+    expect_shift(&rails, 8, 4, 10 * gb); /* each of the hosts has its own NIC */
     const dsgd_platform shared = islands(topologies[_i], 1);
     expect_path(&shared, 0, 3, 0.2 * us, 100 * gb);
     expect_path(&shared, 3, 4, us, 10 * gb);
-    expect_shift(&shared, 8, 4, 2.5 * gb); /* four hosts per NIC */
+    expect_shift(&shared, 8, 4, 2.5 * gb); /* four hosts share a NIC */
     const dsgd_platform pairs = islands(topologies[_i], 2);
     expect_shift(&pairs, 8, 4, 5 * gb);
 }
@@ -167,42 +172,47 @@ TEST(a_fat_tree_is_full_or_tapered)
 {
     const dsgd_platform full = fat_tree(one_by_four);
     expect_path(&full, 0, 3, us, 10 * gb);
-    expect_path(&full, 3, 4, 2 * us, 10 * gb); /* four links */
+    expect_path(&full, 3, 4, 2 * us, 10 * gb); /* the route has four links */
     expect_path(&full, 0, 15, 2 * us, 10 * gb);
     expect_shift(&full, 16, 8, 10 * gb);
     const dsgd_platform tapered = fat_tree(one_by_two);
     expect_path(&tapered, 0, 15, 2 * us, 10 * gb);
     expect_shift(&tapered, 16, 8, 5 * gb);
-    expect_shift(&tapered, 16, 1, 10 * gb); /* one flow in four leaves its switch */
+    expect_shift(&tapered, 16, 1, 10 * gb); /* only one of four flows leaves its switch */
 }
 
-/** Each pair of groups has one gateway router at either end. Cables make this link wider. */
+/**
+ * Tests that two groups are connected by a link between one router of each group. Cables multiply
+ * the bandwidth of this link.
+ */
 TEST(a_dragonfly_has_one_gateway_between_groups)
 {
     dsgd_platform p = dragonfly();
-    expect_path(&p, 0, 1, us, 10 * gb); /* one router */
-    expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* one chassis */
-    expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* one group */
-    p.host_latency_s = 0; /* otherwise flows with longer paths would get less of a shared link */
-    expect_shift(&p, 16, 8, 5 * gb); /* eight flows over four cables */
+    expect_path(&p, 0, 1, us, 10 * gb); /* hosts of one router */
+    expect_path(&p, 0, 2, 1.5 * us, 10 * gb); /* routers of one chassis */
+    expect_path(&p, 0, 4, 1.5 * us, 10 * gb); /* chassis of one group */
+    p.host_latency_s = 0; /* with latencies, flows with longer paths get less of a link */
+    expect_shift(&p, 16, 8, 5 * gb); /* eight flows share four cables */
 }
 
 TEST(a_torus_is_routed_dimension_by_dimension)
 {
     const dsgd_platform p = torus();
     expect_path(&p, 0, 1, us, 10 * gb);
-    expect_path(&p, 0, 3, us, 10 * gb); /* through the wrap-around link */
-    expect_path(&p, 0, 4, us, 10 * gb); /* the other dimension */
+    expect_path(&p, 0, 3, us, 10 * gb); /* the wrap-around link leads from host 0 to 3 */
+    expect_path(&p, 0, 4, us, 10 * gb); /* one hop in the second dimension */
     expect_path(&p, 0, 18, 6 * us, 10 * gb);
-    expect_shift(&p, 32, 8, 5 * gb); /* two hops in the long dimension */
+    expect_shift(&p, 32, 8, 5 * gb); /* two hops in the second dimension */
 }
 
 /* --- hosts that differ ------------------------------------------------------------------------ */
 
 static double listed[] = {3, 9};
 
-/** Hosts 1 and 2 have a tenth of the bandwidth. Hosts 3 and 9 have 5 us more latency. Host 3 is
- * slow, too. */
+/**
+ * Entries of the key `hosts`. Hosts 1 and 2 have a tenth of the bandwidth. Hosts 3 and 9 have an
+ * additional latency of 5 us. Host 3 also computes at a quarter of the speed.
+ */
 static dsgd_platform_entry entries[] = {
     {.first = 1, .count = 2, .speed = 1, .bandwidth = 0.1},
     {.first = -1, .count = 1, .list = {2, listed}, .speed = 1, .bandwidth = 1, .latency_s = 5e-6},
@@ -226,7 +236,7 @@ TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
     dsgd_platform even = nth_shape(_i);
     dsgd_platform odd = even;
     odd.hosts = (dsgd_structs){3, entries};
-    /* Pairs in different nodes; for the torus, neighbours. */
+    /* Each pair of hosts is in different nodes. On the torus, the hosts are neighbours. */
     static const int pairs[][2] = {{0, 4}, {1, 5}, {6, 2}, {7, 3}, {9, 5}};
     static const double factor[] = {1, 0.1, 0.1, 1, 1};
     static const double later_s[] = {0, 0, 0, 5e-6, 5e-6};
@@ -239,7 +249,7 @@ TEST_RANGE(hosts_differ_on_every_generated_shape, 0, SHAPES)
     }
     if (even.island_hosts > 0)
         expect_path(&odd, 1, 2, 0.2 * us,
-                    100 * gb); /* `hosts` does not change the network of a node */
+                    100 * gb); /* `hosts` does not change the network within a node */
 }
 
 TEST(shared_nic_has_the_quality_of_its_worst_host)
@@ -250,8 +260,8 @@ TEST(shared_nic_has_the_quality_of_its_worst_host)
 }
 
 /**
- * Worker 3 computes at a quarter of the speed, and all workers wait for it. A slow worker 0 makes
- * no other worker fast.
+ * Tests a run in which all workers wait for worker 3, which computes at a quarter of the speed.
+ * Then tests a worker 0 with half the speed, which must not change the speed of other workers.
  */
 TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 {
@@ -270,7 +280,7 @@ TEST_RANGE(a_slow_host_computes_longer, 0, SHAPES)
 
 /* --- closed forms of all shapes --------------------------------------------------------------- */
 
-/** Compares simulated times with closed forms, also for hosts that differ. */
+/** Compares simulated times of single messages with the closed form, for hosts that differ. */
 TEST_RANGE(messages_take_their_closed_form, 0, SHAPES)
 {
     dsgd_platform p = nth_shape(_i);
@@ -293,8 +303,8 @@ TEST_RANGE(messages_take_their_closed_form, 0, SHAPES)
 }
 
 /**
- * All hosts send at once. There are no latencies; otherwise flows with longer paths would get less
- * of shared links.
+ * Compares simulated times with the closed form if all hosts send at once. Latencies are 0, because
+ * otherwise flows with longer paths would get less of a shared link.
  */
 TEST_RANGE(traffic_takes_its_closed_form, 0, SHAPES)
 {
@@ -330,8 +340,8 @@ TEST(messages_meet_only_at_nics_without_other_bottlenecks)
     ck_assert(meet_at_nics(&rails, 16, 1, 0));
     const dsgd_platform shared = islands(DSGD_TOPOLOGY_SWITCH, 1);
     ck_assert(!meet_at_nics(&shared, 16, 1, 0));
-    ck_assert(meet_at_nics(&shared, 4, 1, 0)); /* one island */
-    ck_assert(meet_at_nics(&shared, 16, 4, 0)); /* one host per NIC */
+    ck_assert(meet_at_nics(&shared, 4, 1, 0)); /* all hosts are in one island */
+    ck_assert(meet_at_nics(&shared, 16, 4, 0)); /* each host has its own NIC */
     const dsgd_platform tree = fat_tree(one_by_four);
     ck_assert(meet_at_nics(&tree, 4, 1, 0));
     ck_assert(!meet_at_nics(&tree, 5, 1, 0));
@@ -342,22 +352,25 @@ TEST(messages_meet_only_at_nics_without_other_bottlenecks)
     ck_assert(!meet_at_nics(&ring, 2, 1, 0));
 }
 
-/** Groups of eight NICs with 10 GB/s each, 20 GB/s between groups, and 6 GB/s per message. */
+/**
+ * Tests whether NICs are the only bottleneck for messages between groups. Eight NICs of a group
+ * have 10 GB/s each, the group's uplink has 20 GB/s, and a single message has 6 GB/s.
+ */
 TEST(group_uplink_is_a_bottleneck_if_demand_exceeds_it)
 {
     dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
-    ck_assert(meet_at_nics(&p, 8, 1, 0)); /* there is no receiver */
-    ck_assert(meet_at_nics(&p, 10, 1, 0)); /* two hosts of the other group */
+    ck_assert(meet_at_nics(&p, 8, 1, 0)); /* no host is in another group */
+    ck_assert(meet_at_nics(&p, 10, 1, 0)); /* two hosts in the other group receive 20 GB/s */
     ck_assert(!meet_at_nics(&p, 11, 1, 0));
-    ck_assert(meet_at_nics(&p, 11, 1, 1)); /* 18 GB/s */
-    ck_assert(!meet_at_nics(&p, 12, 1, 1)); /* 24 */
-    ck_assert(!meet_at_nics(&p, 11, 1, 2)); /* 30 GB/s, because the NICs send this much */
-    p.group_bytes_per_s = 80 * gb; /* the sum of the eight NICs */
+    ck_assert(meet_at_nics(&p, 11, 1, 1)); /* 3 messages at once need 18 GB/s */
+    ck_assert(!meet_at_nics(&p, 12, 1, 1)); /* 4 messages at once need 24 GB/s */
+    ck_assert(!meet_at_nics(&p, 11, 1, 2)); /* 6 messages could use 36 GB/s, but 3 NICs have 30 */
+    p.group_bytes_per_s = 80 * gb; /* the uplink carries the traffic of eight NICs */
     ck_assert(meet_at_nics(&p, 64, 1, 0));
     p.group_bytes_per_s = 48 * gb;
     ck_assert(!meet_at_nics(&p, 64, 1, 0));
     ck_assert(meet_at_nics(&p, 64, 1, 1));
-    p.hosts = (dsgd_structs){3, entries}; /* hosts 1 and 2 have 1 GB/s */
+    p.hosts = (dsgd_structs){3, entries}; /* hosts 1 and 2 have NICs of 1 GB/s */
     p.group_bytes_per_s = 62 * gb;
     ck_assert(meet_at_nics(&p, 16, 1, 0));
     p.group_bytes_per_s = 61.99 * gb;
@@ -366,7 +379,10 @@ TEST(group_uplink_is_a_bottleneck_if_demand_exceeds_it)
 
 /* --- placement -------------------------------------------------------------------------------- */
 
-/** Returns the seconds of a small message from worker 0 to worker 1 on groups of eight hosts. */
+/**
+ * Returns the time in s of a small message from worker 0 to worker 1, on a platform with groups of
+ * eight hosts.
+ */
 static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
 {
     const dsgd_platform p = shape(DSGD_TOPOLOGY_GROUPS);
@@ -378,7 +394,8 @@ static double placed_message_s(dsgd_lines placement, int workers, uint64_t seed)
     return support_volley_s(&machine, to, 1);
 }
 
-static const double within_s = 1.5e-6; /* 1 us within a group, 3 us between groups */
+static const double within_s =
+    1.5e-6; /* a message takes 1 us within a group, 3 us between groups */
 
 TEST(placement_determines_the_hosts_of_workers)
 {
@@ -388,7 +405,10 @@ TEST(placement_determines_the_hosts_of_workers)
     ck_assert(placed_message_s((dsgd_lines){3, near}, 2, 1) < within_s);
 }
 
-/** The hosts of a random placement are the drawn ones, without gateways of groups. */
+/**
+ * Tests that a random placement uses the hosts that the seed selects. Gateways of groups must not
+ * count as hosts.
+ */
 TEST(a_random_order_is_drawn_from_the_seed)
 {
     static const char *word[] = {"random"};
@@ -411,7 +431,7 @@ TEST(a_random_order_is_drawn_from_the_seed)
 #define LINK "host_bandwidth: 1GB/s, host_latency: 1us"
 
 static const struct {
-    const char *platform, *sentence; /* NULL: fine */
+    const char *platform, *sentence; /* platform file, and the error, or NULL if it is valid */
 } files[] = {
     {"{topology: fat_tree, size: [4, 4], up: [1, 2], " LINK "}", NULL},
     {"{topology: fat_tree, size: [4, 4], up: [1, 2], cables: [1, 2], " LINK "}", NULL},
@@ -481,7 +501,7 @@ static const struct {
      "`a` has a price, but the platform has none"},
 };
 
-/** Opens an experiment with four workers and these two lines. */
+/** Opens an experiment with four workers, to which two lines are added. */
 static dsgd_status open_lines(const char *first, const char *second, dsgd_error *error)
 {
     char path[] = "/tmp/dsgd-test-XXXXXX";
@@ -511,9 +531,9 @@ TEST_ROWS(platforms_of_a_file_are_read_or_rejected, files)
 }
 
 static const struct {
-    const char *placement; /* %s: a file */
+    const char *placement; /* placement; %s stands for the path of a file */
     const char *file;
-    const char *sentence; /* NULL: fine */
+    const char *sentence; /* error, or NULL if the placement is valid */
 } placements[] = {
     {"natural", "", NULL},
     {"random", "", NULL},
@@ -552,7 +572,7 @@ TEST_ROWS(placements_of_a_file_are_read_or_rejected, placements)
         ck_assert_has(error.text, placements[_i].sentence);
 }
 
-/** Names of hosts in a user's own file are valid, too. */
+/** Tests placements that use the names of hosts in a platform file of the user. */
 TEST(hosts_of_an_xml_file_have_names)
 {
     static const char xml[] =
@@ -584,13 +604,15 @@ TEST(hosts_of_an_xml_file_have_names)
     remove(path);
 }
 
-/** Errors that SimGrid would find only at a message, and that would then end the process. */
+/**
+ * Tests platform files with missing routes. SimGrid would find them only at the first message, and
+ * would then end the process.
+ */
 TEST(incomplete_xml_file_is_rejected)
 {
     static const struct {
         const char *routing;
-        int left_out; /* hosts 2 and 3 have no route, or hosts 0 and 1 have a route in one direction
-                         only */
+        int left_out; /* omitted routes: of hosts 2 and 3, or one direction between hosts 0 and 1 */
         const char *sentence;
     } cases[] = {
         {"Full", -1, NULL},
@@ -627,8 +649,10 @@ TEST(incomplete_xml_file_is_rejected)
     }
 }
 
-/** SimGrid lists all hosts to count them. 16,384 times took minutes; once takes a third of a
- * second. */
+/**
+ * Tests the time to read a file with 16,384 hosts. SimGrid needs a third of a second to count its
+ * hosts. If it counted them for each host, it would need minutes.
+ */
 TEST(a_large_xml_file_is_read_in_little_time)
 {
     static const char xml[] =
@@ -649,7 +673,7 @@ TEST(a_large_xml_file_is_read_in_little_time)
     remove(path);
 }
 
-/** A file can be based on another file, but not on itself. */
+/** Tests that a platform file can be `like` another file, but not like itself. */
 TEST(platform_file_can_be_based_on_another)
 {
     dsgd_config *config = NULL;
@@ -671,7 +695,10 @@ TEST(platform_file_can_be_based_on_another)
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/** Two hosts in region a, eight in b and in c. There is no route between a and c. */
+/**
+ * Returns a platform with two hosts in region a, and eight in each of b and c. It has no route
+ * between a and c.
+ */
 static dsgd_platform regions(void)
 {
     static dsgd_region of[] = {{.name = "a", .hosts = 2}, {.name = "b"}, {.name = "c"}};
@@ -687,20 +714,20 @@ static dsgd_platform regions(void)
     return p;
 }
 
-/** _i: our own max-min shares, or SimGrid's. */
+/** _i selects the network model: flows or SimGrid. */
 TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
 {
     network = _i;
     dsgd_platform p = regions();
     expect_path(&p, 0, 1, us, 10 * gb);
-    expect_path(&p, 1, 2, us + 0.05, gb); /* the third host is the first of b */
+    expect_path(&p, 1, 2, us + 0.05, gb); /* the third host is the first of region b */
     expect_path(&p, 2, 1, us + 0.02, 2 * gb);
-    expect_path(&p, 0, 10, 3 * us, 6 * gb); /* the values for groups */
+    expect_path(&p, 0, 10, 3 * us, 6 * gb); /* without a route, the values of groups apply */
     expect_path(&p, 10, 2, us, 3 * gb);
-    expect_path(&p, 2, 10, us, 3 * gb); /* the same in the opposite direction */
-    static const int both[] = {2, 3, -1, -1}; /* 1.5 GB/s for two */
+    expect_path(&p, 2, 10, us, 3 * gb); /* a route applies in both directions */
+    static const int both[] = {2, 3, -1, -1}; /* two messages share 1.5 GB/s */
     ck_assert_double_eq_tol(volley_s(&p, 4, both, gb), us + 0.05 + 1 / 0.75, 1e-6);
-    p.n_there = 0; /* the closed form uses places of existing hosts */
+    p.n_there = 0; /* only the closed form needs the places of hosts */
     static const int shift[] = {8, 9, -1, -1, -1, -1, -1, -1, -1, -1};
     ck_assert_double_eq_tol(dsgd_closed_form_s(&p, 10, shift, gb), us + 0.05 + 1 / 0.75, 1e-9);
     ck_assert_double_eq_tol(volley_s(&p, 10, shift, gb), us + 0.05 + 1 / 0.75, 1e-6);
@@ -709,8 +736,10 @@ TEST_RANGE(regions_take_their_latency_and_bandwidth, 0, 2)
     ck_assert_double_eq_tol(volley_s(&p, 10, shift, gb), us + 0.025 + 1 / 1.5, 1e-6);
 }
 
-/** Two regions of eight places have one host each, so that every random order separates them by a
- * route. */
+/**
+ * Tests a random placement on two regions that have one host each. A message between the workers
+ * must always use the route between the regions.
+ */
 TEST(a_random_order_takes_hosts_that_are_there)
 {
     static const char *word[] = {"random"};
@@ -737,7 +766,7 @@ static const struct {
     const char *name;
     int regions, routes;
     const char *from, *to;
-    double latency_s, flow_bytes_per_s; /* one-way, for that pair */
+    double latency_s, flow_bytes_per_s; /* one-way latency and bandwidth between the two regions */
 } areas[] = {
     {"wan-aws", 10, 45, "Tokyo", "Oregon", 0.048, 0.523e9 / 8},
     {"wan-gcp", 12, 66, "Germany", "Belgium", 0.004, 0.2425 * 0x1p30},
@@ -784,8 +813,8 @@ TEST_ROWS(wide_areas_have_all_pairs_and_more_bandwidth_is_never_slower, areas)
 /* --- what is shipped -------------------------------------------------------------------------- */
 
 /**
- * Seconds of a small message and bandwidth of a large one, within a node and to the farthest of 512
- * GPUs.
+ * Time of a small message and bandwidth of a large one on shipped platforms: within a node, and to
+ * the farthest of 512 GPUs.
  */
 static const struct {
     const char *name;
@@ -829,7 +858,7 @@ TEST_ROWS(shipped_platform_has_its_cited_bandwidth_and_latency, shipped)
                             shipped[_i].far_bytes_per_s / gb, 1e-3);
 }
 
-/** Every number must have a comment on its line or above it. */
+/** Checks that each number of a shipped platform has a comment, on its line or above it. */
 TEST_ROWS(every_shipped_number_has_a_comment, shipped)
 {
     char *const path =
@@ -852,13 +881,15 @@ TEST_ROWS(every_shipped_number_has_a_comment, shipped)
         powers += strncmp(line, "busy_power:", 11) == 0 || strncmp(line, "idle_power:", 11) == 0;
     }
     ck_assert(origin);
-    ck_assert_int_eq(powers, 2); /* or unknown */
+    ck_assert_int_eq(powers, 2); /* both lines exist; the power may be unknown */
     fclose(stream);
 }
 
 /* --- limits of groups ------------------------------------------------------------------------- */
 
-/** Writes the groups of shape() with one link for each limit of all flows, outside the crossbars.
+/**
+ * Writes the platform of shape() as a SimGrid file. For each limit that all flows share, it has a
+ * link outside the crossbars.
  */
 static void write_all_limits(const dsgd_platform *p, int n_hosts, const char *path)
 {
@@ -871,7 +902,7 @@ static void write_all_limits(const dsgd_platform *p, int n_hosts, const char *pa
     for (int g = 0; g < n_groups; g++) {
         fprintf(xml, "<zone id=\"g%d\" routing=\"Cluster\">\n", g);
         for (int i = 0; i <= p->group_hosts; i++) {
-            /* The last host, by its name, is the uplink. */
+            /* The last host of a zone stands for the uplink of the group. */
             char name[16];
             const bool out = i == p->group_hosts;
             snprintf(name, sizeof name, out ? "out%d" : "n%d",
@@ -901,7 +932,7 @@ static void write_all_limits(const dsgd_platform *p, int n_hosts, const char *pa
 
 enum { LIMITED = 32 };
 
-/** Returns the seconds of six steps in which workers are delayed in turn and exchange 40 MB. */
+/** Returns the time in s of six steps, in which workers are delayed in turn and exchange 40 MB. */
 static double limited_s(const dsgd_platform *p, const char *algorithm, bool blocking)
 {
     support_case *c = support_no_learning(support_new(algorithm, LIMITED));
@@ -915,8 +946,10 @@ static double limited_s(const dsgd_platform *p, const char *algorithm, bool bloc
     return support_ok(c)->result.virtual_s;
 }
 
-/** The uplink of eight NICs with 10 GB/s: always a bottleneck; unless single messages have 6 GB/s;
- * never. */
+/**
+ * Bandwidths of the uplink of eight NICs, which have 10 GB/s each. 20 GB/s is always a bottleneck,
+ * 80 GB/s never, and 48 GB/s unless a message is limited to 6 GB/s.
+ */
 static const double ways_out[] = {20e9, 48e9, 80e9};
 
 TEST_ROWS(group_uplinks_take_the_time_of_simgrid_links, ways_out)
@@ -928,14 +961,14 @@ TEST_ROWS(group_uplinks_take_the_time_of_simgrid_links, ways_out)
     dsgd_platform all = p;
     char path[] = "/tmp/dsgd-test-XXXXXX.xml";
     close(mkstemps(path, 4));
-    write_all_limits(&p, LIMITED + 8, path); /* and a group for the server */
+    write_all_limits(&p, LIMITED + 8, path); /* eight more hosts are a group for the server */
     all.topology = DSGD_TOPOLOGY_XML;
     all.file = path;
     for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i += SUPPORT_SLOW ? 3 : 1)
         for (int blocking = 0; blocking < 2; blocking++) {
             const double s = limited_s(&p, algorithms[i], blocking);
             const double all_s = limited_s(&all, algorithms[i], blocking);
-            /* Activations, of four bytes, use links only with XML. */
+            /* Messages of four bytes that start an average use links only in the XML file. */
             const bool activates =
                 strcmp(algorithms[i], "wagma") == 0 || strcmp(algorithms[i], "eager_solo") == 0;
             ck_assert_msg(fabs(s / all_s - 1) < (activates ? 1e-6 : 1e-9), "%s: %.12g s, not %.12g",
@@ -946,7 +979,7 @@ TEST_ROWS(group_uplinks_take_the_time_of_simgrid_links, ways_out)
 
 /* --- links alone ------------------------------------------------------------------------------ */
 
-/** Returns the result of 4 steps of 1 ms whose exchanges of 256 MB fill the links. */
+/** Simulates 4 steps of 1 ms whose exchanges of 256 MB fill the links, and returns the result. */
 static dsgd_run_result busy(const dsgd_platform *p, const char *algorithm, int workers)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
@@ -963,7 +996,8 @@ static void expect_bound(const dsgd_platform *p, int workers)
     static const char *const everywhere[] = {"allreduce", "d_psgd", "osgp", "ad_psgd", "a_psgd"};
     for (size_t i = 0; i < sizeof everywhere / sizeof everywhere[0]; i++) {
         const dsgd_run_result r = busy(p, everywhere[i], workers - (int)(i % 2));
-        if (strcmp(everywhere[i], "ad_psgd") != 0) /* its passive half may end the run earlier */
+        if (strcmp(everywhere[i], "ad_psgd") !=
+            0) /* AD-PSGD may end before a message uses a link */
             ck_assert_double_gt(r.link_s, 0);
         ck_assert_msg(r.link_s <= r.virtual_s, "%s: %g > %g", everywhere[i], r.link_s, r.virtual_s);
     }
@@ -991,7 +1025,10 @@ TEST_RANGE(link_time_is_at_most_the_run_time_on_any_shape, 0, SHAPES)
     expect_bound(&p, 8);
 }
 
-/** A ring sends 2 (P-1)/P vectors: all within a node, or a quarter between nodes. */
+/**
+ * Tests the time in which links carry bytes. In a ring of P workers, each worker sends 2 (P - 1) /
+ * P vectors, either within a node or, for one of four workers, between nodes.
+ */
 TEST_RANGE(link_time_counts_the_links_that_carry_the_bytes, 0, 3)
 {
     const dsgd_platform even = nth_shape(_i == 0 ? 0 : 2);
@@ -1001,8 +1038,9 @@ TEST_RANGE(link_time_counts_the_links_that_carry_the_bytes, 0, 3)
     c->platform.island_nics = 1;
     c->workload.bytes = 256e6;
     c->config.exchange.collective = DSGD_COLLECTIVE_RING;
-    const double each = 2.0 * (workers - 1) / workers * 256e6; /* per worker and step */
-    /* In a node of four, one worker sends to the next node. */
+    const double each =
+        2.0 * (workers - 1) / workers * 256e6; /* bytes that a worker sends in a step */
+    /* In a node with four workers, one of them sends to the next node. */
     const double bytes_per_s = _i == 1 ? 100 * gb : 10 * gb;
     ck_assert_double_eq_tol(support_ok(c)->result.link_s, 20 * each / bytes_per_s, 1e-9);
 }

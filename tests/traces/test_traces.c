@@ -1,6 +1,7 @@
 /**
  * @file test_traces.c
- * Tests of the chunks of a workload and of option files. Shipped data reproduce published times.
+ * Tests the chunks of a workload, the reading of options from files, and shipped data, which must
+ * reproduce published times.
  */
 #include "command/experiment/config.h"
 #include "command/experiment/traces.h"
@@ -11,7 +12,8 @@ SUITE(traces, "traces", .seconds = 60, .set_up = make_folder, .tear_down = remov
 
 /* --- exchanges -------------------------------------------------------------------------------- */
 
-static dsgd_tensors tensors[] = {{10, 1}, {20, 2}, {40, 1}}; /* 40, 80, 80 and 160 bytes */
+static dsgd_tensors tensors[] = {
+    {10, 1}, {20, 2}, {40, 1}}; /* elements and number of each tensor: 40, 80, 80 and 160 bytes */
 
 static const struct {
     bool tensors;
@@ -23,7 +25,7 @@ static const struct {
     {true, 0, 0, 4, {40, 80, 80, 160}},
     {true, 0, 30, 4, {40, 80, 80, 160}},
     {true, 0, 100, 2, {120, 240}},
-    {true, 0, 120, 2, {120, 240}}, /* a bucket is full at its size */
+    {true, 0, 120, 2, {120, 240}}, /* a bucket is full if it has reached this size */
     {true, 0, 121, 2, {200, 160}},
     {true, 0, 1000, 1, {360}},
     {true, 2, 0, 2, {180, 180}},
@@ -52,7 +54,7 @@ TEST_ROWS(a_bucket_takes_whole_tensors_until_it_is_full, cuts)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/** The text of an option, and its value. */
+/** Writes @p yaml to a file, and reads the options of @p table from it. */
 static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *params,
                              dsgd_config **config, dsgd_error *error)
 {
@@ -63,8 +65,8 @@ static dsgd_status read_yaml(const char *yaml, const dsgd_option *table, void *p
 
 static const struct {
     const char *yaml;
-    const char *graph; /* the file graph.txt */
-    const char *sentence; /* NULL: 0-7, 3-1 and 2-2 */
+    const char *graph; /* content of the file graph.txt */
+    const char *sentence; /* error, or NULL for the pairs 0-7, 3-1 and 2-2 */
 } pair_entries[] = {
     {"edges: [[0, 7], [3, 1], [2, 2]]", "", NULL},
     {"edges: graph.txt", "# a graph\n0 7\n\n 3,1 # one more\n2\t2\n", NULL},
@@ -126,15 +128,15 @@ TEST(an_option_takes_a_word_or_a_number)
 /* --- what is shipped -------------------------------------------------------------------------- */
 
 /*
- * Published throughputs on H100: from llm-foundry's benchmarks
- * (scripts/train/benchmarking/README.md, table of 128 GPUs and more), with their utilisation; and
- * from NVIDIA NeMo 24.07 with 8 bits, without one.
+ * Published throughputs on H100 GPUs. Rows with a utilisation are from llm-foundry's benchmarks
+ * (scripts/train/benchmarking/README.md, table of 128 GPUs and more). Rows without it are from
+ * NVIDIA NeMo 24.07 with 8 bits.
  */
 static const struct {
     double parameters;
     long layers;
     double width, sequence, gpu_flops, tokens_per_s,
-        utilisation; /* per GPU; NAN if not published */
+        utilisation; /* tokens per GPU; utilisation is NAN if not published */
 } published[] = {
     {64862437376, 80, 8192, 2048, 989e12, 1007, 0.4125},
     {64862437376, 80, 8192, 2048, 989e12, 1035, 0.4242},
@@ -154,7 +156,8 @@ static const struct {
     {1315950592, 24, 2048, 2048, 989e12, 39837, 0.3665},
     {1315950592, 24, 2048, 2048, 989e12, 42555, 0.3915},
     {1315950592, 24, 2048, 2048, 989e12, 44123, 0.4060},
-    {175e9, 96, 12288, 2048, 1979e12, 745, NAN}, /* GPT-3 on 128 and on 512 GPUs */
+    {175e9, 96, 12288, 2048, 1979e12, 745,
+     NAN}, /* GPT-3 on 128 GPUs; the next row is for 512 GPUs */
     {175e9, 96, 12288, 2048, 1979e12, 832, NAN},
     {69e9, 80, 8192, 4096, 1979e12, 1717, NAN}, /* Llama 2 */
     {70.6e9, 80, 8192, 8192, 1979e12, 1549, NAN}, /* Llama 3 */
@@ -162,7 +165,7 @@ static const struct {
 };
 enum { PUBLISHED = sizeof published / sizeof published[0] };
 
-/** Returns the relative error of the modelled step time with this utilisation. */
+/** Returns the relative error of the modelled step time if the GPU has this utilisation. */
 static double error_of(int i, double utilisation)
 {
     dsgd_workload w = {.step_s = -1,
@@ -184,9 +187,11 @@ TEST(language_models_take_the_published_times)
 {
     double sum = 0;
     for (int i = 0; i < PUBLISHED; i++) {
-        if (!isnan(published[i].utilisation)) /* it has four digits */
+        if (!isnan(published[i].utilisation)) /* published utilisations have four digits */
             ck_assert_double_le(fabs(error_of(i, published[i].utilisation)), 0.002);
-        /* With one constant, the utilisation of Llama 3, which is not in these rows. */
+        /*
+         * All rows use one utilisation, 0.41, which was published for Llama 3. No row contains it.
+         */
         const double error = error_of(i, 0.41);
         ck_assert_msg(fabs(error) < 0.15, "row %d: %g", i, error);
         sum += fabs(error);
@@ -214,7 +219,7 @@ TEST(resnet50_has_161_tensors_in_the_published_order)
 }
 
 /**
- * Returns the seconds for a number of bytes between two workers that average on an idle platform.
+ * Returns the time in s in which workers on an idle Piz Daint average a vector of @p bytes bytes.
  */
 static double exchange_s(double bytes, int workers)
 {
@@ -232,7 +237,9 @@ static double exchange_s(double bytes, int workers)
     return s;
 }
 
-/** OSU's values from CSCS. Their nodes can be anywhere, so that two values with four phases differ.
+/**
+ * Compares an allreduce of 8 bytes with OSU's benchmark at CSCS. The nodes of the benchmark can be
+ * anywhere, so its times vary.
  */
 TEST(piz_daint_sums_eight_bytes_within_a_quarter_of_what_is_measured)
 {
@@ -254,8 +261,10 @@ TEST(piz_daint_sums_eight_bytes_within_a_quarter_of_what_is_measured)
 
 TEST(piz_daint_has_its_measured_latencies_and_bandwidths)
 {
-    /* Two workers in groups of one communicate between groups. Four in groups of two have one phase
-     * within a group and one between groups. */
+    /*
+     * Two workers, in groups of one, exchange bytes only between groups. Four workers, in groups of
+     * two, have one phase within a group and one between groups.
+     */
     const double between_s = exchange_s(1, 2);
     const double within_s = exchange_s(1, 4) - between_s;
     ck_assert_double_eq_tol(between_s, 2.6e-6, 0.03e-6);
