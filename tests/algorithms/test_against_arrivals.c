@@ -1,8 +1,8 @@
 /**
  * @file test_against_arrivals.c
- * Compares whole runs with emulations in which the order of arrivals decides
- * (tests/support/arrivals.h). Step times are replayed: one step in six takes up to 6 s more.
- * Messages have one byte and take a microsecond each.
+ * Compares whole runs with emulations whose results depend on the order of arrivals
+ * (tests/support/arrivals.h). The step times come from a file: one step in six takes up to 6 s
+ * more. Messages have one byte and take a microsecond each.
  */
 #include <unistd.h>
 
@@ -28,8 +28,8 @@ static void expect_loss(const support_pair *t, const dsgd_point *point)
 }
 
 /**
- * Compares the number of late messages, the share of the workers' time in cancelled computations,
- * and the ages of the applied messages.
+ * Compares three counts of a run and of its emulation: the number of late messages, the share of
+ * the workers' time in cancelled computations, and the ages of the applied messages.
  */
 static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
 {
@@ -43,7 +43,10 @@ static void expect_same_counts(const support_pair *t, const dsgd_run_result *r)
     ck_assert_double_eq_tol(r->gradient_staleness_mean, a->delay.sum / a->delay.n, 1e-9);
 }
 
-/** Compares the models of the workers and the model of the server, which is the evaluated model. */
+/**
+ * Compares the final models of the workers and of the server with the emulation. The evaluated
+ * model must be the server's.
+ */
 static const support_outcome *expect_same(support_pair *t)
 {
     const support_outcome *const got = support_ok(t->c);
@@ -77,7 +80,7 @@ static support_pair *pair_of(const char *algorithm, int i)
 
 SUITE(against_arrivals, "late", .seconds = 120);
 
-TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i: workers, end, slack */
+TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i selects workers, end and slack */
 {
     static const long slacks[] = {0, 1, 3, -1};
     support_pair *const t = pair_of("ssp", _i);
@@ -87,7 +90,7 @@ TEST_RANGE(ssp, 0, 4 * N_CASES) /* _i: workers, end, slack */
     expect_same(t);
 }
 
-TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i: workers, end, backups, rule */
+TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i selects workers, end, backups and rule */
 {
     static const int backups[] = {0, 1, 3};
     support_pair *const t = pair_of("backup_workers", _i);
@@ -100,33 +103,36 @@ TEST_RANGE(backup_workers, 0, 6 * N_CASES) /* _i: workers, end, backups, rule */
     expect_same(t);
 }
 
-TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS) /* _i: workers, end, batch */
+TEST_RANGE(rennala, 0, 3 * N_CASES + N_COUNTS) /* _i selects workers, end and batch */
 {
     static const long batches[] = {1, 3, -1, 11};
-    const long batch = batches[_i / N_CASES]; /* -1: as many as the workers */
+    const long batch = batches[_i / N_CASES]; /* -1 stands for the number of workers */
     support_pair *const t =
-        pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i); /* not before the batch is full */
+        pair_of("rennala", batch > 3 ? N_COUNTS + _i : _i); /* a batch of 11 needs the later end */
     support_option(t->c, "batch", (double)batch);
     support_pair_lr(t, 0.05);
     arrivals_rennala(&t->problem, batch < 0 ? t->problem.workers : batch, &t->arrived);
     expect_same(t);
 }
 
-TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i: workers, end, delay */
+TEST_RANGE(ringmaster, 0, 4 * N_CASES) /* _i selects workers, end and delay */
 {
     static const long delays[] = {1, 3, -1, -2};
     support_pair *const t = pair_of("ringmaster", _i);
-    const long option = delays[_i / N_CASES]; /* -1: as many as the workers; -2: infinite */
+    const long option = delays[_i / N_CASES]; /* -1: the number of workers; -2: infinite */
     const long delay = option == -1 ? t->problem.workers : option;
     support_option(t->c, "delay", (double)option);
-    /* The emulation's server and the simulator's worker have different momenta and weight decay. */
+    /*
+     * Momentum and weight decay are 0, because the emulation uses them at the server and the
+     * simulator at the worker.
+     */
     t->problem.momentum = t->problem.weight_decay = 0;
     t->c->learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0;
     arrivals_ringmaster(&t->problem, delay < 0 ? 0 : delay, true, &t->arrived);
     expect_same(t);
 }
 
-TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i: workers, end, options */
+TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i selects workers, end and options */
 {
     static const struct {
         long period, delay;
@@ -153,7 +159,8 @@ TEST_RANGE(async_local_sgd, 0, 5 * N_CASES) /* _i: workers, end, options */
 }
 
 /**
- * Speeds come from the first steps of all workers. They exchange these times before they continue.
+ * All workers exchange the times of their first steps before they continue. Their speeds follow
+ * from these times.
  */
 TEST_RANGE(dynamic_local_updates, 0, 3)
 {
@@ -161,7 +168,7 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
     support_pair *const t = pair_new("async_local_sgd", counts[1 + _i], 30.3);
     const int workers = t->problem.workers;
     long steps[MOST];
-    for (int w = 0; w < workers; w++) { /* each worker has its own speed */
+    for (int w = 0; w < workers; w++) { /* gives each worker its own speed */
         for (int row = 0; row < ROWS; row++)
             t->seconds[row * workers + w] = 1 + 0.313 * w + 1e-3 * row;
         steps[w] = arrivals_local_steps(PERIOD, 1 / t->seconds[w], 1);
@@ -177,8 +184,10 @@ TEST_RANGE(dynamic_local_updates, 0, 3)
 
 /* --- evaluated models ------------------------------------------------------------------------- */
 
-/** One of eight workers is a hundred times slower: the model that it fetched first is the start
- * model, which no server has any more. */
+/**
+ * One of eight workers is a hundred times slower. The model that it fetched first is still the
+ * start model, which no server has any more. Evaluations must use the server's model.
+ */
 TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
 {
     static const char *const names[] = {"ssp", "a_psgd", "ringmaster", "async_local_sgd"};
@@ -190,13 +199,14 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
     t->c->config.imbalance.n = 0;
     support_replay(t->c, t->seconds, ROWS, t->file);
     static const char *const options[] = {"slack", "servers", "delay", "delay"};
-    static const double of_options[] = {-1, 3, -2, 2}; /* negative values: infinite */
+    static const double of_options[] = {-1, 3, -2, 2}; /* negative values stand for infinity */
     support_option(t->c, options[_i], of_options[_i]);
     if (_i == 3) {
         OPTIONS(t->c, {"period", 5}, {"grace", 0}, {"outer_lr", 0.7}, {"momentum", 0.9});
     }
-    t->c->config.exchange.overlap = false; /* parts of a vector are pushed together */
-    t->problem.momentum = t->problem.weight_decay = 0; /* server and worker have different ones */
+    t->c->config.exchange.overlap = false; /* all chunks of a vector are pushed together */
+    t->problem.momentum = t->problem.weight_decay = 0; /* the server of the emulation uses them, not
+                                                        * the worker */
     SET(t->c, learning.optimizer.momentum = t->c->learning.optimizer.weight_decay = 0,
         config.until = (dsgd_until){.steps = 60}, learning.evaluate.every = 5);
     const support_outcome *const got = support_ok(t->c);
@@ -215,10 +225,12 @@ TEST_RANGE(evaluations_are_of_the_servers_model, 0, 4) /* _i: algorithm */
     }
 }
 
-/** All workers arrive within the grace period of the first, so N = P arrivals are one Nesterov
- * step. */
+/**
+ * All workers arrive within the grace period of the first worker, so N = P arrivals are one
+ * Nesterov step, as in DiLoCo.
+ */
 TEST_RANGE(async_local_sgd_at_equal_speeds_is_diloco, 0,
-           4) /* _i: workers, equal to a microsecond */
+           4) /* _i selects the number of workers, and whether they differ by a millisecond */
 {
     const int workers = _i % 2 == 0 ? 2 : 8;
     double *x[2];
@@ -253,8 +265,8 @@ static bool anywhere(const emulation_problem *p, int i, int j)
     return ring_distance(p, i, j) > 0;
 }
 
-/** The server has no model; it only names the workers that mix. */
-TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i: workers, end, graph */
+/** The server of DSGD-AAU has no model. It only names the workers that mix. */
+TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i selects workers, end and graph */
 {
     static const struct {
         const char *name;
@@ -270,6 +282,6 @@ TEST_RANGE(dsgd_aau, 0, 2 * N_CASES) /* _i: workers, end, graph */
     const double distance = support_distance(got->x, t->x, n);
     ck_assert_msg(distance <= 1e-12, "off by %g; waits %g s, not %g s", distance,
                   got->result.shares.wait, t->arrived.waited_s);
-    if (t->problem.workers > 1 && _i / N_COUNTS % 2 == 1) /* only for the longer end */
+    if (t->problem.workers > 1 && _i / N_COUNTS % 2 == 1) /* an epoch needs the later end */
         ck_assert_double_ge(t->arrived.epochs, 1);
 }

@@ -1,7 +1,7 @@
 /**
  * @file test_against_oracle.c
- * Compares whole runs with sequential emulations of the algorithms (tests/support/oracle.h and its
- * neighbours). No worker is late.
+ * Compares whole runs with sequential emulations of the algorithms (tests/support/oracle*.h). No
+ * worker is late.
  */
 #include "base/draw.h"
 #include "models/encodings/params.h"
@@ -13,7 +13,7 @@
 
 enum { WORKERS = 8, MOST = 12, STEPS = 18, N = 33, SEED = 1, ROUNDS = 36 };
 
-/** A case, and the same problem for the oracle. */
+/** A simulated case, and the same problem for the oracle. */
 typedef struct twin {
     support_case *c;
     oracle_problem problem;
@@ -62,14 +62,14 @@ static void expect_same(const twin *t)
     ck_assert_double_gt(support_distance(got->x, t->initial, n), 0.01);
 }
 
-/** Returns the value of an option of the algorithm. */
+/** Returns the registry entry that an option of the algorithm selects. */
 static dsgd_spec *picked(const twin *t, const char *option)
 {
     const dsgd_option *const o = dsgd_option_find(t->c->config.algorithm->about.options, option);
     return (dsgd_spec *)(void *)((char *)(void *)t->c->config.params + o->offset);
 }
 
-/** Returns the weights [rounds][P][P] of the graph of the case. */
+/** Returns the mixing matrices of the case's graph for some rounds, [rounds][P][P]. */
 static double *mixing_of(const twin *t, long rounds, bool doubly_stochastic)
 {
     const int workers = t->problem.workers;
@@ -113,7 +113,7 @@ static void pick_graph(const twin *t, const char *kind)
 static const char *const kinds[] = {"ring",     "torus",    "exponential",
                                     "matching", "complete", "edges"};
 
-TEST_RANGE(d_psgd, 0, 36) /* _i: graph, rounds, order */
+TEST_RANGE(d_psgd, 0, 36) /* _i selects graph, rounds and order */
 {
     twin *const t = twin_new("d_psgd");
     const long rounds = 1 + _i / 6 % 2;
@@ -125,7 +125,7 @@ TEST_RANGE(d_psgd, 0, 36) /* _i: graph, rounds, order */
     expect_same(t);
 }
 
-TEST_RANGE(gradient_tracking, 0, 24) /* _i: workers, graph, form */
+TEST_RANGE(gradient_tracking, 0, 24) /* _i selects workers, graph and form */
 {
     static const struct {
         const char *graph;
@@ -138,7 +138,7 @@ TEST_RANGE(gradient_tracking, 0, 24) /* _i: workers, graph, form */
     twin *const t = twin_of("gradient_tracking", rows[row].workers, 1 + 3 * (row % 2));
     pick_graph(t, rows[row].graph);
     support_option(t->c, "form", d2);
-    if (d2 && row == 5) { /* the smallest eigenvalue of this torus is -1/2 */
+    if (d2 && row == 5) { /* the smallest eigenvalue of this torus is -1/2, too low for D2 */
         const support_outcome *const refused = support_simulate(t->c);
         ck_assert_int_eq(refused->status, DSGD_EUSAGE);
         ck_assert_has(refused->error.text, "Use graph: ring or form: tracking");
@@ -156,7 +156,7 @@ TEST_RANGE(sgp, 0, 6)
     double *const w = mixing_of(t, ROUNDS, false);
     oracle_sgp(&t->problem, w, ROUNDS, t->want, weights);
     expect_same(t);
-    if (strcmp(kinds[_i], "edges") == 0) /* otherwise all weights stay 1 */
+    if (strcmp(kinds[_i], "edges") == 0) /* with the other graphs, all weights stay 1 */
         ck_assert_double_gt(fabs(weights[0] - 1), 0.1);
 }
 
@@ -176,7 +176,7 @@ TEST_RANGE(elastic, 0, 4)
     const long period = 1 + 3 * (_i / 2);
     twin *const t = twin_new(momentum ? "eamsgd" : "easgd");
     OPTIONS(t->c, {"period", (double)period}, {"beta", 0.8});
-    support_imbalance_number(t->c, "ramp", "seconds", 0.001); /* they arrive by rank */
+    support_imbalance_number(t->c, "ramp", "seconds", 0.001); /* workers arrive in rank order */
     if (momentum) {
         t->c->learning.optimizer.momentum = 0;
         support_option(t->c, "delta", 0.7);
@@ -185,7 +185,7 @@ TEST_RANGE(elastic, 0, 4)
     expect_same(t);
 }
 
-/** The synchronous variant applies all elastic forces at once. */
+/** In the synchronous variant of EASGD, all workers and the centre change at once. */
 TEST(elastic_synchronous)
 {
     const double alpha = 0.1;
@@ -228,7 +228,7 @@ TEST_RANGE(slowmo, 0, 3)
     expect_same(t);
 }
 
-TEST_RANGE(scaffold, 0, 4) /* its option II is defined for plain SGD */
+TEST_RANGE(scaffold, 0, 4) /* option II of SCAFFOLD is defined for plain SGD */
 {
     twin *const t = twin_new("scaffold");
     t->problem.momentum = t->c->learning.optimizer.momentum = 0;
@@ -240,8 +240,10 @@ TEST_RANGE(scaffold, 0, 4) /* its option II is defined for plain SGD */
 
 static int micro_batches;
 
-/** Returns the number of micro-batches that begin within 0.9 s, if worker w computes for 1 + 0.2 w
- * seconds. */
+/**
+ * Returns the number of micro-batches that worker w starts within 0.9 s. The worker computes for 1
+ * + 0.2 w seconds per step.
+ */
 static int begun_by_threshold(int w)
 {
     const double each_s = (1 + 0.2 * w) / micro_batches;
@@ -251,15 +253,18 @@ static int begun_by_threshold(int w)
     return begun;
 }
 
-/** Rounds up to a whole number of the four samples of a mini-batch. */
+/**
+ * Returns the number of computed samples of worker w, rounded to a whole number of the four samples
+ * of a mini-batch.
+ */
 static double samples_by_threshold(int w)
 {
     return round(4.0 * begun_by_threshold(w) / micro_batches);
 }
 
 /**
- * Computes the gradient of the micro-batches that begin. The oracle weighs their mean by their
- * share.
+ * Computes the mean gradient of the samples that are computed. The oracle multiplies this mean by
+ * their share.
  */
 static void dropping_gradient(void *problem, int worker, long step, const double *x, double *g)
 {
@@ -274,7 +279,7 @@ TEST_RANGE(drop_compute, 0, 2)
     support_option(t->c, "threshold", 0.9);
     micro_batches = 4 - _i;
     OPTIONS(t->c, {"micro_batches", micro_batches}, {"spare", 2});
-    t->c->workload.backward_share = 1; /* no micro-batch is begun without being finished */
+    t->c->workload.backward_share = 1; /* each micro-batch that starts also ends */
     support_imbalance_number(t->c, "ramp", "seconds", 0.2);
     double share[STEPS * WORKERS];
     for (int i = 0; i < STEPS * WORKERS; i++)
@@ -292,7 +297,7 @@ TEST_RANGE(drop_compute, 0, 2)
 
 /* --- runs of one and two workers -------------------------------------------------------------- */
 
-/** Momentum SGD of one worker of an emulation. */
+/** A worker that makes momentum SGD, in an emulation. */
 typedef struct learner {
     double x[N], v[N], g[N];
 } learner;
@@ -346,7 +351,9 @@ static void pull_step(learner *l, double saved[2][N])
     }
 }
 
-/** AD-PSGD's variant pull with two workers in lock-step. (test_emulation.c has the other variants.)
+/**
+ * Tests variant pull of AD-PSGD with two workers in lock-step. (test_emulation.c tests the other
+ * variants.)
  */
 TEST(pulled_pairs)
 {
@@ -376,13 +383,14 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 
 /* --- top_k ------------------------------------------------------------------------------------ */
 
-TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i: workers, density, correction */
+TEST_RANGE(top_k, 0, 4 * N_COUNTS) /* _i selects workers, density and correction */
 {
     static const double density[] = {0.01, 0.2, 0.5};
     twin *const t = twin_of("top_k", counts[_i % N_COUNTS], 1 + _i % 3);
     const oracle_encoding top = {.encode = oracle_top_k, .density = density[_i / N_COUNTS % 3]};
     support_option(t->c, "density", top.density);
-    t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* kept values are sent at once */
+    t->problem.lr = t->c->learning.optimizer.lr = 0.02; /* a lower rate, because error feedback
+                                                         * sends sums of gradients */
     if (_i < 3 * N_COUNTS) {
         oracle_feedback(&t->problem, &top, t->pieces, true, false, t->want);
     } else {
@@ -419,7 +427,7 @@ static const struct {
 };
 enum { N_ENCODINGS = sizeof encodings / sizeof encodings[0], N_GATHERED = N_ENCODINGS - 3 };
 
-/** Returns one of these encodings, in new memory. */
+/** Returns encoding number @p e of the table with the given options, in newly allocated memory. */
 static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
 {
     const dsgd_spec pick = support_picked(dsgd_encoding_kinds, encodings[e].name,
@@ -431,8 +439,10 @@ static dsgd_spec encoding_of(size_t e, bool feedback, bool again)
     return pick;
 }
 
-/** The sum is that of the sent values; with feedback the rest is sent later. _i: form, workers,
- * encoding */
+/**
+ * The workers must get the sum of the values that were sent. With feedback, the values that were
+ * not sent are sent later. _i selects form, workers and encoding.
+ */
 TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
 {
     const size_t e = (size_t)_i / 4 / N_COUNTS;
@@ -447,9 +457,11 @@ TEST_RANGE(an_encoded_exchange_of_allreduce, 0, 4 * N_COUNTS * N_ENCODINGS)
     expect_same(t);
 }
 
-/** It equals top_k in regions with feedback: values that the sum leaves out stay at their worker.
+/**
+ * Ok-Topk equals encoding top_k with reduce and feedback: values that the sum leaves out stay at
+ * their worker. _i selects workers, pieces and form.
  */
-TEST_RANGE(ok_topk, 0, 3 * N_COUNTS) /* _i: workers, pieces and form */
+TEST_RANGE(ok_topk, 0, 3 * N_COUNTS)
 {
     const bool itself = _i < 2 * N_COUNTS;
     twin *const t =
@@ -463,7 +475,7 @@ TEST_RANGE(ok_topk, 0, 3 * N_COUNTS) /* _i: workers, pieces and form */
     expect_same(t);
 }
 
-TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i: workers, encoding */
+TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i selects workers and encoding */
 {
     const size_t e = (size_t)_i / N_COUNTS;
     twin *const t = twin_of("ef21", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
@@ -477,7 +489,9 @@ TEST_RANGE(ef21, 0, N_COUNTS *N_ENCODINGS) /* _i: workers, encoding */
 
 static oracle_matrix matrices[N];
 
-/** The factors are drawn column by column from (-1, 1) before the first step, equal at all workers.
+/**
+ * Returns an initial value of a factor. The values are drawn from (-1, 1), column by column, before
+ * the first step. They are equal at all workers.
  */
 static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
 {
@@ -488,8 +502,10 @@ static double drawn_factor(size_t matrix, bool right, size_t row, size_t column)
     return 2 * dsgd_draw_uniform(at) - 1;
 }
 
-/** A chunk is a matrix that is nearly square; its last row may be short. Chunks that are too small
- * stay dense. */
+/**
+ * Sets the matrices of the chunks. Each chunk becomes a nearly square matrix, whose last row may be
+ * short. Chunks that are too small stay dense.
+ */
 static void cut_into_matrices(size_t pieces, size_t rank)
 {
     for (size_t k = 0; k < pieces; k++) {
@@ -504,7 +520,7 @@ static void cut_into_matrices(size_t pieces, size_t rank)
     }
 }
 
-TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i: workers, form, rank and pieces */
+TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i selects workers, form, rank and pieces */
 {
     static const size_t ranks[] = {1, 2, 1, 1};
     static const long pieces[] = {1, 1, 3, 8};
@@ -526,7 +542,7 @@ TEST_RANGE(power_sgd, 0, 8 * N_COUNTS) /* _i: workers, form, rank and pieces */
 
 /* --- CHOCO-SGD -------------------------------------------------------------------------------- */
 
-TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i: workers and graph, encoding */
+TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i selects workers, graph and encoding */
 {
     const size_t e = (size_t)(_i / N_COUNTS % N_ENCODINGS);
     twin *const t = twin_of("choco", counts[_i % N_COUNTS], 1 + 2 * (_i % 2));
@@ -541,7 +557,7 @@ TEST_RANGE(choco, 0, N_COUNTS *N_ENCODINGS) /* _i: workers and graph, encoding *
 
 /* --- groups and fragments --------------------------------------------------------------------- */
 
-TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i: workers, options */
+TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i selects workers and options */
 {
     static const struct {
         long period, fragments, delay, pieces;
@@ -564,7 +580,7 @@ TEST_RANGE(streaming_diloco, 0, 5 * N_COUNTS) /* _i: workers, options */
     expect_same(t);
 }
 
-TEST_RANGE(hierarchical, 0, 24) /* _i: between, inside, workers */
+TEST_RANGE(hierarchical, 0, 24) /* _i selects between, inside and workers */
 {
     static const int workers[] = {12, 9, 8, 3}, clusters[] = {4, 3, 1, 3};
     const int between = _i % 3;

@@ -1,7 +1,7 @@
 /**
  * @file test_algorithms.c
- * Promises of every algorithm of the registry: a run ends, is deterministic, and takes a time that
- * does not depend on numerics.
+ * Tests properties of every algorithm of the registry. A run ends, is deterministic, and takes a
+ * time that does not depend on numerics.
  */
 #include "sim/engine/vectors.h"
 #include "tests/support/suite.h"
@@ -25,7 +25,7 @@ enum { N_COUNTS = SUPPORT_SLOW ? 3 : 8 };
 SUITE(algorithms, "conformance", .seconds = 20);
 
 TEST_RANGE(ends_at_every_count_that_it_accepts, 0,
-           support_n_algorithms() * N_COUNTS) /* _i: algorithm, worker count */
+           support_n_algorithms() * N_COUNTS) /* _i selects algorithm and number of workers */
 {
     support_case *c = irregular(_i / N_COUNTS, counts[_i % N_COUNTS]);
     const support_outcome *got = support_simulate(c);
@@ -63,7 +63,7 @@ TEST_RANGE(the_same_run_gives_the_same_bits_at_any_number_of_threads, 0, support
         return;
     c->config.threads = 3;
     expect_same(support_ok(c), one, 16);
-    c->config.memory_bytes = 1; /* waits at every turn */
+    c->config.memory_bytes = 1; /* with one byte of memory, workers wait at every turn */
     expect_same(support_ok(c), one, 16);
 }
 
@@ -91,7 +91,7 @@ TEST_RANGE(learns, 0, support_n_algorithms())
     }
     const bool decoupled = support_has(c, "quorum") && support_has(c, "delay");
     if (support_has(c, "dylu") ||
-        decoupled) /* the server has no change before the end of a round */
+        decoupled) /* these servers have no change before the end of a round */
         support_option(c, "period", 2);
     if (decoupled)
         support_option(c, "delay", 0);
@@ -106,7 +106,7 @@ TEST_RANGE(diverged_run_ends_at_its_bound_and_reports_where, 0, support_n_algori
 {
     support_case *c = irregular(_i, 8);
     const double virtual_s = support_ok(c)->result.virtual_s;
-    if (support_has(c, "lambda")) /* a dual bounds the step by 1 / (lambda n) */
+    if (support_has(c, "lambda")) /* in DADM, the dual would bound the step by 1 / (lambda n) */
         support_option(c, "lambda", 0);
     c->learning.optimizer.lr = 1e60;
     const support_outcome *got = support_simulate(c);
@@ -176,9 +176,9 @@ TEST(bounds_that_are_whole_up_to_rounding_gain_no_step)
     ck_assert_double_eq(support_ok(c)->result.steps, 3);
 }
 
-static int first_scaled; /* set before the simulation forks */
+static int first_scaled; /* number added to each worker's rank; set before the simulation forks */
 
-/** Worker w starts with (1 + w) / 2 times the common model. */
+/** Worker w starts with the common model times (1 + w + first_scaled) / 2. */
 static void scale_models(dsgd_engine *engine, void *argument)
 {
     for (int w = 0; w < engine->n_workers; w++) {
@@ -193,10 +193,12 @@ static void scale_models(dsgd_engine *engine, void *argument)
     }
 }
 
-/** With a learning rate near 0 all gradients are computed at the same model, and updates add up. */
+/**
+ * With a learning rate near 0, all gradients are computed at the same model, and updates add up.
+ */
 TEST(a_gossip_process_applies_each_gradient_a_step_late)
 {
-    const support_outcome *got[3]; /* models: initial, with delayed gradients, without delay */
+    const support_outcome *got[3]; /* three runs: rate 0, delayed gradients, no delay */
     for (int i = 0; i < 3; i++) {
         support_case *c = support_new(i == 1 ? "ad_psgd" : "allreduce", 2);
         SET(c, learning.optimizer = (dsgd_optimizer){.lr = i == 0 ? 0 : 1e-6},
@@ -239,9 +241,9 @@ TEST(local_evaluations_equal_those_of_each_worker_by_itself)
 }
 
 /**
- * 64 workers learn independently and are evaluated on the whole test set or on a half. Half the
- * width of the interval is at most 0.00173 for any models. An effect of a sample that is equal for
- * all models makes no error, so no model lies outside.
+ * 64 workers learn independently. Each is evaluated on the whole test set, or on half of it. Half
+ * the width of the interval of the mean is at most 0.00173 for any models. A sample that affects
+ * all models equally causes no error, so no mean lies outside.
  */
 TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is the seed */
 {
@@ -256,12 +258,15 @@ TEST_RANGE(the_mean_of_local_evaluations_is_within_its_margin, 1, 7) /* _i is th
     ck_assert_double_eq_tol(got.local_accuracy, all.local_accuracy, bound);
     ck_assert_double_ne(got.local_accuracy, all.local_accuracy);
     ck_assert_double_eq_tol(got.local_loss / all.local_loss, 1, 2 * bound);
-    /* the lowest accuracy of a model, on the whole test set */
+    /*
+     * With half of the test set, the lowest accuracy is about the lowest accuracy on the whole test
+     * set.
+     */
     ck_assert_double_ge(got.local_accuracy_min, all.local_accuracy_min);
     ck_assert_double_le(got.local_accuracy_min, all.local_accuracy_min + 0.005);
 }
 
-/** Waits for an answer that never comes. */
+/** A test algorithm in which every worker waits for an answer that never comes. */
 static void starving_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -283,8 +288,8 @@ TEST(starvation_is_reported_at_once)
 }
 
 /**
- * From the start all workers wait for ever while their GPUs compute for a second. The bound lies
- * far after this second, or within it.
+ * All workers wait for ever from the start, while their GPUs compute for a second. The run ends
+ * long after this second, or within it.
  */
 TEST(starvation_is_failure_under_a_bound_of_time_too)
 {
@@ -300,7 +305,7 @@ TEST(starvation_is_failure_under_a_bound_of_time_too)
     ck_assert_int_eq(got->result.outcome, DSGD_RUN_FAILED);
     ck_assert_has(got->result.why.text, "at 0.5 s: worker 0 waits in "
                                         "dsgd_pair_average for worker 0 since 0 s");
-    c = support_new("a_psgd", 4); /* one fails, the others continue */
+    c = support_new("a_psgd", 4); /* one worker fails, and the others continue */
     dsgd_failure_event stop = {.worker = 2, .at_s = 3};
     support_dies(c, 1, &stop);
     c->config.until = (dsgd_until){.seconds = 50};
@@ -315,7 +320,7 @@ TEST(starvation_is_failure_under_a_bound_of_time_too)
 
 static int verb;
 
-/** Addresses a worker that does not exist. */
+/** A test algorithm that names a worker that does not exist. */
 static void lost_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self);
@@ -371,7 +376,7 @@ TEST(platform_without_enough_hosts_is_rejected)
     support_case *c = support_new("allreduce", 8);
     ck_assert_int_eq(dsgd_platform_write(&c->platform, 4, path, NULL), DSGD_OK);
     SET(c, platform.topology = DSGD_TOPOLOGY_XML, platform.file = path);
-    c->config.network = DSGD_NETWORK_FLOWS; /* the other reads no XML */
+    c->config.network = DSGD_NETWORK_FLOWS;
     const support_outcome *few = support_simulate(c);
     ck_assert_int_eq(few->status, DSGD_EUSAGE);
     ck_assert_has(few->error.text, "4 hosts");

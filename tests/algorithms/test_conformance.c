@@ -1,8 +1,8 @@
 /**
  * @file test_conformance.c
  * Runs the checks of sim/conformance/ on all algorithms of the registry, so every new algorithm is
- * tested. It also tests that these checks detect errors, and that a worker that stops leaves the
- * run in order. The environment selects the device (support.h).
+ * tested. Also tests that these checks detect errors, and that a run ends in order if a worker
+ * stops. The environment selects the device (tests/support/support.h).
  */
 #include <signal.h>
 
@@ -16,7 +16,7 @@ static void expect_near(const double *got, const double *want, size_t n, const c
     ck_assert_msg(distance <= support_rounding(), "%s is off by %g", who, distance);
 }
 
-/** No two workers are in step, and messages take longer than some steps. */
+/** Disturbs a run: no two workers are in step, and messages take longer than some steps. */
 static void disturb(support_case *c)
 {
     SET(c, workload.bytes = 4e9, platform.message_overhead_s = 1e-3);
@@ -27,10 +27,10 @@ static void disturb(support_case *c)
 
 /* --- all algorithms --------------------------------------------------------------------------- */
 
-/** Results of the checks of an algorithm, for the tests. */
+/** Results of the checks of an algorithm. */
 typedef struct findings {
     size_t n[DSGD_N_VERDICTS];
-    char *failed, *left_out; /* messages, one per line */
+    char *failed, *left_out; /* messages of failed and of skipped checks, one per line */
 } findings;
 
 static void collect(const dsgd_check *check, void *argument)
@@ -56,8 +56,8 @@ static findings check_all(const dsgd_algorithm *algorithm, bool brief, double li
 }
 
 /**
- * Returns true if DSGD_TEST_ALGORITHMS (names separated by spaces) contains this algorithm, or if
- * it is unset.
+ * Returns true if the environment variable DSGD_TEST_ALGORITHMS (names separated by spaces)
+ * contains this algorithm, or if the variable is not set.
  */
 static bool chosen(const char *name)
 {
@@ -77,7 +77,7 @@ TEST_RANGE(every_algorithm_passes_its_checks, 0, support_n_algorithms())
 {
     if (!chosen(dsgd_algorithms[_i]->name))
         return;
-    const bool brief = SUPPORT_SLOW || support_in_float(); /* on the CPU: all settings */
+    const bool brief = SUPPORT_SLOW || support_in_float(); /* if false, checks use all settings */
     findings f = check_all((const dsgd_algorithm *)dsgd_algorithms[_i], brief, 20);
     ck_assert_msg(f.n[DSGD_CHECK_FAILED] == 0, "%s", f.failed);
     ck_assert_uint_gt(f.n[DSGD_CHECK_PASSED], f.n[DSGD_CHECK_LEFT_OUT]);
@@ -89,17 +89,20 @@ TEST_RANGE(every_built_in_algorithm_declares_laws, 0, support_n_algorithms())
     ck_assert_msg(a->laws != NULL, "%s", a->about.name);
 }
 
-/** If a server has the model, the server's model is evaluated. */
+/** If a server has the model, the algorithm must declare that the server's model is evaluated. */
 TEST_RANGE(an_algorithm_with_a_server_outputs_its_model_or_reports_why, 0, support_n_algorithms())
 {
-    /* The servers of these algorithms have no model. They name the workers that mix. */
+    /* The servers of these algorithms have no model. They only name the workers that mix. */
     static const char *const others = "dedloc dsgd_aau ";
     const dsgd_algorithm *const a = (const dsgd_algorithm *)dsgd_algorithms[_i];
     const bool other = a->serve == NULL || strstr(others, a->about.name) != NULL;
     ck_assert_msg(((a->traits & DSGD_OUTPUT_SERVERS) != 0) != other, "%s", a->about.name);
 }
 
-/** The baseline of the laws; only the data is shared with the code under test. */
+/**
+ * Compares local steps of one worker, the baseline of the laws, with SGD written out. Only the data
+ * comes from the code under test.
+ */
 TEST(local_steps_are_sgd_written_out)
 {
     support_case *c = support_of(&support_alone, 1);
@@ -111,9 +114,9 @@ TEST(local_steps_are_sgd_written_out)
 
 /* --- faulty algorithms ------------------------------------------------------------------------ */
 
-/** Local SGD, either correct or with one error. */
+/** Parameters of a test algorithm: local SGD, either correct or with one error. */
 typedef struct faulty_params {
-    long a, b, c, d, e; /* e > 0: short periods are also accepted */
+    long a, b, c, d, e; /* unused numbers; e > 0 also allows short periods */
     long period;
     int way;
 } faulty_params;
@@ -122,8 +125,10 @@ enum { RIGHT, DRIFTS, SHARES, CRASHES, NAMES_NOBODY, STARVES, HANGS };
 static const char *const ways[] = {"right",        "drifts",  "shares", "crashes",
                                    "names_nobody", "starves", "hangs",  NULL};
 
-/** Correct, but the share of its model that it sends is missing in the model until the exchange
- * ends. */
+/**
+ * Makes a correct gossip exchange. Until it ends, however, the share that a worker sends is missing
+ * in its model.
+ */
 static void share(dsgd_node *self, dsgd_vector *x)
 {
     const dsgd_spec ring = {dsgd_entry_find(dsgd_graph_kinds, "ring"), NULL};
@@ -246,9 +251,12 @@ TEST_ROWS(wrong_laws_fail, wrong_laws)
     expect_failure(&a, wrong_laws[_i].sentence);
 }
 
-static bool halves; /* set before the simulations */
+static bool halves; /* if true, senders halve their weights; set before the simulations */
 
-/** Pushes models to random workers, with weights that are half of the remaining weight (GoSGD). */
+/**
+ * A test algorithm that pushes models to random workers, together with half of the sender's weight
+ * (GoSGD).
+ */
 static void weighing_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self);
@@ -298,13 +306,15 @@ TEST(an_algorithm_that_crashes_starves_or_hangs_fails)
     ck_assert_has(f.left_out, "not made, because a check hangs");
 }
 
-/** EF21 must not compress sums again: the common mean would leave the mean of the workers' vectors.
+/**
+ * EF21 must not compress sums a second time: the common mean would drift away from the mean of the
+ * workers' vectors. The checks must detect this.
  */
 TEST(accumulating_errors_are_detected)
 {
     dsgd_algorithm a = *(const dsgd_algorithm *)dsgd_entry_find(dsgd_algorithms, "ef21");
     a.check = NULL;
-    if (SUPPORT_SLOW) /* all settings: every_algorithm_passes_its_checks has the brief ones */
+    if (SUPPORT_SLOW) /* this test needs all settings, which take too long under a sanitizer */
         return;
     findings f = check_all(&a, false, 20);
     ck_assert_has(f.failed,
@@ -346,7 +356,10 @@ TEST(stopping_an_unknown_worker_is_rejected)
     ck_assert_has(got->error.text, "they are 0 to 3");
 }
 
-/** Each worker takes one step; the second step begins at the instant of the stop. */
+/**
+ * Each worker takes one second per step. The fourth step of worker 2 would start at the instant at
+ * which it stops.
+ */
 TEST(worker_stops_at_its_instant_and_the_others_continue)
 {
     support_case *c = support_of(&support_alone, 4);
@@ -369,7 +382,7 @@ TEST_RANGE(all_workers_may_stop, 0, support_n_algorithms())
 }
 
 /**
- * Asynchronous algorithms whose workers do not need each other continue without the worker that
+ * Asynchronous algorithms whose workers do not need each other continue without a worker that
  * stopped.
  */
 TEST_RANGE(servers_outlive_a_worker, 0, 3)
@@ -386,8 +399,8 @@ TEST_RANGE(servers_outlive_a_worker, 0, 3)
 /* --- values for different forms of the exchange ----------------------------------------------- */
 
 /**
- * If no worker is late, chunks and overlap change no value that does not depend on the order of
- * arrival.
+ * If no worker is late, chunks and overlap must not change the models. This holds for algorithms
+ * that do not depend on the order of arrivals.
  */
 TEST_RANGE(values_do_not_depend_on_how_vectors_are_cut, 0, 8)
 {

@@ -1,8 +1,8 @@
 /**
  * @file test_dadm.c
- * Compares DADM with SDCA without duality, which is written out here, and with the optimum, which
- * DADM reaches at a constant rate and SGD does not. It reaches it only if x stays the sum of the
- * duals: a sum that had lost a part would lead to another model.
+ * Compares DADM with SDCA without duality, which is written out here, and with the optimum. At a
+ * constant rate, DADM reaches the optimum and SGD does not. DADM reaches it only if x stays the sum
+ * of the duals: a sum that had lost a part would lead to another model.
  */
 #include "sim/engine/engine.h"
 #include "sim/engine/vectors.h"
@@ -14,7 +14,7 @@ enum { N = 33, POINTS = 120, BATCH = 4, ROUNDS_OF_DATA = 6 };
 
 static const double lambda = 0.3;
 
-/** All models start at 0.5, because a first model of 0 would need no duals. */
+/** Sets all models to 0.5 at the start, because models of 0 would need no duals. */
 static void begin(dsgd_engine *engine, void *argument)
 {
     double x[N];
@@ -37,8 +37,8 @@ static support_case *dadm(int workers, int64_t period, bool adding, double lr)
 }
 
 /**
- * Returns the index of a mini-batch's first sample in the training set. Duals are stored by this
- * index.
+ * Returns the lowest index in the training set of a sample of a mini-batch. Duals are stored by
+ * this index.
  */
 static uint32_t key_of(const support_problem *p, int w, long t)
 {
@@ -51,8 +51,8 @@ static uint32_t key_of(const support_problem *p, int w, long t)
 }
 
 /**
- * Emulates SDCA without duality (Shalev-Shwartz 2016) with n mini-batches per worker. Models are
- * averaged or added.
+ * Emulates SDCA without duality (Shalev-Shwartz 2016) with POINTS / BATCH / workers mini-batches
+ * per worker. The changes of the models are averaged or added.
  */
 static void emulate(const support_case *c, int64_t period, bool adding, long steps, double *x)
 {
@@ -96,7 +96,7 @@ SUITE(dadm, "dadm", .seconds = 60);
 
 static const int worker_counts[] = {1, 2, 5, 10};
 
-TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i: workers, period, combine */
+TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i selects workers, period and combine */
 {
     const int workers = worker_counts[_i % 4];
     const int64_t period = 1 + 3 * (_i / 4 % 2);
@@ -111,7 +111,10 @@ TEST_RANGE(dadm_equals_sdca_without_duality, 0, 16) /* _i: workers, period, comb
                         support_in_float() ? 1e-5 : 1e-12);
 }
 
-/** Computes the minimum of the mean loss + lambda/2 |x|^2, by descent over all mini-batches. */
+/**
+ * Computes the model with the lowest mean loss + lambda/2 |x|^2, by gradient descent over all mini-
+ * batches.
+ */
 static void optimum(const support_case *c, double *x)
 {
     support_problem *const problem = support_problem_new(c);
@@ -136,8 +139,11 @@ static double off_after(support_case *c, double steps, const double *best)
     return support_distance(support_ok(c)->x, best, N);
 }
 
-/** Also with momentum: a dual changes by the change of the model. Rounds end with the run. */
-TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12) /* _i: workers, combine, momentum */
+/**
+ * DADM reaches the optimum also with momentum, because a dual changes by the change of the model.
+ * Runs end at the end of a round. _i selects workers, combine and momentum.
+ */
+TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12)
 {
     const int workers = worker_counts[_i % 3];
     support_case *const c = dadm(workers, 4, _i / 3 % 2 == 1, 0.03);
@@ -148,8 +154,8 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12) /* _i: workers, combin
         return;
     const double early = off_after(c, 800, best), late = off_after(c, 2400, best);
     ck_assert_double_le(late, 1e-8);
-    ck_assert_double_le(late, early * early); /* at a constant rate, the late distance would be the
-                                               * cube of the early one */
+    ck_assert_double_le(late, early * early); /* if the distance falls by a constant factor, late is
+                                               * the cube of early */
     support_case *const sgd = support_new("allreduce", workers);
     sgd->learning = c->learning;
     sgd->learning.optimizer.lr = 0.03;
@@ -157,7 +163,7 @@ TEST_RANGE(reaches_the_optimum_at_a_constant_rate, 0, 12) /* _i: workers, combin
     ck_assert_double_gt(off_after(sgd, 2400, best), 3e-3);
 }
 
-/** A step that would be longer is cut at -g. */
+/** A step of a dual that would go beyond the gradient is cut at -g. */
 TEST(a_dual_never_goes_beyond_its_gradient)
 {
     support_case *const c = dadm(1, 1, false, 0.02);

@@ -1,10 +1,10 @@
 /**
  * @file test_differing_data.c
- * Gossip on quadratics that differ between workers. Its limit and its rate of convergence are
- * compared with closed forms.
+ * Tests gossip on quadratic losses that differ between workers. The tests compare its limit and its
+ * rate of convergence with closed forms.
  *
  * Worker i has one sample (a_i, y_i) of a line and minimises (a_i w + v - y_i)^2 / 2 by its exact
- * gradient. With a = 0 the loss is (v - y_i)^2 / 2.
+ * gradient. If a = 0, the loss is (v - y_i)^2 / 2.
  */
 #include "models/data/split.h"
 #include "models/encodings/encoding.h"
@@ -15,7 +15,7 @@
 
 enum { MOST = 16 };
 
-/** Parameters of the data source below. */
+/** Parameters of the data source `line`: number of workers, and the samples (a_i, y_i). */
 static struct {
     uint32_t n;
     float a[MOST], y[MOST];
@@ -38,10 +38,10 @@ static dsgd_status line_load(const void *params, uint64_t seed, dsgd_data **data
 
 DSGD_DATA_SOURCE(line, false, .name = "line", .summary = "a point per worker");
 
-/** True if models start as (a_i, y_i) instead of 0. */
+/** true if models start at (a_i, y_i) instead of 0 */
 static bool begins_apart;
 
-/** Gives sample i to worker i. */
+/** Gives sample i to worker i, and sets the initial models. */
 static void deal_in_order(dsgd_engine *engine, void *argument)
 {
     for (uint32_t w = 0; w < line.n; w++) {
@@ -55,12 +55,16 @@ static void deal_in_order(dsgd_engine *engine, void *argument)
     }
 }
 
-/** Gradient compression of the algorithm; `top_k` sends half of the numbers; NULL if there is none.
+/**
+ * Gradient compression of the algorithm, or NULL for none. Compression `top_k` sends half of the
+ * numbers.
  */
 static const char *half_sent;
 
-/** Computes the models after @p steps at learning rate @p lr: x[2 i] is w and x[2 i + 1] is v of
- * worker i. */
+/**
+ * Returns the models after @p steps steps at learning rate @p lr: x[2 i] is w and x[2 i + 1] is v
+ * of worker i.
+ */
 static const double *ended(const char *algorithm, const char *form, double value, double lr,
                            int steps)
 {
@@ -90,7 +94,7 @@ static void use(uint32_t n, const float *a, const float *y)
     memcpy(line.y, y, n * sizeof *y);
 }
 
-enum { ATC = 2, TRACKING = 0, D2 = 1 }; /* words of `order` and `form` */
+enum { ATC = 2, TRACKING = 0, D2 = 1 }; /* values of the options `order` and `form` */
 
 SUITE(differing_data, "differing_data", .seconds = 120);
 
@@ -99,15 +103,16 @@ SUITE(differing_data, "differing_data", .seconds = 120);
 static const float targets[MOST] = {3, -1, 4, 1, -5, 9, 2, -6, 5, 3, -5, 8, 9, -7, 9, 3};
 static const float slopes[MOST] = {1, .5, -1, 2, 1.5, -.5, 1, -2, .5, 1, 1.5, -1, 2, .5, -1.5, 1};
 
-/** Returns an eigenvalue of a ring with weights 1/3. */
+/** Returns eigenvalue number k of the mixing matrix of a ring of n workers with weights 1/3. */
 static double ring_eigenvalue(uint32_t n, uint32_t k)
 {
     return (1 + 2 * cos(2 * M_PI * k / n)) / 3;
 }
 
 /**
- * D-PSGD stays at x = W (x - lr (x - b)). So mode k of x is mode k of b times lr l_k / (1 - (1 -
- * lr) l_k). This factor is 1 for the mean; for all other modes it vanishes only with lr.
+ * D-PSGD ends where x = W (x - lr (x - b)). There, mode k of x is mode k of b times lr l_k / (1 -
+ * (1 - lr) l_k), with eigenvalue l_k. This factor is 1 for the mean. For all other modes it becomes
+ * 0 only if lr becomes 0.
  */
 TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
 {
@@ -122,7 +127,7 @@ TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
         double expected = 0;
         for (uint32_t k = 0; k < n; k++) {
             const double l = ring_eigenvalue(n, k);
-            for (uint32_t j = 0; j < n; j++) /* the mode's share of b at worker i */
+            for (uint32_t j = 0; j < n; j++) /* adds the share of mode k of b at worker i */
                 expected += lr * l / (1 - (1 - lr) * l) * (double)targets[j] *
                             cos(2 * M_PI * k * ((double)i - j) / n) / n;
         }
@@ -130,7 +135,7 @@ TEST_RANGE(d_psgd_ends_at_its_bias, 0, 3)
     }
 }
 
-/** Computes the least squares of all samples: w and v. */
+/** Computes the optimum for all samples together by least squares: best = {w, v}. */
 static void optimum(double best[2])
 {
     double aa = 0, a = 0, ay = 0, y = 0;
@@ -153,7 +158,10 @@ static double distance(const double *x, const double best[2])
     return sqrt(squares);
 }
 
-/** Also with different curvatures, and if a single worker has no unique optimum. */
+/**
+ * Gradient tracking reaches the optimum of all data also with different curvatures, and if a single
+ * worker has no unique optimum.
+ */
 TEST(tracking_reaches_the_optimum_of_all_data_and_d_psgd_does_not)
 {
     if (support_in_float())
@@ -167,7 +175,7 @@ TEST(tracking_reaches_the_optimum_of_all_data_and_d_psgd_does_not)
     ck_assert_double_gt(distance(ended("d_psgd", "order", ATC, 0.05, 3000), best), 0.1);
 }
 
-/** Returns the largest modulus of the eigenvalues of {{m0, m1}, {m2, m3}}. */
+/** Returns the largest absolute value of the eigenvalues of the matrix {{m0, m1}, {m2, m3}}. */
 static double spectral_radius(const double m[4])
 {
     const double half = (m[0] + m[3]) / 2, determinant = m[0] * m[3] - m[1] * m[2];
@@ -176,10 +184,11 @@ static double spectral_radius(const double m[4])
 }
 
 /**
- * For (v - y)^2 / 2 each mode of the ring has its own iteration matrix, which acts on x and c minus
- * their limits 0 and -r y. With the mode's eigenvalue l and the rate r it is {{l (1 - r), l}, {(1 -
- * l) r, l}} for tracking and {{l (1 - r), l}, {(l - 1) (1 - r), l}} for d2. The factor of the mean
- * is 1 - r. So in each step the distance to the optimum falls by the largest spectral radius.
+ * For the loss (v - y)^2 / 2, each mode of the ring has its own iteration matrix. It acts on x and
+ * c minus their limits 0 and -r y. With the mode's eigenvalue l and the rate r, it is {{l (1 - r),
+ * l}, {(1 - l) r, l}} for tracking and {{l (1 - r), l}, {(l - 1) (1 - r), l}} for d2. The factor of
+ * the mean is 1 - r. In each step, the distance to the optimum therefore falls by the largest
+ * spectral radius.
  */
 TEST_RANGE(tracking_converges_like_its_modes, 0, 4)
 {
@@ -196,7 +205,7 @@ TEST_RANGE(tracking_converges_like_its_modes, 0, 4)
     use(n, NULL, targets);
     const double *const x = ended("gradient_tracking", "form", runs[_i].form, lr, runs[_i].steps);
     double rate = 1 - lr, best[2] = {0}, norm = 0;
-    double factor[MOST] = {1 - pow(1 - lr, runs[_i].steps)}; /* for each mode of the targets */
+    double factor[MOST] = {1 - pow(1 - lr, runs[_i].steps)}; /* factor of each target mode */
     for (uint32_t k = 1; k < n; k++) {
         const double l = ring_eigenvalue(n, k);
         const double m[4] = {l * (1 - lr), l,
@@ -225,7 +234,10 @@ TEST_RANGE(tracking_converges_like_its_modes, 0, 4)
 
 /* --- consensus of CHOCO ----------------------------------------------------------------------- */
 
-/** With rate 0 and all numbers sent, the factor of a mode is 1 - gamma (1 - l). */
+/**
+ * If the rate is 0 and all numbers are sent, each step multiplies a mode with eigenvalue l by 1 -
+ * gamma (1 - l).
+ */
 TEST(choco_converges_like_its_modes)
 {
     enum { WORKERS = 9, STEPS = 40 };
@@ -247,10 +259,10 @@ TEST(choco_converges_like_its_modes)
 }
 
 /**
- * With half of the numbers sent, models converge linearly to the mean. With gamma = d^2 w / (16 d +
- * d^2 + 4 b^2 + 2 d b^2 - 8 d w) the squared distance of models from their mean and from their
- * public copies falls at least as fast as (1 - d^2 w / 82)^t (CHOCO-SGD, theorem 2). Here w = 1/2,
- * d is the eigengap, and b = ||I - W||.
+ * With half of the numbers sent, CHOCO's models converge linearly to their mean. The test uses
+ * gamma = d^2 w / (16 d + d^2 + 4 b^2 + 2 d b^2 - 8 d w). The squared distance of models from their
+ * mean and from their public copies then falls at least as fast as (1 - d^2 w / 82)^t (CHOCO-SGD,
+ * theorem 2). Here w = 1/2, d is the eigengap, and b = ||I - W||.
  */
 TEST(choco_agrees_linearly_with_half_of_the_numbers)
 {

@@ -1,14 +1,16 @@
 /**
  * @file test_drop_compute.c
- * DropCompute: the instant at which a threshold ends a step, and the automatic choice of a
- * threshold.
+ * Tests DropCompute: when a threshold ends a step, and how a threshold is chosen automatically.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 SUITE(drop_compute, "drop_compute", .seconds = 240);
 
-/** Four micro-batches of 1 s each; the first half of each is the forward pass. */
+/**
+ * A step has four micro-batches of 1 s each. The first half of each micro-batch is the forward
+ * pass.
+ */
 TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
 {
     static const double limits_s[] = {0, 0.4, 0.5, 2.2, 2.5, 3, 3.5, 4, 9};
@@ -20,11 +22,11 @@ TEST_RANGE(a_threshold_stops_before_the_next_backward_pass, 0, 9)
 }
 
 /**
- * One of four workers is late by 3 s in each step of 1 s. From a threshold of 0.875 s on, the other
- * workers end their step, and the first of the late worker's four micro-batches ends at 1 s: (3 + 1
- * / 4) / 4 of the work takes 1 / 4 of the time. This is the smallest threshold with the largest
- * gain. With a threshold of 1 s the late worker begins a second micro-batch, which ends uselessly
- * after its forward pass. With 1.5 s, (3 + 2 / 4) / 4 of the work takes 2 / 4 of the time.
+ * One of four workers is late by 3 s in each step of 1 s. With a threshold of 0.875 s or more, the
+ * other workers end their step, and the first of the late worker's four micro-batches ends at 1 s:
+ * (3 + 1 / 4) / 4 of the work takes 1 / 4 of the time. This is the smallest threshold with the
+ * largest gain. With a threshold of 1 s, the late worker starts a second micro-batch, which is
+ * dropped after its forward pass. With 1.5 s, (3 + 2 / 4) / 4 of the work takes 2 / 4 of the time.
  */
 TEST(an_automatic_threshold_is_the_one_that_gains_most)
 {
@@ -40,7 +42,7 @@ TEST(an_automatic_threshold_is_the_one_that_gains_most)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * 4, 1e-3);
 }
 
-/** Gives all hosts this share of the reference GPU's speed. */
+/** Gives all hosts the share @p speed of the reference GPU's speed. */
 static void slow_hosts(support_case *c, double speed)
 {
     static dsgd_platform_entry slow = {.first = 0, .count = 4, .bandwidth = 1};
@@ -49,8 +51,8 @@ static void slow_hosts(support_case *c, double speed)
 }
 
 /**
- * A micro-batch of 1 s takes 2 s: the forward pass of the second micro-batch ends at 3 s, and no
- * further pass begins.
+ * On a host with half of the speed, a micro-batch of 1 s takes 2 s. The forward pass of the second
+ * micro-batch ends at 3 s, and no further pass starts.
  */
 TEST(a_threshold_is_in_seconds_of_the_host)
 {
@@ -62,10 +64,10 @@ TEST(a_threshold_is_in_seconds_of_the_host)
 }
 
 /**
- * As above, one of four workers is late, but the allreduce takes V s, and hosts have 1 / h of the
- * reference GPU's speed. If the late worker computes k micro-batches, (3 + k / 4) / 4 of the work
- * takes h (k + V / h) of h (4 + V / h) seconds. This is a gain as long as V < 12 h. The hosts slow
- * down the computation, not the overhead.
+ * One of four workers is late by 3 s in each step, the allreduce takes V s, and hosts have 1 / h of
+ * the reference GPU's speed. If the late worker computes k micro-batches, (3 + k / 4) / 4 of the
+ * work takes h (k + V / h) of h (4 + V / h) seconds. This is a gain if V < 12 h. Slow hosts slow
+ * down the computation, not the communication.
  */
 static const struct {
     double slowness, communication_s;
@@ -110,13 +112,16 @@ TEST(automatic_threshold_drops_nothing_if_it_gains_nothing)
 enum { NO_THRESHOLD = -1, AUTO_THRESHOLD = -2 };
 
 /**
- * Returns samples per second with a threshold (AUTO_THRESHOLD: the automatic one), if one in eight
- * workers is much later than the others.
+ * Returns samples per second with a threshold (AUTO_THRESHOLD: the automatic one). One step in
+ * eight is much longer than the others.
  */
 static double throughput_with(double threshold, double backward_share, int micro_batches,
                               double bytes)
 {
-    /* This number is also used with a fixed threshold, so that only thresholds differ. */
+    /*
+     * Runs with a fixed threshold have as many whole steps as the calibration, so that only
+     * thresholds differ.
+     */
     enum { WHOLE_STEPS = 10 };
     support_case *c = support_no_learning(support_new("drop_compute", 8));
     OPTIONS(c, {"threshold", threshold}, {"calibration", WHOLE_STEPS},
@@ -134,8 +139,8 @@ static double throughput_with(double threshold, double backward_share, int micro
 static const struct {
     double backward_share;
     int micro_batches;
-    double bytes; /* 1e10 bytes take 1.75 s of communication */
-    double gains; /* minimum ratio to a run without a threshold */
+    double bytes; /* bytes of a vector; 1e10 bytes take 1.75 s */
+    double gains; /* minimum ratio of samples/s to a run without a threshold */
 } thresholds[] = {{0.5, 12, 1e6, 1.3}, {1, 4, 1e6, 1.3}, {0.5, 4, 1e6, 1.3},  {0, 12, 1e6, 1.3},
                   {1, 2, 1e6, 1.3},    {1, 12, 1e10, 1}, {1, 12, 6e10, 0.999}};
 

@@ -1,7 +1,7 @@
 /**
  * @file test_emulation.c
  * Compares whole runs with emulations of the algorithms (tests/support/emulation.h). Workers are
- * late: in the replayed step times one step in six takes up to 6 s more.
+ * late: the step times come from a file, and one step in six takes up to 6 s more.
  */
 #include <unistd.h>
 
@@ -21,7 +21,10 @@ static support_pair *pair_of_steps(const char *algorithm, int workers, long piec
     return t;
 }
 
-/** Compares models up to rounding, and times except for the messages of every step. */
+/**
+ * Compares the models of a run with the emulation, up to rounding. Compares times, up to the time
+ * of the messages.
+ */
 static const support_outcome *expect_same(support_pair *t)
 {
     const support_outcome *const got = support_ok(t->c);
@@ -37,8 +40,8 @@ static const support_outcome *expect_same(support_pair *t)
 }
 
 /**
- * Compares also the number of workers in time and the sums that no worker saw, for partial
- * collectives.
+ * Compares a run of a partial collective with the emulation: models, the number of workers in time,
+ * the sums that no worker used, and lags.
  */
 static void expect_same_versions(support_pair *t)
 {
@@ -56,13 +59,13 @@ static void expect_same_versions(support_pair *t)
         ck_assert_double_eq(got->result.lag_max, t->result.contribution_versions.max);
 }
 
-/** Numbers of steps after which models are compared. */
+/** numbers of steps after which models are compared */
 static const long lengths[] = {5, 18, 60};
 enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 SUITE(emulation, "late", .seconds = 120);
 
-TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i: length, order, pieces */
+TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i selects length, order and pieces */
 {
     const bool cta = _i / N_LENGTHS % 2 == 1;
     support_pair *const t = pair_of_steps("local_sgd", _i < 2 * N_LENGTHS ? 8 : 7,
@@ -72,7 +75,10 @@ TEST_RANGE(local_sgd, 0, 4 * N_LENGTHS) /* _i: length, order, pieces */
     expect_same(t);
 }
 
-/** Returns the weight of a ring: two neighbours and the worker itself, or both of two workers. */
+/**
+ * Returns the weight that i gives to j on a ring: 1/3 for the worker itself and two neighbours, or
+ * 1/2 with two workers.
+ */
 static double ring_weight(const emulation_problem *p, int i, int j, long step)
 {
     const int distance = (i - j + p->workers) % p->workers;
@@ -80,7 +86,7 @@ static double ring_weight(const emulation_problem *p, int i, int j, long step)
     return near ? 1.0 / (p->workers < 3 ? p->workers : 3) : 0;
 }
 
-TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i: length, order, pieces, workers */
+TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i selects length, order, pieces and workers */
 {
     static const int workers[] = {8, 7, 2, 1};
     const bool atc = _i / N_LENGTHS % 2 == 1;
@@ -95,7 +101,7 @@ TEST_RANGE(d_psgd_on_a_ring, 0, 16 * N_LENGTHS) /* _i: length, order, pieces, wo
 static const struct {
     int workers;
     emulation_wagma_options options;
-    bool by_default; /* true if the size of the group is not set */
+    bool by_default; /* true if the test does not set the size of the group */
 } wagmas[] = {
     {8, {.group = 2, .period = 5, .late_check = true, .rotates = true}},
     {8, {.group = 4, .period = 10, .late_check = true, .rotates = true}, .by_default = true},
@@ -125,7 +131,7 @@ static void wagma_case(int i, bool cta)
 }
 
 TEST_RANGE(wagma_after_the_local_step, 0,
-           2 * N_LENGTHS * N_WAGMAS) /* _i: length, options, pieces */
+           2 * N_LENGTHS * N_WAGMAS) /* _i selects length, options and pieces */
 {
     wagma_case(_i, false);
 }
@@ -152,7 +158,7 @@ static const emulation_eager_options eagers[] = {
 };
 enum { N_EAGERS = sizeof eagers / sizeof eagers[0] };
 
-TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i: length, options, pieces */
+TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i selects length, options and pieces */
 {
     const emulation_eager_options o = eagers[_i / N_LENGTHS % N_EAGERS];
     support_pair *const t = pair_of_steps(
@@ -167,7 +173,7 @@ TEST_RANGE(eager, 0, 2 * N_LENGTHS * N_EAGERS) /* _i: length, options, pieces */
     expect_same_versions(t);
 }
 
-TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i: length, delay, pieces */
+TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i selects length, delay and pieces */
 {
     static const long tau[] = {4, 4, 3, 5}, d[] = {1, 4, 0, 2};
     const int row = _i / N_LENGTHS % 4;
@@ -178,19 +184,22 @@ TEST_RANGE(dasgd, 0, 8 * N_LENGTHS) /* _i: length, delay, pieces */
     expect_same(t);
 }
 
-TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i: length, period */
+TEST_RANGE(easgd, 0, 2 * N_LENGTHS) /* _i selects length and period */
 {
     const long period = 1 + 3 * (_i / N_LENGTHS);
     support_pair *const t = pair_of_steps("easgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
     OPTIONS(t->c, {"period", (double)period}, {"beta", 0.8});
     emulation_easgd(&t->problem, 0.1, period, &t->result);
     const support_outcome *const got = expect_same(t);
-    const double loss = support_loss(t->problem.argument, t->center); /* the centre variable */
+    const double loss = support_loss(t->problem.argument, t->center); /* the emulation's centre */
     ck_assert_double_eq_tol(got->points[got->result.n_points - 1].at.loss / loss, 1, 4e-14);
 }
 
-/** Without a force the centre keeps its start value, also as a replica at all workers. */
-TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2) /* _i: algorithm */
+/**
+ * If beta is 0, the elastic force is 0, and the centre keeps its start value. This also holds if
+ * the centre is a replica at all workers. _i selects the algorithm.
+ */
+TEST_RANGE(a_synchronous_centre_is_evaluated, 0, 2)
 {
     support_case *const c = support_new(_i == 0 ? "easgd" : "eamsgd", 4);
     OPTIONS(c, {"beta", 0}, {"period", 1}, {"centre", 1});
@@ -206,13 +215,13 @@ static void expect_ages(const support_outcome *got, const emulation_lag *lag)
     ck_assert_double_eq(got->result.gradient_staleness_max, lag->max);
 }
 
-TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i: length, period, pieces */
+TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i selects length, period and pieces */
 {
     const long period = 1 + 2 * (_i / N_LENGTHS % 2);
     support_pair *const t = pair_of_steps("a_psgd", _i < 2 * N_LENGTHS ? 8 : 7,
                                           _i < 2 * N_LENGTHS ? 1 : 3, lengths[_i % N_LENGTHS]);
     support_option(t->c, "period", (double)period);
-    support_option(t->c, "servers", (double)t->problem.pieces); /* one piece each */
+    support_option(t->c, "servers", (double)t->problem.pieces); /* each server has one piece */
     emulation_downpour(&t->problem, period, &t->result);
     expect_ages(expect_same(t), &t->result.push_versions);
 }
@@ -220,10 +229,10 @@ TEST_RANGE(downpour, 0, 4 * N_LENGTHS) /* _i: length, period, pieces */
 /**
  * The link is full-duplex and the server is idle, so a message takes 0.1 s each way. An answer
  * contains the push, so the answer for the last chunk cannot start before its push has arrived. All
- * other answers overlap with later pushes. (The released server answers when it is asked, possibly
- * without that push: 0.1 s.)
+ * other answers overlap with later pushes. (The released server may answer without that push and
+ * would take only 0.1 s.) _i selects period and pieces.
  */
-TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6) /* _i: period, pieces */
+TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6)
 {
     enum { STEPS = 12 };
     static const long pieces[] = {1, 4, 20};
@@ -242,7 +251,7 @@ TEST_RANGE(a_push_and_a_fetch_travel_together, 0, 6) /* _i: period, pieces */
 
 /* --- AD-PSGD ---------------------------------------------------------------------------------- */
 
-enum { BIPARTITE = 3 /* schedule of the exponential graph */ };
+enum { BIPARTITE = 3 /* value of option schedule */ };
 
 static uint64_t drawn_below(int worker, long nth, int n)
 {
@@ -263,8 +272,9 @@ static int beside_on_the_ring(const emulation_problem *p, int worker, long nth)
 }
 
 /**
- * In the registry's graph even ranks start with the next rank, so odd ranks start with the previous
- * rank. This is the list of the released codes on a ring with the opposite direction.
+ * Returns a peer from the list of the registry's exponential graph. There, even ranks start with
+ * the next rank, so odd ranks start with the previous rank. This is the list of the released codes
+ * on a ring with the opposite direction.
  */
 static int exponential_peer(const emulation_problem *p, int worker, long nth)
 {
@@ -278,7 +288,7 @@ static void expect_same_pairs(support_pair *t, int (*peer)(const emulation_probl
     expect_ages(expect_same(t), &t->result.gradient_averagings);
 }
 
-TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i: length, workers, pieces */
+TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i selects length, workers and pieces */
 {
     static const int workers[] = {2, 7, 8};
     support_pair *const t = pair_of_steps("ad_psgd", workers[_i / N_LENGTHS % 3],
@@ -287,10 +297,10 @@ TEST_RANGE(ad_psgd_of_random_pairs, 0, 6 * N_LENGTHS) /* _i: length, workers, pi
 }
 
 /**
- * A model travels for 5 ms, in which the passive worker may take a local step. (With 20 ms two
- * models would meet on a link.)
+ * A model travels for 5 ms. In this time, the passive worker may make a local step. (With 20 ms,
+ * two models would meet on a link.) _i selects length and averagings.
  */
-TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS) /* _i: length, averagings */
+TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS)
 {
     support_pair *const t = pair_of_steps("ad_psgd", WORKERS, 1, lengths[_i % N_LENGTHS]);
     const long averagings = _i / N_LENGTHS;
@@ -305,7 +315,7 @@ TEST_RANGE(ad_psgd_with_messages_on_their_way, 0, 4 * N_LENGTHS) /* _i: length, 
     expect_same(t);
 }
 
-TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i: length, workers */
+TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i selects length and workers */
 {
     support_pair *const t =
         pair_of_steps("ad_psgd", 2 + 3 * (_i / N_LENGTHS) * 2, 1, lengths[_i % N_LENGTHS]);
@@ -313,7 +323,7 @@ TEST_RANGE(ad_psgd_on_a_ring, 0, 2 * N_LENGTHS) /* _i: length, workers */
     expect_same_pairs(t, beside_on_the_ring);
 }
 
-TEST_RANGE(ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS) /* _i: length, workers */
+TEST_RANGE(ad_psgd_of_the_exponential_list, 0, 5 * N_LENGTHS) /* _i selects length and workers */
 {
     static const int workers[] = {2, 4, 6, 8, 12};
     support_pair *const t =
@@ -327,7 +337,10 @@ enum { GOSSIP_PROCESS = 1, SHARED_COPY };
 static const emulation_pairing pairings[] = {
     [GOSSIP_PROCESS] = EMULATION_GOSSIP_PROCESS, [SHARED_COPY] = EMULATION_SHARED_COPY};
 
-/** A message takes 0.1 s, so an active worker averages five times per second. */
+/**
+ * Makes a pair with a loop variant of AD-PSGD. A message takes 0.1 s, so an active worker averages
+ * five times per second.
+ */
 static support_pair *looping_pair(int variant, int workers, double until_s)
 {
     static const double message_s = 1e9 / 10e9 + 1e-6;
@@ -354,16 +367,19 @@ TEST_RANGE(released_loops_never_pause, GOSSIP_PROCESS, SHARED_COPY + 1) /* _i: v
     support_pair *const t = looping_pair(_i, WORKERS, 20.05);
     const support_outcome *const got = support_ok(t->c);
     unlink(t->file);
-    /* A hundred exchanges of every active worker, and the message of one exchange in flight. */
+    /*
+     * Each of four active workers has made a hundred exchanges. One message of a further exchange
+     * may be in flight.
+     */
     ck_assert_double_eq(t->result.averagings, 4 * 100);
     ck_assert_double_eq_tol((double)got->result.messages, 4 * 2 * 100.5, 4);
 }
 
 /**
- * The link of worker 1 is four times slower. SGP's passive worker waits for the peer of its
- * schedule, so all workers have the pace of the slow one, 0.8 s per averaging. WAGMA's passive
- * worker answers all workers one after another: other workers are faster, but sometimes queue after
- * the slow one.
+ * The link of worker 1 is four times slower. In variant gossip_process, a passive worker waits for
+ * the peer of its schedule, so all workers have the pace of the slow worker, 0.8 s per averaging.
+ * In variant shared_copy, a passive worker answers workers in the order of requests. Other workers
+ * are then faster, but sometimes queue after the slow worker.
  */
 TEST_RANGE(gossip_process_waits_for_its_scheduled_peer, GOSSIP_PROCESS,
            SHARED_COPY + 1) /* _i: variant */
@@ -393,7 +409,9 @@ static support_pair *drop_pair(int workers, int micro_batches, double bytes, dou
     return t;
 }
 
-/** Shortens the times of the table by the threshold after the calibration. */
+/**
+ * Samples and time of a run: the part of the table that a threshold leaves after the calibration.
+ */
 typedef struct portions {
     double samples, virtual_s;
 } portions;
@@ -419,9 +437,12 @@ static const double drop_bytes[] = {1, 4e9, 20e9, 100e9};
 static const int drop_workers[] = {1, 5, 8};
 static const int drop_micro_batches[] = {12, 16};
 
-/** The overhead is measured without a threshold. Dropping may then cost more than it saves. */
+/**
+ * The overhead is measured without a threshold. With a threshold, dropping may cost more than it
+ * saves.
+ */
 TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
-           24) /* _i: bytes, workers, micro-batches */
+           24) /* _i selects bytes, workers and micro-batches */
 {
     const double bytes = drop_bytes[_i % 4];
     const int workers = drop_workers[_i / 4 % 3], m = drop_micro_batches[_i / 12];
@@ -445,8 +466,10 @@ TEST_RANGE(an_automatic_threshold_counts_the_overhead, 0,
            workers, m, c.overhead_s, threshold_s, want.samples / whole.samples, want.virtual_s,
            got->result.samples / whole.samples, got->result.virtual_s);
     ck_assert_double_eq_tol(got->result.samples, want.samples, 1e-6);
-    /* Five workers are folded onto four. The phases of folding may overlap with a late worker's
-     * computation unless that is cut. */
+    /*
+     * Five workers are folded onto four. The phases of the fold may overlap with a late worker's
+     * computation, unless the threshold cuts this computation.
+     */
     const double folded_s = workers == 5 ? ROWS * c.overhead_s : 0;
     ck_assert_double_ge(got->result.virtual_s, want.virtual_s - 1e-3);
     ck_assert_double_le(got->result.virtual_s, want.virtual_s + folded_s + 1e-3);

@@ -1,8 +1,8 @@
 /**
  * @file test_encoded.c
- * Algorithms that send compressed vectors, and `exchange: encoding`: bytes, times and rejected
- * options. (test_against_oracle.c compares values, and the oracle's own tests have worked
- * examples.)
+ * Tests algorithms that send compressed vectors, and the option `exchange: encoding`: bytes, times
+ * and rejected options. (test_against_oracle.c compares values, and the oracle's own tests have
+ * worked examples.)
  */
 #include "models/encodings/encoding.h"
 #include "tests/sim/costs.h"
@@ -79,26 +79,30 @@ TEST(lossless_encodings_change_no_bit)
     }
 }
 
-/** Returns the bytes of ten steps of P workers with 1 MB, and the seconds of a step. */
+/**
+ * Compares the bytes of an allreduce of P workers with closed forms, for each encoding. A vector
+ * has 1 MB.
+ */
 TEST(allreduces_of_encoded_vectors_send_expected_bytes)
 {
     static const struct {
         const char *name, *option;
         double value;
         int workers;
-        double bytes; /* bytes of all workers per step */
+        double bytes; /* expected bytes of all workers per step */
     } cases[] = {
-        {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000}, /* all workers get all values */
+        {"top_k", "share", 0.01, 8, 8.0 * 7 * 20000}, /* 1 % as pairs of 8 bytes; all workers get
+                                                       * all pairs */
         {"top_k", "share", 0.01, 7, 7.0 * 6 * 20000},
-        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* the sum itself has fewer bytes */
-        {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* in regions: two halves */
-        {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each share with its scales */
+        {"top_k", "share", 0.2, 8, 2 * 7 * 1e6}, /* the sum without encoding has fewer bytes */
+        {"top_k", "reduce", 1, 8, 2 * 7 * 20000}, /* two halves: a scatter and a gather */
+        {"uniform", "reduce", 1, 8, 2 * 7 * 8 * (31250.0 + 4 * 8)}, /* each share has its scales */
         {"sign", "reduce", 1, 8, 2 * 7 * 8 * (3907.0 + 4)},
-        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* all workers get all values */
+        {"uniform", NULL, 0, 7, 7 * 6 * (250000.0 + 4 * 62)}, /* all workers get all vectors */
         {"sign", NULL, 0, 8, 8 * 7 * 31254.0},
-        {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* 8 x 251 kB: more than the sum */
+        {"uniform", NULL, 0, 8, 2 * 7 * 1e6}, /* 8 x 251 kB are more than the sum */
         {"none", NULL, 0, 8, 2 * 7 * 1e6},
-        {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0}, /* 500 + 500 numbers of the factors */
+        {"low_rank", "rank", 1, 8, 8 * 7 * 4000.0}, /* 500 + 500 numbers of two factors */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         support_case *const c = costly("allreduce", cases[i].workers);
@@ -120,18 +124,21 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
         c->config.exchange.collective = DSGD_COLLECTIVE_RING;
         c->config.network = network;
         encode_exchange(c, "top_k", "share", 0.01);
-        const double pairs = 20000; /* bytes; a ring passes the vector of one worker at a time */
+        const double pairs = 20000; /* bytes of a worker's pairs; a ring passes one worker's pairs
+                                     * per hop */
         const double hop_s =
             overhead_s + latency_s + pairs / bandwidth + reduction_s_per_byte * pairs;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 encoding_s_per_byte * bytes + (p - 1) * hop_s, 1e-8);
         encode_exchange(c, "sign", NULL, 0);
-        const double code = 31254; /* decoded, and added, as 1 MB */
+        const double code = 31254; /* bytes of the signs; they are decoded and added as 1 MB */
         const double signs_s = overhead_s + latency_s + code / bandwidth +
                                (encoding_s_per_byte + reduction_s_per_byte) * bytes;
         ck_assert_double_eq_tol(support_ok(c)->result.virtual_s / 10 - 1,
                                 encoding_s_per_byte * bytes + (p - 1) * signs_s, 1e-8);
-        /* shares: sent twice, decoded twice, added once; the sum is encoded once more */
+        /*
+         * Each share is sent twice, decoded twice and added once. The sum is encoded a second time.
+         */
         const struct {
             const char *name;
             double bytes, decoded, added;
@@ -148,7 +155,9 @@ TEST(an_encoded_allreduce_takes_its_closed_form)
     }
 }
 
-/** Messages cost almost nothing. The last of four chunks is encoded when all chunks are computed.
+/**
+ * Messages cost almost nothing. The last of four chunks is encoded only when all chunks are
+ * computed. Encoding takes time of the GPU.
  */
 TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
 {
@@ -165,17 +174,18 @@ TEST(an_encoder_takes_its_time_from_the_gpu_that_computes)
     }
 }
 
-static dsgd_spec repeated; /* the compression that repeating_work() uses */
+static dsgd_spec repeated; /* compression that repeating_work() uses */
 
 /**
- * Sends its model ten times, the last time without loss: x <- x + the whole model.
+ * A test algorithm that sends its initial model ten times, the last time without loss, and adds
+ * what was sent: x <- x + q.
  */
 static void repeating_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const given = dsgd_vector_new(self);
     dsgd_vector *const q = dsgd_vector_new(self);
     dsgd_selection all = {.common = {.feedback = true}};
-    const dsgd_spec everything = dsgd_encoding_of("threshold", &all); /* of 0 */
+    const dsgd_spec everything = dsgd_encoding_of("threshold", &all); /* 0: sends all */
     dsgd_copy(self, given, x);
     while (dsgd_next_step(self)) {
         dsgd_encode(self, q, given, self->step < 9 ? &repeated : &everything);
@@ -183,8 +193,10 @@ static void repeating_work(dsgd_node *self)
     }
 }
 
-/** For every encoding, and whatever was left out before, the result is as if everything had been
- * sent each time. */
+/**
+ * With feedback, the sum of ten sends is the same for every encoding: ten times the model. Values
+ * that one send leaves out are sent later.
+ */
 TEST(feedback_loses_no_value)
 {
     static const dsgd_algorithm repeating = {.about = {.name = "repeating"},
@@ -198,7 +210,7 @@ TEST(feedback_loses_no_value)
         c->config.exchange.pieces = 2;
         support_steps_each(c, 10);
         const support_outcome *const got = support_ok(c);
-        want = want == NULL ? got : want; /* of none */
+        want = want == NULL ? got : want; /* the first encoding is none */
         const double distance = support_distance(got->x, want->x, 2 * got->n_params);
         ck_assert_msg(distance < support_rounding(), "%s: off by %g", (*about)->name, distance);
     }
@@ -217,7 +229,10 @@ TEST(gossip_of_encoded_models_keeps_their_mean)
     }
 }
 
-/** Without steps a debiased model does not change, whichever of its shares are in flight. */
+/**
+ * If the learning rate is 0, a debiased model does not change, whichever of its shares are in
+ * flight.
+ */
 TEST(osgp_scales_unsent_values_by_its_weight)
 {
     support_case *const c = support_new("osgp", 8);
@@ -228,8 +243,10 @@ TEST(osgp_scales_unsent_values_by_its_weight)
         ck_assert_double_eq_tol(got->points[i].at.loss, got->points[0].at.loss, 1e-12);
 }
 
-/** Losses of an emulation in which each share of the sum has its own scale; with a single scale the
- * loss is 38.6995. */
+/**
+ * The expected losses come from an emulation in which each share of the sum has its own scale. With
+ * a single scale, the loss would be 38.6995.
+ */
 TEST(encoder_of_a_share_reads_only_that_share)
 {
     static const double losses[] = {38.818275600273346, 38.6874702507265};
@@ -272,7 +289,10 @@ TEST(a_contradictory_encoding_is_rejected)
     ck_assert_has(error.text, "fusion");
 }
 
-/** Error feedback needs an encoding whose error is smaller than its input. */
+/**
+ * Error feedback needs an encoding whose error is smaller than its input. Other encodings are
+ * rejected.
+ */
 TEST(feedback_of_expanding_encodings_is_rejected)
 {
     dsgd_error error;
@@ -292,7 +312,10 @@ TEST(feedback_of_expanding_encodings_is_rejected)
     ck_assert_has(error.text, "qsgd");
 }
 
-/** At most 6 k values of four bytes, as the paper promises, for any number of workers. */
+/**
+ * Ok-Topk sends at most 6 k values of four bytes per worker, for any number of workers. The paper
+ * promises this bound.
+ */
 TEST(ok_topk_sends_less_than_six_k)
 {
     for (int p = 2; p <= 64; p *= 2) {

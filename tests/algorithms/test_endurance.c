@@ -1,8 +1,9 @@
 /**
  * @file test_endurance.c
- * Long runs of every algorithm of the registry with default options: three tasks, with equal or
- * different data at the workers, and step times that vary by a tenth. All numbers stay finite, the
- * loss falls, and mixing keeps the models closer together than no mixing would.
+ * Long runs of every algorithm of the registry with default options. The runs have three tasks,
+ * equal or different data at the workers, and step times that vary by a tenth. All numbers must
+ * stay finite, the loss must fall, and mixing must keep the models closer together than no mixing
+ * would.
  */
 #include "models/zoo/model.h"
 #include "sim/network/cluster.h"
@@ -13,7 +14,7 @@ static const struct task {
     const char *name, *model, *data;
     double features, points, lr;
 } tasks[] = {
-    {"regression", "hyperplane", "hyperplane", 1023, 2048, 3e-3}, /* the coarsest 1 % */
+    {"regression", "hyperplane", "hyperplane", 1023, 2048, 3e-3}, /* 1,024 parameters; 1 % are 10 */
     {"logreg", "logreg", "sequences", 64, 2048, 0.2},
     {"mlp", "mlp", "sequences", 16, 2048, 0.1},
 };
@@ -26,8 +27,9 @@ static dsgd_spec picked(const dsgd_entry *const *registry, const char *name)
 }
 
 /**
- * Learning rates are lower for few workers, whose mean is noisy, for servers that apply every
- * worker's update (P steps instead of one), and for eamsgd (momentum 0.99).
+ * Returns the factor of the learning rate. It is lower for few workers, whose mean is noisy, for
+ * servers that apply every worker's update (P steps instead of one), and for eamsgd (momentum
+ * 0.99).
  */
 static double share_of_rate(const support_case *c)
 {
@@ -41,7 +43,9 @@ static double share_of_rate(const support_case *c)
     return fmin(workers / 8, 8 / workers) * (heavy ? 0.01 : 1);
 }
 
-/** Makes case @p i, which selects task, split and workers. */
+/**
+ * Makes case number @p i, which selects the task, the split of the data and the number of workers.
+ */
 static support_case *enduring(const char *algorithm, int i, double steps)
 {
     const struct task *const task = &tasks[i % N_TASKS];
@@ -66,10 +70,10 @@ static support_case *enduring(const char *algorithm, int i, double steps)
 }
 
 /**
- * Returns whether a run has kept the promises; @p most is the consensus distance without mixing. If
- * a model overfits the few points its loss on other points rises again; this is not a divergence as
- * long as accuracy is better. For DiLoCo, decoupled or not, 1,000 steps are a few rounds. The
- * second round overshoots: 1.16 times the first loss was seen.
+ * Returns true if a run has kept its promises. @p most is the consensus distance without mixing. If
+ * a model overfits the few points, its loss on other points rises again. This counts as learned if
+ * its accuracy has improved. For DiLoCo and decoupled DiLoCo, 1,000 steps are a few rounds, and the
+ * second round overshoots: the largest loss that we saw was 1.16 times the first loss.
  */
 static bool endured(const char *name, const support_outcome *got, double most)
 {
@@ -82,7 +86,10 @@ static bool endured(const char *name, const support_outcome *got, double most)
     return got->result.outcome == DSGD_RUN_OK && learned && last->consensus <= 1.1 * most;
 }
 
-/** Runs all algorithms on one case. If @p prints, prints a table; otherwise checks the promises. */
+/**
+ * Runs all algorithms on case number @p i. If @p prints is true, prints a table; if not, checks the
+ * promises.
+ */
 static void all_endure(int i, double steps, bool prints)
 {
     support_case *const alone = enduring(NULL, i, steps);
@@ -113,7 +120,10 @@ static void all_endure(int i, double steps, bool prints)
     ck_assert_msg(failed[0] == '\0', "%s", failed);
 }
 
-/** Cases of a test: the largest number of workers has only one task; the table has all. */
+/**
+ * Number of cases of a test. The largest number of workers has only one task in a test; the printed
+ * table has all tasks.
+ */
 enum { N_TESTED = (N_COUNTS - 1) * 2 * N_TASKS + 1 };
 
 static int tested(int i)
@@ -130,7 +140,10 @@ TEST_RANGE(defaults_last_300_steps, 0, SUPPORT_SLOW ? 2 * N_TASKS : N_TESTED)
 
 SUITE(endurance_long, "defaults", .seconds = 3000);
 
-/** If DSGD_ENDURANCE_STEPS has a number of steps, prints a table of all cases instead. */
+/**
+ * If the environment variable DSGD_ENDURANCE_STEPS is a number of steps, prints a table of all
+ * cases instead of checking.
+ */
 TEST_RANGE(defaults_last_1000_steps, 0, N_CASES)
 {
     const char *const text = getenv("DSGD_ENDURANCE_STEPS");

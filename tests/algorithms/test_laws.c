@@ -1,8 +1,8 @@
 /**
  * @file test_laws.c
- * Laws that no algorithm declares (test_conformance.c tests declared laws): P workers equal one
- * worker with a large batch, and mixing keeps the mean. Models are compared in double unless a test
- * states otherwise.
+ * Tests laws that no algorithm declares (test_conformance.c tests declared laws). P workers equal
+ * one worker with a large batch, and mixing keeps the mean of the models. Models are compared in
+ * double unless a test states otherwise.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"

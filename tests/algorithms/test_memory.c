@@ -1,22 +1,25 @@
 /**
  * @file test_memory.c
- * No algorithm uses more memory for more steps. An object that an exchange does not free or release
- * would be counted once for each worker or step.
+ * Tests that no algorithm uses more memory for more steps. If an exchange did not free or release
+ * an object, the object would be counted once for each worker or step.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Exchanges in flight at the end may differ. */
+/**
+ * UNDER_WAY is a tolerance in blocks, because the number of exchanges in flight at the end may
+ * differ.
+ */
 enum { WORKERS = 4, STEPS = 120, UNDER_WAY = 100 };
 
-/** Even and odd pairs of workers. */
+/** Splits the workers into two halves: the even and the odd pairs of ranks. */
 static void halves(const void *params, int n_workers, int *colour)
 {
     for (int i = 0; i < n_workers; i++)
         colour[i] = i / 2 % 2;
 }
 
-/** Calls collectives that few algorithms call, or that they call seldom. */
+/** A test algorithm that calls collectives that few algorithms call, or call seldom. */
 static void collective_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -34,8 +37,8 @@ static void collective_work(dsgd_node *self)
 TEST_ALGORITHM(collective, .work = collective_work);
 
 static const struct {
-    int network; /* a dsgd_network_kind */
-    double fusion; /* bytes; if 0, no fusion */
+    int network; /* network, a dsgd_network_kind */
+    double fusion; /* size of a fused message in bytes; 0 for no fusion */
 } ways[] = {{DSGD_NETWORK_FLOWS, 0}, {DSGD_NETWORK_SIMGRID, 0}, {DSGD_NETWORK_FLOWS, 64e6}};
 
 enum { N_WAYS = sizeof ways / sizeof ways[0] };
@@ -43,9 +46,9 @@ enum { N_WAYS = sizeof ways / sizeof ways[0] };
 SUITE(memory, "memory", .seconds = 60);
 
 TEST_RANGE(more_steps_use_no_more_memory, 0,
-           N_WAYS *(support_n_algorithms() + 1)) /* _i: algorithm, way */
+           N_WAYS *(support_n_algorithms() + 1)) /* _i selects algorithm and way */
 {
-    const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL after the last */
+    const dsgd_entry *const about = dsgd_algorithms[_i / N_WAYS]; /* NULL after the last one */
     const dsgd_algorithm *const algorithm =
         about == NULL ? &collective : (const dsgd_algorithm *)about;
     size_t blocks[2];
@@ -57,14 +60,13 @@ TEST_RANGE(more_steps_use_no_more_memory, 0,
         if (about == NULL)
             c->config.algorithm = &collective;
         c->workload.bytes = 50e6;
-        /* no more mini-batches than the first 60 steps use: then all memory per mini-batch exists
-         */
+        /* The first 60 steps use all mini-batches, so all memory per mini-batch exists by then. */
         support_set(c->learning.data.about, c->learning.data.params, "points", 960);
         c->platform.message_overhead_s = 1e-5;
         support_imbalance_number(c, "delay", "seconds", 0.7);
         support_imbalance_number(c, "ramp", "seconds", 0.01);
         c->config.exchange.pieces = 3;
-        c->config.threads = 0; /* otherwise the peak depends on which worker is faster */
+        c->config.threads = 0; /* with threads, the peak would depend on which worker is faster */
         c->config.network = ways[_i % N_WAYS].network;
         c->config.exchange.fusion_bytes = ways[_i % N_WAYS].fusion;
         c->config.exchange.cycle_s = 1e-3;

@@ -1,8 +1,8 @@
 /**
  * @file test_open.c
- * DeDLOC and the cluster-based model, compared with emulations by the order of arrivals and with
- * closed forms of a round. Shares are compared with brute force. Other tests check which workers
- * continue after failures.
+ * Tests DeDLOC and the cluster-based model. The tests compare runs with emulations by the order of
+ * arrivals and with closed forms of a round, and shares with brute force. Other tests check which
+ * workers continue after failures.
  */
 #include <unistd.h>
 
@@ -10,7 +10,10 @@
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/* For its static functions; the program's algorithm is another object. */
+/*
+ * The test includes the source file of DeDLOC to call its static functions. This name avoids a
+ * second definition of the algorithm.
+ */
 #define dsgd_algorithm_dedloc algorithm_of_test_open
 #include "algorithms/dedloc.c" // NOLINT(bugprone-suspicious-include)
 
@@ -18,7 +21,9 @@ enum { N = REPLAY_N, MOST = REPLAY_MOST_WORKERS };
 
 SUITE(open, "shares", .seconds = 120);
 
-/** Returns the traffic of the busiest direction of a link, message by message, over its bandwidth.
+/**
+ * Returns the time of the busiest direction of a link: the chunks that it carries, over its
+ * bandwidth.
  */
 static double busiest(const reducer *r, const int64_t *pieces, int n)
 {
@@ -28,7 +33,7 @@ static double busiest(const reducer *r, const int64_t *pieces, int n)
         for (int j = 0; j < n; j++) {
             if (i == j)
                 continue;
-            up += (r[i].contributes ? pieces[j] : 0) + pieces[i]; /* parts, means */
+            up += (r[i].contributes ? pieces[j] : 0) + pieces[i]; /* parts and means */
             down += (r[j].contributes ? pieces[i] : 0) + pieces[j];
         }
         const int64_t busier = up > down ? up : down;
@@ -37,7 +42,10 @@ static double busiest(const reducer *r, const int64_t *pieces, int n)
     return most;
 }
 
-/** Returns the minimum over all distributions of chunks. */
+/**
+ * Returns the lowest possible time of the busiest link, over all distributions of the remaining
+ * chunks.
+ */
 static double least(const reducer *r, int64_t *pieces, int n, int i, int64_t left)
 {
     double best = INFINITY;
@@ -71,7 +79,9 @@ TEST_RANGE(shares_by_bandwidth_are_optimal, 0, 300)
     ck_assert_double_eq_tol(busiest(r, got, n), least(r, pieces, n, 0, n_pieces), 1e-12);
 }
 
-/** The result of hivemind's linear program if its optimum is unique; otherwise shares by bandwidth.
+/**
+ * If hivemind's linear program has a unique optimum, the shares are equal to its result. Otherwise
+ * they are shares by bandwidth.
  */
 TEST(shares_are_those_of_the_released_code)
 {
@@ -90,21 +100,28 @@ TEST(shares_are_those_of_the_released_code)
 
 CASE("DeDLOC", .seconds = 120);
 
-/** Returns a case with this number of peers, whose links are those of an idle switch times these
- * factors. */
+/**
+ * Makes a case with @p n peers. The links of an idle switch are multiplied by the factors in @p
+ * links.
+ */
 static support_case *peers(int n, dsgd_platform_entry *links, size_t n_links, double bytes)
 {
     support_case *c = support_no_learning(support_new("dedloc", n));
     SET(c, platform.host_bandwidth_bytes_per_s = 1e9, platform.host_latency_s = 1e-6);
     c->platform.hosts = (dsgd_structs){n_links, links};
     SET(c, workload.bytes = bytes, workload.samples = 128);
-    /* One gradient of each peer: one that reports before the batch is full continues. */
+    /*
+     * A batch is one gradient of each peer. A peer that reports before the batch is full continues.
+     */
     support_option(c, "batch", 1);
     c->config.until = (dsgd_until){.steps = 10};
     return c;
 }
 
-/** Each peer has a share of a chunk: its parts are sent, then its means. */
+/**
+ * Each peer averages one chunk. In a round, it sends its parts of the other chunks, then the means
+ * of its own chunk.
+ */
 TEST_RANGE(dedloc_round_takes_twice_its_parts, 2, 7)
 {
     support_case *c = peers(_i, NULL, 0, 1e9);
@@ -114,8 +131,10 @@ TEST_RANGE(dedloc_round_takes_twice_its_parts, 2, 7)
     ck_assert_double_eq_tol(support_ok(c)->result.virtual_s, 10 * round_s, 10 * 3e-5);
 }
 
-/** (1 + (n - 2) f_i) N per peer, 2 n - 2 in all, and numbers with each chunk; in addition reports
- * and the lists of shares. */
+/**
+ * In a round, a peer with share f_i sends (1 + (n - 2) f_i) N bytes, and all peers together send (2
+ * n - 2) N. Each chunk has some additional numbers. Reports and the lists of shares also count.
+ */
 TEST_RANGE(dedloc_round_sends_the_bytes_of_its_shares, 2, 6)
 {
     support_case *c = peers(_i, NULL, 0, 1e8);
@@ -125,7 +144,10 @@ TEST_RANGE(dedloc_round_sends_the_bytes_of_its_shares, 2, 6)
     ck_assert_double_eq_tol(support_ok(c)->result.bytes / 10, bytes, 1);
 }
 
-/** The time is within one chunk of the bound. With equal shares two slow links decide. */
+/**
+ * With shares by bandwidth, the time is within one chunk of the bound. With equal shares, the slow
+ * links determine it.
+ */
 TEST(shares_by_bandwidth_are_faster_where_links_differ)
 {
     static dsgd_platform_entry slow[] = {{0, 4, {0, NULL}, 1, 0.25, 0}};
@@ -148,12 +170,12 @@ TEST(shares_by_bandwidth_are_faster_where_links_differ)
     ck_assert_double_eq_tol(seconds[1], (1 + 6 / 8.0) / 0.25, 1e-3);
 }
 
-/** An auxiliary peer has ten times the bandwidth: it averages everything. */
+/** An auxiliary peer with ten times the bandwidth averages all chunks. */
 TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
 {
     static dsgd_platform_entry fast = {8, 1, {0, NULL}, 1, 10, 0};
     double seconds[3];
-    for (int i = 0; i < 3; i++) { /* without it; with an equal share; with its own */
+    for (int i = 0; i < 3; i++) { /* without this peer; equal shares; shares by bandwidth */
         support_case *c = peers(8 + (i > 0), &fast, 1, 1e9);
         SET(c, config.exchange.pieces = 48, config.until = (dsgd_until){.samples = 80 * 128});
         OPTIONS(c, {"auxiliary", i > 0}, {"shares", i < 2});
@@ -162,14 +184,16 @@ TEST(an_auxiliary_peer_speeds_up_a_round_by_an_unequal_share)
     ck_assert_double_eq_tol(seconds[0], 1 + 6 / 8.0, 0.02);
     ck_assert_double_gt(seconds[1], seconds[0]);
     ck_assert_double_eq_tol(seconds[2], 1,
-                            0.05); /* a peer's gradient goes up, and a mean comes down */
+                            0.05); /* a peer sends its gradient, and receives a mean */
 }
 
-/** Workers of an emulation: the sum of gradients at one model, and the time of the next gradient.
+/**
+ * A worker of an emulation: the sum of its gradients at one model, and the end of its next
+ * gradient.
  */
 typedef struct emulated {
     double x[N], v[N], g[N], sum[N], ends_s;
-    long finished, gradients; /* in all; in the sum */
+    long finished, gradients; /* number of gradients: all, and those in the sum */
     bool waits;
     long round;
 } emulated;
@@ -181,7 +205,7 @@ static void begin(const emulation_problem *p, emulated *w, int worker, double no
     w->waits = false;
 }
 
-/** Returns the worker that finishes next, or -1 if none does before the end. */
+/** Returns the worker that finishes next, or -1 if no worker finishes before the end of the run. */
 static int next_done(const emulation_problem *p, emulated *w)
 {
     int next = -1;
@@ -211,8 +235,10 @@ static emulated *emulated_new(const emulation_problem *p)
     return w;
 }
 
-/** All workers step by the mean of all gradients when the batch is full and no worker computes. The
- * last workers, which are auxiliary, add no gradient. */
+/**
+ * Emulates DeDLOC. When the batch is full and no worker computes, all workers make a step with the
+ * mean of all gradients. The last @p auxiliary workers add no gradient.
+ */
 static emulated *dedloc_emulated(const emulation_problem *p, long batch, int auxiliary)
 {
     emulated *const w = emulated_new(p);
@@ -267,9 +293,11 @@ static void expect_models(support_pair *t, const emulated *want)
     ck_assert_double_gt(support_distance(got->x, t->initial, N), 0.01);
 }
 
-/** No gradient is lost or counts twice. Each has the weight of its samples. Auxiliary peers add
- * none. */
-TEST_RANGE(every_sample_counts_once, 0, 16) /* _i: workers, batch, auxiliary */
+/**
+ * No gradient is lost or counts twice. Each gradient has the weight of its samples. Auxiliary peers
+ * add no gradients. _i selects workers, batch and auxiliary.
+ */
+TEST_RANGE(every_sample_counts_once, 0, 16)
 {
     static const long batches[] = {1, 3, 7, 20};
     static const int workers[] = {1, 5, 12, 5};
@@ -282,14 +310,14 @@ TEST_RANGE(every_sample_counts_once, 0, 16) /* _i: workers, batch, auxiliary */
 }
 
 /**
- * The tracker's link takes 0.2 s per START message, and the auxiliary peer's is the last. The means
- * of the other two peers arrive there before it. The auxiliary peer gets all means, like the
- * others, and no peer waits for it longer than for its message.
+ * The tracker's link takes 0.2 s per START message, and the auxiliary peer gets the last one.
+ * Before it arrives, this peer receives the means of the other two peers. It must use these means
+ * as the others do, and no peer may wait for it longer than for its message.
  */
 TEST(dedloc_accepts_a_mean_before_the_round_begins)
 {
     static dsgd_platform_entry slow[] = {
-        {3, 1, {0, NULL}, 1, 1e-6, 0}}; /* after the workers: 1 kB/s */
+        {3, 1, {0, NULL}, 1, 1e-6, 0}}; /* the tracker, after the workers, has 1 kB/s */
     support_case *const c = support_new("dedloc", 3);
     SET(c, platform = peers(3, slow, 1, 1e6)->platform, config.exchange.pieces = 20,
         config.steps_each = 10);
@@ -302,7 +330,7 @@ TEST(dedloc_accepts_a_mean_before_the_round_begins)
 
 /**
  * One of four peers needs 7.3 s per gradient. Only the first round waits for it, for 2 s. Its
- * gradient is dropped. It gets a model when the current round ends, so it continues every 8 s.
+ * gradients are dropped. It gets a model at the end of a round, so it continues every 8 s.
  */
 TEST(dedloc_drops_gradients_of_a_late_peer)
 {
@@ -316,8 +344,8 @@ TEST(dedloc_drops_gradients_of_a_late_peer)
 }
 
 /**
- * Three of four peers continue with rounds while one is away, and wait for it only once. The
- * repaired peer gets the model when a round ends, and the next round waits for it.
+ * Three of four peers continue their rounds while one peer is away. They wait for it only once. The
+ * repaired peer gets the model when a round ends, and the next round waits for this peer.
  */
 TEST(failed_peer_costs_dedloc_one_wait)
 {
@@ -334,10 +362,11 @@ TEST(failed_peer_costs_dedloc_one_wait)
 
 CASE("clusters", .seconds = 120);
 
-/** The last value that a process has sent, and the one before. */
+/** The last value that a process has sent, and the value before. */
 typedef struct values {
     double x[2][N];
-    long round[2], latest; /* its own round; the highest round of any process at that time */
+    long round[2], latest; /* rounds of both values; and the highest round of any process when the
+                            * last one was sent */
 } values;
 
 static bool hears_enough(const emulation_problem *p, const values *told, int i, long round,
@@ -373,8 +402,10 @@ static void take_mean(const emulation_problem *p, const values *told, int i, lon
         x[k] /= n;
 }
 
-/** A process that has finished sends its value at once. A process that then has enough values
- * continues. */
+/**
+ * Emulates the cluster-based model. A process that has finished a step sends its value at once.
+ * Each process that now has enough values continues with their mean.
+ */
 static emulated *cluster_based_emulated(const emulation_problem *p, int cluster, int quorum)
 {
     emulated *const w = emulated_new(p);
@@ -407,7 +438,7 @@ static emulated *cluster_based_emulated(const emulation_problem *p, int cluster,
     return w;
 }
 
-TEST_RANGE(clusters_agree, 0, 24) /* _i: workers, cluster, quorum */
+TEST_RANGE(clusters_agree, 0, 24) /* _i selects workers, cluster and quorum */
 {
     static const int counts[] = {1, 5, 12, 16}, clusters[] = {1, 3};
     support_pair *const t = pair_until("cluster_based", counts[_i % 4], 41.3);
@@ -417,7 +448,7 @@ TEST_RANGE(clusters_agree, 0, 24) /* _i: workers, cluster, quorum */
     expect_models(t, cluster_based_emulated(&t->problem, cluster, quorums[_i / 8]));
 }
 
-/** Three clusters of three. */
+/** Makes a run with three clusters of three processes, and with @p n failures. */
 static support_case *crashing(int quorum, size_t n, dsgd_failure_event *events)
 {
     support_case *c = support_no_learning(support_new("cluster_based", 9));

@@ -1,8 +1,8 @@
 /**
  * @file test_outer.c
- * Algorithms with outer steps and with clusters: cases in which they equal simpler algorithms, and
- * the overlap of their exchanges. (test_against_oracle.c compares values, and the oracle's own
- * tests have published ones.)
+ * Tests algorithms with outer steps and with clusters: cases in which they equal simpler
+ * algorithms, and the overlap of their exchanges. (test_against_oracle.c compares values, and the
+ * oracle's own tests use published values.)
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
@@ -11,7 +11,10 @@
 
 SUITE(outer, "outer", .seconds = 60);
 
-/** With one fragment and no delay it equals DiLoCo in values, time and messages. _i: chunks. */
+/**
+ * With one fragment and no delay, Streaming DiLoCo equals DiLoCo in values, time and messages. _i
+ * is the number of chunks.
+ */
 TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
 {
     support_case *c = support_new("streaming_diloco", 8);
@@ -30,7 +33,10 @@ TEST_RANGE(streaming_diloco_of_one_fragment_is_diloco, 1, 4)
                         support_rounding());
 }
 
-/** A local step hides an exchange of a fragment of 0.9 s, but not one of 1.8 s. */
+/**
+ * With delay 1, one step hides a fragment's exchange of 0.9 s. It does not completely hide an
+ * exchange of 1.8 s.
+ */
 TEST(a_delay_hides_the_exchange_of_a_fragment)
 {
     support_case *c = support_no_learning(support_new("streaming_diloco", 2));
@@ -76,7 +82,10 @@ TEST(clusters_of_one_are_local_sgd)
             expect_alike(clusters_of(1, inside, between, NULL), want, true);
 }
 
-/** In every step some worker is late by a second, sometimes in another cluster in another round. */
+/**
+ * In every step some worker is late by a second. In different rounds, the late worker is in
+ * different clusters.
+ */
 TEST(delayed_corrections_wait_for_the_round_before)
 {
     double virtual_s[3];

@@ -1,13 +1,16 @@
 /**
  * @file test_scale.c
- * Every algorithm with thousands of workers: runs start and end. Above 1,024 workers tables grow.
- * Above 2,048 and 4,096 workers actors need more mappings than the kernel allows by default.
+ * Tests every algorithm with thousands of workers: runs start and end. Above 1,024 workers, tables
+ * grow. Above 2,048 workers, actors need more memory mappings than the kernel allows by default.
  */
 
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** A power of two, one more, and more actors than one process could have with guard pages. */
+/**
+ * One more than a power of two; a power of two; and more actors than one process could have with
+ * guard pages.
+ */
 static const int counts[] = {1025, 2048, 4096};
 
 enum { N_COUNTS = sizeof counts / sizeof counts[0] };
@@ -15,14 +18,16 @@ enum { N_COUNTS = sizeof counts / sizeof counts[0] };
 static support_case *large(const char *algorithm, int workers)
 {
     support_case *c = support_no_learning(support_new(algorithm, workers));
-    support_imbalance_number(c, "ramp", "seconds", 1e-4); /* different delays, not at one instant */
-    c->workload.bytes = 1e4; /* short vectors: allreduces take the fewest messages */
+    support_imbalance_number(c, "ramp", "seconds", 1e-4); /* workers have different delays */
+    c->workload.bytes = 1e4; /* allreduces of short vectors take the fewest messages */
     c->config.until.steps = 2;
     return c;
 }
 
-/** Returns whether each worker sends its vector to every other: 17 million pairs would need too
- * much memory for a test. */
+/**
+ * Returns true if each worker sends its vector to all others. For 4,096 workers, these 17 million
+ * pairs would need too much memory for a test.
+ */
 static bool tells_all(const support_case *c)
 {
     return strcmp(c->config.algorithm->about.name, "cluster_based") == 0;
@@ -67,7 +72,7 @@ TEST_RANGE(two_steps_of_thousands_of_workers_end, support_n_algorithms(),
     two_steps_end(_i);
 }
 
-/** There are 18 actors per worker. Only their start is simulated. */
+/** Each worker has 18 actors. The run ends after their start. */
 TEST(concurrent_chunks_need_more_actors_than_guard_pages)
 {
     support_case *c = large("eager_solo", 4096);

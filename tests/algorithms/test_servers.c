@@ -1,7 +1,8 @@
 /**
  * @file test_servers.c
- * Servers that make decisions, on networks without cost and at fixed speeds: promises of each
- * algorithm. (test_against_arrivals.c compares the order and the delays of applied updates.)
+ * Tests algorithms whose servers make decisions, on networks without cost and with fixed speeds of
+ * workers. The tests check the promises of each algorithm. (test_against_arrivals.c compares the
+ * order and the delays of applied updates.)
  */
 #include <unistd.h>
 
@@ -11,7 +12,8 @@
 #include "tests/support/support.h"
 
 /**
- * Messages take a nanosecond. Worker i needs h[i] s per step; at most four of these differ from 1.
+ * Makes a run in which worker i needs h[i] s per step. At most four values of h may differ from 1.
+ * Messages take a nanosecond.
  */
 static support_case *at_speeds(const char *algorithm, int workers, const double *h)
 {
@@ -26,9 +28,12 @@ static support_case *at_speeds(const char *algorithm, int workers, const double 
 
 SUITE(servers, "servers", .seconds = 120);
 
-/** The n-th order statistic of the step times: the slowest is dropped in every step. */
+/**
+ * With n of P gradients needed, a step takes the n-th shortest time of a gradient. The slowest
+ * worker is dropped in every step.
+ */
 TEST_RANGE(backup_workers_step_lasts_until_its_last_needed_gradient, 0,
-           4) /* _i: how slow it is; by default */
+           4) /* _i selects the slow worker's factor, and whether backups is set */
 {
     double h[] = {1, 1, 1, 1, 1, 1, 1, _i % 2 == 0 ? 3 : 100};
     support_case *c = at_speeds("backup_workers", 8, h);
@@ -43,7 +48,7 @@ TEST_RANGE(backup_workers_step_lasts_until_its_last_needed_gradient, 0,
 
 /* --- laws ------------------------------------------------------------------------------------- */
 
-/** Computes x <- x + the sum of all workers' updates. */
+/** A test algorithm: x <- x + the sum of all workers' updates. */
 static void summing_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g = dsgd_vector_new(self), *u = dsgd_vector_new(self);
@@ -83,8 +88,11 @@ TEST_RANGE(ssp_without_slack_is_synchronous, 1, 4) /* _i: pieces */
 
 static const double distinct[] = {1, 1.013, 1.31, 1.07, 1.029}; /* the order of arrivals is clear */
 
-/** Server and worker exchange whole vectors: with one chunk it equals a_psgd. */
-TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2) /* _i: ssp, ringmaster */
+/**
+ * With one chunk and infinite slack (or delay), ssp and ringmaster equal a_psgd. _i selects the
+ * algorithm.
+ */
+TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2)
 {
     support_case *c = at_speeds(_i == 0 ? "ssp" : "ringmaster", 5, distinct);
     support_case *server = at_speeds("a_psgd", 5, distinct);
@@ -95,7 +103,7 @@ TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2) /* _i: ssp, ringmaste
         platform.message_overhead_s = server->platform.message_overhead_s = 1e-3);
     const support_outcome *got = support_ok(c), *want = support_ok(server);
     ck_assert_double_eq_tol(got->result.virtual_s, want->result.virtual_s, 1e-9);
-    /* Except for messages at the very end. */
+    /* Messages at the very end may count or not. */
     ck_assert_double_eq_tol((double)got->result.messages, (double)want->result.messages, 1.5);
     ck_assert_double_eq_tol(got->result.bytes, want->result.bytes, 1.1e6);
     ck_assert_mem_eq(got->final_mean, want->final_mean, got->n_params * sizeof(double));
@@ -105,7 +113,7 @@ TEST_RANGE(infinite_slack_is_an_asynchronous_server, 0, 2) /* _i: ssp, ringmaste
 
 static int n_computed[8];
 
-/** Records the largest difference between the workers' numbers of finished gradients. */
+/** Notes the largest difference between the workers' numbers of finished gradients. */
 static void watch_spread(void *nothing, const dsgd_span *span)
 {
     if (span->kind != DSGD_SPAN_COMPUTE || span->host >= 5)
@@ -119,8 +127,8 @@ static void watch_spread(void *nothing, const dsgd_span *span)
     support_current->note[0] = fmax(support_current->note[0], most - least);
 }
 
-/** The bound is reached if a worker is slow enough. */
-TEST_RANGE(ssp_workers_lead_by_at_most_slack_and_one_step, 0, 4) /* _i: s */
+/** _i is the slack s. If one worker is slow enough, the others lead by exactly s + 1 steps. */
+TEST_RANGE(ssp_workers_lead_by_at_most_slack_and_one_step, 0, 4)
 {
     static const double h[] = {1, 1, 1, 1, 9};
     const bool chosen[5] = {true, true, true, true, true};
@@ -137,7 +145,7 @@ TEST(ssp_waits_less_with_more_slack)
     double before = 1;
     for (int slack = 0; slack < 6; slack++) {
         support_case *c = support_no_learning(support_new("ssp", 8));
-        support_imbalance_number(c, "delay", "seconds", 1.7); /* a different worker in each step */
+        support_imbalance_number(c, "delay", "seconds", 1.7); /* another worker in each step */
         support_option(c, "slack", slack);
         c->config.until.steps = 200;
         const double wait = support_ok(c)->result.shares.wait;
@@ -151,7 +159,10 @@ TEST(ssp_waits_less_with_more_slack)
 enum { SPEEDS = 4 };
 static const double speeds[SPEEDS] = {1, 1.2345, 2.3456, 4.5678};
 
-/** Returns the smallest t with sum of floor(t / h_i) >= B, over finite h_i. */
+/**
+ * Returns the length of a round of Rennala: the smallest t at which workers have finished B
+ * gradients. Worker i finishes floor(t / h_i).
+ */
 static double round_s(int batch)
 {
     double best_s = INFINITY;
@@ -166,7 +177,7 @@ static double round_s(int batch)
     return best_s;
 }
 
-TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8) /* _i: B */
+TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8) /* _i is the batch B */
 {
     enum { ROUNDS = 5 };
     support_case *c = at_speeds("rennala", SPEEDS, speeds);
@@ -176,16 +187,21 @@ TEST_RANGE(rennala_round_is_the_shortest_possible, 1, 8) /* _i: B */
         for (int late = 0; late < 2; late++) {
             c->config.until = (dsgd_until){.seconds = k * round_s(_i) + (late ? 1e-5 : -1e-5)};
             const support_outcome *got = support_ok(c);
-            /* The sender of a gradient gets an answer; all others get a notice, ask, and get the
-             * model. */
+            /*
+             * The sender of a gradient gets an answer. Each other worker gets a notice, sends a
+             * request, and gets the model.
+             */
             const int others = (k - 1 + late) * (SPEEDS - 1);
             const double gradients = got->result.steps * SPEEDS;
             ck_assert_double_eq((double)got->result.messages, 2 * gradients + 3 * others);
         }
 }
 
-/** R updates take at most twice the minimum over m of (mean of 1 / h_i)^-1 (1 + R / m), i <= m. */
-TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9) /* _i: R */
+/**
+ * _i is the delay R. R updates take at most twice the minimum over m of (mean of 1 / h_i)^-1 (1 + R
+ * / m), with the mean over the m fastest workers.
+ */
+TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9)
 {
     double bound_s = INFINITY, rate = 0;
     for (int m = 1; m <= SPEEDS; m++) {
@@ -202,8 +218,11 @@ TEST_RANGE(ringmaster_makes_r_updates_in_its_bound, 1, 9) /* _i: R */
     ck_assert_double_le(got->result.gradient_staleness_max, _i - 1);
 }
 
-/** No older update is applied, however late messages and workers are. */
-TEST_RANGE(no_applied_delay_reaches_r, 1, 6) /* _i: R */
+/**
+ * Ringmaster applies no update with a delay of R = _i or more, however late messages and workers
+ * are.
+ */
+TEST_RANGE(no_applied_delay_reaches_r, 1, 6)
 {
     for (uint64_t seed = 1; seed < 4; seed++) {
         support_case *c = support_no_learning(support_new("ringmaster", 8));
@@ -226,10 +245,10 @@ TEST(slow_workers_make_fewer_local_steps)
     support_case *c = at_speeds("async_local_sgd", 4, h);
     support_no_learning(c);
     OPTIONS(c, {"period", 8}, {"grace", 0});
-    support_option(c, "dylu", 1); /* ceil(8 / h): 8, 4, 3, 1 */
+    support_option(c, "dylu", 1); /* ceil(8 / h) steps: 8, 4, 3, 1 */
     c->config.until = (dsgd_until){.seconds = 80.5};
     const support_outcome *got = support_ok(c);
-    /* A push and an answer per round, in addition to the table of times. */
+    /* Each round has a push and an answer. At the start, workers exchange the table of times. */
     const double rounds = 10 + floor(80 / 2.6 / 4) + floor(80 / 3.9 / 3) + 2;
     ck_assert_double_eq_tol(got->result.bytes, 2 * rounds * (1e6 + 8), 1000);
 }
@@ -245,23 +264,27 @@ TEST_RANGE(aau_at_equal_speeds_is_d_psgd, 2, 8) /* _i: workers */
     ck_assert_double_le(got->result.virtual_s, want->result.virtual_s + 10 * (1e-3 + 1e-4));
 }
 
-/** An epoch lasts for the step of the slowest worker. The others take two steps in it, the second
- * together with that worker. */
+/**
+ * An epoch lasts for one step of the slowest worker. Each other worker makes two steps in an epoch,
+ * the second together with the slowest worker.
+ */
 TEST(aau_needs_a_straggler_once_per_epoch)
 {
     static const double h[] = {1, 1, 1, 10};
     support_case *c = at_speeds("dsgd_aau", 4, h);
     support_no_learning(c);
     c->config.until = (dsgd_until){.seconds = 100.9};
-    /* The third round of the others, at 10 s or later, is in progress in the eleventh epoch. */
+    /* At the end of the run, the eleventh epoch is incomplete. */
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.steps * 4, 10 * (2 * 3 + 1));
     ck_assert_double_eq_tol(got->result.shares.wait, (3 * 8.0 / 10) / 4, 0.01);
 }
 
-/** A worker that finishes within the grace period of the first two mixes with them; a later worker
- * does not. */
-TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2) /* _i: how late the third is */
+/**
+ * A worker that finishes within the grace period of the first two workers mixes with them. A later
+ * worker does not. _i selects how late the third worker is.
+ */
+TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2)
 {
     const double h[] = {1, 1, _i == 0 ? 1.18 : 1.22};
     support_case *c = at_speeds("dsgd_aau", 3, h);
@@ -274,8 +297,11 @@ TEST_RANGE(aau_waits_for_its_grace_and_no_longer, 0, 2) /* _i: how late the thir
     ck_assert_int_eq(apart < support_rounding(), _i == 0);
 }
 
-/** In a ring of 4 one pair is always half a step later than the other. An epoch joins them. */
-TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2) /* _i: grace */
+/**
+ * In a ring of 4 workers, one pair is always half a step later than the other pair. Nevertheless
+ * all models converge to one mean, because an epoch joins the pairs. _i is 1 for the default grace.
+ */
+TEST_RANGE(aau_pairs_out_of_step_agree, 0, 2)
 {
     static const double first[] = {1, 1, 1.5, 1.5};
     double seconds[40 * 4];

@@ -1,12 +1,14 @@
 /**
  * @file test_staleness.c
- * Ages of the values that an algorithm uses: bounds, closed forms, and histograms.
+ * Tests the ages of the values that an algorithm uses: bounds, closed forms, and histograms.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
-/** Checks that the shares of ages add up to 1 and have this mean and, if every use has a single
- * age, this maximum. */
+/**
+ * Checks that the shares of a histogram of ages add up to 1 and have the given mean. If tolerance
+ * is below 1, every use has a single age, and the largest age is also compared.
+ */
 static void expect_histogram(const double *ages, double mean, double largest, double tolerance)
 {
     double sum = 0, mean_of_ages = 0, largest_of_ages = 0;
@@ -33,7 +35,7 @@ TEST_RANGE(histograms_agree_with_mean_and_largest, 0, support_n_algorithms())
     const support_outcome *got = support_ok(c);
     const dsgd_run_result *const r = &got->result;
     expect_histogram(got->ages, r->staleness_mean, r->staleness_max, 1e-12);
-    /* A sum of gradients counts with the mean of its ages, rounded down. */
+    /* The histogram counts a sum of gradients with the mean of its ages, rounded down. */
     const bool sums = strncmp(dsgd_algorithms[_i]->name, "eager", 5) == 0;
     expect_histogram(got->gradient_ages, r->gradient_staleness_mean, r->gradient_staleness_max,
                      sums ? 1 : 1e-12);
@@ -41,7 +43,7 @@ TEST_RANGE(histograms_agree_with_mean_and_largest, 0, support_n_algorithms())
     ck_assert_double_ge(r->lag_max, r->staleness_max);
 }
 
-/** Returns the distance between the models of four workers at the end. */
+/** Returns the largest distance between the final models of four workers. */
 static double spread_after(const char *name, long steps)
 {
     support_case *c = support_new(name, 4);
@@ -56,8 +58,8 @@ static double spread_after(const char *name, long steps)
 }
 
 /**
- * Algorithms that average models periodically do so after every third step. Sums of eager_solo do
- * not always differ, but they do in the last of nine steps.
+ * Algorithms that average models periodically do so after every third step. In between, models
+ * differ. The sums of eager_solo do not always make them differ, but they do after step 7 or 8.
  */
 TEST_RANGE(models_are_equal_only_at_the_end_of_a_period, 0, 4)
 {
@@ -79,7 +81,8 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 {
     static const struct {
         const char *name, *option;
-        double value; /* an option; with it every gradient counts by itself, whatever its age */
+        double value; /* option and its value; they make the server use each gradient alone,
+                       * whatever its age */
     } servers[] = {
         {"a_psgd", NULL, 0}, {"async_local_sgd", "period", 1}, {"ringmaster", "delay", -2}};
     const int p = 2 + _i / 3;
@@ -90,14 +93,17 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
         support_option(c, servers[_i % 3].option, servers[_i % 3].value);
     if (support_has(c, "grace"))
         support_option(c, "grace", 0);
-    support_imbalance_number(c, "ramp", "seconds", 0.001); /* always in the same order */
+    support_imbalance_number(c, "ramp", "seconds", 0.001); /* keeps workers in one order */
     support_steps_each(c, steps);
     c->config.exchange.pieces = 2;
     const support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.gradient_staleness_max, p - 1);
     if (!by_message)
         ck_assert_double_eq(got->result.staleness_max, 0); /* pushes are not local steps */
-    /* In the first round the i-th arriver misses the i - 1 updates before it. */
+    /*
+     * In the first round, the i-th worker that arrives misses only the i - 1 updates before its
+     * own.
+     */
     const double last = (double)(p * (steps - 1) + 1) / (double)(p * steps);
     ck_assert_double_eq_tol(got->gradient_ages[p - 1], last, 1e-12);
     for (int age = 0; age < p - 1; age++)
@@ -105,8 +111,8 @@ TEST_RANGE(a_push_misses_one_update_of_every_other_worker, 0, 3 * 7)
 }
 
 /**
- * Three chunks travel one after another for 0.8 s each. The first two arrive before the next step,
- * the third during it.
+ * Three chunks travel one after another for 0.8 s each. The first two chunks arrive before the end
+ * of a step, the third during the next step.
  */
 TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
 {
@@ -116,7 +122,7 @@ TEST(an_overlapped_push_waits_for_nothing_until_its_delay)
     support_outcome *got = support_ok(c);
     ck_assert_double_eq(got->result.virtual_s, 20);
     ck_assert_double_eq(got->result.staleness_max, 3);
-    support_option(c, "delay", 2); /* until the last chunk has arrived */
+    support_option(c, "delay", 2); /* now workers wait until the last chunk has arrived */
     got = support_ok(c);
     ck_assert_double_gt(got->result.virtual_s, 20 + 8 * 0.4);
     ck_assert_double_eq(got->result.staleness_max, 2);
@@ -143,8 +149,9 @@ TEST(push_may_be_older_than_its_delay_if_rounds_end_sooner)
 }
 
 /**
- * The papers' bound: a contribution was made in one of the last tau iterations. Worker 0 takes two
- * and a half times as long as the others, so it is late within a round. Step times are random.
+ * Tests the papers' bound: a contribution was made in one of the last tau iterations. Worker 0
+ * takes two and a half times as long as the others, so it is late within a round. Step times are
+ * random.
  */
 TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
 {
@@ -165,8 +172,8 @@ TEST_RANGE(wagma_lags_behind_by_less_than_its_period, 0, 4)
 }
 
 /**
- * Worker 0 has finished step t after t + 1 s, worker 1 after 3.6 (t + 1) s. At 3.6, 7.2 and 10.8 s
- * worker 1 finds versions 2, 6 and 9. Its gradients are in versions 3 and 7.
+ * Worker 0 has finished step t after t + 1 s, and worker 1 after 3.6 (t + 1) s. At 3.6, 7.2 and
+ * 10.8 s, worker 1 finds versions 2, 6 and 9. The gradients of worker 1 are in versions 3 and 7.
  */
 TEST(a_constant_straggler_misses_sums_of_solo)
 {
@@ -177,9 +184,9 @@ TEST(a_constant_straggler_misses_sums_of_solo)
     ck_assert_double_eq(got->result.partial_skipped, 2 + 3 + 2);
     ck_assert_double_eq(got->result.partial_duplicates, 0);
     /*
-     * Uses of a gradient: worker 0 uses its own in each of its 10 versions, and those of worker 1
-     * of steps 0 and 1 in versions 3 and 7. Worker 1 uses those of worker 0 in versions 2, 6 and 9.
-     * All but two are new.
+     * Uses of gradients: worker 0 uses its own gradient in each of its 10 versions, and gradients
+     * of worker 1 from steps 0 and 1 in versions 3 and 7. Worker 1 uses gradients of worker 0 in
+     * versions 2, 6 and 9. All uses except two have lag 0.
      */
     ck_assert_double_eq(got->result.lag_max, 6);
     ck_assert_double_eq_tol(got->result.lag_mean, (3.0 + 6.0) / (10 + 2 + 3), 1e-12);
@@ -191,8 +198,8 @@ TEST(a_constant_straggler_misses_sums_of_solo)
 }
 
 /**
- * Worker 1 averages once per gradient. Worker 0 answers meanwhile. Its gradients take eight times
- * as long, so each is applied to a model that has been averaged eight times since.
+ * Worker 1 averages once per gradient, and worker 0 answers. If a gradient of worker 0 takes eight
+ * times as long, its model is averaged eight times before the gradient is applied.
  */
 TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
 {
@@ -205,11 +212,11 @@ TEST_RANGE(gradients_of_ad_psgd_are_as_old_as_averagings_since, 0, 2)
     const double slow = passive_is_slow ? 2 * 8 : 16, steps = passive_is_slow ? 16 + 2 : 16 + 16;
     ck_assert_double_eq_tol(got->result.gradient_staleness_mean, (16 + slow) / steps, 1e-12);
     ck_assert_double_eq(got->result.gradient_staleness_max, passive_is_slow ? 8 : 1);
-    /* The last model of the slow worker that is averaged has 1 step and is used in step 16. */
+    /* The last averaged model of the slow worker contains steps up to 2, and is used in step 16. */
     ck_assert_double_eq(got->result.lag_max, passive_is_slow ? 16 - 2 : 0);
 }
 
-/** The gradient is computed before an average of the old models and applied after it. */
+/** The gradient is computed before an average of the old models, and applied after the average. */
 TEST_RANGE(gradient_during_an_average_is_one_update_old, 0, 9)
 {
     static const struct {
@@ -229,7 +236,10 @@ TEST_RANGE(gradient_during_an_average_is_one_update_old, 0, 9)
     ck_assert_double_eq(got->result.gradient_staleness_max, cases[_i].age);
 }
 
-/** Gradients travel for a step: each worker applies the sum of the previous step's gradients. */
+/**
+ * A test algorithm in which gradients travel for a step. Each worker applies the mean of the
+ * previous step's gradients.
+ */
 static void delayed_work(dsgd_node *self)
 {
     dsgd_vector *x = dsgd_model(self), *g[2] = {dsgd_vector_new(self), dsgd_vector_new(self)};

@@ -1,6 +1,6 @@
 /**
  * @file test_zero.c
- * ZeRO, and gradients that are computed pass by pass, as its third stage does.
+ * Tests ZeRO, and gradients that are computed pass by pass, as ZeRO's third stage does.
  */
 #include "tests/support/distance.h"
 #include "tests/support/suite.h"
@@ -10,7 +10,9 @@ SUITE(zero, "zero", .seconds = 120);
 
 /* --- gradients by passes ---------------------------------------------------------------------- */
 
-/** Makes the same steps as support_alone, pass by pass. */
+/**
+ * A test algorithm that makes the same steps as support_alone, but computes gradients pass by pass.
+ */
 static void by_passes_work(dsgd_node *self)
 {
     dsgd_vector *const x = dsgd_model(self), *const g = dsgd_vector_new(self);
@@ -26,7 +28,7 @@ static void by_passes_work(dsgd_node *self)
 }
 
 static const dsgd_algorithm by_passes = {.about = {.name = "by-passes"}, .work = by_passes_work};
-/** _i: pieces, overlap. */
+/** _i selects pieces and overlap. */
 TEST_RANGE(passes_take_as_long_as_a_gradient, 0, 6)
 {
     support_case *c = support_of(&support_alone, 5);
@@ -69,7 +71,10 @@ TEST(passes_out_of_order_stop_the_program_with_a_message)
 
 enum { P = 8, STEPS = 10 };
 
-/** 100 MB over 1 GB/s; a step of 0.3 s, of which 0.2 s backward. */
+/**
+ * Makes a run of ZeRO with vectors of 100 MB over 1 GB/s. A step takes 0.3 s, of which the backward
+ * pass takes 0.2 s.
+ */
 static support_case *published(int stage, bool reshards, long n_pieces)
 {
     support_case *c = support_no_learning(support_new("zero", P));
@@ -84,18 +89,24 @@ static const struct {
     int stage;
     bool reshards, overlap;
     double step_s;
-    double vectors; /* vectors sent per worker, in units of (P - 1) / P N */
+    double vectors; /* vectors that a worker sends, in units of (P - 1) / P N */
 } forms[] = {
-    /* the collective a of one of 4 units takes 0.021875 s, less than a forward pass; two take less
-       than a backward pass */
+    /*
+     * A collective of one of 4 units takes 0.021875 s, less than a forward pass. Two collectives
+     * take less than a backward pass.
+     */
     {1, true, true, 0.3 + (1 + 4) * 0.021875, 2}, {2, true, true, 0.3 + (1 + 4) * 0.021875, 2},
-    {3, true, true, 0.3 + 3 * 0.021875, 3}, /* the first of each pass, and the last sum */
+    {3, true, true, 0.3 + 3 * 0.021875, 3}, /* exposed: the first gather of each pass, and the last
+                                             * sum */
     {3, false, true, 0.3 + 2 * 0.021875, 2},      {1, true, false, 0.3 + 2 * 0.0875, 2},
     {2, true, false, 0.3 + 2 * 0.0875, 2},        {3, true, false, 0.3 + 3 * 0.0875, 3},
     {3, false, false, 0.3 + 2 * 0.0875, 2},
 };
 
-/** By the closed form and message by message; the volumes are those of the paper's section 7. */
+/**
+ * Each stage takes the time of its closed form, computed and simulated message by message. The
+ * volumes are those of the paper's section 7.
+ */
 TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
 {
     support_case *c = published(forms[_i].stage, forms[_i].reshards, 4);
@@ -116,18 +127,19 @@ TEST_ROWS(stages_take_their_closed_forms_and_published_volumes, forms)
 
 enum { UNITS = 7 };
 
-/** The share of 100 MB and of all work of each unit, in backward order. */
+/** The share of each unit in 100 MB and in all work, in backward order. */
 static dsgd_tensors tensors[] = {
     {8000000, 1, 1}, {1000000, 4, 9}, {6000000, 1, 1}, {7000000, 1, 2}};
 static const double share[UNITS] = {0.32, 0.04, 0.04, 0.04, 0.04, 0.24, 0.28};
 static const double work[UNITS] = {8.0 / 64, 9.0 / 64, 9.0 / 64, 9.0 / 64,
                                    9.0 / 64, 6.0 / 64, 14.0 / 64};
 
-/** Emulates the order of passes and collectives; @p all_s is the time of a collective of all units.
+/**
+ * Emulates the order of passes and collectives. @p all_s is the time of a collective of all units.
  */
 static double unit_by_unit_s(double all_s, bool reshards)
 {
-    double there_s = all_s * share[UNITS - 1]; /* when the next unit is ready */
+    double there_s = all_s * share[UNITS - 1]; /* time at which the next unit's weights arrive */
     double gpu_s = 0; /* time at which the GPU is free */
     double channel_s = there_s;
     for (int u = UNITS - 1; u >= 0; u--) {
@@ -148,7 +160,10 @@ static double unit_by_unit_s(double all_s, bool reshards)
     return channel_s;
 }
 
-/** _i: reshard. From exchanges that take longer than the computation to exchanges that it hides. */
+/**
+ * _i is reshard_after_forward. The bandwidth varies from exchanges that take longer than the
+ * computation to exchanges that the computation hides.
+ */
 TEST_RANGE(each_unit_is_gathered_one_unit_ahead, 0, 2)
 {
     support_case *c = published(3, _i == 1, DSGD_PIECES_TENSORS);
@@ -170,7 +185,10 @@ static const dsgd_optimizer optimizers[] = {
     {DSGD_OPTIMIZER_ADAMW, .lr = 0.01, .momentum = 0.9, .beta2 = 0.99, .epsilon = 1e-8},
     {.lr = 0.05, .clip = 0.5}};
 
-/** _i: stage, optimizer. Any property of a gradient that the update reads is that of the mean. */
+/**
+ * _i selects stage and optimizer. If the update reads a property of the gradient, such as its norm,
+ * this property is that of the mean gradient.
+ */
 TEST_RANGE(every_stage_makes_the_models_of_allreduce, 0, 9)
 {
     support_case *c = support_new("zero", 6), *want = support_new("allreduce", 6);

@@ -1,6 +1,6 @@
 /**
  * @file test_draw.c
- * Random numbers are pure functions with known answers.
+ * Tests that random numbers are pure functions with known answers.
  */
 #include <Random123/philox.h>
 
@@ -12,7 +12,9 @@ SUITE(draw, "draw");
 
 TEST(philox_gives_known_answers)
 {
-    /* Random123's kat_vectors for philox4x32-10 with all zeros. */
+    /*
+     * These numbers are Random123's known answers (kat_vectors) for philox4x32-10 with all zeros.
+     */
     const philox4x32_ctr_t counter = {{0, 0, 0, 0}};
     const philox4x32_key_t key = {{0, 0}};
     const philox4x32_ctr_t zero = philox4x32(counter, key);
@@ -67,10 +69,13 @@ TEST_RANGE(a_permutation_takes_every_place_once, 0, 11)
         at_home += image == i;
     }
     if (n >= 100)
-        ck_assert_uint_lt(at_home, 12); /* about one fixed point on average */
+        ck_assert_uint_lt(at_home, 12); /* a random permutation has about one fixed point */
 }
 
-/** In order and out of order, and with more permutations at a time than the permuter keeps. */
+/**
+ * Draws in order and out of order, with more permutations at a time than the permuter keeps in
+ * memory.
+ */
 TEST_RANGE(many_images_equal_single_images, 0, 17)
 {
     enum { DRAWS = 20000 };

@@ -1,6 +1,7 @@
 /**
  * @file test_option.c
- * Numbers are read with their units; unknown names have a nearest known one.
+ * Tests how option values are read: numbers have units, and for an unknown name the nearest known
+ * name is found.
  */
 #include "base/option.h"
 #include "base/unit.h"
@@ -14,7 +15,7 @@
 
 static const struct {
     const char *text, *unit;
-    double number; /* NAN: refused */
+    double number; /* expected value; NAN if the text must be rejected */
 } numbers[] = {
     {"320ms", "s", 0.32},
     {"25us", "s", 25e-6},
@@ -53,7 +54,7 @@ TEST_ROWS(numbers_are_read_with_their_units, numbers)
         ck_assert_double_eq_tol(got, numbers[_i].number, 1e-15 * fabs(got));
 }
 
-/* Columns, the name of their unit in options, and the part of the column's name before the unit. */
+/* Column names, the unit of the column, and the part of the name before the unit. */
 static const struct {
     const char *column, *unit, *stem;
 } columns[] = {

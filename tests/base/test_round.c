@@ -1,5 +1,7 @@
 /**
- * @file test_round.c Rounding up and down does not change integers, up to rounding errors.
+ * @file test_round.c
+ * Tests that rounding up and down does not change integers, even if they have small rounding
+ * errors.
  */
 #include <math.h>
 

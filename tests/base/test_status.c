@@ -1,7 +1,8 @@
 /**
- * @file test_status.c Broken contracts abort. A process that runs out of memory ends in order.
- * Files that cannot be read are remembered. The words of a command line can be given to a shell
- * again.
+ * @file test_status.c
+ * Tests errors and memory. Broken contracts abort, and a process that runs out of memory ends in
+ * order. Files that cannot be read are remembered. The words of a command line are quoted for a
+ * shell.
  */
 #include "base/status.h"
 
@@ -26,19 +27,22 @@ TEST(a_broken_assertion_aborts)
     support_function_aborts(break_promise, &two, "1 + 1 == 3 does not hold: arithmetic of 2\n");
 }
 
-/* sanitizers end the process themselves */
+/* SANITIZED is 1 under a sanitizer, which itself ends a process without memory. */
 #if defined(DSGD_ADDRESS_SANITIZER) || defined(DSGD_THREAD_SANITIZER)
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
 
-/** A child that allocates more memory than there is: its message, and the files that it leaves. */
+/**
+ * A child process allocates more memory than there is. Tests its message, and the files that it
+ * leaves.
+ */
 TEST_RANGE(memory_that_runs_out_ends_the_process_with_a_sentence, 0, SANITIZED ? 0 : 1)
 {
     int ends[2];
     char said[100] = "";
-    char *const kept = dsgd_folder_new(NULL, NULL); /* the parent's */
+    char *const kept = dsgd_folder_new(NULL, NULL); /* the folder belongs to the parent */
     char *const unfinished = dsgd_xprintf("%s/unfinished", kept);
     ck_assert_int_eq(pipe(ends), 0);
     const pid_t process = dsgd_fork();
@@ -75,7 +79,7 @@ TEST(an_unreadable_file_is_remembered)
 
 /* --- kept memory ------------------------------------------------------------------------------ */
 
-static char ended[8]; /* names of the ended objects, in order */
+static char ended[8]; /* names of the ended objects, in the order of their ends */
 
 static void note_end(void *name)
 {
@@ -115,7 +119,7 @@ TEST(kept_memory_grows_and_old_memory_stays)
     for (int n = 0; n < 1000; n++)
         ck_assert_int_eq(numbers[n], n);
     ck_assert_int_eq(*first, 0);
-    ck_assert_uint_le(n_moves, 11); /* room doubles */
+    ck_assert_uint_le(n_moves, 11); /* memory doubles when it is full */
     char *text = dsgd_xstrdup("");
     for (int n = 0; n < 1000; n++)
         dsgd_append(&text, "%d,", n);

@@ -1,5 +1,6 @@
 /**
- * @file bounds.c Arithmetic bounds on the results of a run.
+ * @file bounds.c
+ * Laws that bound the results of a run by arithmetic.
  */
 #include "base/option.h"
 #include "base/status.h"
@@ -40,7 +41,10 @@ static double mean_step_s(const trial *t)
     return sum;
 }
 
-/** Checks columns that follow from others. An empty one, NAN, differs from nothing. */
+/**
+ * Checks result columns that follow from other columns. NAN in a column means that it is empty, and
+ * is never an error.
+ */
 char *columns_agree(const trial *t)
 {
     const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
@@ -99,7 +103,7 @@ char *columns_agree(const trial *t)
     return t->diverged ? not_asked : NULL;
 }
 
-/** Returns true if only the workload determines how long a step computes. */
+/** Returns true if only the workload determines the computation time of a step. */
 static bool is_even(const trial *t)
 {
     const json_t *const run = trial_first(t), *const platform = json_object_get(run, "platform");
@@ -117,8 +121,8 @@ static bool is_even(const trial *t)
 }
 
 /**
- * Returns true if GPUs compute for exchanges, too: gradient compression, and sums among the hosts
- * of a stage.
+ * Returns true if GPUs also compute for exchanges: for gradient compression, or for sums among the
+ * hosts of a stage.
  */
 static bool computes_beside(const trial *t)
 {
@@ -130,8 +134,8 @@ static bool computes_beside(const trial *t)
 }
 
 /**
- * If no host is slow, hosts compute what the workload prescribes for a step and, at the end, a part
- * of a step that is not over.
+ * If no host is slow, hosts compute exactly the work that the workload prescribes for all steps. At
+ * the end, they may have computed a part of another step.
  */
 char *work_is_conserved(const trial *t)
 {
@@ -146,14 +150,17 @@ char *work_is_conserved(const trial *t)
         result(t, "compute_share") * result(t, "virtual_s") * (1 - bubbles) * hosts_of(run);
     const double step_s = number_in(json_object_get(run, "workload"), "step"),
                  should_s = result(t, "steps") * step_s;
-    const double rounding_s = 1e-14 * result(t, "virtual_s"); /* rounding of the share */
+    const double rounding_s = 1e-14 * result(t, "virtual_s"); /* rounding error of the share */
     const double most_s = should_s + (exact ? 0 : step_s) + rounding_s;
     return differ(is_s, fmin(fmax(is_s, should_s - rounding_s), most_s))
                ? dsgd_xprintf("computes %.17g s instead of %.17g s", is_s, should_s)
                : NULL;
 }
 
-/** Checks the published bubble shares of pipelines whose messages take no time. */
+/**
+ * Checks that the bubble shares of pipelines are at least the published shares for messages without
+ * cost.
+ */
 char *pipelines_have_their_bubbles(const trial *t)
 {
     const json_t *const inner =
@@ -180,9 +187,10 @@ char *pipelines_have_their_bubbles(const trial *t)
 }
 
 /**
- * No worker sends faster than its NIC, or than the rest of it while it is slow. With gossip,
- * messages to two neighbours leave at the same time. Messages of the last step may be under way at
- * the end. Other workers may be ahead of a failed worker by the steps of its absence.
+ * No worker sends faster than its NIC, or than the remaining bandwidth of a slow NIC. In gossip,
+ * messages to two neighbours leave at the same time. Messages of the last step may be in flight at
+ * the end. On a ring of P workers, other workers may be up to P / 2 steps ahead of a worker with a
+ * slow link.
  */
 char *no_nic_carries_more(const trial *t)
 {
@@ -206,7 +214,7 @@ char *no_nic_carries_more(const trial *t)
     if (why != NULL)
         return why;
     const double ahead =
-        failing ? 1 + number_in(run, "workers") / 2 : 1; /* messages of worker 0, by neighbours */
+        failing ? 1 + number_in(run, "workers") / 2 : 1; /* steps by which workers may be ahead */
     const double share = fmax(0, 1 - ahead / trial_value(&runs, 0, "steps"));
     const double sent = trial_value(&runs, 0, "sent_mean_bytes") / hosts_of(run) * share;
     const double most = bandwidth * trial_value(&runs, 0, "virtual_s");
@@ -214,7 +222,7 @@ char *no_nic_carries_more(const trial *t)
                                     : NULL;
 }
 
-/** Returns the bytes of a gradient. */
+/** Returns the size of a gradient in bytes. */
 static double gradient_bytes(const json_t *workload)
 {
     const json_t *const tensors = json_object_get(workload, "tensors");
@@ -227,8 +235,9 @@ static double gradient_bytes(const json_t *workload)
 }
 
 /**
- * An allreduce sends the bytes of its algorithm: 2 (P - 1) vectors, or one vector from each of P
- * workers to each of log2(P). Workers that are ahead have started the next one.
+ * All workers together send the bytes of the allreduce's algorithm: 2 (P - 1) vectors, or, with
+ * recursive doubling, P log2(P) vectors per step. Workers that are ahead may have started one more
+ * allreduce.
  */
 char *allreduces_send_their_bytes(const trial *t)
 {
@@ -257,8 +266,8 @@ char *allreduces_send_their_bytes(const trial *t)
 }
 
 /**
- * The costs of a message occur at least once: if one of them is ten seconds, a run of allreduces or
- * gossip takes at least ten seconds.
+ * Each cost of a message occurs at least once. If one of these costs is ten seconds, a run of
+ * allreduces or gossip must take at least ten seconds.
  */
 char *each_second_counts(const trial *t)
 {

@@ -1,5 +1,6 @@
 /**
- * @file draw.c Random values of options, from the rows of their tables.
+ * @file draw.c
+ * Draws random values of options from the rows of the option tables.
  */
 #include "tests/random/draw.h"
 
@@ -12,12 +13,12 @@
 #include "command/experiment/shipped.h"
 #include "sim/registry.h"
 
-/** Probability that an optional option is given. */
+/** Probability that an optional option is set. */
 static const double given = 0.2;
 
 typedef struct source {
     uint64_t seed;
-    uint32_t index; /* index of the next draw */
+    uint32_t index; /* index of the next random number */
 } source;
 
 static double uniform(source *s)
@@ -49,7 +50,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/** Returns one of the files FOLDER/NAME.yaml, by name or path. */
+/** Returns a random file of the form FOLDER/NAME.yaml, as its name or its path. */
 static part one_of(source *s, const char *key, const char *path, bool as_path)
 {
     DIR *const folder = opendir(path);
@@ -71,8 +72,8 @@ static part one_of(source *s, const char *key, const char *path, bool as_path)
 }
 
 /**
- * Returns one of the files in traces/KIND or, for platforms, one that `dsgd import` has written to
- * $DSGD_IMPORTED.
+ * Returns a random file of the folder traces/KIND. For platforms, it may also be a file that `dsgd
+ * import` has written to the folder $DSGD_IMPORTED.
  */
 static part shipped(source *s, const char *key, const char *kind)
 {
@@ -86,7 +87,7 @@ static part shipped(source *s, const char *key, const char *kind)
 
 static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth);
 
-/** Returns an allowed number: near the default, a limit, or small. */
+/** Returns an allowed number: near the default, at a limit, between 0 and 1, or a small integer. */
 static double number_of(source *s, const dsgd_option *o)
 {
     static const double factors[] = {0.1, 0.5, 1, 2, 10};
@@ -99,7 +100,7 @@ static double number_of(source *s, const dsgd_option *o)
     case 1:
         x = chance(s, 0.5) || o->max > 1 ? o->min : o->max;
         break;
-    case 2: /* of the magnitude of seconds, shares and rates */
+    case 2: /* a number between 0 and 1, as typical seconds, shares and rates */
         x = low + (fmin(o->max, 1) - fmin(low, 1)) * uniform(s);
         break;
     default:
@@ -125,7 +126,7 @@ static const char *word_of(source *s, const char *const *words)
     return words[below(s, n)];
 }
 
-/** Returns an entry of a registry: its name, or its name with options. */
+/** Returns a random entry of a registry, as its name or as its name with options. */
 static part pick(source *s, const char *key, const dsgd_option *o, int depth)
 {
     size_t n = 0;
@@ -209,8 +210,8 @@ static part value_of(source *s, const dsgd_option *o, int depth)
 }
 
 /**
- * Returns the required options and some of the others: fewer if there are many, or deep in the
- * tree.
+ * Returns a mapping with all required options and some of the others. It has fewer options if the
+ * table is long or deep in the tree.
  */
 static part mapping_of(source *s, const char *key, const dsgd_option *options, int depth)
 {
@@ -245,7 +246,7 @@ static part platform(source *s)
     return p;
 }
 
-/** Returns tensors of up to 16 MB each. */
+/** Returns a list of tensors of up to 16 MB each. */
 static part tensors_of(source *s)
 {
     const dsgd_option *const fields =
@@ -259,7 +260,7 @@ static part tensors_of(source *s)
     return tensors;
 }
 
-/** Returns groups of up to 16 hosts with possible schedules. */
+/** Returns options for workers that are groups of up to 16 hosts, with a possible schedule. */
 static part inner(source *s)
 {
     const dsgd_option *const fields = dsgd_option_find(option("workload")->fields, "inner")->fields;
@@ -315,7 +316,7 @@ static part workload(source *s)
     return p;
 }
 
-/** Returns a model with data that it can learn from. */
+/** Returns learning options: a model with data that it can learn from. */
 static part learn(source *s)
 {
     static const char *const pairs[][2] = {
@@ -326,7 +327,7 @@ static part learn(source *s)
     };
     part p = mapping_of(s, "learn", option("learn")->fields, 2);
     if (chance(s, 0.1))
-        return p; /* any model with any data: mostly rejected */
+        return p; /* any model with any data: the program mostly rejects it */
     const size_t k = chance(s, 0.6) ? 0 : below(s, sizeof pairs / sizeof pairs[0]);
     part_set(&p, "model", pairs[k][0]);
     part_set(&p, "data", pairs[k][1]);
@@ -340,7 +341,10 @@ static const dsgd_algorithm *drawn_algorithm(const part *p)
     return (const dsgd_algorithm *)dsgd_entry_find(dsgd_algorithms, part_find(p, "name")->text);
 }
 
-/** Returns an algorithm; half of them are synchronous, which most laws concern. */
+/**
+ * Returns a random algorithm. About half of the algorithms are synchronous, because most laws
+ * concern these.
+ */
 static part algorithm(source *s)
 {
     const bool synchronous = chance(s, 0.4);
@@ -361,7 +365,7 @@ static part until(source *s, bool large)
     return p;
 }
 
-/** Returns failures at the times of steps, with their costs. */
+/** Returns failures that happen during the first steps, and their costs. */
 static part failures(source *s, size_t workers)
 {
     static const char *const whens[] = {
@@ -369,7 +373,7 @@ static part failures(source *s, size_t workers)
         "[{worker: %zu, at: 0.01, repair: 0.02}, {worker: 0, at: 0.02, repair: 1}]"};
     const dsgd_option *const fields = option("failures")->fields;
     if (chance(s, given))
-        return mapping_of(s, "failures", fields, 1); /* mostly rejected, or long after the end */
+        return mapping_of(s, "failures", fields, 1); /* mostly rejected, or after the end */
     part p = part_empty("failures", MAPPING);
     part_set(&p, "policy", word_of(s, dsgd_option_find(fields, "policy")->words));
     part_set(&p, "detect", chance(s, 0.5) ? "0.01" : "0");

@@ -1,6 +1,7 @@
 /**
- * @file draw.h Random experiments, from the program's own option tables, registries and shipped
- * files. New entries of these are drawn without a change here.
+ * @file draw.h
+ * Draws random experiments from the program's own option tables, registries and shipped files. If
+ * these get new entries, the new entries are drawn without a change of this code.
  */
 #pragma once
 
@@ -9,7 +10,7 @@
 #include "tests/random/part.h"
 
 /**
- * Returns the experiment of a seed, which is always the same. Many are rejected by the program with
- * a sentence.
+ * Returns the experiment of a seed, which is always the same. The program rejects many of these
+ * experiments with a message.
  */
 part random_experiment(uint64_t seed);

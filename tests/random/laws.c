@@ -1,5 +1,6 @@
 /**
- * @file laws.c Compares runs of one experiment with each other and with arithmetic.
+ * @file laws.c
+ * Laws that compare runs of one experiment with each other and with arithmetic.
  */
 #include "tests/random/laws.h"
 
@@ -10,8 +11,8 @@
 #include "tests/random/trial.h"
 
 /**
- * SimGrid treats times that are closer than this as equal. Successive messages and steps add up
- * this error.
+ * SimGrid treats times as equal if their difference in seconds is smaller than this. Successive
+ * messages and steps add up this error.
  */
 static const double simgrid_precision_s = 1e-12;
 
@@ -34,8 +35,8 @@ static char *shares_sum_to_one(const trial *t)
 }
 
 /**
- * Samples equal steps times batch; there are fewer if parts of gradients or late gradients are
- * dropped.
+ * The number of samples equals steps times batch times workers. It is smaller if parts of gradients
+ * or late gradients are dropped.
  */
 static char *samples_are_steps_times_batch(const trial *t)
 {
@@ -54,7 +55,10 @@ static char *samples_are_steps_times_batch(const trial *t)
     return NULL;
 }
 
-/** Runs the experiment again with options; the results must have the same bytes. */
+/**
+ * Runs the experiment again with the given command-line options. The results must have the same
+ * bytes.
+ */
 static char *same_bytes(const trial *t, const char *name, const char *options)
 {
     char *output = NULL;
@@ -68,13 +72,13 @@ static char *same_bytes(const trial *t, const char *name, const char *options)
     return why;
 }
 
-/** For any number of processes and threads. */
+/** The results are the same for any number of processes and threads. */
 static char *threads_change_nothing(const trial *t)
 {
     return same_bytes(t, "b", "-j 2 --threads 3");
 }
 
-/** Times do not depend on values. */
+/** The times of a run do not depend on the values of its models. */
 static char *numerics_change_no_time(const trial *t)
 {
     static const char *const columns[] = {"virtual_s", "steps", "messages", "bytes", "comm_share"};
@@ -94,10 +98,11 @@ static char *numerics_change_no_time(const trial *t)
 }
 
 /**
- * Returns the change of the run's time if all NICs, or the steps of worker 1, have the next number
- * of twelve digits. If workers forward messages as they arrive, over shared links, differences grow
- * from step to step, in some runs to 1 % of the time. Of two events at the same instant, such as a
- * gradient and the message that cancels it, either may be the first.
+ * Returns by how much a tiny change of the input changes the run's time: a relative change of 1e-12
+ * of all NICs, or of the steps of worker 1. If workers forward messages as they arrive, over shared
+ * links, such differences grow from step to step, in some runs to 1 % of the time. Also, either of
+ * two events at the same instant may come first, for example a gradient and the message that
+ * cancels it.
  */
 static double amplified_s(const trial *t)
 {
@@ -116,13 +121,19 @@ static double amplified_s(const trial *t)
                 fabs(trial_changed_s(t, "n", &late, &why) - s));
 }
 
-/** Results that are computed without SimGrid equal those of its messages, including ties. */
+/**
+ * Results that are computed without SimGrid equal the results of a simulation in SimGrid, including
+ * ties.
+ */
 static char *networks_agree(const trial *t)
 {
     const bool at_once =
         trial_value(&t->runs, 0, "compute_share") == 0 && !is_synchronous(t->experiment);
     if (t->diverged || fails(t) || at_once)
-        /* at_once: steps that take no time end at the same instant, in any order */
+        /*
+         * If at_once is true, steps take no time, and many steps end at the same instant in any
+         * order.
+         */
         return not_asked;
     part changed = part_copy(t->experiment);
     char *why = NULL;
@@ -162,7 +173,8 @@ static char *bandwidth_is_never_slower(const trial *t)
 }
 
 /**
- * Returns true if nothing distinguishes workers and their places, and their number suits all trees.
+ * Returns true if nothing distinguishes workers and their places, and the number of workers is a
+ * power of two.
  */
 static bool is_symmetric(const json_t *run)
 {
@@ -180,7 +192,10 @@ static bool is_symmetric(const json_t *run)
            json_integer_value(json_object_get(platform, "island_hosts")) == 0;
 }
 
-/** With synchronous algorithms and equal workers it does not matter which worker is slow. */
+/**
+ * If an algorithm is synchronous and all workers are equal, it does not matter which worker is
+ * slow.
+ */
 static char *any_may_be_slow(const trial *t)
 {
     const json_t *const run = trial_first(t);
@@ -192,7 +207,7 @@ static char *any_may_be_slow(const trial *t)
     part changed = part_copy(t->experiment);
     for (size_t k = 0; k < 2 && why == NULL; k++) {
         const int64_t who =
-            k == 0 ? 0 : (workers - 1) * (int64_t)hosts_of(run); /* its first host */
+            k == 0 ? 0 : (workers - 1) * (int64_t)hosts_of(run); /* first host of this worker */
         part_set(&changed, "imbalance",
                  dsgd_xprintf("[{kind: slow, worker: %jd, factor: 1.5}]", who));
         slow_s[k] = trial_changed_s(t, k == 0 ? "l" : "m", &changed, &why);
@@ -204,8 +219,8 @@ static char *any_may_be_slow(const trial *t)
 }
 
 /**
- * The other algorithms in the list and their order have no effect: under another label, after
- * another seed.
+ * An algorithm's results do not depend on the other algorithms and seeds of the experiment, or on
+ * their order. The law runs the algorithm a second time under another label, after another seed.
  */
 static char *company_changes_nothing(const trial *t)
 {
@@ -237,7 +252,7 @@ static char *company_changes_nothing(const trial *t)
     return why;
 }
 
-/** On one switch the placement of workers does not matter. */
+/** On a single switch, the placement of workers does not matter. */
 static char *places_are_alike(const trial *t)
 {
     part changed = part_copy(t->experiment);
@@ -252,10 +267,10 @@ static char *places_are_alike(const trial *t)
     return why;
 }
 
-/** Failures after the end of the run, and their settings, cost nothing. */
+/** A failure after the end of the run, and the options of failures, cost nothing. */
 static char *what_never_comes_costs_nothing(const trial *t)
 {
-    static const double never_s = 1e11; /* time of the failure below */
+    static const double never_s = 1e11; /* time of the failure, which is after the end of the run */
     part changed = part_copy(t->experiment);
     char *why = NULL;
     const double s = trial_value(&t->runs, 0, "virtual_s");
@@ -269,8 +284,9 @@ static char *what_never_comes_costs_nothing(const trial *t)
 }
 
 /**
- * A run consists of its first half, a checkpoint, and its second half. After a failure in the
- * middle of the second half, the second half is repeated. For allreduces, which end together.
+ * A run consists of its first half, a checkpoint, and its second half. If a worker fails in the
+ * middle of the second half, the run repeats the second half. The law uses allreduces, because
+ * workers end them together.
  */
 static char *runs_split_at_checkpoints(const trial *t)
 {
@@ -321,7 +337,10 @@ static char *runs_split_at_checkpoints(const trial *t)
     return NULL;
 }
 
-/** Runs an experiment that is evaluated at @p half and ends after @p steps. Returns its curves. */
+/**
+ * Runs an experiment that is evaluated at step @p half and ends after @p steps steps. Stores its
+ * curves. Returns NULL or the fault.
+ */
 static char *curves_of(const trial *t, const char *name, double half, double steps,
                        dsgd_csv *curves)
 {
@@ -336,7 +355,10 @@ static char *curves_of(const trial *t, const char *name, double half, double ste
     return why;
 }
 
-/** Half of a run equals a run with half its steps: no later event has an effect before. */
+/**
+ * The first half of a run equals a run with half as many steps, because no later event has an
+ * earlier effect.
+ */
 static char *half_is_half(const trial *t)
 {
     const part *const steps = part_find(part_find(t->experiment, "until"), "steps");
@@ -373,7 +395,10 @@ static char *read_results(trial *t)
     return NULL;
 }
 
-/** Returns true if the output is a single sentence of the program. */
+/**
+ * Returns true if the output contains a single error message of the program, and the exit status is
+ * 2 to 4.
+ */
 static bool is_refusal(int exit_status, const char *output)
 {
     const char *const first = strstr(output, "dsgd: ");
@@ -381,7 +406,10 @@ static bool is_refusal(int exit_status, const char *output)
            strstr(first + 1, "\ndsgd: ") == NULL;
 }
 
-/** Arithmetic first, because it runs nothing. */
+/**
+ * All laws, with the number of experiments that each was checked for, and that broke it. Laws that
+ * need no run come first.
+ */
 static struct {
     const char *name;
     char *(*is_broken)(const trial *);
@@ -415,7 +443,10 @@ void laws_tell(FILE *stream)
                 laws[i].broken);
 }
 
-/** Returns whether the program accepts the experiment; if not, *why is its sentence. */
+/**
+ * Returns HOLDS if the program accepts the experiment. Otherwise returns REFUSED or BROKEN, and
+ * stores the program's message in *why.
+ */
 static verdict is_taken(const trial *t, const part *experiment, char **why)
 {
     trial_write(t->folder, "a", experiment);
@@ -476,7 +507,7 @@ void laws_shrink(const char *folder, part *experiment, char **why)
             strncmp(now, *why, strcspn(*why, ":")) == 0) {
             *experiment = smaller;
             *why = now;
-            continue; /* another part is at this place now */
+            continue; /* the next part is now at place i */
         }
         i++;
     }

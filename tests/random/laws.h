@@ -1,5 +1,6 @@
 /**
- * @file laws.h The laws of every experiment.
+ * @file laws.h
+ * The laws that hold for every experiment.
  */
 #pragma once
 
@@ -8,25 +9,27 @@
 typedef enum verdict { HOLDS, REFUSED, BROKEN } verdict;
 
 /**
- * Runs an experiment in all ways that must agree, in @p folder, which may have results of other
- * experiments. Returns BROKEN, with *why, which the caller frees, beginning with the law's name and
- * a colon; or REFUSED, with the program's sentence in *why.
+ * Checks all laws for an experiment. The runs use @p folder, which may contain results of other
+ * experiments. If a law is broken, returns BROKEN and stores the law's name, a colon and the fault
+ * in *why. If the program rejects the experiment, returns REFUSED and stores the program's message
+ * in *why.
  */
 verdict laws_check(const char *folder, const part *experiment, char **why);
 
 /**
- * Removes one part, or workers, if the experiment is rejected with them and accepted without them.
+ * Repairs an experiment that the program rejects: removes one part of it, or sets the number of
+ * workers to 2, if the program then accepts the experiment.
  */
 void laws_mend(const char *folder, part *experiment);
 
 /**
- * Prints the number of experiments that each law was checked for so far, and the number that broke
- * it.
+ * Prints the number of experiments for which each law was checked so far, and the number of
+ * experiments that broke it.
  */
 void laws_tell(FILE *stream);
 
 /**
- * Removes parts as long as the same law is still broken. *why is the sentence of the final
- * experiment.
+ * Removes parts of a broken experiment as long as it breaks the same law. Stores the fault of the
+ * final experiment in *why.
  */
 void laws_shrink(const char *folder, part *experiment, char **why);

@@ -1,6 +1,6 @@
 /**
  * @file part.c
- * Trees of values.
+ * An experiment as a tree of values.
  */
 #include "tests/random/part.h"
 

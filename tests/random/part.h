@@ -1,5 +1,6 @@
 /**
- * @file part.h An experiment as a tree, which a test can write, change and shorten.
+ * @file part.h
+ * An experiment as a tree of values, which a test can write, change and shorten.
  */
 #pragma once
 
@@ -9,32 +10,35 @@
 
 typedef enum part_kind { SCALAR, MAPPING, LIST } part_kind;
 
-/** A value, and its key in a mapping. Owns its texts and parts. */
+/**
+ * A value of an experiment, and its key if the value is in a mapping. A part owns its texts and its
+ * parts.
+ */
 typedef struct part {
     part_kind kind;
-    char *key; /* NULL: none */
-    char *text; /* text of a scalar */
+    char *key; /* key in a mapping; NULL if the part has no key */
+    char *text; /* text of a scalar; NULL for a mapping or list */
     size_t n;
-    struct part *parts; /* [n] */
+    struct part *parts; /* values in a mapping or list, [n] entries */
 } part;
 
-/** Make new parts; a key or text is copied. */
+/** The next three functions return a new part. They copy the key and the text. */
 part part_scalar(const char *key, const char *text);
 part part_empty(const char *key, part_kind kind);
 part part_copy(const part *of);
 
-/** Appends @p one and takes ownership of it. */
+/** Appends @p one to a mapping or list, and takes ownership of it. */
 void part_add(part *to, part one);
 
-/** Returns the value of a key of a mapping, or NULL if there is none. */
+/** Returns the value of a key in a mapping, or NULL if the mapping has no such key. */
 part *part_find(const part *mapping, const char *key);
 
-/** Sets a key to a scalar, instead of its current value. */
+/** Sets a key of a mapping to a scalar. This replaces the key's current value. */
 void part_set(part *mapping, const char *key, const char *text);
 
-/** Returns the number of parts below @p p. part_remove() removes the @p i-th of them. */
+/** Returns the number of all parts below @p p. part_remove() removes number @p i of them. */
 size_t part_count(const part *p);
 void part_remove(part *p, size_t i);
 
-/** Writes a mapping as YAML, in flow style with one line per key. */
+/** Writes a mapping as YAML: one line per key, with values in flow style. */
 void part_write(const part *mapping, FILE *stream);

@@ -1,8 +1,11 @@
 /**
- * @file random.c dsgd_random SEED tries a random experiment, and makes it smaller if a law does not
- * hold. dsgd_random FIRST COUNT tries that many from that seed on, shows those that break a law,
- * and counts them. dsgd_random FIRST COUNT FOLDER only writes them to the folder. Two in three of
- * the experiments that would be rejected are repaired first.
+ * @file random.c
+ * The program dsgd_random checks laws with random experiments.
+ *
+ * dsgd_random SEED checks one random experiment, and makes it smaller if it breaks a law.
+ * dsgd_random FIRST COUNT checks COUNT experiments from seed FIRST on, prints those that break a
+ * law, and counts them. dsgd_random FIRST COUNT FOLDER only writes the experiments to the folder.
+ * Two in three of the rejected experiments are repaired before the check.
  */
 #include "base/status.h"
 #include "tests/random/draw.h"

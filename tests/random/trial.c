@@ -1,5 +1,6 @@
 /**
- * @file trial.c Commands, and the numbers that they have written.
+ * @file trial.c
+ * Runs commands, and reads the numbers that they have written.
  */
 #include "tests/random/trial.h"
 
@@ -50,14 +51,17 @@ void trial_write(const char *folder, const char *name, const part *experiment)
     fclose(stream);
 }
 
-/** Returns the only algorithm of an experiment, or NULL. */
+/** Returns the first algorithm of an experiment, or NULL if it has none. */
 static const part *algorithm_in(const part *experiment)
 {
     const part *const list = part_find(experiment, "algorithms");
     return list == NULL || list->n == 0 ? NULL : &list->parts[0];
 }
 
-/** Returns true if workers or links fail, with all algorithms or with the only one. */
+/**
+ * Returns true if the experiment or its first algorithm has options for failures of workers or
+ * links.
+ */
 static bool may_fail(const part *experiment)
 {
     return part_find(experiment, "failures") != NULL ||
@@ -70,7 +74,7 @@ char *trial_run_into(const trial *t, const char *name, const char *file, const c
     char *const arguments =
         dsgd_xprintf("run --force --progress off -o %s %s %s.yaml", name, options, file);
     const int exit_status = trial_run(t, &output, arguments);
-    /* A failed worker may leave others waiting for ever, which is a valid result. */
+    /* If a worker fails, others may wait for ever. This is a valid result with exit status 5. */
     if (exit_status == 0 || (exit_status == 5 && may_fail(t->experiment)))
         return NULL;
     char *const why = dsgd_xprintf("exit status %d: %s", exit_status, output);
@@ -120,7 +124,7 @@ dsgd_csv trial_changed(const trial *t, const char *name, const part *experiment,
     trial_write(t->folder, name, experiment);
     *why = trial_run_into(t, name, name, "--numerics off");
     if (*why != NULL && strcspn(*why, "234") == strlen("exit status "))
-        *why = not_asked; /* the change is rejected */
+        *why = not_asked; /* the program rejects the changed experiment */
     if (*why == NULL && (dsgd_csv_read(&runs, NULL, "%s/%s/runs.csv", t->folder, name) != DSGD_OK ||
                          runs.n_rows == 0))
         *why = dsgd_xprintf("no runs.csv of %s", name);

@@ -1,6 +1,6 @@
 /**
  * @file units.c
- * The same experiment in other units of time and size.
+ * A law that compares an experiment with the same experiment in other units of time and size.
  */
 #include "base/status.h"
 #include "command/experiment/experiment.h"
@@ -8,8 +8,8 @@
 #include "traces/platform.h"
 
 /**
- * Returns the factor by which a number grows if each second, and each byte, of an experiment is
- * multiplied.
+ * Returns the factor by which a number with a unit grows if all seconds are multiplied by @p time,
+ * and all bytes by @p size.
  */
 static double growth(const char *unit, double time, double size)
 {
@@ -22,15 +22,18 @@ static double growth(const char *unit, double time, double size)
 
 static void regrow(json_t *value, const dsgd_option *option, double time, double size);
 
-/** Returns true if a random number is a factor of the time, not a number of seconds. */
+/**
+ * Returns true if a random number of an imbalance is a factor of the step time, not a number of
+ * seconds.
+ */
 static bool is_factor(const json_t *mapping)
 {
     return json_is_true(json_object_get(mapping, "scale"));
 }
 
 /**
- * Converts the values of a mapping of options. A manifest has tables as pairs, and names under
- * `name`.
+ * Converts the values of a mapping of options to other units. In a manifest, tables are lists of
+ * pairs. They become mappings, as in an experiment file.
  */
 static void regrow_fields(json_t *mapping, const dsgd_option *fields, double time, double size)
 {
@@ -72,7 +75,9 @@ static void regrow(json_t *value, const dsgd_option *o, double time, double size
     }
 }
 
-/** Removes nulls and empty lists, which would not be given. */
+/**
+ * Removes nulls and empty lists from a manifest, because an experiment file must not contain them.
+ */
 static void drop_nothings(json_t *value)
 {
     for (size_t i = 0; i < json_array_size(value); i++)
@@ -88,9 +93,10 @@ static void drop_nothings(json_t *value)
 }
 
 /**
- * Returns true if files or tables of machines, which have their own seconds, are used; hosts have 1
- * Gf. If messages with a latency share a NIC with messages without one, these have the share that
- * SimGrid gives to a latency of 1 s.
+ * Returns true if the run uses values in seconds that cannot be converted: files, tables of
+ * machines, or the reference speed of hosts. Also returns true for groups without host latency.
+ * There, messages with and without latency share a NIC, and SimGrid's shares depend on the latency
+ * in seconds.
  */
 static bool has_own_seconds(const json_t *run)
 {
@@ -117,8 +123,8 @@ bool has_own_bits(const json_t *run)
 }
 
 /**
- * Runs the first run as its manifest describes it, with all values in other units. Returns its
- * virtual time.
+ * Runs the first run of the manifest again, with all values in other units. Returns its virtual
+ * time.
  */
 static double regrown_s(const trial *t, const char *name, double time, double size, char **why)
 {
@@ -147,9 +153,9 @@ static double regrown_s(const trial *t, const char *name, double time, double si
 }
 
 /**
- * If all times or all bytes are doubled, so is the result: the program has no hidden time or size,
- * except the instant between messages at a server, a few bytes of a message's head, and DDP's
- * buckets.
+ * If all times are doubled, or all bytes, the virtual time must follow. The program has no hidden
+ * time or size, except the instant between messages at a server, the bytes of a message's header,
+ * and DDP's buckets.
  */
 char *no_unit_is_hidden(const trial *t)
 {
@@ -169,7 +175,7 @@ char *no_unit_is_hidden(const trial *t)
         const double s = trial_value(&t->runs, 0, "virtual_s") * worlds[k].time;
         const double there_s = regrown_s(t, worlds[k].law, worlds[k].time, worlds[k].size, &why);
         if (why != NULL && strstr(why, "must be between") != NULL)
-            return not_asked; /* twice the allowed maximum */
+            return not_asked; /* the changed value is above its allowed maximum */
         if (why == NULL && !(fabs(s - there_s) <= worlds[k].precision * s + instants_s))
             why = dsgd_xprintf("%s: %.17g s became %.17g s", worlds[k].law, s, there_s);
     }
