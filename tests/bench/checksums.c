@@ -1,8 +1,8 @@
 /**
  * @file checksums.c
- * Prints checksums of results that the CUDA module computes without transcendental functions:
- * gradients of linear regression, updates and means, one per line. The results are bit-identical on
- * every GPU and in the emulation. Returns 77 if there is no device.
+ * Prints checksums of results of the CUDA module, one per line. The results are gradients of linear
+ * regression, updates and means. They need no transcendental functions, so their bits are equal on
+ * every GPU and in the emulation. Without a device, the program returns 77.
  */
 #include "base/draw.h"
 #include "models/devices/device.h"
@@ -15,7 +15,7 @@ static double uniform(uint32_t what, uint32_t row, uint32_t column)
     return 2 * dsgd_draw_uniform((dsgd_draw){5, DSGD_DRAW_DATA, what, row, column}) - 1;
 }
 
-/** A problem on one device. */
+/** A problem that is open on a device. */
 typedef struct bench {
     const dsgd_device *device;
     void *context;
@@ -25,7 +25,7 @@ typedef struct bench {
     dsgd_problem problem;
 } bench;
 
-/** Returns the FNV-1a hash of the numbers as floats, continued from @p so_far. */
+/** Continues the FNV-1a hash @p so_far with n numbers, converted to float, and returns it. */
 static uint64_t checksum(uint64_t so_far, const double *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -99,7 +99,8 @@ static void print_updates(const bench *b, const char *name)
     const dsgd_buffer v = states > 0 ? vector(b, 3, states * n) : NULL;
     double *const zeros = dsgd_keep((states + 1) * n, sizeof *zeros);
     if (v != NULL)
-        b->device->put(b->context, v, zeros, states * n); /* second moments must not be negative */
+        b->device->put(b->context, v, zeros,
+                       states * n); /* AdamW's second moments must not be negative */
     for (uint64_t t = 1; t <= STEPS; t++) {
         const dsgd_update_op op = {
             .n = n, .x = x, .g = g, .v = v, .x_new = x, .v_new = v, .lr = 0.1, .t = t};

@@ -1,9 +1,9 @@
 /**
  * @file cuda.c
  * Measures a step of many workers on the CUDA device: all gradients, all momentum updates, and all
- * means with a neighbour, each in one call. Also measures the bandwidth of averaging, compared with
- * a copy. The results are first checked against the CPU. Arguments: cuda [workers] [reals per
- * averaged vector] [runs]. Returns 77 if there is no device.
+ * means with a neighbour, each in one call. Also measures the bandwidth of averaging, and of a copy
+ * for comparison. Before it measures, it compares the results with the CPU. Arguments: cuda
+ * [workers] [reals per averaged vector] [runs]. Without a device, the program returns 77.
  */
 #include <gsl/gsl_sort.h>
 
@@ -31,8 +31,8 @@ static int n_runs = MOST_RUNS;
 /* --- workers ---------------------------------------------------------------------------------- */
 
 /**
- * Makes a step of all workers: all gradients, all updates and all means, each in one call. Stores
- * the wall time of each call.
+ * Computes a step of all workers, with one call for all gradients, one for all updates, and one for
+ * all means. Adds the wall time of each call to wall_s[].
  */
 static void step(team *t, double *wall_s)
 {
@@ -43,7 +43,7 @@ static void step(team *t, double *wall_s)
     }
 }
 
-/** Compares every operation of a few workers on both devices. */
+/** Compares all operations of a few workers on the CUDA device with the CPU. */
 static void check(const dsgd_device *cuda, const dsgd_problem *problem)
 {
     team *const teams[] = {team_new(dsgd_device_cpu(false), problem, CHECKED, BATCH),
@@ -73,7 +73,7 @@ static void report_steps(const dsgd_device *cuda, const dsgd_data *data, const c
     check(cuda, &problem);
     team *const t = team_new(cuda, &problem, n_workers, BATCH);
     double first_s[TEAM_KINDS] = {0}, wall_s[TEAM_KINDS] = {0}, ms[MOST_RUNS];
-    step(t, first_s); /* the first step also makes the workspace */
+    step(t, first_s); /* the first step also allocates the workspace */
     const dsgd_cuda_probe *const probe = cuda_probe_of(cuda);
     const uint64_t before = probe->launches();
     step(t, first_s);
@@ -104,8 +104,8 @@ static dsgd_buffer room_for(const dsgd_device *cuda, void *context, size_t n)
 }
 
 /**
- * Measures the bytes per second that means of pairs of vectors move, and those of a copy of as many
- * reals.
+ * Measures how many bytes per second the means of pairs of vectors move, and how many a copy of as
+ * many reals moves.
  */
 static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
 {
@@ -124,7 +124,7 @@ static void report_averaging(const dsgd_device *cuda, void *context, size_t n)
     const dsgd_buffer from = room_for(cuda, context, VECTORS * n);
     const dsgd_buffer to = room_for(cuda, context, VECTORS * n);
     const dsgd_cuda_probe *const probe = cuda_probe_of(cuda);
-    for (size_t i = 0; i < VECTORS; i++) /* else a sanitizer reports uninitialised memory */
+    for (size_t i = 0; i < VECTORS; i++) /* otherwise, a sanitizer reports uninitialised memory */
         probe->copy(context, (float *)from + i * n, pairs[i][0], n);
     double mean_s[MOST_RUNS], copy_s[MOST_RUNS];
     for (int r = -1; r < n_runs; r++) {

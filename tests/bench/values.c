@@ -1,10 +1,10 @@
 /**
  * @file values.c
- * Measures the numerics of a worker's step (a gradient, an update, and an average with a neighbour)
- * for many models of one network. First checks a result that is known, then measures. Arguments:
- * values [workers] [threads] [hidden] [batch] [device]. The device is `cpu`, `cuda` or `null`. The
- * device `null` is the CUDA module DSGD_CUDA_MODULE=.../dsgd_cuda_null.so, which computes no
- * numbers and takes no time.
+ * Measures the numerics of a step for many models of one network: a gradient, an update, and an
+ * average with a neighbour. Before it measures, it checks a known result. Arguments: values
+ * [workers] [threads] [hidden] [batch] [device]. The device is `cpu`, `cuda` or `null`. The device
+ * `null` is the CUDA module DSGD_CUDA_MODULE=.../dsgd_cuda_null.so, which computes no numbers and
+ * takes no time.
  */
 #include <gsl/gsl_sort.h>
 #include <time.h>
@@ -18,7 +18,7 @@ enum { RUNS = 7, STEPS = 4, STEPS_OF_NOTHING = 64 };
 typedef struct bench {
     dsgd_values *values;
     uint32_t n_workers, batch, steps;
-    dsgd_value *x, *v, *mean; /* [n_workers] */
+    dsgd_value *x, *v, *mean; /* one value per worker, [n_workers] */
     uint64_t step;
 } bench;
 
@@ -34,7 +34,7 @@ static const dsgd_data *load(void)
     return data;
 }
 
-/** Makes a local step of every worker, then the mean of each pair. */
+/** Makes a local step of every worker, and then averages pairs of models. */
 static void step(bench *b)
 {
     static const double ones[] = {1, 1};
@@ -50,8 +50,8 @@ static void step(bench *b)
     }
     for (uint32_t w = 0; w < b->n_workers; w++) {
         /*
-         * In even steps, the other worker is a neighbour; in odd steps, it is half of all workers
-         * away.
+         * In even steps, the pairs are neighbours. In odd steps, the ranks of a pair differ by half
+         * the number of workers.
          */
         const uint32_t half = b->n_workers / 2;
         const uint32_t other = b->step % 2 == 0 ? w ^ 1 : (w + half) % b->n_workers;
@@ -77,8 +77,8 @@ static double steps_wall_s(bench *b)
 }
 
 /**
- * Checks that the mean of x and 3 x is 2 x, and that a few steps reduce the loss. These steps also
- * warm up the pools.
+ * Checks that the mean of x and 3 x is 2 x, and that some steps reduce the loss. These steps also
+ * fill the pools of buffers.
  */
 static void check(bench *b, const double *x, size_t n)
 {
@@ -103,8 +103,8 @@ static void check(bench *b, const double *x, size_t n)
 }
 
 /**
- * Checks counts if no numbers are computed: the drawn samples must be those of the stream, and each
- * value must be computed once.
+ * Checks counts for a device that computes no numbers. The drawn samples must be those of the
+ * stream, and each value must be computed once.
  */
 static void check_counts(bench *b, const dsgd_stream *stream)
 {

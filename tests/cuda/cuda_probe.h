@@ -1,6 +1,7 @@
 /**
  * @file cuda_probe.h
- * The probe of a loaded CUDA module (models/devices/cuda.h).
+ * Finds the probe of a loaded CUDA module. Tests use it to count launches and to change limits. It
+ * is described in models/devices/cuda.h.
  */
 #pragma once
 

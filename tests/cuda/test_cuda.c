@@ -1,8 +1,8 @@
 /**
  * @file test_cuda.c
- * Compares the CUDA device with the CPU in float, operation by operation, for every model. It is a
+ * Compares each operation of the CUDA device with the CPU in float, for every model. It is a
  * separate program, because a process that has used CUDA must not fork. Without a device it returns
- * 77 ("skipped").
+ * 77, which means "skipped".
  */
 #include <check.h>
 
@@ -19,15 +19,17 @@
 
 enum { SKIPPED = 77, TRAIN = 500, TEST = 600, MOST_NUMBERS = 2 };
 enum {
-    LARGE = 2 /* spec: mlp */,
+    LARGE = 2 /* index of mlp in the specs */,
     MOST_OPS = 40,
     MOST_PIECES = 5,
     MOST_SAMPLES = 64,
     MOST_BUFFERS = 512
 };
 
-/* Both devices round every product and sum to float, in different orders. Relative to the norm of a
- * gradient, the error is about 1e-7 times the root of the number of terms. */
+/*
+ * Both devices round each product and each sum to float, but in different orders. The error of a
+ * gradient, relative to its norm, is about 1e-7 times the root of the number of terms.
+ */
 static const double tolerance = 1e-5;
 
 static const dsgd_device *cuda;
@@ -40,7 +42,7 @@ static double uniform(uint32_t what, uint32_t row, uint32_t column)
     return dsgd_draw_uniform((dsgd_draw){7, DSGD_DRAW_DATA, what, row, column});
 }
 
-/** An option with its name and n values. */
+/** The name of an option and its n values. */
 typedef struct setting {
     const char *name;
     size_t n;
@@ -64,7 +66,7 @@ static void set(const dsgd_entry *about, void *params, const setting *s)
     DSGD_ASSERT(false, "%s has no %s", about->name, s->name);
 }
 
-/** Options of a registry entry: the defaults, except at most n settings. */
+/** Returns the options of a registry entry. At most @p n settings replace the defaults. */
 static void *params_of(const dsgd_entry *about, size_t n, const setting *settings)
 {
     void *const params = dsgd_keep(1, about->params_size);
@@ -79,7 +81,7 @@ enum { WIDTH = 11, HEIGHT = 13, CHANNELS = 2, CLASSES = 7 };
 
 enum { SETTINGS = 4 };
 
-/* All have more test samples than one block of an evaluation. */
+/* Data sources. Each has more test samples than one block of an evaluation. */
 static const struct {
     const char *name;
     setting settings[SETTINGS];
@@ -92,7 +94,7 @@ static const struct {
 };
 enum { SOURCES = sizeof sources / sizeof sources[0] };
 
-/** Images, then the sources. */
+/** Returns images of noise if @p i is 0, otherwise data of source i - 1. */
 static dsgd_data *data_of(size_t i)
 {
     if (i == 0)
@@ -111,11 +113,13 @@ static dsgd_data *data_of(size_t i)
 
 typedef struct model_spec {
     const char *model;
-    setting setting; /* n 0: none */
+    setting setting; /* setting of one option; none if its n is 0 */
 } model_spec;
 
-/* In addition to every model with its defaults: sizes on both sides of tile edges, and other
- * shapes. */
+/*
+ * Models that are tested in addition to every model with its defaults. Their sizes are on both
+ * sides of tile edges, or have other shapes.
+ */
 static const model_spec more_specs[] = {
     {"mlp", {"hidden", 2, {65, 34}}},     {"mlp", {"hidden", 2, {1, 15}}},
     {"mlp", {"hidden", 2, {16, 31}}},     {"cnn", {"channels", 2, {3, 33}}},
@@ -145,7 +149,7 @@ static model_spec spec_of(int i)
     return (model_spec){dsgd_model_kinds[i]->name, {NULL, 0, {0}}};
 }
 
-/** Returns a problem with all its data, valid until the end of the test. There is one at a time. */
+/** A problem with its model and data. Only one exists at a time, until the test ends. */
 typedef struct rig {
     model_spec spec;
     dsgd_data *data;
@@ -156,7 +160,7 @@ typedef struct rig {
 
 static rig *current;
 
-/** Returns a problem with the first data that the model accepts. */
+/** Returns a problem of a model, with the first data source that the model accepts. */
 static rig *rig_of(model_spec spec)
 {
     rig *const s = current = dsgd_keep(1, sizeof *s);
@@ -184,7 +188,7 @@ static rig *rig_new(int i)
     return rig_of(spec_of(i));
 }
 
-/** Cuts the parameters into five unequal chunks, of which the third is empty. */
+/** Divides the parameters into five chunks of different sizes. The third chunk is empty. */
 static void cut(rig *s)
 {
     const size_t n = s->network.n_params;
@@ -195,13 +199,16 @@ static void cut(rig *s)
 
 /* --- a device with a problem ------------------------------------------------------------------ */
 
-/** Opens a device. There is one at a time; the next one, or the end of the test, closes it. */
+/**
+ * An open device. Only one is open at a time. Opening the next one, or the end of the test, closes
+ * it.
+ */
 typedef struct bench {
     const dsgd_device *device;
     const rig *rig;
     void *context;
     size_t n_buffers;
-    dsgd_buffer buffers[MOST_BUFFERS]; /* number 0 is NULL, that is, zeros */
+    dsgd_buffer buffers[MOST_BUFFERS]; /* buffer 0 is NULL, which means zeros */
 } bench;
 
 static bench opened;
@@ -245,7 +252,7 @@ static dsgd_buffer put(bench *b, const double *x, size_t n)
     return buffer;
 }
 
-/** A vector in the chunks of the problem. */
+/** Writes the vector @p x to one buffer per chunk of the problem. */
 static void put_pieces(bench *b, const double *x, dsgd_buffer *pieces)
 {
     const size_t *const begin = b->rig->piece_begin;
@@ -255,9 +262,7 @@ static void put_pieces(bench *b, const double *x, dsgd_buffer *pieces)
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-/**
- * Operations of one call. Operation i has its own model, state and sizes[i] samples.
- */
+/** Gradient operations of one call. Operation i has its own model, state and sizes[i] samples. */
 typedef struct gradients {
     bench *b;
     size_t n;
@@ -267,14 +272,16 @@ typedef struct gradients {
     bool finite[MOST_OPS];
 } gradients;
 
-/** The way in which operations are passed: number per call, order, and workspace. */
+/**
+ * A way to pass operations to the device: their number per call, their order, and the workspace.
+ */
 typedef struct manner {
     size_t per_call;
     bool backwards;
-    size_t workspace; /* in reals; 0: the default of the device */
+    size_t workspace; /* size in reals; 0 for the device's default */
 } manner;
 
-/** Sets numbers of usual size, all different from zero. */
+/** Writes the parameters of model @p i to @p x. They have usual sizes, and none is 0. */
 static void model_of(const rig *s, uint32_t i, double *x)
 {
     dsgd_network_initial(&s->network, 100 + i, x);
@@ -289,7 +296,7 @@ static void state_of(const rig *s, uint32_t i, double *state)
         state[j] += 0.5 * uniform(12, i, j);
 }
 
-/** Runs on a newly opened device. */
+/** Opens the device, and returns n operations with models, states and samples. */
 static gradients *gradients_new(const dsgd_device *device, const rig *s, size_t n,
                                 const uint32_t *sizes)
 {
@@ -303,7 +310,7 @@ static gradients *gradients_new(const dsgd_device *device, const rig *s, size_t 
             all->samples[i][j] = (uint32_t)(TRAIN * uniform(8, i, j));
         model_of(s, i, x);
         put_pieces(all->b, x, all->x[i]);
-        put_pieces(all->b, x, all->g[i]); /* any values: they are overwritten */
+        put_pieces(all->b, x, all->g[i]); /* initial values, which a gradient overwrites */
         state_of(s, i, x);
         all->ops[i] = (dsgd_gradient_op){.x = all->x[i],
                                          .g = all->g[i],
@@ -332,13 +339,16 @@ static void gradients_compute(gradients *all, manner how)
         all->finite[i] = finite[how.backwards ? all->n - 1 - i : i];
 }
 
-/** Returns the number of values per operation from gradients_run(). */
+/** Returns the number of values that gradients_run() returns for each operation. */
 static size_t reals_of(const rig *s)
 {
     return s->network.n_params + s->network.n_state;
 }
 
-/** Returns all gradients and new states, [n][n_params + n_state]. */
+/**
+ * Computes all operations, and returns their gradients and new states as an array [n][n_params +
+ * n_state].
+ */
 static double *gradients_run(gradients *all, manner how)
 {
     const bench *const b = all->b;
@@ -355,7 +365,7 @@ static double *gradients_run(gradients *all, manner how)
     return out;
 }
 
-/* One call can contain mini-batches of many sizes. */
+/* Sizes of the mini-batches of one call. */
 static const uint32_t mixed[] = {4, 1, 17, 3, 4, 64, 1, 33, 16, 2, 4};
 enum { MIXED = sizeof mixed / sizeof mixed[0] };
 static const manner together = {MIXED, false, 0};
@@ -369,7 +379,7 @@ static double *gradients_by(const dsgd_device *device, const rig *s, manner how)
     return out;
 }
 
-/** Compares operation @p i of the device with the CPU. */
+/** Returns the error of the gradient of operation @p i, relative to the expected gradient. */
 static double gradient_error(const rig *s, const double *got, const double *expected, size_t i)
 {
     return support_distance(got + i * reals_of(s), expected + i * reals_of(s), s->network.n_params);
@@ -385,10 +395,10 @@ static double state_error(const rig *s, const double *got, const double *expecte
 SUITE(cuda, "cuda", .seconds = 600, .tear_down = end_test);
 
 /**
- * If the input of a ReLU is so near to zero that rounding determines its sign, float gives one of
- * two gradients. On the CPU this happens in one of 200 operations here, and double usually gives
- * the other gradient. The device must therefore be near one of the two, except in one operation per
- * spec.
+ * If the input of a ReLU is so near to 0 that rounding decides its sign, two gradients are possible
+ * in float. On the CPU this happens in 1 of 200 operations here, and double usually gives the other
+ * gradient. The gradient of the device must therefore be near the gradient in float or in double.
+ * One operation of each model is allowed to differ from both.
  */
 TEST_RANGE(gradients_and_states_are_those_of_the_cpu, 0, n_specs())
 {
@@ -414,7 +424,9 @@ TEST_RANGE(a_gradient_does_not_depend_on_what_else_is_in_the_call, 0, n_specs())
     rig *const s = rig_new(_i);
     const size_t n = reals_of(s);
     const dsgd_network *const network = &s->network;
-    const size_t little = 40 * (2 * network->n_reals + network->n_saved); /* 64 need more */
+    const size_t little =
+        40 * (2 * network->n_reals +
+              network->n_saved); /* enough workspace for 40 samples, but not for 64 */
     const manner manners[] = {together,         {1, false, 0},         {3, false, 0},
                               {MIXED, true, 0}, {MIXED, true, little}, {4, true, little}};
     double *const expected = gradients_by(cuda, s, together);
@@ -433,8 +445,8 @@ TEST_RANGE(a_gradient_does_not_depend_on_the_pieces, 0, n_specs())
 }
 
 /**
- * Gradients of two operations: one at a model with a chunk of zeros, and one that writes only its
- * last chunk.
+ * Computes two gradients. The model of the first has a chunk of zeros, and the second writes only
+ * its last chunk.
  */
 static double *with_missing_pieces(const dsgd_device *device, const rig *s)
 {
@@ -457,8 +469,10 @@ TEST_RANGE(missing_pieces_are_zeros_or_are_not_written, 0, n_models())
             cut(s);
         double *const expected = with_missing_pieces(dsgd_device_cpu(false), s);
         double *const got = with_missing_pieces(cuda, s);
-        /* Exchanged chunks would cause a large difference. The tolerance allows for a ReLU at its
-         * kink. */
+        /*
+         * Exchanged chunks would give a larger difference. The tolerance allows the sign of one
+         * ReLU to differ.
+         */
         ck_assert_double_le(support_distance(got, expected, 2 * reals_of(s)), 1e-3);
     }
 }
@@ -470,7 +484,7 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
     gradients *const all = gradients_new(cuda, s, MIXED, mixed);
     double *const x = dsgd_keep(reals_of(s), sizeof *x);
     model_of(s, 2, x);
-    x[0] = NAN; /* in the last layer, where no ReLU can hide it */
+    x[0] = NAN; /* a parameter of the last layer, which no ReLU hides */
     cuda->put(all->b->context, all->x[2][0], x, s->network.n_params);
     state_of(s, 5, x);
     if (n_state > 0) {
@@ -485,8 +499,8 @@ TEST_RANGE(a_non_finite_gradient_or_state_is_reported_and_no_other, 0, n_models(
 }
 
 /*
- * Networks that one launch computes, and data whose number of features is, or is not, a multiple of
- * four.
+ * Models whose gradient one launch can compute. The number of features of their data is a multiple
+ * of four for some, and not for others.
  */
 static const model_spec chained_specs[] = {
     {"logreg", {NULL, 0, {0}}},       {"hyperplane", {NULL, 0, {0}}},
@@ -496,12 +510,16 @@ static const model_spec chained_specs[] = {
     {"mlp", {"hidden", 1, {300}}},    {"mlp", {"hidden", 2, {3, 2}}},
 };
 
-/* Batches of one call. The memory of a block decides for all of them together. */
+/*
+ * Sizes of the mini-batches of each call. All mini-batches of a call share the memory of a block.
+ */
 enum { CALLS = 3, PER_CALL = 5 };
 static const uint32_t batches[CALLS][PER_CALL] = {
     {1, 2, 3, 8, 5}, {16, 4, 7, 15, 9}, {17, 64, 31, 32, 33}};
 
-/** Computes the gradients of a call, with one launch if they fit, or with one launch per product.
+/**
+ * Computes the gradients of one call: with one launch if @p one_launch is true and the memory of a
+ * block is large enough, otherwise with one launch per product.
  */
 static double *chained(const rig *s, int call, bool one_launch)
 {
@@ -511,7 +529,7 @@ static double *chained(const rig *s, int call, bool one_launch)
     const uint64_t before = probe->launches();
     double *const out = gradients_run(all, (manner){PER_CALL, false, 0});
     const uint64_t launches = probe->launches() - before;
-    if (one_launch && call == 0) /* 31 KB, which every device has */
+    if (one_launch && call == 0) /* call 0 needs 31 KB, which every device has */
         ck_assert_uint_eq(launches, 1);
     if (!one_launch)
         ck_assert_uint_gt(launches, 3);
@@ -530,7 +548,8 @@ TEST_ROWS(one_launch_gives_the_bits_of_a_launch_for_each_product, chained_specs)
     }
 }
 
-/** Returns the number of kernels for a gradient, an update and a combination of each of n workers.
+/**
+ * Returns the number of launches for a gradient, an update and a combination of each of n workers.
  */
 static uint64_t launches_of(const rig *s, uint32_t n)
 {
@@ -556,8 +575,11 @@ TEST_RANGE(a_step_of_all_workers_takes_few_launches_however_many_they_are, 0, 2)
     ck_assert_msg(eight <= most[_i], "%s: %u launches", s->spec.model, (unsigned)eight);
 }
 
-/** Compares one call with several calls, whose other operations differ. */
-TEST_RANGE(operations_of_every_kind_are_those_of_the_cpu, 0, 3) /* _i: workers of a call */
+/**
+ * Compares all operations of eight workers with the CPU. The device computes 8, 1 or 3 workers per
+ * call.
+ */
+TEST_RANGE(operations_of_every_kind_are_those_of_the_cpu, 0, 3) /* _i indexes per_call */
 {
     static const uint32_t per_call[] = {8, 1, 3};
     rig *const s = rig_new(LARGE);
@@ -581,25 +603,33 @@ enum { VECTORS = 14, LENGTH = 1003, ELEMENT_OPS = 3 };
 
 static const dsgd_buffer *const v = opened.buffers;
 
-/** A device with vectors v[1] to v[13] of usual values and twice the length, for state. */
+/**
+ * Opens a device, and creates the vectors v[1] to v[13] with usual values. They have twice the
+ * length, because states need it.
+ */
 static bench *vectors_open(const dsgd_device *device, const rig *s)
 {
     bench *const b = bench_open(device, s);
     double x[2 * LENGTH];
     for (uint32_t i = 1; i < VECTORS; i++) {
         for (uint32_t j = 0; j < 2 * LENGTH; j++)
-            x[j] = i == 3 ? uniform(20, i, j) : 2 * uniform(20, i, j) - 1; /* 3: state */
+            x[j] = i == 3 ? uniform(20, i, j)
+                          : 2 * uniform(20, i, j) - 1; /* v[3] is the state of an optimizer */
         put(b, x, 2 * LENGTH);
     }
     return b;
 }
 
-/** Results of updates of different lengths: x', v', x', v', ... [2 ELEMENT_OPS][2 LENGTH]. */
+/**
+ * Returns the results of updates of different lengths: x', v', x', v', ..., [2 ELEMENT_OPS][2
+ * LENGTH].
+ */
 static double *updates_by(const dsgd_device *device, const rig *s)
 {
     bench *const b = vectors_open(device, s);
     const bool state = dsgd_optimizer_states(&s->problem.update) > 0;
-    const dsgd_buffer v_of[] = {v[3], NULL, v[3]}; /* the second operation has no velocity yet */
+    const dsgd_buffer v_of[] = {v[3], NULL,
+                                v[3]}; /* the second operation starts without a velocity */
     const size_t lengths[] = {LENGTH, 1, 257};
     const uint64_t steps_so_far[] = {7, 1, 1000};
     dsgd_update_op ops[ELEMENT_OPS];
@@ -642,7 +672,10 @@ TEST_RANGE(updates_have_the_bits_of_the_cpu, 0, OPTIMIZERS)
                      4 * ELEMENT_OPS * LENGTH * sizeof(double));
 }
 
-/** Clipping sums squares in a different order from the CPU. */
+/**
+ * Compares clipped updates. The device sums the squares in another order than the CPU, so bits may
+ * differ.
+ */
 TEST_RANGE(clipped_updates_equal_the_cpu_up_to_rounding, 0, OPTIMIZERS)
 {
     rig *const s = rig_new(LARGE);
@@ -654,7 +687,7 @@ TEST_RANGE(clipped_updates_equal_the_cpu_up_to_rounding, 0, OPTIMIZERS)
     const size_t n = (size_t)4 * ELEMENT_OPS * LENGTH;
     ck_assert_double_le(support_distance(got, expected, n), 1e-6);
     ck_assert_double_ge(support_distance(got, free_running, n), 1e-3);
-    s->problem.update.clip = 1e6; /* no gradient reaches this bound, so the bits are equal */
+    s->problem.update.clip = 1e6; /* no gradient reaches this bound */
     ck_assert_mem_eq(updates_by(cuda, s), free_running, n * sizeof *got);
 }
 
@@ -665,7 +698,7 @@ static double *combinations_by(const dsgd_device *device, const rig *s)
     const dsgd_combine_op ops[ELEMENT_OPS] = {
         {LENGTH, 8, v + 1, weights, 3, v[9]},
         {1, 1, v + 1, weights + 1, 1, v[10]},
-        {258, 5, v, weights, 7, v[11]}, /* the first operand is zeros */
+        {258, 5, v, weights, 7, v[11]}, /* v[0], the first operand, is zeros */
     };
     bool finite[ELEMENT_OPS];
     device->combine(b->context, 0, ops, ELEMENT_OPS, finite);
@@ -684,7 +717,7 @@ TEST(combinations_have_the_bits_of_the_cpu)
                      ELEMENT_OPS * LENGTH * sizeof(double));
 }
 
-/** Tests every codec for a large chunk, and for chunks of 1 to 9 elements. */
+/** Writes a codec of each kind for a chunk of n elements to @p codes, and returns their number. */
 static size_t codes_of(size_t n, dsgd_codec *codes)
 {
     size_t n_codes = 0;
@@ -708,7 +741,7 @@ static size_t codes_of(size_t n, dsgd_codec *codes)
     return n_codes;
 }
 
-TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i: size of the chunk */
+TEST_RANGE(encodings_have_the_bits_of_the_cpu, 0, 6) /* _i indexes sizes */
 {
     static const size_t sizes[] = {LENGTH, 1, 2, 9, 16, 257};
     const size_t n = sizes[_i];
@@ -753,11 +786,14 @@ TEST(non_finite_values_are_reported_by_operation)
     for (int clip = 0; clip < 2; clip++) {
         b->device->update(b->context, 0, updates, 3, finite);
         ck_assert(finite[0] && !finite[1] && !finite[2]);
-        s->problem.update.clip = 1; /* must not hide it */
+        s->problem.update.clip = 1; /* clipping must not hide NaN and infinity */
     }
 }
 
-/** Each call reads the results of the previous one, and stages more data. */
+/**
+ * Tests calls that do not wait for their results. Each call reads the results of the previous call,
+ * and has more operations.
+ */
 TEST(calls_in_flight_compute_in_order)
 {
     enum { IN_FLIGHT = 8 };
@@ -778,7 +814,7 @@ TEST(calls_in_flight_compute_in_order)
         for (size_t k = 0; k < i; k++)
             ops[k] = other;
         ops[i] = last;
-        memset(finite[i], i == 5, sizeof finite[i]); /* the opposite of the true values */
+        memset(finite[i], i == 5, sizeof finite[i]); /* the opposite of the expected results */
         b->device->combine(b->context, 0, ops, i + 1, finite[i]);
         ck_assert(i == 0 || finite[i - 1][i - 1] == (i != 6 && i != 7));
         if (i == 5)
@@ -799,7 +835,7 @@ TEST(a_non_finite_moment_is_reported)
     s->problem.update = optimizers[OPTIMIZERS - 1];
     bench *const b = vectors_open(cuda, s);
     double large[LENGTH] = {0};
-    large[LENGTH - 1] = 1e30; /* its square is not a finite float */
+    large[LENGTH - 1] = 1e30; /* the square of this value is infinite in float */
     b->device->put(b->context, v[4], large, LENGTH);
     const dsgd_update_op ops[] = {{LENGTH, v[1], v[2], v[3], v[7], v[8], 0.1, 1},
                                   {LENGTH, v[1], v[4], v[3], v[9], v[10], 0.1, 1}};
@@ -827,7 +863,10 @@ TEST(distances_equal_the_cpu_up_to_the_order_of_sums)
 
 enum { ON_TEST_SET, ON_TRAINING_SAMPLES, ON_TEST_SAMPLES, ON_THINGS };
 
-/** Evaluates on the test set, or on more than one block of samples of one of the sets. */
+/**
+ * Evaluates a model: on the test set, on training samples, or on test samples. There are more
+ * samples than in one block.
+ */
 static dsgd_evaluate_op evaluation_by(const dsgd_device *device, const rig *s, size_t workspace,
                                       int on)
 {
@@ -865,7 +904,9 @@ TEST_RANGE(evaluations_are_those_of_the_cpu, 0, ON_THINGS *n_specs())
     if (s->data->n_classes == 0) {
         ck_assert(isnan(got.accuracy));
     } else {
-        /* Two nearly equal outputs can be swapped by rounding; the tolerance is two test samples.
+        /*
+         * Rounding can change the order of two nearly equal outputs. The tolerance is two test
+         * samples.
          */
         ck_assert_double_eq_tol(got.accuracy, expected.accuracy, 2.01 / s->data->test.n);
         ck_assert_double_eq(got.accuracy, in_parts.accuracy);
@@ -894,14 +935,14 @@ TEST(exhausted_memory_is_reported_without_damage)
 
 enum { WORKERS = 4, BATCH = 8 };
 
-/** How workers learn together. */
+/** The settings of a training with several workers. */
 typedef struct training {
     uint64_t n_steps, flush_every;
-    bool allreduce; /* mean of gradients; otherwise the mean of models with a neighbour */
+    bool allreduce; /* if true, gradients are averaged; otherwise, models of neighbours */
     double lr;
 } training;
 
-/** Returns all final models, [WORKERS][n_params]. */
+/** Trains the workers, and returns their final models as an array [WORKERS][n_params]. */
 static double *train(const dsgd_device *device, const rig *s, const training *how,
                      dsgd_evaluation *evaluation)
 {
@@ -937,7 +978,7 @@ TEST_RANGE(gossip_follows_the_cpu_and_repeats_to_the_bit, 0, n_models())
     how.flush_every = 7;
     double *const repeated = train(cuda, s, &how, &again);
     const size_t n = WORKERS * s->network.n_params;
-    /* Roundings add up over twenty steps, and a ReLU can be at its kink. */
+    /* Rounding errors add up over twenty steps, and may change the sign of a ReLU's input. */
     ck_assert_double_le(support_distance(got, expected, n), 1e-3);
     ck_assert_double_eq_tol(by_cuda.loss / by_cpu.loss, 1, 1e-4);
     ck_assert_double_eq_tol(by_cuda.consensus / by_cpu.consensus, 1, 1e-3);

@@ -1,8 +1,9 @@
 /**
  * @file test_gpu.c
- * Tests of the CUDA module on different machines: little memory, several GPUs, GPUs that cannot be
- * opened, and several concurrent runs. They use the emulated runtime, whose environment variables
- * describe the machine. Each test is a separate process. (test_cuda.c tests the results.)
+ * Tests the CUDA module on different machines: with little memory, with several GPUs, with GPUs
+ * that cannot be opened, and with several concurrent runs. The tests use the emulated runtime,
+ * whose environment variables describe the machine. Each test is a separate process. (test_cuda.c
+ * tests the results of operations.)
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -34,7 +35,7 @@ static void set_number(const char *name, size_t value)
     setenv(name, dsgd_xprintf("%zu", value), 1);
 }
 
-/** Returns the memory of GPU @p k that all contexts of this process hold. */
+/** Returns the memory of GPU @p k that is in use. */
 static size_t held_bytes(uint32_t k)
 {
     dsgd_device_survey before;
@@ -42,7 +43,10 @@ static size_t held_bytes(uint32_t k)
     return ((size_t)4 << 30) - before.free_bytes[k];
 }
 
-/** An mlp with 9,000 parameters, which are much larger than data and descriptions. */
+/**
+ * Returns a rig for an mlp with 9,000 parameters. Its vectors are much larger than its data and the
+ * descriptions of operations.
+ */
 static rig *large_rig(void)
 {
     static rig_spec spec;
@@ -54,10 +58,10 @@ static rig *large_rig(void)
 
 /* --- a store ---------------------------------------------------------------------------------- */
 
-/** Workers on this GPU. */
+/** Returns workers whose numerics run on the GPU @p place. */
 static crew opened(const dsgd_device_place *place)
 {
-    const rig *const r = large_rig(); /* its context belongs to the CPU */
+    const rig *const r = large_rig(); /* only its problem is used, not its CPU context */
     const dsgd_values_config config = {.device = emulated(),
                                        .problem = r->problem,
                                        .stream = {1, r->data.train.n, WORKERS, BATCH},
@@ -67,7 +71,10 @@ static crew opened(const dsgd_device_place *place)
     return crew_open(&config, r->x);
 }
 
-/** Returns all models after some steps, each followed by a mean with a neighbour. */
+/**
+ * Trains workers for some steps, each followed by an average with a neighbour, and returns all
+ * models.
+ */
 static double *train(crew *c)
 {
     for (uint32_t t = 0; t < STEPS; t++) {
@@ -77,7 +84,10 @@ static double *train(crew *c)
     return crew_models(c);
 }
 
-/** Computes the same on this GPU. *peak_bytes <- largest memory of buffers. */
+/**
+ * Trains new workers on the GPU @p place, and returns all models. *peak_bytes gets the largest
+ * memory of buffers.
+ */
 static double *trained(const dsgd_device_place *place, size_t *peak_bytes)
 {
     crew c = opened(place);
@@ -97,15 +107,15 @@ static size_t size_of_models(void)
 SUITE(gpu, "gpu", .set_up = set_up, .tear_down = remove_folder, .seconds = 60);
 
 /**
- * If memory is missing, or belongs to another run, the run waits for it and has the same result.
- * Models and velocities take two thirds of the smallest memory in this test.
+ * Tests runs that find too little free memory. They wait for memory, and have the same bits. In the
+ * smallest memory of this test, models and velocities take two thirds.
  */
 TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0,
-           2) /* _i is 1: the share of this run is small */
+           2) /* _i: 0 for a GPU with little memory, 1 for a small share of it */
 {
     size_t wanted = 0;
     double *const expected = trained(&(dsgd_device_place){0}, &wanted);
-    const size_t models = size_of_models() / 2; /* in float */
+    const size_t models = size_of_models() / 2; /* bytes of all models in float */
     ck_assert_uint_gt(wanted, 4 * models);
     const size_t bytes[] = {8 * models, 4 * models, 3 * models + models / 2};
     for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
@@ -119,8 +129,10 @@ TEST_RANGE(a_small_gpu_is_waited_for_with_the_same_bits, 0,
     }
 }
 
-/** Computes the gradients of one call, out[OPS][n_params], while the GPU has @p left_bytes (0:
- * all). */
+/**
+ * Computes the gradients of one call, out[OPS][n_params], while only @p left_bytes of the GPU's
+ * memory are free. If @p left_bytes is 0, all memory is free.
+ */
 enum { OPS = 8 };
 
 static void gradients(const rig *s, void *context, size_t left_bytes, double *out)
@@ -164,10 +176,10 @@ TEST(the_workspace_shrinks_where_memory_is_short)
         const uint64_t before = probe->launches();
         gradients(s, context, taken / 2, out[i]);
         launches[i] = probe->launches() - before;
-        taken = held_bytes(0) - held; /* workspace, and the descriptions of operations */
+        taken = held_bytes(0) - held; /* memory of the workspace and of operations */
         emulated()->close(context);
     }
-    ck_assert_uint_gt(launches[1], launches[0]); /* in several batches */
+    ck_assert_uint_gt(launches[1], launches[0]); /* little memory needs several batches */
     ck_assert_mem_eq(out[1], out[0], OPS * n * sizeof(double));
 }
 
@@ -178,7 +190,7 @@ TEST(a_run_computes_on_its_gpu_from_every_thread)
     setenv("EMULATED_DEVICES", "3", 1);
     size_t peak = 0;
     double *const expected = trained(&(dsgd_device_place){0}, &peak);
-    for (uint32_t index = 1; index < 6; index += 3) { /* with three GPUs, number 4 is GPU 1 */
+    for (uint32_t index = 1; index < 6; index += 3) { /* with three GPUs, index 4 means GPU 1 */
         crew c = opened(&(dsgd_device_place){.index = index});
         double *const got = train(&c);
         ck_assert_uint_eq(held_bytes(0), 0);
@@ -189,7 +201,7 @@ TEST(a_run_computes_on_its_gpu_from_every_thread)
     }
 }
 
-/** Creates constants and reads values, like an actor. */
+/** Creates a constant and reads a value, as an actor of a simulation does. */
 static void *on_a_small_stack(void *argument)
 {
     crew *const c = argument;
@@ -202,7 +214,10 @@ static void *on_a_small_stack(void *argument)
     return NULL;
 }
 
-/** Copies need 200 KiB of stack in the emulation; an actor has 128 KiB. */
+/**
+ * Tests that an actor never calls the driver. Its stack of 128 KiB is too small for the copies of
+ * the emulation, which need 200 KiB.
+ */
 TEST(an_actor_calls_no_driver)
 {
     crew c = opened(&(dsgd_device_place){0});
@@ -227,7 +242,7 @@ TEST(runs_that_share_cores_wait_asleep)
         void *context = NULL;
         const dsgd_device_place place = {.shares_cores = shares == 1};
         ck_assert_int_eq(emulated()->open(&s->problem, &place, 1, &context, NULL), DSGD_OK);
-        ck_assert_uint_eq(*flags, shares == 1 ? 4 : 0); /* cudaDeviceScheduleBlockingSync */
+        ck_assert_uint_eq(*flags, shares == 1 ? 4 : 0); /* 4 is cudaDeviceScheduleBlockingSync */
         emulated()->close(context);
     }
 }
@@ -260,7 +275,7 @@ static const char experiment[] = "platform: idle-switch\n"
                                  "  optimizer: {lr: 0.02, momentum: 0.5}\n"
                                  "  evaluate: {every: 4}\n";
 
-/** The runs are processes that count their memory together. */
+/** Writes e.yaml, and makes concurrent runs count their memory in one file. */
 static void write_experiment_that_shares(void)
 {
     write_file("e.yaml", experiment);
@@ -279,7 +294,10 @@ static char *lines_with(const char *text, const char *word)
     return kept(out);
 }
 
-/** If `auto` selects a GPU, all runs use a GPU, and a run that gets none fails. */
+/**
+ * Tests concurrent runs that need the same GPU exclusively. A run that cannot open the GPU fails,
+ * and is not computed on the CPU.
+ */
 TEST(run_without_its_gpu_fails_instead_of_using_the_cpu)
 {
     write_experiment_that_shares();
@@ -291,7 +309,10 @@ TEST(run_without_its_gpu_fails_instead_of_using_the_cpu)
     ck_assert_has(read_file("four/runs.csv"), ",failed,");
 }
 
-/** Concurrent runs on one GPU with memory for two of them, and on three GPUs. */
+/**
+ * Tests concurrent runs: on one GPU with memory for two runs, and on three GPUs. They wait for
+ * memory, and have the same results as alone.
+ */
 TEST(runs_share_a_gpu_and_wait_for_their_share)
 {
     write_experiment_that_shares();
@@ -308,7 +329,10 @@ TEST(runs_share_a_gpu_and_wait_for_their_share)
     }
 }
 
-/** A run such as allreduce, whose workers share one model. */
+/**
+ * Tests a run of allreduce, whose workers share one model. It may need more memory than the GPU
+ * has, so it warns and runs without other runs.
+ */
 TEST(run_that_may_not_fit_warns_and_computes_alone)
 {
     write_experiment_that_shares();
@@ -317,11 +341,13 @@ TEST(run_that_may_not_fit_warns_and_computes_alone)
     ck_assert_has(dsgd_ends(0, "run e.yaml -o little --set algorithms=allreduce -j 4"),
                   "run 4: it may need 0.00387 GB of the GPU's memory");
     ck_assert_str_eq(read_file("little/curves.csv"), read_file("alone/curves.csv"));
-    setenv("EMULATED_BYTES", "2000000", 1); /* not even the models of D-PSGD */
+    setenv("EMULATED_BYTES", "2000000", 1); /* too little for the models of D-PSGD */
     ck_assert_has(dsgd_ends(5, "run e.yaml -o none -j 1 --only 1"), "has no memory for another");
 }
 
-/** `auto` selects a GPU for float. Double is computed on the CPU in the same experiment. */
+/**
+ * Tests `auto`: runs in float use the GPU, and runs in double use the CPU, even in one experiment.
+ */
 TEST(auto_uses_a_gpu_only_for_float)
 {
     write_file("e.yaml", experiment);

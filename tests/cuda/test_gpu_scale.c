@@ -1,19 +1,21 @@
 /**
  * @file test_gpu_scale.c
- * Tests every algorithm with a thousand workers on the emulated CUDA module. A repeated run has the
- * same bits in its losses. On the CPU, sums have a different order, so that losses differ by
- * rounding.
+ * Tests every algorithm with about a thousand workers on the emulated CUDA module. The losses of
+ * two runs have equal bits. The losses of a run on the CPU differ by rounding, because its sums
+ * have another order.
  */
 #include "tests/support/suite.h"
 #include "tests/support/support.h"
 
 enum { STEPS = 1 };
 
-/** A power of two for all algorithms; other numbers, with other shapes of the same kernels, for a
- * few. */
+/**
+ * Numbers of workers. All algorithms run with 1,024 workers. Two of them also run with other
+ * numbers, for which the same kernels have other shapes.
+ */
 static const struct {
     int workers;
-    const char *algorithm; /* NULL: all */
+    const char *algorithm; /* name of the algorithm, or NULL for all */
 } counts[] = {{1024, NULL}, {1025, "streaming_diloco"}, {1000, "hierarchical"}};
 
 enum { N_COUNTS = sizeof counts / sizeof counts[0] };
@@ -23,15 +25,20 @@ static void use_emulation(void)
     setenv("DSGD_CUDA_MODULE", DSGD_EMULATED_CUDA, 1);
 }
 
-/** The smallest number that the algorithm allows, because the emulation takes at least a
- * millisecond per block. */
+/**
+ * Returns the smallest number of chunks that the algorithm allows. More chunks need more blocks,
+ * and the emulation takes at least 1 ms per block.
+ */
 static long least_pieces(const support_case *c)
 {
     const dsgd_algorithm *const a = c->config.algorithm;
     return a->least_pieces == NULL ? 1 : a->least_pieces(c->config.params, c->config.workers);
 }
 
-/** Some workers are stragglers, so that asynchronous algorithms use stale values. */
+/**
+ * Returns a run of many workers. Some of them are slow, so asynchronous algorithms use stale
+ * values.
+ */
 static support_case *large(const char *algorithm, int workers)
 {
     support_case *c = support_new(algorithm, workers);
@@ -40,8 +47,7 @@ static support_case *large(const char *algorithm, int workers)
     c->learning.precision = DSGD_PRECISION_FLOAT;
     c->learning.batch = 1;
     c->config.exchange.pieces = least_pieces(c);
-    c->learning.optimizer.lr =
-        1e-4; /* a mean of this many models is like one step of it, so no run diverges */
+    c->learning.optimizer.lr = 1e-4; /* small, so that no run of so many workers diverges */
     c->config.until = (dsgd_until){.steps = STEPS};
     return c;
 }
@@ -60,7 +66,8 @@ static void expect_losses(const support_outcome *got, const support_outcome *wan
 SUITE(gpu_scale_long, "gpu_scale", .seconds = 120, .set_up = use_emulation);
 
 TEST_RANGE(a_thousand_workers_compute_the_same_on_cuda, 0,
-           support_n_algorithms() + N_COUNTS - 1) /* _i: the algorithms, then the rest */
+           support_n_algorithms() + N_COUNTS -
+               1) /* _i: an algorithm, then a further row of counts */
 {
     const int n = support_n_algorithms();
     const int row = _i < n ? 0 : _i - n + 1;

@@ -1,8 +1,8 @@
 /**
  * @file test_course.c
- * Tests the lessons of docs/course/. Every number in backticks must be in an output of the page or
- * follow from its formula. The file that the learner gets must fail the task, and the solution must
- * pass it. docs/run_pages.py runs the commands of the pages.
+ * Tests the lessons of docs/course/. Each number in backticks must be in an output on the page, or
+ * equal the formula before it. The experiment that the learner gets must fail the task, and the
+ * solution must pass. docs/run_pages.py runs the commands of the pages.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -14,7 +14,7 @@
 #include "tests/command/shell.h"
 #include "tests/support/suite.h"
 
-static glob_t lessons; /* folders of the lessons, course/N-name, found once for the suite */
+static glob_t lessons; /* paths of the lessons' folders, course/N-name */
 
 static int n_lessons(void)
 {
@@ -24,7 +24,10 @@ static int n_lessons(void)
     return (int)lessons.gl_pathc;
 }
 
-/** Returns true if the lesson is left out. With the sanitizer, one lesson in four is tested. */
+/**
+ * Returns true if the lesson is not tested. Under a slow sanitizer, only every fourth lesson is
+ * tested.
+ */
 static bool is_left_out(int i)
 {
     return SUPPORT_SLOW && i % 4 != 0;
@@ -32,7 +35,7 @@ static bool is_left_out(int i)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/** A page, its outputs before the current line, and the current line. */
+/** A page, the outputs that it shows before the current line, and the number of this line. */
 typedef struct page {
     const char *name;
     char *shown; /* all outputs so far */
@@ -44,13 +47,15 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/** Cuts the first line off *text and returns it, or returns NULL at the end of the text. */
+/** Removes the first line from *text, and returns it. Returns NULL at the end of the text. */
 static const char *next_line(char **text)
 {
     return *text == NULL || **text == '\0' ? NULL : strsep(text, "\n");
 }
 
-/** Adds the outputs in the console block at *text to the page, and moves *text to after the block.
+/**
+ * Reads a console block at *text. Adds its outputs to the page, and moves *text to the line after
+ * the block.
  */
 static void read_block(page *p, char **text)
 {
@@ -67,7 +72,7 @@ static void read_block(page *p, char **text)
 
 static double expression(const char **s);
 
-/** Returns x times the density, at x, of the largest of n standard normal variables. */
+/** Returns x times the density of the largest of n standard normal variables. */
 static double normal_place(double x, void *n)
 {
     return x * *(double *)n * gsl_ran_ugaussian_pdf(x) *
@@ -75,8 +80,8 @@ static double normal_place(double x, void *n)
 }
 
 /**
- * Returns the mean of the largest of n standard normal variables. It is computed numerically,
- * because there is no closed form for n > 5.
+ * Returns the mean of the largest of n standard normal variables. It is integrated numerically,
+ * because no closed form exists for n > 5.
  */
 static double max_normal(double n)
 {
@@ -90,7 +95,10 @@ static double max_normal(double n)
     return mean;
 }
 
-/** Returns 1 + 1/2 + ... + 1/n, the mean of the largest of n exponential variables with mean 1. */
+/**
+ * Returns 1 + 1/2 + ... + 1/n, which is the mean of the largest of n exponential variables with
+ * mean 1.
+ */
 static double harmonic(double n)
 {
     return gsl_sf_psi(n + 1) - gsl_sf_psi(1);
@@ -169,14 +177,17 @@ static double expression(const char **s)
     return x;
 }
 
-/** Returns the number of decimals with which a number is written. */
+/** Returns the number of digits after the decimal point of a number. */
 static int decimals_of(const char *number)
 {
     const char *const point = strchr(number, '.');
     return point == NULL ? 0 : (int)strspn(point + 1, "0123456789");
 }
 
-/** Checks `FORMULA = NUMBER`, with or without `%`, to the digits that are written. */
+/**
+ * Checks that in `FORMULA = NUMBER`, the formula has the value of the number, to the last digit. A
+ * `%` may follow the number.
+ */
 static void check_formula(const page *p, const char *formula, const char *equals)
 {
     const char *s = formula;
@@ -189,7 +200,7 @@ static void check_formula(const page *p, const char *formula, const char *equals
                   "%s:%d: `%s`, but it is %.10g", p->name, p->line, formula, x);
 }
 
-/** Returns true if a number is in the outputs by itself, not as a part of another number. */
+/** Returns true if the outputs contain the number, and not only as a part of another number. */
 static bool is_shown(const page *p, const char *number)
 {
     const size_t n = strlen(number);
@@ -203,7 +214,7 @@ static bool is_shown(const page *p, const char *number)
     return false;
 }
 
-/** Checks the text of a span in backticks. */
+/** Checks the text between two backticks: a number or a formula. */
 static void check_span(const page *p, const char *span)
 {
     const char *const equals = strstr(span, " = ");
@@ -242,7 +253,7 @@ TEST_RANGE(every_number_of_a_page_is_in_an_output_or_follows_from_its_formula, 0
     page p = {.name = lesson, .shown = dsgd_xstrdup(""), .line = 1};
     char *text = read_file("README.md");
     int n_blocks = 0;
-    bool in_other = false; /* inside a block in another language */
+    bool in_other = false; /* true inside a block of another language */
     for (const char *line = NULL; (line = next_line(&text)) != NULL; p.line++) {
         if (!in_other && strcmp(line, "```console") == 0) {
             p.line++;
@@ -258,8 +269,8 @@ TEST_RANGE(every_number_of_a_page_is_in_an_output_or_follows_from_its_formula, 0
 }
 
 /**
- * The reading time assumes 200 words per minute, as in teachers.md. The answers of the quiz are
- * checked with the page.
+ * Checks the picture, the quiz and the reading time of a page. The time is for 200 words per
+ * minute, as in teachers.md. Another test checks the answers of the quiz.
  */
 TEST_RANGE(a_page_has_a_picture_a_quiz_and_its_reading_time, 0, n_lessons())
 {
@@ -292,7 +303,7 @@ TEST(slides_are_correct_and_students_get_no_solutions)
         check_prose(&p, line);
 }
 
-/** Returns the exit status of `dsgd task` for a file. */
+/** Runs `dsgd task` on a file, and returns the exit status. */
 static int try(const char *file, char **output)
 {
     return dsgd(dsgd_xprintf("task %s", file), output);
@@ -365,7 +376,10 @@ static void write_task(const char *most)
 TEST(each_goal_is_judged_at_its_worst_run)
 {
     char *output = NULL;
-    /* Two workers meet this limit, because one of them never waits; four workers do not. */
+    /*
+     * With two workers the limit is met, because one of them never waits. With four workers it is
+     * not.
+     */
     write_task("0.3");
     ck_assert_int_eq(try("e.yaml", &output), 5);
     static const char *const parts[] = {
@@ -374,18 +388,20 @@ TEST(each_goal_is_judged_at_its_worst_run)
         "\n\nnot yet: 1 of 2 goals are met\n"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_has(output, parts[i]);
-    write_task("0"); /* 0 is also a limit */
+    write_task("0"); /* a limit of 0 is valid */
     ck_assert_int_eq(try("e.yaml", &output), 5);
     write_task("0.4");
     ck_assert_msg(try("e.yaml", &output) == 0, "%s", output);
     ck_assert_has(output, "\npassed: 2 of 2 goals are met\n");
-    /* The task leaves no files, and `run` accepts the same file. */
+    /* The command `task` leaves no files, and `run` accepts the same experiment. */
     output = shell_ends(0, "ls %s", folder);
     ck_assert_str_eq(output, "e.yaml\ngiven.yaml\ntask.yaml\n");
     output = dsgd_ends(0, "check e.yaml");
 }
 
-/** The submitted file names an easier task, but the task on the command line counts. */
+/**
+ * Tests an experiment that names an easier task. The task on the command line must count instead.
+ */
 TEST(task_of_the_command_line_overrides_task_of_the_file)
 {
     write_task("0.3");
@@ -396,9 +412,10 @@ TEST(task_of_the_command_line_overrides_task_of_the_file)
     dsgd_ends(3, "task e.yaml --task none.yaml");
 }
 
-static const char one[] = "platform: idle-switch\nworkers: 1\nalgorithms: [allreduce]\n"
-                          "workload: {bytes: 4, step: 100ms, samples: 1}\n"
-                          "until: {steps: 3}\nseed: [1, 2, 3]\n"; /* 0.1 + 0.1 + 0.1 > 0.3 */
+static const char one[] =
+    "platform: idle-switch\nworkers: 1\nalgorithms: [allreduce]\n"
+    "workload: {bytes: 4, step: 100ms, samples: 1}\n"
+    "until: {steps: 3}\nseed: [1, 2, 3]\n"; /* sums of 0.1 exceed 0.3 by rounding */
 
 static void write_simple_task(void)
 {
@@ -434,7 +451,7 @@ TEST(files_are_compared_by_the_file_not_by_the_path)
 }
 
 static const struct {
-    const char *set, *sentence; /* an assignment for --set, and the expected message */
+    const char *set, *sentence; /* assignment for --set, and the expected error */
 } rejected[] = {
     {"until.steps=13",
      "--set until.steps=13: `until.steps` differs from the given "

@@ -1,8 +1,8 @@
 /**
  * @file test_docs.c
  * Checks that the Markdown files name only things that exist: targets of links, files of this tree,
- * sub-commands, columns, algorithms. The code in algorithms/README.md must be in the source. The
- * quick start must print the table and the answers of README.md.
+ * commands, columns and algorithms. Code in algorithms/README.md must be in the source. The quick
+ * start must print the table and the answers that README.md shows.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -17,10 +17,12 @@
 
 enum { MOST_PAGES = 256 };
 
-static char *pages[MOST_PAGES]; /* paths within the tree */
+static char *pages[MOST_PAGES]; /* paths of the Markdown files, relative to the tree */
 static int n_pages;
 
-/** Errors, one per line. A test fails if there are any. */
+/**
+ * The errors that the running test has found, one per line. The test fails if there is an error.
+ */
 static char *complaints;
 
 static void complain(const char *page, const char *what, int length, const char *text)
@@ -33,10 +35,7 @@ static bool ends_with(const char *text, size_t length, const char *end)
     return length > strlen(end) && strncmp(text + length - strlen(end), end, strlen(end)) == 0;
 }
 
-/**
- * Collects the Markdown files of the tree, except those in folders that are hidden, built or
- * results.
- */
+/** Collects the Markdown files below a folder. Hidden folders, builds and results are skipped. */
 static void collect(const char *folder)
 {
     char *const there = dsgd_xprintf("%s/%s", DSGD_SOURCE_DIR, folder);
@@ -70,7 +69,7 @@ static void tear_down(void)
 {
 }
 
-/** Returns the rest of a stream. The caller frees it. */
+/** Returns the rest of a stream as a text, which the caller frees. */
 static char *drain(FILE *stream)
 {
     char *text = NULL;
@@ -90,7 +89,7 @@ static char *text_of(const char *path)
     return kept(text);
 }
 
-/** Returns the output of a command, which must succeed. */
+/** Runs a command, which must succeed, and returns its output. */
 static char *output_of(const char *command)
 {
     FILE *const stream = popen(command, "r");
@@ -102,7 +101,8 @@ static char *output_of(const char *command)
 }
 
 /**
- * Returns true if a path exists, relative to the page's folder or, if allowed, to the top folder.
+ * Returns true if a path exists in the folder of the page, or in the top folder if @p from_top is
+ * true.
  */
 static bool exists(const char *page, const char *path, int length, bool from_top)
 {
@@ -115,8 +115,8 @@ static bool exists(const char *page, const char *path, int length, bool from_top
 }
 
 /**
- * Returns true if a page has a heading with this anchor (lower case, hyphens for spaces, no
- * commas).
+ * Returns true if the page has a heading with this anchor. An anchor is the heading in lower case,
+ * with hyphens for spaces and without commas.
  */
 static bool has_heading(const char *text, const char *anchor, size_t length)
 {
@@ -139,7 +139,10 @@ static bool has_heading(const char *text, const char *anchor, size_t length)
     return false;
 }
 
-/** Returns true if the heading of page#anchor or #anchor exists. The page is known to exist. */
+/**
+ * Returns true if the heading in a link page#anchor or #anchor exists. The page of the link must
+ * exist.
+ */
 static bool has_target(const char *page, const char *link, int path, int length)
 {
     const char *const slash = strrchr(page, '/');
@@ -173,7 +176,7 @@ TEST(every_link_has_a_target)
 }
 
 /**
- * Returns true if a word is a path of the tree, and not a pattern, URL, absolute path or
+ * Returns true if a word is a relative path within the tree, but not a pattern, a URL or a
  * placeholder.
  */
 static bool is_path(const char *word, size_t length)
@@ -217,7 +220,7 @@ TEST(every_named_command_exists)
     char *const help = output_of(DSGD_BINARY " --help");
     for (int i = 0; i < n_pages; i++) {
         if (strcmp(pages[i], "CHANGELOG.md") == 0)
-            continue; /* this page also names commands of earlier versions */
+            continue; /* the changelog may name removed commands */
         char *const text = text_of(pages[i]);
         for (const char *p = text; (p = strstr(p, "dsgd ")) != NULL;) {
             const bool within = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '-');
@@ -232,7 +235,7 @@ TEST(every_named_command_exists)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-/** Returns the content of the first fenced block with this language. */
+/** Returns the text of the first fenced block with this language. */
 static char *fenced(const char *page, const char *language)
 {
     char *const text = text_of(page);
@@ -254,8 +257,8 @@ TEST(the_readme_of_algorithms_shows_the_source)
 }
 
 /**
- * The index must have a row for each algorithm, with a link to its page. The page must contain its
- * options.
+ * Tests that the index has a row for each algorithm, with a link to its page, and that the page
+ * contains all options.
  */
 TEST(every_algorithm_has_a_page)
 {
@@ -275,7 +278,7 @@ TEST(every_algorithm_has_a_page)
     ck_assert_msg(*complaints == '\0', "%s", complaints);
 }
 
-/** Each example is put into an experiment with the keys below. */
+/** Tests that each example of an algorithm is valid in an experiment with the keys below. */
 TEST(the_example_of_each_algorithm_is_accepted)
 {
     char folder[] = "/tmp/dsgd-docs-XXXXXX";
@@ -295,7 +298,7 @@ TEST(the_example_of_each_algorithm_is_accepted)
     output_of(dsgd_xprintf("rm -r %s", folder));
 }
 
-/** The program has the version of CMakeLists.txt, and all other places must have the same. */
+/** Tests that all files contain the version that CMakeLists.txt sets. */
 TEST(version_is_the_same_everywhere)
 {
     static const char *const places[][2] = {
@@ -326,7 +329,7 @@ TEST(quick_start_prints_the_table_of_the_readme)
     for (const char *p = strstr(table, "\n  1  "); p != NULL && p[1] == ' ';
          p = strchr(p + 1, '\n')) {
         int length = (int)strcspn(p + 1, "\n") + 1;
-        while (p[length - 1] != ' ') /* the last column is wall time */
+        while (p[length - 1] != ' ') /* omit the last column, the wall time */
             length--;
         char *const row = dsgd_xprintf("%.*s", length, p);
         if (strstr(readme, row) == NULL)
@@ -338,8 +341,8 @@ TEST(quick_start_prints_the_table_of_the_readme)
 }
 
 /**
- * The rows have the form `| question | `dsgd ...` | **number** ... |`. They run in order, because
- * later rows read the results of earlier rows.
+ * Runs the commands in rows `| question | `dsgd ...` | **number** ... |`, in order, because later
+ * commands read the results of earlier ones. The output must contain the number.
  */
 TEST(commands_of_the_readme_print_its_answers)
 {

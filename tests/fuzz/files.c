@@ -1,7 +1,7 @@
 /**
  * @file files.c
- * Stores inputs as files in memory, finds the files that belong to a target, and prints the
- * dictionary.
+ * Stores inputs as files in memory, finds the files of a target, and prints the dictionary for
+ * libFuzzer.
  */
 #include <glob.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ const char *fuzz_file(size_t which, const void *bytes, size_t n)
     static struct {
         int descriptor;
         char path[32];
-    } files[MOST]; /* the files live until the process ends */
+    } files[MOST]; /* files in memory, which exist until the process ends */
     DSGD_ASSERT(which < MOST, "file %zu", which);
     if (files[which].descriptor == 0) {
         files[which].descriptor = memfd_create("input", MFD_CLOEXEC);
@@ -78,7 +78,7 @@ static void print_word(FILE *stream, const char *word)
 
 static void print_options(FILE *stream, const dsgd_option *options, int depth)
 {
-    enum { MOST_DEPTH = 6 }; /* limit because registries may refer to each other */
+    enum { MOST_DEPTH = 6 }; /* registries may contain each other without end */
     for (const dsgd_option *o = options; o != NULL && o->name != NULL && depth < MOST_DEPTH; o++) {
         fprintf(stream, "\"%s: \"\n", o->name);
         for (size_t i = 0; o->words != NULL && o->words[i] != NULL; i++)
@@ -95,7 +95,7 @@ static void print_options(FILE *stream, const dsgd_option *options, int depth)
     }
 }
 
-/** Prints each distinct line once, in the order in which the lines first appear. */
+/** Prints each line of @p lines once, in the order in which the lines first occur. */
 static void print_once(FILE *stream, char *lines)
 {
     char **seen = NULL;

@@ -1,6 +1,6 @@
 /**
  * @file fuzzer.c
- * Connects one target to libFuzzer; FUZZ_TARGET is its function.
+ * Connects one target to libFuzzer. FUZZ_TARGET is the function of the target.
  */
 #include "base/program.h"
 #include "tests/fuzz/targets.h"
@@ -9,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static void *mark; /* end of the memory of the first input, which later inputs may use */
+    static void *mark; /* Memory that the first input allocated is kept for later inputs. This mark
+                        * is its end. */
     if (mark == NULL)
         dsgd_program_begin();
     FUZZ_TARGET(bytes, n);

@@ -1,7 +1,7 @@
 /**
  * @file seeds.c
- * Implements `fuzz_seeds FOLDER`. It writes the kept and the shipped files of each target to
- * FOLDER/TARGET/..., and the dictionary to FOLDER/dictionary.
+ * Implements `fuzz_seeds FOLDER`, which writes the files of each target to FOLDER/TARGET/... These
+ * are the files of this tree and the shipped files. It also writes FOLDER/dictionary.
  */
 #include "base/csv.h"
 #include "base/file.h"

@@ -1,7 +1,7 @@
 /**
  * @file targets.c
- * The targets. Each reads its input in the same way as the program, and checks the result if the
- * input is accepted.
+ * Implements the targets. Each target reads its input in the same way as the program does. If the
+ * program accepts the input, the target checks the result.
  */
 #include "tests/fuzz/targets.h"
 
@@ -61,7 +61,10 @@ const fuzz_target fuzz_targets[] = {
 
 /* --- helpers ---------------------------------------------------------------------------------- */
 
-/** Takes the next of several files from the input. */
+/**
+ * Moves the next of several files from the input to *part, and returns its length. FUZZ_SEPARATOR
+ * ends a file.
+ */
 static size_t next_part(const uint8_t **bytes, size_t *n, const uint8_t **part)
 {
     const size_t n_separator = strlen(FUZZ_SEPARATOR);
@@ -74,7 +77,7 @@ static size_t next_part(const uint8_t **bytes, size_t *n, const uint8_t **part)
     return length;
 }
 
-/** Copies bytes to a text, which ends at the first null byte. */
+/** Returns a copy of @p n bytes as a text. If they contain a null byte, the text ends there. */
 static char *text_of(const uint8_t *bytes, size_t n)
 {
     char *const text = dsgd_keep(n + 1, 1);
@@ -83,14 +86,14 @@ static char *text_of(const uint8_t *bytes, size_t n)
     return text;
 }
 
-/** Aborts if an error has no message. */
+/** Aborts if a reader fails without an error message. */
 static void expect_sentence(dsgd_status status, const dsgd_error *error)
 {
     DSGD_ASSERT(status == DSGD_OK || error->text[0] != '\0', "a refusal (%d) without a word",
                 status);
 }
 
-/** Writes parameters into a manifest, and aborts if this fails. */
+/** Writes parameters as JSON, like those of a manifest, and aborts if this fails. */
 static void expect_json(const dsgd_option *options, const void *params)
 {
     json_t *const object = dsgd_json_options(options, params);
@@ -98,9 +101,12 @@ static void expect_json(const dsgd_option *options, const void *params)
     DSGD_ASSERT(text != NULL, "what was read is no JSON");
 }
 
-static char *made; /* the folder that folder() has made */
+static char *made; /* path of the folder that folder() has created */
 
-/** Returns a folder that lives until the process ends, for files that are found by their names. */
+/**
+ * Returns the path of a folder for files that are found by their names. It exists until the process
+ * ends.
+ */
 static const char *folder(void)
 {
     dsgd_error error;
@@ -128,7 +134,7 @@ static void write_into_folder(const char *name, const void *bytes, size_t n)
                 "%s cannot be written", path);
 }
 
-/** Writes the next parts of the input as files of the folder. */
+/** Writes one part of the input to each of the files @p names in the folder. */
 static void write_parts_into_folder(const uint8_t **bytes, size_t *n, const char *const *names)
 {
     for (; *names != NULL; names++) {
@@ -138,7 +144,7 @@ static void write_parts_into_folder(const uint8_t **bytes, size_t *n, const char
     }
 }
 
-/** Returns the content of a file of the folder as a text. */
+/** Returns the text of a file in the folder. */
 static char *read_from_folder(const char *name)
 {
     char *const path = dsgd_xprintf("%s/%s", folder(), name);
@@ -149,12 +155,15 @@ static char *read_from_folder(const char *name)
     return text;
 }
 
-/** Runs a command with at most 8 words. Its output goes to the file @p printed of the folder. */
+/**
+ * Runs a command with at most 8 words, and writes its output to the file @p printed in the folder.
+ */
 static dsgd_status run_command(const dsgd_command *command, const char *const *words,
                                const char *printed, dsgd_error *error)
 {
     enum { MOST = 8 };
-    char *copies[MOST + 1], *given[MOST + 1]; /* given: a copy that the command may sort */
+    char *copies[MOST + 1],
+        *given[MOST + 1]; /* given[] is passed to the command, which may sort it */
     int count = 0;
     for (; words[count] != NULL && count < MOST; count++)
         given[count] = copies[count] = dsgd_xstrdup(words[count]);
@@ -162,7 +171,8 @@ static dsgd_status run_command(const dsgd_command *command, const char *const *w
     fflush(stdout);
     char *const path = dsgd_xprintf("%s/%s", folder(), printed);
     const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    const int before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100); /* numbers below 100 stay free */
+    const int before = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC,
+                             100); /* leaves descriptors below 100 to the command */
     DSGD_ASSERT(file >= 0 && before >= 0 && dup2(file, STDOUT_FILENO) >= 0, "no output: %m");
     close(file);
     const dsgd_status status = command->run(count, given, error);
@@ -221,7 +231,7 @@ void fuzz_workload(const uint8_t *bytes, size_t n)
         expect_json(dsgd_workload_options, &workload);
 }
 
-/** Aborts if the time of one of the first steps is below 0. */
+/** Aborts if one of the first step times is negative. */
 static void expect_seconds(const dsgd_imbalance *imbalance, int n_workers)
 {
     const dsgd_batch_size batch = {.samples = 32, .rows = 1000, .longest = 50};
@@ -249,8 +259,8 @@ void fuzz_imbalance(const uint8_t *bytes, size_t n)
 }
 
 /**
- * Reads a file and assignments to it, one per line. A file that was edited and written must be
- * readable.
+ * Reads a file, and assigns values to its keys, one assignment per line. The edited file that the
+ * program writes must be readable.
  */
 void fuzz_edit(const uint8_t *bytes, size_t n)
 {
@@ -279,7 +289,7 @@ void fuzz_edit(const uint8_t *bytes, size_t n)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/** Returns a CSV text with the same fields. */
+/** Returns a CSV text that contains the fields of @p csv. */
 static char *csv_text(const dsgd_csv *csv, size_t *n)
 {
     char *text = NULL;
@@ -293,8 +303,8 @@ static char *csv_text(const dsgd_csv *csv, size_t *n)
 }
 
 /**
- * Writes a table and aborts unless reading it again gives the same table. A table with one column
- * is not checked, because an empty field would then be an empty line, which is not a row.
+ * Writes a table and reads it again. Aborts if the two tables differ. A table with one column is
+ * not checked, because the line of an empty field would be empty, and empty lines are not rows.
  */
 static void expect_same(const dsgd_csv *csv)
 {
@@ -340,7 +350,7 @@ void fuzz_replay(const uint8_t *bytes, size_t n)
     dsgd_imbalance_close(imbalance);
 }
 
-/** Aborts unless the entries that a command prints for `imbalance` of an experiment can be read. */
+/** Aborts if the program cannot read the entries of `imbalance` that a command has printed. */
 static void expect_entries(const char *printed)
 {
     enum { WORKERS = 8 };
@@ -357,7 +367,10 @@ static void expect_entries(const char *printed)
         dsgd_error error = {""};
         const char *const path = fuzz_file(1, text, strlen(text));
         dsgd_status status = dsgd_imbalance_set_open(path, &config, &set, &error);
-        /* The worker of an entry `slow` may be out of range here. */
+        /*
+         * An entry `slow` may name a worker that does not exist here, so such entries are not
+         * opened.
+         */
         if (status == DSGD_OK && strstr(text, "kind: slow") == NULL)
             status = dsgd_imbalance_open(&set.entries, 1, WORKERS, &imbalance, &error);
         DSGD_ASSERT(status == DSGD_OK, "printed entries cannot be read: %s\n%s", error.text, text);
@@ -365,7 +378,7 @@ static void expect_entries(const char *printed)
     }
 }
 
-/** Reads step times and fits distributions to them. */
+/** Reads step times, and fits distributions to them. */
 void fuzz_fit(const uint8_t *bytes, size_t n)
 {
     dsgd_error error = {""};
@@ -379,7 +392,10 @@ void fuzz_fit(const uint8_t *bytes, size_t n)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/** Reads runs.csv and, if the input has them, curves.csv and a target. */
+/**
+ * Reads runs.csv and, if they are part of the input, curves.csv and a target. Then compares the
+ * runs.
+ */
 void fuzz_compare(const uint8_t *bytes, size_t n)
 {
     static const char *const names[] = {"runs.csv", "curves.csv", NULL};
@@ -400,8 +416,8 @@ void fuzz_compare(const uint8_t *bytes, size_t n)
 }
 
 /**
- * Writes a part of a results folder. If the part has a checksum, it is corrected, so that the text
- * after it is read.
+ * Writes the file of a run's results. If it starts with a checksum, corrects the checksum, so that
+ * the program reads the text that follows.
  */
 static void write_part(const uint8_t *bytes, size_t n)
 {
@@ -420,7 +436,7 @@ static void write_part(const uint8_t *bytes, size_t n)
     write_into_folder(".parts/1.part", text, n);
 }
 
-/** Reads a part: the rows of a run. */
+/** Reads the file of a run's results, which contains its rows. */
 void fuzz_part(const uint8_t *bytes, size_t n)
 {
     write_part(bytes, n);
@@ -436,7 +452,7 @@ void fuzz_part(const uint8_t *bytes, size_t n)
     DSGD_ASSERT(!isinf(dsgd_results_throughput(results, 0)), "an infinite throughput");
 }
 
-/** Aborts unless the first run has the same part in both folders. */
+/** Aborts if the results of the first run differ between two folders. */
 static void expect_same_part(const char *folder_a, const char *folder_b)
 {
     dsgd_part a, b;
@@ -451,7 +467,7 @@ static void expect_same_part(const char *folder_a, const char *folder_b)
                     "another section %d", k);
 }
 
-/** Reads a manifest and the part of its first run, and merges them into another folder. */
+/** Reads a manifest and the results of its first run, and merges them into another folder. */
 void fuzz_manifest(const uint8_t *bytes, size_t n)
 {
     static const char *const names[] = {"manifest.json", NULL};
@@ -459,7 +475,10 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
     write_part(bytes, n);
     char *const into = dsgd_xprintf("%s/merged", folder());
     const char *const words[] = {"merge", folder(), "-o", into, "--force", NULL};
-    /* The lock is the next file that stays open. It is kept until the process ends. */
+    /*
+     * Opens and closes a descriptor to learn the next free number. The command opens its lock under
+     * this number and keeps it open, so the test closes it.
+     */
     const int lock = dup(STDOUT_FILENO);
     close(lock);
     dsgd_error error = {""};
@@ -471,7 +490,7 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
     DSGD_ASSERT(status != DSGD_OK || merged != NULL, "no manifest was written");
     if (merged != NULL) {
         json_object_set(given, "command", json_object_get(merged, "command"));
-        /* timed_by covers all runs. */
+        /* The value of timed_by may differ, because it describes all runs. */
         json_object_set(given, "timed_by", json_object_get(merged, "timed_by"));
         DSGD_ASSERT(json_equal(given, merged) == 1, "another manifest was written");
         if (json_array_size(json_object_get(merged, "runs")) > 0)
@@ -480,8 +499,8 @@ void fuzz_manifest(const uint8_t *bytes, size_t n)
 }
 
 /**
- * Aborts unless every line is a comment, data, or a variable or array of texts and numbers. gnuplot
- * must not execute anything else.
+ * Aborts if a line of a gnuplot script is neither a comment, nor data, nor the definition of a
+ * variable or array with constant values. gnuplot could execute any other line.
  */
 static void expect_variables(char *script)
 {
@@ -505,7 +524,7 @@ static void expect_variables(char *script)
     }
 }
 
-/** Reads tables, a manifest and a target, and makes the variables of all figures from them. */
+/** Reads tables, a manifest and a target, and computes the variables of all figures from them. */
 void fuzz_figure(const uint8_t *bytes, size_t n)
 {
     static const char *const names[] = {
@@ -520,7 +539,10 @@ void fuzz_figure(const uint8_t *bytes, size_t n)
     expect_variables(script);
 }
 
-/** Reads results with a figure that is newer than the results, so that gnuplot is not started. */
+/**
+ * Reads results, and writes a report. The figure is newer than the results, so gnuplot is not
+ * started.
+ */
 void fuzz_report(const uint8_t *bytes, size_t n)
 {
     static const char *const names[] = {"runs.csv", "manifest.json", "curves.csv",
@@ -533,14 +555,16 @@ void fuzz_report(const uint8_t *bytes, size_t n)
     expect_sentence(status, &error);
     char *const page = status == DSGD_OK ? read_from_folder("report.html") : NULL;
     const char *const script =
-        page == NULL ? NULL : strcasestr(page, "<script"); /* the script of the page itself */
+        page == NULL ? NULL
+                     : strcasestr(page, "<script"); /* the page contains one script of its own */
     DSGD_ASSERT(script == NULL || strcasestr(script + 1, "<script") == NULL, "another script");
 }
 
 /* --- binary files ----------------------------------------------------------------------------- */
 
 /**
- * Reads images and, after a separator, their labels. Both are used as training set and as test set.
+ * Reads images and, after a separator, their labels. They are both the training set and the test
+ * set.
  */
 void fuzz_idx(const uint8_t *bytes, size_t n)
 {
@@ -548,7 +572,7 @@ void fuzz_idx(const uint8_t *bytes, size_t n)
     const size_t n_images = next_part(&bytes, &n, &images);
     const char *const x = fuzz_file(0, images, n_images), *const y = fuzz_file(1, bytes, n);
     const char *const paths[4] = {x, y, x, y};
-    /* The params of idx are the paths. */
+    /* The parameters of the source idx are four paths. */
     const dsgd_data_source *const source = (const void *)dsgd_entry_find(dsgd_data_sources, "idx");
     dsgd_data *data = NULL;
     dsgd_error error = {""};
@@ -565,7 +589,7 @@ void fuzz_idx(const uint8_t *bytes, size_t n)
     dsgd_data_free(data);
 }
 
-/** Reads a text. The label of each character is the next character. */
+/** Reads a text as data. The label of each character is the character that follows it. */
 void fuzz_text(const uint8_t *bytes, size_t n)
 {
     const struct {
@@ -593,7 +617,10 @@ void fuzz_text(const uint8_t *bytes, size_t n)
 
 /* --- lists in files of their own -------------------------------------------------------------- */
 
-/** Makes the file the value of the only key of a mapping. The caller closes *config. */
+/**
+ * Returns the value of the key k, whose value is the path of a file with the input. The caller
+ * closes *config.
+ */
 static dsgd_yaml *value_of(const uint8_t *bytes, size_t n, dsgd_config **config)
 {
     char *const mapping = dsgd_xprintf("k: %s\n", fuzz_file(0, bytes, n));
@@ -605,8 +632,8 @@ static dsgd_yaml *value_of(const uint8_t *bytes, size_t n, dsgd_config **config)
 }
 
 /**
- * Checks neighbours from listed edges. Edges must be mutual, and the shares that a rank keeps and
- * gives must sum to 1.
+ * Checks the neighbours that a list of edges defines. Each edge must exist in both directions, and
+ * the shares that a rank keeps and sends must sum to 1.
  */
 static void expect_neighbours(const dsgd_spec *pick, int n_workers)
 {
@@ -652,7 +679,7 @@ void fuzz_edges(const uint8_t *bytes, size_t n)
 void fuzz_placement(const uint8_t *bytes, size_t n)
 {
     enum { HOSTS = 16, WORKERS = 8 };
-    static const dsgd_platform platform; /* a switch of any size */
+    static const dsgd_platform platform; /* a switch with any number of hosts */
     dsgd_config *config = NULL;
     dsgd_yaml *const entry = value_of(bytes, n, &config);
     dsgd_planned_run run = {.name = NULL};
@@ -675,8 +702,8 @@ void fuzz_placement(const uint8_t *bytes, size_t n)
 }
 
 /**
- * Reads a number and its suffix, in each unit. It must be finite, and its shortest decimal form
- * must be the same number.
+ * Reads a number with a suffix in each unit. The number must be finite. Its shortest decimal form
+ * must give the same number.
  */
 void fuzz_number(const uint8_t *bytes, size_t n)
 {
@@ -729,7 +756,7 @@ void fuzz_cluster(const uint8_t *bytes, size_t n)
         DSGD_ASSERT(steps.seconds[i] > 0 && isfinite(steps.seconds[i]), "a step of no time");
 }
 
-/** Offers a file to the readers, in the same order as `dsgd import`. */
+/** Passes a file to the readers of `dsgd import`, in the same order as the program. */
 static void offer(dsgd_import *in, void **states, const char *path, bool *found)
 {
     enum { HEAD = 1 << 16 };
@@ -752,7 +779,10 @@ static void offer(dsgd_import *in, void **states, const char *path, bool *found)
     }
 }
 
-/** Offers up to three files to all readers. The result that they write must be an experiment. */
+/**
+ * Passes up to three files to all readers of `dsgd import`. The file that they write must be an
+ * experiment.
+ */
 void fuzz_import(const uint8_t *bytes, size_t n)
 {
     dsgd_import in = {.output = dsgd_xprintf("%s/mine.yaml", folder()),
@@ -784,8 +814,8 @@ void fuzz_import(const uint8_t *bytes, size_t n)
 /* --- what whoever sets a task has written ----------------------------------------------------- */
 
 /**
- * Reads a task for an experiment with two workers and two steps. The task must not pass if a goal
- * is missed.
+ * Reads a task, and applies it to an experiment with two workers and two steps. The task must not
+ * pass if a goal is missed.
  */
 void fuzz_task(const uint8_t *bytes, size_t n)
 {
@@ -820,8 +850,9 @@ static const dsgd_option inner_options[] = {
 };
 
 /**
- * Makes an option from a row `name kind offset default min max word...`. The offset is a multiple
- * of 8, as a compiler gives it. Kinds that need a table, a registry or a size get fixed ones.
+ * Returns the option that a row describes: `name kind offset default min max word...`. The offset
+ * is rounded to a multiple of 8, as in a struct. Tables, registries and sizes of an option are
+ * fixed.
  */
 static dsgd_option row_of(char *line)
 {
@@ -848,7 +879,7 @@ static dsgd_option row_of(char *line)
                          .key = "name"};
 }
 
-/** Returns true if a field overlaps the bytes of another field, which is impossible in a struct. */
+/** Returns true if two fields share bytes, which is impossible in a struct. */
 static bool fields_overlap(const dsgd_option *rows)
 {
     for (const dsgd_option *a = rows; a->name != NULL; a++)
@@ -860,8 +891,8 @@ static bool fields_overlap(const dsgd_option *rows)
 }
 
 /**
- * Reads the size of a struct, the rows of its table, and an entry. If the entry is accepted, only
- * this struct may be written.
+ * Reads the size of a struct, the rows of its option table, and an entry. If the entry is accepted,
+ * the program must have written only to this struct.
  */
 void fuzz_plugin(const uint8_t *bytes, size_t n)
 {

@@ -1,8 +1,8 @@
 /**
  * @file targets.h
- * The program's file readers, as functions that take bytes. In the preset `fuzz`, libFuzzer calls
- * each of them through fuzzer.c. In all presets, the suite `fuzz` feeds them the files that are
- * kept here and the files that the program ships.
+ * The program's file readers as functions of bytes. In the preset `fuzz`, libFuzzer calls each of
+ * them through fuzzer.c. In all presets, the suite `fuzz` calls them with the files of this folder
+ * and with the files that the program ships.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 /**
- * Each target reads its bytes as a file or as several files. If the input is accepted, the target
- * asserts the properties that must hold.
+ * Names of all targets. A target reads its bytes as one file or as several files. If the program
+ * accepts the input, the target checks properties of the result.
  */
 #define FUZZ_TARGETS(X)                                                                            \
     X(experiment)                                                                                  \
@@ -42,28 +42,28 @@
 FUZZ_TARGETS(X)
 #undef X
 
-/** Separates the files of an input that consists of several files. */
+/** The text between two files in an input that consists of several files. */
 #define FUZZ_SEPARATOR "\n--\n"
 
 typedef struct fuzz_target {
     const char *name;
     void (*feed)(const uint8_t *bytes, size_t n);
-    const char *shipped; /* glob() patterns in the source folder, with `|` between; may be NULL */
+    const char *shipped; /* glob() patterns of shipped files, separated by `|`, or NULL */
 } fuzz_target;
 
-extern const fuzz_target fuzz_targets[]; /* the last entry has the name NULL */
+extern const fuzz_target fuzz_targets[]; /* an entry without a name ends the array */
 
 /**
- * Stores the bytes as a file, and returns its path, which stays the same. The next call replaces
- * the file.
+ * Writes the bytes to file number @p which, and returns its path. A later call with the same number
+ * replaces the content.
  */
 const char *fuzz_file(size_t which, const void *bytes, size_t n);
 
-/** Prints all keys, names, words and suffixes of the program, as a dictionary of libFuzzer. */
+/** Prints all keys, names, words and unit suffixes of the program as a dictionary for libFuzzer. */
 void fuzz_print_dictionary(FILE *stream);
 
 /**
- * Calls @p call with every file that belongs to a target: files kept in the tree and shipped files.
+ * Calls @p call with each file of a target: files of this tree, and files that the program ships.
  */
 void fuzz_each_file(const fuzz_target *target,
                     void (*call)(const fuzz_target *target, const char *path, void *argument),

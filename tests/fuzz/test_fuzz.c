@@ -1,18 +1,18 @@
 /**
  * @file test_fuzz.c
- * Feeds every kept and every shipped file to its target: the whole file, and copies that are cut
- * off or have changed bytes. Inputs that once caused a crash must no longer do so. libFuzzer is not
- * needed.
+ * Passes each file of a target to the target: the whole file, and copies that are shortened or have
+ * changed bytes. Inputs that once crashed the program must not crash it again. The suite does not
+ * need libFuzzer.
  */
 #include "base/file.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/suite.h"
 
-/** Maximum number of damaged copies per file. Large files get fewer copies. */
+/** Largest number of damaged copies of a file. Large files have fewer copies. */
 enum { MOST_COPIES = 8, MOST_BYTES = 20000 };
 
 /**
- * Changes one byte; in every second copy, also cuts off the bytes after it. Returns the new length.
+ * Changes one byte. In every second copy, also removes all bytes after it. Returns the new length.
  */
 static size_t damage(uint8_t *bytes, size_t n, uint64_t seed)
 {
@@ -67,6 +67,6 @@ TEST(dictionary_contains_keys_names_and_suffixes)
     ck_assert_has(text, "\"host_bandwidth: \"\n");
     ck_assert_has(text, "\"wagma\"\n");
     ck_assert_has(text, "\"GB/s\"\n");
-    ck_assert_has(text, "\"\\xC2\\xB5s\"\n"); /* libFuzzer reads only ASCII */
+    ck_assert_has(text, "\"\\xC2\\xB5s\"\n"); /* escaped, because libFuzzer reads only ASCII */
     free(text);
 }

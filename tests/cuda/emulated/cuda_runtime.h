@@ -1,20 +1,21 @@
 /**
  * @file cuda_runtime.h
- * The part of the CUDA runtime that models/devices/cuda.cu uses, on one thread of the CPU, for
- * tests without a GPU.
+ * An emulation of the CUDA runtime on one thread of the CPU, for tests without a GPU. It contains
+ * the functions that models/devices/cuda.cu calls.
  *
- * Launches and copies run at the next synchronisation, which is as late as a device may run them,
- * or up to an event if that is waited for. Uninitialised memory is NaN, and the page after every
- * allocation is not accessible. Blocks, and the threads of a block between two barriers, run one
- * after another. An aperiodic sequence makes the order ascending or descending, so that code that
- * depends on the order fails sooner or later. Transcendental functions differ from the CPU's by up
- * to one unit in the last place. Copies use 200 KiB of the caller's stack. Each thread has a
- * current device, and can use only that one.
+ * Launches and copies run at the next synchronisation, which is as late as CUDA allows. A call that
+ * waits for an event runs only the work up to this event. Uninitialised memory contains NaN, and
+ * the page after each allocation is inaccessible. Blocks run one after another, and so do the
+ * threads of a block between two barriers. Their order is ascending or descending, by a sequence
+ * without a period. Code that depends on the order therefore fails in some launch. Transcendental
+ * functions differ from the CPU's by up to one unit in the last place. Copies use 200 KiB of the
+ * caller's stack. Each thread has a current device, and can use only this device.
  *
- * Environment variables describe the machine: EMULATED_DEVICES (number of devices, default 1);
- * EMULATED_BYTES (memory of each, default 4 GiB); EMULATED_SHARED (a file in which processes count
- * their memory); EMULATED_EXCLUSIVE (a device that another process of that file has opened is not
- * available); EMULATED_NO_IMAGE (launches fail).
+ * Environment variables describe the machine. EMULATED_DEVICES is the number of devices (default
+ * 1). EMULATED_BYTES is the memory of each device (default 4 GiB). EMULATED_SHARED is a file in
+ * which several processes count their memory. If EMULATED_EXCLUSIVE is set, a device is unavailable
+ * while another process that uses this file has it open. If EMULATED_NO_IMAGE is set, launches
+ * fail.
  */
 #pragma once
 
@@ -60,10 +61,13 @@ static inline float2 make_float2(float x, float y)
 }
 
 extern dim3 gridDim, blockDim, blockIdx, threadIdx;
-extern "C" unsigned emulated_flags; /* from cudaSetDeviceFlags(), for tests */
+extern "C" unsigned emulated_flags; /* last argument of cudaSetDeviceFlags() */
 void __syncthreads();
 
-/** Threads switch only at barriers. */
+/**
+ * Adds @p value to *at, and returns the old value. No other thread can run in between, because
+ * threads switch only at barriers.
+ */
 static inline unsigned atomicAdd(unsigned *at, unsigned value)
 {
     const unsigned before = *at;
@@ -127,8 +131,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 
 /**
- * Replaces kernel<<<grid, block, shared_bytes, stream>>>(...). @p thread runs the kernel for one
- * thread, in which emulated_shared() is the memory of its block.
+ * Stands for kernel<<<grid, block, shared_bytes, stream>>>(...). The function @p thread runs the
+ * kernel for one thread. It calls emulated_shared() to get the shared memory of its block.
  */
 void emulated_launch(cudaStream_t stream, dim3 grid, dim3 block, size_t shared_bytes,
                      std::function<void()> thread);

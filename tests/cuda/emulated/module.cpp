@@ -1,7 +1,7 @@
 /**
  * @file module.cpp
- * The CUDA module, compiled for the emulated runtime in this folder. As on a GPU, its
- * transcendental functions do not have the same bits as the CPU's.
+ * Compiles the CUDA module for the emulated runtime in this folder. Its transcendental functions
+ * have other bits than the CPU's functions, as on a GPU.
  */
 #include <algorithm>
 #include <atomic>
@@ -17,8 +17,10 @@
 
 #include "base/real.h"
 
-/** Returns @p x or one of its neighbours. It is a function of x, so that results repeat. exp(0) is
- * exact. */
+/**
+ * Returns @p x or a neighbouring number. Equal x give equal results. The values 0 and 1 do not
+ * change, so exp(0) is exact.
+ */
 template <typename T> static inline T beside(T x)
 {
     if (x == 0 || x == 1 || !std::isfinite(x))
@@ -36,6 +38,6 @@ template <typename T> static inline T beside(T x)
 #define real_exp(x) beside(expf(x))
 #define real_log(x) beside(logf(x))
 #define real_tanh(x) beside(tanhf(x))
-#define log(x) beside(std::log(x)) /* of double */
+#define log(x) beside(std::log(x)) /* log() of a double */
 
 #include "models/devices/cuda.cu"

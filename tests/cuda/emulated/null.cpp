@@ -1,9 +1,9 @@
 /**
  * @file null.cpp
- * A runtime that computes nothing and takes no time, to measure the costs of the host. Copies to
- * and from the device are omitted, too, so that a call fetches the data that it staged. With the
- * environment variable NULL_LAUNCH_US, each launch takes this time, one after another, and a thread
- * that waits for it sleeps.
+ * A CUDA runtime that computes nothing and takes no time, to measure the time of the host. It
+ * copies no data from or to the device, so a call that reads results gets the data that it sent. If
+ * the environment variable NULL_LAUNCH_US is set, launches take this time each, one after another,
+ * and a thread that waits for them sleeps.
  */
 #include "cuda_runtime.h"
 
@@ -18,7 +18,8 @@ namespace
 {
 
 const size_t device_bytes = (size_t)128 << 30;
-char *next = reinterpret_cast<char *>((size_t)1 << 40); /* addresses that are never read */
+char *next =
+    reinterpret_cast<char *>((size_t)1 << 40); /* next address to return; no code reads it */
 
 double now_s()
 {
@@ -33,7 +34,7 @@ double launch_s()
     return us == NULL ? 0 : 1e-6 * atof(us);
 }
 
-double busy_until_s; /* by what was launched */
+double busy_until_s; /* time at which all launches have ended */
 
 void sleep_until(double end_s)
 {

@@ -1,7 +1,7 @@
 /**
  * @file runtime.cpp
- * The emulated runtime. The threads of a block are fibers if the kernel has barriers, and calls if
- * it has none.
+ * Implements the emulated runtime. If a kernel has barriers, each thread of a block is a fiber with
+ * its own stack. Otherwise, the threads are function calls.
  */
 #undef _FORTIFY_SOURCE /* its longjmp() rejects a jump to another stack */
 #include "cuda_runtime.h"
@@ -30,34 +30,34 @@ namespace
 
 const size_t stack_bytes = 64 << 10;
 const size_t page_bytes = 4096, alignment = 16;
-const size_t copy_stack_bytes = 200 << 10; /* the minimum that CUDA guarantees */
+const size_t copy_stack_bytes = 200 << 10; /* CUDA guarantees at least this stack */
 const int most_devices = 16;
 const unsigned most_threads = 1024, most_blocks_aside = 65535;
-const int poison = 0xff; /* a byte of NaN */
-const size_t most_shared = 227 << 10, multiprocessor_shared = 228 << 10; /* those of an H200 */
+const int poison = 0xff; /* a float of these bytes is NaN */
+const size_t most_shared = 227 << 10, multiprocessor_shared = 228 << 10; /* values of an H200 */
 
 /* --- the threads of a block ------------------------------------------------------------------- */
 
 struct fiber {
-    std::vector<char> stack; /* empty: it has never run */
+    std::vector<char> stack; /* stack of the fiber; empty before its first run */
     ucontext_t begin;
-    jmp_buf at; /* where it resumes */
+    jmp_buf at; /* place where the fiber resumes */
     bool done;
 };
 
 fiber fibers[most_threads];
-fiber *running; /* NULL: the thread is a call */
+fiber *running; /* running fiber, or NULL if the thread is a call */
 jmp_buf scheduler;
 const std::function<void()> *kernel;
 
-/** Returns when the fiber is resumed. */
+/** Pauses the running fiber until resume() is called for it. */
 void wait_here()
 {
     if (_setjmp(running->at) == 0)
         _longjmp(scheduler, 1);
 }
 
-/** A fiber that runs one thread of each block in turn. */
+/** Runs the kernel for one thread, and then waits for the same thread of the next block. */
 void fiber_main()
 {
     for (;;) {
@@ -67,7 +67,7 @@ void fiber_main()
     }
 }
 
-/** Runs a fiber until its next barrier or its end. */
+/** Runs a fiber until it reaches a barrier or its end. */
 void resume(fiber *f)
 {
     running = f;
@@ -88,11 +88,11 @@ void resume(fiber *f)
 bool backwards;
 unsigned n_launches;
 
-/** End of the shared memory of the running block. The page after it is not accessible. */
+/** The end of the shared memory of the running block, which is followed by an inaccessible page. */
 char *shared_end;
 size_t shared_bytes;
 
-/** Shared memory is new for each block, because a block must not use values of the previous one. */
+/** Gives a block new shared memory, so that it cannot use values of the previous block. */
 void share(size_t bytes)
 {
     if (shared_end == NULL) {
@@ -113,8 +113,8 @@ void be_thread(unsigned i, unsigned n)
 }
 
 /**
- * The first thread is a fiber. If it reaches no barrier, no thread does, and the others need not be
- * fibers.
+ * Runs the @p n threads of a block. The first thread is a fiber. If it ends without a barrier, no
+ * other thread has a barrier, so the others are function calls.
  */
 void run_block(unsigned n)
 {
@@ -124,7 +124,8 @@ void run_block(unsigned n)
         be_thread(i, n);
         (*kernel)();
     }
-    for (unsigned first = 1; !fibers[0].done; first = 0) { /* until the next barrier */
+    for (unsigned first = 1; !fibers[0].done;
+         first = 0) { /* runs all threads up to their next barrier */
         unsigned n_done = 0;
         for (unsigned i = first; i < n; i++) {
             be_thread(i, n);
@@ -143,8 +144,10 @@ void run_grid(dim3 grid, dim3 block, size_t bytes, const std::function<void()> &
     kernel = &thread;
     gridDim = grid;
     blockDim = block;
-    /* The Thue-Morse sequence has no period, so a kernel that is launched at fixed intervals runs
-     * in both orders. */
+    /*
+     * The Thue-Morse sequence has no period, so even a kernel that is launched at fixed intervals
+     * runs in both orders.
+     */
     backwards = __builtin_parity(n_launches++) != 0;
     const unsigned n = grid.x * grid.y * grid.z;
     for (unsigned i = 0; i < n; i++) {
@@ -163,10 +166,13 @@ size_t setting(const char *name, size_t otherwise)
     return text == NULL ? otherwise : strtoull(text, NULL, 10);
 }
 
-/** Memory of all processes, in the file of the environment variable, or of this process only. */
+/**
+ * The used memory of each device. If EMULATED_SHARED is set, this struct is in its file, and counts
+ * the memory of all processes.
+ */
 struct use {
     std::atomic<size_t> bytes[most_devices];
-    std::atomic<int> owner[most_devices]; /* process that has a stream; 0 if none */
+    std::atomic<int> owner[most_devices]; /* process that has a stream on the device, or 0 */
 };
 
 use *used()
@@ -199,16 +205,16 @@ thread_local int current_device;
 /* --- streams and memory ----------------------------------------------------------------------- */
 
 std::recursive_mutex lock;
-std::deque<std::function<void()>> work; /* of all streams */
+std::deque<std::function<void()>> work; /* pending work of all streams, in order */
 cudaError_t last_error;
 
-/** An allocation, followed by an inaccessible page. */
+/** A memory allocation, which is followed by an inaccessible page. */
 struct block {
     char *mapping;
     size_t bytes, mapped;
-    int device; /* -1: pinned memory of the host */
+    int device; /* number of the device, or -1 for pinned memory of the host */
 };
-std::map<const char *, block> blocks; /* by address */
+std::map<const char *, block> blocks; /* allocations, sorted by address */
 
 typedef std::lock_guard<std::recursive_mutex> guard;
 
@@ -230,12 +236,12 @@ void synchronise()
         run_next();
 }
 
-/** Memory of a device, or pinned memory. */
+/** Allocates memory of a device, or pinned memory of the host if @p device is -1. */
 cudaError_t take_memory(void **at, size_t bytes, int device)
 {
     *at = NULL;
     if (device >= 0 && used()->bytes[device] + bytes > device_bytes())
-        synchronise(); /* memory that was released earlier in the stream is available again */
+        synchronise(); /* a pending cudaFreeAsync() may return memory */
     if (device >= 0 && used()->bytes[device] + bytes > device_bytes())
         return failed(cudaErrorMemoryAllocation);
     const size_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -280,7 +286,10 @@ bool is_pinned(const void *at)
     return found->second.device < 0 && (const char *)at < found->first + found->second.bytes;
 }
 
-/** Calls of the driver and of cuBLAS need a deep stack. This function makes a small stack fail. */
+/**
+ * Uses 200 KiB of stack, as calls of the driver and of cuBLAS may do. A thread with a smaller stack
+ * crashes.
+ */
 __attribute__((noinline)) void dig()
 {
     char deep[copy_stack_bytes];
@@ -454,7 +463,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     dig();
     if (error != cudaSuccess)
         return error;
-    if (kind == cudaMemcpyHostToDevice && !is_pinned(from)) { /* read before the call returns */
+    if (kind == cudaMemcpyHostToDevice &&
+        !is_pinned(from)) { /* CUDA reads such memory before the call returns */
         const char *const begin = (const char *)from;
         const std::vector<char> copy(begin, begin + bytes);
         work.push_back([=] { memcpy(to, copy.data(), bytes); });
