@@ -13,8 +13,8 @@
 typedef struct cursor {
     char *at;
     size_t line;
-    char
-        separator[4]; /* the separator, then the other characters that end a field without quotes */
+    /* the separator, then the other characters that end a field without quotes */
+    char separator[4];
 } cursor;
 
 /**
@@ -244,9 +244,8 @@ void dsgd_csv_numbers(FILE *stream, const double *x, size_t n)
 
 void dsgd_csv_text(FILE *stream, const char *text)
 {
-    if (*text != '#' &&
-        strpbrk(text, ",\"\r\n") ==
-            NULL) { /* a field that begins with '#' needs quotes, because '#' begins a comment */
+    /* a field that begins with '#' needs quotes, because '#' begins a comment */
+    if (*text != '#' && strpbrk(text, ",\"\r\n") == NULL) {
         fputs(text, stream);
         return;
     }

@@ -42,8 +42,8 @@ enum { FEISTEL_ROUNDS = 4 };
  */
 static uint32_t round_bits(dsgd_draw at, uint32_t round, uint32_t other_half)
 {
-    at.index = round << 16 | other_half; /* other_half is below 2^16, so the two parts of the index
-                                          * do not overlap */
+    /* other_half is below 2^16, so the two parts of the index do not overlap */
+    at.index = round << 16 | other_half;
     return (uint32_t)draw_bits(at);
 }
 
@@ -109,8 +109,8 @@ enum { KEPT = 4 };
  */
 typedef struct kept_rounds {
     uint64_t step; /* step of the permutation, plus 1; 0 if no rounds are stored */
-    uint64_t n_images; /* number of images requested so far; the rounds are stored once it reaches
-                        * 2^half */
+    /* number of images requested so far; the rounds are stored once it reaches 2^half */
+    uint64_t n_images;
 } kept_rounds;
 
 struct dsgd_permuter {
@@ -151,8 +151,8 @@ static void known_images(const dsgd_permuter *p, const uint32_t *v, uint32_t fir
     const int half = p->half;
     const uint32_t below = p->n;
     const uint32_t mask = (uint32_t)((1ull << half) - 1);
-    while (n > 0) { /* each iteration handles numbers that have the same left half and consecutive
-                     * right halves */
+    /* each iteration handles numbers that have the same left half and consecutive right halves */
+    while (n > 0) {
         const uint32_t left = first >> half;
         const uint32_t right = first & mask;
         const uint32_t here = n - 1 <= mask - right ? n : mask - right + 1;

@@ -20,8 +20,8 @@ typedef enum dsgd_purpose {
     DSGD_DRAW_SAMPLES = 1, /* order of the samples of an epoch */
     DSGD_DRAW_INIT = 2, /* initial weights of a model */
     DSGD_DRAW_DATA = 3, /* elements of generated data sets */
-    DSGD_DRAW_IMBALANCE = 4, /* step times; entry i of the list of imbalances uses this number + 256
-                              * i */
+    /* step times; entry i of the list of imbalances uses this number + 256 i */
+    DSGD_DRAW_IMBALANCE = 4,
     DSGD_DRAW_ALGORITHM = 5, /* random choices of an algorithm */
     /*
      * random choices that are equal at all workers, such as the initiator of a partial collective

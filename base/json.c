@@ -78,8 +78,8 @@ static json_t *option_json(const dsgd_option *o, const void *field)
     case DSGD_DOUBLE:
         number = o->kind == DSGD_LONG ? (double)*(const int64_t *)field : *(const double *)field;
         if (number < 0 && o->words != NULL)
-            return dsgd_json_text(
-                o->words[(size_t)-number - 1]); /* the number -(i + 1) stands for word i */
+            /* the number -(i + 1) stands for word i */
+            return dsgd_json_text(o->words[(size_t)-number - 1]);
         return o->kind == DSGD_LONG ? json_integer(*(const int64_t *)field) : json_real(number);
     case DSGD_CHOICE:
         return dsgd_json_text(o->words[*(const int *)field]);
@@ -91,8 +91,8 @@ static json_t *option_json(const dsgd_option *o, const void *field)
         return dsgd_json_spec(field);
     default: {
         json_t *const list = json_array();
-        for (size_t i = 0; i < *(const size_t *)field;
-             i++) /* the number of elements is the first member of all list types */
+        /* the number of elements is the first member of all list types */
+        for (size_t i = 0; i < *(const size_t *)field; i++)
             json_array_append_new(list, element_json(o, field, i));
         return list;
     }

@@ -19,23 +19,23 @@ typedef enum dsgd_option_kind {
     DSGD_DOUBLE, /* double; words as for LONG; dsgd_parse_number() describes the units */
     DSGD_CHOICE, /* int, or an enumeration of the same size; the value is an index into `words` */
     DSGD_STRING, /* const char *; NULL if the key is absent and has no default */
-    DSGD_NUMBERS, /* dsgd_numbers: a list of numbers; a single number stands for a list of one
-                   * number */
+    /* dsgd_numbers: a list of numbers; a single number stands for a list of one number */
+    DSGD_NUMBERS,
     DSGD_PAIRS, /* dsgd_pairs: a list of pairs of integers, or a file with one pair per line */
     /*
      * dsgd_lines: a list of texts, a word of `words`, or the path of a file with one text per line
      */
     DSGD_LINES,
-    DSGD_TABLE, /* dsgd_table: a mapping from numbers to numbers, whose keys are strictly ascending
-                 */
-    DSGD_STRUCT, /* a struct at the offset of the field; `fields` describes the keys of the nested
-                  * mapping */
-    DSGD_STRUCTS, /* dsgd_structs: a list of mappings; `fields` describes the keys of each mapping
-                   */
-    DSGD_SPEC, /* dsgd_spec: the name of an entry of `registry`, or a mapping with that name and its
-                * options */
-    DSGD_SPECS, /* dsgd_specs: a list of values as for SPEC; a single value stands for a list of one
-                 * value */
+    /* dsgd_table: a mapping from numbers to numbers, whose keys are strictly ascending */
+    DSGD_TABLE,
+    /* a struct at the offset of the field; `fields` describes the keys of the nested mapping */
+    DSGD_STRUCT,
+    /* dsgd_structs: a list of mappings; `fields` describes the keys of each mapping */
+    DSGD_STRUCTS,
+    /* dsgd_spec: the name of an entry of `registry`, or a mapping with that name and its options */
+    DSGD_SPEC,
+    /* dsgd_specs: a list of values as for SPEC; a single value stands for a list of one value */
+    DSGD_SPECS,
     DSGD_END /* not an option: ends a table (DSGD_OPTION_END) */
 } dsgd_option_kind;
 
@@ -117,8 +117,8 @@ typedef struct dsgd_option {
      */
     const struct dsgd_option *fields;
     size_t struct_size; /* for STRUCTS: bytes of one struct */
-    const struct dsgd_entry *const *registry; /* for SPEC and SPECS: list of all entries, which ends
-                                               * with NULL */
+    /* for SPEC and SPECS: list of all entries, which ends with NULL */
+    const struct dsgd_entry *const *registry;
     /*
      * for SPEC and SPECS: key that contains the name of the entry, "name" or "kind". For a STRUCT
      * with shipped files: key that names the file whose values the other keys change

@@ -77,12 +77,11 @@ void dsgd_program_begin(void)
     speak_of_limits();
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
         if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/dev/null", O_RDONLY); /* opens descriptor i, because it is the lowest free
-                                                * one */
+            (void)open("/dev/null", O_RDONLY); /* opens descriptor i, the lowest free one */
 }
 
-static int
-    why_unwritten; /* errno of the first failed write to standard output; 0 if there is none */
+/* errno of the first failed write to standard output; 0 if there is none */
+static int why_unwritten;
 
 void dsgd_program_flush(void)
 {

@@ -78,8 +78,8 @@ typedef struct kept {
     } of;
 } kept;
 
-static _Atomic(kept *) newest; /* newest element of the list; atomic, because several threads of a
-                                * run may make texts */
+/* newest element of the list; atomic, because several threads of a run may make texts */
+static _Atomic(kept *) newest;
 
 /**
  * Asks the system for pages of 2 MiB if a block is large, because fork() copies one entry per page.

@@ -62,8 +62,8 @@ const dsgd_unit *dsgd_unit_of_column(const char *column, size_t *stem)
 {
     const size_t length = strlen(column);
     for (size_t k = 0; k < N_UNITS && units[k].column != NULL; k++) {
-        const size_t n = strlen(units[k].column) + 1; /* number of bytes of the column's ending,
-                                                       * including the `_` */
+        /* number of bytes of the column's ending, including the `_` */
+        const size_t n = strlen(units[k].column) + 1;
         const bool behind =
             length >= n && column[length - n] == '_' && dsgd_ends_with(column, units[k].column);
         *stem = behind ? length - n : length;

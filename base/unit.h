@@ -16,10 +16,10 @@ typedef struct dsgd_unit {
     const char *name; /* name of the unit in options, such as "bytes/s" */
     /* ending of column names after a `_`, such as "bytes_per_s"; NULL if there is none */
     const char *column;
-    const char
-        *word; /* ending of keys that name the unit, such as "seconds"; NULL if there is none */
-    const char *symbol; /* symbol that is printed after a number, such as "B/s"; NULL if there is
-                         * none */
+    /* ending of keys that name the unit, such as "seconds"; NULL if there is none */
+    const char *word;
+    /* symbol that is printed after a number, such as "B/s"; NULL if there is none */
+    const char *symbol;
     const dsgd_suffix *suffixes; /* list of suffixes that numbers of this unit may have */
 } dsgd_unit;
 

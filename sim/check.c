@@ -226,8 +226,11 @@ dsgd_status dsgd_imbalance_for(const dsgd_run_config *config, dsgd_imbalance **i
 typedef struct conflict {
     bool applies;
     const char *why; /* beginning of the error message, up to the name of the algorithm */
-    const char *rest; /* rest of the message after the name of the algorithm; NULL if the message
-                       * does not contain the name */
+    /*
+     * rest of the message after the name of the algorithm; NULL if the message does not contain the
+     * name
+     */
+    const char *rest;
 } conflict;
 
 /**

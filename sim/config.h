@@ -40,8 +40,8 @@ typedef struct dsgd_way {
     dsgd_dimensions along; /* dimensions of the platform; only RINGS uses them */
 } dsgd_way;
 
-extern const char *const dsgd_collective_names[]; /* names of collective algorithms, indexed by
-                                                   * dsgd_collective; ends with NULL */
+/* names of collective algorithms, indexed by dsgd_collective; ends with NULL */
+extern const char *const dsgd_collective_names[];
 
 /**
  * Values of partial_collective. 0 selects the algorithm of the collectives of all workers. Other
@@ -64,8 +64,8 @@ typedef struct dsgd_evaluate_config {
 
 /** The training of a model. It does not change during the run. */
 typedef struct dsgd_learning {
-    dsgd_spec model; /* entry of dsgd_model_kinds; its `about` is NULL if the run computes only
-                      * times */
+    /* entry of dsgd_model_kinds; its `about` is NULL if the run computes only times */
+    dsgd_spec model;
     dsgd_spec data; /* entry of dsgd_data_sources */
     dsgd_spec split; /* entry of dsgd_split_kinds; its `about` is NULL for iid */
     int64_t batch; /* number of samples per worker and gradient */
@@ -100,16 +100,16 @@ typedef struct dsgd_exchange_config {
      */
     bool overlap;
     bool blocking; /* true if the exchanges of a worker run one after another */
-    bool barrier; /* true if no worker starts a step before all workers have completed the previous
-                   * step */
+    /* true if no worker starts a step before all workers have completed the previous step */
+    bool barrier;
     dsgd_collective collective; /* collective algorithm of allreduces of all workers */
     /* largest number of bytes into which allreduces are fused, as in Horovod; 0 for no fusion */
     double fusion_bytes;
     double cycle_s; /* shortest time between two cycles of fusion, as in Horovod, in seconds */
-    int partial_collective; /* collective algorithm of partial collectives and of groups: one of
-                             * DSGD_PARTIAL_* */
-    dsgd_spec encoding; /* gradient compression; its `about` is NULL if vectors are sent
-                         * uncompressed */
+    /* collective algorithm of partial collectives and of groups: one of DSGD_PARTIAL_* */
+    int partial_collective;
+    /* gradient compression; its `about` is NULL if vectors are sent uncompressed */
+    dsgd_spec encoding;
 } dsgd_exchange_config;
 
 /**
@@ -120,8 +120,8 @@ typedef struct dsgd_until {
     double steps; /* number of steps of all workers, divided by P */
     double seconds; /* bound on virtual time, in seconds */
     double samples; /* number of samples of the workload, summed over all workers */
-    double accuracy; /* accuracy of the algorithm's output at an evaluation; rejected if numerics
-                      * are off */
+    /* accuracy of the algorithm's output at an evaluation; rejected if numerics are off */
+    double accuracy;
 } dsgd_until;
 
 /** Option tables of dsgd_until, dsgd_learning and dsgd_exchange_config. */
@@ -141,8 +141,8 @@ typedef struct dsgd_progress {
 
 /** Changed computation times for a run with the same random draws. Zeros change nothing. */
 typedef struct dsgd_what_if {
-    double
-        step_s; /* time of every gradient of every worker on its own host; 0 for the drawn times */
+    /* time of every gradient of every worker on its own host; 0 for the drawn times */
+    double step_s;
     int worker; /* rank of the worker whose steps last `factor` times as long */
     double factor;
 } dsgd_what_if;
@@ -165,8 +165,8 @@ typedef struct dsgd_run_config {
     int workers;
     uint64_t seed;
     dsgd_until until;
-    dsgd_lines placement; /* hosts of the workers, followed by hosts of the servers
-                           * (sim/network/cluster.h) */
+    /* hosts of the workers, followed by hosts of the servers (sim/network/cluster.h) */
+    dsgd_lines placement;
     dsgd_exchange_config exchange;
     dsgd_failures_config failures;
     const dsgd_learning *learning; /* training of a model; NULL if the run computes only times */
@@ -174,18 +174,21 @@ typedef struct dsgd_run_config {
 
     /* true if platform and placement were checked before this process was forked */
     bool machine_checked;
-    dsgd_numerics numerics; /* device that computes values; never AUTO, because a caller with
-                             * several runs decides once for all of them */
+    /*
+     * device that computes values; never AUTO, because a caller with several runs decides once for
+     * all of them
+     */
+    dsgd_numerics numerics;
     dsgd_device_place place; /* GPU that computes the values */
-    uint32_t
-        threads; /* number of threads that compute values, in addition to the caller's thread */
+    /* number of threads that compute values, in addition to the caller's thread */
+    uint32_t threads;
     /*
      * Bytes of host memory for values. If values need more memory, the simulation waits in wall
      * time until memory is released.
      */
     size_t memory_bytes;
-    dsgd_progress *progress; /* progress of the run, which is updated; NULL if no progress is
-                              * reported */
+    /* progress of the run, which is updated; NULL if no progress is reported */
+    dsgd_progress *progress;
     /* record of the run's events (sim/timeline.h); NULL to record nothing */
     struct dsgd_timeline *timeline;
     bool loads; /* true if the bytes that each link carries are counted */

@@ -11,8 +11,8 @@
 #include "models/values/listener.h"
 
 typedef struct dsgd_made {
-    dsgd_made_by by; /* operation that made the value; ZERO only for values[0]; CONSTANT for the
-                      * model at time 0 */
+    /* operation that made the value; ZERO only for values[0]; CONSTANT for the model at time 0 */
+    dsgd_made_by by;
     int worker; /* rank of the first worker that computed the value */
     int64_t step; /* step of worker `worker` when it computed the value */
     double at_s; /* virtual time of the operation; for a gradient, time of its start */

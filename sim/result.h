@@ -75,8 +75,8 @@ enum { DSGD_MOST_LISTED = 10000 };
 typedef struct dsgd_failure_times {
     int64_t n;
     struct dsgd_failed {
-        double
-            worker; /* rank of the failed worker; the first rank if several workers fail together */
+        /* rank of the failed worker; the first rank if several workers fail together */
+        double worker;
         double at_s;
     } * listed; /* [n] failures, at most DSGD_MOST_LISTED */
     double goodput; /* share of the time that remains after subtracting all following times */
@@ -100,8 +100,8 @@ typedef struct dsgd_failure_times {
  */
 typedef struct dsgd_run_result {
     int outcome; /* outcome of the run, of type dsgd_outcome */
-    dsgd_error why; /* step at which the run diverged, or the reason why it failed; else a note, or
-                     * empty */
+    /* step at which the run diverged, or the reason why it failed; else a note, or empty */
+    dsgd_error why;
     double virtual_s;
     double steps; /* number of gradient steps of all workers, divided by P */
     double samples, learn_samples;
@@ -121,8 +121,8 @@ typedef struct dsgd_run_result {
     /* [workers][n_lanes] positions of the workers' hosts among the platform's hosts */
     int *worker_places;
 
-    double staleness_mean, staleness_max; /* staleness of used values, in local steps of the owner
-                                           * and the user */
+    /* staleness of used values, in local steps of the owner and the user */
+    double staleness_mean, staleness_max;
     dsgd_ages ages; /* histogram of the staleness of used values */
     /* lag of used values, in iterations of the user, or in versions of a partial collective */
     double lag_mean, lag_max;
@@ -141,8 +141,8 @@ typedef struct dsgd_run_result {
     uint64_t dropped;
     uint64_t messages;
     double bytes;
-    unsigned timed_by; /* methods that computed the times of messages in this run: flags
-                        * DSGD_TIMED_BY_* */
+    /* methods that computed the times of messages in this run: flags DSGD_TIMED_BY_* */
+    unsigned timed_by;
     double inner_bytes; /* bytes between hosts of the same worker, summed over all workers */
     /* share of the computation time in which pipeline stages are idle; NAN without a pipeline */
     double bubble_share;
@@ -152,8 +152,8 @@ typedef struct dsgd_run_result {
      * draws
      */
     double *stage_slowness;
-    int *
-        stage_place; /* [workers][n_stages] position of each stage's slowest host on the platform */
+    /* [workers][n_stages] position of each stage's slowest host on the platform */
+    int *stage_place;
     /* bytes that a worker sends: mean and maximum over workers; servers are not included */
     double sent_mean_bytes, sent_max_bytes;
     size_t n_pieces; /* number of chunks per vector */

@@ -19,8 +19,8 @@ typedef enum dsgd_span_kind {
     DSGD_SPAN_COMMUNICATE,
     DSGD_SPAN_WAIT, /* wait of a verb for other workers, including communication */
     DSGD_SPAN_EXCHANGE, /* exchange of one chunk by a channel */
-    DSGD_SPAN_MESSAGE, /* a message, from the time when sender and receiver are ready until it is
-                        * received */
+    /* a message, from the time when sender and receiver are ready until it is received */
+    DSGD_SPAN_MESSAGE,
     /*
      * pass of a micro-batch on host `track` of a worker that has several hosts; `verb` is
      * "forward", "backward", ...
@@ -34,10 +34,10 @@ typedef enum dsgd_span_kind {
      */
     DSGD_SPAN_STOPPED,
     DSGD_SPAN_ACTIVATED, /* a version of a partial collective starts at the host */
-    DSGD_SPAN_CONTRIBUTED, /* an exchange takes the contents of the send buffer for a version of a
-                            * partial collective */
-    DSGD_SPAN_USED, /* the host uses a sum of a partial collective, or a stale value of another
-                     * worker */
+    /* an exchange takes the contents of the send buffer for a version of a partial collective */
+    DSGD_SPAN_CONTRIBUTED,
+    /* the host uses a sum of a partial collective, or a stale value of another worker */
+    DSGD_SPAN_USED,
 } dsgd_span_kind;
 
 /**
@@ -68,8 +68,8 @@ typedef struct dsgd_span {
      */
     int64_t piece, version;
     int64_t made; /* step in which the contribution was published; -1 if it was not published */
-    double since_s, end_s; /* start and end in virtual time; end_s is INFINITY if the span ends
-                            * after the window */
+    /* start and end in virtual time; end_s is INFINITY if the span ends after the window */
+    double since_s, end_s;
     double alone_s; /* for a computation, its duration if no exchange uses the GPU */
     /*
      * For a gradient, the start of its backward pass; for a wait, the time at which the last host
@@ -110,8 +110,11 @@ enum { DSGD_MOST_SPANS = 1000000 };
 
 typedef struct dsgd_timeline {
     /* Input: what to record. */
-    int64_t first_step, end_step; /* first step of the window, and first step after it; INT64_MAX as
-                                   * end_step means the end of the run */
+    /*
+     * first step of the window, and first step after it; INT64_MAX as end_step means the end of the
+     * run
+     */
+    int64_t first_step, end_step;
     const bool *chosen; /* [n_workers] true for workers to record; servers are always recorded */
     /*
      * Listener that is called when a span has ended. If it is NULL, spans are kept in `spans`. With

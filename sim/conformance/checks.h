@@ -21,8 +21,11 @@ typedef struct dsgd_tester {
 typedef struct dsgd_setting {
     void *params;
     char text[200]; /* text with the options that differ from their defaults */
-    bool choice; /* true if an option that is not a number differs from its default: a word, true or
-                  * false, or an entry of a registry */
+    /*
+     * true if an option that is not a number differs from its default: a word, true or false, or an
+     * entry of a registry
+     */
+    bool choice;
     bool encoding; /* true if the gradient compression differs from its default */
 } dsgd_setting;
 
@@ -56,15 +59,15 @@ typedef struct dsgd_trial {
 typedef struct dsgd_trial_outcome {
     double virtual_s, steps;
     uint64_t messages;
-    double first_loss, last_loss; /* loss of the first and the last evaluation; NAN if nothing is
-                                   * learned */
+    /* loss of the first and the last evaluation; NAN if nothing is learned */
+    double first_loss, last_loss;
     /*
      * Largest difference between the loss of an evaluation and the first loss, relative to the
      * first loss, and the virtual time of that evaluation.
      */
     double farthest, farthest_s;
-    dsgd_error left; /* note that the run printed about requests or messages left behind; empty if
-                      * there is none */
+    /* note that the run printed about requests or messages left behind; empty if there is none */
+    dsgd_error left;
     size_t n_params;
     /* mean of the models of workers and servers, at the start and at the end */
     double before[DSGD_TRIAL_PARAMS], after[DSGD_TRIAL_PARAMS];

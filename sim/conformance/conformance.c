@@ -14,10 +14,10 @@ typedef struct check {
     const char *subject;
     dsgd_question *question;
     bool demanded; /* true if the check fails when the algorithm rejects every number of workers */
-    size_t enough; /* number of accepted numbers of workers after which the check stops; 0 to try
-                    * all */
-    int counts[MOST_COUNTS], brief_counts[MOST_COUNTS]; /* numbers of workers to try, in full and in
-                                                         * brief checks; 0 ends each list */
+    /* number of accepted numbers of workers after which the check stops; 0 to try all */
+    size_t enough;
+    /* numbers of workers to try, in full and in brief checks; 0 ends each list */
+    int counts[MOST_COUNTS], brief_counts[MOST_COUNTS];
 } check;
 
 static void report(dsgd_tester *t, dsgd_verdict verdict, const char *subject,
@@ -59,8 +59,8 @@ static dsgd_verdict ask_all(dsgd_tester *t, const check *c, const dsgd_setting *
         const bool refused = answer == DSGD_EUSAGE && !t->undefined;
         if (answer == DSGD_OK)
             dsgd_append(workers, "%s%d", accepted++ == 0 ? "" : ", ", counts[i]);
-        else if (!refused ||
-                 *why == NULL) /* report only the first rejection of a number of workers */
+        /* report only the first rejection of a number of workers */
+        else if (!refused || *why == NULL)
             *why = sentence(t, setting, counts[i]);
         if (answer != DSGD_OK && !refused)
             return t->undefined ? DSGD_CHECK_LEFT_OUT : DSGD_CHECK_FAILED;
@@ -154,8 +154,8 @@ static void check_variation(dsgd_tester *t, const dsgd_setting *s)
 {
     if (make(t, &of_variation[s->choice ? CHOICE_ENDS : NUMBER_ENDS], s, true) != DSGD_CHECK_PASSED)
         return;
-    if (s->choice && !s->encoding) /* with compression, copies of chunks that were chosen at random
-                                    * differ for a while */
+    /* with compression, copies of chunks that were chosen at random differ for a while */
+    if (s->choice && !s->encoding)
         make(t, &of_variation[STAYS], s, false);
 }
 

@@ -20,12 +20,14 @@ typedef enum dsgd_verdict {
 typedef struct dsgd_check {
     dsgd_verdict verdict;
     const char *subject; /* subject of the check: "ends", "law KEEPS_MEAN", ... */
-    const char *options; /* options that differ from their defaults, such as "period=4, order=cta";
-                          * "" if there are none */
-    const char *workers; /* numbers of workers with which the check passed, such as "2, 3, 4"; "" if
-                          * it did not pass */
-    const char *why; /* reason why the check did not pass: a sentence with algorithm, options, P and
-                      * step */
+    /*
+     * options that differ from their defaults, such as "period=4, order=cta"; "" if there are none
+     */
+    const char *options;
+    /* numbers of workers with which the check passed, such as "2, 3, 4"; "" if it did not pass */
+    const char *workers;
+    /* reason why the check did not pass: a sentence with algorithm, options, P and step */
+    const char *why;
 } dsgd_check;
 
 typedef struct dsgd_conformance {

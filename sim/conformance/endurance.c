@@ -33,17 +33,14 @@ dsgd_status dsgd_ends_and_repeats(dsgd_tester *t, const dsgd_setting *setting, i
 
 static dsgd_status learns(dsgd_tester *t, const dsgd_setting *setting, int workers, bool blocking)
 {
-    enum {
-        STEPS = 60,
-        BRIEF_STEPS = 20,
-        TIMES_ENCODED = 5
-    }; /* with compression, more steps are needed, because errors of compression add up */
+    /* with compression, more steps are needed, because errors of compression add up */
+    enum { STEPS = 60, BRIEF_STEPS = 20, TIMES_ENCODED = 5 };
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     dsgd_trial_disturb(trial);
     trial->learning.optimizer = (dsgd_optimizer){.lr = 0.01};
-    const bool at_servers = t->algorithm->traits &
-                            DSGD_OUTPUT_SERVERS; /* a server's model changes only after a round */
+    /* a server's model changes only after a round */
+    const bool at_servers = t->algorithm->traits & DSGD_OUTPUT_SERVERS;
     trial->config.until.steps =
         fmax((t->how->brief ? BRIEF_STEPS : STEPS) * (setting->encoding ? TIMES_ENCODED : 1),
              at_servers ? 2 * (double)dsgd_period(&trial->config) : 0);

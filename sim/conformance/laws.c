@@ -22,8 +22,8 @@ static void allreduce_work(dsgd_node *self)
 
 /** The result of a comparison. A difference counts if it is larger than rounding. */
 typedef struct difference {
-    int worker; /* first worker whose model differs; 0 if a mean differs; -1 if there is no
-                 * difference */
+    /* first worker whose model differs; 0 if a mean differs; -1 if there is no difference */
+    int worker;
     double distance;
     uint64_t messages; /* number of messages of the compared run */
 } difference;
@@ -150,8 +150,8 @@ static dsgd_status stays(dsgd_tester *t, const dsgd_setting *setting, int worker
     dsgd_trial *const trial = dsgd_trial_new(t, setting, workers);
     dsgd_trial_outcome got;
     trial->learning.optimizer.lr = 0;
-    trial->learning.evaluate.every = 1.0 / workers; /* evaluate after each step of each worker, so
-                                                     * also during the exchanges of other workers */
+    /* evaluate after each step of each worker, so also during the exchanges of other workers */
+    trial->learning.evaluate.every = 1.0 / workers;
     trial->config.exchange.blocking = blocking;
     /*
      * use few points, because there are many evaluations and the value of the loss does not matter

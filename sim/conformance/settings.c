@@ -64,8 +64,8 @@ static void *pick(const dsgd_option *o, void *params, const dsgd_entry *about)
 static dsgd_status put_law_option(dsgd_tester *t, const dsgd_law_option *with, dsgd_setting *s)
 {
     char *name = dsgd_xstrdup(with->option);
-    char *const option = strsep(&name, "="); /* after this, name is the name of an entry of a
-                                              * registry, or NULL */
+    /* after this, name is the name of an entry of a registry, or NULL */
+    char *const option = strsep(&name, "=");
     const dsgd_option *const o = dsgd_option_find(t->algorithm->about.options, option);
     if (o == NULL)
         return dsgd_refuse(

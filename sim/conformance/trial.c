@@ -37,10 +37,9 @@ static void set_number(const dsgd_spec *pick, const char *name, double value)
 dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, int workers)
 {
     dsgd_trial *const trial = dsgd_keep(1, sizeof *trial);
-    trial->platform =
-        (dsgd_platform){.host_bandwidth_bytes_per_s = 10e9, /* the platform is a switch */
-                        .host_latency_s = 1e-6,
-                        .doubling_bytes = 65536};
+    /* the platform is a switch */
+    trial->platform = (dsgd_platform){
+        .host_bandwidth_bytes_per_s = 10e9, .host_latency_s = 1e-6, .doubling_bytes = 65536};
     trial->workload =
         (dsgd_workload){.bytes = 1e6, .step_s = 1, .samples = 128, .backward_share = 0.5};
     trial->learning = (dsgd_learning){.model = picked(dsgd_model_kinds, "hyperplane"),
@@ -51,8 +50,8 @@ dsgd_trial *dsgd_trial_new(const dsgd_tester *t, const dsgd_setting *setting, in
                                                                      : DSGD_PRECISION_FLOAT};
     set_number(&trial->learning.data, "features", 32);
     set_number(&trial->learning.data, "points", 2048);
-    dsgd_data *data = NULL; /* open the data here once, so that all children share it; the children
-                             * report errors */
+    /* open the data here once, so that all children share it; the children report errors */
+    dsgd_data *data = NULL;
     dsgd_data_open(&trial->learning.data, SEED, true, &data, NULL);
     trial->config = (dsgd_run_config){.platform = &trial->platform,
                                       .network = t->how->network,
@@ -208,8 +207,8 @@ static dsgd_status simulate(const void *argument, void *report, dsgd_error *erro
     outcome->first_loss = result.n_points > 0 ? result.points[0].at.loss : NAN;
     outcome->last_loss = result.n_points > 0 ? result.points[result.n_points - 1].at.loss : NAN;
     outcome->farthest = 0;
-    for (size_t i = 0; i < result.n_points; i++) { /* find the largest difference from the first
-                                                    * loss, relative to the first loss */
+    /* find the largest difference from the first loss, relative to the first loss */
+    for (size_t i = 0; i < result.n_points; i++) {
         const dsgd_evaluation *const e = &result.points[i].at;
         const double change =
             fmax(fabs(e->loss - outcome->first_loss), e->consensus) / outcome->first_loss;

@@ -10,10 +10,8 @@
 /* --- memory of the run ------------------------------------------------------------------------ */
 
 #ifdef DSGD_ADDRESS_SANITIZER
-enum {
-    MOST_UNITS = 1
-}; /* the address sanitizer can watch a freed block only if it is not reused;
-    * empty blocks are reused */
+/* The sanitizer cannot watch freed blocks that are reused, so only empty blocks are reused. */
+enum { MOST_UNITS = 1 };
 #else
 enum { MOST_UNITS = 128 };
 #endif
@@ -89,8 +87,8 @@ size_t dsgd_run_free_all(dsgd_engine *engine)
 void dsgd_work_wake(dsgd_worker *w)
 {
     const int n = w->waits.n_asleep;
-    w->waits.n_asleep =
-        0; /* set to 0 before a woken actor runs, because that actor may sleep again */
+    /* set to 0 before a woken actor runs, because that actor may sleep again */
+    w->waits.n_asleep = 0;
     w->waits.wakes += n;
     for (int i = 0; i < n; i++)
         dsgd_semaphore_post(w->waits.work);

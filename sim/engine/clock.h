@@ -48,10 +48,8 @@ typedef struct dsgd_run_progress {
      * of the run)
      */
     int64_t most_steps;
-    int n_resting; /* number of actors assist() that sleep until a worker makes a step or starts a
-                    * computation */
-    /*
-     * number of steps and computations that all workers have started or made (written by actors.c)
-     */
+    /* number of actors assist() that sleep until a worker makes a step or starts a computation */
+    int n_resting;
+    /* number of completed steps and started computations of all workers (written by actors.c) */
     int64_t moves;
 } dsgd_run_progress;

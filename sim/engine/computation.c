@@ -34,8 +34,8 @@ static void local_step_piece(dsgd_worker *w, const dsgd_update *update, size_t k
     const int64_t stamp = ++w->learner.local_steps[k];
     const int64_t updates = update->y->history[k].updates++;
     const double missed = age.taken < 0 ? 0 : dsgd_greater((double)(updates - age.taken), 0);
-    if (age.age >= 0 && engine->n_servers == 0) /* with servers, ages are counted at each push, not
-                                                 * at each local step */
+    /* with servers, ages are counted at each push, not at each local step */
+    if (age.age >= 0 && engine->n_servers == 0)
         dsgd_count_gradient(engine, (dsgd_lag){age.age + missed, age.age_max + missed},
                             dsgd_piece_share(engine, k));
     if (engine->learning.values == NULL) {
@@ -111,8 +111,8 @@ static void describe_gradient(dsgd_worker *w, dsgd_vector *g, const dsgd_piece *
 struct dsgd_undescribed {
     dsgd_vector *g;
     int64_t count;
-    dsgd_piece x[]; /* [n_pieces] chunks of the model at the start of the gradient; their values are
-                     * retained */
+    /* [n_pieces] chunks of the model at the start of the gradient; their values are retained */
+    dsgd_piece x[];
 };
 
 static void keep_inputs(dsgd_worker *w, dsgd_vector *g, const dsgd_vector *x, int64_t count)

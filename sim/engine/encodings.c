@@ -154,8 +154,8 @@ static void give_back(const dsgd_addends *added, dsgd_vector *of, dsgd_value x, 
 dsgd_value dsgd_encode_sum(dsgd_engine *engine, const dsgd_encoded *encoded,
                            const dsgd_addends *added, dsgd_value sum)
 {
-    static const uint32_t of_sums = 1 << 23; /* number of the compression of a sum; the numbers of
-                                              * verbs' calls are smaller */
+    /* number of the compression of a sum; the numbers of verbs' calls are smaller */
+    static const uint32_t of_sums = 1 << 23;
     dsgd_encoding_at at = at_of(engine, added->where, added->piece, of_sums);
     at.worker = UINT32_MAX;
     at.step = (uint32_t)added->number;

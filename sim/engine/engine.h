@@ -67,11 +67,11 @@ typedef struct dsgd_piece {
      */
     int64_t stamp;
     double weight; /* push-sum weight of the chunk */
-    const dsgd_encoded
-        *encoded; /* compression of the value; NULL if the value is sent uncompressed */
+    /* compression of the value; NULL if the value is sent uncompressed */
+    const dsgd_encoded *encoded;
     double encoded_s; /* time at which the encoder finishes this chunk */
-    struct dsgd_vector *of; /* for a compressed chunk: the vector that was compressed; it has the
-                             * residuals */
+    /* for a compressed chunk: the vector that was compressed; it has the residuals */
+    struct dsgd_vector *of;
 } dsgd_piece;
 
 #define DSGD_NO_PIECE ((dsgd_piece){DSGD_ZERO_VALUE, -1, 1, NULL, 0, NULL})
@@ -123,8 +123,8 @@ struct dsgd_vector {
     bool over;
     dsgd_piece *piece; /* [n_pieces] chunks of the whole vector */
     dsgd_history *history;
-    size_t first, end, stride; /* the chunks first, first + stride, ... below end: see
-                                * DSGD_FOR_PIECES() */
+    /* the chunks first, first + stride, ... below end: see DSGD_FOR_PIECES() */
+    size_t first, end, stride;
 
     /*
      * for a whole vector, the next vector of the run; for a view, the next view of the same vector
@@ -167,30 +167,32 @@ typedef struct dsgd_update {
 } dsgd_update;
 
 /**
- * A worker or a server. A server uses only the members marked (S). The first members are those that
- * are read for every message or chunk. They share few cache lines, because large runs spend most of
- * their time waiting for memory.
+ * A worker or a server. A server uses only the members whose comments mention servers. The first
+ * members are those that are read for every message or chunk. They share few cache lines, because
+ * large runs spend most of their time waiting for memory.
  */
 struct dsgd_worker {
-    dsgd_node node; /* (S) the first member, so that a dsgd_node * can be cast to its worker;
-                     * steps.c increments node.step */
+    /*
+     * first member, so that a dsgd_node * can be cast to its worker; also used by servers; steps.c
+     * increments node.step
+     */
+    dsgd_node node;
 
     /* The following members are written by run.c before the simulation. */
-    dsgd_engine *engine; /* (S) */
-    int host; /* (S) for a worker, its rank; for a server, n_workers + its rank */
-    int place; /* (S) position of the worker's first host among the platform's hosts */
-    double speed; /* speed of the worker's GPU, as a multiple of the speed of the platform's other
-                   * GPUs */
+    dsgd_engine *engine; /* engine of the run; also used by servers */
+    int host; /* number of the worker, which is its rank; for a server, n_workers + its rank */
+    int place; /* position of the first host of this worker or server among the platform's hosts */
+    double speed; /* speed of the worker's GPU, relative to a normal GPU of the platform */
 
     dsgd_clock clock;
     dsgd_presence presence;
-    dsgd_learner learner; /* (S) */
-    dsgd_wire wire; /* (S) */
-    dsgd_accounts accounts; /* (S) */
-    dsgd_waits waits; /* (S) */
-    dsgd_gpu gpu; /* (S) */
-    dsgd_replica_state *replica; /* state of the worker's group of hosts; NULL if the worker is one
-                                  * host */
+    dsgd_learner learner; /* also used by servers */
+    dsgd_wire wire; /* also used by servers */
+    dsgd_accounts accounts; /* also used by servers */
+    dsgd_waits waits; /* also used by servers */
+    dsgd_gpu gpu; /* also used by servers */
+    /* state of the worker's group of hosts; NULL if the worker is one host */
+    dsgd_replica_state *replica;
 };
 
 struct dsgd_engine {
@@ -205,8 +207,8 @@ struct dsgd_engine {
     dsgd_semaphore *end_semaphore;
     dsgd_semaphore *never_semaphore; /* semaphore that is never posted */
     bool finished; /* true after dsgd_finish() was called */
-    struct dsgd_run_result *result; /* result of the run; learning.c adds points, run.c sets the
-                                     * outcome */
+    /* result of the run; learning.c adds points, run.c sets the outcome */
+    struct dsgd_run_result *result;
 
     /* The struct of each following member is declared in the header of the file that writes it. */
     dsgd_run_progress progress;

@@ -16,8 +16,10 @@ typedef struct dsgd_computation {
     size_t ready; /* number of chunks of the gradient that are ready */
     double *ready_s; /* [n_pieces] time at which each ready chunk became ready */
     double compute_s; /* time of the computation on a reference GPU */
-    double backward_s; /* time of the backward pass, during which chunks become ready; it is the
-                        * last part of compute_s */
+    /*
+     * time of the backward pass, during which chunks become ready; it is the last part of compute_s
+     */
+    double backward_s;
     /* start and end of the computation or of its last pass; end_s is valid only after the end */
     double since_s, end_s;
     bool runs; /* true while the computation, or a pass of it, runs */
@@ -55,8 +57,8 @@ typedef struct dsgd_computation {
 typedef struct dsgd_gpu {
     bool waits;
     bool computes; /* true while the GPU computes */
-    size_t
-        until; /* number of chunks that are ready when the current part of the computation ends */
+    /* number of chunks that are ready when the current part of the computation ends */
+    size_t until;
     int n_collectives; /* number of NCCL collectives that run on the GPU */
     dsgd_semaphore *semaphore;
     dsgd_steps steps;
@@ -64,11 +66,11 @@ typedef struct dsgd_gpu {
     double computed_s; /* time in which the GPU computed */
     double lost_s; /* time of the computations that were cancelled */
     double bubbles_s; /* time in which pipeline stages of the worker were idle during its steps */
-    double task_s; /* time of the current part of the computation, if other work or a collective can
-                    * change it */
+    /* time of the current part of the computation, if other work or a collective can change it */
+    double task_s;
     double asked_s; /* time of other work that the GPU must do and has not started */
-    bool cancelled; /* true if the algorithm cancelled the gradient, so that the current step starts
-                     * again */
+    /* true if the algorithm cancelled the gradient, so that the current step starts again */
+    bool cancelled;
     int64_t n_cancelled; /* number of steps that started again (written by steps.c) */
 } dsgd_gpu;
 

@@ -155,8 +155,8 @@ dsgd_status dsgd_learning_open(dsgd_engine *engine, dsgd_error *error)
         const dsgd_stream stream = stream_of(engine);
         learning->sampler = dsgd_sampler_new(&stream);
     }
-    if (!computes) /* the run opened the data only because the imbalance needs the samples' lengths
-                    */
+    /* the run opened the data only because the imbalance needs the samples' lengths */
+    if (!computes)
         return DSGD_OK;
     /*
      * The reduced model's parameters are cut into chunks at the same fractions as the workload's
@@ -267,8 +267,8 @@ double dsgd_evaluate_now(dsgd_engine *engine)
     const size_t p = (size_t)engine->n_workers;
     dsgd_value *models = dsgd_xcalloc(n * (2 * p + (size_t)engine->n_servers), sizeof *models);
     dsgd_value *states = dsgd_xcalloc(p, sizeof *states);
-    size_t here = 0; /* number of running workers, whose models are evaluated; all workers if none
-                      * runs */
+    /* number of running workers, whose models are evaluated; all workers if none runs */
+    size_t here = 0;
     for (size_t i = 0; i < 2 * p && (i < p || here == 0); i++) {
         const dsgd_worker *const w = &engine->workers[i % p];
         if (i < p && w->presence.state != DSGD_HERE)

@@ -39,8 +39,8 @@ static void count_step(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const dsgd_until *const until = &engine->config->until;
-    const bool counts = !engine->finished; /* false if another worker ended the run at this virtual
-                                            * time */
+    /* false if another worker ended the run at this virtual time */
+    const bool counts = !engine->finished;
     if (!counts)
         stay_after_end(w);
     w->clock.steps++;
@@ -70,8 +70,8 @@ static bool is_to_stop(dsgd_worker *w)
 {
     const dsgd_engine *const engine = w->engine;
     if (dsgd_now_s() >= w->presence.dies_s && !engine->watch.continued) {
-        dsgd_sleep(0); /* lets the operations that the worker started at this virtual time still
-                        * start */
+        /* lets the operations that the worker started at this virtual time still start */
+        dsgd_sleep(0);
         w->clock.stopped = true;
     }
     return w->clock.stopped ||
@@ -146,8 +146,8 @@ static void rest_if_idle(dsgd_worker *w)
 
 bool dsgd_next_turn(dsgd_node *self, int64_t local_steps)
 {
-    static const double least_s =
-        1e-6; /* shortest time between two turns: a lock and an MPI call */
+    /* shortest time between two turns: a lock and an MPI call */
+    static const double least_s = 1e-6;
     static const dsgd_waiting turn = {"dsgd_next_turn", dsgd_lacks_no_host};
     dsgd_worker *const w = dsgd_worker_of(self);
     dsgd_wait *const wait = dsgd_wait_begin_of_work(w, &turn, NULL);

@@ -69,9 +69,8 @@ void dsgd_stay_if_endless(dsgd_worker *w)
  */
 static const double until_nothing_moves_s = 1e15;
 
-enum {
-    LEAST_STEPS = 1000
-}; /* twice the number of local steps in the longest round that is in use */
+/* twice the number of local steps in the longest round that is in use */
+enum { LEAST_STEPS = 1000 };
 
 void dsgd_waits_continue(dsgd_engine *engine)
 {

@@ -10,10 +10,8 @@
 
 #include "sim/network/cluster.h"
 
-enum {
-    DSGD_MAX_WAITS = 2 /* largest number of waits of a worker at the same time: one of work(),
-                        * one of assist() */
-};
+/** Largest number of waits of a worker at the same time: one of work(), one of assist(). */
+enum { DSGD_MAX_WAITS = 2 };
 
 struct dsgd_worker;
 struct dsgd_job; /* declared in exchange/channels.h */
@@ -33,8 +31,11 @@ typedef struct dsgd_wait {
     const dsgd_waiting *in; /* verb in which the actor waits; NULL if the actor does not wait */
     const struct dsgd_job *job; /* job that the actor waits for; may be NULL */
     double since_s;
-    int64_t collective; /* number of the collective that the actor waits in, counted from 1 per
-                         * worker; 0 for a verb that is not a collective */
+    /*
+     * number of the collective that the actor waits in, counted from 1 per worker; 0 for a verb
+     * that is not a collective
+     */
+    int64_t collective;
     bool watched; /* true if the wait had not ended when the run ended (written by waiting.c) */
     size_t span; /* number of the wait's span in the timeline */
 } dsgd_wait;
@@ -42,8 +43,8 @@ typedef struct dsgd_wait {
 /** The waits of a worker's actors. */
 typedef struct dsgd_waits {
     dsgd_semaphore *work; /* semaphore that wakes work() and assist() of a worker or server */
-    int n_asleep; /* number of actors that sleep at the semaphore `work`; work() and assist() may
-                   * both sleep */
+    /* number of actors that sleep at the semaphore `work`; work() and assist() may both sleep */
+    int n_asleep;
     int64_t wakes; /* number of times that dsgd_work_wake() woke an actor */
     dsgd_semaphore *ready;
     int n_for_ready; /* number of actors that wait for computed chunks of the gradient */
@@ -72,8 +73,8 @@ typedef struct dsgd_watch {
     bool continued;
     int n; /* number of watched waits that have not ended */
     dsgd_semaphore *none_left; /* semaphore that is posted when n becomes 0 */
-    struct dsgd_run_result *counted; /* result of the run at its end, while the run continues with
-                                      * another result */
-    struct dsgd_values *computed; /* values of the run at its end, while the run continues without
-                                   * values */
+    /* result of the run at its end, while the run continues with another result */
+    struct dsgd_run_result *counted;
+    /* values of the run at its end, while the run continues without values */
+    struct dsgd_values *computed;
 } dsgd_watch;

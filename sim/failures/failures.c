@@ -68,8 +68,8 @@ void dsgd_fail_worker(dsgd_worker *w, double down_s, double up_s)
     if (f->next.down_s < INFINITY)
         dsgd_failures_add(f->source, f->next);
     f->next = dsgd_failures_next(f->source);
-    dsgd_semaphore_post(engine->end_semaphore); /* the clock must wake earlier, because of the new
-                                                 * failure */
+    /* the clock must wake earlier, because of the new failure */
+    dsgd_semaphore_post(engine->end_semaphore);
 }
 
 bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why)
@@ -95,9 +95,8 @@ dsgd_failure_units dsgd_failures_of_run_units(const dsgd_engine *engine, int whi
               n = engine->n_workers * each;
     const dsgd_failure_units units = {engine->n_workers, each,
                                       dsgd_xcalloc((size_t)n, sizeof *units.of), which};
-    int64_t *const block = dsgd_xcalloc(
-        (size_t)n,
-        sizeof *block); /* index of the failure domain (host, island or group) of each unit */
+    /* index of the failure domain (host, island or group) of each unit */
+    int64_t *const block = dsgd_xcalloc((size_t)n, sizeof *block);
     for (int i = 0, n_units = 0; i < n; i++) {
         const int64_t at = dsgd_cluster_places()[dsgd_cluster_host(i / each, i % each)] / hosts;
         int u = hosts > 1 ? 0 : i;
@@ -148,8 +147,8 @@ dsgd_status dsgd_failures_of_run_open(dsgd_engine *engine, int64_t period, dsgd_
     DSGD_TRY(dsgd_failures_open(&f->config, config->seed, units, &f->source, error));
     f->next = dsgd_failures_next(f->source);
     const dsgd_checkpoint *const c = &f->config.checkpoint;
-    const int gpus = dsgd_workload_gpus(config->workload); /* number of GPUs of a worker; each GPU
-                                                              writes its part of the checkpoint */
+    /* number of GPUs of a worker; each GPU writes its part of the checkpoint */
+    const int gpus = dsgd_workload_gpus(config->workload);
     f->cost_s = dsgd_checkpoint_cost_s(c, engine->layout.bytes * gpus / engine->layout.n_lanes);
     const double blocking_s = c->blocking ? f->cost_s : 0, mtbf_s = dsgd_failures_mtbf_s(f->source);
     f->interval_s = c->interval_s > 0 ? c->interval_s

@@ -98,11 +98,14 @@ struct dsgd_failure_state {
     dsgd_failures *source;
     dsgd_failure next;
     int64_t in_a_row; /* number of failures since the last step */
-    int64_t steps; /* number of steps of all workers at the last failure after which the other
-                    * workers continued */
+    /* number of steps of all workers at the last failure after which the other workers continued */
+    int64_t steps;
     int64_t period; /* period of the algorithm, in steps */
-    double copy_bytes; /* bytes of the state that a rejoining worker copies on each of its hosts;
-                        * only for policy quorum */
+    /*
+     * bytes of the state that a rejoining worker copies on each of its hosts; only for policy
+     * quorum
+     */
+    double copy_bytes;
     /*
      * Only for policy quorum: the times of recent steps (a ring buffer), and the start of the last
      * step.
@@ -141,7 +144,7 @@ dsgd_failure dsgd_next_failure(dsgd_engine *engine);
 bool dsgd_give_up_run(dsgd_engine *engine, double all_s, const char *why);
 
 /* The following functions are in rejoin.c. */
-/** Makes all workers fail that the next failure of the list concerns. */
+/** Takes the next failure from the list, and makes all workers fail that belong to it. */
 void dsgd_take_workers_down(dsgd_engine *engine);
 /**
  * Adds the time since the last change of the worker's presence to the result, and changes the

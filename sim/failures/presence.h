@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Whether a worker runs. */
+/** State of a worker: running, failed, or repaired but not yet running. */
 typedef enum dsgd_presence_state {
     DSGD_HERE,
     DSGD_DOWN, /* the worker has failed */

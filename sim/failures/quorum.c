@@ -55,8 +55,8 @@ bool dsgd_quorum_holds(dsgd_worker *w, dsgd_reduction *r, dsgd_job *job)
         return false;
     c->held = job;
     r->n_held++;
-    if (r->over || r->n_held == r->n_members) { /* all members are held, so no member performs the
-                                                 * collective */
+    /* all members are held, so no member performs the collective */
+    if (r->over || r->n_held == r->n_members) {
         r->over = false;
         dsgd_quorum_over(w->engine, r);
     }

@@ -128,8 +128,8 @@ bool dsgd_rejoin(dsgd_worker *w)
 {
     dsgd_engine *const engine = w->engine;
     const bool rejoins = engine->config->algorithm->traits & DSGD_REJOINS;
-    if (w->presence.state ==
-        DSGD_JOINS) /* the step in which the worker asked for the state is over */
+    /* the step in which the worker asked for the state is over */
+    if (w->presence.state == DSGD_JOINS)
         dsgd_presence_set(w, DSGD_HERE);
     while (w->presence.state != DSGD_HERE) {
         while (dsgd_now_s() < w->presence.up_s && w->presence.up_s < INFINITY)
@@ -142,8 +142,8 @@ bool dsgd_rejoin(dsgd_worker *w)
         while (w->presence.state == DSGD_JOINS && dsgd_now_s() < ready_s)
             dsgd_work_sleep_until(w, ready_s);
         if (w->presence.state == DSGD_JOINS && rejoins) {
-            w->gpu.computation.share = 0; /* the step in which the worker asks for the state does
-                                           * not count as work */
+            /* the step in which the worker asks for the state does not count as work */
+            w->gpu.computation.share = 0;
             return true;
         }
         if (w->presence.state == DSGD_JOINS)
@@ -173,8 +173,8 @@ bool dsgd_wait_failure_detected(dsgd_worker *w, dsgd_worker *peer)
     if (w->presence.state == DSGD_HERE && !dsgd_computing(w)) {
         const double from_s = fmax(since_s, fmax(w->presence.changed_s, w->gpu.computation.end_s));
         w->engine->result->failures.detect_s += (dsgd_now_s() - from_s) / w->engine->n_workers;
-        w->presence.changed_s = dsgd_now_s(); /* counts the wait only once if the worker exchanges
-                                               * several chunks */
+        /* counts the wait only once if the worker exchanges several chunks */
+        w->presence.changed_s = dsgd_now_s();
     }
     return true;
 }
@@ -277,8 +277,8 @@ void dsgd_quorum_follow(dsgd_worker *w)
     dsgd_engine *const engine = w->engine;
     while (engine->failures.led <= w->node.step)
         dsgd_work_sleep(w);
-    if (w->presence.state == DSGD_JOINS) { /* the first step after the copy is over; the worker
-                                              contributed nothing to it */
+    /* the first step after the copy is over; the worker contributed nothing to it */
+    if (w->presence.state == DSGD_JOINS) {
         dsgd_presence_set(w, DSGD_HERE);
         return;
     }

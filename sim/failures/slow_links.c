@@ -9,8 +9,8 @@
 
 /** The state of one entry of the key `links`. */
 typedef struct slowing {
-    double
-        next_s; /* time at which the entry changes next; INFINITY if it does not change any more */
+    /* time at which the entry changes next; INFINITY if it does not change any more */
+    double next_s;
     uint32_t n; /* number of slow periods that have ended */
     bool is_slow;
 } slowing;

@@ -17,10 +17,13 @@
 typedef struct messages {
     dsgd_engine *engine;
     dsgd_worker *worker;
-    dsgd_nodes
-        *nodes; /* nodes of the platform, for NCCL's collectives; NULL if the library is MPI */
-    dsgd_ends *flows; /* [2 n_hosts] senders and receivers of the flows of a message or round, as
-                       * positions on the platform */
+    /* nodes of the platform, for NCCL's collectives; NULL if the library is MPI */
+    dsgd_nodes *nodes;
+    /*
+     * [2 n_hosts] senders and receivers of the flows of a message or round, as positions on the
+     * platform
+     */
+    dsgd_ends *flows;
     int *chosen; /* [2 n_hosts] members of a collective, as numbers of hosts of the cluster */
 } messages;
 
@@ -247,8 +250,8 @@ static void add_rings(const messages *in, int d)
     const double n = g->n_tensor, s = g->n_shards;
     const double sums = 4 * g->layers[d] * 2 * (n - 1) / n * g->inner->activation_bytes / s;
     const dsgd_pipeline_shape *const shape = &g->pipeline->shape;
-    const int64_t passes = 3 * shape->n_micro_batches /
-                           shape->n_jobs; /* number of gathers and scatters of each layer */
+    /* number of gathers and scatters of each layer */
+    const int64_t passes = 3 * shape->n_micro_batches / shape->n_jobs;
     const double gathers = (g->n_stage_hosts > 1 ? 2 : (double)passes) * (s - 1) / s *
                            in->engine->layout.bytes * g->share[d] / n;
     for (int k = 0; k < g->n_shards; k++)
@@ -270,8 +273,8 @@ static void add_streams(const messages *in, int d, int shard, int tensor)
     /* Number of parts of this stage that are followed by a part on the next host. */
     const size_t borders =
         (g->n_parts_each + (size_t)g->n_stages - 2 - (size_t)d) / (size_t)g->n_stages;
-    for (int p = 0; p < g->n_stage_hosts;
-         p++) { /* the first receiver is the host of the same shard */
+    /* the first receiver is the host of the same shard */
+    for (int p = 0; p < g->n_stage_hosts; p++) {
         const int next = host_of(in, (d + 1) % g->n_stages, (shard + p) % g->n_shards, tensor);
         const double bytes = all / g->n_beside / g->n_stage_hosts * (double)borders;
         add_stream(in, here, next, bytes);

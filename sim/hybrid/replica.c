@@ -101,8 +101,8 @@ dsgd_replica_state *dsgd_replica_state_new(const dsgd_replica *replica)
     double *const all = dsgd_xcalloc((size_t)replica->n_groups + ARRAYS * n + 2 * replica->n_parts +
                                          (size_t)replica->n_hosts,
                                      sizeof *all);
-    m->slowness = all; /* slowness must point to the start of the memory, because
-                        * dsgd_replica_state_free() frees it */
+    /* slowness must point to the start of the memory, because dsgd_replica_state_free() frees it */
+    m->slowness = all;
     double *const of = all + replica->n_groups;
     m->costs = (dsgd_replica_costs){of, of + n, of + 2 * n, of + 3 * n, of + 4 * n, of + 5 * n};
     m->slow = of + 6 * n;

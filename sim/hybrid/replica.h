@@ -32,12 +32,12 @@ typedef struct dsgd_replica {
      * group; otherwise each stage is a group.
      */
     int n_groups;
-    double forward_s, backward_s; /* times of the two passes of a micro-batch on a host that has all
-                                   * layers */
+    /* times of the two passes of a micro-batch on a host that has all layers */
+    double forward_s, backward_s;
     size_t n_parts; /* number of parts of the vector; parts are in forward order */
     size_t n_parts_each; /* number of parts of each job */
-    double *begin; /* [n_parts + 1] share of the model that is before each part; the last element is
-                    * 1 */
+    /* [n_parts + 1] share of the model that is before each part; the last element is 1 */
+    double *begin;
     /*
      * [n_stages] number of layers of the transformer on each host of a stage; 1 without a
      * transformer
@@ -45,8 +45,8 @@ typedef struct dsgd_replica {
     double *layers;
     double *share; /* [n_stages] share of the model on each host of a stage */
     dsgd_pipeline *pipeline;
-    double *end_s, *gradient_s, *seconds; /* scratch memory for the results of a step: see
-                                           * dsgd_pipeline_run() */
+    /* scratch memory for the results of a step: see dsgd_pipeline_run() */
+    double *end_s, *gradient_s, *seconds;
     double *slowness; /* [n_groups] scratch memory of the caller, for the slowness of the groups */
 } dsgd_replica;
 
@@ -55,8 +55,8 @@ typedef struct dsgd_replica {
  * n_stages elements.
  */
 typedef struct dsgd_replica_costs {
-    double
-        *message_s; /* time to send a micro-batch to the next stage, as in dsgd_pipeline_seconds */
+    /* time to send a micro-batch to the next stage, as in dsgd_pipeline_seconds */
+    double *message_s;
     double *sum_s; /* time to sum the data of a micro-batch in a layer over the tensor group */
     double *gather_s,
         /* times to gather a layer's parameters, and to scatter its gradient, over the shards */
@@ -83,8 +83,11 @@ typedef struct dsgd_replica_state {
     dsgd_inner_stream *streams; /* [n_streams] streams of each step */
     double *slow; /* [n_stages] sum of each stage's slowness over all steps of the worker */
     double *lane_slow; /* [n_hosts] sum of each host's slowness over all steps of the worker */
-    double *slowness; /* [n_groups] slowness of each group in the last step, from which the
-                       * following members were computed */
+    /*
+     * [n_groups] slowness of each group in the last step, from which the following members were
+     * computed
+     */
+    double *slowness;
     bool is_current; /* true if a step with the same slowness would give the same results */
     double step_s, bubble_share;
     double lost_s; /* time that hosts of the worker spent on work that failures made worthless */
@@ -94,8 +97,8 @@ typedef struct dsgd_replica_state {
     int32_t *stage_of; /* [n_groups] stage of each host */
     int64_t n_away;
     dsgd_absence *away; /* [n_away] absences; the caller owns the array */
-    dsgd_measured *measured, *measured_then; /* [n_groups] measured speeds before the step, and
-                                              * after the step */
+    /* [n_groups] measured speeds before the step, and after the step */
+    dsgd_measured *measured, *measured_then;
     /*
      * ready_s: [n_parts] time from the start of the step until the gradient of a part is complete.
      * tail_s: [n_parts] length of the last period of ready_s, during which the layers' gradients

@@ -92,8 +92,8 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /*
- * Adds the k-th pass of a host. D micro-batches go through its first chunk, then these micro-
- * batches go through its second chunk, and so on. Then the next D micro-batches follow.
+ * Adds the k-th pass of a host. D micro-batches go through its first chunk, then these
+ * micro-batches go through its second chunk, and so on. Then the next D micro-batches follow.
  */
 static void add_pass(order *o, dsgd_pipeline_phase phase, int64_t k)
 {

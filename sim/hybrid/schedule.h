@@ -3,12 +3,12 @@
  * tasks, and the times of the tasks. This file depends neither on the engine nor on the network.
  * README.md derives closed forms of bubbles and memory.
  *
- * A pipeline has D hosts (swarm: K hosts per stage) and a model of D stages. Each of N micro-
- * batches goes forward and then backward through all stages. A host has one or more *slots*, each
- * with a part of the model. With gems and chimera, host d has stage d in slot 0. In slot 1 it has
- * stage D - 1 - d of a second pipeline that goes in the opposite direction. With interleaved, host
- * d has v chunks, and chunk c is part c D + d of the v D parts of the model. With all other kinds,
- * host d has stage d in its only slot.
+ * A pipeline has D hosts (swarm: K hosts per stage) and a model of D stages. Each of N
+ * micro-batches goes forward and then backward through all stages. A host has one or more *slots*,
+ * each with a part of the model. With gems and chimera, host d has stage d in slot 0. In slot 1 it
+ * has stage D - 1 - d of a second pipeline that goes in the opposite direction. With interleaved,
+ * host d has v chunks, and chunk c is part c D + d of the v D parts of the model. With all other
+ * kinds, host d has stage d in its only slot.
  *
  * Micro-batches may belong to J independent jobs: the first N / J micro-batches to the first job,
  * and so on. Jobs do not wait for each other. Exception: with gpipe, a job waits for the flush of
@@ -50,11 +50,11 @@ typedef enum dsgd_pipeline_phase {
 } dsgd_pipeline_phase;
 
 typedef struct dsgd_pipeline_task {
-    int32_t host, slot, part; /* host, slot, and part of the model, which dsgd_pipeline_part()
-                               * returns */
+    /* host, slot, and part of the model, which dsgd_pipeline_part() returns */
+    int32_t host, slot, part;
     int32_t micro_batch;
-    int32_t
-        needs; /* index of the task whose message this task waits for; -1 if it waits for none */
+    /* index of the task whose message this task waits for; -1 if it waits for none */
+    int32_t needs;
     /*
      * link of that message, which is an index of message_s; -1 if both tasks are on the same host
      */
@@ -168,8 +168,8 @@ typedef struct dsgd_pipeline_seconds {
     dsgd_measured *measured;
     const dsgd_absence *away; /* [n_away] absences of hosts */
     int64_t n_away;
-    void (*done)(void *listener, const dsgd_pipeline_pass *pass); /* function that is called for
-                                                                   * each task; may be NULL */
+    /* function that is called for each task; may be NULL */
+    void (*done)(void *listener, const dsgd_pipeline_pass *pass);
     void *listener;
 } dsgd_pipeline_seconds;
 

@@ -15,8 +15,11 @@ static const double newest = 0.1;
  * repeated arrives; an absence is detected; an absence ends.
  */
 typedef struct passing {
-    int64_t micro_batch, n_done; /* number of passes that the micro-batch has made, out of 2 D; for
-                                  * an absence, 0 at its detection and 1 at its end */
+    /*
+     * number of passes that the micro-batch has made, out of 2 D; for an absence, 0 at its
+     * detection and 1 at its end
+     */
+    int64_t micro_batch, n_done;
     /*
      * [D] host that the micro-batch was given to in each stage; -1 if there is none, or if that
      * host failed and the work must be repeated
@@ -33,7 +36,8 @@ typedef struct passing {
     /* host that has just ended a pass, whose slowness is measured; -1 if nothing is measured */
     int64_t measures;
     double slowness; /* slowness of the host `measures` */
-    const dsgd_absence *absence; /* absence that starts or ends; NULL for a micro-batch */
+    /* absence that starts or ends; NULL for a micro-batch */
+    const dsgd_absence *absence;
     struct passing *next; /* next pass in the list of repeated passes */
 } passing;
 
@@ -48,10 +52,10 @@ typedef struct swarm {
     passing *passing, *again; /* passing: [N + 2 n_away] events; again: list of repeated passes */
     struct host_state {
         double free_s; /* time at which the host has finished all work that it was given */
-        double given; /* sum of the host's expected slowness over all micro-batches that it was
-                       * given */
-        const dsgd_absence
-            *absence; /* current or next absence of the host; NULL if there is none */
+        /* sum of the host's expected slowness over all micro-batches that it was given */
+        double given;
+        /* current or next absence of the host; NULL if there is none */
+        const dsgd_absence *absence;
         bool is_known; /* true from the detection of an absence until the host rejoins */
     } * states; /* [n_hosts] state of each host */
     int64_t *to_do; /* [D][J] number of backward passes that are not done yet */

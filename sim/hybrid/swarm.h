@@ -22,9 +22,9 @@
  * this step that is not summed up yet. They repeat forward passes, from the activations that the
  * previous stage still has. They repeat backward passes together with their forward passes (as the
  * authors' peers always do), including backward passes whose gradients the failed host had already
- * added up. Once all gradients of a job in a stage are complete, they are safe. So every micro-
- * batch counts once. After a host rejoins, it gets a normal share of the micro-batches; it does not
- * catch up.
+ * added up. Once all gradients of a job in a stage are complete, they are safe. So every
+ * micro-batch counts once. After a host rejoins, it gets a normal share of the micro-batches; it
+ * does not catch up.
  */
 #pragma once
 

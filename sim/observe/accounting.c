@@ -59,8 +59,8 @@ static void count_communication(dsgd_worker *w, double from_s, double to_s)
         record_exposed(w, start_s, to_s);
     double hidden_s = overlap_s(start_s, to_s, last_computation(w, to_s));
     const size_t n = w->accounts.n_earlier;
-    for (size_t i = 0; i < n; i++) /* the newest earlier computation comes first, then the others in
-                                    * their order */
+    /* the newest earlier computation comes first, then the others in their order */
+    for (size_t i = 0; i < n; i++)
         hidden_s += overlap_s(start_s, to_s, w->accounts.earlier[i == 0 ? n - 1 : i - 1]);
     w->accounts.n_earlier = 0;
     for (size_t i = 0; i < n; i++)
@@ -456,8 +456,11 @@ static double busiest_of(dsgd_engine *engine, dsgd_way_out way, bool lists)
     const dsgd_platform *const platform = engine->config->platform;
     const int64_t hosts_each[] = {dsgd_platform_nic_hosts(platform),
                                   dsgd_platform_group_hosts(platform), platform->island_hosts > 0};
-    const int64_t hosts = hosts_each[way]; /* number of hosts that share a connection of this kind;
-                                            * 0 if the platform has no such connection */
+    /*
+     * number of hosts that share a connection of this kind; 0 if the platform has no such
+     * connection
+     */
+    const int64_t hosts = hosts_each[way];
     double longest_s = 0;
     int last = -1;
     for (int i = 0; hosts > 0 && i < dsgd_n_hosts(engine); i++)

@@ -28,8 +28,8 @@ typedef struct dsgd_accounts {
      */
     int n_uncounted;
     size_t n_put_off;
-    dsgd_interval *put_off; /* other communication that is counted when n_uncounted is 0, sorted by
-                             * end */
+    /* other communication that is counted when n_uncounted is 0, sorted by end */
+    dsgd_interval *put_off;
 } dsgd_accounts;
 
 /**
@@ -51,23 +51,23 @@ typedef struct dsgd_carrier {
     /* [dsgd_n_hosts()] bytes sent to each host; NULL if the loads of links are not counted */
     double *to;
     int place; /* position among the platform's hosts */
-    double
-        slowness; /* time of a computation on this host, divided by the time on the reference GPU */
+    /* time of a computation on this host, divided by the time on the reference GPU */
+    double slowness;
 } dsgd_carrier;
 
-/** A weighted sum. */
+/** A sum of weighted numbers, and the sum of their weights. */
 typedef struct dsgd_sum {
     double sum, weight;
 } dsgd_sum;
 
 /** The accounts of a run. */
 typedef struct dsgd_run_accounts {
-    dsgd_carrier
-        *carriers; /* [dsgd_n_hosts()] bytes of each host, indexed by dsgd_cluster_host() */
-    double largest_bytes[2]; /* bytes of the largest vector of an allreduce, and of a partial
-                              * collective */
+    /* [dsgd_n_hosts()] bytes of each host, indexed by dsgd_cluster_host() */
+    dsgd_carrier *carriers;
+    /* bytes of the largest vector of an allreduce, and of a partial collective */
+    double largest_bytes[2];
     dsgd_sum staleness, lag, gradient_staleness;
-    /* number of versions of partial collectives, and number of new contributions to them */
+    /* number of versions of partial collectives, and number of new contributions to all versions */
     uint64_t versions, fresh;
     struct dsgd_step_count *step_counts;
     /* record of events (written by timeline.c); NULL if nothing is recorded, or not any more */

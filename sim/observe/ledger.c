@@ -63,8 +63,8 @@ static void add_made(const dsgd_engine *engine, const dsgd_value_call *call)
     made->step = (int64_t)call->where.step;
     made->value = dsgd_value_retain(call->made);
     const dsgd_computation *const c = &engine->workers[made->worker].gpu.computation;
-    if (by == DSGD_MADE_GRADIENT &&
-        c->undescribed != NULL) /* the gradient's value is computed at the end of its computation */
+    /* the gradient's value is computed at the end of its computation */
+    if (by == DSGD_MADE_GRADIENT && c->undescribed != NULL)
         made->at_s = c->since_s;
     for (size_t i = 0; i < n; i++) {
         made->from[i] = place_of(engine->accounts.ledger, call->x[i]);

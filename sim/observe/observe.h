@@ -137,7 +137,10 @@ void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double sinc
 /** Records that an activation is received now. @p position is version * n_pieces + piece. */
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position);
 
-/** Record the start and the end of a wait for other workers. */
+/**
+ * dsgd_timeline_wait() records the start of a wait for other workers, and dsgd_timeline_wait_end()
+ * records its end.
+ */
 size_t dsgd_timeline_wait(const dsgd_worker *w, const dsgd_wait *wait);
 void dsgd_timeline_wait_end(const dsgd_worker *w, const dsgd_wait *wait);
 /**

@@ -184,10 +184,8 @@ void dsgd_timeline_arrive(const dsgd_engine *engine, size_t message, double sinc
 
 void dsgd_timeline_arrive_activation(const dsgd_worker *to, int from, int64_t position)
 {
-    enum {
-        FAR = 100000
-    }; /* number of last spans to search; an activation takes microseconds, so
-        * its span is recent */
+    /* Number of spans to search. An activation takes microseconds, so its span is a recent one. */
+    enum { FAR = 100000 };
     const dsgd_timeline *const t = to->engine->accounts.timeline;
     const int64_t n = (int64_t)to->engine->layout.n_pieces;
     if (t == NULL)
